@@ -1,0 +1,58 @@
+# Every target needs only make and Python 3.11 or newer: the rest is installed into .venv.
+
+SHELL := /bin/sh
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JOBS  ?= 2
+
+# The first interpreter that is new enough; override with `make PYTHON=/path/to/python3.12`.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; \
+	done)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format coverage fuzz bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+install: $(STAMP) ## create .venv and install the project with its development tools
+
+# Built again from nothing when pyproject.toml changes, so that a dropped dependency is really gone.
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; try make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## differentiate 100 physics equations to second order and cross-check every derivative
+	$(BIN)/python -m numeric.demo
+
+lint: $(STAMP) ## formatting, lint, types and the layering of the modules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict -p symdiff -p numeric
+	$(BIN)/lint-imports
+
+test: lint ## everything in lint, then the tests, the doctests and README's examples
+	$(BIN)/python -m pytest -n $(JOBS)
+
+format: $(STAMP) ## let ruff format and repair what it can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+coverage: $(STAMP) ## branch coverage of the tests
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing
+
+fuzz: $(STAMP) ## the property tests with fresh random examples, and many of them
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests
+
+bench: $(STAMP) ## time the library next to its peers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	$(BIN)/python -m benchmarks
+
+clean: ## remove everything that the other targets made
+	rm -rf $(VENV) build dist out htmlcov .coverage .coverage.* .hypothesis
+	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

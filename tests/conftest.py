@@ -1,0 +1,19 @@
+"""Settings that every test shares."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
+# The ordinary profile draws the same examples every time; `fuzz` draws new ones, and many.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz", settings.get_profile("repeatable"), derandomize=False, max_examples=2_000
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
