@@ -1,0 +1,26 @@
+"""The errors that symdiff raises on purpose; each is also the built-in error one would expect.
+
+Wrong arguments are plain ``TypeError`` and ``ValueError``.  A message names the op, what it was
+given and the remedy.
+"""
+
+from __future__ import annotations
+
+
+class ShapeError(ValueError):
+    """Shapes, or the letters of axes, that do not fit each other."""
+
+
+class ParseError(ValueError):
+    """Text that is not a formula of the accepted language; the message marks the position."""
+
+    text: str = ""
+    position: int = 0
+
+
+class Unsupported(NotImplementedError):
+    """A function, type or feature that this library does not have; never a partial answer."""
+
+
+class NotDifferentiable(TypeError):
+    """A derivative that does not exist, or that was declared not to be taken."""

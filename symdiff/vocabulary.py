@@ -1,0 +1,780 @@
+# ruff: noqa: N801  -- the classes are functions, under the names by which SymPy prints them
+"""The scalar vocabulary: real functions, each with its meaning, its derivative and its value.
+
+SymPy's own derivatives are exact, but not safe to evaluate: sigmoid' is nan at -800, d(x**y)/dx at
+0, Abs'' is a ``DiracDelta``, floor' stays unevaluated.  Each class here states its ``partials`` in
+a form that holds wherever the function does, and that shares work with the value (cbrt' is
+1/(3 cbrt²)).  Partials are formulas of this vocabulary again, so they hold at every order.
+
+Conventions at kinks and jumps, those of PyTorch where it has one:
+
+- |x|, sign and step have derivative 0 at 0; floor, ceil, trunc, round and comparisons have
+  derivative 0 everywhere;
+- maximum and minimum share the derivative evenly between equal arguments;
+- clip passes it on at both bounds; hypot, atan2 and norm_sqrt have derivative 0 at their
+  singular point;
+- a *selection* ``where(c, a, b)`` differentiates into a selection: a branch that is not taken
+  contributes exactly nothing, also where its derivative is infinite.  Partials that vanish on a
+  region are therefore selections with a zero branch, never 0/1 factors.
+
+A truth value is the number 1 or 0.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.errors import NotDifferentiable, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integer(2)
+
+# The parts of a class below are formulas, given as lambdas of the function's arguments.
+_: Any = staticmethod
+
+
+class ScalarFunction(sp.Function):  # type: ignore[misc]  # SymPy carries no types
+    """A function of the vocabulary, of which a subclass states three things.
+
+    - ``definition``: the same function in SymPy's own classes;
+    - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
+      asking for it raises NotDifferentiable);
+    - ``value``: the function of mpmath numbers, at the working precision in force; nan outside
+      the real domain.
+    """
+
+    definition: Any
+    partials: Any
+    value: Any
+
+    is_extended_real = True  # every argument is real, so every value is, or is nan
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """The value of exact rational arguments where it is rational; nothing else."""
+        if not all(argument.is_Rational for argument in args):
+            return None
+        try:
+            return _rational(cls.definition(*args))
+        except ZeroDivisionError:  # mod(1, 0)
+            return None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """The derivative by argument number ``argindex``, counted from 1 as SymPy does."""
+        derivative = self.partials(*self.args)[argindex - 1]
+        if derivative is None:
+            raise NotDifferentiable(
+                f"{self.func.__name__} has no derivative by its argument number {argindex} "
+                f"({self.args[argindex - 1]}), which must be a constant"
+            )
+        return derivative
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        # SymPy would take mpmath's function of this name, whose convention may differ (sinc).
+        try:
+            args = [argument._to_mpmath(prec + 10) for argument in self.args]
+        except (AttributeError, ValueError):  # not all arguments are numbers
+            return None
+        with mp.workprec(prec + 10):
+            return sp.Expr._from_mpmath(mp.mpf(self.value(*args)), prec)
+
+    def _call_code(self, printer: Any) -> str:
+        return f"{self.func.__name__}({', '.join(map(printer._print, self.args))})"
+
+    # SymPy's code printers know some of these names under another convention (numpy.sinc(x/pi)).
+    _numpycode = _pythoncode = _mpmathcode = _call_code
+
+
+class Stepwise(ScalarFunction):
+    """A function that is constant between its jumps; at a jump too its derivative counts as 0."""
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Zero by every argument."""
+        return ZERO
+
+
+def _rational(value: sp.Expr) -> sp.Expr | None:
+    return value if value.is_Rational else None
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The mpmath ``function``, nan where it would be complex, and at poles of no definite sign."""
+
+    def real_value(*args: Any) -> Any:
+        try:
+            result = function(*args)
+        except (ValueError, ZeroDivisionError):
+            return mp.nan
+        return result if isinstance(result, mp.mpf) else mp.nan
+
+    return real_value
+
+
+_log: Any = _real(lambda x: mp.log(x) if x else mp.ninf)
+
+
+# Truth values -----------------------------------------------------------------------------------
+
+
+def _number(condition: Any) -> sp.Expr:
+    return sp.Piecewise((ONE, condition), (ZERO, True))
+
+
+def _condition(truth: sp.Expr) -> Any:
+    """The condition whose truth is written as the number ``truth``; else ``truth != 0``."""
+    if isinstance(truth, sp.Piecewise) and [part for part, _ in truth.args] == [ONE, ZERO]:
+        return truth.args[0][1]
+    return sp.Ne(truth, 0)
+
+
+class less(Stepwise):
+    """Whether a < b."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Lt(a, b)))
+    value = _(operator.lt)
+
+
+class less_equal(Stepwise):
+    """Whether a <= b."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Le(a, b)))
+    value = _(operator.le)
+
+
+class equal(Stepwise):
+    """Whether a == b."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Eq(a, b)))
+    value = _(operator.eq)
+
+
+class not_equal(Stepwise):
+    """Whether a != b."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Ne(a, b)))
+    value = _(operator.ne)
+
+
+class logical_and(Stepwise):
+    """Whether both are true (not 0)."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.And(_condition(a), _condition(b))))
+    value = _(lambda a, b: bool(a) and bool(b))
+
+
+class logical_or(Stepwise):
+    """Whether one or both are true."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Or(_condition(a), _condition(b))))
+    value = _(lambda a, b: bool(a) or bool(b))
+
+
+class logical_xor(Stepwise):
+    """Whether one is true and the other is not."""
+
+    nargs = 2
+    definition = _(lambda a, b: _number(sp.Xor(_condition(a), _condition(b))))
+    value = _(lambda a, b: bool(a) != bool(b))
+
+
+class logical_not(Stepwise):
+    """Whether it is not true."""
+
+    nargs = 1
+    definition = _(lambda a: _number(sp.Not(_condition(a))))
+    value = _(operator.not_)
+
+
+# Selections -------------------------------------------------------------------------------------
+
+
+class where(ScalarFunction):
+    """``a`` where ``c`` is true, else ``b``."""
+
+    nargs = 3
+    definition = _(lambda c, a, b: sp.Piecewise((a, _condition(c)), (b, True)))
+    partials = _(lambda c, a, b: (ZERO, where(c, ONE, ZERO), where(c, ZERO, ONE)))
+    value = _(lambda c, a, b: a if c else b)
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Decided where the condition is known, or does not matter."""
+        c, a, b = args
+        if c.is_Rational:
+            return a if c else b
+        return a if a == b else None
+
+    def _eval_derivative(self, s: sp.Symbol) -> sp.Expr:
+        # Not a'·where(c, 1, 0): that is nan where a is not taken and a' is infinite.
+        c, a, b = self.args
+        return where(c, a.diff(s), b.diff(s))
+
+
+def _share(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    return where(equal(a, b), HALF, ONE)
+
+
+class maximum(ScalarFunction):
+    """The larger of two numbers; nan if one is.  Equal ones have half of the derivative each."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.Max(a, b))
+    partials = _(
+        lambda a, b: (
+            where(less_equal(b, a), _share(a, b), ZERO),
+            where(less_equal(a, b), _share(a, b), ZERO),
+        )
+    )
+    value = _(lambda a, b: a if a >= b or mp.isnan(a) else b)
+
+
+class minimum(ScalarFunction):
+    """The smaller of two numbers; nan if one is.  Equal ones have half of the derivative each."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.Min(a, b))
+    partials = _(
+        lambda a, b: (
+            where(less_equal(a, b), _share(a, b), ZERO),
+            where(less_equal(b, a), _share(a, b), ZERO),
+        )
+    )
+    value = _(lambda a, b: a if a <= b or mp.isnan(a) else b)
+
+
+class clip(ScalarFunction):
+    """``minimum(hi, maximum(lo, x))``, which is ``hi`` where lo > hi.
+
+    The derivative goes to x where lo <= x <= hi, both bounds included; else to the bound that is
+    the value.
+    """
+
+    nargs = 3
+    definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
+    partials = _(
+        lambda x, lo, hi: (
+            where(logical_and(less_equal(lo, x), less_equal(x, hi)), ONE, ZERO),
+            where(logical_and(less(x, lo), less_equal(lo, hi)), ONE, ZERO),
+            where(logical_or(less(hi, x), less(hi, lo)), ONE, ZERO),
+        )
+    )
+    value = _(lambda x, lo, hi: minimum.value(hi, maximum.value(lo, x)))
+
+
+# Jumps and kinks --------------------------------------------------------------------------------
+
+
+class abs(ScalarFunction):
+    """|x|."""
+
+    nargs = 1
+    definition = _(lambda x: sp.Abs(x))
+    partials = _(lambda x: (sign(x),))
+    value = _(operator.abs)
+
+
+class sign(Stepwise):
+    """The sign of x: 1, 0 or -1."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sign(x))
+    value = _(mp.sign)
+
+
+class step(Stepwise):
+    """1 where x > 0, else 0: at 0 it is 0."""
+
+    nargs = 1
+    definition = _(lambda x: sp.Heaviside(x, 0))
+    value = _(lambda x: x if mp.isnan(x) else mp.mpf(x > 0))
+
+
+class floor(Stepwise):
+    """The largest integer <= x."""
+
+    nargs = 1
+    definition = _(lambda x: sp.floor(x))
+    value = _(mp.floor)
+
+
+class ceil(Stepwise):
+    """The smallest integer >= x."""
+
+    nargs = 1
+    definition = _(lambda x: sp.ceiling(x))
+    value = _(mp.ceil)
+
+
+class trunc(Stepwise):
+    """The next integer from x towards 0."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sign(x) * sp.floor(sp.Abs(x)))
+    value = _(lambda x: mp.ceil(x) if x < 0 else mp.floor(x))
+
+
+class round(Stepwise):
+    """The nearest integer; of two equally near, the even one (IEEE 754, NumPy).
+
+    floor(x + 1/2) is the odd one of the two at 1/2, 5/2, 9/2 ..., where x mod 2 is 1/2.
+    """
+
+    nargs = 1
+    definition = _(lambda x: sp.floor(x + HALF) - _number(sp.Eq(sp.Mod(x, 2), HALF)))
+    value = _(mp.nint)
+
+
+class floor_divide(Stepwise):
+    """floor(a/b) of the exact quotient, so that a = b·floor_divide(a, b) + mod(a, b)."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.floor(a / b))
+    value = _(lambda a, b: _floor_of_quotient(a, b))
+
+
+def _floor_of_quotient(a: Any, b: Any) -> Any:
+    if not b or not mp.isfinite(a) or not mp.isfinite(b):
+        return mp.nan
+    (p, q), (r, s) = mp.libmp.to_rational(a._mpf_), mp.libmp.to_rational(b._mpf_)
+    return mp.mpf((p * s) // (q * r))
+
+
+class mod(ScalarFunction):
+    """a - b·floor(a/b), which has the sign of b: Python's and NumPy's remainder."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.Mod(a, b))
+    partials = _(lambda a, b: (ONE, -floor_divide(a, b)))
+    value = _(lambda a, b: a % b if b and mp.isfinite(a) else mp.nan)
+
+
+# Exponentials and logarithms --------------------------------------------------------------------
+
+
+class sigmoid(ScalarFunction):
+    """1/(1 + e^-x).  σ(x)·σ(-x) keeps both tails of the derivative; σ·(1 - σ) would lose one."""
+
+    nargs = 1
+    definition = _(lambda x: 1 / (1 + sp.exp(-x)))
+    partials = _(lambda x: (sigmoid(x) * sigmoid(-x),))
+    value = _(lambda x: 1 / (1 + mp.exp(-x)))
+
+
+class softplus(ScalarFunction):
+    """log(1 + e^x), a smooth maximum(x, 0)."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(1 + sp.exp(x)))
+    partials = _(lambda x: (sigmoid(x),))
+    value = _(lambda x: mp.log1p(mp.exp(x)) if x < 0 else x + mp.log1p(mp.exp(-x)))
+
+
+class log_sigmoid(ScalarFunction):
+    """log(sigmoid(x)) = -softplus(-x)."""
+
+    nargs = 1
+    definition = _(lambda x: -sp.log(1 + sp.exp(-x)))
+    partials = _(lambda x: (sigmoid(-x),))
+    value = _(lambda x: -softplus.value(-x))
+
+
+class expm1(ScalarFunction):
+    """e^x - 1, accurate near 0."""
+
+    nargs = 1
+    definition = _(lambda x: sp.exp(x) - 1)
+    partials = _(lambda x: (sp.exp(x),))
+    value = _(mp.expm1)
+
+
+class log1p(ScalarFunction):
+    """log(1 + x), accurate near 0."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(1 + x))
+    partials = _(lambda x: (1 / (1 + x),))
+    value = _(lambda x: mp.log1p(x) if x > -1 else _log(1 + x))
+
+
+class exp2(ScalarFunction):
+    """2^x."""
+
+    nargs = 1
+    definition = _(lambda x: TWO**x)
+    partials = _(lambda x: (sp.log(2) * exp2(x),))
+    value = _(lambda x: mp.power(2, x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Powers of two of moderate size; 2^(10^9) is not worth its exact digits."""
+        (x,) = args
+        return TWO**x if x.is_Integer and builtins.abs(x) <= _MODERATE else None
+
+
+_MODERATE = 1024
+
+
+class log2(ScalarFunction):
+    """The logarithm to base 2."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(x, 2))
+    partials = _(lambda x: (1 / (x * sp.log(2)),))
+    value = _(lambda x: _log(x) / mp.ln2)
+
+
+class log10(ScalarFunction):
+    """The logarithm to base 10."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(x, 10))
+    partials = _(lambda x: (1 / (x * sp.log(10)),))
+    value = _(lambda x: _log(x) / mp.ln10)
+
+
+class logaddexp(ScalarFunction):
+    """log(e^a + e^b), for a and b of any size."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.log(sp.exp(a) + sp.exp(b)))
+    partials = _(lambda a, b: (exp_share(a, b), exp_share(b, a)))
+    value = _(lambda a, b: a + mp.ln2 if a == b else max(a, b) + mp.log1p(mp.exp(-mp.fabs(a - b))))
+
+
+class exp_share(ScalarFunction):
+    """e^a/(e^a + e^b) = sigmoid(a - b), and 1/2 also for equal infinities."""
+
+    nargs = 2
+    definition = _(lambda a, b: 1 / (1 + sp.exp(b - a)))
+    partials = _(
+        lambda a, b: (exp_share(a, b) * exp_share(b, a), -exp_share(a, b) * exp_share(b, a))
+    )
+    value = _(lambda a, b: mp.mpf(0.5) if a == b else 1 / (1 + mp.exp(b - a)))
+
+
+class xlogy(ScalarFunction):
+    """x·log(y), and 0 at x = 0 for every y that is not nan.
+
+    The partials are masked only where x = 0 meets a y at which they do not exist: a mask on all of
+    x = 0 would make the mixed derivative, 1/y, wrong there.
+    """
+
+    nargs = 2
+    definition = _(lambda x, y: sp.Piecewise((ZERO, sp.Eq(x, 0)), (x * sp.log(y), True)))
+    partials = _(
+        lambda x, y: (
+            where(logical_and(equal(x, ZERO), less_equal(y, ZERO)), ZERO, sp.log(y)),
+            where(logical_and(equal(x, ZERO), less_equal(y, ZERO)), ZERO, x / y),
+        )
+    )
+    value = _(lambda x, y: mp.mpf(0) if x == 0 and not mp.isnan(y) else x * _log(y))
+
+
+# Powers, lengths and angles ---------------------------------------------------------------------
+
+
+class power(ScalarFunction):
+    """x^y of real numbers: nan for a negative base unless y is an integer; x^0 = 1.
+
+    Powers whose exponent is a rational number are SymPy's ``Pow``; this is for all others.
+
+    The derivative is 0 at x = y = 0, and 0 by the exponent at x = 0 <= y; a negative base gives
+    nan to the exponent only.  PyTorch masks the first at every y = 0, which makes the mixed
+    derivative there, 1/x, zero.
+    """
+
+    nargs = 2
+    definition = _(lambda x, y: x**y)
+    partials = _(
+        lambda x, y: (
+            where(logical_and(equal(x, ZERO), equal(y, ZERO)), ZERO, y * power(x, y - 1)),
+            where(logical_and(equal(x, ZERO), less_equal(ZERO, y)), ZERO, power(x, y) * sp.log(x)),
+        )
+    )
+    value = _(lambda x, y: mp.inf if x == 0 and y < 0 else _real(mp.power)(x, y))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``Pow`` for a rational exponent, unless the base is a number that it does not suit."""
+        x, y = args
+        if not y.is_Rational:
+            return None
+        if not x.is_number:
+            return x**y
+        real = x.is_Rational and (x > 0 or (y.is_Integer and (x or y >= 0)))
+        return _rational(x**y) if real and builtins.abs(y) <= _MODERATE else None
+
+
+class cbrt(ScalarFunction):
+    """The real cube root, negative for negative x."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3))
+    partials = _(lambda x: (1 / (3 * cbrt(x) ** 2),))
+    value = _(lambda x: -mp.cbrt(-x) if x < 0 else mp.cbrt(x))
+
+
+class norm_sqrt(ScalarFunction):
+    """√x with derivative 0 at 0: the square root in norms and standard deviations."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sqrt(x))
+    partials = _(lambda x: (where(equal(norm_sqrt(x), ZERO), ZERO, 1 / (2 * norm_sqrt(x))),))
+    value = _(lambda x: mp.nan if x < 0 else mp.sqrt(x))
+
+
+class hypot(ScalarFunction):
+    """√(a² + b²) without overflow, with derivative 0 at the origin."""
+
+    nargs = 2
+    definition = _(lambda a, b: sp.sqrt(a**2 + b**2))
+    partials = _(lambda a, b: (cosine(a, b), cosine(b, a)))
+    value = _(mp.hypot)
+
+
+class cosine(ScalarFunction):
+    """a/hypot(a, b), the cosine of the angle between (a, b) and the first axis; 0 at the origin.
+
+    Written with it, the derivatives of lengths and angles hold at every order wherever they can be
+    represented, while powers of the length would overflow: ∂cos/∂a = sin²/r, ∂cos/∂b = -sin·cos/r.
+    """
+
+    nargs = 2
+    definition = _(
+        lambda a, b: sp.Piecewise(
+            (ZERO, sp.And(sp.Eq(a, 0), sp.Eq(b, 0))), (a / sp.sqrt(a**2 + b**2), True)
+        )
+    )
+    partials = _(
+        lambda a, b: (
+            where(equal(hypot(a, b), ZERO), ZERO, cosine(b, a) ** 2 / hypot(a, b)),
+            where(equal(hypot(a, b), ZERO), ZERO, -cosine(b, a) * cosine(a, b) / hypot(a, b)),
+        )
+    )
+    value = _(lambda a, b: a / mp.hypot(a, b) if a or b else mp.mpf(0))
+
+
+class hypot1(ScalarFunction):
+    """√(1 + x²) without overflow."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sqrt(1 + x**2))
+    partials = _(lambda x: (x / hypot1(x),))
+    value = _(lambda x: mp.hypot(1, x))
+
+
+class asinh(ScalarFunction):
+    """The inverse of sinh; with hypot1 its derivative holds beyond 1e154, where x² overflows."""
+
+    nargs = 1
+    definition = _(lambda x: sp.asinh(x))
+    partials = _(lambda x: (1 / hypot1(x),))
+    value = _(mp.asinh)
+
+
+class atan2(ScalarFunction):
+    """The angle of the point (x, y) to the first axis, in (-π, π]; derivative 0 at the origin.
+
+    ∂/∂y = x/r² = cos/r and ∂/∂x = -y/r² = -sin/r.
+    """
+
+    nargs = 2
+    definition = _(lambda y, x: sp.atan2(y, x))
+    partials = _(
+        lambda y, x: (
+            where(equal(hypot(y, x), ZERO), ZERO, cosine(x, y) / hypot(y, x)),
+            where(equal(hypot(y, x), ZERO), ZERO, -cosine(y, x) / hypot(y, x)),
+        )
+    )
+    value = _(mp.atan2)
+
+
+# The gamma family -------------------------------------------------------------------------------
+
+
+class Transcendental(ScalarFunction):
+    """A function whose exact values are not worth looking for."""
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing is evaluated."""
+        return None
+
+
+class gamma(Transcendental):
+    """The gamma function Γ(x)."""
+
+    nargs = 1
+    definition = _(lambda x: sp.gamma(x))
+    partials = _(lambda x: (gamma(x) * digamma(x),))
+    value = _(_real(mp.gamma))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Factorials that a double holds exactly."""
+        (x,) = args
+        return sp.gamma(x) if x.is_Integer and 0 < x <= 20 else None
+
+
+class gammaln(Transcendental):
+    """log|Γ(x)|; SymPy's loggamma is complex for negative x."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(sp.Abs(sp.gamma(x))))
+    partials = _(lambda x: (digamma(x),))
+    value = _(lambda x: mp.inf if x <= 0 and mp.isint(x) else mp.re(mp.loggamma(x)))
+
+
+class digamma(Transcendental):
+    """ψ(x), the derivative of log|Γ(x)|."""
+
+    nargs = 1
+    definition = _(lambda x: sp.polygamma(0, x))
+    partials = _(lambda x: (polygamma(ONE, x),))
+    value = _(_real(mp.digamma))
+
+
+class polygamma(Transcendental):
+    """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
+
+    nargs = 2
+    definition = _(lambda n, x: sp.polygamma(n, x))
+    partials = _(lambda n, x: (None, polygamma(n + 1, x)))
+    value = _(lambda n, x: _real(mp.psi)(int(n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Digamma for n = 0; raises Unsupported for a number that is no order."""
+        n, x = args
+        _check_order("polygamma", n)
+        return digamma(x) if n == 0 else None
+
+
+def _check_order(name: str, n: sp.Expr) -> None:
+    if n.is_number and (n < 0 or n != int(n)):
+        raise Unsupported(f"{name}: the order {n} is not an integer >= 0")
+
+
+# The cardinal sine ------------------------------------------------------------------------------
+
+
+class sinc(ScalarFunction):
+    """sin(πx)/(πx), and 1 at 0: NumPy's convention."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sinc(sp.pi * x))
+    partials = _(lambda x: (sinc_derivative(ONE, x),))
+    value = _(mp.sincpi)
+
+
+class sinc_derivative(Transcendental):
+    """The n-th derivative of sinc, for a constant integer n >= 0; accurate for every n and x.
+
+    Its Taylor series, with t = πx, is πⁿ·Σₖ (-1)ᵏ t^(2k-n)/((2k+1)·(2k-n)!) over 2k >= n.
+    """
+
+    nargs = 2
+    definition = _(lambda n, x: _differentiated_sinc(n, x))
+    partials = _(lambda n, x: (None, sinc_derivative(n + 1, x)))
+    value = _(lambda n, x: _sinc_value(int(n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``sinc`` for n = 0; raises Unsupported for a number that is no order."""
+        n, x = args
+        _check_order("sinc_derivative", n)
+        return sinc(x) if n == 0 else None
+
+
+def _differentiated_sinc(n: sp.Expr, x: sp.Expr) -> sp.Expr:
+    if not n.is_Integer:
+        raise Unsupported(f"sinc_derivative: the order {n} is not a number")
+    t = sp.Dummy(real=True)
+    return sp.sinc(sp.pi * t).diff(t, int(n)).subs(t, x)
+
+
+def _sinc_value(n: int, x: Any) -> Any:
+    size = mp.fabs(x) * mp.pi
+    if not size < n:  # t·f = sin t differentiated n times gives t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t
+        with mp.extraprec(20):
+            t, sine, cosine = mp.pi * x, mp.sinpi(x), mp.cospi(x)
+            total = sine / t
+            for k in range(1, n + 1):
+                total = ((sine, cosine, -sine, -cosine)[k % 4] - k * total) / t
+            total *= mp.pi**n
+        return +total
+    with mp.extraprec(20 + 3 * n):  # the terms grow to e^|t| < 2^(3n/2), and cancel down to 1/n
+        t, k = mp.pi * x, (n + 1) // 2
+        term = (-1) ** k * t ** (2 * k - n) / mp.mpf(1)
+        total = mp.mpf(0)
+        while term and (2 * k - n <= size or mp.fabs(term) > mp.eps * mp.fabs(total)):
+            total += term / (2 * k + 1)
+            k += 1
+            term *= -t * t / ((2 * k - n) * (2 * k - n - 1))
+        total *= mp.pi**n
+    return +total
+
+
+# All of them ------------------------------------------------------------------------------------
+
+_OWN: tuple[type[ScalarFunction], ...] = (
+    *(less, less_equal, equal, not_equal, logical_and, logical_or, logical_xor, logical_not),
+    *(where, maximum, minimum, clip),
+    *(abs, sign, step, floor, ceil, trunc, round, floor_divide, mod),
+    *(sigmoid, softplus, log_sigmoid, expm1, log1p, exp2, log2, log10),
+    *(logaddexp, exp_share, xlogy),
+    *(power, cbrt, norm_sqrt, hypot, cosine, hypot1, asinh, atan2),
+    *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
+)
+
+# SymPy's own classes, whose derivatives hold wherever the function does.
+_SYMPY: dict[Any, Callable[..., Any]] = {
+    sp.exp: mp.exp,
+    sp.log: _log,
+    sp.sin: mp.sin,
+    sp.cos: mp.cos,
+    sp.tan: mp.tan,
+    sp.asin: _real(mp.asin),
+    sp.acos: _real(mp.acos),
+    sp.atan: mp.atan,
+    sp.sinh: mp.sinh,
+    sp.cosh: mp.cosh,
+    sp.tanh: mp.tanh,
+    sp.acosh: _real(mp.acosh),
+    sp.atanh: _real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
+    sp.erf: mp.erf,
+    sp.erfc: mp.erfc,
+}
+
+VOCABULARY: dict[str, type[sp.Function]] = {
+    cls.__name__: cls for group in (_OWN, _SYMPY) for cls in group
+}
+"""Every function that a formula may contain, besides sums, products and rational powers."""
+
+MPMATH: dict[str, Callable[..., Any]] = {
+    **{cls.__name__: cls.value for cls in _OWN},
+    **{cls.__name__: value for cls, value in _SYMPY.items()},
+}
+"""The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
+
+
+def arity(name: str) -> int:
+    """The number of arguments of the function called ``name`` in ``VOCABULARY``.
+
+    >>> arity("hypot"), arity("log")
+    (2, 1)
+    """
+    return int(min(VOCABULARY[name].nargs))

@@ -1,0 +1,320 @@
+"""NumPy and math bodies of the vocabulary: values and derivatives to order 3, in ulps."""
+
+import importlib.util
+import math
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+
+import mpmath as mp
+import numpy as np
+import pytest
+import sympy as sp
+
+from numeric import special
+from numeric.special import MATH, NUMPY, needs_scipy
+from symdiff import vocabulary as v
+from symdiff.errors import Unsupported
+from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
+from tests.scalar_oracle import MEANING, STEP_PAIRS, STEP_POINTS, STEPS, exact, orders
+
+KERNEL = [kernel_symbol(k) for k in range(3)]
+ULP = mp.mpf(2) ** -52
+SMALLEST, LARGEST = mp.mpf(2) ** -1022, mp.mpf(2) ** 1024
+
+# NumPy documents its float64 functions to 4 ulp, and SciPy and libm are within that here; so each
+# operation of a formula may add 4 ulp of what it is part of.
+ULPS_PER_OPERATION = 4
+
+# tanh' = 1 - tanh² is right to the ulps of its terms, 1, and so absolutely; its tail, e^-2|x|, is
+# lost for the sake of reusing the value (as in PyTorch and JAX).
+DIFFERENCES_OF_ORDER_ONE = {"tanh"}
+
+# Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
+# is an ulp away, since π is rounded.
+OSCILLATING = {"sinc", "sinc_derivative"}
+
+
+def nth(formula, order):
+    for k, n in enumerate(order):
+        for _ in range(n):
+            formula = partial(formula, k)
+    return formula
+
+
+@cache
+def derivative(name, order):
+    return nth(VOCABULARY[name](*KERNEL[: arity(name)]), order)
+
+
+def compiled(formula, count, table, module):
+    return sp.lambdify(KERNEL[:count], formula, modules=[table, module])
+
+
+def operations(formula):
+    return sum(not node.is_Atom for node in sp.preorder_traversal(formula)) + 1
+
+
+def scale_of_terms(formula, values):
+    """|formula|, with every sum that is a term or a factor counted at the size of its terms."""
+    if isinstance(formula, v.where):
+        c, a, b = formula.args
+        return scale_of_terms(a if number(c, values) else b, values)
+    if isinstance(formula, sp.Add):
+        return mp.fsum(scale_of_terms(term, values) for term in formula.args)
+    if isinstance(formula, sp.Mul):
+        return mp.fprod(scale_of_terms(factor, values) for factor in formula.args)
+    if isinstance(formula, sp.Pow) and formula.exp.is_Integer and formula.exp > 0:
+        return scale_of_terms(formula.base, values) ** int(formula.exp)
+    return mp.fabs(number(formula, values))
+
+
+def number(formula, values):
+    return compiled(formula, len(values), MPMATH, "mpmath")(*values)
+
+
+def excess(formula, name, order, point, evaluate):
+    """The error at ``point`` over what is allowed: at most 1 is right."""
+    meaning = MEANING[name]
+    wanted = exact(meaning, point, order)
+    with np.errstate(all="ignore") if beyond(wanted) or formula.has(v.where) else warnings_raise():
+        got = evaluate(*point)
+    if mp.fabs(wanted) >= LARGEST:  # nan if infinite terms of both signs meet
+        return mp.mpf(0) if np.isnan(got) or got == mp.sign(wanted) * math.inf else mp.inf
+    if not math.isfinite(got):
+        return mp.inf
+    with mp.workdps(meaning.working_digits(point)):
+        error = mp.fabs(mp.mpf(float(got)) - wanted)
+        by_terms = sum(order) > 1 or name in DIFFERENCES_OF_ORDER_ONE
+        scale = scale_of_terms(formula, list(map(mp.mpf, point))) if by_terms else mp.fabs(wanted)
+        if name in OSCILLATING:
+            next_order = (*order[:-1], order[-1] + 1)
+            scale += mp.fabs(point[-1] * exact(meaning, point, next_order))
+        scale = max(scale, SMALLEST)  # the ulp of a subnormal number is that of the smallest normal
+        return error / (ULPS_PER_OPERATION * operations(formula) * ULP * scale)
+
+
+def beyond(wanted):
+    return not SMALLEST <= mp.fabs(wanted) < LARGEST
+
+
+def warnings_raise():
+    return np.errstate(over="raise", invalid="raise", divide="raise")
+
+
+def worst(formula, name, order, table, module):
+    """The largest ``excess`` over the points of ``name``; a call that raises is not judged."""
+    evaluate = compiled(formula, arity(name), table, module)
+    result = mp.mpf(0)
+    for point in MEANING[name].at():
+        try:
+            result = max(result, excess(formula, name, order, point, evaluate))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            assert table is MATH  # which leaves the case to NumPy
+    return result
+
+
+def arrays(function):
+    """``function`` of one-element arrays: array loops may differ from scalar ones."""
+
+    def of_numbers(*args):
+        return np.asarray(function(*(np.array([x]) for x in args))).item()
+
+    return of_numbers
+
+
+def test_every_function_has_bodies():
+    assert set(NUMPY) == set(MATH) == set(VOCABULARY)
+
+
+@pytest.mark.parametrize("name", MEANING)
+def test_numpy_in_ulps(name):
+    for order in orders(MEANING[name], 3):
+        assert worst(derivative(name, order), name, order, NUMPY, "numpy") <= 1, order
+
+
+@pytest.mark.parametrize("name", MEANING)
+def test_math_in_ulps(name):
+    for order in orders(MEANING[name], 3):
+        assert worst(derivative(name, order), name, order, MATH, "math") <= 1, order
+
+
+@pytest.mark.parametrize("name", [name for name in MEANING if name != "where"])
+def test_an_error_of_a_thousandth_is_caught(name):
+    order = orders(MEANING[name], 0)[0]
+    formula = derivative(name, order) * sp.Rational(1001, 1000)
+    assert worst(formula, name, order, NUMPY, "numpy") > 1
+
+
+def test_an_unstable_derivative_is_caught():
+    x = KERNEL[0]
+    of_the_definition = sp.exp(-x) / (1 + sp.exp(-x)) ** 2  # nan at -800
+    one_tail_lost = v.sigmoid(x) * (1 - v.sigmoid(x))
+    for formula in (of_the_definition, one_tail_lost):
+        assert worst(formula, "sigmoid", (1,), NUMPY, "numpy") > 1
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("table", [NUMPY, MATH], ids=["numpy", "math"])
+def test_steps(name, table):
+    function = arrays(table[name]) if table is NUMPY else table[name]
+    for point in [(x,) for x in STEP_POINTS] if arity(name) == 1 else STEP_PAIRS:
+        if name != "floor_divide" or point[1]:
+            assert function(*point) == STEPS[name](*point)
+
+
+OF_INTEGERS = {
+    *("where", "maximum", "minimum", "clip", "abs", "sign", "step", "mod", "floor_divide"),
+    *("floor", "ceil", "trunc", "round"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(VOCABULARY) - {"polygamma", "sinc_derivative"}))
+def test_dtypes(name):
+    count, inside = arity(name), 1 if name == "acosh" else 0.5
+    single = NUMPY[name](*[np.full(2, inside, np.float32)] * count)
+    whole = NUMPY[name](*[np.full(2, 0 if name == "atanh" else 1)] * count)
+    if single.dtype == bool:
+        assert name in STEPS
+        assert whole.dtype == bool
+    else:
+        assert single.dtype == np.float32
+        assert whole.dtype == (np.int64 if name in OF_INTEGERS else np.float64)
+
+
+@pytest.mark.parametrize("name", ["polygamma", "sinc_derivative"])
+def test_orders_broadcast(name):
+    x = np.array([0.25, 0.5, 3.0], np.float32)
+    both = NUMPY[name](np.array([[1], [2]]), x)
+    assert both.dtype == np.float32
+    assert both.shape == (2, 3)
+    for n in (1, 2):
+        np.testing.assert_array_equal(both[n - 1], NUMPY[name](n, x))
+    assert NUMPY[name](1, np.empty((2, 0))).shape == (2, 0)
+
+
+@pytest.mark.parametrize("name", sorted(VOCABULARY))
+def test_nan_is_passed_on(name):
+    count = arity(name)
+    if issubclass(VOCABULARY[name], v.Stepwise) and name not in ("sign", "step", "floor", "ceil"):
+        return  # comparisons give a truth value; math.trunc and round raise
+    for k in range(count):
+        args = [1.0] * count
+        if name in ("polygamma", "sinc_derivative", "where") and k == 0:
+            continue
+        args[k] = math.nan
+        if name == "where":
+            args[0] = float(k == 1)
+        if name == "power" and (args[0] == 1 or args[1] == 0):
+            continue  # 1 ** nan is 1, IEEE 754
+        with np.errstate(all="ignore"):
+            assert np.isnan(arrays(NUMPY[name])(*args)), k
+        with suppress(ValueError, OverflowError):
+            assert math.isnan(MATH[name](*args)), k
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "wanted"),
+    [
+        ("sigmoid", (math.inf,), 1.0),
+        ("sigmoid", (-math.inf,), 0.0),
+        ("softplus", (-math.inf,), 0.0),
+        ("softplus", (math.inf,), math.inf),
+        ("log_sigmoid", (-math.inf,), -math.inf),
+        ("logaddexp", (-math.inf, -math.inf), -math.inf),
+        ("logaddexp", (math.inf, math.inf), math.inf),
+        ("exp_share", (-math.inf, -math.inf), 0.5),
+        ("exp_share", (math.inf, -math.inf), 1.0),
+        ("xlogy", (0.0, 0.0), 0.0),
+        ("xlogy", (0.0, -1.0), 0.0),
+        ("cosine", (0.0, 0.0), 0.0),
+        ("cosine", (1e-200, 1e-200), math.sqrt(0.5)),
+        ("cosine", (3e200, -4e200), 0.6),
+        ("hypot", (3e200, 4e200), 5e200),
+        ("hypot1", (1e200,), 1e200),
+        ("asinh", (1e200,), math.log(2) + 200 * math.log(10)),
+        ("sinc", (0.0,), 1.0),
+        ("sinc", (1e15,), 0.0),
+        ("power", (0.0, 0.0), 1.0),
+        ("power", (-2.0, 3.0), -8.0),
+        ("norm_sqrt", (0.0,), 0.0),
+        ("mod", (-7.5, 2.0), 0.5),
+        ("clip", (5.0, 2.0, 1.0), 1.0),
+    ],
+)
+def test_far_and_singular_points_are_silent(name, point, wanted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = arrays(NUMPY[name])(*point)
+    assert got == pytest.approx(wanted, rel=8 * 2**-52, abs=0)
+    assert MATH[name](*point) == pytest.approx(wanted, rel=8 * 2**-52, abs=0)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("name", ["hypot", "atan2"])
+def test_first_derivatives_of_lengths_and_angles_at_every_size(name, size):
+    a, b = 3 * size, 4 * size
+    slopes = {"hypot": (0.6, 0.8), "atan2": (0.16 / size, -0.12 / size)}[name]
+    for k, slope in enumerate(slopes):
+        order = tuple(int(j == k) for j in range(2))
+        got = compiled(derivative(name, order), 2, NUMPY, "numpy")(a, b)
+        assert got == pytest.approx(slope, rel=16 * 2**-52)
+
+
+def test_second_derivative_of_asinh_far_out():
+    slope = compiled(derivative("asinh", (1,)), 1, NUMPY, "numpy")(np.array([1e200, -1e300]))
+    np.testing.assert_allclose(slope, [1e-200, 1e-300], rtol=8 * 2**-52)
+
+
+def test_math_leaves_to_numpy_what_it_cannot_answer():
+    for name, args in [
+        ("exp", (800.0,)),
+        ("log", (0.0,)),
+        ("power", (-8.0, 1 / 3)),
+        ("asin", (2.0,)),
+    ]:
+        with pytest.raises((ValueError, OverflowError)):
+            MATH[name](*args)
+        with np.errstate(all="ignore"):
+            assert not math.isfinite(NUMPY[name](*args))
+
+
+def test_the_start_of_the_downward_recurrence():
+    for n in range(200):
+        start = special._start(n)
+        left = Fraction(n or 1) ** (start - n) * math.factorial(n) / math.factorial(start)
+        assert left / (start + 1) * (n + 1) < Fraction(1, 2**53)
+
+
+# SciPy ------------------------------------------------------------------------------------------
+
+
+def test_needs_scipy():
+    assert [name for name in VOCABULARY if needs_scipy(name)] == sorted(
+        ["erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"], key=list(VOCABULARY).index
+    )
+
+
+def test_without_scipy_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    special._from_scipy.cache_clear()
+    with pytest.raises(
+        Unsupported, match=r'erf needs SciPy: pip install "symdiff-numeric\[scipy\]"'
+    ):
+        NUMPY["erf"](np.zeros(2))
+    with pytest.raises(Unsupported, match="digamma"):
+        MATH["digamma"](1.0)
+    assert MATH["erf"](0.0) == 0
+    special.require_scipy("sinc")
+
+
+def test_scipy_is_imported_when_called_and_not_before():
+    code = (
+        "import sys; from numeric import special; assert 'scipy' not in sys.modules; "
+        "special.require_scipy('erf'); assert 'scipy' not in sys.modules; "
+        "special.NUMPY['erf'](0.5); assert 'scipy.special' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

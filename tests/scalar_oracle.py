@@ -1,0 +1,207 @@
+"""What the scalar vocabulary means, written a second time, in mpmath and from the textbook.
+
+Nothing here is imported from the packages: these definitions, differentiated numerically by mpmath,
+judge the formulas, their derivatives and their NumPy bodies.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import mpmath as mp
+
+TINY = 1e-30
+RESOLUTION = mp.mpf(10) ** -90  # what numerical derivatives at 110 digits leave of a true zero
+POINTS = [sign * x for x in (0.0, TINY, 0.5, 1.0, 40.0, 800.0) for sign in (1, -1)][1:]
+PAIRS = [
+    *[(1.0, 0.0), (0.0, 1.0), (TINY, 1.0), (-1.0, TINY), (TINY, -3 * TINY), (0.5, 0.5)],
+    *[(1.0, -40.0), (40.0, 0.5), (2.0, 3.0), (40.0, 800.0), (-800.0, 40.0), (800.0, 799.0)],
+    *[(2.0, 0.0), (0.5, 40.0), (-2.0, 3.0), (7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (TINY, 0.5)],
+]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A function of mpmath numbers, and where it is smooth and real."""
+
+    f: object
+    smooth: object = staticmethod(lambda *_: True)
+    points: tuple = ()
+    constants: tuple = ()  # positions of arguments that have no derivative
+    digits: int = 0  # 0: as many as the size of the arguments asks for
+
+    def at(self):
+        """The points of the domain at which the function is judged."""
+        arity = self.f.__code__.co_argcount
+        points = self.points or ([(x,) for x in POINTS] if arity == 1 else PAIRS)
+        return [point for point in points if self.smooth(*point)]
+
+    def working_digits(self, point):
+        """Digits at which 1 - tanh(800)**2 still has 100."""
+        return self.digits or int(110 + max(map(abs, point)))
+
+
+def positive(x, *_):
+    return x > 0
+
+
+def nonzero(x, *_):
+    return x != 0
+
+
+def no_pole(*args):
+    return args[-1] > 0 or args[-1] != int(args[-1])
+
+
+def away_from_origin(a, b):
+    return a != 0 or b != 0
+
+
+def distinct(a, b):
+    return a != b
+
+
+ORDERS = tuple((float(n), x) for n in (1, 2, 3, 7) for x in (0.5, 1.0, 40.0, -0.5))
+SINC_POINTS = (1e-8, -0.32, 0.5, 1.0, 1.7, -4.1, 40.0, -800.0)
+SINC_ORDERS = tuple((float(n), x) for n in (1, 2, 3, 12) for x in SINC_POINTS)
+
+
+def sinc(x):
+    return mp.sinpi(x) / (mp.pi * x) if x else mp.mpf(1)
+
+
+def sinc_derivative(n, x):
+    """Leibniz's rule for sin(t)·(1/t); near 0 its terms cancel down from 1/t^(n+1)."""
+    n, t = int(n), mp.pi * x
+    sine, cosine = mp.sin(t), mp.cos(t)
+    turned = (sine, cosine, -sine, -cosine)
+    return mp.pi**n * sum(
+        math.comb(n, k) * turned[(n - k) % 4] * (-1) ** k * math.factorial(k) / t ** (k + 1)
+        for k in range(n + 1)
+    )
+
+
+def power(x, y):
+    return mp.exp(y * mp.log(x)) if x > 0 else (-1) ** int(y) * mp.exp(y * mp.log(-x))
+
+
+MEANING = {
+    "exp": Meaning(lambda x: mp.exp(x)),
+    "expm1": Meaning(lambda x: mp.exp(x) - 1),
+    "exp2": Meaning(lambda x: mp.exp(x * mp.log(2))),
+    "log": Meaning(lambda x: mp.log(x), positive),
+    "log1p": Meaning(lambda x: mp.log(1 + x), lambda x: x > -1),
+    "log2": Meaning(lambda x: mp.log(x) / mp.log(2), positive),
+    "log10": Meaning(lambda x: mp.log(x) / mp.log(10), positive),
+    "logaddexp": Meaning(lambda a, b: mp.log(mp.exp(a) + mp.exp(b))),
+    "exp_share": Meaning(lambda a, b: mp.exp(a) / (mp.exp(a) + mp.exp(b))),
+    "sigmoid": Meaning(lambda x: mp.exp(x) / (1 + mp.exp(x))),
+    "softplus": Meaning(lambda x: mp.log(1 + mp.exp(x))),
+    "log_sigmoid": Meaning(lambda x: mp.log(mp.exp(x) / (1 + mp.exp(x)))),
+    "xlogy": Meaning(lambda x, y: x * mp.log(y), lambda x, y: y > 0),
+    "power": Meaning(power, lambda x, y: x > 0),
+    "cbrt": Meaning(lambda x: mp.sign(x) * mp.exp(mp.log(mp.fabs(x)) / 3), nonzero),
+    "norm_sqrt": Meaning(lambda x: mp.exp(mp.log(x) / 2), positive),
+    "hypot": Meaning(lambda a, b: mp.sqrt(a * a + b * b), away_from_origin),
+    "cosine": Meaning(lambda a, b: a / mp.sqrt(a * a + b * b), away_from_origin),
+    "hypot1": Meaning(lambda x: mp.sqrt(1 + x * x)),
+    "sin": Meaning(lambda x: (mp.expj(x)).imag),
+    "cos": Meaning(lambda x: (mp.expj(x)).real),
+    "tan": Meaning(lambda x: mp.sin(x) / mp.cos(x)),
+    "asin": Meaning(lambda x: mp.atan(x / mp.sqrt(1 - x * x)), lambda x: -1 < x < 1),
+    "acos": Meaning(lambda x: mp.pi / 2 - mp.atan(x / mp.sqrt(1 - x * x)), lambda x: -1 < x < 1),
+    "atan": Meaning(lambda x: mp.log(mp.mpc(1, x)).imag),
+    "atan2": Meaning(
+        lambda y, x: mp.log(mp.mpc(x, y)).imag, lambda y, x: (x or y) and not (y == 0 and x < 0)
+    ),
+    "sinh": Meaning(lambda x: (mp.exp(x) - mp.exp(-x)) / 2),
+    "cosh": Meaning(lambda x: (mp.exp(x) + mp.exp(-x)) / 2),
+    "tanh": Meaning(lambda x: (mp.exp(2 * x) - 1) / (mp.exp(2 * x) + 1)),
+    "asinh": Meaning(lambda x: mp.log(x + mp.sqrt(1 + x * x))),
+    "acosh": Meaning(lambda x: mp.log(x + mp.sqrt(x * x - 1)), lambda x: x > 1),
+    "atanh": Meaning(lambda x: (mp.log(1 + x) - mp.log(1 - x)) / 2, lambda x: -1 < x < 1),
+    "erf": Meaning(lambda x: mp.erf(x)),
+    "erfc": Meaning(lambda x: 1 - mp.erf(x), lambda x: x <= 1),
+    "gamma": Meaning(lambda x: mp.factorial(x - 1), no_pole, digits=110),
+    "gammaln": Meaning(lambda x: mp.log(mp.fabs(mp.gamma(x))), no_pole, digits=110),
+    "digamma": Meaning(lambda x: mp.harmonic(x - 1) - mp.euler, no_pole, digits=110),
+    "polygamma": Meaning(
+        lambda n, x: (-1) ** int(n + 1) * mp.factorial(n) * mp.zeta(n + 1, x),
+        no_pole,
+        ORDERS,
+        (0,),
+        110,
+    ),
+    "sinc": Meaning(lambda x: sinc(x), digits=110),
+    "sinc_derivative": Meaning(sinc_derivative, points=SINC_ORDERS, constants=(0,), digits=1100),
+    "abs": Meaning(lambda x: mp.sqrt(x * x), nonzero),
+    "maximum": Meaning(lambda a, b: (a + b + mp.fabs(a - b)) / 2, distinct),
+    "minimum": Meaning(lambda a, b: (a + b - mp.fabs(a - b)) / 2, distinct),
+    "clip": Meaning(
+        lambda x, lo, hi: sorted([x, lo, hi])[1],
+        points=((0.5, 0.0, 1.0), (-2.0, 0.0, 1.0), (40.0, -1.0, 1.0)),
+    ),
+    "where": Meaning(
+        lambda c, a, b: a if c else b,
+        points=((1.0, 2.0, 3.0), (0.0, 2.0, 3.0)),
+        constants=(0,),
+    ),
+    "mod": Meaning(lambda a, b: a - b * mp.floor(a / b), lambda a, b: b != 0 and (a / b) % 1 != 0),
+}
+"""Every function that has a derivative."""
+
+
+STEPS = {
+    "less": lambda a, b: b - a > 0,
+    "less_equal": lambda a, b: not a - b > 0,
+    "equal": lambda a, b: not (a - b > 0 or b - a > 0),
+    "not_equal": lambda a, b: a - b > 0 or b - a > 0,
+    "logical_and": lambda a, b: a * b != 0,
+    "logical_or": lambda a, b: a * a + b * b != 0,
+    "logical_xor": lambda a, b: (a != 0) + (b != 0) == 1,
+    "logical_not": lambda a: a * a == 0,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "step": lambda x: x > 0,
+    "floor": lambda x: max(k for k in range(-900, 900) if k <= x),
+    "ceil": lambda x: min(k for k in range(-900, 900) if k >= x),
+    "trunc": lambda x: int(x),
+    "round": lambda x: min(range(-900, 900), key=lambda k: (abs(k - x), k % 2)),
+    "floor_divide": lambda a, b: math.floor(Fraction(a) / Fraction(b)),
+}
+"""Every function that is constant between its jumps."""
+
+STEP_POINTS = [*POINTS, 1.5, 2.5, -1.5, -2.5, 3.7, -3.7]
+STEP_PAIRS = [(a, b) for a, b in product((0.0, 1.0, -2.0, 7.5, 2.0**-40), repeat=2)]
+
+
+def orders(meaning, highest):
+    """All mixed orders 0 ... ``highest`` by the arguments that have a derivative."""
+    arity = meaning.f.__code__.co_argcount
+    free = [0 if k in meaning.constants else highest for k in range(arity)]
+    return [n for n in product(*(range(bound + 1) for bound in free)) if sum(n) <= highest]
+
+
+@cache
+def exact(meaning, point, order):
+    """The derivative of mixed ``order`` at ``point``: mpmath's numerical one, of the meaning."""
+    with mp.workdps(meaning.working_digits(point)):
+        args = [mp.mpf(x) for x in point]
+        varied = [k for k, n in enumerate(order) if n]
+
+        def of_varied(*values):
+            full = list(args)
+            for k, value in zip(varied, values, strict=True):
+                full[k] = value
+            return meaning.f(*full)
+
+        at, times = [args[k] for k in varied], [order[k] for k in varied]
+        if not varied:
+            value = mp.mpf(of_varied())
+        elif len(varied) == 1:
+            value = mp.diff(of_varied, at[0], times[0])
+        else:
+            value = mp.diff(of_varied, at, tuple(times))
+        size = mp.fabs(of_varied(*at)) + mp.fabs(of_varied(*(x + mp.mpf(1) / 64 for x in at)))
+        return value if not varied or mp.fabs(value) > RESOLUTION * size else mp.mpf(0)
