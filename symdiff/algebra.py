@@ -1,0 +1,440 @@
+"""Elementwise algebra: sums, products, powers and pointwise functions, each value in one spelling.
+
+Numbers are coefficients of a Sum, exponents of a Product, or the operand of a Fill.  ``+`` flattens
+short sums and merges like terms; a product merges equal bases of its two operands and stays binary,
+so that sharing survives.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from symdiff import number, ops
+from symdiff.contraction import broadcast_to
+from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
+from symdiff.letters import broadcast_shapes
+from symdiff.node import Dtype, Shape, make
+from symdiff.scalar import VOCABULARY, kernel_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from symdiff.expr import Expr
+    from symdiff.number import Number
+
+# A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
+_FLAT_TERMS = 8
+
+_PLUS = ops.sum_op(0, (1, 1))
+_FIRST_MINUS = ops.sum_op(0, (1, -1))
+_MINUS_FIRST = ops.sum_op(0, (-1, 1))
+_TIMES = ops.product_op((1, 1))
+_OVER = ops.product_op((1, -1))
+_UNDER = ops.product_op((-1, 1))
+
+
+def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
+    """The operands broadcast to one shape; numbers in booleans' stead."""
+    shape = operands[0].shape
+    if all(x.shape == shape for x in operands):
+        return operands
+    shape = broadcast_shapes(name, *(x.shape for x in operands))
+    return tuple(broadcast_to(x, shape) for x in operands)
+
+
+def as_numeric(x: Expr) -> Expr:
+    """A boolean as 0 or 1, for arithmetic."""
+    return select(x, number_node(1), number_node(0)) if x.dtype is bool else x
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """``a + b``."""
+    if (
+        a.op.simple_term
+        and b.op.simple_term
+        and a.shape == b.shape
+        and a is not b
+        and a.dtype is float
+        and b.dtype is float
+    ):
+        return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
+    return combine("add", [(1, a), (1, b)])
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    """``a - b``."""
+    if (
+        a.op.simple_term
+        and b.op.simple_term
+        and a.shape == b.shape
+        and a is not b
+        and a.dtype is float
+        and b.dtype is float
+    ):
+        if a.serial < b.serial:
+            return make(_FIRST_MINUS, (a, b), a.shape, float)
+        return make(_MINUS_FIRST, (b, a), a.shape, float)
+    return combine("subtract", [(1, a), (-1, b)])
+
+
+def shift(x: Expr, c: Number) -> Expr:
+    """``x + c`` for a number c."""
+    op = x.op
+    if op.simple_term and x.dtype is float:
+        return x if c == 0 else make(ops.sum_op(c, (1,)), (x,), x.shape, float)
+    if op.__class__ is ops.Sum and x.args and x.dtype is float:
+        const = number.plus(op.const, c)
+        if const == 0 and op.coefs == (1,):
+            return x.args[0]
+        return make(ops.sum_op(const, op.coefs), x.args, x.shape, float)
+    return combine("add", [(1, x), (1, number_node(c))])
+
+
+def total(terms: Sequence[Expr]) -> Expr:
+    """The sum of any number of terms of one shape (accumulated cotangents), as one node."""
+    if len(terms) == 1:
+        return terms[0]
+    if len(terms) == 2:
+        return add(terms[0], terms[1])
+    return combine("add", [(1, x) for x in terms])
+
+
+def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
+    """``sum of coef * expr``: like terms merged, short inner sums flattened, exact coefficients."""
+    exprs = aligned(name, *[as_numeric(x) for _, x in terms])
+    const: Number = 0
+    found: dict[Expr, Number] = {}
+    for (coef, _), x in zip(terms, exprs, strict=True):
+        op = x.op
+        if isinstance(op, ops.Sum):
+            if (coef in (1, -1) and len(x.args) <= _FLAT_TERMS) or _is_scaled(op):
+                const = _gather(found, const, coef, x)
+                continue
+        elif op.__class__ is ops.Fill:
+            const = number.plus(const, number.times(coef, x.args[0].op.const))  # type: ignore[attr-defined]
+            continue
+        known = found.get(x)
+        found[x] = coef if known is None else number.plus(known, coef)
+    # 2*(a + b) meets a and b: they are like terms.  Without them it keeps its own rounding.
+    for x, coef in [*found.items()]:
+        if isinstance(x.op, ops.Sum) and number.is_short(coef) and _all_in(x.args, found):
+            del found[x]
+            const = _gather(found, const, coef, x)
+    return _sum_node(const, found, exprs[0].shape)
+
+
+def _is_scaled(op: ops.Sum) -> bool:
+    return len(op.coefs) < 2 and (not op.coefs or op.const == 0)
+
+
+def _all_in(args: tuple[Expr, ...], found: Mapping[Expr, Number]) -> bool:
+    return len(args) <= _FLAT_TERMS and all(arg in found for arg in args)
+
+
+def _gather(found: dict[Expr, Number], const: Number, coef: Number, x: Expr) -> Number:
+    """Add ``coef`` times the terms of a Sum to ``found``; the new constant."""
+    op = x.op
+    assert isinstance(op, ops.Sum)
+    for inner, arg in zip(op.coefs, x.args, strict=True):
+        more = inner if coef == 1 else number.times(coef, inner)
+        known = found.get(arg)
+        found[arg] = more if known is None else number.plus(known, more)
+    return number.plus(const, number.times(coef, op.const)) if op.const else const
+
+
+def _sum_node(const: Number, found: Mapping[Expr, Number], shape: Shape) -> Expr:
+    kept = [arg for arg, coef in found.items() if coef != 0]
+    if not kept:
+        return full(shape, const)
+    if len(kept) == 1 and const == 0 and found[kept[0]] == 1:
+        return kept[0]
+    kept.sort(key=lambda arg: arg.serial)
+    coefs = tuple([found[arg] for arg in kept])
+    whole = const.__class__ is int and all(
+        found[arg].__class__ is int and arg.dtype is int for arg in kept
+    )
+    return make(ops.sum_op(const, coefs), tuple(kept), shape, int if whole else float)
+
+
+def scale(c: Number, x: Expr) -> Expr:
+    """``c * x`` for a number c; 0 * x is the exact zero."""
+    if x.op.simple_factor and x.dtype is float and c not in (0, 1, -1):
+        return make(ops.sum_op(0, (c,)), (x,), x.shape, float)
+    if c == 1:
+        return as_numeric(x)
+    if c == 0:
+        return full(x.shape, 0)
+    x = as_numeric(x)
+    coef, base = split_coefficient(x)
+    if base is None:
+        return full(x.shape, number.times(c, coef))
+    if coef != 1:
+        c = number.times(c, coef)
+        if c == 1:
+            return base
+    elif c == -1 and x.op.__class__ is ops.Sum:
+        negated = {arg: number.times(-1, k) for arg, k in zip(x.args, x.op.coefs, strict=True)}
+        return _sum_node(number.times(-1, x.op.const), negated, x.shape)
+    dtype = int if c.__class__ is int and base.dtype is int else float
+    return make(ops.sum_op(0, (c,)), (base,), x.shape, dtype)
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    """``a * b``."""
+    if (
+        a.op.simple_factor
+        and b.op.simple_factor
+        and a.shape == b.shape
+        and a is not b
+        and a.dtype is float
+        and b.dtype is float
+    ):
+        return make(_TIMES, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
+    return scaled_product(1, a, b)
+
+
+def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
+    """``c * a * b`` for a number c, with no node for an intermediate multiple."""
+    a, b = as_numeric(a), as_numeric(b)
+    if not a.shape and (d := number_of(a)) is not None:
+        return scale(number.times(c, d), b)
+    if not b.shape and (d := number_of(b)) is not None:
+        return scale(number.times(c, d), a)
+    a, b = aligned("multiply", a, b)
+    (d, x), (e, y) = split_coefficient(a), split_coefficient(b)
+    if d != 1 or e != 1:
+        c = number.times(c, number.times(d, e))
+    if x is None or y is None or c == 0:
+        rest = y if x is None else x
+        return full(a.shape, c) if rest is None or c == 0 else scale(c, rest)
+    (x, p), (y, q) = _power_of(x), _power_of(y)
+    if x is y:
+        return scale(c, int_power(x, number.norm(Fraction(p + q))))
+    op = _TIMES if p == q == 1 else ops.product_op((p, q) if x.serial < y.serial else (q, p))
+    whole = x.dtype is not float and y.dtype is not float
+    dtype = _power_dtype((x, p), (y, q)) if whole else float
+    node = make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
+    return node if c == 1 else scale(c, node)
+
+
+def product(factors: Iterable[Expr]) -> Expr:
+    """The product of any number of factors, associated from the left; 1 if there are none."""
+    result = number_node(1)
+    for factor in factors:
+        result = mul(result, factor)
+    return result
+
+
+def _power_of(x: Expr) -> tuple[Expr, int | Fraction]:
+    if x.op.__class__ is ops.Product and len(x.args) == 1:
+        return x.args[0], x.op.exponents[0]
+    return x, 1
+
+
+def _power_dtype(*powers: tuple[Expr, int | Fraction]) -> Dtype:
+    whole = all(x.dtype is int and p.__class__ is int and p >= 0 for x, p in powers)
+    return int if whole else float
+
+
+def divide(a: Expr, b: Expr) -> Expr:
+    """``a / b``; integers divide to a real number."""
+    if not b.shape and (d := number_of(b)):
+        return scale(_reciprocal(d), a)
+    if (
+        a.op.simple_factor
+        and b.op.simple_factor
+        and a.shape == b.shape
+        and a is not b
+        and a.dtype is float
+        and b.dtype is float
+    ):
+        if a.serial < b.serial:
+            return make(_OVER, (a, b), a.shape, float)
+        return make(_UNDER, (b, a), a.shape, float)
+    return mul(a, int_power(as_numeric(b), -1))
+
+
+def _reciprocal(d: Number) -> Number:
+    return number.exact(1 / d) if isinstance(d, float) else number.norm(Fraction(1) / d)
+
+
+def int_power(x: Expr, p: int | Fraction) -> Expr:
+    """``x ** p`` for an exact number p."""
+    if x.op.simple_factor and x.dtype is float and p != 0 and p != 1:
+        return make(ops.product_op((p,)), (x,), x.shape, float)
+    if p == 1:
+        return x
+    if p == 0:
+        return full(x.shape, 1)
+    c, base = split_coefficient(x)
+    if base is None:
+        value = number.raised(c, p)
+        if value is not None:
+            return full(x.shape, value)
+        if not x.shape:
+            return make(ops.product_op((p,)), (x,), (), float)
+        return broadcast_to(int_power(number_node(c), p), x.shape)
+    outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
+    if outer is not None and outer != 0 and (not isinstance(outer, float) or math.isfinite(outer)):
+        return scale(outer, int_power(base, p))
+    base, q = _power_of(x)
+    # (x**q)**p is x**(q*p) for every real x if p is an integer, or if the inner power is negative
+    # exactly where x is and the merged exponent is still undefined there.
+    pq = number.norm(Fraction(p) * q)
+    if q != 1 and (p.__class__ is int or _keeps_domain(q, pq)):
+        return int_power(base, pq)
+    return make(ops.product_op((p,)), (x,), x.shape, _power_dtype((x, p)))
+
+
+def _keeps_domain(inner: int | Fraction, merged: int | Fraction) -> bool:
+    return merged.__class__ is not int and (inner.__class__ is not int or inner % 2 == 1)
+
+
+def power(a: Expr, b: Expr) -> Expr:
+    """``a ** b``: an exact power where b is a number, the vocabulary's ``power`` elsewhere."""
+    exponent = number_of(b)
+    if (
+        exponent is not None
+        and not b.shape
+        and (not isinstance(exponent, float) or math.isfinite(exponent))
+    ):
+        return int_power(as_numeric(a), number.exact_exponent(exponent))
+    if isinstance(a.op, ops.Exact) and a.op.name == "e":
+        return primitive("exp", b)
+    return primitive("power", a, b)
+
+
+# Pointwise functions ------------------------------------------------------------------------------
+
+_BOOLEAN = frozenset(
+    [
+        "less",
+        "less_equal",
+        "equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "isfinite",
+    ]
+)
+_KEEPS_DTYPE = frozenset(
+    [
+        *("where", "abs", "sign", "maximum", "minimum", "clip", "mod", "floor_divide"),
+        *("floor", "ceil", "round", "trunc", "step"),
+    ]
+)
+
+
+def _primitive_op(name: str) -> ops.Pointwise:
+    cls = VOCABULARY[name]
+    arity = cls.nargs.args[0] if hasattr(cls.nargs, "args") else next(iter(cls.nargs))
+    with sp.evaluate(False):
+        formula = cls(*(kernel_symbol(k) for k in range(int(arity))))
+    result = bool if name in _BOOLEAN else None if name in _KEEPS_DTYPE else float
+    return ops.pointwise_op(name, formula, int(arity), result)
+
+
+PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VOCABULARY}
+PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
+    cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()
+}
+_WHERE = PRIMITIVES["where"]
+
+
+def primitive(name: str, *operands: Expr) -> Expr:
+    """The vocabulary function ``name`` applied to each element."""
+    return pointwise(PRIMITIVES[name], *operands)
+
+
+def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
+    """``op`` applied to each element of the operands, broadcast to one shape."""
+    if op.arity == 1 and op.primitive and len(operands) == 1:
+        x = operands[0]
+        if x.op.simple_term and x.dtype is float:  # not a number, not a boolean
+            return make(op, operands, x.shape, op.result or float)
+    elif op is _WHERE:
+        return select(*operands)
+    if len(operands) != op.arity:
+        raise TypeError(f"{op.name}: takes {op.arity} operands, got {len(operands)}")
+    if op.primitive and op.result is not bool:
+        operands = tuple(as_numeric(x) for x in operands)
+    operands = aligned(op.name, *operands)
+    folded = _folded(op, operands)
+    if folded is not None:
+        return full(operands[0].shape, folded)
+    dtype = op.result if op.result is not None else promoted(operands)
+    return make(op, operands, operands[0].shape, dtype)
+
+
+def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
+    """The exact value at exact numbers, where it is rational (sin(0), log(1), floor(5/2))."""
+    values = []
+    for x in operands:
+        value = number_of(x)
+        if value is None or isinstance(value, float):
+            return None
+        values.append(sp.Rational(value.numerator, value.denominator))
+    if op.result is bool:
+        return None
+    symbols_ = [kernel_symbol(k) for k in range(op.arity)]
+    result = op.formula.xreplace(dict(zip(symbols_, values, strict=True)))
+    result = result.doit() if op.primitive and not isinstance(result, sp.Rational) else result
+    return number.exact(result) if isinstance(result, sp.Rational) else None
+
+
+def select(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """``where(condition, a, b)``: the unselected value never counts, not even as nan."""
+    if a.dtype is not bool or b.dtype is not bool:
+        a, b = as_numeric(a), as_numeric(b)
+    condition, a, b = aligned("where", condition, a, b)
+    known = number_of(condition)
+    if known is not None:
+        return a if known else b
+    # A choice on the same condition inside a branch is decided already.
+    if a.op is _WHERE and a.args[0] is condition:
+        a = a.args[1]
+    if b.op is _WHERE and b.args[0] is condition:
+        b = b.args[2]
+    return a if a is b else make(_WHERE, (condition, a, b), a.shape, promoted((a, b)))
+
+
+def barrier(op: ops.Barrier, x: Expr) -> Expr:
+    """``x`` behind a barrier: detached, or refused for differentiation."""
+    return x if number_of(x) is not None else make(op, (x,), x.shape, x.dtype)
+
+
+# Linear maps that only move elements: a mask stays a mask.
+_MOVES = ops.Reshape | ops.Slice | ops.Gather | ops.Flip | ops.Concat
+
+
+def linear(op: ops.Linear, *operands: Expr) -> Expr:
+    """A linear map applied to the trailing axes."""
+    if not isinstance(op, _MOVES) or len({x.dtype is bool for x in operands}) > 1:
+        operands = tuple(as_numeric(x) for x in operands)
+    shape = op.result(*(x.shape for x in operands))
+    if all(is_zero(x) for x in operands):
+        return full(shape, 0)
+    if isinstance(op, ops.Reshape | ops.Slice | ops.Gather | ops.Flip):
+        value = number_of(operands[0])
+        if value is not None:
+            return full(shape, value)
+        if isinstance(op, ops.Reshape) and op.before == op.after:
+            return operands[0]
+    return make(op, operands, shape, promoted(operands))
+
+
+def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
+    """An op with a written rule."""
+    operands = tuple(as_numeric(x) for x in operands)
+    dtype = (
+        promoted(operands)
+        if isinstance(op, ops.Prod | ops.ProdOthers | ops.Max | ops.Min)
+        else float
+    )
+    return make(op, operands, op.result(*(x.shape for x in operands)), dtype)

@@ -1,0 +1,397 @@
+"""Expressions: the node class that users hold."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+
+import numpy as np
+import sympy as sp
+
+from symdiff import number, ops
+from symdiff.algebra import (
+    add,
+    as_numeric,
+    barrier,
+    combine,
+    divide,
+    int_power,
+    linear,
+    mul,
+    opaque,
+    pointwise,
+    power,
+    primitive,
+    product,
+    scale,
+    shift,
+    sub,
+)
+from symdiff.contraction import contract, strong
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.leaves import as_expr, number_node, number_of, size
+from symdiff.letters import shape_text
+from symdiff.node import Dim, Node, Shape, make, set_node_class, topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+Operand: TypeAlias = "Expr | int | float | Fraction | NDArray[Any] | sp.Expr"
+
+
+class Expr(Node):
+    """An immutable expression of array shape; ``is`` is structural equality, ``==`` builds a node.
+
+    Made by ``symbol``, ``constant`` and the functions of this package, never directly.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> x * y + 1 is 1 + y * x
+    True
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # array * Expr comes to Expr.__rmul__
+    _methods: ClassVar[Any]  # the functions behind the methods; set when the package is complete
+
+    # The value's description ----------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int | Expr:
+        """The number of elements: an int, or an expression where an axis length is symbolic."""
+        ints = math.prod(dim for dim in self.shape if isinstance(dim, int))
+        named = [size(dim) for dim in self.shape if isinstance(dim, str)]
+        return ints if not named else scale(ints, product(named))
+
+    @property
+    def name(self) -> str:
+        """The name of a symbol.  Raises AttributeError for any other expression."""
+        if isinstance(self.op, ops.Symbol):
+            return self.op.name
+        raise AttributeError(f"only symbols have a name; this is {self!r}")
+
+    @property
+    def free_symbols(self) -> tuple[Expr, ...]:
+        """The symbols of the expression, in order of first use."""
+        return free_symbols([self])
+
+    def __iter__(self) -> Iterator[Expr]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d expression")
+        if isinstance(self.shape[0], str):
+            raise Unsupported(f"iteration over an axis of symbolic length {self.shape[0]}")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d expression")
+        if isinstance(self.shape[0], str):
+            raise Unsupported(f"len() of an axis of symbolic length {self.shape[0]}")
+        return self.shape[0]
+
+    # What an expression is not --------------------------------------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "an expression has no truth value before it is evaluated; use "
+            "sd.where(condition, a, b) to choose between values, and `is` to compare structures"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "an expression is not an array of numbers: stack expressions with sd.stack([...]), "
+            "or lower it with numeric.lower and call the Function"
+        )
+
+    def __float__(self) -> float:
+        value = number_of(self)
+        if value is None or self.shape:
+            raise TypeError(f"{self!r} is not a number; use .evalf(subs={{...}})")
+        return float(value)
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise TypeError(
+            "expressions are immutable; use sd.where(mask, value, x), or sd.concat of the parts"
+        )
+
+    def __copy__(self) -> Expr:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Expr:
+        return self  # immutable, and interned: a copy would not be the same expression
+
+    # Arithmetic -----------------------------------------------------------------------------------
+
+    def __add__(self, other: Operand) -> Expr:
+        if other.__class__ is not Expr:
+            if other.__class__ is int:
+                return shift(self, other)
+            if (other := _operand(other)) is NotImplemented:
+                return NotImplemented
+        return add(self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return shift(self, other) if other.__class__ is int else add(as_expr(other), self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        if other.__class__ is not Expr:
+            if other.__class__ is int:
+                return shift(self, -other)
+            if (other := _operand(other)) is NotImplemented:
+                return NotImplemented
+        return sub(self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        if other.__class__ is int:
+            return shift(scale(-1, self), other)
+        return sub(as_expr(other), self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        if other.__class__ is not Expr:
+            if other.__class__ is int:
+                return scale(other, self)
+            if (other := _operand(other)) is NotImplemented:
+                return NotImplemented
+        return mul(self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return scale(other, self) if other.__class__ is int else mul(as_expr(other), self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        if other.__class__ is not Expr:
+            if other.__class__ is int and other:
+                return scale(Fraction(1, other) if other not in (1, -1) else other, self)
+            if (other := _operand(other)) is NotImplemented:
+                return NotImplemented
+        return divide(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return divide(as_expr(other), self)
+
+    def __pow__(self, other: Operand) -> Expr:
+        if other.__class__ is not Expr:
+            if other.__class__ is int:
+                return int_power(as_numeric(self), other)
+            if (other := _operand(other)) is NotImplemented:
+                return NotImplemented
+        return power(self, other)
+
+    def __rpow__(self, other: Operand) -> Expr:
+        return power(as_expr(other), self)
+
+    def __neg__(self) -> Expr:
+        return scale(-1, self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return primitive("abs", self)
+
+    def __mod__(self, other: Operand) -> Expr:
+        return primitive("mod", self, as_expr(other))
+
+    def __rmod__(self, other: Operand) -> Expr:
+        return primitive("mod", as_expr(other), self)
+
+    def __floordiv__(self, other: Operand) -> Expr:
+        return primitive("floor_divide", self, as_expr(other))
+
+    def __rfloordiv__(self, other: Operand) -> Expr:
+        return primitive("floor_divide", as_expr(other), self)
+
+    def __matmul__(self, other: Operand) -> Expr:
+        return self._methods.matmul(self, other)  # type: ignore[no-any-return]
+
+    def __rmatmul__(self, other: Operand) -> Expr:
+        return self._methods.matmul(other, self)  # type: ignore[no-any-return]
+
+    # Comparisons and logic ------------------------------------------------------------------------
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+        return primitive("equal", self, as_expr(other))
+
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+        return primitive("not_equal", self, as_expr(other))
+
+    def __lt__(self, other: Operand) -> Expr:
+        return primitive("less", self, as_expr(other))
+
+    def __le__(self, other: Operand) -> Expr:
+        return primitive("less_equal", self, as_expr(other))
+
+    def __gt__(self, other: Operand) -> Expr:
+        return primitive("less", as_expr(other), self)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return primitive("less_equal", as_expr(other), self)
+
+    def __and__(self, other: Operand) -> Expr:
+        return primitive("logical_and", self, as_expr(other))
+
+    def __rand__(self, other: Operand) -> Expr:
+        return primitive("logical_and", as_expr(other), self)
+
+    def __or__(self, other: Operand) -> Expr:
+        return primitive("logical_or", self, as_expr(other))
+
+    def __ror__(self, other: Operand) -> Expr:
+        return primitive("logical_or", as_expr(other), self)
+
+    def __xor__(self, other: Operand) -> Expr:
+        return primitive("logical_xor", self, as_expr(other))
+
+    def __rxor__(self, other: Operand) -> Expr:
+        return primitive("logical_xor", as_expr(other), self)
+
+    def __invert__(self) -> Expr:
+        return primitive("logical_not", self)
+
+    # Shapes, reductions, derivatives: the functions of the package as methods ---------------------
+
+    def __getitem__(self, key: object) -> Expr:
+        return self._methods.getitem(self, key)  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Expr:
+        """The axes in reverse order."""
+        return self._methods.permute_dims(self, tuple(range(self.ndim))[::-1])  # type: ignore[no-any-return]
+
+    @property
+    def mT(self) -> Expr:
+        """The last two axes exchanged.  Raises ShapeError below two axes."""
+        return self._methods.matrix_transpose(self)  # type: ignore[no-any-return]
+
+    def transpose(self, *axes: int | tuple[int, ...]) -> Expr:
+        """The axes permuted; reversed if none are given."""
+        return self._methods.transpose(self, *axes)  # type: ignore[no-any-return]
+
+    def reshape(self, *shape: Dim | Shape) -> Expr:
+        """The elements in C order under another shape; one length may be -1."""
+        return self._methods.reshape(self, *shape)  # type: ignore[no-any-return]
+
+    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Expr:
+        """The sum over ``axis``, over all axes by default."""
+        return self._methods.sum(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Expr:
+        """The mean over ``axis``, over all axes by default."""
+        return self._methods.mean(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def diff(self, *variables: Expr | int) -> Expr:
+        """The derivative in SymPy's calling convention: ``f.diff(x, 3, y)``."""
+        return self._methods.diff(self, *variables)  # type: ignore[no-any-return]
+
+    def subs(self, replacements: Mapping[Expr, Operand]) -> Expr:
+        """Replace symbols simultaneously by values or expressions."""
+        return self._methods.substitute(self, replacements)  # type: ignore[no-any-return]
+
+    def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
+        """The value of a scalar expression at ``n`` significant digits (an ``mpmath.mpf``)."""
+        return self._methods.evalf(self, n, subs)
+
+    def _sympy_(self) -> sp.Basic:
+        return self._methods.to_sympy(self)
+
+    def __str__(self) -> str:
+        return self._methods.text(self)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return self._methods.short(self)  # type: ignore[no-any-return]
+
+
+set_node_class(Expr)
+
+pi = make(ops.exact_op("pi", sp.pi), (), (), float)
+e = make(ops.exact_op("e", sp.E), (), (), float)
+
+
+def _operand(value: object) -> Any:
+    """``value`` as an expression, or NotImplemented so that the other operand may answer."""
+    if number.is_number(value) or isinstance(value, np.ndarray | complex | sp.Expr):
+        return as_expr(value)
+    return NotImplemented
+
+
+def free_symbols(outputs: Iterable[Expr]) -> tuple[Expr, ...]:
+    """The symbols of ``outputs`` in order of first use (left to right, depth first).
+
+    Raises ShapeError if two symbols have one name.
+    """
+    stack = list(outputs)[::-1]
+    seen = set(stack)
+    found: list[Expr] = []
+    while stack:
+        node = stack.pop()
+        if node.op.__class__ is ops.Symbol:
+            found.append(node)
+        for arg in reversed(node.args):
+            if arg not in seen:
+                seen.add(arg)
+                stack.append(arg)
+    check_names(found)
+    return tuple(node for node in found if not node.op.dummy)  # type: ignore[attr-defined]
+
+
+def check_names(symbols: Iterable[Expr]) -> None:
+    """Raise ShapeError if two of the symbols have one name."""
+    found: dict[str, Expr] = {}
+    for node in symbols:
+        op = node.op
+        assert isinstance(op, ops.Symbol)
+        other = node if op.dummy else found.setdefault(op.name, node)
+        if other is not node:
+            raise ShapeError(
+                f"two symbols are named {op.name!r}: one of shape {shape_text(other.shape)} and "
+                f"dtype {other.dtype.__name__}, one of shape {shape_text(node.shape)} and dtype "
+                f"{node.dtype.__name__}; rename one of them"
+            )
+
+
+def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:
+    """The node of the same op on other operands (of the same shapes), through the constructors."""
+    op = node.op
+    if args == () or all(a is b for a, b in zip(args, node.args, strict=True)):
+        return node
+    if isinstance(op, ops.Sum):
+        const = number_node(op.const)
+        terms = [(c, a) for c, a in zip(op.coefs, args, strict=True)]
+        return combine("add", [*terms, (1, const)] if op.const else terms)
+    if isinstance(op, ops.Product):
+        return product(int_power(a, p) for a, p in zip(args, op.exponents, strict=True))
+    if isinstance(op, ops.Pointwise):
+        return pointwise(op, *args)
+    if isinstance(op, ops.Strong):
+        return strong(args[0], args[1], op.kills)
+    if isinstance(op, ops.Contract):
+        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+        sizes = dict(zip(created, op.created, strict=True))
+        terms3 = [(a, w, k) for a, w, k in zip(args, op.letters, op.kills, strict=True)]
+        return contract(terms3, op.out, sizes)
+    if isinstance(op, ops.Linear):
+        return linear(op, *args)
+    if isinstance(op, ops.Opaque):
+        return opaque(op, *args)
+    assert isinstance(op, ops.Barrier)
+    return barrier(op, args[0])
+
+
+def nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
+    """Every node of the graph, operands before users.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> len(sd.nodes(x * x + 1))
+    3
+    """
+    return topological([outputs] if isinstance(outputs, Expr) else outputs)

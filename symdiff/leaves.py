@@ -1,0 +1,178 @@
+"""Leaves: symbols, numbers and data as expressions, and how user values become them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symdiff import number, ops
+from symdiff.node import Dim, Dtype, Node, Shape, make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+    from symdiff.number import Number
+
+
+def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = float) -> Expr:
+    """The input ``name``: equal name, shape and dtype give the same symbol.
+
+    Args:
+        name: a Python identifier.
+        shape: lengths of the axes; a name such as ``"n"`` is a symbolic length.
+        dtype: ``float``, ``int`` or ``bool`` (or NumPy's names for them): real, integer or boolean.
+
+    Raises ValueError for a name that is no identifier or a bad length, TypeError for a complex or
+    other dtype.
+
+    >>> X = symbol("X", ("n", 3))
+    >>> X.shape, X is symbol("X", ("n", 3))
+    (('n', 3), True)
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"symbol name {name!r} is not an identifier")
+    name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
+    shape = checked_shape(shape)
+    dtype = checked_dtype(dtype)
+    return make(ops.symbol_op(name, shape, dtype), (), shape, dtype)
+
+
+def symbols(
+    names: str | Iterable[str], shape: int | str | Sequence[Dim] = (), dtype: Dtype = float
+) -> tuple[Expr, ...]:
+    """A tuple of symbols, also for one name; names are separated by spaces or commas.
+
+    >>> x, y = symbols("x y")
+    >>> symbols("x") == (x,)
+    True
+    """
+    words = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    return tuple(symbol(name, shape, dtype) for name in words)
+
+
+def dummy(like: Expr) -> Expr:
+    """A fresh symbol of the shape of ``like``, equal to no other."""
+    return make(ops.dummy_op("_t", like.shape, float), (), like.shape, float)
+
+
+def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
+    """A shape given by the user as a tuple of ints >= 0 and names."""
+    entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
+    out: list[Dim] = []
+    for dim in entries:
+        if isinstance(dim, str) and dim.isidentifier():
+            out.append(dim)
+        elif isinstance(dim, int | np.integer) and not isinstance(dim, bool) and dim >= 0:
+            out.append(int(dim))
+        else:
+            raise ValueError(
+                f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name"
+            )
+    return tuple(out)
+
+
+_KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
+
+
+def checked_dtype(dtype: object) -> Dtype:
+    """``float``, ``int`` or ``bool`` for a dtype; raises TypeError for one that is none of them."""
+    kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy raises TypeError for nonsense
+    if kind not in _KINDS:
+        raise TypeError(f"dtype {dtype!r} is not real, integer or boolean")
+    return _KINDS[kind]
+
+
+def number_node(value: Number) -> Expr:
+    """The scalar node of a number."""
+    return make(ops.sum_op(value, ()), (), (), int if value.__class__ is int else float)
+
+
+def full(shape: Shape, value: Number) -> Expr:
+    """The number ``value`` at every place of ``shape``."""
+    scalar = number_node(value)
+    return make(ops.fill_op(shape), (scalar,), shape, scalar.dtype) if shape else scalar
+
+
+def constant(value: object) -> Expr:
+    """Data as an expression: a number stays exact where it can, an array is copied.
+
+    Raises TypeError for complex or non-numeric data.
+
+    >>> constant(2).shape, constant([[1, 2]]).shape
+    ((), (1, 2))
+    """
+    if isinstance(value, list | tuple):
+        value = np.array(value)
+    return as_expr(value)
+
+
+def as_expr(value: object) -> Expr:
+    """``value`` as an expression: an Expr, a number, a NumPy array, or SymPy's pi and E.
+
+    Raises TypeError for anything else, and for complex data.
+    """
+    if isinstance(value, Node):
+        return value  # type: ignore[return-value]  # every node is an Expr
+    if isinstance(value, np.ndarray) and value.ndim:
+        return _array(value)
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.item()
+    if value is sp.pi or value is sp.E:
+        return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
+    return number_node(number.exact(value))
+
+
+def _array(value: NDArray[Any]) -> Expr:
+    if value.dtype.kind not in _KINDS:
+        raise TypeError(
+            f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"
+            + ("; pass real and imaginary parts" if value.dtype.kind == "c" else "")
+        )
+    copy = np.array(value)
+    copy.setflags(write=False)
+    return make(ops.Constant(copy), (), copy.shape, _KINDS[copy.dtype.kind])
+
+
+def size(dim: Dim) -> Expr:
+    """The length of an axis as a scalar expression."""
+    return number_node(dim) if isinstance(dim, int) else make(ops.size_op(dim), (), (), int)
+
+
+def number_of(x: Expr) -> Number | None:
+    """The number that every element of ``x`` is, where the node says so."""
+    op = x.op
+    if op.__class__ is ops.Sum and not x.args:
+        return op.const
+    if op.__class__ is ops.Fill:
+        return x.args[0].op.const  # type: ignore[attr-defined, no-any-return]
+    return None
+
+
+def is_zero(x: Expr) -> bool:
+    """Whether ``x`` is the exact zero of its shape."""
+    return number_of(x) == 0
+
+
+def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:
+    """``x`` as coefficient times an expression; the expression is None for a number."""
+    op = x.op
+    if op.__class__ is ops.Sum:
+        if not x.args:
+            return op.const, None
+        if len(x.args) == 1 and op.const == 0:
+            return op.coefs[0], x.args[0]
+    elif op.__class__ is ops.Fill:
+        return x.args[0].op.const, None  # type: ignore[attr-defined]
+    return 1, x
+
+
+def promoted(operands: Iterable[Expr]) -> Dtype:
+    """The dtype of a value that keeps its operands' dtype."""
+    kinds = {x.dtype for x in operands}
+    return float if float in kinds else int if int in kinds else bool

@@ -1,0 +1,154 @@
+"""The DAG itself: nodes, weak interning, iteration.  No mathematics here.
+
+A node is (op, args); equal (op, args) give the same object, so structural equality is identity.
+Every op owns the table of its nodes, keyed by the argument tuple: no key tuple is built and no node
+is hashed by content.  Tables hold weak references, so an expression that nobody uses is freed at
+once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from symdiff.expr import Expr
+
+Dim: TypeAlias = int | str
+Shape: TypeAlias = tuple[Dim, ...]
+Dtype: TypeAlias = type  # float, int or bool: real, integer or boolean
+
+_LOCK = threading.RLock()
+_new = object.__new__
+_node_class: type[Expr]
+_next_serial = itertools.count().__next__
+
+
+class Op:
+    """What a node does.  Ops are interned by their parameters and own the table of their nodes.
+
+    ``simple_factor`` / ``simple_term`` say that a node of this op carries no coefficient, power or
+    number that a product / a sum would have to take apart: the fast path of scalar arithmetic is
+    two attribute reads.
+    """
+
+    __slots__ = ("__weakref__", "table")
+    table: dict[tuple[Expr, ...], _Ref]
+    simple_factor: bool = True
+    simple_term: bool = True
+    name: str = ""
+    fields: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{f}={getattr(self, f)!r}" for f in self.fields)
+        return f"{type(self).__name__}({inner})"
+
+
+# The referent is an Expr; a generic base would cost time at every creation.
+class _Ref(weakref.ref):  # type: ignore[type-arg]
+    __slots__ = ("key", "table")
+    table: dict[tuple[Expr, ...], _Ref]
+    key: tuple[Expr, ...]
+
+
+def _forget(ref: _Ref, lock: threading.RLock = _LOCK) -> None:
+    # The lock keeps another thread from putting a new node under the key between the test and the
+    # deletion; it is a default because globals are gone when the interpreter frees the last nodes.
+    with lock:
+        if ref.table.get(ref.key) is ref:
+            del ref.table[ref.key]
+
+
+class Node:
+    """An interned node: ``op`` applied to ``args``.
+
+    ``serial`` grows with creation, so it sorts topologically.
+    """
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "serial", "shape")
+    op: Op
+    args: tuple[Expr, ...]
+    shape: Shape
+    dtype: Dtype
+    serial: int
+
+
+def set_node_class(cls: type[Expr]) -> None:
+    """Tell ``make`` the class of nodes: Expr, whose operators need the modules above this one."""
+    global _node_class  # set once, while the package is imported
+    _node_class = cls
+
+
+def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
+    """The one node of ``op`` and ``args``, made now if nobody holds it."""
+    table = op.table
+    ref = table.get(args)
+    if ref is not None:
+        node: Expr | None = ref()
+        if node is not None:
+            return node
+    node = _new(_node_class)
+    node.op = op
+    node.args = args
+    node.shape = shape
+    node.dtype = dtype
+    node.serial = _next_serial()
+    ref = _Ref(node, _forget)
+    ref.table = table
+    ref.key = args
+    # setdefault is atomic: of two threads that build the same node, both get the first one's.
+    winner = table.setdefault(args, ref)
+    if winner is ref:
+        return node
+    with _LOCK:
+        for held in (winner, table.get(args)):
+            found: Expr | None = None if held is None else held()
+            if found is not None:
+                return found
+        table[args] = ref
+        return node
+
+
+_OPS: weakref.WeakValueDictionary[tuple[Any, ...], Op] = weakref.WeakValueDictionary()
+
+
+def intern_op(key: tuple[Any, ...], make: Callable[[], Op]) -> Op:
+    """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
+    op = _OPS.get(key)
+    if op is None:
+        with _LOCK:
+            op = _OPS.get(key)
+            if op is None:
+                op = make()
+                op.table = {}
+                _OPS[key] = op
+    return op
+
+
+def topological(outputs: Iterable[Expr]) -> list[Expr]:
+    """Every node that ``outputs`` need, operands before users, in order of creation.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> [str(node) for node in topological([sd.sin(x) * x])]
+    ['x', 'sin(x)', 'x*sin(x)']
+    """
+    stack = list(outputs)
+    seen = set(stack)
+    found = list(seen)
+    while stack:
+        for arg in stack.pop().args:
+            if arg not in seen:
+                seen.add(arg)
+                found.append(arg)
+                stack.append(arg)
+    found.sort(key=_by_serial)
+    return found
+
+
+def _by_serial(node: Expr) -> int:
+    return node.serial

@@ -1,0 +1,154 @@
+"""Exact numbers: what a coefficient or exponent of the DAG may be.
+
+A number is an ``int``, else a ``Fraction``, else a ``float``.  Floats that *are* short fractions
+(0.5, 3.0, 0.375) become exact at the door, so that ``x + 1`` and ``x + 1.0`` are one node; all
+others (0.1, inf, nan) stay floats.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import sympy as sp
+
+Number: TypeAlias = int | Fraction | float
+
+# Denominators up to 2**10 are what people type (0.5, 0.375); longer binary fractions are
+# measurements.
+_SHORT = 1 << 10
+_LARGEST_INTEGRAL = 2.0**53
+
+
+def exact(value: object) -> Number:
+    """The number that ``value`` stands for, exact where it can be.
+
+    Raises TypeError for complex numbers and for anything that is not a number.
+
+    >>> exact(0.5), exact(3.0), exact(0.1)
+    (Fraction(1, 2), 3, 0.1)
+    """
+    if value.__class__ is int:
+        return value
+    if isinstance(value, float | np.floating):
+        return _exact_float(float(value))
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return int(value)
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else value
+    if isinstance(value, sp.Rational):
+        return exact(Fraction(int(value.p), int(value.q)))
+    if isinstance(value, sp.Float):
+        return _exact_float(float(value))
+    if isinstance(value, Decimal):
+        return exact(Fraction(value)) if value.is_finite() else float(value)
+    if isinstance(value, complex | np.complexfloating):
+        raise TypeError(f"complex number {value!r}: symdiff is real; pass real and imaginary parts")
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not a real number")
+
+
+def _exact_float(value: float) -> Number:
+    if not math.isfinite(value):
+        return value
+    if value.is_integer():
+        return int(value) if abs(value) <= _LARGEST_INTEGRAL else value
+    numerator, denominator = value.as_integer_ratio()
+    return Fraction(numerator, denominator) if denominator <= _SHORT else value
+
+
+def is_short(value: Number) -> bool:
+    """Whether ``value`` is an exact number that no float of ``exact`` equals.
+
+    >>> is_short(Fraction(1, 3)), is_short(0.1)
+    (True, False)
+    """
+    return value.__class__ is int or (isinstance(value, Fraction) and value.denominator <= _SHORT)
+
+
+def exact_exponent(value: object) -> int | Fraction:
+    """An exponent, always exact: a float exponent is the binary fraction that it is.
+
+    Exponents are lowered by one at every differentiation; exactness keeps 12 derivatives of
+    ``x**1.3`` clean.
+
+    >>> exact_exponent(2.0), exact_exponent(0.5)
+    (2, Fraction(1, 2))
+    """
+    number = exact(value)
+    if isinstance(number, float):
+        if not math.isfinite(number):
+            raise ValueError(f"power: exponent {number} is not finite")
+        number = Fraction(number)
+    return number
+
+
+def norm(value: Fraction) -> int | Fraction:
+    """``value`` with denominator 1 written as an int."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def _normal(value: Number) -> Number:
+    # A float result that is integral or a short fraction becomes exact too: no float equals an
+    # exact number.
+    return _exact_float(value) if isinstance(value, float) else norm(Fraction(value))
+
+
+def times(a: Number, b: Number) -> Number:
+    """``a * b`` as a number (Fractions that become integral are ints again)."""
+    c = a * b
+    return c if c.__class__ is int else _normal(c)
+
+
+def plus(a: Number, b: Number) -> Number:
+    """``a + b`` as a number."""
+    c = a + b
+    return c if c.__class__ is int else _normal(c)
+
+
+def raised(base: Number, exponent: int | Fraction) -> Number | None:
+    """``base ** exponent`` where that is a number exactly (or a float), else None.
+
+    >>> raised(4, Fraction(1, 2)), raised(2, Fraction(1, 2)), raised(2, -2)
+    (2, None, Fraction(1, 4))
+    """
+    if isinstance(base, float):
+        return _exact_float(_raised_float(base, exponent))
+    if isinstance(exponent, int):
+        if base == 0 and exponent < 0:
+            return math.inf
+        if abs(exponent) > 4096 and base not in (0, 1, -1):
+            return None  # a number of thousands of digits is not what anybody wants folded
+        return norm(Fraction(base) ** exponent)
+    if base == 0:
+        return math.inf if exponent < 0 else 0
+    if base == 1:
+        return 1
+    if base < 0:
+        return math.nan
+    root = exponent.denominator
+    fraction = Fraction(base)
+    if root > 64:
+        return None
+    p, exact_p = sp.integer_nthroot(fraction.numerator, root)
+    q, exact_q = sp.integer_nthroot(fraction.denominator, root)
+    return (
+        raised(norm(Fraction(int(p), int(q))), exponent.numerator) if exact_p and exact_q else None
+    )
+
+
+def _raised_float(base: float, exponent: int | Fraction) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.power(np.float64(base), float(exponent)))
+
+
+def is_number(value: object) -> bool:
+    """Whether ``value`` is a Python, NumPy or SymPy real number.
+
+    >>> is_number(2), is_number("2")
+    (True, False)
+    """
+    kinds = int | float | Fraction | np.number | np.bool_ | Decimal
+    return isinstance(value, kinds) or isinstance(value, sp.Rational | sp.Float)  # noqa: SIM101  # untyped

@@ -1,0 +1,622 @@
+"""The ops: frozen descriptions of what a node does; no derivatives, no execution.
+
+Leaves          Symbol, Constant, Exact (pi, e), Size (a symbolic axis length)
+Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in which zero wins)
+Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
+Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch
+Opaque          everything with a written rule: solve, det, prod, ...
+Barrier         the identity, with no derivative (detach) or a refused one (create_graph=False)
+
+Every op treats leading axes as batch, which is what lets a Jacobian be the pullback of an identity
+seed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from symdiff import number
+from symdiff.node import Dtype, Op, Shape, intern_op
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    import sympy as sp
+    from numpy.typing import NDArray
+
+Letters = tuple[int, ...]
+
+
+# Leaves -------------------------------------------------------------------------------------------
+
+
+class Symbol(Op):
+    """A named input, one for equal name, shape and dtype; ``dummy`` symbols are unique."""
+
+    __slots__ = ("dtype", "dummy", "name", "shape")
+    fields = ("name", "shape", "dtype")
+    name: str
+
+    def __init__(self, name: str, shape: Shape, dtype: Dtype, dummy: bool) -> None:
+        self.name, self.shape, self.dtype, self.dummy = name, shape, dtype, dummy
+
+
+def symbol_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
+    """The op of the symbol of this name, shape and dtype."""
+    make = lambda: Symbol(name, shape, dtype, dummy=False)  # noqa: E731
+    return intern_op((Symbol, name, shape, dtype), make)  # type: ignore[return-value]
+
+
+def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
+    """The op of a fresh symbol that is never equal to another of the same name."""
+    op = Symbol(name, shape, dtype, dummy=True)
+    op.table = {}
+    return op
+
+
+class Constant(Op):
+    """An array of data: copied, read-only, equal only to itself (content is never hashed)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: NDArray[Any]) -> None:
+        self.value = value
+        self.table = {}
+
+    def __repr__(self) -> str:
+        return f"Constant(shape={self.value.shape}, dtype={self.value.dtype})"
+
+
+class Exact(Op):
+    """A real number known by name: pi, e.  ``value`` is SymPy's exact number."""
+
+    __slots__ = ("name", "value")
+    fields = ("name",)
+    name: str
+
+    def __init__(self, name: str, value: sp.Expr) -> None:
+        self.name, self.value = name, value
+
+
+def exact_op(name: str, value: sp.Expr) -> Exact:
+    """The op of the named exact number."""
+    return intern_op((Exact, name), lambda: Exact(name, value))  # type: ignore[return-value]
+
+
+class Size(Op):
+    """The length of the symbolic axis ``name``, an integer scalar."""
+
+    __slots__ = ("name",)
+    fields = ("name",)
+    name: str
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def size_op(name: str) -> Size:
+    """The op of a symbolic axis length."""
+    return intern_op((Size, name), lambda: Size(name))  # type: ignore[return-value]
+
+
+# Pointwise ----------------------------------------------------------------------------------------
+
+
+class Sum(Op):
+    """``const + sum_i coefs[i] * args[i]``; without operands it is the number ``const``."""
+
+    __slots__ = ("coefs", "const", "simple_factor")
+    fields = ("const", "coefs")
+    name = "sum of terms"
+    simple_term = False
+
+    def __init__(self, const: number.Number, coefs: tuple[number.Number, ...]) -> None:
+        self.const, self.coefs = const, coefs
+        # 2*x and 3 are coefficients to a product; x + y and x + 1 are atoms.
+        self.simple_factor = len(coefs) > 1 or (len(coefs) == 1 and const != 0)
+
+
+# The ops of everyday arithmetic are found by a short key and kept.  Only exact numbers get in, and
+# no float equals one of those (number.exact), so 1, 1.0 and True cannot meet here; the general key
+# below spells the types out.
+_EVERYDAY = 4096
+_SUMS: dict[tuple[Any, ...], Sum] = {}
+_PRODUCTS: dict[tuple[Any, ...], Product] = {}
+
+
+def sum_op(const: number.Number, coefs: tuple[number.Number, ...]) -> Sum:
+    """The op of ``const + sum_i coefs[i] * args[i]``."""
+    op = _SUMS.get((const, coefs))
+    if op is None:
+        key = (Sum, const, coefs, const.__class__, tuple([c.__class__ for c in coefs]))
+        op = intern_op(key, lambda: Sum(const, coefs))  # type: ignore[assignment]
+        if (
+            len(_SUMS) < _EVERYDAY
+            and len(coefs) <= 16
+            and all(map(number.is_short, (const, *coefs)))
+        ):
+            _SUMS[const, coefs] = op  # type: ignore[assignment]
+    return op  # type: ignore[return-value]
+
+
+class Product(Op):
+    """One or two powers: ``args[0]**exponents[0] * args[1]**exponents[1]``, exponents exact.
+
+    Never more than two: flattened products would destroy sharing.
+    """
+
+    __slots__ = ("exponents", "simple_factor")
+    fields = ("exponents",)
+    name = "product"
+
+    def __init__(self, exponents: tuple[int | Fraction, ...]) -> None:
+        self.exponents = exponents
+        self.simple_factor = len(exponents) > 1
+
+
+def product_op(exponents: tuple[int | Fraction, ...]) -> Product:
+    """The op of a product of one or two powers."""
+    op = _PRODUCTS.get(exponents)
+    if op is None:
+        op = intern_op((Product, exponents), lambda: Product(exponents))  # type: ignore[assignment]
+        if len(_PRODUCTS) < _EVERYDAY:
+            _PRODUCTS[exponents] = op  # type: ignore[assignment]
+    return op  # type: ignore[return-value]
+
+
+class Pointwise(Op):
+    """A SymPy ``formula`` over ``_0.._k``, applied to operands of one shape.
+
+    ``result`` says the dtype: a type, or None for the promoted dtype of the operands (where,
+    maximum, floor ...). ``primitive`` ops are the scalar vocabulary; the others were defined by a
+    user and hold a composed formula.
+    """
+
+    __slots__ = ("arity", "formula", "name", "primitive", "result")
+    fields = ("name", "formula")
+    name: str
+
+    def __init__(
+        self, name: str, formula: sp.Expr, arity: int, result: Dtype | None, primitive: bool
+    ) -> None:
+        self.name, self.formula, self.arity = name, formula, arity
+        self.result, self.primitive = result, primitive
+
+
+def pointwise_op(
+    name: str, formula: sp.Expr, arity: int, result: Dtype | None = float, *, primitive: bool = True
+) -> Pointwise:
+    """The op that applies ``formula`` to each element."""
+    key = (Pointwise, name, formula, arity, result)
+    return intern_op(key, lambda: Pointwise(name, formula, arity, result, primitive))  # type: ignore[return-value]
+
+
+class Strong(Op):
+    """``args[0] * args[1]`` that is 0 wherever a *killing* operand is exactly 0.
+
+    The product of a masked cotangent with a partial that may be inf or nan where the mask is 0.
+    """
+
+    __slots__ = ("kills",)
+    fields = ("kills",)
+    name = "strong product"
+
+    def __init__(self, kills: tuple[bool, bool]) -> None:
+        self.kills = kills
+
+
+def strong_op(kills: tuple[bool, bool]) -> Strong:
+    """The op of a product in which the zeros of the marked operands win."""
+    return intern_op((Strong, kills), lambda: Strong(kills))  # type: ignore[return-value]
+
+
+class Barrier(Op):
+    """The identity as a value; ``detach`` has derivative 0, ``create_graph=False`` refuses it."""
+
+    __slots__ = ("name",)
+    fields = ("name",)
+    name: str
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+DETACH: Barrier = intern_op((Barrier, "detach"), lambda: Barrier("detach"))  # type: ignore[assignment]
+NO_GRAPH: Barrier = intern_op(  # type: ignore[assignment]
+    (Barrier, "create_graph=False"), lambda: Barrier("create_graph=False")
+)
+
+
+# Contractions -------------------------------------------------------------------------------------
+
+
+class Contract(Op):
+    """``value[out] = sum over letters not in out of prod_k args[k][letters[k]]``.
+
+    A letter repeated in ``out`` puts zeros off that diagonal; a letter that only ``out`` has is
+    broadcast, and its size is in ``created`` (in order of first use).  No operand and repeated
+    letters: an identity.  Operands with ``kills`` are masked cotangents: a term in which one of
+    them is exactly 0 is 0, whatever its other factors are.
+    """
+
+    __slots__ = ("created", "kills", "letters", "out", "sums")
+    fields = ("letters", "out", "created", "kills")
+    name = "contract"
+
+    def __init__(
+        self, letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
+    ) -> None:
+        self.letters, self.out, self.created, self.kills = letters, out, created, kills
+        self.sums = any(letter not in out for word in letters for letter in word)
+
+
+def contract_op(
+    letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
+) -> Contract:
+    """The op of a contraction; letters must be numbered by first use (operands, then ``out``)."""
+    key = (Contract, letters, out, created, kills)
+    return intern_op(key, lambda: Contract(letters, out, created, kills))  # type: ignore[return-value]
+
+
+class Fill(Contract):
+    """A number broadcast to a shape, its operand being the number: zeros, ones, full arrays."""
+
+    __slots__ = ()
+    simple_factor = False
+    simple_term = False
+
+
+def fill_op(shape: Shape) -> Fill:
+    """The op that broadcasts a number to ``shape``."""
+    make = lambda: Fill(((),), tuple(range(len(shape))), shape, (False,))  # noqa: E731
+    return intern_op((Fill, shape), make)  # type: ignore[return-value]
+
+
+# Linear maps --------------------------------------------------------------------------------------
+
+
+class Linear(Op):
+    """A linear map on the trailing axes of its operand(s); leading axes are batch."""
+
+    __slots__ = ()
+    selects: ClassVar[bool] = (
+        False  # whether it, or its transpose, writes zeros: then cotangents are masked
+    )
+
+    def result(self, *shapes: Shape) -> Shape:
+        """The shape of the value for these operand shapes."""
+        raise NotImplementedError
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        """The transpose with respect to operand ``k``, for a result of ``shape``."""
+        raise NotImplementedError
+
+
+def _linear(cls: type[Linear], *params: Any) -> Linear:
+    return intern_op((cls, *params), lambda: cls(*params))  # type: ignore[return-value]
+
+
+class Reshape(Linear):
+    """Trailing axes ``before`` read as ``after``, in C order.  Transpose: the reshape back."""
+
+    __slots__ = ("after", "before")
+    fields = ("before", "after")
+    name = "reshape"
+
+    def __init__(self, before: Shape, after: Shape) -> None:
+        self.before, self.after = before, after
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - len(self.before)] + self.after
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return reshape_op(self.after, self.before)
+
+
+def reshape_op(before: Shape, after: Shape) -> Linear:
+    """The op that reshapes trailing axes ``before`` to ``after``."""
+    return _linear(Reshape, before, after)
+
+
+Step = tuple[
+    int, int | None, int
+]  # start, stop, step as slice() takes them; (0, None, 1) is the whole axis
+
+
+class Slice(Linear):
+    """``x[..., start:stop:step, ...]`` over the trailing axes ``before``.  Transpose: Unslice."""
+
+    __slots__ = ("after", "before", "steps")
+    fields = ("before", "steps")
+    name = "slice"
+    selects = True
+
+    def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
+        self.before, self.steps, self.after = before, steps, after
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - len(self.before)] + self.after
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return _linear(Unslice, self.before, self.steps, self.after)
+
+
+class Unslice(Linear):
+    """Zeros of shape ``before``, the operand at ``[start:stop:step, ...]``.  Transpose: Slice."""
+
+    __slots__ = ("after", "before", "steps")
+    fields = ("before", "steps")
+    name = "unslice"
+    selects = True
+
+    def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
+        self.before, self.steps, self.after = before, steps, after
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - len(self.before)] + self.before
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return _linear(Slice, self.before, self.steps, self.after)
+
+
+def slice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
+    """The op that slices trailing axes ``before``; ``after`` is the resulting trailing shape."""
+    return _linear(Slice, before, steps, after)
+
+
+class Gather(Linear):
+    """``x.reshape(batch + (-1,))[..., index]``, over trailing axes ``before``."""
+
+    __slots__ = ("before", "index")
+    fields = ("before",)
+    name = "gather"
+    selects = True
+
+    def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
+        self.before, self.index = before, index
+        self.table = {}
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - len(self.before)] + self.index.shape
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return _indexed(Scatter, self.before, self.index)
+
+
+class Scatter(Linear):
+    """Zeros of shape ``before`` with the operand added at flat ``index``.  Transpose: Gather."""
+
+    __slots__ = ("before", "index")
+    fields = ("before",)
+    name = "scatter"
+    selects = True
+
+    def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
+        self.before, self.index = before, index
+        self.table = {}
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - self.index.ndim] + self.before
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return _indexed(Gather, self.before, self.index)
+
+
+def _indexed(
+    cls: type[Gather] | type[Scatter], before: tuple[int, ...], index: NDArray[np.intp]
+) -> Linear:
+    key = (cls, before, index.shape, index.tobytes())
+    return intern_op(key, lambda: cls(before, index))  # type: ignore[return-value]
+
+
+def gather_op(before: tuple[int, ...], index: NDArray[np.intp]) -> Linear:
+    """The op that reads flat positions ``index`` of trailing axes ``before``."""
+    index = np.array(index, dtype=np.intp)
+    index.setflags(write=False)
+    return _indexed(Gather, before, index)
+
+
+class Concat(Linear):
+    """Operands joined along the negative ``axis``.  Transpose, to operand k: its slice."""
+
+    __slots__ = ("axis", "lengths")
+    fields = ("axis", "lengths")
+    name = "concat"
+    selects = True
+
+    def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
+        self.axis, self.lengths = axis, lengths
+
+    def result(self, *shapes: Shape) -> Shape:
+        shape = list(shapes[0])
+        shape[self.axis] = sum(self.lengths)
+        return tuple(shape)
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        start = sum(self.lengths[:k])
+        before = shape[self.axis :]
+        steps: tuple[Step, ...] = (
+            (start, start + self.lengths[k], 1),
+            *((0, None, 1) for _ in before[1:]),
+        )
+        return slice_op(before, steps, (self.lengths[k], *before[1:]))
+
+
+def concat_op(axis: int, lengths: tuple[int, ...]) -> Linear:
+    """The op that joins operands of these lengths along the negative ``axis``."""
+    return _linear(Concat, axis, lengths)
+
+
+class _Same(Linear):
+    """A linear map that keeps the shape."""
+
+    __slots__ = ()
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0]
+
+
+class Flip(_Same):
+    """The elements of the negative ``axes`` in reverse order.  Its own transpose."""
+
+    __slots__ = ("axes",)
+    fields = ("axes",)
+    name = "flip"
+
+    def __init__(self, axes: tuple[int, ...]) -> None:
+        self.axes = axes
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return self
+
+
+def flip_op(axes: tuple[int, ...]) -> Linear:
+    """The op that reverses the negative ``axes``."""
+    return _linear(Flip, axes)
+
+
+class Cumsum(_Same):
+    """Running sums along the negative ``axis``, or from its end; each the other's transpose."""
+
+    __slots__ = ("axis", "reverse")
+    fields = ("axis", "reverse")
+    name = "cumsum"
+
+    def __init__(self, axis: int, reverse: bool) -> None:
+        self.axis, self.reverse = axis, reverse
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return cumsum_op(self.axis, not self.reverse)
+
+
+def cumsum_op(axis: int, reverse: bool = False) -> Linear:
+    """The op of running sums along the negative ``axis``."""
+    return _linear(Cumsum, axis, reverse)
+
+
+class Triangle(_Same):
+    """A triangle of the last two axes, zeros elsewhere.  Its own transpose."""
+
+    __slots__ = ("diagonal", "lower")
+    fields = ("lower", "diagonal")
+    name = "triangle"
+    selects = True
+
+    def __init__(self, lower: bool, diagonal: int) -> None:
+        self.lower, self.diagonal = lower, diagonal
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return self
+
+
+def triangle_op(lower: bool, diagonal: int) -> Linear:
+    """The op that keeps a triangle of the last two axes."""
+    return _linear(Triangle, lower, diagonal)
+
+
+# Opaque -------------------------------------------------------------------------------------------
+
+
+class Opaque(Op):
+    """An op with a written rule; it consumes ``drop`` trailing axes of its first operand."""
+
+    __slots__ = ()
+    drop: ClassVar[int] = 0
+
+    def result(self, *shapes: Shape) -> Shape:
+        """The shape of the value for these operand shapes."""
+        return shapes[0][: len(shapes[0]) - self.drop]
+
+
+class Solve(Opaque):
+    """``X`` with ``A X = B``: A is batch + (n, n), B is any + batch + (n, k)."""
+
+    __slots__ = ()
+    name = "solve"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[1]
+
+
+class Inv(Opaque):
+    """The inverse of the last two axes."""
+
+    __slots__ = ()
+    name = "inv"
+
+
+class Det(Opaque):
+    """The determinant of the last two axes."""
+
+    __slots__ = ()
+    name = "det"
+    drop = 2
+
+
+class Cofactor(Opaque):
+    """The cofactor matrix of the last two axes, d det / d A; exists for singular matrices too."""
+
+    __slots__ = ()
+    name = "cofactor"
+
+
+class LogAbsDet(Opaque):
+    """``log |det|`` of the last two axes."""
+
+    __slots__ = ()
+    name = "logabsdet"
+    drop = 2
+
+
+class DetSign(Opaque):
+    """The sign of the determinant of the last two axes; piecewise constant."""
+
+    __slots__ = ()
+    name = "detsign"
+    drop = 2
+
+
+class Prod(Opaque):
+    """The product over the last axis."""
+
+    __slots__ = ()
+    name = "prod"
+    drop = 1
+
+
+class ProdOthers(Opaque):
+    """``value[..., i] = prod over j != i of x[..., j]``: exact with zeros, no division."""
+
+    __slots__ = ()
+    name = "prod_others"
+
+
+class Max(Opaque):
+    """The largest element over the last axis."""
+
+    __slots__ = ()
+    name = "max"
+    drop = 1
+
+
+class Min(Opaque):
+    """The smallest element over the last axis."""
+
+    __slots__ = ()
+    name = "min"
+    drop = 1
+
+
+class LogSumExp(Opaque):
+    """``log(sum(exp(x)))`` over the last axis, without overflow."""
+
+    __slots__ = ()
+    name = "logsumexp"
+    drop = 1
+
+
+def opaque_op(cls: type[Opaque]) -> Opaque:
+    """The op of a parameterless Opaque class."""
+    return intern_op((cls,), cls)  # type: ignore[return-value]
