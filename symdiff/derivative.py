@@ -1,0 +1,310 @@
+"""Derivatives as users ask for them.  One scalar input runs forward, many inputs run in reverse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from symdiff import ops
+from symdiff.algebra import barrier, total
+from symdiff.contraction import contract
+from symdiff.errors import NotDifferentiable, ShapeError
+from symdiff.expr import Expr
+from symdiff.leaves import as_expr, full, number_node
+from symdiff.letters import shape_text
+from symdiff.rules import NONE, Flow, pullback, pushforward
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def detach(e: Expr) -> Expr:
+    """The value of ``e`` with derivative zero.
+
+    >>> from symdiff import symbol
+    >>> x = symbol("x")
+    >>> grad(x * detach(x), x) is detach(x)
+    True
+    """
+    return barrier(ops.DETACH, as_expr(e))
+
+
+def _sequence(value: object, name: str, what: str) -> tuple[list[Expr], bool]:
+    """``value`` as a list of expressions, and whether it was a sequence."""
+    many = isinstance(value, tuple | list)
+    values = list(value) if many else [value]  # type: ignore[call-overload]
+    if not values:
+        raise ValueError(f"{name}: {what} is empty")
+    return [as_expr(v) for v in values], many
+
+
+def _inputs(value: object, name: str) -> tuple[list[Expr], bool]:
+    many = isinstance(value, tuple | list)
+    for x in value if many else [value]:  # type: ignore[attr-defined]
+        if not isinstance(x, Expr):
+            raise TypeError(
+                f"{name}: input {x!r} is not an expression; differentiate with respect to a symbol"
+            )
+        if x.dtype is not float:
+            raise NotDifferentiable(
+                f"{name}: input {x!r} is {'boolean' if x.dtype is bool else 'integer'}; "
+                "only real inputs have derivatives"
+            )
+    return _sequence(value, name, "inputs")
+
+
+def _seeds(outputs: list[Expr], values: Any, many: bool, name: str, what: str) -> list[Expr]:
+    """Cotangents or tangents, checked against the shapes that they must have."""
+    given = list(values) if isinstance(values, tuple | list) and many else [values]
+    if len(given) != len(outputs):
+        raise ValueError(f"{name}: {len(outputs)} {what} expected, got {len(given)}")
+    seeds = []
+    for y, g in zip(outputs, given, strict=True):
+        seed = as_expr(g)
+        if seed.shape != y.shape:
+            raise ShapeError(
+                f"{name}: {what[:-1]} of shape {shape_text(seed.shape)} for an expression of "
+                f"shape {shape_text(y.shape)}"
+            )
+        seeds.append(seed)
+    return seeds
+
+
+def _value(flow: Flow | None, shape: tuple[Any, ...]) -> Expr:
+    return full(shape, 0) if flow is None else flow.expr
+
+
+@overload
+def grad(
+    outputs: Any,
+    inputs: Expr,
+    grad_outputs: Any = None,
+    *,
+    create_graph: bool = True,
+    allow_unused: bool = True,
+) -> Expr: ...
+@overload
+def grad(
+    outputs: Any,
+    inputs: Sequence[Expr],
+    grad_outputs: Any = None,
+    *,
+    create_graph: bool = True,
+    allow_unused: bool = True,
+) -> tuple[Expr, ...]: ...
+def grad(
+    outputs: Any,
+    inputs: Expr | Sequence[Expr],
+    grad_outputs: Any = None,
+    *,
+    create_graph: bool = True,
+    allow_unused: bool = True,
+) -> Expr | tuple[Expr, ...]:
+    """The gradient of ``outputs``, summed with weights ``grad_outputs``, by ``inputs``.
+
+    ``xbar_j = sum_i g_i dy_i / dx_j``; it has the shape of the input.
+
+    Args:
+        outputs: an expression or a sequence of them. inputs: one input gives an expression; a tuple
+        or list, also of length one, gives a tuple. grad_outputs: weights of the shapes of the
+        outputs; 1 by default, which needs scalar outputs. create_graph: whether the result may be
+        differentiated again. allow_unused: whether an input that no output depends on gets the
+        exact zero of its shape.
+
+    Raises ShapeError for a non-scalar output without weights, ValueError for an unused input if
+    that is not allowed, NotDifferentiable for an integer or boolean input, or through a result of
+    ``create_graph=False``.
+
+    >>> from symdiff import symbols
+    >>> x, y = symbols("x y")
+    >>> grad(x * y**2, (x, y)) == (y**2, 2 * x * y)
+    True
+    """
+    ys, many_outputs = _sequence(outputs, "grad", "outputs")
+    xs, many = _inputs(inputs, "grad")
+    if grad_outputs is None:
+        for y in ys:
+            if y.shape:
+                raise ShapeError(
+                    f"grad: output of shape {shape_text(y.shape)} is not a scalar; pass "
+                    "grad_outputs of that shape, or use jacobian"
+                )
+        seeds = [number_node(1) for _ in ys]
+    else:
+        seeds = _seeds(ys, grad_outputs, many_outputs, "grad", "grad_outputs")
+    if len(xs) == 1 and not xs[0].shape:
+        flows = [_forward(ys, xs[0], seeds)]
+    else:
+        flows = [
+            None if f is None else f.expr for f in pullback(ys, xs, [Flow(g, NONE) for g in seeds])
+        ]
+    results = []
+    for x, flow in zip(xs, flows, strict=True):
+        if flow is None and not allow_unused:
+            raise ValueError(
+                f"grad: no output depends on {x!r}; pass allow_unused=True to get its zero"
+            )
+        result = full(x.shape, 0) if flow is None else flow
+        results.append(result if create_graph else barrier(ops.NO_GRAPH, result))
+    return tuple(results) if many else results[0]
+
+
+def _forward(ys: list[Expr], x: Expr, seeds: list[Expr]) -> Expr | None:
+    """``sum_i seed_i . dy_i/dx`` for a scalar x: one tangent serves every output."""
+    flows = pushforward(ys, {x: Flow(number_node(1), NONE)})
+    terms = []
+    for flow, seed in zip(flows, seeds, strict=True):
+        if flow is not None:
+            word = tuple(range(seed.ndim))
+            terms.append(contract([(seed, word), (flow.expr, word, flow.mark > NONE)], ()))
+    return total(terms) if terms else None
+
+
+def diff(f: Expr, *variables: Expr | int) -> Expr:
+    """The derivative of ``f`` in SymPy's calling convention: ``diff(f, x, 3, y)`` is d4 f / dx3 dy.
+
+    ``f`` may have any shape; the variables are scalars.  Derivatives run forward, so orders share
+    their nodes.
+
+    Raises TypeError for a variable that is no expression or a count without one, ValueError for a
+    negative count, ShapeError for a variable of array shape.
+
+    >>> from symdiff import symbols
+    >>> x, y = symbols("x y")
+    >>> diff(x**3 * y, x, 2, y) is 6 * x
+    True
+    """
+    result = as_expr(f)
+    for x, order in _orders(variables):
+        for _ in range(order):
+            flow = pushforward([result], {x: Flow(number_node(1), NONE)})[0]
+            result = full(result.shape, 0) if flow is None else flow.expr
+    return result
+
+
+def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
+    orders: list[tuple[Expr, int]] = []
+    counted = True
+    for v in variables:
+        if isinstance(v, Expr):
+            if v.shape:
+                raise ShapeError(
+                    f"diff: variable {v!r} has shape {shape_text(v.shape)}; diff takes "
+                    "scalars, use grad or jacobian"
+                )
+            _inputs(v, "diff")
+            orders.append((v, 1))
+            counted = False
+        elif isinstance(v, bool) or not isinstance(v, int) or counted:
+            raise TypeError(
+                f"diff: {v!r} is neither a symbol nor the count of the symbol before it"
+            )
+        elif v < 0:
+            raise ValueError(f"diff: order {v} is negative")
+        else:
+            orders[-1] = (orders[-1][0], v)
+            counted = True
+    if not orders:
+        raise TypeError("diff: name at least one variable")
+    return orders
+
+
+def jacobian(f: Expr, x: Expr | Sequence[Expr]) -> Any:
+    """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
+
+    A tuple or list of inputs gives a tuple.  It is the pullback of a symbolic identity, or a
+    pushforward for scalar x.
+
+    >>> from symdiff import symbol
+    >>> x = symbol("x", (3,))
+    >>> jacobian(x * x, x).shape
+    (3, 3)
+    """
+    f = as_expr(f)
+    xs, many = _inputs(x, "jacobian")
+    if len(xs) == 1 and not xs[0].shape:
+        flow = pushforward([f], {xs[0]: Flow(number_node(1), NONE)})[0]
+        results = [_value(flow, f.shape)]
+    else:
+        word = tuple(range(f.ndim))
+        identity = contract([], word + word, dict(enumerate(f.shape)))
+        flows = pullback([f], xs, [Flow(identity, NONE)])
+        results = [_value(flow, f.shape + v.shape) for flow, v in zip(flows, xs, strict=True)]
+    return tuple(results) if many else results[0]
+
+
+def hessian(f: Expr, x: Expr) -> Expr:
+    """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
+
+    Its shape is f.shape + x.shape + x.shape.
+
+    >>> from symdiff import symbol
+    >>> A, x = symbol("A", (3, 3)), symbol("x", (3,))
+    >>> hessian(x @ A @ x, x) is A + A.T
+    True
+    """
+    if isinstance(x, tuple | list):
+        raise TypeError("hessian: takes one input; concatenate several into one array")
+    first = jacobian(f, x)
+    return jacobian(first, x)  # type: ignore[no-any-return]
+
+
+def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
+    """Cotangents of ``inputs`` for ``cotangents`` of ``outputs``: ``xbar_j = sum_i g_i dy_i/dx_j``.
+
+    Cotangents have the shapes of the outputs, results those of the inputs; a sequence of inputs
+    gives a tuple.
+
+    >>> from symdiff import symbol
+    >>> x, g = symbol("x", (3,)), symbol("g", (3,))
+    >>> vjp(x**2, x, g) is 2 * x * g
+    True
+    """
+    ys, many_outputs = _sequence(outputs, "vjp", "outputs")
+    xs, many = _inputs(inputs, "vjp")
+    seeds = _seeds(ys, cotangents, many_outputs, "vjp", "cotangents")
+    flows = pullback(ys, xs, [Flow(g, NONE) for g in seeds])
+    results = [_value(flow, x.shape) for flow, x in zip(flows, xs, strict=True)]
+    return tuple(results) if many else results[0]
+
+
+def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
+    """Tangents of ``outputs`` for ``tangents`` of ``inputs``: ``ydot_i = sum_j dy_i/dx_j t_j``.
+
+    Tangents have the shapes of the inputs, results those of the outputs; a sequence of outputs
+    gives a tuple.
+
+    >>> from symdiff import symbol
+    >>> x, t = symbol("x", (3,)), symbol("t", (3,))
+    >>> jvp(x**2, x, t) is 2 * x * t
+    True
+    """
+    ys, many = _sequence(outputs, "jvp", "outputs")
+    xs, many_inputs = _inputs(inputs, "jvp")
+    seeds = _seeds(xs, tangents, many_inputs, "jvp", "tangents")
+    return _pushed(ys, xs, seeds, many)
+
+
+def _pushed(ys: list[Expr], xs: list[Expr], tangents: list[Expr], many: bool) -> Any:
+    flows = pushforward(ys, {x: Flow(t, NONE) for x, t in zip(xs, tangents, strict=True)})
+    results = [_value(flow, y.shape) for flow, y in zip(flows, ys, strict=True)]
+    return tuple(results) if many else results[0]
+
+
+def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
+    """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
+
+    ``r_j = sum_k d2f/dx_j dx_k t_k``; results have the shapes of the inputs, a sequence gives a
+    tuple.
+
+    >>> from symdiff import symbol
+    >>> A, x, t = symbol("A", (3, 3)), symbol("x", (3,)), symbol("t", (3,))
+    >>> hvp(x @ A @ x, x, t) is t @ A + A @ t
+    True
+    """
+    xs, many = _inputs(inputs, "hvp")
+    seeds = _seeds(xs, tangents, many, "hvp", "tangents")
+    gradients = grad(f, xs)
+    return _pushed(list(gradients), xs, seeds, many)
+
+
+__all__ = ["detach", "diff", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]

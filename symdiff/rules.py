@@ -1,0 +1,523 @@
+"""All of calculus, on one page: each family states its derivative once, and two walks read it.
+
+The derivative of a node with respect to operand k is a linear map.  Its statement offers ``pull``
+(cotangent of the node in, cotangent of the operand out; cotangents may carry leading batch axes)
+and ``push`` (tangent of the operand in, its share of the node's tangent out).  Rules build nodes
+and nothing else, so derivatives differentiate again.
+
+Masks.  A selection (where, max, clip, slices and gathers ...) passes zeros on where it did not
+select.  Such a flow is *marked*, and meets partials in a strong product (0 where the flow is
+exactly 0), so that an infinite partial in an unselected branch stays unseen, at every order.
+``HOISTED`` flows are visibly ``where(c, a, 0)`` around an unmarked ``a``: there the product moves
+inside and nothing is left for run time.  ``DEEP`` ones are checked when they run.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from symdiff import number, ops
+from symdiff.algebra import (
+    PRIMITIVES,
+    int_power,
+    linear,
+    mul,
+    opaque,
+    primitive,
+    scale,
+    scaled_product,
+    select,
+    total,
+)
+from symdiff.contraction import broadcast_to, contract, strong
+from symdiff.errors import NotDifferentiable
+from symdiff.expr import Expr, check_names
+from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
+from symdiff.lifting import Step, run, steps
+from symdiff.node import Op, topological
+from symdiff.scalar import kernel_symbol, partial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+NONE, HOISTED, DEEP = 0, 1, 2
+_WHERE = PRIMITIVES["where"]
+
+
+class Flow(NamedTuple):
+    """A cotangent or tangent, and how its zeros came about."""
+
+    expr: Expr
+    mark: int
+
+
+# Products of flows with partials ------------------------------------------------------------------
+
+
+def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
+    """``c * flow * p`` elementwise, c a number; p has the flow's trailing shape."""
+    expr, mark = flow
+    d, base = split_coefficient(p)
+    if base is None:
+        return Flow(scale(number.times(c, d), expr), mark)
+    if mark == NONE and base.op is not _WHERE and expr.shape == p.shape:
+        return Flow(scaled_product(c, expr, p), NONE)
+    p = scale(c, p)
+    if _is_mask(base) and not _is_identity(expr):
+        condition, a, b = base.args
+        inner = times(flow, scale(number.times(c, d), b if is_zero(a) else a))
+        condition = broadcast_to(condition, expr.shape)
+        return Flow(_masked(condition, inner.expr, is_zero(b)), max(inner.mark, HOISTED))
+    if mark == HOISTED:
+        return Flow(_inside(expr, broadcast_to(p, expr.shape)), HOISTED)
+    if expr.shape == p.shape:
+        return Flow(strong(expr, p) if mark == DEEP else mul(expr, p), mark)
+    # A batch of cotangents: the letters keep an identity seed symbolic.
+    out = tuple(range(expr.ndim))
+    result = contract([(expr, out, mark > NONE), (p, out[len(out) - p.ndim :])], out)
+    return Flow(result, DEEP if _is_mask(base) else mark)
+
+
+def _is_mask(x: Expr) -> bool:
+    return x.op is _WHERE and (is_zero(x.args[1]) or is_zero(x.args[2]))
+
+
+def _is_identity(x: Expr) -> bool:
+    return isinstance(x.op, ops.Contract) and not x.args
+
+
+def _masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
+    zero = full(x.shape, 0)
+    return select(condition, x, zero) if where_true else select(condition, zero, x)
+
+
+def _inside(x: Expr, p: Expr) -> Expr:
+    """``x * p`` with p moved inside the masks of x."""
+    path: list[tuple[Expr, bool]] = []
+    coefficient: number.Number = 1
+    while True:
+        c, base = split_coefficient(x)
+        coefficient = number.times(coefficient, c)
+        if base is None or not _is_mask(base):
+            break
+        condition, a, b = base.args
+        path.append((condition, is_zero(b)))
+        x = a if is_zero(b) else b
+    result = scale(coefficient, p if base is None else mul(base, p))
+    for condition, where_true in reversed(path):
+        result = _masked(condition, result, where_true)
+    return result
+
+
+# The statements -----------------------------------------------------------------------------------
+
+
+class Statement:
+    """The derivative of ``node`` with respect to operand ``k``, as a linear map."""
+
+    __slots__ = ("k", "node")
+
+    def __init__(self, node: Expr, k: int) -> None:
+        self.node, self.k = node, k
+
+    def pull(self, g: Flow) -> Flow | None:
+        """The operand's cotangent, from the node's (with any leading batch axes)."""
+        raise NotImplementedError
+
+    def push(self, t: Flow) -> Flow | None:
+        """The operand's share of the node's tangent."""
+        raise NotImplementedError
+
+
+class SumRule(Statement):
+    """``d(c0 + sum ci ai) = sum ci dai``."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op = self.node.op
+        assert isinstance(op, ops.Sum)
+        return Flow(scale(op.coefs[self.k], g.expr), g.mark)
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+class PointwiseRule(Statement):
+    """``dy = c p dx`` for each element, c a number; the map is its own transpose."""
+
+    __slots__ = ()
+
+    def partial(self) -> Expr | None:
+        """The partial derivative: SymPy's, of the formula, over the operands."""
+        op = self.node.op
+        assert isinstance(op, ops.Pointwise)
+        program = _partial_program(op, self.k)
+        if program is None:
+            return None
+        return run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
+
+    def coefficient(self) -> number.Number:
+        """The number c, apart from p so that it meets the flow's own coefficient at once."""
+        return 1
+
+    def pull(self, g: Flow) -> Flow | None:
+        p = self.partial()
+        return None if p is None else times(g, p, self.coefficient())
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+@lru_cache(maxsize=1024)
+def _partial_program(op: ops.Pointwise, k: int) -> tuple[Step, ...] | None:
+    formula = partial(op.formula, k)
+    return None if formula == 0 else steps(formula)
+
+
+class ProductRule(PointwiseRule):
+    """``d(x^p y^q) = p x^(p-1) y^q dx + q x^p y^(q-1) dy``."""
+
+    __slots__ = ()
+
+    def partial(self) -> Expr:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Product)
+        p = int_power(args[k], op.exponents[k] - 1)
+        return p if len(args) == 1 else mul(p, int_power(args[1 - k], op.exponents[1 - k]))
+
+    def coefficient(self) -> number.Number:
+        op = self.node.op
+        assert isinstance(op, ops.Product)
+        return op.exponents[self.k]
+
+
+class StrongRule(Statement):
+    """The product rule; zeros of a killing operand stay zeros in the other one's cotangent."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op, other = self.node.op, self.node.args[1 - self.k]
+        assert isinstance(op, ops.Strong)
+        kill = op.kills[1 - self.k]
+        if not kill and g.mark < DEEP:
+            return times(g, other)
+        other = broadcast_to(other, g.expr.shape)
+        return Flow(strong(g.expr, other, (g.mark > NONE, kill)), DEEP)
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+class ContractRule(Statement):
+    """The operand and the output change places."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Contract)
+        batch = tuple(range(op_letters(op), op_letters(op) + g.expr.ndim - self.node.ndim))
+        others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
+        sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
+        result = contract(
+            [(g.expr, batch + op.out, g.mark > NONE), *others], batch + op.letters[k], sizes
+        )
+        return Flow(result, DEEP if g.mark or any(kill for *_, kill in others) else NONE)
+
+    def push(self, t: Flow) -> Flow:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Contract)
+        terms = list(zip(args, op.letters, op.kills, strict=True))
+        terms[k] = (t.expr, op.letters[k], t.mark > NONE)
+        sizes = dict(zip(op.out, self.node.shape, strict=True))
+        return Flow(
+            contract(terms, op.out, sizes), DEEP if any(kill for *_, kill in terms) else NONE
+        )
+
+
+def op_letters(op: ops.Contract) -> int:
+    """The number of letters of a contraction: the first letter that is free."""
+    return max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
+
+
+class LinearRule(Statement):
+    """A linear map is its own derivative; cotangents take its transpose."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op = self.node.op
+        assert isinstance(op, ops.Linear)
+        mark = DEEP if g.mark or op.selects else NONE
+        return Flow(linear(op.transposed(self.k, self.node.shape), g.expr), mark)
+
+    def push(self, t: Flow) -> Flow:
+        op, args = self.node.op, self.node.args
+        assert isinstance(op, ops.Linear)
+        mark = DEEP if t.mark or op.selects else NONE
+        operands = [t.expr if i == self.k else full(x.shape, 0) for i, x in enumerate(args)]
+        return Flow(linear(op, *operands), mark)
+
+
+class OpaqueRule(Statement):
+    """A written differential, linear in the operand's tangent; cotangents go back through it."""
+
+    __slots__ = ()
+
+    def push(self, t: Flow) -> Flow:
+        result = differential(self.node, self.k, t.expr)
+        chooses = isinstance(self.node.op, ops.Max | ops.Min)
+        return Flow(result, DEEP if t.mark or chooses else NONE)
+
+    def pull(self, g: Flow) -> Flow | None:
+        op, (a, *_), k = self.node.op, self.node.args, self.k
+        if isinstance(op, ops.Solve) and k == 1:
+            return Flow(opaque(op, matrix_transpose(a), g.expr), g.mark)
+        t = dummy(self.node.args[k])
+        return pullback([differential(self.node, k, t)], [t], [g])[0]
+
+
+def matrix_transpose(a: Expr) -> Expr:
+    """The last two axes exchanged."""
+    n = a.ndim
+    return contract([(a, tuple(range(n)))], (*range(n - 2), n - 1, n - 2))
+
+
+def _matmul(a: Expr, b: Expr) -> Expr:
+    """``a[..., i, j] b[..., j, k]`` where one batch shape is a suffix of the other."""
+    lead = max(a.ndim, b.ndim) - 2
+    i, j, k = lead, lead + 1, lead + 2
+    word_a = (*range(lead - a.ndim + 2, lead), i, j)
+    word_b = (*range(lead - b.ndim + 2, lead), j, k)
+    return contract([(a, word_a), (b, word_b)], (*range(lead), i, k))
+
+
+def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
+    """``sum over the last axes of x * y``."""
+    word = tuple(range(x.ndim))
+    return contract([(x, word), (y, word)], word[: x.ndim - axes])
+
+
+def _stretched(y: Expr, x: Expr) -> Expr:
+    """``y`` (x without its last axis) broadcast along that axis."""
+    word = tuple(range(x.ndim))
+    return contract([(y, word[:-1])], word, dict(enumerate(x.shape)))
+
+
+def differential(node: Expr, k: int, t: Expr) -> Expr:
+    """The share of operand k, with tangent t, in the differential of an Opaque node.
+
+    solve   A X = B:        dX = A^-1 (dB - dA X)               (Giles 2008, 2.3.1)
+    inv     Y = A^-1:       dY = -Y dA Y                         (Giles 2008, 2.2.3)
+    det     d = det A:      dd = sum C_ij dA_ij, C the cofactors (Jacobi's; also for singular A)
+    cofactor C = d Y':      dC = (sum C_ij dA_ij) Y' - C dA' Y'  (needs A regular)
+    logabsdet:              dl = sum Y_ji dA_ij                  (Giles 2008, 2.2.4)
+    prod    p = prod x_j:   dp = sum_i o_i dx_i, o_i = prod of the others
+    others  o_i:            do_i = sum over j != i of (prod over k != i, j of x_k) dx_j
+    max, min y:             dy = sum over the m ties x_j = y of dx_j / m
+    logsumexp y:            dy = sum exp(x_j - y) dx_j
+    """
+    x = node.args[0]
+    match node.op:
+        case ops.Solve():
+            return opaque(node.op, x, t if k == 1 else scale(-1, _matmul(t, node)))
+        case ops.Inv():
+            return scale(-1, _matmul(_matmul(node, t), node))
+        case ops.Det():
+            return _last(opaque(ops.opaque_op(ops.Cofactor), x), t, axes=2)
+        case ops.Cofactor():
+            y = matrix_transpose(opaque(ops.opaque_op(ops.Inv), x))
+            trace = _last(node, t, axes=2)
+            word = tuple(range(x.ndim))
+            first = contract([(trace, word[:-2]), (y, word)], word)
+            return first - _matmul(_matmul(node, matrix_transpose(t)), y)
+        case ops.LogAbsDet():
+            return _last(matrix_transpose(opaque(ops.opaque_op(ops.Inv), x)), t, axes=2)
+        case ops.Prod():
+            return _last(opaque(ops.opaque_op(ops.ProdOthers), x), t)
+        case ops.ProdOthers():
+            *batch, j = range(x.ndim)
+            i = x.ndim
+            length = {i: x.shape[-1], j: x.shape[-1]} | dict(enumerate(x.shape))
+            wide = contract([(x, (*batch, j))], (*batch, i, j), length)
+            same = contract([], (*batch, j, j), length)
+            others = opaque(node.op, select(same, number_node(1), wide))
+            m = select(same, number_node(0), others)
+            return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
+        case ops.Max() | ops.Min():
+            ties = primitive("equal", x, _stretched(node, x))
+            word = tuple(range(x.ndim))
+            ones = select(ties, number_node(1), number_node(0))
+            count = contract([(ones, word)], word[:-1])
+            chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
+            return mul(chosen, int_power(count, -1))
+        case ops.LogSumExp():
+            return _last(primitive("exp", x - _stretched(node, x)), t)
+    raise NotDifferentiable(f"{node.op.name} has no derivative rule")
+
+
+def statement(node: Expr, k: int) -> Statement | None:
+    """The derivative of ``node`` with respect to operand k; None where it is zero by nature.
+
+    Raises NotDifferentiable for a result of ``create_graph=False``.
+    """
+    op = node.op
+    rule = _RULES.get(op.__class__)
+    if rule is not None:
+        return rule(node, k)
+    if isinstance(op, ops.Linear):
+        return LinearRule(node, k)
+    if op is ops.NO_GRAPH:
+        raise NotDifferentiable(
+            "this expression was made with create_graph=False, so it cannot be differentiated; "
+            "call grad with create_graph=True"
+        )
+    if op is ops.DETACH or isinstance(op, ops.DetSign):
+        return None
+    return OpaqueRule(node, k)
+
+
+_RULES: dict[type[Op], type[Statement]] = {
+    ops.Sum: SumRule,
+    ops.Product: ProductRule,
+    ops.Pointwise: PointwiseRule,
+    ops.Strong: StrongRule,
+    ops.Contract: ContractRule,
+    ops.Fill: ContractRule,
+}
+
+
+# The two walks ------------------------------------------------------------------------------------
+
+
+def dependents(outputs: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
+    """The nodes on a path from an input to an output (inputs included), operands before users.
+
+    Raises ShapeError if two symbols of the graph have one name.
+    """
+    order = topological(outputs)
+    check_names([node for node in order if node.op.__class__ is ops.Symbol])
+    reached = set(inputs)
+    path = []
+    for node in order:
+        if node in reached:
+            path.append(node)
+            continue
+        for arg in node.args:
+            if arg in reached:
+                reached.add(node)
+                path.append(node)
+                break
+    return path
+
+
+def pullback(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
+) -> list[Flow | None]:
+    """The cotangents of ``inputs`` for ``seeds`` of ``outputs``; None where no path leads.
+
+    ``xbar = sum_i seed_i . d output_i / dx``; a seed has shape batch + output.shape with one batch
+    for all, and the cotangents have shape batch + input.shape.
+    """
+    path = dependents(outputs, inputs)
+    active = {node for node in path if node.dtype is float}
+    wanted = set(inputs)
+    found: dict[Expr, Flow] = {}
+    arrived: dict[Expr, list[Flow]] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        arrived.setdefault(output, []).append(seed)
+    for node in reversed(path):
+        flows = arrived.pop(node, None)
+        if flows is None:
+            continue
+        g = flows[0] if len(flows) == 1 else gathered(flows)
+        if node in wanted:
+            found[node] = g
+        if is_zero(g.expr):
+            continue
+        for k, arg in enumerate(node.args):
+            if arg in active:
+                rule = statement(node, k)
+                flow = None if rule is None else rule.pull(g)
+                if flow is not None:
+                    flows = arrived.get(arg)
+                    if flows is None:
+                        arrived[arg] = [flow]
+                    else:
+                        flows.append(flow)
+    return [found.get(x) for x in inputs]
+
+
+def pushforward(outputs: Sequence[Expr], tangents: Mapping[Expr, Flow]) -> list[Flow | None]:
+    """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
+
+    ``ydot = sum_k dy/dx_k . tangent_k``.
+    """
+    found: dict[Expr, Flow] = dict(tangents)
+    path = dependents(outputs, tangents)
+    # What only a detached value or a condition depends on passes nothing on, and may even refuse
+    # derivatives.
+    needed = set(outputs)
+    for node in reversed(path):
+        if node in needed and node.dtype is float and node.op is not ops.DETACH:
+            needed.update(node.args)
+    for node in path:
+        if node in tangents or node not in needed:
+            continue
+        if node.op is _WHERE:
+            flows = _selected(node, found)
+        else:
+            flows = []
+            for k, arg in enumerate(node.args):
+                t = found.get(arg)
+                rule = None if t is None or arg.dtype is not float else statement(node, k)
+                flow = None if rule is None or t is None else rule.push(t)
+                if flow is not None:
+                    flows.append(flow)
+        if flows:
+            g = gathered(flows)
+            if not is_zero(g.expr):
+                found[node] = g
+    return [found.get(x) for x in outputs]
+
+
+def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
+    """The tangent of ``where(c, a, b)`` as one selection between the tangents of a and b."""
+    condition, a, b = node.args
+    s, t = found.get(a), found.get(b)
+    if s is None and t is None:
+        return []
+    zero = Flow(full(node.shape, 0), NONE)
+    (x, m), (y, n) = s or zero, t or zero
+    mark = max(m, n, HOISTED) if s is None or t is None else DEEP if m or n else NONE
+    return [Flow(select(condition, x, y), mark)]
+
+
+def gathered(flows: Sequence[Flow]) -> Flow:
+    """The sum of the flows that arrived at a node; deep if it still holds marked ones."""
+    if len(flows) > 1 and any(g.mark == HOISTED for g in flows):
+        flows = _joined(flows)
+    if len(flows) == 1:
+        return flows[0]
+    return Flow(total([g.expr for g in flows]), DEEP if any(g.mark for g in flows) else NONE)
+
+
+def _joined(flows: Sequence[Flow]) -> list[Flow]:
+    """The branches of one ``where`` as one selection: c ? a : 0 plus c ? 0 : b is c ? a : b."""
+    rest: list[Flow] = []
+    branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
+    for g in flows:
+        if g.mark == HOISTED and _is_mask(g.expr):
+            condition, a, b = g.expr.args
+            chosen = a if is_zero(b) else b
+            core = split_coefficient(chosen)[1]
+            if core is None or not _is_mask(core):
+                branches.setdefault(condition, ([], []))[0 if is_zero(b) else 1].append(chosen)
+                continue
+        rest.append(g)
+    for condition, (true, false) in branches.items():
+        if true and false:
+            rest.append(Flow(select(condition, total(true), total(false)), NONE))
+        else:
+            rest.append(Flow(_masked(condition, total(true or false), bool(true)), HOISTED))
+    return rest
