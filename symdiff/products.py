@@ -1,0 +1,367 @@
+"""Products of arrays and linear algebra, under their array-API and their NumPy names.
+
+Every product here is one contraction: it names the letters of its operands' axes.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, NamedTuple
+
+from symdiff import ops
+from symdiff.algebra import mul, opaque
+from symdiff.arrays import axes_of, diagonal, expand_dims, matrices, reshape, squeeze
+from symdiff.contraction import broadcast_to, contract
+from symdiff.errors import ShapeError
+from symdiff.leaves import as_expr
+from symdiff.letters import broadcast_shapes, letter_name, shape_text
+from symdiff.reductions import sum as sum_over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.expr import Expr, Operand
+    from symdiff.letters import Word
+    from symdiff.node import Dim
+
+__all__ = [
+    "SlogdetResult",
+    "det",
+    "dot",
+    "einsum",
+    "inv",
+    "matmul",
+    "outer",
+    "slogdet",
+    "solve",
+    "tensordot",
+    "trace",
+    "vdot",
+]
+
+
+# Contractions -----------------------------------------------------------------------------------
+
+
+class _Lengths:
+    """Operands and their letters; an axis of length 1 is stretched to its letter's length."""
+
+    def __init__(self, name: str, names: Callable[[int], str] = letter_name) -> None:
+        self.name, self.names = name, names
+        self.terms: list[tuple[Expr, Word]] = []
+        self.length: dict[int, Dim] = {}
+
+    def put(self, x: Expr, word: Word) -> None:
+        """An operand and its letters."""
+        for letter, dim in zip(word, x.shape, strict=True):
+            known = self.length.get(letter, 1)
+            if known not in (1, dim) and dim != 1:
+                raise ShapeError(
+                    f"{self.name}: operand {len(self.terms)} of shape {shape_text(x.shape)} does "
+                    f"not fit; letter {self.names(letter)} would be both {known} and {dim}"
+                )
+            self.length[letter] = dim if known == 1 else known
+        self.terms.append((x, word))
+
+    def contract(self, out: Word) -> Expr:
+        """The sum over the letters that ``out`` lacks."""
+        sizes = dict(self.length)
+        terms = []
+        for x, word in self.terms:
+            own = []
+            for letter, dim in zip(word, x.shape, strict=True):
+                fresh = letter if dim == self.length[letter] else max(sizes) + 1
+                sizes.setdefault(fresh, 1)
+                own.append(fresh)
+            terms.append((x, tuple(own)))
+        return contract(terms, out, sizes, self.name)
+
+
+def matmul(x: Operand, y: Operand, /) -> Expr:
+    """``value[..., i, k] = sum_j x[..., i, j] y[..., j, k]``; a vector has no i, or no k.
+
+    Leading axes broadcast.
+
+    Raises ShapeError for a scalar, and naming the letter where the lengths differ.
+
+    >>> import symdiff as sd
+    >>> A, x = sd.symbol("A", (2, "n")), sd.symbol("x", "n")
+    >>> (A @ x).shape, (A @ A.T).shape
+    ((2,), (2, 2))
+    """
+    a, b = as_expr(x), as_expr(y)
+    if not a.ndim or not b.ndim:
+        raise ShapeError(f"matmul: {_two(a, b)}: a scalar has no axis to sum over; use *")
+    (i,), j, (k,) = (0,), 1, (2,)
+    left: Word = (i, j) if a.ndim > 1 else (j,)
+    right: Word = (j, k) if b.ndim > 1 else (j,)
+    if a.shape[-1] != b.shape[-len(right)]:
+        words = {(0, 1): "i,j", (1,): "j", (1, 2): "j,k"}
+        raise ShapeError(
+            f"matmul: A[{words[left]}] is {shape_text(a.shape)} "
+            f"but B[{words[right]}] is {shape_text(b.shape)}; "
+            f"letter j would be both {a.shape[-1]} and {b.shape[-len(right)]}"
+        )
+    batch_a, batch_b = a.shape[: -len(left)], b.shape[: -len(right)]
+    batch = tuple(range(3, 3 + len(broadcast_shapes("matmul", batch_a, batch_b))))
+    lengths = _Lengths("matmul")
+    lengths.put(a, batch[len(batch) - len(batch_a) :] + left)
+    lengths.put(b, batch[len(batch) - len(batch_b) :] + right)
+    return lengths.contract(batch + left[:-1] + right[1:])
+
+
+def _two(a: Expr, b: Expr) -> str:
+    return f"shapes {shape_text(a.shape)} and {shape_text(b.shape)}"
+
+
+def dot(x: Operand, y: Operand, /) -> Expr:
+    """The sum over the last axis of x and the last but one of y, or the only one of a vector.
+
+    A scalar multiplies.  Raises ShapeError where the lengths differ.
+
+    >>> import symdiff as sd
+    >>> A, x = sd.symbol("A", (2, 3)), sd.symbol("x", 3)
+    >>> sd.dot(A, x) is A @ x
+    True
+    """
+    a, b = as_expr(x), as_expr(y)
+    if not a.ndim or not b.ndim:
+        return mul(a, b)
+    return _tensordot("dot", a, b, (a.ndim - 1,), (max(b.ndim - 2, 0),))
+
+
+def vdot(x: Operand, y: Operand, /) -> Expr:
+    """``sum_i x_i y_i`` over the elements in C order.
+
+    Raises ShapeError where there are not equally many.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (2, "n"))
+    >>> sd.vdot(X, X) is sd.sum(X * X)
+    True
+    """
+    a, b = as_expr(x), as_expr(y)
+    if a.shape != b.shape:
+        a, b = reshape(a, -1), reshape(b, -1)
+    if a.shape != b.shape:
+        raise ShapeError(f"vdot: {_two(as_expr(x), as_expr(y))} have different numbers of elements")
+    word = tuple(range(a.ndim))
+    return contract([(a, word), (b, word)], (), None, "vdot")
+
+
+def outer(x: Operand, y: Operand, /) -> Expr:
+    """``value[i, j] = x_i y_j`` of the elements in C order.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbol("x", 3), sd.symbol("y", "n")
+    >>> sd.outer(x, y).shape
+    (3, 'n')
+    """
+    a, b = (v if v.ndim == 1 else reshape(v, -1) for v in (as_expr(x), as_expr(y)))
+    return contract([(a, (0,)), (b, (1,))], (0, 1), None, "outer")
+
+
+def tensordot(
+    x: Operand, y: Operand, /, axes: int | tuple[int | Sequence[int], int | Sequence[int]] = 2
+) -> Expr:
+    """The sum over pairs of axes: the last ``axes`` of x with the first of y, or those listed.
+
+    The result has the other axes of x, then those of y.  Raises ShapeError where paired lengths
+    differ, AxisError, ValueError where the lists differ in length.
+
+    >>> import symdiff as sd
+    >>> A, B = sd.symbol("A", (2, 3, 4)), sd.symbol("B", (4, 3, 5))
+    >>> sd.tensordot(A, B, axes=((1, 2), (1, 0))).shape
+    (2, 5)
+    """
+    a, b = as_expr(x), as_expr(y)
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(a.ndim, b.ndim):
+            raise ShapeError(f"tensordot: {_two(a, b)} have no {axes} axes each to sum over")
+        return _tensordot(
+            "tensordot", a, b, tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+        )
+    first, second = (
+        axes_of("tensordot", k if isinstance(k, int) else tuple(k), v.ndim)
+        for k, v in zip(axes, (a, b), strict=True)
+    )
+    if len(first) != len(second):
+        raise ValueError(
+            f"tensordot: {len(first)} axes of the first operand and {len(second)} of the second"
+        )
+    return _tensordot("tensordot", a, b, first, second)
+
+
+def _tensordot(
+    name: str, a: Expr, b: Expr, first: tuple[int, ...], second: tuple[int, ...]
+) -> Expr:
+    for i, j in zip(first, second, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise ShapeError(
+                f"{name}: {_two(a, b)}: axis {i} of the first and axis {j} of the second "
+                f"are summed together but have lengths {a.shape[i]} and {b.shape[j]}"
+            )
+    left = tuple(range(a.ndim))
+    pairs = dict(zip(second, first, strict=True))
+    right = tuple(pairs.get(k, a.ndim + k) for k in range(b.ndim))
+    out = tuple(k for k in left if k not in first) + tuple(k for k in right if k >= a.ndim)
+    return contract([(a, left), (b, right)], out, None, name)
+
+
+def einsum(subscripts: str, /, *operands: Operand) -> Expr:
+    """Einstein's summation: of ``"ij,jk->ik"`` it is ``value[i, k] = sum_j A[i, j] B[j, k]``.
+
+    Letters that the part after ``->`` lacks are summed.  Without that part, it is the letters that
+    occur once, in alphabetical order, after those of ``...``.  A letter repeated in an operand
+    takes its diagonal; one repeated after ``->`` puts zeros off the diagonal.  ``...`` stands for
+    any number of axes, aligned at the right.  Lengths of 1 are stretched.
+
+    Raises ValueError for subscripts that do not fit the operands, ShapeError where a letter would
+    have two lengths.
+
+    >>> import symdiff as sd
+    >>> A, x = sd.symbol("A", ("n", "n")), sd.symbol("x", "n")
+    >>> sd.einsum("ij,j", A, x) is A @ x, sd.einsum("i->ii", x) is sd.diag(x)
+    (True, True)
+    """
+    terms = [as_expr(x) for x in operands]
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    words = inputs.split(",")
+    if len(words) != len(terms):
+        raise ValueError(
+            f"einsum: {subscripts!r} has {len(words)} operands, {len(terms)} were given"
+        )
+    spans = [_span(subscripts, word, x) for word, x in zip(words, terms, strict=True)]
+    widest = max((span for span in spans if span is not None), default=0)
+    lengths = _Lengths(
+        f"einsum {subscripts!r}",
+        lambda k: string.ascii_letters[k - widest] if k >= widest else f"number {k} of ...",
+    )
+    for word, x, span in zip(words, terms, spans, strict=True):
+        lengths.put(x, _letters(word, widest, widest if span is None else span))
+    if not arrow:
+        single = sorted(c for c in set(inputs) - set(".,") if inputs.count(c) == 1)
+        output = ("..." if widest else "") + "".join(single)
+    _span(subscripts, output, None)
+    out = _letters(output, widest, widest)
+    if unknown := [c for c in output.replace("...", "") if c not in inputs]:
+        raise ValueError(f"einsum: {subscripts!r}: no operand has {unknown[0]}")
+    return lengths.contract(out)
+
+
+def _span(subscripts: str, word: str, x: Expr | None) -> int | None:
+    """How many axes ``...`` stands for in a word, None without it; raises ValueError."""
+    letters = word.replace("...", "", 1)
+    if any(c not in string.ascii_letters for c in letters):
+        raise ValueError(
+            f"einsum: {subscripts!r}: {word!r} is not made of letters and at most one '...'"
+        )
+    if x is None:
+        return None
+    span = x.ndim - len(letters)
+    if span < 0 or (span and letters == word):
+        raise ValueError(
+            f"einsum: {subscripts!r}: {word!r} does not fit shape {shape_text(x.shape)}"
+        )
+    return None if letters == word else span
+
+
+def _letters(word: str, widest: int, span: int) -> Word:
+    """A word as numbers; the axes of ``...`` come first, of which the last ``span`` are meant."""
+    before, dots, after = word.partition("...")
+    code = {c: widest + k for k, c in enumerate(string.ascii_letters)}
+    middle = range(widest - span, widest) if dots else range(0)
+    return (*(code[c] for c in before), *middle, *(code[c] for c in after))
+
+
+def trace(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
+    """``sum_i x[.., i, .., i + offset, ..]``, the sum of a diagonal.
+
+    Raises AxisError and ValueError as ``diagonal`` does.
+
+    >>> import symdiff as sd
+    >>> A, B = sd.symbol("A", ("n", "n")), sd.symbol("B", ("n", "n"))
+    >>> sd.trace(A @ B).shape
+    ()
+    """
+    return sum_over(diagonal(x, offset, axis1, axis2), -1)
+
+
+# Linear algebra ---------------------------------------------------------------------------------
+
+
+def solve(a: Operand, b: Operand, /) -> Expr:
+    """``x`` with ``a x = b`` for square matrices a; b is one vector, or matrices.
+
+    Leading axes broadcast.  Raises ShapeError where a is not square or b does not fit.
+
+    >>> import symdiff as sd
+    >>> A, b = sd.symbol("A", (3, 3)), sd.symbol("b", 3)
+    >>> sd.solve(A, b).shape, sd.solve(A, A.T).shape
+    ((3,), (3, 3))
+    """
+    matrix, right = matrices("solve", a, square=True), as_expr(b)
+    vector = right.ndim == 1
+    if not right.ndim or right.shape[-1 if vector else -2] != matrix.shape[-1]:
+        raise ShapeError(
+            f"solve: {_two(matrix, right)}: A[i,j] x[j] = b[i] needs an equally long axis i of b"
+        )
+    columns = expand_dims(right, 1) if vector else right
+    batch = broadcast_shapes("solve", matrix.shape[:-2], columns.shape[:-2])
+    columns = broadcast_to(columns, batch + columns.shape[-2:])
+    own = matrix.ndim - 2
+    if matrix.shape[:-2] != batch[len(batch) - own :]:
+        matrix = broadcast_to(matrix, batch + matrix.shape[-2:])
+    result = opaque(ops.opaque_op(ops.Solve), matrix, columns)
+    return squeeze(result, -1) if vector else result
+
+
+def inv(x: Operand, /) -> Expr:
+    """The inverses of the matrices in the last two axes; raises ShapeError unless they are square.
+
+    >>> import symdiff as sd
+    >>> sd.inv(sd.symbol("A", (2, 3, 3))).shape
+    (2, 3, 3)
+    """
+    return opaque(ops.opaque_op(ops.Inv), matrices("inv", x, square=True))
+
+
+def det(x: Operand, /) -> Expr:
+    """The determinants of the matrices in the last two axes.
+
+    The derivative holds for singular matrices too.  Raises ShapeError unless they are square.
+
+    >>> import symdiff as sd
+    >>> sd.det(sd.symbol("A", ("n", "n"))).shape
+    ()
+    """
+    return opaque(ops.opaque_op(ops.Det), matrices("det", x, square=True))
+
+
+class SlogdetResult(NamedTuple):
+    """What ``slogdet`` returns.
+
+    >>> import symdiff as sd
+    >>> sd.slogdet(sd.symbol("A", (2, 2)))._fields
+    ('sign', 'logabsdet')
+    """
+
+    sign: Expr
+    logabsdet: Expr
+
+
+def slogdet(x: Operand, /) -> SlogdetResult:
+    """Signs, and logarithms of the sizes, of the determinants of matrices in the last two axes.
+
+    ``det(x) = sign * exp(logabsdet)``; the sign has derivative 0.  Raises ShapeError unless the
+    matrices are square.
+
+    >>> import symdiff as sd
+    >>> sign, logabsdet = sd.slogdet(sd.symbol("A", (5, 3, 3)))
+    >>> sign.shape, logabsdet.shape
+    ((5,), (5,))
+    """
+    operand = matrices("slogdet", x, square=True)
+    return SlogdetResult(
+        opaque(ops.opaque_op(ops.DetSign), operand), opaque(ops.opaque_op(ops.LogAbsDet), operand)
+    )

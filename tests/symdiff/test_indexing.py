@@ -1,0 +1,244 @@
+"""Indexing against NumPy's, by random keys, and what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import numeric.reference
+import symdiff as sd
+
+run = numeric.reference.interpret
+
+
+@st.composite
+def keys(draw):
+    """A shape and a key for it, with entries of every kind in any mixture."""
+    shape = tuple(draw(st.lists(st.integers(0, 3), min_size=0, max_size=4)))
+    block = draw(st.sampled_from([(), (1,), (2,), (2, 1), (0,)]))
+    entries, axis = [], 0
+    while axis < len(shape) or draw(st.booleans()):
+        kind = draw(st.sampled_from(["slice", "int", "array", "mask", "new", "dots", "end"]))
+        n = shape[axis] if axis < len(shape) else None
+        if kind == "new":
+            entries.append(None)
+        elif kind == "dots" and Ellipsis not in [
+            e for e in entries if not isinstance(e, np.ndarray)
+        ]:
+            entries.append(Ellipsis)
+            skip = draw(st.integers(0, len(shape) - axis))
+            axis += skip
+            if axis == len(shape):
+                break
+        elif n is None or kind == "end":
+            break
+        elif kind == "slice":
+            bound = st.none() | st.integers(-4, 4)
+            step = draw(st.none() | st.sampled_from([-3, -2, -1, 1, 2]))
+            entries.append(slice(draw(bound), draw(bound), step))
+            axis += 1
+        elif kind == "int" and n:
+            entries.append(draw(st.integers(-n, n - 1)))
+            axis += 1
+        elif kind == "array" and (n or 0 in block):
+            places = st.integers(-n, n - 1) if n else st.just(0)
+            count = int(np.prod(block))
+            flat = draw(st.lists(places, min_size=count, max_size=count))
+            entries.append(np.array(flat, dtype=int).reshape(block))
+            axis += 1
+        elif kind == "mask":
+            width = draw(st.integers(1, min(2, len(shape) - axis)))
+            sizes = shape[axis : axis + width]
+            count = int(np.prod(sizes))
+            flat = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+            entries.append(np.array(flat, dtype=bool).reshape(sizes))
+            axis += width
+    return shape, tuple(entries)
+
+
+@given(keys())
+def test_indexing_is_numpys(case):
+    shape, key = case
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    x = sd.symbol("x", shape)
+    try:
+        expected = a[key]
+    except IndexError:
+        with pytest.raises(IndexError):
+            x[key]
+        return
+    masks = [k for k in key if isinstance(k, np.ndarray) and k.dtype == bool]
+    if expected.size == 0 and any(0 in mask.shape for mask in masks) and 0 in shape:
+        # NumPy lets an empty mask of a wrong shape index an empty array; here it is refused.
+        with contextlib.suppress(IndexError):
+            assert x[key].shape == expected.shape
+        return
+    y = x[key]
+    assert y.shape == expected.shape
+    np.testing.assert_array_equal(run(y, {x: a}), expected)
+
+
+KEYS = [
+    0,
+    -1,
+    slice(1, None),
+    [0, 2],
+    np.array([[0, 1], [2, 2]]),
+    np.array([True, False, True]),
+    (slice(None), 1),
+    (Ellipsis, 0),
+    (0, 1, 2),
+    (None, Ellipsis, None),
+    ([0, 2], slice(None), [1, 1]),
+    (0, slice(None), [1, 1]),
+    (slice(None), [0, 1], 2),
+    (slice(None), np.zeros((4, 5), bool)),
+    (slice(None, None, -1), slice(3, None, -2), slice(0, 0)),
+    (np.int64(1), np.array(2)),
+    [],
+    (),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("dtype", [float, int, bool])
+def test_keys_of_each_kind_keep_the_dtype(key, dtype):
+    a = (np.arange(60).reshape(3, 4, 5) % 7).astype(dtype)
+    x = sd.symbol("x", a.shape, dtype)
+    y = x[key]
+    expected = a[key]
+    assert y.dtype is dtype
+    assert y.shape == np.shape(expected)
+    np.testing.assert_array_equal(run(y, {x: a}), expected)
+
+
+def test_derivatives_of_an_index_are_counts():
+    x = sd.symbol("x", 3)
+    y = sd.sum(x[[0, 0, 2]] * np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(run(sd.grad(y, x), {x: np.zeros(3)}), [3, 0, 3])
+    y = sd.sum(x[::-1][:2] * np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(run(sd.grad(y, x), {x: np.zeros(3)}), [0, 2, 1])
+
+
+def test_one_index_has_one_spelling():
+    x = sd.symbol("x", (3, 4))
+    assert x[:] is x[...] is x[0:3] is x[:, ::1] is x
+    assert x[1] is x[-2]
+    assert x[1:2] is x[1:-1]
+    assert x[::-1][::-1] is x
+    assert x[::-1] is sd.flip(x, 0)
+    assert x[:, 1:3] is x[0:99, 1:3:1]
+    assert sd.ones((3, 4))[1:, [0, 0]] is sd.ones((2, 2))
+    assert x.T[::-1, ::-1] is sd.flip(x.T)
+
+
+def test_symbolic_axes_take_what_has_a_length():
+    X = sd.symbol("X", ("n", 3, "k"))
+    a = np.arange(24.0).reshape(4, 3, 2)
+    for key in (
+        (0,),
+        (-1,),
+        (-2,),
+        (3,),
+        (slice(None), 1),
+        (slice(None, None, -1),),
+        (Ellipsis, slice(None, None, -1)),
+        (slice(None), [0, 2, 2]),
+        (slice(None), [[0], [1]], None),
+        (slice(0, None, 1), slice(1, None), -1),
+        (slice(None), np.array([True, False, True])),
+    ):
+        y = X[key]
+        value = run(y, {X: a})
+        np.testing.assert_array_equal(value, a[key])
+    assert X[:, [0, 2, 2]].shape == ("n", 3, "k")
+
+
+@pytest.mark.parametrize(
+    "key", [slice(1, None), slice(None, 2), [0, 1], (0, [1]), (Ellipsis, slice(None, None, 2))]
+)
+def test_symbolic_axes_refuse_what_has_none(key):
+    X = sd.symbol("X", ("n", 3, "k"))
+    with pytest.raises(sd.Unsupported, match="symbolic length"):
+        X[key]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (3, "index 3 is out of bounds for axis 0 of length 3"),
+        ((0, -5), "index -5 is out of bounds for axis 1 of length 4"),
+        ((slice(None), [0, 4]), "index 4 is out of bounds for axis 1 of length 4"),
+        ((0, 0, 0), "3 indices for shape"),
+        ((Ellipsis, Ellipsis), "at most one Ellipsis"),
+        (np.zeros(4, bool), "a mask of length 4 for axis 0 of length 3"),
+        (1.5, "neither an integer"),
+        ("a", "neither an integer"),
+        (([0, 1], [0, 1, 2]), "do not broadcast"),
+    ],
+)
+def test_wrong_keys_are_index_errors(key, message):
+    with pytest.raises(IndexError, match=message):
+        sd.symbol("x", (3, 4))[key]
+
+
+def test_indices_are_constants():
+    x = sd.symbol("x", 3)
+    assert x[sd.constant(np.array([0, 1]))] is x[[0, 1]]
+    assert x[sd.constant(1)] is x[1]
+    for key in (sd.symbol("k", (), int), x > 0, True):
+        with pytest.raises(sd.Unsupported, match="getitem"):
+            x[key]
+
+
+def test_elements_of_an_expression_are_unpacked():
+    *_, last = sd.symbol("x", 3)
+    assert last is sd.symbol("x", 3)[2]
+    assert len(sd.symbol("x", 3)) == 3
+
+
+# take and split ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indices", [1, [0, 2, -1], np.array([[0, 1]]), []])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_take_is_numpys(indices, axis):
+    a = np.arange(12.0).reshape(3, 4)
+    x = sd.symbol("x", (3, 4))
+    expected = np.take(a, np.asarray(indices, dtype=int), axis)
+    y = sd.take(x, indices, axis=axis)
+    np.testing.assert_array_equal(run(y, {x: a}), expected)
+    assert y.shape == expected.shape
+
+
+def test_take_refuses():
+    with pytest.raises(TypeError, match="not a mask"):
+        sd.take(np.zeros(2), np.array([True, False]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        sd.take(np.zeros(2), [2])
+    with pytest.raises(IndexError, match="take: axis 1"):
+        sd.take(np.zeros(2), [0], axis=1)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 6, [2], [1, 3, 3], [4, 9], [], [-1]])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_split_is_numpys(parts, axis):
+    a = np.arange(36.0).reshape(6, 6)
+    x = sd.symbol("x", (6, 6))
+    mine, expected = sd.split(x, parts, axis=axis), np.split(a, parts, axis)
+    assert len(mine) == len(expected)
+    for y, b in zip(mine, expected, strict=True):
+        np.testing.assert_array_equal(run(y, {x: a}), b)
+        assert y.shape == b.shape
+
+
+def test_split_refuses():
+    with pytest.raises(sd.ShapeError, match="no 2 equal parts"):
+        sd.split(np.zeros(3), 2)
+    with pytest.raises(sd.Unsupported, match="symbolic length n"):
+        sd.split(sd.symbol("x", "n"), 2)
+    assert [y.shape for y in sd.split(np.zeros(0), 2)] == [(0,), (0,)]
