@@ -1,0 +1,601 @@
+"""SymPy in and out.
+
+Both directions go node by node, without recursion, and in time linear in the nodes: SymPy's own
+evaluation walks a shared formula as a tree, so formulas are made unevaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
+
+from symdiff import number, ops
+from symdiff.algebra import (
+    combine,
+    divide,
+    int_power,
+    linear,
+    mul,
+    power,
+    primitive,
+    select,
+)
+from symdiff.components import EXPANDED, Arithmetic, evaluated, filled
+from symdiff.contraction import broadcast_to
+from symdiff.errors import Unsupported
+from symdiff.expr import Expr, free_symbols
+from symdiff.leaves import as_expr, full, number_node, symbol
+from symdiff.letters import shape_text
+from symdiff.lifting import lift
+from symdiff.scalar import VOCABULARY, canonical, kernel_symbol, plain
+from symdiff.vocabulary import ScalarFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from symdiff.number import Number
+
+__all__ = ["from_sympy", "to_sympy"]
+
+
+# SymPy in -----------------------------------------------------------------------------------------
+
+
+def from_sympy(expr: Any) -> Expr:
+    """The expression that a SymPy formula is; equal parts become one node.
+
+    SymPy's symbols become scalar symbols by name: integer if declared so, boolean where they serve
+    as conditions, else real, whether they are declared real or not.  Floats stay the binary
+    numbers that they are.  A Matrix or Array of formulas becomes an array of them.
+
+    Raises Unsupported, naming SymPy's type, for what has no counterpart (complex numbers and
+    symbols, undefined functions, integrals ...); ValueError for a symbol whose name is no
+    identifier, or is that of two different symbols; TypeError for what is not SymPy's (for text
+    there is ``parse``).
+
+    >>> import sympy, symdiff as sd
+    >>> t = sympy.Symbol("t")
+    >>> f = sd.from_sympy(sympy.Piecewise((sympy.sin(t) ** 2 / 3, t > 0), (sympy.pi, True)))
+    >>> t = sd.symbol("t")
+    >>> f is sd.where(t > 0, sd.sin(t) ** 2 / 3, sd.pi)
+    True
+    """
+    if isinstance(expr, sp.MatrixBase | sp.NDimArray):
+        shape = tuple(int(length) for length in expr.shape)
+        parts = expr.flat() if isinstance(expr, sp.MatrixBase) else expr.reshape(len(expr)).tolist()
+        return _stacked(_lifted([sp.sympify(part) for part in parts]), shape)
+    if isinstance(expr, bool | int | float | Fraction):
+        return as_expr(expr)
+    if not isinstance(expr, sp.Basic):
+        raise TypeError(f"from_sympy: {expr!r} is no SymPy object; for text use parse")
+    return _lifted([expr])[0]
+
+
+def _stacked(elements: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
+    if not elements:
+        return full(shape, 0)
+    flat = [broadcast_to(element, (1,)) for element in elements]
+    row = flat[0] if len(flat) == 1 else linear(ops.concat_op(-1, (1,) * len(flat)), *flat)
+    return linear(ops.reshape_op((len(flat),), shape), row)
+
+
+def _lifted(formulas: list[sp.Basic]) -> list[Expr]:
+    """The formulas as expressions, from the leaves up; a part is one object, wherever it stands."""
+    order = _operands_first(formulas)
+    symbols = _symbols(order)
+    done: dict[int, Expr] = {}
+    for part in order:
+        if isinstance(part, sp.Symbol):
+            done[id(part)] = symbols[part]
+        else:
+            done[id(part)] = _node(part, [done[id(operand)] for operand in _operands(part)])
+    return [done[id(formula)] for formula in formulas]
+
+
+def _operands_first(formulas: Iterable[sp.Basic]) -> list[sp.Basic]:
+    """Every part once, by identity: comparing deep formulas would recurse."""
+    found: list[sp.Basic] = []
+    seen: set[int] = set()
+    stack = [(formula, False) for formula in formulas]
+    while stack:
+        part, ready = stack.pop()
+        if ready:
+            found.append(part)
+        elif id(part) not in seen:
+            if not (part.is_Atom or isinstance(part, _OPENED)):
+                raise Unsupported(
+                    f"{type(part).__name__} of SymPy has no counterpart in symdiff; evaluate it in "
+                    "SymPy (doit), or rewrite it in elementary functions"
+                )
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((operand, False) for operand in reversed(_operands(part)))
+    return found
+
+
+_OPENED = (
+    *(sp.Add, sp.Mul, sp.Pow, sp.Function, sp.Piecewise, sp.Rel, sp.UnevaluatedExpr),
+    *(sp.And, sp.Or, sp.Xor, sp.Not, sp.ITE, sp.Max, sp.Min),
+)
+
+
+def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
+    """The parts of ``part`` that become nodes."""
+    if isinstance(part, sp.Piecewise):
+        return tuple(operand for pair in part.args for operand in pair.args)
+    if isinstance(part, sp.Pow):
+        return (part.base,) if isinstance(part.exp, sp.Rational | sp.Float) else tuple(part.args)
+    if _is_log_gamma(part):
+        return tuple(part.args[0].args[0].args)
+    if part.is_Atom or (part.is_number and not part.args):
+        return ()
+    return tuple(part.args)
+
+
+def _is_log_gamma(part: sp.Basic) -> bool:
+    """log|Γ(x)|: a function of its own, which does not overflow where Γ does."""
+    return (
+        isinstance(part, sp.log)
+        and isinstance(part.args[0], sp.Abs)
+        and isinstance(part.args[0].args[0], sp.gamma)
+    )
+
+
+def _symbols(parts: list[sp.Basic]) -> dict[sp.Symbol, Expr]:
+    """The symbols of a formula, and what they become."""
+    conditions = {
+        operand for part in parts for operand in _conditions(part) if isinstance(operand, sp.Symbol)
+    }
+    names: dict[str, sp.Symbol] = {}
+    found: dict[sp.Symbol, Expr] = {}
+    for part in parts:
+        if not isinstance(part, sp.Symbol):
+            continue
+        if part.is_real is False or (part.is_complex and part.is_real is None):
+            raise Unsupported(f"Symbol {part} is not declared real: formulas are real")
+        other = names.setdefault(part.name, part)
+        if other != part:
+            raise ValueError(
+                f"from_sympy: two different symbols are named {part.name!r} (declared with "
+                "different assumptions); rename one, or declare both alike"
+            )
+        dtype = bool if part in conditions else int if part.is_integer else float
+        found[part] = symbol(part.name, (), dtype)
+    return found
+
+
+def _conditions(part: sp.Basic) -> Sequence[sp.Basic]:
+    if isinstance(part, sp.Piecewise):
+        return [pair.cond for pair in part.args]
+    if isinstance(part, sp.ITE):
+        return part.args[:1]  # type: ignore[no-any-return]
+    return part.args if isinstance(part, sp.And | sp.Or | sp.Xor | sp.Not) else ()
+
+
+def _node(part: sp.Basic, operands: list[Expr]) -> Expr:
+    """The node of one part; ``operands`` are those of ``_operands``."""
+    if not operands:
+        return _leaf(part)
+    if isinstance(part, sp.Pow):
+        if len(operands) == 1:
+            return int_power(operands[0], _exponent(part.exp))
+        return power(*operands)
+    if _is_log_gamma(part):
+        return primitive("gammaln", *operands)
+    build = _BUILT.get(part.func)
+    if build is not None:
+        return build(operands)
+    return _by_template(part, operands)
+
+
+def _leaf(part: sp.Basic) -> Expr:
+    if isinstance(part, sp.Rational):
+        return number_node(number.exact(part))
+    if isinstance(part, sp.Float):
+        return number_node(number.exact(_exact_float(part)))
+    if part in (sp.pi, sp.E):
+        return as_expr(part)
+    if part in (sp.true, sp.false):
+        return number_node(int(part == sp.true))
+    if part in (sp.oo, -sp.oo, sp.nan):
+        return number_node(float(part))
+    raise Unsupported(f"{type(part).__name__} of SymPy has no counterpart in symdiff: {part}")
+
+
+def _exact_float(value: sp.Float) -> float | Fraction:
+    """A Float of double precision as a float, of more digits as the fraction that it is."""
+    sign, mantissa, exponent, bits = value._mpf_
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return float(value) if bits <= 53 else -magnitude if sign else magnitude
+
+
+def _exponent(exponent: sp.Expr) -> int | Fraction:
+    value = _exact_float(exponent) if isinstance(exponent, sp.Float) else exponent
+    return number.exact_exponent(value)
+
+
+def _piecewise(parts: list[Expr]) -> Expr:
+    result = number_node(math.nan)  # what SymPy means where no condition holds
+    for value, condition in zip(parts[-2::-2], parts[::-2], strict=True):
+        result = select(condition, value, result)
+    return result
+
+
+def _times(parts: list[Expr]) -> Expr:
+    """The product, numbers last, so that they do not stand between the factors."""
+    ordered = sorted(parts, key=lambda part: isinstance(part.op, ops.Sum) and not part.args)
+    return reduce(mul, ordered)
+
+
+def _nested(name: str) -> Callable[[list[Expr]], Expr]:
+    return lambda parts: reduce(lambda a, b: primitive(name, a, b), parts)
+
+
+def _logarithm(parts: list[Expr]) -> Expr:
+    log, *base = [primitive("log", part) for part in parts]
+    return divide(log, base[0]) if base else log
+
+
+# Classes of any number of operands, or of truth values; the others go by their formula.
+_BUILT: dict[Any, Callable[[list[Expr]], Expr]] = {
+    sp.Add: lambda parts: combine("add", [(1, part) for part in parts]),
+    sp.Mul: _times,
+    sp.Piecewise: _piecewise,
+    sp.ITE: lambda parts: select(*parts),
+    sp.And: _nested("logical_and"),
+    sp.Or: _nested("logical_or"),
+    sp.Xor: _nested("logical_xor"),
+    sp.Not: lambda parts: primitive("logical_not", *parts),
+    sp.Max: _nested("maximum"),
+    sp.Min: _nested("minimum"),
+    sp.log: _logarithm,
+    sp.UnevaluatedExpr: lambda parts: parts[0],
+}
+
+
+def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
+    """A function of SymPy by its canonical formula; numbers stay in it (the order of polygamma)."""
+    arguments = tuple(
+        argument if argument.is_Rational else kernel_symbol(k)
+        for k, argument in enumerate(part.args)
+    )
+    formula = _template(part.func, arguments)
+    return lift(formula, {kernel_symbol(k): operand for k, operand in enumerate(operands)})
+
+
+@lru_cache(maxsize=1 << 10)
+def _template(cls: Any, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
+    return canonical(cls(*arguments, evaluate=False))
+
+
+# SymPy out ----------------------------------------------------------------------------------------
+
+# Components of an array, and products in a contraction, beyond which a formula is no use.
+_COMPONENTS = 10_000
+_TERMS = 100_000
+# Factors of a product that are written as one: 2*(x*y) as 2*x*y; longer ones stay shared.
+_FLAT_FACTORS = 8
+
+
+@overload
+def to_sympy(expr: Expr, *, cse: Literal[False] = False) -> Any: ...
+@overload
+def to_sympy(expr: Expr, *, cse: Literal[True]) -> tuple[list[tuple[sp.Symbol, Any]], Any]: ...
+def to_sympy(expr: Expr, *, cse: bool = False) -> Any:
+    """The SymPy formula of an expression, in SymPy's own functions, unevaluated.
+
+    Symbols are declared real, integer ones integer; boolean ones are plain.  Truth values become
+    relations and conditions, selections Piecewise, floats Floats of 15 digits.  An array becomes
+    an Array of its components; the components of an array symbol ``x`` are the symbols ``x_0``,
+    ``x_1_2`` ...  Contractions and linear algebra are written out by components.  A detached
+    expression is its value.
+
+    Time and memory are linear in the nodes, but a formula that shares its parts prints as a tree:
+    ask for ``cse=True`` then, or call ``doit()`` to have small ones evaluated.
+
+    Args:
+        expr: an expression.
+        cse: whether to return ``(replacements, formula)`` as ``sympy.cse`` does: every part that
+            is used more than once is named, in a list of (symbol, formula).
+
+    Raises Unsupported for a symbolic length, for more than 10,000 components, for matrices beyond
+    6 x 6 in linear algebra, and for a function without an equivalent in SymPy; ValueError where
+    a symbol already has the name of a component.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> sd.to_sympy(sd.sin(x) / 3 - y**2)
+    -y**2 + sin(x)/3
+    """
+    symbols = free_symbols([expr])
+    arithmetic = _Formulas([x.name for x in symbols] if cse else None)
+    env = _components(symbols)
+    value = evaluated([expr], env, arithmetic)[0]
+    if isinstance(value, np.ndarray):
+        value = sp.Array(value.ravel().tolist(), value.shape)
+    return (arithmetic.replacements, value) if cse else value
+
+
+def _components(symbols: tuple[Expr, ...]) -> dict[Expr, Any]:
+    """SymPy's symbols for the components of each symbol."""
+    env: dict[Expr, Any] = {}
+    owner = {x.name: x for x in symbols if not x.shape}
+    for x in symbols:
+        if not x.shape:
+            env[x] = _symbol(x.name, x.dtype)
+            continue
+        if any(isinstance(dim, str) for dim in x.shape):
+            raise Unsupported(
+                f"to_sympy: {x.name} has the symbolic shape {shape_text(x.shape)}; substitute a "
+                "symbol of known shape first"
+            )
+        shape = tuple(int(dim) for dim in x.shape)
+        _limit(f"symbol {x.name}", math.prod(shape), _COMPONENTS, "components")
+        names = ["_".join(map(str, (x.name, *index))) for index in np.ndindex(shape)]
+        for name in names:
+            if owner.setdefault(name, x) is not x:
+                raise ValueError(
+                    f"to_sympy: {name} is a component of {x.name}, and the name of another symbol "
+                    f"or component of {owner[name].name}; rename one"
+                )
+        env[x] = filled(shape, (_symbol(name, x.dtype) for name in names))
+    return env
+
+
+def _symbol(name: str, dtype: type) -> sp.Symbol:
+    if dtype is bool:
+        return sp.Symbol(name)
+    return sp.Symbol(name, integer=True) if dtype is int else sp.Symbol(name, real=True)
+
+
+def _limit(what: str, size: int, most: int, unit: str) -> None:
+    if size > most:
+        raise Unsupported(f"to_sympy: {what} has {size} {unit}; at most {most} are written out")
+
+
+class _Formulas(Arithmetic):
+    """SymPy formulas; truth values are SymPy's conditions."""
+
+    def __init__(self, taken: list[str] | None) -> None:
+        self.replacements: list[tuple[sp.Symbol, Any]] = []
+        self.name_shared = taken is not None
+        used = set(taken or ())
+        self.names = (name for k in count() if (name := f"x{k}") not in used)
+
+    def number(self, value: Any) -> Any:
+        if isinstance(value, float):
+            return sp.Float(value) if math.isfinite(value) else sp.sympify(value)
+        return sp.Rational(value.numerator, value.denominator)
+
+    def exact(self, op: ops.Exact) -> Any:
+        return op.value
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+        terms = [
+            a if c == 1 else self.product([self.number(c), a])
+            for c, a in zip(coefs, args, strict=True)
+        ]
+        terms = [term for term in terms if not _is(term, 0)]
+        numbers = sum((t for t in terms if t.is_Rational), self.number(const))
+        terms = [term for term in terms if not term.is_Rational]
+        if not _is(numbers, 0):
+            terms.insert(0, numbers)  # where SymPy has it
+        if len(terms) < 2:
+            return terms[0] if terms else sp.S.Zero
+        return _hashed(sp.Add(*terms, evaluate=False))
+
+    def product(self, factors: Sequence[Any]) -> Any:
+        coefficient = sp.S.One
+        rest: list[Any] = []
+        for factor in factors:
+            flat = isinstance(factor, sp.Mul) and len(factor.args) <= _FLAT_FACTORS
+            for part in factor.args if flat else (factor,):
+                if part.is_Rational or part.is_Float:
+                    coefficient = coefficient * part
+                else:
+                    rest.append(part)
+        if _is(coefficient, 0) or not rest:
+            return coefficient
+        if not _is(coefficient, 1):
+            rest.insert(0, coefficient)
+        return rest[0] if len(rest) == 1 else _hashed(sp.Mul(*rest, evaluate=False))
+
+    def power(self, a: Any, p: int | Fraction) -> Any:
+        if p == 1:
+            return a
+        if a.is_Rational:  # sqrt(8) is 2*sqrt(2)
+            return sp.oo if a == 0 and p < 0 else sp.Pow(a, self.number(p))
+        return _hashed(sp.Pow(a, self.number(p), evaluate=False))
+
+    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+        op: ops.Pointwise = node.op  # type: ignore[assignment]
+        if op.name in _LOGIC and op.primitive:
+            holds = [_condition(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
+            return _LOGIC[op.name](*holds)
+        numbers = [
+            _as_number(a) if x.dtype is bool else a for a, x in zip(args, node.args, strict=True)
+        ]
+        if op.primitive:
+            return self.named(op.name, *numbers)
+        return _filled_in(plain(op.formula), numbers)
+
+    def named(self, name: str, *args: Any) -> Any:
+        relation = _RELATIONS.get(name)
+        if relation is not None:
+            return _hashed(relation(*args, evaluate=False))
+        cls: Any = VOCABULARY[name]
+        if not issubclass(cls, ScalarFunction):
+            return _hashed(cls(*args, evaluate=False))
+        return _filled_in(_definition(name, _arguments(name, args)), args)
+
+    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+        condition = _condition(condition, node.args[0].dtype)
+        if node.dtype is bool:
+            return _raw(sp.ITE, condition, a, b)
+        return _choice(condition, a, b)
+
+    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+        result = self.product(factors)
+        for factor, kill in zip(factors, kills, strict=True):
+            if kill and not factor.is_Rational:
+                result = _choice(sp.Eq(factor, 0, evaluate=False), sp.S.Zero, result)
+        return result
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        n = len(a)
+        if n > EXPANDED:
+            raise Unsupported(
+                f"to_sympy: linear algebra with a {n} x {n} matrix; at most {EXPANDED} x "
+                f"{EXPANDED} is written out"
+            )
+        determinant, cofactor = self.determinant(a), self.cofactor(a)
+        inverse = self.power(determinant, -1)
+        columns = range(len(b[0]) if b else 0)
+        return determinant, [
+            [
+                self.product(
+                    [inverse, self.sum([self.product([cofactor[k][i], b[k][j]]) for k in range(n)])]
+                )
+                for j in columns
+            ]
+            for i in range(n)
+        ]
+
+    def kept(self, node: Expr, value: Any, uses: int) -> Any:
+        if not self.name_shared or uses < 2:
+            return value
+        if isinstance(value, np.ndarray):
+            return filled(value.shape, (self.shared(node, part) for part in value.ravel().tolist()))
+        return self.shared(node, value)
+
+    def shared(self, node: Expr, value: Any) -> Any:
+        """A symbol in the place of a formula."""
+        if value.is_Atom:
+            return value
+        found = _symbol(next(self.names), bool if node.dtype is bool else float)
+        self.replacements.append((found, value))
+        return found
+
+    def check(self, node: Expr, elements: int, terms: int) -> None:
+        _limit(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")
+        _limit(f"{node.op.name}", terms, _TERMS, "terms")
+
+
+def _hashed(formula: Any) -> Any:
+    """``formula`` with its hash computed: later that would recurse to the leaves."""
+    hash(formula)
+    return formula
+
+
+def _is(formula: Any, value: int) -> bool:
+    return bool(formula.is_Rational and formula == value)
+
+
+def _condition(value: Any, dtype: type) -> Any:
+    return value if dtype is bool else _hashed(sp.Ne(value, 0, evaluate=False))
+
+
+def _as_number(condition: Any) -> Any:
+    return _choice(condition, sp.S.One, sp.S.Zero)
+
+
+def _choice(condition: Any, a: Any, b: Any) -> Any:
+    if condition in (sp.true, sp.false):
+        return a if condition == sp.true else b
+    pairs = [_raw(ExprCondPair, a, condition), _raw(ExprCondPair, b, sp.true)]
+    return _raw(sp.Piecewise, *pairs)
+
+
+def _raw(cls: Any, *args: Any) -> Any:
+    """A node whose constructor would search or sort its operands, made without it."""
+    node = sp.Basic.__new__(cls, *args)
+    if issubclass(cls, _LATTICE):
+        node._argset = frozenset(args)
+    return _hashed(node)
+
+
+def _exclusive(conditions: Sequence[Any]) -> Any:
+    """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
+    result, *others = conditions
+    for other in others:
+        only, not_only = _raw(sp.And, result, _not(other)), _raw(sp.And, _not(result), other)
+        result = _raw(sp.Or, only, not_only)
+    return result
+
+
+def _not(condition: Any) -> Any:
+    return _hashed(sp.Not(condition, evaluate=False))
+
+
+_LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
+
+_RELATIONS: dict[str, Any] = {
+    "less": sp.StrictLessThan,
+    "less_equal": sp.LessThan,
+    "equal": sp.Equality,
+    "not_equal": sp.Unequality,
+}
+
+_LOGIC: dict[str, Callable[..., Any]] = {
+    "logical_and": lambda a, b: _raw(sp.And, a, b),
+    "logical_or": lambda a, b: _raw(sp.Or, a, b),
+    "logical_xor": lambda a, b: _exclusive([a, b]),
+    "logical_not": _not,
+}
+
+
+@lru_cache(maxsize=1 << 10)
+def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
+    """A vocabulary function of kernel symbols (and of its order) in SymPy's own classes."""
+    formula = VOCABULARY[name].definition(*arguments)
+    if name == "sinc_derivative":  # SymPy's is a quotient; at 0 it is pi**n * (-1)**(n/2) / (n + 1)
+        n, x = arguments
+        limit = sp.pi**n * (-1) ** (n // 2) / (n + 1) if n % 2 == 0 else sp.S.Zero
+        formula = sp.Piecewise((limit, sp.Eq(x, 0)), (formula, True))
+    return formula
+
+
+def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
+    """Kernel symbols; but the order of a derivative is a number that the definition needs."""
+    arguments = [kernel_symbol(k) for k in range(len(args))]
+    if name in ("polygamma", "sinc_derivative"):
+        arguments[0] = args[0]
+    return tuple(arguments)
+
+
+def _filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:
+    """``formula`` with formulas in the place of its kernel symbols, unevaluated."""
+    done: dict[sp.Basic, Any] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+    stack = [formula]
+    while stack:
+        part = stack[-1]
+        waiting = [child for child in part.args if child not in done]
+        if part in done or not waiting:
+            stack.pop()
+        if part in done:
+            continue
+        if waiting:
+            stack += waiting
+        elif not part.args:
+            done[part] = part
+        else:
+            done[part] = _unevaluated(part.func, [done[child] for child in part.args])
+    return done[formula]
+
+
+def _unevaluated(cls: Any, args: list[Any]) -> Any:
+    if cls is sp.Xor:
+        return _exclusive(args)
+    if issubclass(cls, _SORTED):
+        return _raw(cls, *args)
+    return _hashed(cls(*args, evaluate=False))
+
+
+_SORTED = (sp.Max, sp.Min, sp.And, sp.Or, sp.ITE, sp.Piecewise, ExprCondPair)

@@ -1,0 +1,547 @@
+"""The value of an expression: to any number of digits through mpmath, or as exact fractions.
+
+How many digits are right is found by computing twice: once plainly, and once with a random error
+of some thousand units in the last place added wherever an operation rounds (stochastic
+arithmetic; Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).  Where
+the two agree, rounding does not matter, cancellation included; where not, the precision grows.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from fractions import Fraction
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import sympy as sp
+from mpmath import mp
+
+from symdiff import number, ops
+from symdiff.components import Arithmetic, evaluated, filled
+from symdiff.errors import ShapeError
+from symdiff.expr import Expr, free_symbols, rebuild
+from symdiff.letters import shape_text
+from symdiff.lifting import lift
+from symdiff.node import topological
+from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
+from symdiff.substitution import bound_sizes, named, substitute
+from symdiff.vocabulary import Stepwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff.node import Dim
+    from symdiff.number import Number
+
+__all__ = ["evalf", "evaluate_exact", "primitives"]
+
+# Digits beyond those asked for: enough nearly always, then three times as many, and so on.
+_GUARDS = (15, 45, 135, 405, 1215)
+# The random error of an operation is up to 2**_NOISE units in the last place: so much more than
+# the few units by which mpmath's functions may be off, and a chance agreement is as unlikely.
+_NOISE = 16
+# Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.
+_LARGEST_EXPONENT = 100_000
+_ONE_MPMATH = RLock()  # mpmath's precision is one for all threads
+
+
+def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> mpmath.mpf:
+    """The value of a scalar expression, right to ``n`` significant digits.
+
+    A float is exactly the binary number that it is, in ``f`` and in ``subs``; text such as "0.1"
+    is the decimal.  The value is nan where ``f`` has none; an unselected branch of ``where`` is
+    free to have none.  At a jump that an intermediate result meets up to rounding, the value is
+    that of one of the sides.  The result is an ``mpmath.mpf`` that prints its n digits.
+
+    Args:
+        f: an expression of shape (); its operands may be arrays.
+        n: the number of digits, at least 1.
+        subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
+            mpmath numbers, arrays of these, or expressions.
+
+    Raises ShapeError for an array expression or a value of another shape, ValueError for a symbol
+    without value, ArithmeticError if the digits cannot be told from rounding (a value that is
+    exactly 0 where its terms are not, such as sin(pi)).
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.evalf(sd.sin(x), 40, {x: 1})
+    0.8414709848078965066525023216302989996226
+    """
+    if f.shape:
+        raise ShapeError(
+            f"evalf: the expression has shape {shape_text(f.shape)}; evaluate its elements f[i], "
+            "or lower it with numeric.lower"
+        )
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"evalf: {n!r} is not a number of digits")
+    outputs, env, sizes = _prepared("evalf", [f], subs or {})
+    with _ONE_MPMATH:
+        for guard in _GUARDS:
+            with mp.workdps(n + guard):
+                plain, noisy = (
+                    _value(outputs, env, arithmetic, sizes) for arithmetic in (_Mp(), _NoisyMp())
+                )
+                if _agree(plain, noisy, n):
+                    return Digits.of(plain, n)
+    raise ArithmeticError(
+        f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: the value is "
+        f"about {mpmath.nstr(plain, 5)}; it may be exactly 0, or at a jump"
+    )
+
+
+class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
+    """An mpf that prints the digits it was computed to, not those of mpmath's working precision."""
+
+    __slots__ = ("digits",)
+
+    @classmethod
+    def of(cls, value: Any, digits: int) -> Digits:
+        """``value`` rounded to ``digits`` significant digits."""
+        with mp.workdps(digits):
+            rounded = +value
+        found: Digits = object.__new__(cls)
+        found._mpf_, found.digits = rounded._mpf_, digits
+        return found
+
+    def __repr__(self) -> str:
+        return str(mpmath.nstr(self, self.digits))
+
+    __str__ = __repr__
+
+
+def _value(
+    outputs: list[Expr], env: dict[Expr, Any], arithmetic: _Mp, sizes: dict[str, Dim]
+) -> Any:
+    try:
+        elements = {x: _elements(value, arithmetic) for x, value in env.items()}
+        value = mp.mpf(evaluated(outputs, elements, arithmetic, sizes)[0])
+    finally:
+        mp._prec_rounding[1] = "n"
+    if mp.isnan(value) and arithmetic.refused:
+        raise ArithmeticError(
+            f"evalf: {arithmetic.refused} of a number beyond 2**{_LARGEST_EXPONENT} is met"
+        )
+    return value
+
+
+def _agree(a: Any, b: Any, n: int) -> bool:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return bool(a == b or (mp.isnan(a) and mp.isnan(b)))
+    return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
+
+
+def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
+    """The values of ``outputs`` in exact rational arithmetic: Fractions, arrays of them, or bools.
+
+    Floats are the binary fractions that they are.  A list or tuple of outputs gives a tuple.
+
+    Args:
+        outputs: an expression, or a list or tuple of them.
+        env: the values of the free symbols, by symbol or name: numbers, decimal text or arrays.
+
+    Raises ArithmeticError, naming the function, where a value that matters is not rational (a
+    branch of ``where`` that is not selected does not); ValueError for a symbol without value.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> evaluate_exact(sd.where(x > 0, 1 / (1 + x), sd.log(x)), {x: 2})
+    Fraction(1, 3)
+    """
+    many = not isinstance(outputs, Expr)
+    found, given, sizes = _prepared("evaluate_exact", list(outputs) if many else [outputs], env)
+    arithmetic = _Rational()
+    elements = {x: _elements(value, arithmetic) for x, value in given.items()}
+    values = tuple(evaluated(found, elements, arithmetic, sizes))
+    for value in values:
+        for element in value.ravel() if isinstance(value, np.ndarray) else [value]:
+            if isinstance(element, _Undefined):
+                raise ArithmeticError(f"evaluate_exact: {element.reason}")
+    return values if many else values[0]
+
+
+# Values of symbols --------------------------------------------------------------------------------
+
+
+def _prepared(
+    name: str, outputs: list[Expr], given: Mapping[Any, Any]
+) -> tuple[list[Expr], dict[Expr, Any], dict[str, Dim]]:
+    """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
+    values = named(name, free_symbols(outputs), given)
+    expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
+    if expressions:  # inserted at once, evaluated in place; what they contain may have values too
+        outputs = list(substitute(outputs, expressions))
+        values = named(name, free_symbols(outputs), _without(given, expressions))
+    outputs = primitives(outputs)
+    symbols = free_symbols(outputs)
+    missing = [x.name for x in symbols if x not in values]
+    if missing:
+        raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
+    env = {x: _plain(values[x], name, x) for x in symbols}
+    sizes = bound_sizes(name, ((x, np.shape(value)) for x, value in env.items()))
+    return outputs, env, sizes
+
+
+def _without(given: Mapping[Any, Any], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
+    names = {x.name for x in expressions}
+    return {
+        key: value
+        for key, value in given.items()
+        if (key if isinstance(key, str) else key.name) not in names or not isinstance(value, Expr)
+    }
+
+
+def _plain(value: Any, name: str, x: Expr) -> Any:
+    """A user's value as an int, Fraction, float, mpf, or an object array of these."""
+    if isinstance(value, list | tuple):
+        value = np.array(value, dtype=object)
+    if isinstance(value, np.ndarray) and value.ndim:
+        return filled(value.shape, (_plain(v, name, x) for v in value.ravel().tolist()))
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except ValueError:
+            raise ValueError(f"{name}: {value!r}, given for {x.name}, is no decimal") from None
+    if isinstance(value, mp.mpf):
+        return value
+    if isinstance(value, sp.Float) and value.is_finite:
+        return _fraction(value)
+    try:
+        return number.exact(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: the value of {x.name}: {error}") from None
+
+
+def _elements(value: Any, arithmetic: Arithmetic) -> Any:
+    if isinstance(value, np.ndarray):
+        return filled(value.shape, map(arithmetic.number, value.ravel().tolist()))
+    return arithmetic.number(value)
+
+
+def primitives(outputs: Sequence[Expr]) -> list[Expr]:
+    """``outputs`` with user-defined pointwise functions written out in primitive nodes."""
+    nodes = topological(outputs)
+    if all(not isinstance(node.op, ops.Pointwise) or node.op.primitive for node in nodes):
+        return list(outputs)
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        args = tuple([done[arg] for arg in node.args])
+        if isinstance(node.op, ops.Pointwise) and not node.op.primitive:
+            env = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+            done[node] = lift(canonical(node.op.formula), env)
+        else:
+            done[node] = rebuild(node, args)
+    return [done[node] for node in outputs]
+
+
+# mpmath numbers -----------------------------------------------------------------------------------
+
+
+def _mpf(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return mp.mpf(value.numerator) / value.denominator
+    return mp.mpf(value)
+
+
+def _truth(value: Any) -> Any:
+    return mp.mpf(int(value)) if isinstance(value, bool) else value
+
+
+class _Mp(Arithmetic):
+    """mpmath numbers at the precision in force; nan for what is undefined."""
+
+    refused = ""  # the name of a function that met too large a number
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, Any] = {}
+
+    def rounded(self, function: Callable[..., Any], *args: Any) -> Any:
+        """``function`` of numbers, an operation that rounds."""
+        try:
+            value = function(*args)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return mp.nan
+        return value if isinstance(value, mp.mpf) else mp.nan
+
+    def number(self, value: Any) -> Any:
+        known = self.numbers.get(value)
+        if known is None:
+            known = self.numbers[value] = self.rounded(_mpf, value)
+        return known
+
+    def exact(self, op: ops.Exact) -> Any:
+        return self.rounded(operator.pos, {"pi": mp.pi, "e": mp.e}[op.name])
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+        terms = [self.scaled(c, a) for c, a in zip(coefs, args, strict=True)]
+        result = self.number(const) if const else terms.pop(0) if terms else self.number(0)
+        for term in terms:
+            result = self.rounded(operator.add, result, term)
+        return result
+
+    def scaled(self, c: Number, a: Any) -> Any:
+        """``c * a`` for a number c."""
+        if c == 1:
+            return a
+        if isinstance(c, Fraction):
+            a = a if c.numerator == 1 else self.rounded(operator.mul, a, c.numerator)
+            return self.rounded(operator.truediv, a, c.denominator)
+        return self.rounded(operator.mul, a, c if isinstance(c, int) else self.number(c))
+
+    def product(self, factors: Sequence[Any]) -> Any:
+        result = factors[0] if factors else mp.mpf(1)
+        for factor in factors[1:]:
+            result = self.rounded(operator.mul, result, factor)
+        return result
+
+    def power(self, a: Any, p: int | Fraction) -> Any:
+        if p == 1:
+            return a
+        if a == 0:
+            return mp.mpf(0) if p > 0 else mp.inf
+        return self.rounded(_root_of_power if isinstance(p, Fraction) else operator.pow, a, p)
+
+    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+        return self.named(node.op.name, *map(_truth, args))
+
+    def named(self, name: str, *args: Any) -> Any:
+        if name not in _EXACT and name not in _SLOWLY_GROWING:
+            for a in args:
+                if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
+                    self.refused = name
+                    return mp.nan
+        return self.called(name, args)
+
+    def called(self, name: str, args: Sequence[Any]) -> Any:
+        """The vocabulary function ``name`` of numbers of moderate size."""
+        return self.rounded(lambda *a: _truth(MPMATH[name](*a)), *args)
+
+    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+        return a if condition else b
+
+    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+        if any(kill and factor == 0 for factor, kill in zip(factors, kills, strict=True)):
+            return mp.mpf(0)
+        return self.product(factors)
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        if not all(mp.isfinite(x) for row in a for x in row):
+            return mp.nan, [[mp.nan] * len(row) for row in b]
+        return _eliminated(self, a, b, mp.nan)
+
+
+def _root_of_power(a: Any, p: Fraction) -> Any:
+    if a < 0:
+        return mp.nan
+    if p.denominator == 2:
+        return mp.sqrt(a) ** p.numerator
+    with mp.extraprec(10 + p.numerator.bit_length()):
+        value = mp.power(a, mp.mpf(p.numerator) / p.denominator)
+    return +value
+
+
+# Functions whose values are numbers given or integers, and those that large numbers do not harm.
+_EXACT = frozenset(
+    {name for name, cls in VOCABULARY.items() if issubclass(cls, Stepwise)}
+    | {"maximum", "minimum", "clip", "abs", "mod"}
+)
+_SLOWLY_GROWING = frozenset({"log", "log2", "log10", "log1p", "atan", "tanh", "erf", "hypot"})
+
+
+class _NoisyMp(_Mp):
+    """mpmath numbers with a random error in every result that is not exact."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.random = random.Random(mp.prec)
+
+    def rounded(self, function: Callable[..., Any], *args: Any) -> Any:
+        below, above = self.both_ways(function, *args)
+        return below if below == above else self.disturbed(below)
+
+    def both_ways(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Any]:
+        """The result rounded down, and rounded up."""
+        rounding = mp._prec_rounding  # mpmath has no public name for the direction
+        rounding[1] = "f"
+        below = super().rounded(function, *args)
+        rounding[1] = "c"
+        return below, super().rounded(function, *args)
+
+    def disturbed(self, value: Any) -> Any:
+        """``value`` with a random error, in units of its last place."""
+        if not value or not mp.isfinite(value):
+            return value
+        mantissa, exponent = _signed(value)
+        shift = mp.prec - mantissa.bit_length()
+        error = self.random.getrandbits(_NOISE + 1) - (1 << _NOISE)
+        if shift < 0:  # some functions return more digits than they were asked for
+            return mp.mpf((mantissa + (error << -shift), exponent))
+        return mp.mpf(((mantissa << shift) + error, exponent - shift))
+
+    def called(self, name: str, args: Sequence[Any]) -> Any:
+        below, above = self.both_ways(lambda *a: _truth(MPMATH[name](*a)), *args)
+        # Not every function of mpmath rounds as it is told: equal results prove exactness only
+        # where all numbers are short, or the function can do no rounding.
+        if below == above and (name in _EXACT or all(map(_short, (*args, below)))):
+            return below
+        return self.disturbed(below)
+
+
+def _signed(value: Any) -> tuple[int, int]:
+    """Mantissa (with the sign, which mpmath keeps apart) and exponent of a finite number."""
+    sign, mantissa, exponent, _ = value._mpf_
+    return -int(mantissa) if sign else int(mantissa), int(exponent)
+
+
+def _fraction(value: Any) -> Fraction:
+    """A finite number of mpmath, or of SymPy's Float, exactly."""
+    mantissa, exponent = _signed(value)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _short(value: Any) -> bool:
+    if not mp.isfinite(value) or not value:
+        return True
+    mantissa, exponent = _signed(value)
+    return mantissa.bit_length() <= 24 and abs(exponent) <= 24
+
+
+def _eliminated(
+    of: Arithmetic, a: list[list[Any]], b: list[list[Any]], undefined: Any
+) -> tuple[Any, list[list[Any]]]:
+    """Gauss-Jordan elimination with the largest pivots: det A, and X with A X = B."""
+    n = len(a)
+    rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
+    pivots = []
+    for k in range(n):
+        largest = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        if rows[largest][k] == 0:
+            return of.number(0), [[undefined] * len(y) for y in b]
+        if largest != k:
+            rows[k], rows[largest] = rows[largest], rows[k]
+            pivots.append(of.number(-1))
+        pivots.append(rows[k][k])
+        inverse = of.power(rows[k][k], -1)
+        rows[k] = [of.product([x, inverse]) for x in rows[k]]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [
+                    of.total(0, (1, -1), (x, of.product([factor, y])))
+                    for x, y in zip(rows[i], rows[k], strict=True)
+                ]
+    return of.product(pivots), [row[n:] for row in rows]
+
+
+# Exact fractions ----------------------------------------------------------------------------------
+
+
+class _Undefined:
+    """What has no rational value, and why; every operation on it gives it again."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def _undefined(args: Sequence[Any]) -> _Undefined | None:
+    return next((a for a in args if isinstance(a, _Undefined)), None)
+
+
+class _Rational(Arithmetic):
+    """Fractions (and bools for truth values)."""
+
+    def number(self, value: Any) -> Any:
+        if isinstance(value, mp.mpf):
+            value = _fraction(value) if mp.isfinite(value) else float(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return _Undefined(f"{value} is not a rational number")
+        return Fraction(value)
+
+    def exact(self, op: ops.Exact) -> Any:
+        return _Undefined(f"{op.name} is not a rational number")
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+        factors = list(map(self.number, coefs))
+        result = self.number(const)
+        bad = _undefined([result, *factors, *args])
+        return bad or sum((c * a for c, a in zip(factors, args, strict=True)), result)
+
+    def product(self, factors: Sequence[Any]) -> Any:
+        result = Fraction(1)
+        for factor in factors:
+            if isinstance(factor, _Undefined):
+                return factor
+            result *= factor
+        return result
+
+    def power(self, a: Any, p: int | Fraction) -> Any:
+        if isinstance(a, _Undefined):
+            return a
+        if isinstance(p, int) and (a or p >= 0):
+            return a**p
+        value = number.raised(number.norm(a), p)
+        if value is None or isinstance(value, float):
+            return _Undefined(f"({a})**({p}) is not a rational number")
+        return Fraction(value)
+
+    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+        value = self.named(node.op.name, *args)
+        return bool(value) if node.dtype is bool and not isinstance(value, _Undefined) else value
+
+    def named(self, name: str, *args: Any) -> Any:
+        bad = _undefined(args)
+        if bad is not None:
+            return bad
+        simple = _RATIONAL.get(name)
+        if simple is not None:
+            return Fraction(simple(*args))
+        values = [sp.Rational(int(a.numerator), int(a.denominator)) for a in map(Fraction, args)]
+        value = VOCABULARY[name](*values)
+        if not value.is_Rational:
+            text = ", ".join(map(str, args))
+            return _Undefined(f"{name}({text}) is not a rational number")
+        return Fraction(int(value.p), int(value.q))
+
+    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+        if isinstance(condition, _Undefined):
+            return condition
+        return a if condition else b
+
+    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+        for factor, kill in zip(factors, kills, strict=True):
+            if kill and not isinstance(factor, _Undefined) and not factor:
+                return Fraction(0)
+        return self.product(factors)
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        bad = _undefined([x for rows in (a, b) for row in rows for x in row])
+        if bad is not None:
+            return bad, [[bad] * len(row) for row in b]
+        return _eliminated(self, a, b, _Undefined("solve: the matrix is singular"))
+
+
+_RATIONAL: dict[str, Callable[..., Any]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+    "logical_not": operator.not_,
+    "maximum": max,
+    "minimum": min,
+    "abs": abs,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "step": lambda x: x > 0,
+    "floor": operator.methodcaller("__floor__"),
+    "ceil": operator.methodcaller("__ceil__"),
+}

@@ -1,0 +1,167 @@
+"""Substitution: symbols replaced by values or expressions, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from symdiff import ops
+from symdiff.algebra import linear
+from symdiff.contraction import contract
+from symdiff.errors import ShapeError
+from symdiff.expr import Expr, free_symbols, rebuild
+from symdiff.leaves import as_expr, full, size, symbol
+from symdiff.letters import shape_text
+from symdiff.node import Dim, Shape, make, topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from symdiff.expr import Operand
+
+__all__ = ["bound_sizes", "named", "substitute"]
+
+
+@overload
+def substitute(outputs: Expr, replacements: Mapping[Any, Operand]) -> Expr: ...
+@overload
+def substitute(
+    outputs: Sequence[Expr], replacements: Mapping[Any, Operand]
+) -> tuple[Expr, ...]: ...
+def substitute(
+    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Operand]
+) -> Expr | tuple[Expr, ...]:
+    """``outputs`` with symbols replaced, simultaneously: ``{x: y, y: x}`` exchanges x and y.
+
+    A value has exactly the shape of its symbol; nothing is broadcast.  A symbolic length of the
+    symbol's shape is bound to the value's length, everywhere: also other symbols whose shape has
+    it, identities, filled arrays and ``size`` get the bound length.  Replacements themselves are
+    inserted as they are.
+
+    Args:
+        outputs: an expression, or a list or tuple of them, which gives a tuple.
+        replacements: values, arrays or expressions by symbol, or by the name of a free symbol.
+            Symbols that the outputs do not contain are ignored.
+
+    Raises TypeError for a key that is no symbol, ValueError for a name that no free symbol has,
+    ShapeError for a value of another shape, or a symbolic length bound to two lengths.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> sd.substitute(x - 2 * y, {x: y, y: x}) is y - 2 * x
+    True
+    """
+    if isinstance(outputs, Expr):
+        return _substituted([outputs], replacements)[0]
+    return tuple(_substituted(list(outputs), replacements))
+
+
+def _substituted(outputs: list[Expr], replacements: Mapping[Any, Operand]) -> list[Expr]:
+    given = named("substitute", free_symbols(outputs), replacements, strict=True)
+    values = {x: as_expr(value) for x, value in given.items()}
+    sizes = bound_sizes("substitute", ((x, value.shape) for x, value in values.items()))
+    done: dict[Expr, Expr] = {}
+    for node in topological(outputs):
+        value = values.get(node)
+        done[node] = _rebuilt(node, done, sizes) if value is None else value
+    return [done[node] for node in outputs]
+
+
+def named(
+    name: str, symbols: Iterable[Expr], given: Mapping[Any, Any], *, strict: bool = False
+) -> dict[Expr, Any]:
+    """The values given by symbol or by name, for those of ``symbols`` that have one, by symbol.
+
+    Raises TypeError for a key that is neither, and for a symbol given twice; if ``strict``,
+    ValueError for a name that no symbol has.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name}: {given!r} is not a mapping from symbols to values")
+    by_name = {x.name: x for x in symbols}
+    wanted = set(by_name.values())
+    found: dict[Expr, Any] = {}
+    for key, value in given.items():
+        if isinstance(key, str):
+            x = by_name.get(key)
+            if x is None and strict:
+                raise ValueError(
+                    f"{name}: no symbol is named {key!r}; the free symbols are "
+                    f"{', '.join(by_name) or 'none'}"
+                )
+        elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
+            x = key if key in wanted else None
+        else:
+            raise TypeError(f"{name}: {key!r} is not a symbol; only symbols have values")
+        if x is not None:
+            if x in found:
+                raise TypeError(f"{name}: symbol {x.name} is given twice")
+            found[x] = value
+    return found
+
+
+def bound_sizes(name: str, pairs: Iterable[tuple[Expr, Shape]]) -> dict[str, Dim]:
+    """What the symbolic lengths of symbols are when the symbols take values of these shapes.
+
+    Raises ShapeError for a shape that a symbol cannot take, or a length that would be two.
+    """
+    sizes: dict[str, Dim] = {}
+    source: dict[str, str] = {}
+    for x, shape in pairs:
+        if len(shape) != x.ndim:
+            raise ShapeError(_misfit(name, x, shape))
+        for dim, length in zip(x.shape, shape, strict=True):
+            if isinstance(dim, int):
+                if dim != length:
+                    raise ShapeError(_misfit(name, x, shape))
+            elif sizes.setdefault(dim, length) != length:
+                raise ShapeError(
+                    f"{name}: length {dim} would be both {sizes[dim]} (of {source[dim]}) and "
+                    f"{length} (of {x.name}, of shape {shape_text(x.shape)})"
+                )
+            else:
+                source.setdefault(dim, x.name)
+    return {dim: length for dim, length in sizes.items() if dim != length}
+
+
+def _misfit(name: str, x: Expr, shape: Shape) -> str:
+    return (
+        f"{name}: symbol {x.name} has shape {shape_text(x.shape)}, its value has shape "
+        f"{shape_text(shape)}; broadcast or reshape the value first"
+    )
+
+
+def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
+    """``node`` on its new operands, with the bound lengths in its own parameters."""
+    op = node.op
+    args = tuple([done[arg] for arg in node.args])
+    if not sizes:
+        return rebuild(node, args)
+    if isinstance(op, ops.Symbol):
+        shape = _bound(node.shape, sizes)
+        if shape == node.shape:
+            return node
+        if op.dummy:  # it stays what it is, and no other
+            return make(ops.dummy_op(op.name, shape, node.dtype), (), shape, node.dtype)
+        return symbol(op.name, shape, node.dtype)
+    if isinstance(op, ops.Size):
+        return size(sizes.get(op.name, op.name))
+    if isinstance(op, ops.Fill):
+        return full(_bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
+    if isinstance(op, ops.Contract) and any(dim in sizes for dim in op.created):
+        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+        lengths = dict(zip(created, _bound(op.created, sizes), strict=True))
+        return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
+    if isinstance(op, ops.Reshape):
+        bound = ops.reshape_op(_bound(op.before, sizes), _bound(op.after, sizes))
+    elif isinstance(op, ops.Slice):
+        bound = ops.slice_op(_bound(op.before, sizes), op.steps, _bound(op.after, sizes))
+    elif isinstance(op, ops.Unslice):
+        before, after = _bound(op.before, sizes), _bound(op.after, sizes)
+        bound = ops.slice_op(before, op.steps, after).transposed(0, after)
+    else:
+        return rebuild(node, args)
+    return rebuild(node, args) if bound is op else linear(bound, *args)
+
+
+def _bound(shape: Shape, sizes: Mapping[str, Dim]) -> Shape:
+    return tuple([sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in shape])

@@ -1,0 +1,370 @@
+"""Values to any number of digits and exact values, against formulas written out by hand."""
+
+import threading
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from mpmath import mp
+
+import symdiff as sd
+from symdiff.contraction import contract, strong
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.evaluate import evaluate_exact
+
+x, y = sd.symbols("x y")
+A, v = sd.symbol("A", (3, 3)), sd.symbol("v", (3,))
+MATRIX = np.array([[2, 1, 0], [1, 3, 1], [0, 1, 4]])
+VECTOR = np.array([1, -2, 3])
+
+
+def digits_agree(ours, theirs, n):
+    """Whether ``theirs``, known to more digits, rounds to ``ours`` up to one unit of the last."""
+    with mp.workdps(n + 20):
+        return mp.fabs(ours - theirs) <= mp.fabs(theirs) * mp.mpf(10) ** (1 - n)
+
+
+# Digits -----------------------------------------------------------------------------------------
+
+FORMULAS = [
+    (lambda f, a: f.sin(a) * f.exp(-a / 3), "sin exp"),
+    (lambda f, a: f.log(1 + a**2) / f.sqrt(a), "log sqrt"),
+    (lambda f, a: f.atan(a) ** 3 - f.tanh(a), "atan tanh"),
+    (lambda f, a: (1 - f.cos(a)) / a**2, "1 - cos"),
+    (lambda f, a: f.erf(a) + f.erfc(a) * f.gamma(a), "erf gamma"),
+    (lambda f, a: f.pi * a**5 - f.e, "pi e"),
+]
+
+
+@pytest.mark.parametrize("make", [f for f, _ in FORMULAS], ids=[name for _, name in FORMULAS])
+@pytest.mark.parametrize("n", [1, 5, 15, 50, 200])
+@pytest.mark.parametrize("at", [Fraction(1, 3), Fraction(7, 2), Fraction(1, 10**40)])
+def test_digits_are_right(make, n, at):
+    ours = sd.evalf(make(sd, x), n, {x: at})
+    assert isinstance(ours, mpmath.mpf)
+    with mp.workdps(n + 200):
+        theirs = make(mp, mp.mpf(at.numerator) / at.denominator)
+    assert digits_agree(ours, theirs, n)
+
+
+TINY = "1e-100"
+CANCELLATIONS = [
+    ((1 + x) - sd.sqrt(1 + 2 * x), 0.5e-200),
+    (sd.log(1 + x) - sd.log(1 + 2 * x), -1e-100),
+    (sd.cosh(x) - 1, 0.5e-200),
+    (sd.hypot(x, 1 + y) - 1 - y, 0.5e-200),
+    (sd.exp(x) - sd.exp(-x) - 2 * x, 1e-300 / 3),
+    (sd.sin(10**30 * sd.pi + x), 1e-100),
+    (5 + (sd.exp(x) - 1) / x, 6),
+]
+
+
+@pytest.mark.parametrize(("expr", "value"), CANCELLATIONS, ids=lambda v: str(v)[:30])
+def test_cancellation_is_seen_and_more_digits_are_used(expr, value):
+    assert float(sd.evalf(expr, 15, {x: TINY, y: 0})) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "expr", [sd.sin(sd.pi), sd.exp(sd.log(2 * x)) - 2 * x, sd.cos(sd.pi) + 1 + sd.sin(sd.pi)]
+)
+def test_a_zero_that_cannot_be_told_from_rounding_is_an_error(expr):
+    with pytest.raises(ArithmeticError, match="may be exactly 0"):
+        sd.evalf(expr, 10, {x: 3})
+
+
+def test_exact_cancellation_is_zero():
+    assert sd.evalf(x - y, 30, {x: 0.1, y: 0.1}) == 0
+    assert sd.evalf(sd.sin(x) * y, 30, {x: 1, y: 0}) == 0
+    assert sd.evalf(sd.cos(x) - 1, 30, {x: 0}) == 0
+
+
+def test_floats_are_binary_and_text_is_decimal():
+    assert digits_agree(sd.evalf(3 * x, 40, {x: 0.1}), mp.mpf(0.1) * 3, 17)
+    binary = Fraction(0.1) * 3
+    assert sd.evalf(x * 3 - y, 40, {x: 0.1, y: binary}) == 0
+    assert mpmath.nstr(sd.evalf(x * 3, 30, {x: "0.1"}), 30) == "0.3"
+    assert mpmath.nstr(sd.evalf(x * 3, 30, {x: Decimal("0.1")}), 30) == "0.3"
+    with mp.workdps(60):
+        precise = mp.mpf(1) / 3
+    assert evaluate_exact(3 * x, {x: precise}) != 1
+    assert evaluate_exact(x, {x: mp.mpf("-0.5")}) == Fraction(-1, 2)
+    assert evaluate_exact(2 * x, {x: sp.Float("0.3", 40)}) != Fraction(0.6)
+    assert mpmath.nstr(sd.evalf(x, 20, {x: sp.Rational(1, 3)}), 20) == "0.33333333333333333333"
+    assert sd.evalf(x, 20, {"x": np.float64(0.5)}) == 0.5
+    assert sd.evalf(0.1 * x, 40, {x: 1}) == sd.evalf(x, 40, {x: 0.1})
+
+
+def test_values_may_be_mpmath_numbers_and_expressions():
+    with mp.workdps(60):
+        root = mp.sqrt(2)
+    assert digits_agree(sd.evalf(x**2, 50, {x: root}), mp.mpf(2), 50)
+    assert digits_agree(sd.evalf(sd.sin(x), 30, {x: sd.pi / 6}), mp.mpf(0.5), 30)
+    assert sd.evalf(x + y, 10, {x: y + 1, y: 2}) == 5
+
+
+def test_the_working_precision_of_mpmath_is_left_alone():
+    before = mp.prec, list(mp._prec_rounding)
+    sd.evalf(sd.sin(x), 100, {x: 1})
+    with pytest.raises(ArithmeticError):
+        sd.evalf(sd.sin(sd.pi))
+    assert (mp.prec, list(mp._prec_rounding)) == before
+
+
+def test_threads_may_evaluate_at_once():
+    results = {}
+
+    def run(n):
+        results[n] = sd.evalf(sd.exp(x), n, {x: 1})
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in (10, 40, 80, 160)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with mp.workdps(200):
+        assert all(digits_agree(value, +mp.e, n) for n, value in results.items())
+
+
+# Selections and undefined values ------------------------------------------------------------------
+
+
+def test_unselected_branches_may_be_undefined():
+    expr = sd.where(x > 0, sd.log(x) / (x - 1), -x)
+    assert sd.evalf(expr, 10, {x: -2}) == 2
+    assert sd.evalf(sd.grad(expr, x), 10, {x: -2}) == -1
+    assert sd.evalf(sd.where(x > 0, sd.exp(sd.exp(sd.exp(sd.exp(x)))), x), 5, {x: -1}) == -1
+    assert sd.evalf(sd.where(x > 0, 1, sd.exp(sd.exp(sd.exp(sd.exp(-x))))), 5, {x: 10}) == 1
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_masked_roots_have_the_derivative_of_the_selected_branch(order):
+    expr = sd.where(x > 0, sd.sqrt(x), x**3)
+    wanted = {1: 0, 2: 0, 3: 6}[order]
+    assert sd.evalf(sd.diff(expr, x, order), 15, {x: 0}) == wanted
+
+
+def test_masked_products():
+    z = sd.where(x > 0, x, 0)
+    product = strong(z, sd.log(y))
+    w = sd.symbol("w", (2,))
+    dot = contract([(w, (0,), True), (1 / w, (0,))], ())
+    for value in (evaluate_exact, lambda e, env: sd.evalf(e, 15, env)):
+        assert value(product, {x: 0, y: 0}) == 0
+        assert value(dot, {w: [0, 3]}) == 1
+    assert mp.isnan(sd.evalf(product, 10, {x: 1, y: -1}))
+    with pytest.raises(ArithmeticError, match="log"):
+        evaluate_exact(product, {x: 1, y: 2})
+
+
+def test_undefined_matrices():
+    B = sd.symbol("B", (7, 7))
+    bad = sd.log(B)  # -inf off the diagonal
+    assert mp.isnan(sd.evalf(sd.det(bad), 10, {B: np.eye(7)}))
+    with pytest.raises(ArithmeticError, match="log"):
+        evaluate_exact(sd.inv(bad), {B: np.eye(7)})
+
+
+def test_empty_arrays():
+    empty = sd.symbol("E", (2, 0))
+    data = np.zeros((2, 0))
+    assert evaluate_exact(sd.prod(empty, axis=1), {empty: data}).tolist() == [1, 1]
+    assert evaluate_exact(sd.sum(empty, axis=1), {empty: data}).tolist() == [0, 0]
+    assert evaluate_exact(empty.T @ empty, {empty: data}).shape == (0, 0)
+    assert evaluate_exact(empty @ empty.T, {empty: data}).tolist() == [[0, 0], [0, 0]]
+    assert sd.evalf(sd.logsumexp(empty, axis=1)[0], 10, {empty: data}) == mp.ninf
+    assert sd.evalf(sd.det(sd.symbol("D", (0, 0))), 10, {"D": np.zeros((0, 0))}) == 1
+
+
+def test_undefined_and_infinite_values():
+    assert mp.isnan(sd.evalf(sd.log(x), 10, {x: -1}))
+    assert mp.isnan(sd.evalf(sd.sqrt(x), 10, {x: -1}))
+    assert sd.evalf(1 / x, 10, {x: 0}) == mp.inf
+    assert mp.isnan(sd.evalf(y * sd.log(x), 10, {x: 0, y: 0}))
+    assert sd.evalf(x > y, 10, {x: 2, y: 1}) == 1
+    with pytest.raises(ArithmeticError, match="exp of a number beyond"):
+        sd.evalf(sd.exp(sd.exp(sd.exp(sd.exp(x)))), 5, {x: 10})
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+def test_linear_algebra():
+    inverse = sp.Matrix(MATRIX.tolist()).inv()
+    column = sp.Matrix(VECTOR.tolist())
+    values = {A: MATRIX, v: VECTOR}
+    cases = [
+        (v @ A @ v, (column.T * sp.Matrix(MATRIX.tolist()) * column)[0]),
+        (sd.det(A), sp.Matrix(MATRIX.tolist()).det()),
+        (v @ sd.solve(A, v), (column.T * inverse * column)[0]),
+        (sd.sum(sd.inv(A)), sum(inverse)),
+        (sd.slogdet(A)[1], sp.log(18)),
+        (sd.slogdet(-A)[0], -1),
+        (sd.logsumexp(v), sp.log(sp.exp(1) + sp.exp(-2) + sp.exp(3))),
+        (sd.grad(sd.det(A), A)[0, 0], 11),
+        (sd.grad(sd.slogdet(A)[1], A)[1, 1], inverse[1, 1]),
+    ]
+    for expr, wanted in cases:
+        ours = sd.evalf(expr, 40, values)
+        with mp.workdps(60):
+            theirs = mp.mpf(str(sp.N(wanted, 60)))
+        assert digits_agree(ours, theirs, 40)
+
+
+def test_large_matrices_by_elimination():
+    rng = np.random.default_rng(0)
+    matrix = rng.integers(-9, 10, (9, 9))
+    B = sd.symbol("B", (9, 9))
+    wanted = sp.Matrix(matrix.tolist()).det()
+    assert sd.evalf(sd.det(B), 20, {B: matrix}) == int(wanted)
+    assert evaluate_exact(sd.det(B), {B: matrix}) == int(wanted)
+    identity = evaluate_exact(sd.inv(B) @ B, {B: matrix})
+    assert (identity == np.eye(9, dtype=int)).all()
+
+
+def test_singular_matrices():
+    S = [[1, 2], [2, 4]]
+    B = sd.symbol("B", (2, 2))
+    assert sd.evalf(sd.det(B), 10, {B: S}) == 0
+    assert sd.evalf(sd.grad(sd.det(B), B)[0, 1], 10, {B: S}) == -2
+    assert mp.isnan(sd.evalf(sd.inv(B)[0, 0], 10, {B: S}))
+    with pytest.raises(ArithmeticError, match="singular"):
+        evaluate_exact(sd.inv(B), {B: S})
+
+
+def test_symbolic_lengths_take_those_of_the_values():
+    X = sd.symbol("X", ("n", "k"))
+    data = np.arange(6).reshape(2, 3)
+    assert sd.evalf(sd.mean(X), 10, {X: data}) == 2.5
+    gradient = sd.grad(sd.sum(X**2), X)
+    assert (evaluate_exact(gradient, {X: data}) == 2 * data).all()
+    with pytest.raises(ShapeError, match=r"n would be both 2 \(of X\) and 3 \(of w"):
+        evaluate_exact(sd.sum(X) + sd.sum(sd.symbol("w", ("n",))), {X: data, "w": [1, 2, 3]})
+
+
+# Exact values: every op against NumPy on integers and fractions --------------------------------
+
+a34 = sd.symbol("a", (3, 4))
+DATA = np.array([[3, -1, 4, 1], [-5, 9, 2, -6], [5, 3, -5, 8]])
+OPS = {
+    "transpose": (lambda m, a: m.permute_dims(a, (1, 0)) if m is sd else a.T),
+    "sum": lambda m, a: m.sum(a, axis=1),
+    "broadcast": lambda m, a: a + m.broadcast_to(a[0], (3, 4)),
+    "outer": lambda m, a: m.einsum("ij,kl->iljk", a, a),
+    "diagonal": lambda m, a: m.einsum("ii->i", a[:, :3]),
+    "trace": lambda m, a: m.trace(a[:, 1:]),
+    "matmul": lambda m, a: a @ a.T,
+    "reshape": lambda m, a: m.reshape(a, (2, 6)),
+    "slice": lambda m, a: a[::-2, 1:3],
+    "index": lambda m, a: a[1] - a[:, 2][0],
+    "gather": lambda m, a: a[[0, 2, 0], [1, 1, 3]],
+    "concat": lambda m, a: m.concatenate([a, a[:1]], axis=0),
+    "stack": lambda m, a: m.stack([a, 2 * a], axis=1),
+    "flip": lambda m, a: m.flip(a, axis=1),
+    "cumsum": lambda m, a: m.cumsum(a, axis=1),
+    "tril": lambda m, a: m.tril(a, k=1),
+    "triu": lambda m, a: m.triu(a, k=-1),
+    "prod": lambda m, a: m.prod(a, axis=0),
+    "max": lambda m, a: m.max(a, axis=1),
+    "min": lambda m, a: m.min(a, axis=0),
+    "where": lambda m, a: m.where(a > 2, a, -a * a),
+    "maximum": lambda m, a: m.maximum(a, 2) % 7,
+    "logic": lambda m, a: (a > 0) & ~(a == 3) | (a < -5),
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_op_agrees_with_numpy(name):
+    ours = evaluate_exact(OPS[name](sd, a34), {a34: DATA})
+    theirs = OPS[name](np, DATA)
+    assert np.shape(ours) == np.shape(theirs)
+    assert (ours == theirs).all() if np.shape(theirs) else ours == theirs
+
+
+@pytest.mark.parametrize("name", [n for n in OPS if n not in ("logic",)])
+def test_every_gradient_agrees_with_exact_differences(name):
+    # The values are polynomials of degree 3 or less around DATA, but for 1-sided kinks far away.
+    weights = sd.constant(
+        np.arange(1, 1 + np.size(OPS[name](np, DATA))).reshape(np.shape(OPS[name](np, DATA)))
+    )
+    total = sd.sum(weights * OPS[name](sd, a34))
+    gradient = evaluate_exact(sd.grad(total, a34), {a34: DATA})
+    h = Fraction(1, 8)
+    for i, j in [(0, 0), (1, 1), (2, 3), (0, 3)]:
+        shifted = {}
+        for k in (-2, -1, 1, 2):
+            point = DATA.astype(object)
+            point[i, j] = point[i, j] + k * h
+            shifted[k] = evaluate_exact(total, {a34: point})
+        # Exact for polynomials up to degree 4.
+        slope = (8 * (shifted[1] - shifted[-1]) - (shifted[2] - shifted[-2])) / (12 * h)
+        assert gradient[i, j] == slope
+
+
+def test_exact_values_that_are_rational():
+    assert evaluate_exact(sd.sqrt(x), {x: Fraction(9, 4)}) == Fraction(3, 2)
+    assert evaluate_exact(sd.hypot(x, y), {x: 3, y: 4}) == 5
+    assert evaluate_exact(sd.exp(x) + sd.sin(x), {x: 0}) == 1
+    assert evaluate_exact((x, x > y), {x: 0.5, y: "0.1"}) == (Fraction(1, 2), True)
+    assert evaluate_exact(sd.grad(sd.where(x > 0, sd.sqrt(x), x), x), {x: 0}) == 1
+
+
+@pytest.mark.parametrize(
+    ("expr", "what"),
+    [
+        (sd.sin(x), r"sin\(2\)"),
+        (sd.sqrt(x), r"\(2\)\*\*\(1/2\)"),
+        (sd.pi * x, "pi"),
+        (1 / (x - 2), r"\(0\)\*\*\(-1\)"),
+        (sd.log(x), "log"),
+        (x * float("inf"), "inf"),
+    ],
+)
+def test_exact_values_that_are_not_rational_are_refused(expr, what):
+    with pytest.raises(ArithmeticError, match=what):
+        evaluate_exact(expr, {x: 2})
+
+
+# Large graphs, user functions, arguments ---------------------------------------------------------
+
+
+def test_deep_graphs():
+    expr = x
+    for _ in range(20_000):
+        expr = sd.sin(expr) + Fraction(1, 3)
+    value, third = mp.mpf("0.3"), mp.mpf(1) / 3
+    with mp.workdps(30):
+        value, third = mp.mpf(3) / 10, mp.mpf(1) / 3
+        for _ in range(20_000):
+            value = mp.sin(value) + third
+    assert digits_agree(sd.evalf(expr, 15, {x: "0.3"}), value, 15)
+
+
+def test_user_defined_functions():
+    softsign = sd.pointwise("softsign", lambda z: z / (1 + sp.Abs(z)))
+    assert evaluate_exact(softsign(x), {x: -3}) == Fraction(-3, 4)
+    assert evaluate_exact(sd.diff(softsign(x), x), {x: -3}) == Fraction(1, 16)
+    assert mpmath.nstr(sd.evalf(softsign(v).sum(), 20, {v: VECTOR}), 20) == "0.58333333333333333333"
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="no value for y"):
+        sd.evalf(x + y, subs={x: 1})
+    with pytest.raises(ShapeError, match=r"shape \(3,\)"):
+        sd.evalf(v)
+    with pytest.raises(ShapeError, match=r"\(3,\).*\(2,\)"):
+        sd.evalf(v.sum(), subs={v: [1, 2]})
+    with pytest.raises(TypeError, match="not a symbol"):
+        sd.evalf(x, subs={x + 1: 2})
+    with pytest.raises(TypeError, match="complex"):
+        sd.evalf(x, subs={x: 1j})
+    with pytest.raises(ValueError, match="no decimal"):
+        sd.evalf(x, subs={x: "__import__('os')"})
+    for n in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match="number of digits"):
+            sd.evalf(x, n, {x: 1})
+    with pytest.raises(Unsupported, match="symbolic length n"):
+        sd.evalf(sd.sum(sd.ones(("n",))))
+    assert x.evalf(5, {x: 2, "unused": 3}) == 2

@@ -1,0 +1,277 @@
+"""str and repr: the notation, the round trip through parse, and the size of texts."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import symdiff as sd
+from symdiff.printing import short, text
+
+# Operands are written in the order of their creation, so these belong to this module alone; the
+# tables below call them x, y, z, A, b, S and X.
+x, y, z = sd.symbols("x_ y_ z_")
+A, b, S = sd.symbol("A_", (2, 3)), sd.symbol("b_", 3), sd.symbol("S_", (3, 3))
+X = sd.symbol("X_", ("n", 3))
+HALF = Fraction(1, 2)
+
+
+def named(text):
+    """``text`` with the names of the symbols of this module."""
+    return re.sub(r"\b[xyzAbSX]\b", r"\g<0>_", text)
+
+
+def restored(expr):
+    """The expression that the lines of ``str(expr)`` say."""
+    *definitions, result = str(expr).split("\n")
+    names = {}
+    for line in definitions:
+        name, body = line.split(" = ", maxsplit=1)
+        names[name] = sd.parse(body, names)
+    return sd.parse(result, names)
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (x * sd.sin(y) ** 2 + Fraction(1, 3), "x*sin(y)**2 + 1/3"),
+        (sd.constant(-2), "-2"),
+        (sd.constant(0.1), "0.1"),
+        (sd.pi / 2, "pi/2"),
+        (sd.e * x, "e*x"),
+        (2 * x, "2*x"),
+        (-x, "-x"),
+        (-x / 2, "-x/2"),
+        (3 * x / 2, "3*x/2"),
+        (0.1 * x, "0.1*x"),
+        (x - y, "x - y"),
+        (y - x, "y - x"),
+        (1 - x**2, "1 - x**2"),
+        (x**2 - 1, "x**2 - 1"),
+        (-x - 1, "-x - 1"),
+        (3 - x, "3 - x"),
+        (x / y, "x/y"),
+        (y / x, "y/x"),
+        (1 / x, "1/x"),
+        (1 / x / y, "1/x/y"),
+        (1 / (x * y), "1/(x*y)"),
+        (3 / (2 * x), "3/(2*x)"),
+        (x / (2 * y), "x/(2*y)"),
+        (x / (y + z), "x/(y + z)"),
+        (x / y**2, "x/y**2"),
+        (x / sd.sqrt(y), "x/sqrt(y)"),
+        ((x * y) * z, "x*y*z"),
+        (x * (y * z), "y*z*x"),
+        (x * (y / z), "x*(y/z)"),
+        (x / y / z, "x/y/z"),
+        (x / (y / z), "x/(y/z)"),
+        ((x + y) * z / 2, "z*(x + y)/2"),
+        (-((x + y) / z), "-((x + y)/z)"),
+        ((x + y) / -2, "-1/2*(x + y)"),
+        ((x + y) / 2, "(x + y)/2"),
+        (-((x + y) ** 2), "-(x + y)**2"),
+        (sd.exp(-(x**2) / 2), "exp(-x**2/2)"),
+        (x**HALF, "sqrt(x)"),
+        (x**-HALF, "1/sqrt(x)"),
+        (x ** Fraction(3, 2), "x**(3/2)"),
+        (x**1.3, "x**1.3"),
+        ((x**2) ** HALF, "sqrt(x**2)"),
+        (x**y, "x**y"),
+        (x ** (y**z), "x**y**z"),
+        ((x**y) ** z, "(x**y)**z"),
+        ((-x) ** y, "(-x)**y"),
+        (2**x, "2**x"),
+        (x ** (-y), "x**(-y)"),
+        (x % y, "mod(x, y)"),
+        (x // y, "floor_divide(x, y)"),
+        (abs(x), "abs(x)"),
+        (x > 0, "x > 0"),
+        (x < y, "x < y"),
+        (x >= 1, "x >= 1"),
+        ((x > 0) & (y <= 2) | (z == 1), "x > 0 and y <= 2 or z == 1"),
+        ((x > 0) & ((y <= 2) | (z != 1)), "x > 0 and (y <= 2 or z != 1)"),
+        (~(x > 0), "not x > 0"),
+        ((x < y) == (y < z), "(x < y) == (y < z)"),
+        (sd.where(x > 0, sd.log(x), 0), "where(x > 0, log(x), 0)"),
+    ],
+    ids=str,
+)
+def test_scalar_notation(expr, expected):
+    assert str(expr) == named(expected)
+    assert sd.parse(named(expected)) is expr
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (A, "A"),
+        (A + 1, "A + 1"),
+        (sd.tanh(b) * x, "tanh(b)*x"),
+        (A @ b, "[i] = sum[j](A[i,j]*b[j])"),
+        (sd.tanh(A @ b), "[i] = tanh(sum[j](A[i,j]*b[j]))"),
+        (sd.sum(b * b), "sum[i](b[i]**2)"),
+        (b @ S @ b, "sum[i](b[i]*sum[j](b[j]*S[j,i]))"),
+        (sd.exp(sd.sum(b)), "exp(sum[i](b[i]))"),
+        (sd.mean(X), "sum[i,j](X[i,j])/(3*n)"),
+        (A.T, "[i,j] = A[j,i]"),
+        (sd.trace(S), "sum[i](S[i,i])"),
+        (S + S.T, "[i,j] = S[i,j] + S[j,i]"),
+        (sd.broadcast_to(x, (3,)), "full((3,), x)"),
+        (sd.broadcast_to(b, (2, 3)), "[i,j] = b[j]"),
+        (sd.hessian(sd.sum(sd.exp(b)), b), "[i,j] = exp(b[i])*delta[i,j]"),
+        (sd.jacobian(b, b), "[i,j] = delta[i,j]"),
+        (sd.reshape(A, (3, 2)), "reshape(A, (3, 2))"),
+        (S[1:, ::2], "S[1:3, :3:2]"),
+        (sd.concat([b, 2 * b]), "concat(b, 2*b, axis=-1)"),
+        (sd.cumsum(b), "cumsum(b, axis=-1)"),
+        (sd.flip(b), "flip(b, axis=-1)"),
+        (sd.tril(S), "tril(S)"),
+        (sd.triu(S, 1), "triu(S, k=1)"),
+        (sd.inv(S), "inv(S)"),
+        (sd.grad(sd.det(S), S), "cofactor(S)"),
+        (sd.inv(S) @ b, "[i] = sum[j](b[j]*inv(S)[i,j])"),
+        (b[[0, 2]], "gather(b, [0, 2], (3,))"),
+        (sd.grad(sd.sum(b[[0, 2]]), b), "scatter(full((2,), 1), [0, 2], (3,))"),
+        (sd.grad(sd.sum(b[1:]), b), "unslice(full((2,), 1), [1:3], (3,))"),
+        (sd.inv(S.T), "t1[i,j] = S[j,i]\ninv(t1)"),
+        (b * np.ones(3), "b*[1.0, 1.0, 1.0]"),
+        (
+            sd.constant(np.ones((9, 3))) @ b,
+            "t1 = array(shape=(9, 3), dtype=float64)\n[i] = sum[j](b[j]*t1[i,j])",
+        ),
+        (sd.where(b > 0, b, 0), "where(b > 0, b, 0)"),
+        (sd.detach(x) * 2, "2*detach(x)"),
+    ],
+)
+def test_array_notation(expr, expected):
+    assert str(expr) == named(expected)
+
+
+def test_letters_and_names_avoid_the_symbols():
+    i, t1 = sd.symbols("i t1")
+    assert str(sd.sum(i * b)) == named("sum[j](b[j])*i")
+    shared = sd.exp(-t1 * x)
+    assert str(shared * sd.sin(shared)) == named("t2 = exp(-x*t1)\nt2*sin(t2)")
+
+
+def test_nested_sums_have_their_own_letters():
+    expr = sd.sum(sd.tanh(A @ b) ** 3)
+    assert str(expr) == named("sum[i](tanh(sum[j](A[i,j]*b[j]))**3)")
+
+
+# Round trip ---------------------------------------------------------------------------------------
+
+numbers = st.sampled_from(
+    [0, 1, -1, 2, -3, HALF, -HALF, Fraction(2, 3), Fraction(-5, 3), 0.1, -0.3, 1e-7]
+)
+exponents = st.sampled_from([-2, -1, 2, 3, HALF, -HALF, Fraction(1, 3), Fraction(-3, 2), 1.3, -0.7])
+leaves = st.sampled_from([x, y, z, sd.pi, sd.e]) | numbers.map(sd.constant)
+
+
+def _extended(inner):
+    pair = st.tuples(inner, inner)
+    truth = pair.map(lambda p: p[0] < p[1]) | pair.map(lambda p: (p[0] == p[1]) | (p[1] <= 1))
+    return st.one_of(
+        pair.map(lambda p: p[0] + p[1]),
+        pair.map(lambda p: p[0] - p[1]),
+        pair.map(lambda p: p[0] * p[1]),
+        pair.map(lambda p: p[0] / p[1]),
+        st.tuples(inner, exponents).map(lambda p: p[0] ** p[1]),
+        st.tuples(numbers, inner).map(lambda p: p[0] * p[1]),
+        inner.map(lambda a: -a),
+        inner.map(sd.sin),
+        pair.map(lambda p: sd.maximum(*p)),
+        pair.map(lambda p: p[0] % p[1]),
+        st.tuples(truth, inner, inner).map(lambda p: sd.where(*p)),
+    )
+
+
+scalars = st.recursive(leaves, _extended, max_leaves=12)
+
+
+@given(scalars)
+@example(-((x + y) * (z - x)) / 3)
+@example((x + y) * (x * y) / -2)
+@example(1 / (2 * x) / (x + y) ** 2)
+@example((2 * x) ** HALF * y)
+@example(sd.constant(2) ** HALF * x / 3)
+def test_scalars_survive_the_round_trip(expr):
+    if "inf" in str(expr) or "nan" in str(expr):  # a nan is no number's equal
+        return
+    assert restored(expr) is expr, str(expr)
+
+
+@given(scalars)
+def test_derivatives_survive_the_round_trip(expr):
+    derivative = sd.diff(expr, x)
+    if "inf" in str(derivative) or "nan" in str(derivative):
+        return
+    assert restored(derivative) is derivative, str(derivative)
+
+
+def test_a_wide_sum_is_one_node_again():
+    wide = sd.parse(" + ".join(f"v{k}" for k in range(300)))
+    assert len(wide.args) == 300
+    for expr in (wide, x + wide, x - wide, -wide, -y - 3 * wide, wide * wide, x + 2 * wide):
+        assert restored(expr) is expr
+
+
+# Size ---------------------------------------------------------------------------------------------
+
+
+def test_shared_subexpressions_are_written_once():
+    expr = x
+    for _ in range(100):
+        expr = expr * sd.sin(expr)
+    assert len(str(expr)) < 3000
+    assert restored(expr) is expr
+    assert len(repr(expr)) < 200
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda e: sd.sin(e) + 1,
+        lambda e: e * sd.symbol("x1"),
+        lambda e: 1 / (1 + e),
+        lambda e: x - sd.exp(e),
+    ],
+)
+def test_lines_of_deep_expressions_are_bounded(step):
+    expr = x
+    for _ in range(5000):
+        expr = step(expr)
+    lines = str(expr).split("\n")
+    assert max(map(len, lines)) < 1200
+    assert sum(map(len, lines)) < 40 * sd.count_nodes(expr)
+    assert restored(expr) is expr
+    assert len(repr(expr)) < 200
+
+
+def test_repr_looks_at_a_bounded_part():
+    expr = sd.parse(" + ".join(f"v{k}" for k in range(10_000)))
+    assert repr(expr) == "v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7 + ..."
+    assert len(repr(sd.concat([b] * 1000))) < 200
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (x, "x"),
+        (A, "<A: (2, 3)>"),
+        (X, "<X: (n, 3)>"),
+        (A @ b, "<sum[j](A[i,j]*b[j]): (2,)>"),
+        (sd.inv(S.T), "<inv([i,j](S[j,i])): (3, 3)>"),
+    ],
+)
+def test_repr(expr, expected):
+    assert repr(expr) == named(expected) == short(expr)
+
+
+def test_huge_integers_are_printed():
+    huge = sd.constant(10**2000) * sd.constant(10**2000) * sd.constant(10**2000) * x
+    assert len(text(huge)) > 4000
+    assert len(repr(huge)) < 200
