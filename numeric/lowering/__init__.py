@@ -1,0 +1,1 @@
+"""From expressions to NumPy: one kernel per node, assembled into programs."""

@@ -1,0 +1,516 @@
+"""The NumPy callable of one node: what each op means in numbers.  No derivatives here.
+
+A *kernel* takes the values of the node's operands, and the lengths of symbolic axes, and returns
+the node's value.  A value is an array (a NumPy scalar, where the shape is ()), or a Python number:
+that is *weak*.  A weak number takes its precision from what it meets, so float32 stays float32
+beside 1/3, pi or sqrt(2), and it stands for an array of its node's shape that is filled with it:
+broadcasting a number costs nothing.  ``filled`` makes the array where one is wanted.
+
+Kernels never write to their operands.  The values of transposes, diagonals, broadcasts, reshapes,
+slices, flips, barriers and constants may share memory with them or be read-only, so who hands
+values out copies them.
+
+Warnings are NumPy's own, as for the same computation written by hand.  A graph in which a selection
+discards values has to be run under ``np.errstate``; ``discards`` says which graphs those are.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import sympy as sp
+
+from numeric import special
+from numeric.lowering.contraction import plan
+from numeric.lowering.opaque import OPAQUE
+from symdiff import ops
+from symdiff.algebra import PRIMITIVES
+from symdiff.errors import Unsupported
+from symdiff.node import topological
+from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+    from symdiff.node import Op, Shape
+    from symdiff.number import Number
+
+Array: TypeAlias = "NDArray[Any]"
+Kernel: TypeAlias = "Callable[[Sequence[Array], Mapping[str, int]], Array]"
+
+WEAK = frozenset({float, int, bool})
+
+
+def kernel(node: Expr) -> Kernel:
+    """The NumPy callable of ``node``: operands' values and lengths of symbolic axes in, value out.
+
+    Raises, here and not when it is called: Unsupported for a function that has no NumPy body, or
+    needs SciPy where there is none; TypeError for a symbol, which has no value of its own.
+
+    >>> import symdiff as sd
+    >>> A = sd.symbol("A", (2, "n"))
+    >>> kernel(A.T)([np.array([[1, 2, 3], [4, 5, 6]])], {"n": 3}).tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    """
+    return _kernel(node.op, node)
+
+
+@singledispatch
+def _kernel(op: Op, node: Expr) -> Kernel:
+    raise TypeError(f"{op!r} has no kernel")
+
+
+# Shapes and weak numbers --------------------------------------------------------------------------
+
+
+def lengths(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """``shape`` with the symbolic lengths put in.
+
+    >>> lengths((3, "n"), {"n": 5})
+    (3, 5)
+    """
+    return tuple([dim if isinstance(dim, int) else sizes[dim] for dim in shape])
+
+
+def filled(
+    value: Any, shape: Shape, sizes: Mapping[str, int], dtype: np.dtype[Any] | None = None
+) -> Any:
+    """``value`` as an array of ``shape``; a weak number becomes a read-only view of ``dtype``."""
+    if value.__class__ not in WEAK:
+        return value
+    scalar = _strong(value) if dtype is None else dtype.type(value)
+    return np.broadcast_to(scalar, lengths(shape, sizes)) if shape else scalar
+
+
+def weak(value: Number) -> int | float:
+    """A number as a weak Python one; integers beyond 64 bits become floats, beyond the floats inf.
+
+    >>> weak(Fraction(1, 4)), weak(3)
+    (0.25, 3)
+    """
+    if value.__class__ is int and -(2**63) <= value < 2**63:
+        return int(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _strong(value: Any) -> Any:
+    if isinstance(value, bool):
+        return np.bool_(value)
+    number = weak(value)
+    return np.int64(number) if isinstance(number, int) else np.float64(number)
+
+
+def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """``run`` where values are weak: they take the others' precision, or the result is weak too."""
+    strong = [a for a in args if a.__class__ not in WEAK]
+    if not strong:
+        result = run(*map(_strong, args))
+        return result if result.__class__ in WEAK else result.item()
+    real = [a.dtype for a in strong if a.dtype.kind == "f"]
+    if not real:
+        return run(*(_strong(a) if a.__class__ in WEAK else a for a in args))
+    work = np.result_type(*real).type
+    return run(*(work(a) if a.__class__ in WEAK else a for a in args))
+
+
+def _elementwise(run: Callable[..., Any]) -> Kernel:
+    """The kernel of a function of arrays that broadcasts."""
+
+    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        for a in args:
+            if a.__class__ in WEAK:
+                return _mixed(run, args)
+        return run(*args)
+
+    return call
+
+
+def _of_arrays(node: Expr, run: Callable[..., Any]) -> Kernel:
+    """The kernel of ``run(*arrays, sizes)``, which wants every operand at its full shape."""
+    shapes = [x.shape for x in node.args]
+
+    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        real = [a.dtype for a in args if a.__class__ not in WEAK and a.dtype.kind == "f"]
+        work = np.result_type(*real) if real else None
+        return run(*(filled(a, s, sizes, work) for a, s in zip(args, shapes, strict=True)), sizes)
+
+    return call
+
+
+# Leaves -------------------------------------------------------------------------------------------
+
+
+@_kernel.register(ops.Symbol)
+def _symbol(op: ops.Symbol, node: Expr) -> Kernel:
+    raise TypeError(f"symbol {op.name} has no kernel: its value is an argument")
+
+
+@_kernel.register(ops.Constant)
+def _constant(op: ops.Constant, node: Expr) -> Kernel:
+    value = whole_numbers(op.value)
+    return lambda args, sizes: value
+
+
+def whole_numbers(array: Array) -> Array:
+    """An array, as int64 if it holds integers: small or unsigned ones would wrap around.
+
+    Raises OverflowError for integers from 2**63.
+
+    >>> whole_numbers(np.array([200], dtype=np.uint8)).dtype
+    dtype('int64')
+    """
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and np.any(array >= 2**63):
+        raise OverflowError("integers from 2**63 do not fit into int64; pass them as floats")
+    return array.astype(np.int64, copy=False) if array.dtype.kind in "iu" else array
+
+
+@_kernel.register(ops.Exact)
+def _exact(op: ops.Exact, node: Expr) -> Kernel:
+    value: Any = float(op.value)
+    return lambda args, sizes: value
+
+
+@_kernel.register(ops.Size)
+def _size(op: ops.Size, node: Expr) -> Kernel:
+    name = op.name
+    return lambda args, sizes: sizes[name]  # type: ignore[return-value]  # a weak number
+
+
+# Sums and products --------------------------------------------------------------------------------
+
+
+def _term(coef: Number) -> Callable[[Any], Any]:
+    """``coef * x``.  Dividing by 3 rounds once, multiplying by 1/3 twice; halves are exact."""
+    if coef == 1:
+        return lambda x: x
+    if coef == -1:
+        return lambda x: -x
+    if isinstance(coef, Fraction) and abs(coef.numerator) == 1 and coef.denominator.bit_count() > 1:
+        divisor = weak(coef.denominator * coef.numerator)
+        return lambda x: x / divisor
+    factor = weak(coef)
+    return lambda x: factor * x
+
+
+@_kernel.register(ops.Sum)
+def _sum(op: ops.Sum, node: Expr) -> Kernel:
+    """The terms from left to right, then the constant."""
+    const: Any = weak(op.const)
+    if not op.coefs:
+        return lambda args, sizes: const
+    terms = [_term(coef) for coef in op.coefs]
+    first, rest = terms[0], terms[1:]
+    signs = op.coefs[1:]
+
+    def run(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        total = first(args[0])
+        for x, term, sign in zip(args[1:], rest, signs, strict=True):
+            total = total - x if sign == -1 else total + term(x)
+        return total + const if const != 0 else total
+
+    return run
+
+
+def _power(p: int | Fraction) -> Callable[[Any], Any]:
+    """``x ** p`` for p > 0: by multiplications and roots where they are few, else by ``power``."""
+    if p == 1:
+        return lambda x: x
+    if p == 2:
+        return lambda x: x * x
+    if p == 3:
+        return lambda x: x * (x * x)
+    if p == 4:
+        return lambda x: (x * x) * (x * x)
+    if p == Fraction(1, 2):
+        return np.sqrt
+    if p == Fraction(3, 2):
+        return lambda x: x * np.sqrt(x)
+    exponent = weak(p)
+    return lambda x: np.power(x, exponent)
+
+
+@_kernel.register(ops.Product)
+def _product(op: ops.Product, node: Expr) -> Kernel:
+    """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``."""
+    p = op.exponents[0]
+    f = _power(p if p > 0 else -p)
+    if len(op.exponents) == 1:
+        return _elementwise(_real_operands(node, f if p > 0 else lambda x: 1 / f(x)))
+    q = op.exponents[1]
+    g = _power(q if q > 0 else -q)
+    run: dict[tuple[bool, bool], Callable[..., Any]] = {
+        (True, True): lambda x, y: f(x) * g(y),
+        (True, False): lambda x, y: f(x) / g(y),
+        (False, True): lambda x, y: g(y) / f(x),
+        (False, False): lambda x, y: 1 / (f(x) * g(y)),
+    }
+    return _elementwise(_real_operands(node, run[p > 0, q > 0]))
+
+
+def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
+    """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
+    whole = [x.dtype is not float for x in node.args]
+    if node.dtype is not float or not any(whole):
+        return run
+    return lambda *args: run(
+        *(np.multiply(a, 1.0) if cast else a for a, cast in zip(args, whole, strict=True))
+    )
+
+
+# Pointwise functions ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _functions(formula: sp.Expr) -> dict[type[sp.Function], None]:
+    """The function classes in the canonical form of a formula."""
+    nodes = sp.preorder_traversal(canonical(formula))
+    return dict.fromkeys(node.func for node in nodes if node.is_Function)
+
+
+def needs_scipy(op: Op) -> bool:
+    """Whether the kernel of ``op`` calls SciPy.
+
+    >>> import symdiff as sd
+    >>> needs_scipy(sd.erf(sd.symbol("x")).op), needs_scipy(sd.exp(sd.symbol("x")).op)
+    (True, False)
+    """
+    if not isinstance(op, ops.Pointwise):
+        return False
+    if op.primitive:
+        return special.needs_scipy(op.name)
+    return any(special.needs_scipy(cls.__name__) for cls in _functions(op.formula))
+
+
+def discards(op: Op) -> bool:
+    """Whether ``op`` may discard what an operand computed: warnings about that mean nothing.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> discards(sd.where(x > 0, sd.log(x), 0).op), discards(sd.log(x).op)
+    (True, False)
+    """
+    if isinstance(op, ops.Pointwise):
+        if op.primitive:
+            return op is _WHERE
+        return VOCABULARY["where"] in _functions(op.formula)
+    return isinstance(op, ops.Strong) or (isinstance(op, ops.Contract) and any(op.kills))
+
+
+_WHERE = PRIMITIVES["where"]
+
+
+def with_float_constants(formula: sp.Expr) -> sp.Expr:
+    """``formula`` with its irrational constants as floats, and all floats to their last digit.
+
+    ``numpy.sqrt(2)`` would turn float32 into float64; SymPy prints a double to 15 digits of 17.
+
+    >>> with_float_constants(sp.sqrt(2) * kernel_symbol(0))
+    1.4142135623730951*_0
+    """
+    found: dict[sp.Basic, sp.Basic] = {}
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if node.is_Symbol or node.is_Rational:
+            continue
+        if not node.free_symbols and node.is_number and node.is_finite:
+            found[node] = sp.Float(float(node.evalf(20)), 17)
+        else:
+            stack += node.args
+    return formula.xreplace(found) if found else formula
+
+
+@lru_cache(maxsize=1024)
+def function_of(formula: sp.Expr, arity: int) -> Callable[..., Any]:
+    """The NumPy function of a formula over ``_0.._k``, from ``sympy.lambdify``.
+
+    Raises Unsupported for a function without NumPy body, or of SciPy where that is missing.
+    """
+    formula = canonical(formula)
+    for cls in _functions(formula):
+        name = cls.__name__
+        if VOCABULARY.get(name) is cls:
+            special.require_scipy(name)
+        elif not hasattr(cls, "_imp_") and not hasattr(cls, "_numpycode"):
+            raise Unsupported(
+                f"{name} has no NumPy body: give the class a method _numpycode, "
+                "or write it as a formula of functions that have one"
+            )
+    symbols = [kernel_symbol(k) for k in range(arity)]
+    body = with_float_constants(formula)
+    return sp.lambdify(symbols, body, modules=[special.NUMPY, "numpy"])  # type: ignore[no-any-return]
+
+
+@_kernel.register(ops.Pointwise)
+def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
+    function = special.NUMPY[op.name] if op.primitive else function_of(op.formula, op.arity)
+    if op.primitive:
+        special.require_scipy(op.name)
+    whole = node.dtype is int
+
+    def run(*args: Any) -> Any:
+        result = function(*args)
+        if result.__class__ is np.ndarray and not result.ndim:
+            result = result[()]
+        if whole and result.__class__ not in WEAK and result.dtype.kind == "f":
+            return result.astype(np.int64)
+        return result
+
+    return _elementwise(_real_operands(node, run) if op.result is float else run)
+
+
+@_kernel.register(ops.Strong)
+def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
+    first, second = op.kills
+
+    def run(a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):
+            product = a * b
+        zero = (a == 0) | (b == 0) if first and second else a == 0 if first else b == 0
+        return np.where(zero, 0, product)[()]
+
+    return _elementwise(run)
+
+
+@_kernel.register(ops.Barrier)
+def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
+    return lambda args, sizes: args[0]
+
+
+# Contractions -------------------------------------------------------------------------------------
+
+
+@_kernel.register(ops.Contract)
+def _contract(op: ops.Contract, node: Expr) -> Kernel:
+    call = plan(op, [x.shape for x in node.args]).call
+    general = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
+    if op.letters != ((),):
+        return general
+
+    def broadcast(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        return args[0] if args[0].__class__ in WEAK else call(args, sizes)
+
+    return broadcast
+
+
+# Linear maps --------------------------------------------------------------------------------------
+
+
+def _batch(x: Array, before: Shape) -> tuple[int, ...]:
+    return x.shape[: x.ndim - len(before)]
+
+
+@_kernel.register(ops.Reshape)
+def _reshape(op: ops.Reshape, node: Expr) -> Kernel:
+    return _of_arrays(
+        node, lambda x, sizes: x.reshape(_batch(x, op.before) + lengths(op.after, sizes))
+    )
+
+
+def _key(steps: tuple[ops.Step, ...]) -> tuple[Any, ...]:
+    return (..., *(slice(*step) for step in steps))
+
+
+@_kernel.register(ops.Slice)
+def _slice(op: ops.Slice, node: Expr) -> Kernel:
+    key = _key(op.steps)
+    return _of_arrays(node, lambda x, sizes: x[key])
+
+
+@_kernel.register(ops.Unslice)
+def _unslice(op: ops.Unslice, node: Expr) -> Kernel:
+    key = _key(op.steps)
+
+    def run(x: Array, sizes: Mapping[str, int]) -> Array:
+        result = np.zeros(_batch(x, op.before) + lengths(op.before, sizes), dtype=x.dtype)
+        result[key] = x
+        return result
+
+    return _of_arrays(node, run)
+
+
+@_kernel.register(ops.Gather)
+def _gather(op: ops.Gather, node: Expr) -> Kernel:
+    count = math.prod(op.before)
+
+    def run(x: Array, sizes: Mapping[str, int]) -> Array:
+        return x.reshape((*_batch(x, op.before), count))[..., op.index]
+
+    return _of_arrays(node, run)
+
+
+@_kernel.register(ops.Scatter)
+def _scatter(op: ops.Scatter, node: Expr) -> Kernel:
+    """Sorted by target once, so that each call adds whole runs of equal targets."""
+    flat = op.index.ravel()
+    order = np.argsort(flat, kind="stable")
+    targets, starts = np.unique(flat[order], return_index=True)
+    count, repeats = math.prod(op.before), targets.size < flat.size
+
+    def run(x: Array, sizes: Mapping[str, int]) -> Array:
+        batch = x.shape[: x.ndim - op.index.ndim]
+        x = x.reshape((*batch, flat.size))[..., order]
+        result = np.zeros((*batch, count), dtype=x.dtype)
+        result[..., targets] = np.add.reduceat(x, starts, axis=-1) if repeats else x
+        return result.reshape(batch + op.before)
+
+    return _of_arrays(node, run)
+
+
+@_kernel.register(ops.Concat)
+def _concat(op: ops.Concat, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda *args: np.concatenate(args[:-1], axis=op.axis))
+
+
+@_kernel.register(ops.Flip)
+def _flip(op: ops.Flip, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: np.flip(x, op.axes))
+
+
+@_kernel.register(ops.Cumsum)
+def _cumsum(op: ops.Cumsum, node: Expr) -> Kernel:
+    if not op.reverse:
+        return _of_arrays(node, lambda x, sizes: np.cumsum(x, axis=op.axis))
+    return _of_arrays(
+        node, lambda x, sizes: np.flip(np.cumsum(np.flip(x, op.axis), axis=op.axis), op.axis)
+    )
+
+
+@_kernel.register(ops.Triangle)
+def _triangle(op: ops.Triangle, node: Expr) -> Kernel:
+    cut = np.tril if op.lower else np.triu
+    return _of_arrays(node, lambda x, sizes: cut(x, op.diagonal))
+
+
+# Opaque -------------------------------------------------------------------------------------------
+
+
+@_kernel.register(ops.Opaque)
+def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
+    run = OPAQUE[type(op)]
+    return _of_arrays(node, lambda *args: run(*args[:-1]))
+
+
+# Results ----------------------------------------------------------------------------------------
+
+_DATA = (ops.Symbol, ops.Constant, ops.Size)
+
+
+def is_real(node: Expr) -> bool:
+    """Whether a result is a float; integers come from integers, masks and axis lengths that go in.
+
+    The numbers 1 and 1.0 are one node, so ``where(x > 0, 1.0, 0.0)`` counts as real.
+    """
+    if node.dtype is not int:
+        return node.dtype is float
+    return not any(x.dtype is not float and isinstance(x.op, _DATA) for x in topological([node]))

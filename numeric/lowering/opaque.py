@@ -1,0 +1,116 @@
+"""The NumPy bodies of opaque ops: linear algebra, products, extremes, log-sum-exp."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from symdiff import ops
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[Any]"
+
+
+def _solve_columns(a: Array, b: Array) -> Array:
+    """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once."""
+    extra = b.ndim - a.ndim
+    if not extra:
+        direct: Array = np.linalg.solve(a, b)
+        return direct
+    lead, tail = b.shape[:extra], b.shape[extra:]
+    columns = math.prod(lead) * tail[-1]
+    wide = np.moveaxis(b, range(extra), range(-1 - extra, -1)).reshape((*tail[:-1], columns))
+    x = np.linalg.solve(a, wide).reshape(tail[:-1] + lead + tail[-1:])
+    return np.moveaxis(x, range(-1 - extra, -1), range(extra))
+
+
+def _real(x: Array) -> Array:
+    """``x`` in a precision that LAPACK has."""
+    narrow = x.dtype.kind == "f" and x.dtype.itemsize < 8
+    return x.astype(np.float32 if narrow else np.float64, copy=False)
+
+
+def cofactor(a: Array) -> Array:
+    """The cofactor matrices of the last two axes, ``d det / d A``, also of singular matrices.
+
+    Up to 3 rows by the formula; beyond, with A = U S Vᵀ, as det(U) det(V) U cof(S) Vᵀ, since
+    cofactors are multiplicative; those of a diagonal matrix are the products of the others
+    (Horn and Johnson, Matrix Analysis, 0.8.2).
+
+    >>> cofactor(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
+    [[4.0, -2.0], [-2.0, 1.0]]
+    """
+    n = a.shape[-1]
+    if n <= 1:
+        return np.ones_like(a)
+    if n == 2:
+        signed: Array = np.flip(a, (-2, -1)) * np.array([[1, -1], [-1, 1]], dtype=a.dtype)
+        return signed
+    if n == 3:
+        # Row i of the cofactor matrix is the cross product of the two other rows, in cyclic order.
+        rows = [a[..., i, :] for i in range(3)]
+        return np.stack([np.cross(rows[(i + 1) % 3], rows[(i + 2) % 3]) for i in range(3)], axis=-2)
+    finite = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
+    u, s, vt = np.linalg.svd(np.where(finite, a, 0))
+    sign = np.sign(np.linalg.det(u) * np.linalg.det(vt))
+    result = (u * prod_others(s)[..., None, :]) @ vt * sign[..., None, None]
+    return np.where(finite, result, np.nan)
+
+
+def prod_others(x: Array) -> Array:
+    """``value[..., i] = prod over j != i of x[..., j]``, by running products of both sides.
+
+    >>> prod_others(np.array([2.0, 0.0, 3.0])).tolist()
+    [0.0, 6.0, 0.0]
+    """
+    if not x.shape[-1]:
+        return np.array(x)
+    one = np.ones_like(x[..., :1])
+    before = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([one, x[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return before * after
+
+
+def logsumexp(x: Array) -> Array:
+    """``log(sum(exp(x)))`` over the last axis, less the largest element: no exponential overflows.
+
+    >>> float(logsumexp(np.array([1000.0, 1000.0]))) == 1000.0 + math.log(2.0)
+    True
+    """
+    top = np.max(x, axis=-1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(all="ignore"):  # exp underflows beside the largest; log(0) is right for none
+        total: Array = np.log(np.sum(np.exp(x - top), axis=-1)) + top[..., 0]
+    return total
+
+
+def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
+    def run(x: Array) -> Any:
+        if not x.shape[-1]:
+            raise ValueError(f"{name}: the last axis of shape {shape_text(x.shape)} has no element")
+        return function(x, axis=-1)
+
+    return run
+
+
+OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
+    ops.Solve: lambda a, b: _solve_columns(_real(a), _real(b)),
+    ops.Inv: lambda a: np.linalg.inv(_real(a)),
+    ops.Det: lambda a: np.linalg.det(_real(a)),
+    ops.Cofactor: lambda a: cofactor(_real(a)),
+    ops.LogAbsDet: lambda a: np.linalg.slogdet(_real(a))[1],
+    ops.DetSign: lambda a: np.linalg.slogdet(_real(a))[0],
+    ops.Prod: lambda x: np.prod(x, axis=-1),
+    ops.ProdOthers: prod_others,
+    ops.Max: _extreme("max", np.max),
+    ops.Min: _extreme("min", np.min),
+    ops.LogSumExp: lambda x: logsumexp(_real(x)),
+}
+"""Each op's function of arrays; leading axes are batch, float32 stays float32."""

@@ -1,0 +1,289 @@
+"""Contractions against np.einsum on explicit letters, and against sums written as loops."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from numeric.lowering.contraction import PAIRS, explain, plan
+from symdiff.letters import canonical
+from symdiff.ops import contract_op, fill_op
+
+RNG = np.random.default_rng(5)
+
+
+def contraction(text, kills=None):
+    """The op of einsum text; letters of the result that no operand has are created, of length 2."""
+    left, out = text.split("->")
+    words = [tuple(map(ord, word)) for word in left.split(",")] if left else []
+    words, out = canonical(words, tuple(map(ord, out)))
+    carried = {k for word in words for k in word}
+    created = tuple(2 for _ in dict.fromkeys(k for k in out if k not in carried))
+    return contract_op(tuple(words), out, created, kills or (False,) * len(words))
+
+
+def operands(text, sizes, dtype=float):
+    words = text.split("->")[0].split(",") if text.split("->")[0] else []
+    arrays = [RNG.uniform(-2, 2, [sizes[k] for k in word]) for word in words]
+    return [np.rint(3 * x).astype(int) if dtype is int else x.astype(dtype) for x in arrays]
+
+
+@np.errstate(invalid="ignore")
+def terms(op, arrays):
+    """The definition, one term at a time, with Python numbers."""
+    length = {}
+    for word, x in zip(op.letters, arrays, strict=True):
+        length |= dict(zip(word, x.shape, strict=True))
+    new = [k for k in dict.fromkeys(op.out) if k not in length]
+    length |= dict(zip(new, op.created, strict=True))
+    result = np.zeros([length[k] for k in op.out])
+    letters = list(length)
+    for at in itertools.product(*(range(length[k]) for k in letters)):
+        index = dict(zip(letters, at, strict=True))
+        factors = [
+            float(x[tuple(index[k] for k in word)])
+            for word, x in zip(op.letters, arrays, strict=True)
+        ]
+        dead = any(kill and f == 0 for kill, f in zip(op.kills, factors, strict=True))
+        result[tuple(index[k] for k in op.out)] += 0.0 if dead else math.prod(factors)
+    return result
+
+
+SUMMING = [
+    "i->",
+    "ij->i",
+    "ij->j",
+    "ij->",
+    "ii->",
+    "iij->j",
+    "ijkj->ik",
+    "i,i->",
+    "ij,ij->",
+    "ij,ji->",
+    "ij,ij->i",
+    "ij,ij->j",
+    "ij,j->i",
+    "ij,i->j",
+    "i,ij->j",
+    "ij,jk->ik",
+    "ij,kj->ik",
+    "ji,jk->ik",
+    "bij,bjk->bik",
+    "bij,bj->bi",
+    "ibj,jb->ib",
+    "bi,bi->b",
+    "ij,k->ik",
+    "ij,j->j",
+    "ij,k->k",
+    "ijk,jkl->il",
+    "ijk,kjl->il",
+    "ijk,jl->ikl",
+    "bijk,bjl->bikl",
+    "ii,ij->j",
+    "ij,jj->i",
+    "i,ij,j->",
+    "ij,jk,kl->il",
+    "ij,ij,ij->",
+    "ij,ik,jk->",
+    "i,j,k->",
+    "bi,bij,bj->b",
+    "bi,bj,bk,bijk->b",
+    "i,i,i,i->",
+]
+NOT_SUMMING = [
+    "ij->ji",
+    "ijk->jki",
+    "ii->i",
+    "iji->ij",
+    "i->ii",
+    "i->iji",
+    "i->ij",
+    "i->ji",
+    "->ij",
+]
+NOT_SUMMING += ["ij->jik", "ii->ij", "ii->iij"]
+
+
+def of_sizes(text, lengths):
+    letters = dict.fromkeys(k for k in text if k.isalpha())
+    return dict(zip(letters, itertools.cycle(lengths), strict=False))
+
+
+@pytest.mark.parametrize("lengths", [(3, 2, 4), (1,), (0, 2), (2, 0, 3), (1, 3)])
+@pytest.mark.parametrize("text", SUMMING)
+def test_sums_are_those_of_einsum(text, lengths):
+    op, arrays = contraction(text), operands(text, of_sizes(text, lengths))
+    result = plan(op, [x.shape for x in arrays]).call(arrays, {})
+    expected = np.einsum(text, *arrays)
+    assert np.shape(result) == expected.shape
+    count = max((x.size for x in arrays), default=1)
+    scale = np.einsum(text, *map(np.abs, arrays))
+    # Each of two summation orders errs by at most `count` roundings of the sum of absolute values.
+    assert np.all(np.abs(result - expected) <= 2 * count * np.finfo(float).eps * scale)
+
+
+@pytest.mark.parametrize("text", SUMMING)
+def test_integers_stay_exact_integers(text):
+    op, arrays = contraction(text), operands(text, of_sizes(text, (3, 2, 4)), int)
+    result = plan(op, [x.shape for x in arrays]).call(arrays, {})
+    assert np.asarray(result).dtype == int
+    np.testing.assert_array_equal(result, np.einsum(text, *arrays))
+
+
+@pytest.mark.parametrize("text", SUMMING)
+def test_float32_stays_float32(text):
+    op, arrays = contraction(text), operands(text, of_sizes(text, (3, 2)), np.float32)
+    assert plan(op, [x.shape for x in arrays]).call(arrays, {}).dtype == np.float32
+
+
+@pytest.mark.parametrize("text", SUMMING)
+def test_operands_may_be_strided_reversed_and_broadcast(text):
+    sizes = of_sizes(text, (3, 2, 4))
+    arrays = []
+    for k, x in enumerate(operands(text, sizes, int)):
+        views = (
+            np.repeat(x, 2, axis=0)[::2],
+            np.flip(x).copy()[(slice(None, None, -1),) * x.ndim],
+            np.broadcast_to(x[..., :1], x.shape),
+        )
+        arrays.append(views[k % 3])
+    op = contraction(text)
+    result = plan(op, [x.shape for x in arrays]).call(arrays, {})
+    np.testing.assert_array_equal(result, np.einsum(text, *arrays))
+
+
+@pytest.mark.parametrize("lengths", [(3, 2), (1, 2), (1,), (0,), (2, 0)])
+@pytest.mark.parametrize("text", [*NOT_SUMMING, "ijk->kj", "ij->jk", "ij->jj", "iij->jkj", "i->j"])
+def test_rearrangements_follow_the_definition(text, lengths):
+    op, arrays = contraction(text), operands(text, of_sizes(text, lengths))
+    result = plan(op, [x.shape for x in arrays]).call(arrays, {})
+    np.testing.assert_array_equal(result, terms(op, arrays))
+
+
+@pytest.mark.parametrize("text", ["->ii", "->iji", "->iijj", "->iii"])
+def test_identities(text):
+    op = contraction(text)
+    result = plan(op, []).call([], {})
+    np.testing.assert_array_equal(result, terms(op, []))
+    assert result.dtype == int
+
+
+def test_transposes_diagonals_and_broadcasts_are_views():
+    x = np.ones((3, 3))
+    for text in ("ij->ji", "ii->i", "ij->kij", "ij->ikj"):
+        assert np.shares_memory(plan(contraction(text), [(3, 3)]).call([x], {}), x)
+
+
+def test_created_axes_may_be_symbolic():
+    op = contract_op(((0,),), (1, 0, 2), ("n", 2), (False,))
+    assert plan(op, [("m",)]).call([np.ones(3)], {"n": 4}).shape == (4, 3, 2)
+    assert plan(fill_op(("n", 3)), [()]).call([np.float64(2)], {"n": 2}).tolist() == [[2] * 3] * 2
+    identity = contract_op((), (0, 0), ("n",), ())
+    np.testing.assert_array_equal(plan(identity, []).call([], {"n": 3}), np.eye(3))
+
+
+CLASSES = {
+    "i->": "sum",
+    "ij->ji": "view",
+    "i->ii": "diagonal",
+    "->ii": "identity",
+    "i,i->": "dot",
+    "ij,ji->": "dot",
+    "ij,j->i": "matrix-vector",
+    "ij,i->j": "matrix-vector",
+    "ij,jk->ik": "matmul",
+    "ijk,jkl->il": "tensordot",
+    "bij,bjk->bik": "batched matmul",
+    "bi,bi->b": "einsum",
+    "ij,jk,kl->il": "path",
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), CLASSES.items())
+def test_each_contraction_has_its_class(text, kind):
+    op = contraction(text)
+    shapes = [("n",) * len(word) for word in op.letters]
+    assert plan(op, shapes).kind == kind
+    assert explain(op, shapes).startswith(kind if kind != "path" else "matmul ij,jk->ik, ")
+
+
+def test_every_line_of_the_table_is_reached():
+    kinds = set()
+    for text in SUMMING:
+        op = contraction(text)
+        for line, *_ in PAIRS:
+            if line in explain(op, [(2,) * len(word) for word in op.letters]):
+                kinds.add(line)
+    assert kinds == {line for line, *_ in PAIRS}
+
+
+def test_the_path_multiplies_a_chain_from_its_thin_end():
+    chain = contraction("ij,jk,k->i")
+    assert explain(chain, [(9, 9), (9, 9), (9,)]) == "matrix-vector jk,k->j, matrix-vector ij,j->i"
+    shapes = [(50, 2), (2, 50), (50, 2)]
+    assert explain(contraction("ij,jk,kl->il"), shapes).startswith("matmul jk,kl->jl")
+
+
+def test_a_chain_may_have_more_letters_than_einsum():
+    n = 70
+    words = tuple((i, i + 1) for i in range(n))
+    op = contract_op((*words, (n, n, 0)), (), (), (False,) * (n + 1))
+    arrays = [np.eye(2)[::-1]] * n + [np.arange(8.0).reshape(2, 2, 2)]
+    expected = np.einsum("iij->ij", arrays[-1]).trace()
+    assert plan(op, [x.shape for x in arrays]).call(arrays, {}) == expected
+
+
+def test_letters_of_one_operand_are_summed_before_it_meets_others():
+    assert explain(contraction("ij,j->j"), [(5, 4), (4,)]) == "sum ij->j, multiply j,j->j"
+
+
+# Masked operands ----------------------------------------------------------------------------------
+
+INF, NAN = math.inf, math.nan
+MASKED = [t for t in SUMMING if "," in t]
+
+
+@pytest.mark.parametrize("lengths", [(3, 2, 4), (2, 1), (2, 0)])
+@pytest.mark.parametrize("text", MASKED)
+def test_a_zero_of_a_masked_operand_wins_over_inf_and_nan(text, lengths):
+    arrays = operands(text, of_sizes(text, lengths))
+    for k in range(len(arrays)):
+        rng = np.random.default_rng(k)
+        planted = []
+        for j, x in enumerate(arrays):
+            values = [0.0, 0.0, 1.5] if j == k else [INF, -INF, NAN, 0.0, 2.0, 2.0]
+            planted.append(np.where(rng.random(x.shape) < 0.6, rng.choice(values, x.shape), x))
+        op = contraction(text, tuple(j == k for j in range(len(arrays))))
+        result = plan(op, [x.shape for x in arrays]).call(planted, {})
+        np.testing.assert_allclose(result, terms(op, planted), rtol=1e-13, atol=1e-13)
+
+
+def test_a_masked_contraction_that_is_finite_is_the_plain_one():
+    a, b = RNG.normal(size=(2, 5, 5))
+    op = contraction("ij,jk->ik", (True, False))
+    np.testing.assert_array_equal(plan(op, [(5, 5)] * 2).call([a, b], {}), a @ b)
+
+
+def test_an_unmasked_zero_times_inf_is_nan():
+    op = contraction("i,i->")
+    with np.errstate(invalid="ignore"):
+        assert math.isnan(plan(op, [(2,)] * 2).call([np.zeros(2), np.array([INF, 1])], {}))
+
+
+@pytest.mark.parametrize("text", ["ij,jk->ik", "i,ij,j->", "i,j,k->", "bi,bij,bj->b"])
+def test_masked_terms_are_summed_in_blocks(text, monkeypatch):
+    monkeypatch.setattr("numeric.lowering.contraction._BLOCK", 5)
+    arrays = operands(text, of_sizes(text, (3, 2, 4)))
+    arrays[0][(0,) * arrays[0].ndim] = 0
+    arrays[1][(0,) * arrays[1].ndim] = INF
+    op = contraction(text, (True,) + (False,) * (len(arrays) - 1))
+    result = plan(op, [x.shape for x in arrays]).call(arrays, {})
+    np.testing.assert_allclose(result, terms(op, arrays), rtol=1e-13, atol=1e-13)
+
+
+def test_masks_keep_float32():
+    a, b = np.array([0, 1], np.float32), np.array([INF, 2], np.float32)
+    result = plan(contraction("i,i->", (True, False)), [(2,)] * 2).call([a, b], {})
+    assert result == 2
+    assert result.dtype == np.float32

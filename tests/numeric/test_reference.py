@@ -1,0 +1,253 @@
+"""interpret: values, precision, what it refuses, what it keeps."""
+
+import gc
+import math
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from numeric.lowering import kernels
+from numeric.reference import interpret
+
+RNG = np.random.default_rng(3)
+X = sd.symbol("X", ("n", "k"))
+W = sd.symbol("w", "k")
+S = sd.symbol("s")
+N = sd.symbol("N", 2, int)
+FLAGS = sd.symbol("flags", 2, bool)
+
+
+def test_one_expression_gives_a_value_and_several_a_tuple():
+    x = sd.symbol("x", 3)
+    assert interpret(x + 1, {x: [1, 2, 3]}).tolist() == [2, 3, 4]
+    one = interpret([x + 1], {"x": [1, 2, 3]})
+    assert isinstance(one, tuple)
+    assert one[0].tolist() == [2, 3, 4]
+    assert interpret((), {}) == ()
+
+
+def test_a_model_and_its_gradient():
+    residual = sd.tanh(X @ W) * S - 1
+    loss = (residual * residual).mean()
+    x, w = RNG.normal(size=(5, 3)), RNG.normal(size=3)
+    value, slope = interpret([loss, sd.grad(loss, W)], {X: x, W: w, S: 0.5})
+    t = np.tanh(x @ w)
+    np.testing.assert_allclose(value, np.mean((t * 0.5 - 1) ** 2), rtol=1e-14)
+    expected = 2 / 5 * ((t * 0.5 - 1) * 0.5 * (1 - t**2)) @ x
+    np.testing.assert_allclose(slope, expected, rtol=1e-13)
+
+
+def test_scalars_come_out_as_floats():
+    value = interpret(S**2 / 3, {S: 2.0})
+    assert isinstance(value, float)
+    assert value == 4 / 3
+    assert interpret(sd.constant(3), {}) == 3
+    assert interpret(sd.pi / 2, {}) == math.pi / 2
+    assert isinstance(interpret(X.sum(), {X: np.ones((2, 2))}), float)
+    assert interpret(S > 1, {S: 2}) == np.True_
+
+
+def test_constants_of_a_shape_are_filled():
+    assert interpret(sd.zeros((2, "n")), {"n": 3}).tolist() == [[0] * 3] * 2
+    assert interpret(X * 0 + 0.5, {X: np.ones((1, 2)), "n": 1, "k": 2}).tolist() == [[0.5, 0.5]]
+    x = sd.symbol("x", 2)
+    assert (
+        interpret(sd.pi + 0 * x + sd.where(x > 0, 1, 1), {x: [1, 2]}).tolist() == [1 + math.pi] * 2
+    )
+
+
+# Precision ----------------------------------------------------------------------------------------
+
+OF_X = [
+    X * 0.1 + sd.pi,
+    sd.exp(X) / sd.sqrt(2),
+    sd.where(X > 0, X, 0.1),
+    (X > 0) * X,
+    X.mean(0),
+    X @ W,
+    X @ X.T + sd.eye("n"),
+    sd.logsumexp(X * S, axis=1),
+    sd.grad((X / 3).sum(), X),
+    W * sd.cumsum(W),
+]
+
+
+@pytest.mark.parametrize("y", OF_X)
+def test_float32_in_gives_float32_out(y):
+    assert (
+        interpret(y, {X: np.ones((2, 3), np.float32), W: np.ones(3, np.float32), S: 0.5}).dtype
+        == np.float32
+    )
+
+
+def test_float64_wins_over_float32_and_integers_are_promoted():
+    env = {X: np.ones((2, 3), np.float32), W: np.ones(3)}
+    assert interpret(X @ W, env).dtype == np.float64
+    assert interpret(X @ W, {X: np.ones((2, 3), int), W: [1, 2, 3]}).dtype == np.float64
+    assert interpret(N * 300, {N: np.array([1, 200], np.uint8)}).tolist() == [300, 60000]
+    assert interpret(N / 2, {N: [1, 2]}).tolist() == [0.5, 1]
+
+
+# What is refused, before anything runs ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "error", "message"),
+    [
+        ({}, ValueError, r"symbol X of shape \(n, k\) and dtype float has no value; given: none"),
+        ({"X": np.ones((2, 3))}, ValueError, "symbol w .* given: X"),
+        ({"X": np.ones((2, 3)), "w": np.ones(3), "v": 1}, ValueError, "unknown symbol v; .* X, w"),
+        (
+            {"X": np.ones(3), "w": np.ones(3)},
+            sd.ShapeError,
+            r"X: expected shape \(n, k\), given \(3,\)",
+        ),
+        (
+            {"X": np.ones((2, 3)), "w": np.ones(2)},
+            sd.ShapeError,
+            r"w: .* \(k,\), given \(2,\); k is 3 in X",
+        ),
+        ({"X": np.ones((2, 3)), "w": np.ones(3), "k": 2}, sd.ShapeError, "k is 2 in env"),
+        (
+            {"X": 1j * np.ones((2, 3)), "w": np.ones(3)},
+            TypeError,
+            "X: .* float, given complex128; pass real",
+        ),
+        (
+            {"X": np.full((2, 3), "a"), "w": np.ones(3)},
+            TypeError,
+            "X: expected dtype float, given <U1",
+        ),
+        (
+            {"X": np.ones((2, 3)), "w": [None] * 3},
+            TypeError,
+            "w: expected dtype float, given object",
+        ),
+        ({"X": X, "w": np.ones(3)}, TypeError, "X: expected numbers, given the expression"),
+        (
+            {X: np.ones((2, 3)), "X": np.ones((2, 3)), "w": np.ones(3)},
+            ValueError,
+            "X is given twice",
+        ),
+        ({3: 1}, TypeError, "3 of type int is neither a symbol nor a name"),
+        ({X + 1: 1}, TypeError, "is not a symbol"),
+        ({"X": np.ones((2, 3)), "w": np.ones(3), "n": 2.5}, TypeError, "axis length n: 2.5"),
+        ({"X": np.ones((2, 3)), "w": np.ones(3), "n": -1}, TypeError, "axis length n: -1"),
+    ],
+)
+def test_a_wrong_environment_is_refused_before_anything_runs(env, error, message, monkeypatch):
+    monkeypatch.setattr(kernels, "_kernel", None)
+    with pytest.raises(error, match=message):
+        interpret(X @ W, env)
+
+
+def test_dtypes_are_those_of_the_symbols():
+    with pytest.raises(TypeError, match="N: expected dtype int, given float64"):
+        interpret(N + 1, {N: [1.0, 2.0]})
+    with pytest.raises(TypeError, match="flags: expected dtype bool, given int64"):
+        interpret(~FLAGS, {FLAGS: [1, 0]})
+    assert interpret(~FLAGS, {FLAGS: [True, False]}).tolist() == [False, True]
+
+
+def test_fixed_lengths_are_compared():
+    with pytest.raises(sd.ShapeError, match=r"N: expected shape \(2,\), given \(3,\)"):
+        interpret(N + 1, {N: [1, 2, 3]})
+
+
+def test_two_symbols_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two symbols are named w"):
+        interpret([W.sum(), sd.symbol("w")], {"w": 1.0})
+
+
+def test_symbols_that_are_not_needed_still_tell_lengths():
+    assert interpret(S + 1, {S: 1, W: [1, 2]}) == 2
+    assert interpret(sd.grad(3 * W.sum(), W), {W: [1.0, 2.0]}).tolist() == [3, 3]
+    with pytest.raises(sd.ShapeError, match="k is 2 in w"):
+        interpret(S + 1, {S: 1, W: [1, 2], X: np.ones((2, 3))})
+
+
+def test_an_unknown_axis_length_is_named():
+    with pytest.raises(ValueError, match="axis length m is not known"):
+        interpret(sd.ones("m"), {})
+
+
+def test_outputs_must_be_expressions():
+    with pytest.raises(TypeError, match="3 of type int is not an expression"):
+        interpret([S, 3], {S: 1})
+
+
+# Memory, warnings, size ---------------------------------------------------------------------------
+
+
+def test_results_share_no_memory():
+    x = np.ones((3, 3))
+    data = sd.constant(np.ones(2))
+    outputs = [X, X.T, X[0], X[:, ::-1], sd.detach(X), X, data]
+    results = interpret(outputs, {X: x})
+    for i, a in enumerate(results):
+        assert a.flags.writeable
+        assert not np.shares_memory(a, x)
+        assert not any(np.shares_memory(a, b) for b in results[:i])
+    assert interpret(data, {}) is not interpret(data, {})
+
+
+def test_selections_do_not_warn_about_what_they_discard():
+    y = sd.where(S > 0, sd.log(S), S)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert interpret([y, sd.diff(y, S)], {S: -1.0}) == (-1, 1)
+
+
+def test_without_selections_warnings_are_those_of_numpy():
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert math.isnan(interpret(sd.log(S), {S: -1.0}))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert interpret(1 / S, {S: 0.0}) == math.inf
+
+
+def test_a_masked_product_behind_a_sum():
+    x = sd.symbol("x", 3)
+    y = sd.where(x > 0, sd.sqrt(x), 0).sum()
+    slope = interpret(sd.grad(y, x), {x: [0.0, -1.0, 4.0]})
+    assert slope.tolist() == [0, 0, 0.25]
+
+
+def test_values_are_dropped_after_their_last_use(monkeypatch):
+    x = sd.symbol("x", 1000)
+    alive = []
+    real = kernels.kernel
+
+    class Watched(np.ndarray):
+        pass
+
+    def watching(node):
+        call = real(node)
+
+        def run(args, sizes):
+            value = np.asarray(call(args, sizes)).view(Watched)
+            alive.append(weakref.ref(value))
+            return value
+
+        return run
+
+    monkeypatch.setattr("numeric.reference.kernel", watching)
+    y = x
+    for _ in range(20):
+        y = sd.sin(y)
+    peak = []
+    monkeypatch.setitem(
+        kernels.special.NUMPY, "cos", lambda v: peak.append(gc.collect()) or np.cos(v)
+    )
+    interpret(sd.cos(y), {x: np.ones(1000)})
+    assert len(peak) == 1
+    assert sum(ref() is not None for ref in alive) == 0
+
+
+def test_deep_graphs_need_no_recursion():
+    y = S
+    for _ in range(20_000):
+        y = y * S + 1
+    assert interpret(y, {S: 0.5}) == 2.0
