@@ -1,0 +1,509 @@
+"""Functions: lowered programs of values, residuals and gradients, behind one checked surface.
+
+The numeric backward pass is the gradient DAG, executed: derivatives come from ``symdiff``, and
+this module decides only which program runs on what.  A Function has up to four programs, each
+written when it is first needed: ``value``; ``forward``, which is ``value`` that also returns what
+is kept; ``backward``, from what is kept and cotangents; and ``value_and_grad``, both in one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.lowering.arguments import (
+    Call,
+    Owner,
+    Signature,
+    accumulated,
+    check_targets,
+    cotangent,
+    snapshots,
+    summed_to,
+)
+from numeric.lowering.emit import MATH, NUMPY, Emitter
+from numeric.lowering.kernels import is_real, lengths
+from numeric.lowering.programs import Lowered, each, plain, python_number, stacked
+from numeric.lowering.schedule import residuals
+from numeric.modes import is_grad_enabled
+from symdiff import ops
+from symdiff.derivative import grad
+from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
+from symdiff.expr import Expr, free_symbols
+from symdiff.leaves import as_expr, dummy, full
+from symdiff.letters import shape_text
+from symdiff.node import topological
+from symdiff.rules import NONE, Flow, pullback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+def lower(outputs: Any, inputs: Any) -> Function:
+    """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
+
+    Args:
+        outputs: one expression, for one value; a list or tuple of them, for a tuple of values.
+        inputs: the symbols that are the arguments, in this order.  Those not used are fine.
+
+    Raises ValueError for symbols that are no inputs and for axis lengths that no input has,
+    ShapeError for two symbols of one name, TypeError for what is no expression or symbol,
+    Unsupported for what cannot be executed (a function that needs SciPy, where there is none).
+
+    >>> import symdiff as sd
+    >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
+    >>> f = lower(sd.sum(sd.tanh(X @ w)), (X, w))
+    >>> value, (gX, gw) = f.value_and_grad(np.zeros((3, 2)), np.ones(2))
+    >>> gX.tolist()
+    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    """
+    many = isinstance(outputs, list | tuple)
+    ys = tuple(as_expr(y) for y in (outputs if many else [outputs]))
+    xs = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
+    if not ys:
+        raise ValueError("lower: outputs is empty")
+    for x in xs:
+        if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
+            raise TypeError(f"lower: input {x!r} is not a symbol")
+    nodes = topological(ys)
+    _check_closed(ys, xs, nodes)
+    return Function(ys, xs, many, nodes)
+
+
+def _check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) -> None:
+    """Every symbol and every axis length comes from the inputs, and names are unique."""
+    names = [x.name for x in xs]
+    free_symbols([*ys, *xs])
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"lower: input {twice} is named twice")
+    known = frozenset(xs)
+    missing = [x.name for x in nodes if isinstance(x.op, ops.Symbol) and x not in known]
+    if missing:
+        raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
+    axes = {dim for x in xs for dim in x.shape}
+    used = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
+    used += [dim for x in nodes for dim in x.shape if isinstance(dim, str)]
+    unbound = [name for name in dict.fromkeys(used) if name not in axes]
+    if unbound:
+        raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
+
+
+class Residuals:
+    """What ``Function.forward`` keeps for ``Function.backward``; opaque and never changed."""
+
+    __slots__ = ("call", "owner", "parts", "shapes", "values")
+
+    def __init__(
+        self,
+        owner: Function,
+        call: Call,
+        shapes: tuple[tuple[int, ...], ...],
+        values: tuple[Any, ...] | None,
+        parts: tuple[Residuals, ...] | None = None,
+    ) -> None:
+        self.owner, self.shapes, self.values, self.parts = owner, shapes, values, parts
+        self.call = call._replace(values=())
+
+    def __repr__(self) -> str:
+        if self.values is None:
+            return "<Residuals: none, forward ran under no_grad>"
+        size = sum(v.nbytes for v in self.values if isinstance(v, np.ndarray))
+        return f"<Residuals: {len(self.values)} values, {size} bytes in arrays>"
+
+
+class Function:
+    """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
+
+    Calls are pure and may run in any number of threads.  Arguments are arrays, or numbers for
+    scalar inputs; symbolic axis lengths are learnt from them.  Results are new arrays (NumPy
+    scalars where the shape is ()), in the precision of the arguments: float32 gives float32,
+    integers are promoted.  Python numbers take the precision of what they meet.
+
+    Where all inputs are scalar symbols, Python floats give Python floats, through ``math`` (and
+    through NumPy where ``math`` raises); arguments may also be arrays of points, which broadcast,
+    and every result has their shape.
+
+    Calls raise TypeError for a wrong number, name or dtype of arguments and ShapeError for a
+    wrong shape, before anything runs.
+    """
+
+    def __init__(
+        self,
+        outputs: tuple[Expr, ...],
+        inputs: tuple[Expr, ...],
+        many: bool,
+        nodes: Sequence[Expr],
+    ) -> None:
+        self.outputs, self.inputs = outputs, inputs
+        self._many = many
+        constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
+        self._constants = constants
+        self._signature = Signature(inputs, constants)
+        self._flat = self._signature.scalar and all(
+            isinstance(x.op, _FLAT) and not x.shape for x in nodes
+        )
+        self._emitter = Emitter()
+        self._lock = self._emitter.lock
+        self._pair: tuple[Lowered, Lowered, tuple[Expr, ...]] | None = None
+        self._joint: dict[tuple[int, ...], Lowered] = {}
+        self._real = [is_real(y) for y in outputs]
+        self._value = Lowered(
+            self._emitter, "value", inputs, outputs, self._real, self._comment(outputs)
+        )
+        self._real_places = tuple(i for i, x in enumerate(inputs) if x.dtype is float)
+        self._flavour = NUMPY
+        self._call: Callable[..., Any] = self._called
+        if self._flat:
+            try:
+                self._value.program(MATH)
+                self._flavour = MATH
+                self._call = self._entry(self._value, "call", self._called)
+            except Unsupported:  # a function of the user's has no body for floats; arrays decide
+                self._value.found.clear()
+        self._value.program(self._flavour)
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        """The values of the outputs: one value, or a tuple if the outputs were a list or tuple."""
+        return self._call(*args, **named)
+
+    def _called(self, /, *args: Any, **named: Any) -> Any:
+        call = self._signature.bind(args, named)
+        return self._structured(self._evaluated(self._value, call))
+
+    def _structured(self, values: Sequence[Any]) -> Any:
+        return tuple(values) if self._many else values[0]
+
+    def _evaluated(self, lowered: Lowered, call: Call) -> list[Any]:
+        """The results of a program of the inputs, as the caller gets them."""
+        if call.points and not self._flat:
+            rows = [self._evaluated(lowered, one) for one in each(call)]
+            return [stacked(rows, i, lowered, call) for i in range(len(lowered.outputs))]
+        if self._flat and call.weak:
+            values = lowered.floats([plain(v) for v in call.values])
+            return [python_number(v, real) for v, real in zip(values, lowered.real, strict=True)]
+        values = lowered.arrays(call.values, call.sizes)
+        return self._owned(values, lowered, call, call.values)
+
+    def _owned(
+        self, values: Sequence[Any], lowered: Lowered, call: Call, taken: Sequence[Any]
+    ) -> list[Any]:
+        """Results of arrays, in memory of their own: not that of ``taken``, nor of constants."""
+        owner = Owner([*taken, *self._constants])
+        results = []
+        for value, y, real in zip(values, lowered.outputs, lowered.real, strict=False):
+            shape = call.points + lengths(y.shape, call.sizes)
+            results.append(owner.result(value, shape, real, call.precision))
+        return (
+            [python_number(v, r) for v, r in zip(results, lowered.real, strict=False)]
+            if call.weak
+            else results
+        )
+
+    # Forward and backward -------------------------------------------------------------------------
+
+    def forward(self, /, *args: Any, **named: Any) -> tuple[Any, Residuals]:
+        """The outputs, as a call gives them, and the residuals that ``backward`` needs.
+
+        Residuals never change: what they share with writeable arguments is copied.  A read-only
+        argument is kept as it is, so large data that backward needs is best made read-only
+        (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
+        """
+        call = self._signature.bind(args, named)
+        shapes = tuple(np.shape(v) for v in call.values)
+        if not is_grad_enabled():
+            values = self._evaluated(self._value, call)
+            return self._structured(values), Residuals(self, call, shapes, None)
+        values, kept = self._forwarded(call, shapes)
+        return self._structured(values), kept
+
+    def _forwarded(
+        self, call: Call, shapes: tuple[tuple[int, ...], ...]
+    ) -> tuple[list[Any], Residuals]:
+        if call.points and not self._flat:
+            runs = [self._forwarded(one, ((),) * len(shapes)) for one in each(call)]
+            rows = [row for row, _ in runs]
+            values = [stacked(rows, i, self._value, call) for i in range(len(self.outputs))]
+            return values, Residuals(self, call, shapes, (), tuple(kept for _, kept in runs))
+        forward, _, _ = self._passes()
+        count = len(self.outputs)
+        if self._flat and call.weak:
+            results = forward.floats([plain(v) for v in call.values])
+            values = [python_number(v, real) for v, real in zip(results, self._real, strict=False)]
+            return values, Residuals(self, call, shapes, tuple(results[count:]))
+        results = forward.arrays(call.values, call.sizes)
+        kept = snapshots(results[count:], call.values)
+        values = self._owned(results[:count], self._value, call, (*call.values, *kept))
+        return values, Residuals(self, call, shapes, kept)
+
+    def backward(
+        self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None
+    ) -> tuple[Any, ...]:
+        """The cotangents of the inputs for ``cotangents`` of the outputs, one for each output.
+
+        ``xbar_j = sum_i g_i . dy_i/dx_j`` has the shape of argument j; it is None for an integer
+        or boolean input.  The residuals may be used again.
+
+        Args:
+            residuals: what ``forward`` of this Function returned.
+            cotangents: arrays of the shapes of the outputs.
+            accumulate: arrays, one per input or None, that the cotangents are added to, in place;
+                they take the cotangents' places in the result.
+
+        Raises RuntimeError after a ``forward`` under ``no_grad()``, TypeError, ValueError and
+        ShapeError for arguments that do not fit; then no array has been touched.
+        """
+        if not isinstance(residuals, Residuals) or residuals.owner is not self:
+            raise ValueError("backward: these are not residuals of this Function's forward")
+        if residuals.values is None:
+            raise RuntimeError(
+                "backward: forward ran under no_grad() and kept no residuals; run it outside"
+            )
+        if len(cotangents) != len(self.outputs):
+            raise TypeError(
+                f"backward: {len(self.outputs)} cotangents expected, one per output, "
+                f"got {len(cotangents)}"
+            )
+        call = residuals.call
+        seeds = [
+            cotangent(i, g, call.points + lengths(y.shape, call.sizes))
+            for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
+        ]
+        targets = None
+        if accumulate is not None:
+            targets = check_targets(accumulate, self.inputs, residuals.shapes)
+        results = self._pulled(residuals, seeds)
+        return tuple(results) if targets is None else accumulated(targets, results)
+
+    def _pulled(self, residuals: Residuals, seeds: Sequence[Any]) -> list[Any]:
+        """One cotangent per input, for cotangents that were checked."""
+        call = residuals.call
+        assert residuals.values is not None
+        _, backward, _ = self._passes()
+        if residuals.parts is not None:
+            values = self._pulled_at_points(residuals.parts, seeds, backward, call)
+        elif self._flat and call.weak:
+            given = backward.floats([*residuals.values, *(plain(g) for g in seeds)])
+            values = [python_number(v, True) for v in given]
+        else:
+            params = [*residuals.values, *seeds]
+            values = self._owned(backward.arrays(params, call.sizes), backward, call, params)
+        rest = iter(values)
+        results = [next(rest) if x.dtype is float else None for x in self.inputs]
+        if not call.points:
+            return results
+        return [
+            None if v is None else summed_to(v, shape)[()]
+            for v, shape in zip(results, residuals.shapes, strict=True)
+        ]
+
+    def _pulled_at_points(
+        self,
+        parts: Sequence[Residuals],
+        seeds: Sequence[Any],
+        backward: Lowered,
+        call: Call,
+    ) -> list[Any]:
+        flat = [
+            np.reshape(g, (len(parts), *lengths(y.shape, call.sizes)))
+            for g, y in zip(seeds, self.outputs, strict=True)
+        ]
+        rows = []
+        for i, part in enumerate(parts):
+            found = self._pulled(part, [g[i] for g in flat])
+            rows.append([v for v in found if v is not None])
+        return [stacked(rows, i, backward, call) for i in range(len(backward.outputs))]
+
+    def _passes(self) -> tuple[Lowered, Lowered, tuple[Expr, ...]]:
+        """The forward and the backward program, and the values that go from one to the other."""
+        if self._pair is None:
+            with self._lock:
+                if self._pair is None:
+                    self._pair = self._partitioned()
+        return self._pair
+
+    def _partitioned(self) -> tuple[Lowered, Lowered, tuple[Expr, ...]]:
+        real = [x for x in self.inputs if x.dtype is float]
+        seeds = [dummy(y) for y in self.outputs]
+        flows = [Flow(g, NONE) for g in seeds]
+        pulled = pullback(self.outputs, real, flows)
+        xbars = [
+            full(x.shape, 0) if f is None else f.expr for x, f in zip(real, pulled, strict=True)
+        ]
+        kept = residuals(self.outputs, xbars, self.inputs, seeds)
+        comment = f"{self._comment(self.outputs)}\nand kept for backward: {len(kept)} values"
+        results = (*self.outputs, *kept)
+        reals = [*self._real, *(False for _ in kept)]
+        forward = Lowered(self._emitter, "forward", self.inputs, results, reals, comment)
+        comment = "\n".join(
+            [f"v{i + 1}: {_described(v)}" for i, v in enumerate(kept)]
+            + [f"v{len(kept) + i + 1}: cotangent {i}" for i in range(len(seeds))]
+            + [f"returns the cotangents of {', '.join(_comment_name(x) for x in real)}"]
+        )
+        reals = [True for _ in xbars]
+        backward = Lowered(self._emitter, "backward", (*kept, *seeds), xbars, reals, comment)
+        forward.program(self._flavour)
+        backward.program(self._flavour)
+        return forward, backward, kept
+
+    # Value and gradient ---------------------------------------------------------------------------
+
+    def value_and_grad(
+        self, /, *args: Any, wrt: Any = None, **named: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The value of a scalar output, and its derivatives with respect to inputs, in a tuple.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: symbols or names of inputs, one or several; all inputs by default, and then None
+                stands in the place of integer and boolean ones.
+            named: arguments by name.
+
+        Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
+        input, NotDifferentiable for ``wrt`` that is not real.
+        """
+        if wrt is None and self._flavour == MATH:
+            self._joint_of(None)
+        if wrt is None and "value_and_grad" in self.__dict__:  # from now on, nothing lies between
+            return self.__dict__["value_and_grad"](*args, **named)  # type: ignore[no-any-return]
+        return self._differentiating(*args, wrt=wrt, **named)
+
+    def _differentiating(
+        self, /, *args: Any, wrt: Any = None, **named: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        lowered, order = self._joint_of(wrt)
+        call = self._signature.bind(args, named)
+        values = self._evaluated(lowered, call)
+        value, *grads = values
+        if wrt is None and len(order) < len(self.inputs):
+            found = dict(zip(order, grads, strict=True))
+            grads = [found.get(i) for i in range(len(self.inputs))]
+        return (value,) if self._many else value, tuple(grads)
+
+    def _joint_of(self, wrt: Any) -> tuple[Lowered, tuple[int, ...]]:
+        order = self._places(wrt)
+        found = self._joint.get(order)
+        if found is None:
+            with self._lock:
+                found = self._joint.get(order)
+                if found is None:
+                    found = self._joint[order] = self._differentiated(order)
+        return found, order
+
+    def _places(self, wrt: Any) -> tuple[int, ...]:
+        if len(self.outputs) != 1 or self.outputs[0].shape:
+            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+            raise ShapeError(
+                f"value_and_grad: needs one scalar output, this Function has {shapes}; "
+                "sum it, or use forward and backward with a cotangent"
+            )
+        if wrt is None:
+            return self._real_places
+        places = []
+        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
+            name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
+            place = self._signature.place.get(name) if isinstance(name, str) else None
+            if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
+                raise ValueError(
+                    f"value_and_grad: {key!r} is no input; those are {self._signature}"
+                )
+            if self.inputs[place].dtype is not float:
+                raise NotDifferentiable(f"value_and_grad: input {name} is not real")
+            places.append(place)
+        return tuple(places)
+
+    def _differentiated(self, order: tuple[int, ...]) -> Lowered:
+        (y,) = self.outputs
+        xs = [self.inputs[i] for i in dict.fromkeys(order)]
+        found = dict(zip(xs, grad(y, xs), strict=True)) if xs else {}
+        outputs = (y, *(found[self.inputs[i]] for i in order))
+        reals = [*self._real, *(True for _ in order)]
+        names = ", ".join(_comment_name(self.inputs[i]) for i in order)
+        comment = f"{self._comment((y,))}\nand the derivatives with respect to {names}"
+        lowered = Lowered(self._emitter, "value_and_grad", self.inputs, outputs, reals, comment)
+        lowered.program(self._flavour)
+        if self._flavour == MATH and order == tuple(range(len(self.inputs))):
+            entry = self._entry(lowered, "value_and_grad", self._differentiating)
+            self.__dict__["value_and_grad"] = entry
+        return lowered
+
+    def _entry(self, lowered: Lowered, name: str, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """``lowered`` for Python floats as one function, which falls back to ``slow``."""
+        cast = [
+            real and y.dtype is not float
+            for real, y in zip(lowered.real, lowered.outputs, strict=True)
+        ]
+        dtypes = [x.dtype for x in self.inputs]
+        program = lowered.program(MATH)
+        return self._emitter.entry(name, program, dtypes, cast, slow, many=self._many)
+
+    # Description ----------------------------------------------------------------------------------
+
+    def _comment(self, outputs: Sequence[Expr]) -> str:
+        lines = [f"v{i + 1}: {_described(x)}" for i, x in enumerate(self.inputs)]
+        shapes = ", ".join(shape_text(y.shape) for y in outputs)
+        return "\n".join([*lines, f"returns: {shapes}"])
+
+    @property
+    def source(self) -> str:
+        """The Python source of the programs written so far: values first, then gradients."""
+        with self._lock:
+            lowered = [self._value]
+            if self._pair is not None:
+                lowered += self._pair[:2]
+            lowered += self._joint.values()
+            texts = []
+            for program in lowered:
+                texts += [p.source for p in program.found.values()][:1]
+            legend = [f"# {name}: {text}" for name, text in self._emitter.legend.items()]
+        return "\n\n".join([*(["\n".join(legend)] if legend else []), *texts])
+
+    def explain(self) -> str:
+        """What is computed and what is kept, in words."""
+        forward, backward, kept = self._passes()
+        inputs = ", ".join(_described(x) for x in self.inputs) or "none"
+        lines = [
+            f"inputs: {inputs}",
+            f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
+        ]
+        for title, lowered in (("value", self._value), ("backward", backward)):
+            program = next(iter(lowered.found.values()))
+            steps = len(program.schedule.order)
+            quiet = ", selections: runs without floating-point warnings" if program.masked else ""
+            lines.append(f"{title}: {steps} steps{quiet}")
+        names = ", ".join(_described(v) for v in kept) or "nothing"
+        lines.append(f"kept for backward: {names}")
+        first = frozenset(_placed(forward))
+        again = sum(1 for x in _placed(backward) if x in first)
+        lines.append(f"computed again in backward: {again} steps")
+        if self._flat:
+            lines.append("Python floats run through math, arrays point by point through NumPy")
+        lines += [f"{name}: {text}" for name, text in self._emitter.legend.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(shape_text(y.shape) for y in self.outputs[:5])
+        more = ", ..." if len(self.outputs) > 5 else ""
+        return f"<Function of {self._signature}: {shapes}{more}>"
+
+
+# Helpers ----------------------------------------------------------------------------------------
+
+
+def _comment_name(x: Expr) -> str:
+    return x.name if x.name.isidentifier() else "an input"
+
+
+def _described(x: Expr) -> str:
+    name = _comment_name(x) if isinstance(x.op, ops.Symbol) else x.op.name or type(x.op).__name__
+    shape = f" {shape_text(x.shape)}" if x.shape else ""
+    return f"{name}{shape}" + ("" if x.dtype is float else f" {x.dtype.__name__}")
+
+
+def _placed(lowered: Lowered) -> Sequence[Expr]:
+    return next(iter(lowered.found.values())).schedule.order

@@ -1,0 +1,454 @@
+"""From schedules to Python source: one line per value, printed bodies of SymPy's lambdify inside.
+
+Each pointwise formula goes through ``sympy.lambdify`` once; its printed body is a template, into
+which the names of values are put.  Two flavours are written: ``numpy``, for arrays, and ``math``,
+for Python floats.  The source consists of our own names (v1, v2, ...) and of names from the
+templates; what users named appears in comments only.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import re
+import threading
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from numeric import special
+from numeric.lowering.contraction import explain
+from numeric.lowering.kernels import discards, function_of, kernel, weak, with_float_constants
+from numeric.lowering.schedule import Schedule, Spelling, quotient
+from symdiff import ops
+from symdiff.errors import Unsupported
+from symdiff.letters import shape_text
+from symdiff.scalar import canonical, kernel_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.expr import Expr
+    from symdiff.number import Number
+
+NUMPY, MATH = "numpy", "math"
+
+# How tightly a text binds: what may stand beside it without parentheses.
+LOOSE, SUM, PRODUCT, POWER, ATOM = range(5)
+
+# Values that are used once are written into the line of their user, up to so many characters and
+# so many lines within each other: readable, and far from what a compiler nests.
+_WIDTH = 90
+_DEPTH = 8
+
+# Entries of more parameters than this take them as one tuple.
+_PARAMETERS = 16
+
+
+class Text(NamedTuple):
+    """A piece of a line: ``level`` says how tightly it binds, ``names`` which values it reads."""
+
+    text: str
+    level: int
+    names: tuple[str, ...] = ()
+    depth: int = 0
+
+    def within(self, level: int) -> str:
+        """The text as an operand that has to bind at least as tightly as ``level``."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+class Template(NamedTuple):
+    """A line's right-hand side over operands ``{0}, {1}, ...``, which bind at least ``needs``."""
+
+    text: str
+    level: int
+    needs: tuple[int, ...]
+    repeated: frozenset[int] = frozenset()  # the operands that occur more than once
+
+
+class Program:
+    """A program: its source, and whether selections discard values in it; compiled when called."""
+
+    def __init__(self, emitter: Emitter, name: str, head: str, writer: _Writer) -> None:
+        self.name, self.schedule, self._emitter = name, writer.schedule, emitter
+        self.lines, self.results = writer.lines()
+        comma = "," if len(self.results) == 1 else ""
+        tail = f"    return ({', '.join(self.results)}{comma})"
+        self.source = "\n".join([head, *(f"    {line}" for line in self.lines), tail, ""])
+        self.masked = any(discards(node.op) for node in self.schedule.spellings)
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The compiled program: values, and the lengths of axes, to the results."""
+        return self._emitter.compiled(self.name, self.source)
+
+
+# Templates --------------------------------------------------------------------------------------
+
+_OPERATORS = {  # as conditions, in which an unselected branch is not computed
+    "less": ("{0} < {1}", (SUM, SUM)),
+    "less_equal": ("{0} <= {1}", (SUM, SUM)),
+    "equal": ("{0} == {1}", (SUM, SUM)),
+    "not_equal": ("{0} != {1}", (SUM, SUM)),
+    "where": ("{1} if {0} else {2}", (SUM, SUM, SUM)),
+}
+
+
+@lru_cache(maxsize=2048)
+def _printed(formula: sp.Expr, arity: int, flavour: str) -> tuple[Template, dict[str, Any]]:
+    """The body that lambdify prints for a formula, and the functions that it calls."""
+    if flavour == NUMPY:
+        function = function_of(formula, arity)
+    else:
+        symbols = [kernel_symbol(k) for k in range(arity)]
+        body = with_float_constants(canonical(formula))
+        function = sp.lambdify(symbols, body, modules=[special.MATH, "math"])
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    assert isinstance(definition, ast.FunctionDef)
+    (statement,) = definition.body
+    assert isinstance(statement, ast.Return)
+    assert statement.value is not None
+    tree = _RealPowers().visit(statement.value) if flavour == MATH else statement.value
+    calls: dict[str, Any] = {}
+    operands: list[int] = []
+    inside: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if re.fullmatch(r"_\d+", node.id):
+                operands.append(int(node.id[1:]))
+            else:
+                called = math.pow if node.id == "pow" else function.__globals__.get(node.id)
+                if called is None:
+                    raise Unsupported(f"{node.id} has no body for Python floats")
+                calls[node.id] = called
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Name) and not isinstance(node, ast.Call):
+                inside.add(int(child.id[1:]) if child.id[1:].isdigit() else -1)
+    text = re.sub(r"\b_(\d+)\b", r"{\1}", ast.unparse(tree).replace("{", "{{").replace("}", "}}"))
+    level = ATOM if isinstance(tree, ast.Call | ast.Name) else LOOSE
+    needs = tuple(ATOM if k in inside else LOOSE for k in range(arity))
+    repeated = frozenset(k for k in operands if operands.count(k) > 1)
+    return Template(text, level, needs, repeated), calls
+
+
+class _RealPowers(ast.NodeTransformer):
+    """``a ** b`` as ``pow(a, b)``, which raises where Python's operator would turn complex."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        return ast.Call(func=ast.Name("pow", ast.Load()), args=[node.left, node.right], keywords=[])
+
+
+def number_text(value: Number) -> Text:
+    """A number as it is written in source.
+
+    >>> number_text(Fraction(1, 4)).text, number_text(-3)
+    ('0.25', Text(text='-3', level=1, names=(), depth=0))
+    """
+    value = weak(value)
+    text = repr(value)  # inf and nan are names of every program
+    return Text(text, SUM if text.startswith("-") else ATOM)
+
+
+def _term(coef: Number, x: Text, first: bool) -> str:
+    """``coef * x`` behind what is left of it; as ``kernels`` computes it, to the last bit."""
+    negative = coef < 0
+    size = -coef if negative else coef
+    sign = ("-" if negative else "") if first else (" - " if negative else " + ")
+    if size == 1 and not isinstance(size, float):
+        return sign + x.within(SUM if first and not negative else PRODUCT)
+    if isinstance(size, Fraction) and size.numerator == 1 and size.denominator.bit_count() > 1:
+        return f"{sign}{x.within(PRODUCT)}/{weak(size.denominator)!r}"
+    return f"{sign}{weak(size)!r}*{x.within(POWER)}"
+
+
+def _sum(op: ops.Sum, operands: Sequence[Text]) -> tuple[str, int]:
+    pieces = [
+        _term(coef, x, first=not i)
+        for i, (coef, x) in enumerate(zip(op.coefs, operands, strict=True))
+    ]
+    if op.const != 0:
+        pieces.append(f" - {weak(-op.const)!r}" if op.const < 0 else f" + {weak(op.const)!r}")
+    text = "".join(pieces)
+    return text, SUM if len(pieces) > 1 or text.startswith("-") else PRODUCT
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+class Emitter:
+    """Writes the programs of one Function; they share kernels, constants and names."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # programs may be written when they are first called
+        self.namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "quotient": quotient}
+        self._named: dict[Any, str] = {}
+        self._counts: dict[str, int] = {}
+        self.legend: dict[str, str] = {}
+
+    def bind(self, key: Any, name: str, make: Callable[[], Any], numbered: bool = False) -> str:
+        """The name of what ``key`` stands for, in the namespace of all programs."""
+        found = self._named.get(key)
+        if found is None:
+            found = name
+            while numbered or found in self.namespace:
+                self._counts[name] = self._counts.get(name, 0) + 1
+                found = f"{name}_{self._counts[name]}"
+                numbered = False
+            self.namespace[found] = make()
+            self._named[key] = found
+        return found
+
+    def function(self, name: str, value: Any) -> str:
+        """The name under which a function of a template is called."""
+        return self.bind((name, id(value)), name, lambda: value)
+
+    def kernel_of(self, node: Expr) -> str:
+        """The name of the kernel of ``node``: equal ops on equal shapes share one."""
+        shapes = tuple(x.shape for x in node.args)
+        dtypes = (node.dtype, *(x.dtype for x in node.args))
+        name = re.sub(r"\W", "_", node.op.name or type(node.op).__name__.lower())
+        found = self.bind((node.op, shapes, dtypes), name, lambda: kernel(node), numbered=True)
+        if found not in self.legend:
+            text = " and ".join(map(shape_text, shapes))
+            if isinstance(node.op, ops.Contract):
+                text = f"{explain(node.op, shapes)}, {text}" if text else explain(node.op, shapes)
+            self.legend[found] = f"{text} -> {shape_text(node.shape)}"
+        return found
+
+    def program(
+        self, name: str, params: Sequence[Expr], outputs: Sequence[Expr], flavour: str, doc: str
+    ) -> Program:
+        """The program ``name`` of values ``params``, and lengths of axes, to ``outputs``."""
+        schedule = Schedule(outputs, params)
+        writer = _Writer(self, schedule, params, flavour)
+        names = [f"v{i + 1}" for i in range(len(params))]
+        head = f"def {name}({', '.join([*names, 'sizes'])}):"
+        comments = [f"    # {line}" for line in doc.splitlines()]
+        return Program(self, name, "\n".join([head, *comments]), writer)
+
+    def entry(
+        self,
+        name: str,
+        program: Program,
+        dtypes: Sequence[type],
+        cast: Sequence[bool],
+        slow: Callable[..., Any],
+        *,
+        many: bool,
+    ) -> Callable[..., Any]:
+        """A program of scalars as the function that users call: no layer between them.
+
+        ``cast`` says which results are made floats.  Arguments of other classes than ``dtypes``,
+        named ones, and calls in which ``math`` raises go to ``slow``.  The entry
+        ``value_and_grad`` returns the first result, then the tuple of the others.
+        """
+        count = len(dtypes)
+        names = [f"v{i + 1}" for i in range(count)]
+        texts = [
+            text if not wanted else f"{text}.0" if text.lstrip("-").isdigit() else f"float({text})"
+            for text, wanted in zip(program.results, cast, strict=True)
+        ]
+        gradient = name == "value_and_grad"
+        head, rest = texts[: 1 if gradient else None], texts[1:]
+        value = f"({', '.join(head)},)" if many else head[0]
+        result = (
+            f"{value}, ({', '.join(rest)}{',' if len(rest) == 1 else ''})" if gradient else value
+        )
+        keyword = "wrt=None, " if gradient else ""
+        plain = "not named and wrt is None" if gradient else "not named"
+        passed = "wrt=wrt, **named" if gradient else "**named"
+        fallback = self.bind((name, "slow"), f"{name}_checked", lambda: slow)
+        if count <= _PARAMETERS:
+            missing = self.bind("missing", "missing", object)
+            head_line = f"def {name}({''.join(f'{v}={missing}, ' for v in names)}"
+            head_line += f"{'/, ' if names else ''}*rest, {keyword}**named):"
+            classes = [
+                f"{v}.__class__ is {kind.__name__}" for v, kind in zip(names, dtypes, strict=True)
+            ]
+            tests = " and ".join([plain, "not rest", *classes])
+            given = (
+                f"*[v for v in ({''.join(f'{v}, ' for v in names)}) if v is not {missing}], *rest"
+            )
+            unpack = []
+        else:
+            head_line = f"def {name}(*args, {keyword}**named):"
+            kinds = self.bind("classes", "classes", lambda: list(dtypes))
+            tests = f"{plain} and [v.__class__ for v in args] == {kinds}"
+            given = "*args"
+            unpack = [f"{', '.join(names)} = args"]
+        body = [*unpack, *program.lines, f"return {result}"]
+        source = [
+            head_line,
+            f"    if {tests}:",
+            "        try:",
+            *(f"            {line}" for line in body),
+            "        except (ValueError, OverflowError, ZeroDivisionError):",
+            "            pass",
+            f"    return {fallback}({given}, {passed})",
+            "",
+        ]
+        return self.compiled(name, "\n".join(source))
+
+    def compiled(self, name: str, source: str) -> Callable[..., Any]:
+        """The function ``name`` that ``source``, written here, defines."""
+        found: dict[str, Any] = {}
+        exec(compile(source, f"<numeric.lower: {name}>", "exec"), self.namespace, found)
+        function: Callable[..., Any] = found[name]
+        return function
+
+
+class _Writer:
+    """Writes the lines of one program."""
+
+    def __init__(
+        self, emitter: Emitter, schedule: Schedule, params: Sequence[Expr], flavour: str
+    ) -> None:
+        self.emitter, self.schedule, self.flavour = emitter, schedule, flavour
+        self.texts: dict[Expr, Text] = {}
+        self.count = 0
+        for x in params:
+            name = self._fresh()
+            self.texts[x] = Text(name, ATOM, (name,))
+        self.templates = {x: self._template(x, schedule.spellings[x]) for x in schedule.order}
+        # How often a value is read; outputs, arguments of kernels and repeated operands get a line.
+        self.uses: dict[Expr, int] = dict.fromkeys(schedule.outputs, 2)
+        for node, template in self.templates.items():
+            for k, x in enumerate(schedule.spellings[node].operands):
+                own_line = template is None or k in template.repeated
+                self.uses[x] = self.uses.get(x, 0) + (2 if own_line else 1)
+
+    def _fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def lines(self) -> tuple[list[str], list[str]]:
+        """The lines of the body, and the texts of the results."""
+        written: list[tuple[str, Text]] = []
+        for node in self.schedule.order:
+            operands = [self._operand(x) for x in self.schedule.spellings[node].operands]
+            value = self._written(node, operands)
+            if self.uses.get(node, 0) == 1 and len(value.text) <= _WIDTH and value.depth < _DEPTH:
+                self.texts[node] = value
+            else:
+                name = self._fresh()
+                written.append((name, value))
+                self.texts[node] = Text(name, ATOM, (name,))
+        results = [self._operand(y) for y in self.schedule.outputs]
+        kept = frozenset(name for y in results for name in y.names)
+        return self._freed(written, kept), [y.text for y in results]
+
+    def _freed(self, written: Sequence[tuple[str, Text]], kept: frozenset[str]) -> list[str]:
+        """The lines; arrays are dropped after their last use."""
+        if self.flavour == MATH:
+            return [f"{name} = {value.text}" for name, value in written]
+        own = {name for name, _ in written} - kept
+        lines = []
+        for name, value in reversed(written):
+            last = [read for read in dict.fromkeys(value.names) if read in own]
+            own.difference_update(last)
+            if last:
+                lines.append(f"del {', '.join(last)}")
+            lines.append(f"{name} = {value.text}")
+        return lines[::-1]
+
+    def _operand(self, x: Expr) -> Text:
+        found = self.texts.get(x)
+        if found is None:
+            found = self.texts[x] = self._leaf(x)
+        return found
+
+    def _leaf(self, x: Expr) -> Text:
+        literals = self.schedule.literals
+        if x in literals:
+            return number_text(literals[x])
+        if isinstance(x.op, ops.Size):
+            return Text(f"sizes[{x.op.name!r}]", ATOM)
+        assert isinstance(x.op, ops.Constant)
+        value = x.op.value
+        return Text(self.emitter.bind(x.op, "constant", lambda: value, numbered=True), ATOM)
+
+    def _template(self, node: Expr, how: Spelling) -> Template | None:
+        """How ``node`` is written over its operands; None for a call of its kernel."""
+        if how.form == "kernel":
+            return None
+        op = node.op
+        if isinstance(op, ops.Sum):
+            return Template("", LOOSE, ())  # its text depends on its operands'
+        if node in self.schedule.static:
+            if how.form != "product":
+                return None
+            inner = ", ".join(f"{{{k}}}" for k in range(len(how.signs)))
+            return Template(f"quotient(({inner},), {how.signs!r})", ATOM, (LOOSE,) * len(how.signs))
+        if isinstance(op, ops.Strong):
+            return self._strong(op)
+        if how.form == "product":
+            return _PRODUCTS[how.signs]
+        if isinstance(op, ops.Product):
+            return self._power(node, op.exponents[0])
+        assert isinstance(op, ops.Pointwise)
+        if self.flavour == MATH:
+            function_of(op.formula, op.arity)  # arrays must be possible too: it raises if not
+        if self.flavour == MATH and op.primitive and op.name in _OPERATORS:
+            text, needs = _OPERATORS[op.name]
+            return Template(text, LOOSE, needs)
+        template, calls = _printed(op.formula, op.arity, self.flavour)
+        names = {old: self.emitter.function(old, f) for old, f in calls.items()}
+        if any(old != new for old, new in names.items()):
+            pattern = "|".join(rf"\b{re.escape(old)}\b" for old in names)
+            text = re.sub(pattern, lambda match: names[match[0]], template.text)
+            template = template._replace(text=text)
+        return template
+
+    def _strong(self, op: ops.Strong) -> Template:
+        zero = [f"{{{k}}} == 0" for k in (0, 1) if op.kills[k]]
+        repeated = frozenset(k for k in (0, 1) if op.kills[k])
+        if self.flavour == MATH:
+            text = f"0.0 if {' or '.join(zero)} else {{0}}*{{1}}"
+            return Template(text, LOOSE, (POWER, POWER), repeated)
+        where = self.emitter.function("where", np.where)
+        condition = zero[0] if len(zero) == 1 else f"({zero[0]}) | ({zero[1]})"
+        return Template(f"{where}({condition}, 0, {{0}}*{{1}})", ATOM, (POWER, POWER), repeated)
+
+    def _power(self, node: Expr, p: int | Fraction) -> Template:
+        if p == 2:
+            return Template("{0}*{0}", PRODUCT, (POWER,), frozenset({0}))
+        module: Any = np if self.flavour == NUMPY else math
+        if p == Fraction(1, 2):
+            return Template(f"{self.emitter.function('sqrt', module.sqrt)}({{0}})", ATOM, (LOOSE,))
+        if self.flavour == MATH and node.dtype is int:
+            return Template(f"{{0}}**{p}", POWER, (ATOM,))
+        name = "power" if self.flavour == NUMPY else "pow"
+        power = self.emitter.function(name, getattr(module, name))
+        return Template(f"{power}({{0}}, {weak(p)!r})", ATOM, (LOOSE,))
+
+    def _written(self, node: Expr, operands: Sequence[Text]) -> Text:
+        names = tuple(dict.fromkeys(name for x in operands for name in x.names))
+        depth = 1 + max((x.depth for x in operands), default=0)
+        template = self.templates[node]
+        if template is None:
+            comma = "," if len(operands) == 1 else ""
+            inner = ", ".join(x.text for x in operands)
+            sizes = "sizes" if self.flavour == NUMPY else "{}"  # scalars have no axes
+            call = f"{self.emitter.kernel_of(node)}(({inner}{comma}), {sizes})"
+            return Text(call, ATOM, names, depth)
+        if isinstance(node.op, ops.Sum):
+            return Text(*_sum(node.op, operands), names, depth)
+        parts = [x.within(need) for x, need in zip(operands, template.needs, strict=True)]
+        return Text(template.text.format(*parts), template.level, names, depth)
+
+
+_PRODUCTS = {
+    (1, 1): Template("{0}*{1}", PRODUCT, (PRODUCT, POWER)),
+    (1, -1): Template("{0}/{1}", PRODUCT, (PRODUCT, POWER)),
+    (-1, 1): Template("{1}/{0}", PRODUCT, (POWER, PRODUCT)),
+    (-1, -1): Template("1/({0}*{1})", PRODUCT, (PRODUCT, POWER)),
+    (-1,): Template("1/{0}", PRODUCT, (POWER,)),
+}

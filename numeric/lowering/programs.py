@@ -1,0 +1,112 @@
+"""Programs as they run: on arrays, on Python floats, and at one point after the other."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from numeric.lowering.emit import MATH, NUMPY, Emitter, Program
+from numeric.lowering.kernels import WEAK, lengths
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.lowering.arguments import Call
+    from symdiff.expr import Expr
+
+Array: TypeAlias = "NDArray[Any]"
+
+# What ``math`` raises where IEEE arithmetic has an answer.
+NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
+
+
+class Lowered:
+    """One program, in the flavours that are asked for; ``real`` says which results are floats."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        name: str,
+        params: Sequence[Expr],
+        outputs: Sequence[Expr],
+        real: Sequence[bool],
+        comment: str,
+    ) -> None:
+        self.emitter, self.name, self.comment = emitter, name, comment
+        self.params, self.outputs, self.real = tuple(params), tuple(outputs), tuple(real)
+        self.found: dict[str, Program] = {}
+        self.has_math = True
+
+    def program(self, flavour: str) -> Program:
+        """The program for arrays (NUMPY) or Python floats (MATH)."""
+        found = self.found.get(flavour)
+        if found is None:
+            with self.emitter.lock:
+                found = self.found.get(flavour)
+                if found is None:
+                    found = self.found[flavour] = self.emitter.program(
+                        self.name, self.params, self.outputs, flavour, self.comment
+                    )
+        return found
+
+    def arrays(self, values: Sequence[Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
+        """The results for arrays and NumPy scalars."""
+        program = self.program(NUMPY)
+        quiet = np.errstate(all="ignore") if program.masked else nullcontext()
+        with quiet:
+            results: tuple[Any, ...] = program.function(*values, sizes)
+        return results
+
+    def floats(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The results for Python floats, redone in NumPy where ``math`` raises."""
+        if self.has_math:
+            try:
+                results: tuple[Any, ...] = self.program(MATH).function(*values, {})
+            except NOT_IN_MATH:
+                pass
+            except Unsupported:  # a function of the user's that has no body for floats
+                self.has_math = False
+            else:
+                return results
+        return self.arrays([np.float64(v) if v.__class__ is float else v for v in values], {})
+
+
+# Numbers and points -----------------------------------------------------------------------------
+
+
+def python_number(value: Any, real: bool) -> Any:
+    """A scalar result as a Python number; arrays as they are."""
+    if value.__class__ not in WEAK:
+        if value.ndim:
+            return value
+        value = value.item()
+    return float(value) if real else value
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as a Python number; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def each(call: Call) -> list[Call]:
+    """The call at each point, in C order."""
+    wide = [np.broadcast_to(v, call.points).ravel() for v in call.values]
+    return [
+        call._replace(values=tuple(v[i] for v in wide), points=())
+        for i in range(math.prod(call.points))
+    ]
+
+
+def stacked(rows: Sequence[Sequence[Any]], i: int, lowered: Lowered, call: Call) -> Array:
+    """Result ``i`` of each point as one array of shape points + shape of the node."""
+    y = lowered.outputs[i]
+    shape = call.points + lengths(y.shape, call.sizes)
+    if not rows:
+        return np.zeros(shape, dtype=call.precision if lowered.real[i] else y.dtype)
+    return np.stack([row[i] for row in rows]).reshape(shape)

@@ -1,0 +1,471 @@
+"""From a DAG to a program: what is computed, in which order, and what backward has to be given.
+
+A *spelling* says how the value of a node is written over other values.  Powers are spelled over
+shared powers of their base (x^-2 is 1/x², x^(-1/2) is 1/√x), so that a power which several nodes
+contain is computed once; a long sum is spelled as partial sums, left to right.  Stretched operands
+of pointwise nodes are replaced by what they stretch: NumPy broadcasts them for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from numeric.lowering.kernels import kernel, weak
+from symdiff import ops
+from symdiff.leaves import number_of
+from symdiff.node import make
+from symdiff.number import norm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from symdiff.expr import Expr
+    from symdiff.node import Shape
+
+POINTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
+
+# A line of this many terms is long enough to be fast and short enough for any compiler.
+TERMS = 64
+
+
+class Spelling(NamedTuple):
+    """How a node is written: ``form`` names the way, ``operands`` are the values it is over.
+
+    Forms: ``input number array size | sum product power | pointwise strong | kernel``; the last
+    is a call of the node's kernel.  ``signs`` are the exponents +1 and -1 of a product.
+    """
+
+    form: str
+    operands: tuple[Expr, ...] = ()
+    signs: tuple[int, ...] = ()
+
+
+# Spellings --------------------------------------------------------------------------------------
+
+
+def behind(x: Expr) -> Expr:
+    """``x`` without barriers, which are the identity as a value."""
+    while isinstance(x.op, ops.Barrier):
+        x = x.args[0]
+    return x
+
+
+def spelling(node: Expr) -> Spelling:
+    """How ``node`` is computed; its operands are free of barriers."""
+    op = node.op
+    match op:
+        case ops.Symbol():
+            return Spelling("input")
+        case ops.Constant():
+            return Spelling("array")
+        case ops.Exact():
+            return Spelling("number")
+        case ops.Size():
+            return Spelling("size")
+        case ops.Sum():
+            return _sum(node, op)
+        case ops.Product():
+            return _product(node, op)
+        case ops.Pointwise():
+            return _pointwise(node, op)
+        case ops.Strong():
+            return Spelling("strong", _loosened(node.shape, node.args))
+    return Spelling("kernel", tuple(behind(x) for x in node.args))
+
+
+def _sum(node: Expr, op: ops.Sum) -> Spelling:
+    if not node.args:
+        return Spelling("number")
+    if len(node.args) <= TERMS:
+        return Spelling("sum", _loosened(node.shape, node.args))
+    raise AssertionError("a long sum is spelled by its partial sums")
+
+
+def short(node: Expr) -> Expr:
+    """``node``, or the same value with a sum of many terms written as partial sums of ``TERMS``.
+
+    The association stays left to right, so the value is the same to the last bit.
+    """
+    op = node.op
+    if not isinstance(op, ops.Sum) or len(node.args) <= TERMS:
+        return node
+    partial = make(ops.sum_op(0, op.coefs[:TERMS]), node.args[:TERMS], node.shape, node.dtype)
+    step = TERMS - 1
+    for i in range(TERMS, len(node.args), step):
+        last = i + step >= len(node.args)
+        row = ops.sum_op(op.const if last else 0, (1, *op.coefs[i : i + step]))
+        partial = make(row, (partial, *node.args[i : i + step]), node.shape, node.dtype)
+    return partial
+
+
+def _product(node: Expr, op: ops.Product) -> Spelling:
+    factors = _real(node, _loosened(node.shape, node.args))
+    if len(factors) == 2:
+        powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
+        return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
+    (x,), (p,) = factors, op.exponents
+    if p < 0:
+        return Spelling("product", (_power(x, -p),), (-1,))
+    if p in (3, Fraction(3, 2)):
+        return Spelling("product", (_power(x, norm(Fraction(p) - 1)), x), (1, 1))
+    return Spelling("power", (x,))
+
+
+def _size(p: int | Fraction) -> int | Fraction:
+    return p if p > 0 else -p
+
+
+def _power(x: Expr, p: int | Fraction) -> Expr:
+    """The node of ``x ** p`` for a positive p, as written: no identity is applied."""
+    if p == 1:
+        return x
+    dtype = int if x.dtype is int and p.__class__ is int else float
+    return make(ops.product_op((p,)), (x,), x.shape, dtype)
+
+
+def _real(node: Expr, operands: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Integer operands of a real value times 1.0: NumPy's integers overflow, and have no 1/x."""
+    if node.dtype is not float:
+        return operands
+    return tuple(x if x.dtype is float or number_of(x) is not None else _cast(x) for x in operands)
+
+
+def _cast(x: Expr) -> Expr:
+    return make(ops.sum_op(0, (1.0,)), (x,), x.shape, float)
+
+
+def _pointwise(node: Expr, op: ops.Pointwise) -> Spelling:
+    if node.dtype is int and op.name in _WHOLE:
+        return Spelling("kernel", tuple(behind(x) for x in node.args))
+    operands = _loosened(node.shape, node.args)
+    return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
+
+
+# NumPy gives these as floats, also of integers.
+_WHOLE = frozenset({"step", "floor", "ceil", "trunc", "round"})
+
+
+def stretched(x: Expr) -> Expr | None:
+    """The operand of a broadcast that only adds leading axes, as NumPy would; else None."""
+    op = x.op
+    if not isinstance(op, ops.Contract) or len(x.args) != 1 or op.sums:
+        return None
+    word = op.letters[0]
+    tail = op.out[len(op.out) - len(word) :]
+    if len(word) < len(op.out) == len(set(op.out)) and tail == word:
+        return behind(x.args[0])
+    return None
+
+
+def _loosened(shape: Shape, args: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Operands in front of their stretching, as long as one of them keeps the shape."""
+    operands = tuple([behind(x) for x in args])
+    if not shape:
+        return operands
+    sources = [stretched(x) for x in operands]
+    if all(source is not None for source in sources):
+        return operands
+    return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))
+
+
+# The order of computation -----------------------------------------------------------------------
+
+
+class Schedule:
+    """The values that ``outputs`` need, operands before users, from values that are ``known``.
+
+    ``order`` has the nodes to compute; ``spellings`` says how each is written; ``literals`` are
+    the values over numbers alone, evaluated here, once; ``static`` are the values over numbers and
+    axis lengths.  Both are weak numbers, which stand for an array of their node's shape (see
+    ``kernels``).  ``outputs`` are the nodes asked for, as they are spelled.
+    """
+
+    def __init__(self, outputs: Iterable[Expr], known: Iterable[Expr]) -> None:
+        self.known = frozenset(known)
+        self.order: list[Expr] = []
+        self.spellings: dict[Expr, Spelling] = {}
+        self.literals: dict[Expr, int | float] = {}
+        self.static: set[Expr] = set()
+        self._short: dict[Expr, Expr] = {}
+        self.outputs = tuple(self._visible(behind(y)) for y in outputs)
+        self._walk()
+
+    def _visible(self, x: Expr) -> Expr:
+        if x in self.known:
+            return x
+        found = self._short.get(x)
+        if found is None:
+            found = self._short[x] = short(x)
+        return found
+
+    def _walk(self) -> None:
+        stack = [(y, False) for y in reversed(self.outputs)]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                self._place(node)
+            elif node not in self.spellings:
+                how = Spelling("input") if node in self.known else spelling(node)
+                how = how._replace(operands=tuple(self._visible(x) for x in how.operands))
+                self.spellings[node] = how
+                stack.append((node, True))
+                stack.extend((x, False) for x in reversed(how.operands))
+
+    def _place(self, node: Expr) -> None:
+        how = self.spellings[node]
+        if how.form == "number":
+            self.literals[node] = _number(node)
+        elif how.form == "size":
+            self.static.add(node)
+        elif how.form not in ("input", "array"):
+            if how.form != "kernel" or _is_spread(node):
+                if all(x in self.literals for x in how.operands):
+                    self.literals[node] = _folded(node, how, self.literals)
+                    return
+                if all(x in self.literals or x in self.static for x in how.operands):
+                    self.static.add(node)
+            self.order.append(node)
+
+    def free(self, node: Expr) -> bool:
+        """Whether the value costs nothing to have: data, numbers and axis lengths."""
+        return node in self.literals or node in self.static or self.spellings[node].form == "array"
+
+    def reach(self, outputs: Iterable[Expr]) -> set[Expr]:
+        """Every node that ``outputs`` need."""
+        stack = list(outputs)
+        seen = set(stack)
+        while stack:
+            for x in self.spellings[stack.pop()].operands:
+                if x not in seen:
+                    seen.add(x)
+                    stack.append(x)
+        return seen
+
+
+def _is_spread(node: Expr) -> bool:
+    """Whether the node is one number at every place."""
+    return isinstance(node.op, ops.Contract) and node.op.letters == ((),)
+
+
+def _number(node: Expr) -> int | float:
+    if isinstance(node.op, ops.Exact):
+        return float(node.op.value)
+    value = number_of(node)
+    assert value is not None
+    return weak(value)
+
+
+def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
+    values: list[Any] = [literals[x] for x in how.operands]
+    if how.form == "kernel":
+        return values[0]  # type: ignore[no-any-return]
+    if how.form == "product":
+        return quotient(values, how.signs)
+    with np.errstate(all="ignore"):
+        value: Any = kernel(node)(values, {})  # weak operands make a weak value
+        return value  # type: ignore[no-any-return]
+
+
+def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
+    """The product of weak numbers to the powers ``signs``, +1 or -1; IEEE where they are zero."""
+    over = math.prod(v for v, sign in zip(values, signs, strict=True) if sign > 0)
+    under = math.prod(v for v, sign in zip(values, signs, strict=True) if sign < 0)
+    if min(signs) > 0:
+        return over
+    if under:
+        return over / under
+    with np.errstate(all="ignore"):
+        return (np.float64(over) / np.float64(under)).item()
+
+
+# What backward is given -------------------------------------------------------------------------
+
+# Recomputed rather than kept: they cost about as much as reading a kept value.
+_CHEAP = frozenset(
+    [
+        *("where", "abs", "sign", "step", "maximum", "minimum", "clip"),
+        *("floor", "ceil", "trunc", "round", "less", "less_equal", "equal", "not_equal"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not"),
+    ]
+)
+# So many cheap values in a row are recomputed; after that, one is kept.
+_RUN = 3
+# Above so many candidates the cut is found greedily, in linear time.
+_CANDIDATES = 1500
+_NOMINAL = 64  # the length that a symbolic axis counts for
+
+
+def cheap(node: Expr, how: Spelling) -> bool:
+    """Whether ``node`` may be computed twice: arithmetic, selections and views are."""
+    op = node.op
+    match how.form:
+        case "sum" | "product" | "strong":
+            return True
+        case "power":
+            return isinstance(op, ops.Product) and op.exponents[0] in (2, Fraction(1, 2))
+        case "pointwise":
+            return isinstance(op, ops.Pointwise) and op.primitive and op.name in _CHEAP
+        case "kernel":
+            if isinstance(op, ops.Contract):
+                return len(op.letters) <= 1 and not op.sums
+            return isinstance(op, ops.Reshape | ops.Slice | ops.Flip)
+    return False
+
+
+def _bytes(node: Expr) -> int:
+    lengths = (dim if isinstance(dim, int) else _NOMINAL for dim in node.shape)
+    return max(math.prod(lengths), 1) * (1 if node.dtype is bool else 8)
+
+
+def residuals(
+    outputs: Sequence[Expr],
+    gradients: Sequence[Expr],
+    inputs: Sequence[Expr],
+    seeds: Sequence[Expr],
+) -> tuple[Expr, ...]:
+    """The forward values that the program of ``gradients`` is given, in the order of computation.
+
+    Candidates are inputs and what the outputs need anyway.  The values that gradients use must
+    all follow from the kept ones, by cheap steps only and at most a few of them in a row.  Among
+    such choices the one of fewest bytes is taken: a minimal cut, the one nearest to the gradients
+    if there are several, because it recomputes least.  (tanh(x@w) keeps its value, x and w, but
+    not x@w, nor 1 - tanh².)  An input or an output counts twice, as it has to be copied.
+    """
+    joint = Schedule([*outputs, *gradients], [*inputs, *seeds])
+    ys, xbars = joint.outputs[: len(outputs)], joint.outputs[len(outputs) :]
+    forward = joint.reach(ys) | set(inputs)
+    targets = _frontier(joint, xbars, forward, frozenset(seeds))
+    scalar = all(not node.shape for node in targets)
+    kept = set(targets) if scalar else _cut(joint, targets, frozenset((*inputs, *ys)))
+    return tuple(x for x in (*inputs, *joint.order) if x in kept)
+
+
+def _frontier(
+    joint: Schedule, xbars: Sequence[Expr], forward: set[Expr], seeds: frozenset[Expr]
+) -> list[Expr]:
+    """The forward values that values of the gradient program use directly."""
+    stack = list(xbars)
+    seen = set(stack)
+    targets = []
+    while stack:
+        node = stack.pop()
+        if node in forward:
+            if not joint.free(node):
+                targets.append(node)
+            continue
+        for x in joint.spellings[node].operands:
+            if x not in seen and x not in seeds:
+                seen.add(x)
+                stack.append(x)
+    return targets
+
+
+def _cut(joint: Schedule, targets: Sequence[Expr], copied: frozenset[Expr]) -> set[Expr]:
+    """The cheapest set of values from which ``targets`` follow by cheap steps."""
+    needed = joint.reach(targets)
+    run: dict[Expr, int] = {}
+    network: dict[Expr, tuple[Expr, ...]] = {}  # recomputable nodes and what they need
+    for node in joint.order:
+        if node in needed:
+            operands = tuple(x for x in joint.spellings[node].operands if not joint.free(x))
+            run[node] = 1 + max((run.get(x, 0) for x in operands), default=0)
+            if cheap(node, joint.spellings[node]) and run[node] <= _RUN:
+                network[node] = operands
+            else:
+                run[node] = 0
+    stack = list(targets)
+    candidates = dict.fromkeys(stack)
+    while stack:
+        for x in network.get(stack.pop(), ()):
+            if x not in candidates:
+                candidates[x] = None
+                stack.append(x)
+    if len(candidates) > _CANDIDATES:
+        return _greedy(joint, targets, network)
+    weights = {x: _bytes(x) * (2 if x in copied else 1) for x in candidates}
+    return _minimal_cut(list(candidates), weights, network, targets)
+
+
+def _greedy(
+    joint: Schedule, targets: Sequence[Expr], network: dict[Expr, tuple[Expr, ...]]
+) -> set[Expr]:
+    """Recompute what follows from values that are kept anyway; keep the rest."""
+    wanted = set(targets)
+    kept = {x for x in targets if x not in network}
+    follows = set(kept)
+    for node in joint.order:
+        if node in network and all(x in follows for x in network[node]):
+            follows.add(node)
+        elif node in wanted:
+            kept.add(node)
+            follows.add(node)
+    return kept
+
+
+def _minimal_cut(
+    nodes: Sequence[Expr],
+    weights: dict[Expr, int],
+    network: dict[Expr, tuple[Expr, ...]],
+    targets: Iterable[Expr],
+) -> set[Expr]:
+    """Ford and Fulkerson's minimal vertex cut, by shortest augmenting paths; nearest to the sink.
+
+    Vertex v is an edge from 2i to 2i+1 of capacity ``weights[v]``; all others are unbounded.
+    """
+    place = {node: i for i, node in enumerate(nodes)}
+    source, sink = 2 * len(nodes), 2 * len(nodes) + 1
+    capacity: list[dict[int, float]] = [{} for _ in range(sink + 1)]
+
+    def edge(a: int, b: int, c: float) -> None:
+        capacity[a][b] = capacity[a].get(b, 0) + c
+        capacity[b].setdefault(a, 0)
+
+    for node, i in place.items():
+        edge(2 * i, 2 * i + 1, weights[node])
+        if node in network:
+            for x in network[node]:
+                edge(2 * place[x] + 1, 2 * i, math.inf)
+        else:
+            edge(source, 2 * i, math.inf)
+    for node in targets:
+        edge(2 * place[node] + 1, sink, math.inf)
+    while path := _augmenting(capacity, source, sink):
+        amount = min(capacity[a][b] for a, b in path)
+        for a, b in path:
+            capacity[a][b] -= amount
+            capacity[b][a] += amount
+    near = {sink}
+    queue = deque(near)
+    while queue:
+        b = queue.popleft()
+        for a in capacity[b]:
+            if a not in near and capacity[a][b] > 0:
+                near.add(a)
+                queue.append(a)
+    return {node for node, i in place.items() if 2 * i not in near and 2 * i + 1 in near}
+
+
+def _augmenting(
+    capacity: list[dict[int, float]], source: int, sink: int
+) -> list[tuple[int, int]] | None:
+    """A shortest path with capacity left, as edges; None if there is none."""
+    before = {source: source}
+    queue = deque([source])
+    while queue:
+        a = queue.popleft()
+        for b, left in capacity[a].items():
+            if left > 0 and b not in before:
+                before[b] = a
+                if b == sink:
+                    path = [(a, b)]
+                    while a != source:
+                        path.append((before[a], a))
+                        a = before[a]
+                    return path
+                queue.append(b)
+    return None
