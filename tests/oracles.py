@@ -1,0 +1,389 @@
+"""What derivatives are held against.  Nothing here uses a rule, a printer or a parser of ours.
+
+``tests.evaluation`` gives the values of expressions, exactly or at 50 digits.  The checks compare
+them with the same program run on plain arrays:
+
+exact           value, Jacobian, gradient and Hessian equal SymPy's component-wise derivatives,
+                without tolerance
+adjoint         <u, J v> = <J' u, v>, exactly where the program is rational
+orders          partial derivatives up to order 3 against ``mpmath.diff`` at 50 digits
+high            Jacobians and Hessians by differences at 100 and 150 digits
+complex step    the imaginary part of f(x + ih) / h at 100 digits
+differences     Richardson-extrapolated central differences in floats, judged by their own
+                estimate of the error
+
+Each raises AssertionError, naming the program and both values, where they disagree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import numpy as np
+import sympy as sp
+from hypothesis import reject
+
+import symdiff as sd
+from numeric.reference import interpret
+from tests.evaluation import boxed, each, evaluate
+from tests.fields import COMPLEX, EXACT, FLOAT, HIGH, SYMPY, Array, Field, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff import Expr
+
+DIGITS = 50
+# Digits that a computation may lose: to cancellation, and to the scale of intermediate values.
+LOST_DIGITS = 15
+# The same for floats: four of their sixteen digits.
+FLOAT_ROUNDING = 1e-12
+
+
+# Comparison ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of arrays in two readings; a ``programs.Program`` is one drawn at random."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    ours: Callable[[Sequence[Any]], Any]
+    plain: Callable[[Field, Sequence[Array]], Array]
+    kinks: bool = False
+
+
+def inputs_of(case: Any) -> list[Expr]:
+    """One symbol for each input of the case."""
+    return [sd.symbol(f"x{k}", shape) for k, shape in enumerate(case.shapes)]
+
+
+def bound(xs: Sequence[Expr], values: Sequence[Array], field: Field) -> dict[Expr, Array]:
+    """The environment that gives each symbol its value in the field."""
+    return {x: field.numbers(value) for x, value in zip(xs, values, strict=True)}
+
+
+def agree(
+    found: Array, expected: Array, what: str, case: Any, tolerance: Any = 0, scale: Any = None
+) -> None:
+    """Assert equality up to ``tolerance`` times the scale of the expected values (nan never is)."""
+    assert found.shape == expected.shape, (
+        f"{what}: shape {found.shape}, expected {expected.shape}\n{case}"
+    )
+    if scale is None:
+        scale = max((abs(value) for value in expected.ravel()), default=0)
+    for place in np.ndindex(found.shape):
+        a, b = found[place], expected[place]
+        fine = a == b if not tolerance else abs(a - b) <= tolerance * (1 + scale)
+        assert fine, f"{what}{list(place)}: {a}, expected {b}\n{case}"
+
+
+class Tie(Exception):  # a condition of a point, not an error
+    """A choice between equal values: its derivative is a convention, unknown to differences."""
+
+
+def _strictly_less(a: Any, b: Any) -> bool:
+    if a == b:
+        raise Tie
+    return bool(mp.re(a) < mp.re(b))
+
+
+def no_ties(case: Any, point: Sequence[Array], field: Field) -> None:
+    """Reject the example if a step of the program meets a tie or a pole at this point."""
+    strict = Field(
+        field.name, field.dtype, field.number, field.functions, _strictly_less, field.choose
+    )
+    try:
+        case.plain(strict, [field.numbers(value) for value in point])
+    except (Tie, ZeroDivisionError):
+        reject()
+
+
+# 1: exact -----------------------------------------------------------------------------------------
+
+
+def _components(field: Field, shapes: Sequence[Shape]) -> list[Array]:
+    out = []
+    for k, shape in enumerate(shapes):
+        array = np.empty(shape, object)
+        for place in np.ndindex(shape):
+            array[place] = sp.Symbol("_".join([f"x{k}", *map(str, place)]), real=True)
+        out.append(array)
+    return out
+
+
+def _at(formula: Any, values: Mapping[Any, Any]) -> Fraction:
+    number = sp.sympify(formula).xreplace(values)
+    if not isinstance(number, sp.Rational):
+        reject()  # a pole of the program
+    return Fraction(int(number.p), int(number.q))
+
+
+def check_exact(case: Any, point: Sequence[Array]) -> None:
+    """Value, Jacobian, gradient and Hessian of a rational program, without tolerance."""
+    no_ties(case, point, EXACT)
+    xs = inputs_of(case)
+    env = bound(xs, point, EXACT)
+    symbols = _components(SYMPY, case.shapes)
+    formulas = case.plain(SYMPY, symbols)
+    values = {
+        s: SYMPY.number(v)
+        for array, value in zip(symbols, point, strict=True)
+        for s, v in zip(array.ravel(), np.asarray(value).ravel(), strict=True)
+    }
+    f = sd.constant(0) + case.ours(xs)
+    weights = sd.constant(np.arange(1, formulas.size + 1).reshape(formulas.shape))
+    g = sd.sum(f * weights)
+    jacobians = sd.jacobian(f, xs)
+    gradients = sd.grad(g, xs)
+    hessians = [sd.hessian(g, x) for x in xs]
+    try:
+        found = evaluate([f, *jacobians, *gradients, *hessians], env, EXACT)
+    except ZeroDivisionError:
+        reject()
+    agree(found[0], each(lambda e: _at(e, values), formulas), "value", case)
+    weighted = sp.Add(*(k * e for k, e in enumerate(formulas.ravel(), 1)))
+    for k, s in enumerate(symbols):
+        n = len(xs)
+        jacobian = np.empty(formulas.shape + s.shape, object)
+        for i, j in itertools.product(np.ndindex(formulas.shape), np.ndindex(s.shape)):
+            jacobian[i + j] = _at(sp.diff(formulas[i], s[j]), values)
+        agree(found[1 + k], jacobian, f"jacobian by input {k} ", case)
+        gradient = np.empty(s.shape, object)
+        hessian = np.empty(s.shape + s.shape, object)
+        for i in np.ndindex(s.shape):
+            slope = sp.diff(weighted, s[i])
+            gradient[i] = _at(slope, values)
+            for j in np.ndindex(s.shape):
+                if j >= i:
+                    hessian[i + j] = hessian[j + i] = _at(sp.diff(slope, s[j]), values)
+        agree(found[1 + n + k], gradient, f"gradient by input {k} ", case)
+        agree(found[1 + 2 * n + k], hessian, f"hessian by input {k} ", case)
+
+
+# 2: adjoint ---------------------------------------------------------------------------------------
+
+
+def _seed(shape: Shape, start: int) -> Array:
+    out = np.empty(shape, object)
+    for k, place in enumerate(np.ndindex(shape)):
+        out[place] = Fraction((-1) ** k * (start + k), 5)
+    return out
+
+
+def check_adjoint(case: Any, point: Sequence[Array], field: Field) -> None:
+    """``<u, J v> = <J' u, v>``: reverse mode is the transpose of forward mode."""
+    xs = inputs_of(case)
+    f = case.ours(xs)
+    ts = [sd.symbol(f"t{k}", shape) for k, shape in enumerate(case.shapes)]
+    u = sd.symbol("u", f.shape)
+    forward = sd.jvp(f, xs, ts)
+    backward = sd.vjp(f, xs, u)
+    seeds = {u: _seed(f.shape, 2)} | {t: _seed(t.shape, 3 + k) for k, t in enumerate(ts)}
+    env = bound(xs, point, field) | {s: field.numbers(value) for s, value in seeds.items()}
+    with mp.workdps(DIGITS):
+        try:
+            pushed, *pulled = evaluate([forward, *backward], env, field)
+        except ZeroDivisionError:
+            reject()
+        left = (env[u] * pushed).ravel().tolist() if f.shape else [env[u][()] * pushed[()]]
+        right = [
+            a * b
+            for t, x in zip(ts, pulled, strict=True)
+            for a, b in zip(env[t].ravel(), x.ravel(), strict=True)
+        ]
+        difference = sum(left) - sum(right)
+        if field is EXACT:
+            assert difference == 0, f"<u, Jv> - <J'u, v> = {difference}\n{case}"
+        else:
+            scale = sum(map(abs, [*left, *right]), mp.mpf(1))
+            assert abs(difference) <= scale * mp.mpf(10) ** (LOST_DIGITS - DIGITS), (
+                f"<u, Jv> = {sum(left)}, <J'u, v> = {sum(right)}\n{case}"
+            )
+
+
+# 3: 50 digits -------------------------------------------------------------------------------------
+
+
+def check_orders(case: Any, point: Sequence[Array], order: int = 3) -> None:
+    """All partial derivatives up to ``order`` of a function of scalars, against ``mpmath.diff``."""
+    xs = inputs_of(case)
+    f = case.ours(xs)
+    with mp.workdps(DIGITS):
+        at = [HIGH.number(value[()]) for value in point]
+
+        def plain(*values: Any) -> Any:
+            return case.plain(HIGH, [boxed(value) for value in values])[()]
+
+        no_ties(case, point, HIGH)
+        for counts in itertools.product(range(order + 1), repeat=len(xs)):
+            if not 0 < sum(counts) <= order:
+                continue
+            variables = [v for x, n in zip(xs, counts, strict=True) for v in (x, n)]
+            (found,) = evaluate([sd.diff(f, *variables)], bound(xs, point, HIGH), HIGH)
+            n: Any = counts[0] if len(xs) == 1 else counts
+            expected = mp.diff(plain, at[0] if len(xs) == 1 else tuple(at), n)
+            tolerance = mp.mpf(10) ** (LOST_DIGITS - DIGITS)
+            agree(found, boxed(expected), f"derivative {counts}", case, tolerance)
+
+
+def _moved(point: Sequence[Array], k: int, place: tuple[int, ...], h: Any) -> list[Array]:
+    out = [value.copy() for value in point]
+    out[k][place] = out[k][place] + h
+    return out
+
+
+def high_jacobian(case: Any, point: Sequence[Array], k: int) -> Array:
+    """The Jacobian by input k, by central differences at twice ``DIGITS`` digits.
+
+    With h = 10^(-DIGITS/2) truncation is h^2 f'''/6 and rounding 10^(-2 DIGITS)/h, both far below
+    10^(-DIGITS) f.
+    """
+    with mp.workdps(2 * DIGITS):
+        at = [HIGH.numbers(value) for value in point]
+        h = mp.mpf(10) ** (-DIGITS // 2)
+        columns = []
+        for place in np.ndindex(at[k].shape):
+            high = case.plain(HIGH, _moved(at, k, place, h))
+            low = case.plain(HIGH, _moved(at, k, place, -h))
+            columns.append(boxed((high - low) / (2 * h)))
+        return _columns(columns, case, at, at[k].shape)
+
+
+def high_hessian(case: Any, point: Sequence[Array], k: int) -> Array:
+    """The second derivatives by input k, likewise, at three times ``DIGITS`` digits."""
+    with mp.workdps(3 * DIGITS):
+        at = [HIGH.numbers(value) for value in point]
+        h = mp.mpf(10) ** (-DIGITS // 2)
+        shape = at[k].shape
+        columns = []
+        for i, j in itertools.product(np.ndindex(shape), repeat=2):
+            corner = 0
+            for a, b in itertools.product((1, -1), repeat=2):
+                moved = _moved(_moved(at, k, i, a * h), k, j, b * h)
+                corner = corner + a * b * case.plain(HIGH, moved)
+            columns.append(boxed(corner / (4 * h * h)))
+        return _columns(columns, case, at, shape + shape)
+
+
+def _columns(columns: list[Array], case: Any, at: list[Array], shape: Shape) -> Array:
+    rows = columns[0].shape if columns else case.plain(HIGH, at).shape
+    out = np.empty(rows + shape, object)
+    for place, column in zip(np.ndindex(shape), columns, strict=True):
+        for row in np.ndindex(rows):
+            out[row + place] = column[row]
+    return out
+
+
+def check_high(case: Any, point: Sequence[Array], *, second: bool = True) -> None:
+    """Value, Jacobian and (``second``) Hessian of every input against such differences."""
+    no_ties(case, point, HIGH)
+    xs = inputs_of(case)
+    f = case.ours(xs)
+    jacobians = sd.jacobian(f, xs)
+    hessians = [sd.hessian(f, x) for x in xs] if second else []
+    tolerance = mp.mpf(10) ** (LOST_DIGITS - DIGITS)
+    with mp.workdps(DIGITS):
+        found = evaluate([f, *jacobians, *hessians], bound(xs, point, HIGH), HIGH)
+        agree(
+            found[0], case.plain(HIGH, [HIGH.numbers(v) for v in point]), "value", case, tolerance
+        )
+        for k in range(len(xs)):
+            expected = high_jacobian(case, point, k)
+            agree(found[1 + k], expected, f"jacobian by input {k} ", case, tolerance)
+            if second:
+                expected = high_hessian(case, point, k)
+                agree(found[1 + len(xs) + k], expected, f"hessian by input {k} ", case, tolerance)
+
+
+# 4: complex step and differences ------------------------------------------------------------------
+
+
+def check_complex_step(case: Any, point: Sequence[Array]) -> None:
+    """The Jacobian of an analytic program: ``Im f(x + ih) / h``; two steps h estimate its error."""
+    xs = inputs_of(case)
+    jacobians = sd.jacobian(case.ours(xs), xs)
+    # A complex function may round its imaginary part at the scale of the real part.
+    with mp.workdps(2 * DIGITS):
+        no_ties(case, point, HIGH)
+        found = evaluate(jacobians, bound(xs, point, HIGH), HIGH)
+        at = [COMPLEX.numbers(value) for value in point]
+        steps = [mp.mpf(10) ** (-DIGITS // 2), mp.mpf(10) ** (-DIGITS // 2) / 2]
+        for k, x in enumerate(at):
+            for j in np.ndindex(x.shape):
+                coarse, fine = (
+                    each(
+                        lambda v, h=h: mp.im(v) / h,
+                        case.plain(COMPLEX, _moved(at, k, j, mp.mpc(0, h))),
+                    )
+                    for h in steps
+                )
+                for i in np.ndindex(fine.shape):
+                    estimate = 4 * abs(coarse[i] - fine[i]) + mp.mpf(10) ** (
+                        LOST_DIGITS - DIGITS
+                    ) * (1 + abs(fine[i]))
+                    got = found[k][i + j]
+                    assert abs(got - fine[i]) <= estimate, (
+                        f"jacobian by input {k} {[*i, *j]}: {got}, "
+                        f"complex step {fine[i]} +- {estimate}\n{case}"
+                    )
+
+
+def richardson(
+    function: Callable[[float], Array], noise: Array, levels: int = 7, first: float = 0.05
+) -> tuple[Array, Array]:
+    """The derivative of ``function`` at 0 and an estimate of its error, by Ridders' method.
+
+    Central differences with steps first/2^k, extrapolated in h^2; the estimate is the least
+    disagreement of an entry of the tableau with the two that it is made of (Ridders 1982, Adv.
+    Eng. Softw. 4, 75-76), or what the ``noise`` of the values makes of the smallest step, if that
+    is more.
+    """
+    best, error = None, np.inf
+    previous: list[Array] = []
+    for level in range(levels):
+        h = first / 2**level
+        row = [(function(h) - function(-h)) / (2 * h)]
+        for m, before in enumerate(previous, 1):
+            row.append(row[-1] + (row[-1] - before) / (4**m - 1))
+            spread = np.maximum(abs(row[-1] - row[-2]), abs(row[-1] - before))
+            better = spread < error
+            best = np.where(better, row[-1], np.nan if best is None else best)
+            error = np.where(better, spread, error)
+        previous = row
+    assert best is not None
+    return best, np.maximum(error, noise * 2 ** (levels - 1) / first)
+
+
+def check_differences(case: Any, point: Sequence[Array]) -> None:
+    """The Jacobian in floats, as ``interpret`` runs it, against differences of the plain program.
+
+    An entry may be off by ten estimates (the estimate is an order of magnitude), and by the
+    rounding of the terms that made it.
+    """
+    no_ties(case, point, HIGH)
+    xs = inputs_of(case)
+    f = case.ours(xs)
+    at = [FLOAT.numbers(value) for value in point]
+    found = interpret(list(sd.jacobian(f, xs)), dict(zip(xs, at, strict=True)))
+    with mp.workdps(DIGITS), np.errstate(all="ignore"):
+        exact = case.plain(HIGH, [HIGH.numbers(value) for value in point]).astype(float)
+        noise = abs(case.plain(FLOAT, at) - exact) + np.finfo(float).eps * abs(exact)
+    for k, x in enumerate(at):
+        for j in np.ndindex(x.shape):
+            with np.errstate(all="ignore"):
+                expected, error = richardson(
+                    lambda h, k=k, j=j: case.plain(FLOAT, _moved(at, k, j, h)), noise
+                )
+            got = np.asarray(found[k])[(..., *j)]
+            scale = np.max(np.abs(expected), initial=1.0)
+            judged = np.isfinite(error)  # differences that overflow or leave the domain say nothing
+            fine = (abs(got - expected) <= 10 * error + FLOAT_ROUNDING * scale) | ~judged
+            assert np.all(fine), (
+                f"jacobian by input {k} {j}: {got}, differences {expected} +- {error}\n{case}"
+            )

@@ -1,0 +1,150 @@
+"""Three ways to a value agree on random programs: interpreted, lowered, and by high precision."""
+
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, reject
+
+import numeric as nm
+import symdiff as sd
+from symdiff import ops
+from tests.evaluation import evaluate
+from tests.fields import FLOAT, HIGH
+from tests.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties
+from tests.strategies import FAMILIES, programs_at_points, sample
+
+
+def with_gradient(program):
+    """The program as an expression, its symbols, and its cotangents for a symbol ``u``."""
+    xs = inputs_of(program)
+    f = sd.constant(0) + program.ours(xs)
+    u = sd.symbol("u", f.shape)
+    return f, xs, u, list(sd.vjp(f, xs, u))
+
+
+def same(found, expected, what):
+    """Assert that arrays have one shape and equal bits (any nan equals any other)."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape, what
+    assert np.array_equal(found, expected, equal_nan=True), f"{what}: {found}, expected {expected}"
+
+
+# Powers that lowered code and the reference round alike; they multiply others out differently.
+ALIKE = {1, 2, -1, Fraction(1, 2), Fraction(-1, 2)}
+
+
+def reassociated(outputs):
+    """Whether a power among the nodes may be rounded differently by lowered code."""
+    powers = [node.op.exponents for node in sd.nodes(outputs) if isinstance(node.op, ops.Product)]
+    return any(p not in ALIKE for exponents in powers for p in exponents)
+
+
+def close(found, reference, exact, what):
+    """Assert that floats are as near to the exact value as the reference is, within a digit."""
+    found, reference, exact = np.asarray(found), np.asarray(reference), exact.astype(float)
+    assert found.shape == exact.shape, what
+    scale = np.max(np.abs(exact), initial=1.0)
+    allowed = 10 * np.abs(reference - exact) + FLOAT_ROUNDING * scale
+    assert np.all(np.abs(found - exact) <= allowed), f"{what}: {found}, is {exact}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lowered_is_interpreted_bit_by_bit(family):
+    @sample(150)
+    @given(programs_at_points(("pointwise", family), steps=6))
+    def run(drawn):
+        program, point = drawn
+        if not any(program.shapes):
+            return  # all scalars: these run on Python floats, and the C library rounds differently
+        f, xs, u, cotangents = with_gradient(program)
+        arrays = [FLOAT.numbers(value) for value in point]
+        g = np.linspace(-1.0, 2.0, max(1, f.size))[: f.size].reshape(f.shape)
+        env = dict(zip([*xs, u], [*arrays, g], strict=True))
+        if reassociated([f, *cotangents]):
+            reject()
+        try:
+            value, *gradient = nm.interpret([f, *cotangents], env)
+        except np.linalg.LinAlgError:
+            reject()
+        F = nm.lower(f, xs)
+        same(F(*arrays), value, f"value of {program}")
+        again, residuals = F.forward(*arrays)
+        same(again, value, f"forward of {program}")
+        assert np.asarray(again).dtype == float
+        for found, expected in zip(F.backward(residuals, g), gradient, strict=True):
+            same(found, expected, f"backward of {program}")
+
+    run()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lowered_is_right(family):
+    @sample(150)
+    @given(programs_at_points(("pointwise", family), steps=6))
+    def run(drawn):
+        program, point = drawn
+        no_ties(program, point, HIGH)
+        f, xs, _, _ = with_gradient(program)
+        s = sd.sum(f)
+        arrays = [FLOAT.numbers(value) for value in point]
+        outputs = [s, *sd.grad(s, xs)]
+        try:
+            reference = nm.interpret(outputs, dict(zip(xs, arrays, strict=True)))
+            value, gradient = nm.lower(s, xs).value_and_grad(*arrays)
+        except np.linalg.LinAlgError:
+            reject()
+        with mp.workdps(DIGITS):
+            exact = evaluate(outputs, bound(xs, point, HIGH), HIGH)
+        for found, *expected in zip([value, *gradient], reference, exact, strict=True):
+            close(found, *expected, program)
+
+    run()
+
+
+@sample(150)
+@given(programs_at_points(("pointwise", "selection"), scalar=True, steps=6))
+def test_scalar_functions_apply_point_by_point(drawn):
+    program, point = drawn
+    f, xs, _, _ = with_gradient(program)
+    F = nm.lower(f, xs)
+    at = [float(value[()]) for value in point]
+    grids = [np.array([[v, v / 2, -v]]) for v in at]
+    values, gradients = F.value_and_grad(*grids)
+    assert np.shape(values) == (1, 3)
+    for k in np.ndindex(1, 3):
+        value, gradient = F.value_and_grad(*(grid[k] for grid in grids))
+        found = [values[k], *(g[k] for g in gradients)]
+        np.testing.assert_allclose(
+            found, [value, *gradient], rtol=FLOAT_ROUNDING, atol=FLOAT_ROUNDING
+        )
+
+
+SYMBOLIC = {
+    "sum of exponentials": lambda X, w: sd.sum(sd.exp(X)) + sd.sum(w),
+    "linear model": lambda X, w: sd.mean((X @ w - 1) ** 2),
+    "gram matrix": lambda X, w: sd.sum((X.T @ X) ** 2) * (w @ w),
+    "softmax": lambda X, w: sd.sum(sd.softmax(X @ w) ** 2),
+    "log-sum-exp": lambda X, w: sd.logsumexp(X @ w) + sd.sum(sd.logsumexp(X, axis=0)),
+    "spread": lambda X, w: sd.std(X) + sd.norm(w) + sd.var(X @ w),
+    "products": lambda X, w: sd.sum(sd.prod(X, axis=1)) * sd.max(X @ w),
+    "running sums": lambda X, w: sd.sum(sd.cumsum(X, axis=0) ** 2) + w @ sd.flip(w),
+    "joined": lambda X, w: sd.sum(sd.outer(X @ w, w) * X),
+    "masked": lambda X, w: sd.sum(sd.where(X > 0, sd.sqrt(X), X**2)) + sd.sum(sd.maximum(w, 0)),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_symbolic_sizes_give_what_numbers_give(name):
+    build = SYMBOLIC[name]
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(4, 3)), rng.normal(size=3)
+    found = []
+    for shapes in (("n", "k"), ("k",)), ((4, 3), (3,)):
+        xs = [sd.symbol(n, shape) for n, shape in zip("Xw", shapes, strict=True)]
+        f = build(*xs)
+        outputs = [f, *sd.grad(f, xs), sd.hessian(f, xs[1]), sd.jacobian(sd.grad(f, xs[0]), xs[1])]
+        found.append(nm.interpret(outputs, dict(zip(xs, values, strict=True))))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=FLOAT_ROUNDING, atol=FLOAT_ROUNDING)

@@ -1,0 +1,413 @@
+"""Batched Jacobians and Hessians of every op against differences at high precision."""
+
+import inspect
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+import sympy as sp
+
+import symdiff as sd
+from symdiff import ops
+from symdiff.algebra import PRIMITIVES, linear, opaque, pointwise, primitive
+from symdiff.contraction import contract, strong
+from symdiff.leaves import full, number_node
+from symdiff.node import Op, topological
+from symdiff.scalar import MPMATH
+from tests import oracles
+from tests.fields import determinant, inverse, minors
+from tests.oracles import Case
+
+MATRICES = ((2, 2), (3, 3), (2, 2, 2), (2, 1, 1), (0, 0), (2, 0, 0), (0, 2, 2))
+VECTORS = ((3,), (2, 3), (2, 2, 2), (1,), (2, 1), (0, 2))
+
+
+def point(shapes, low=-2.0, high=2.0):
+    """Distinct fractions between low and high, in no order, none of them 0."""
+    rng = np.random.default_rng(5)
+    size = sum(math.prod(shape) for shape in shapes)
+    places = rng.permutation(2 * size + 2)[:size]
+    step = Fraction(high - low) / (2 * size + 2)
+    numbers = iter([Fraction(low) + step * (k + Fraction(1, k + 4)) for k in map(int, places)])
+    out = []
+    for shape in shapes:
+        array = np.empty(shape, object)
+        for place in np.ndindex(shape):
+            array[place] = next(numbers)
+        out.append(array)
+    return out
+
+
+def case(name, ours, plain, *shapes):
+    return Case(name, shapes, lambda xs: ours(*xs), lambda f, xs: f.array(plain(f, *xs)))
+
+
+def product_of_others(f, x):
+    n = x.shape[-1]
+    parts = [np.multiply.reduce(np.delete(x, i, axis=-1), axis=-1) for i in range(n)]
+    return np.stack(parts, axis=-1) if n else x
+
+
+def scattered(f, x, index, size):
+    out = np.empty((*x.shape[: x.ndim - index.ndim], size), object)
+    out[...] = f.number(Fraction(0))
+    for place in np.ndindex(index.shape):
+        out[..., index[place]] = out[..., index[place]] + x[(..., *place)]
+    return out
+
+
+def extreme(f, x, least):
+    result = x[..., 0]
+    for k in range(1, x.shape[-1]):
+        p, q = (x[..., k], result) if least else (result, x[..., k])
+        result = f.where_less(p, q, x[..., k], result)
+    return result
+
+
+def log_sum_exp(f, x):
+    return f.call("log", f.array(f.call("exp", x).sum(axis=-1)))
+
+
+INDEX = np.array([[2, 0], [2, 1]])
+KEEP = np.tril(np.ones((2, 3), bool), 1)
+SCATTER = ops.gather_op((3,), INDEX).transposed(0, (2, 2))
+UNSLICE = ops.slice_op((5,), ((0, None, 2),), (3,)).transposed(0, (3,))
+
+
+def solve_case(a, b):
+    def plain(f, A, B):
+        return np.einsum("...ij,...jk->...ik", inverse(f, A), B)
+
+    op = ops.opaque_op(ops.Solve)
+    return case(f"solve {a} {b}", lambda A, B: opaque(op, A, B), plain, a, b)
+
+
+def matrix_cases(cls, plain, shapes=MATRICES):
+    op = ops.opaque_op(cls)
+    return [case(f"{op.name} {shape}", lambda x: opaque(op, x), plain, shape) for shape in shapes]
+
+
+# Every op but leaves and barriers; an op inside a leading batch wherever it works on trailing axes.
+CASES = {
+    ops.Sum: [
+        case(
+            "sum", lambda x, y: 2 * x - y / 3 + 5, lambda f, x, y: 2 * x - y / 3 + 5, (2, 2), (2, 2)
+        )
+    ],
+    ops.Product: [
+        case("product", lambda x, y: x**2 / y, lambda f, x, y: x * x / y, (2, 2), (2, 2)),
+        case("power", lambda x: x**-3, lambda f, x: 1 / (x * x * x), (3,)),
+    ],
+    ops.Pointwise: [
+        case(
+            "user-defined",
+            lambda x: sd.pointwise("softsign", lambda v: v / (1 + sp.Abs(v)))(x),
+            lambda f, x: x / (1 + f.absolute(x)),
+            (3,),
+        ),
+        case(
+            "where",
+            lambda x, y: primitive("where", x < y, x * y, y**2),
+            lambda f, x, y: f.where_less(x, y, x * y, y * y),
+            (2, 2),
+            (2, 2),
+        ),
+    ],
+    ops.Strong: [
+        case(
+            f"strong {kills}",
+            lambda x, y, k=kills: strong(x, y, k),
+            lambda f, x, y: x * y,
+            (2, 2),
+            (2, 2),
+        )
+        for kills in ((True, False), (False, True), (True, True))
+    ],
+    ops.Fill: [
+        case(
+            "fill", lambda x: x * full((2, 2), 3) + full((2, 2), 4), lambda f, x: 3 * x + 4, (2, 2)
+        )
+    ],
+    ops.Contract: [
+        case(
+            spec,
+            lambda *xs, s=spec: sd.einsum(s, *xs),
+            lambda f, *xs, s=spec: np.einsum(s, *xs),
+            *shapes,
+        )
+        for spec, *shapes in (
+            ("bij,bjk->bik", (2, 2, 3), (2, 3, 1)),
+            ("ij,jk,kl->il", (2, 2), (2, 3), (3, 1)),
+            ("bii->b", (2, 2, 2)),
+            ("bii->bi", (2, 2, 2)),
+            ("bij->jb", (2, 3, 1)),
+            ("bi,bi->", (2, 3), (2, 3)),
+            ("ij,jk->ik", (2, 0), (0, 2)),
+            ("i,j->ij", (0,), (2,)),
+        )
+    ]
+    + [
+        case("repeated", lambda x: sd.einsum("bij,bjk->bik", x, x), lambda f, x: x @ x, (2, 2, 2)),
+        case(
+            "itself",
+            lambda x: sd.einsum("bi,bj->bij", x, x),
+            lambda f, x: x[..., None] * x[:, None],
+            (2, 2),
+        ),
+        case(
+            "onto a diagonal",
+            lambda x: contract([(x, (0, 1))], (1, 0, 0), {}),
+            lambda f, x: np.where(
+                np.eye(len(x), dtype=bool), x.T[:, :, None], f.number(Fraction(0))
+            ),
+            (2, 3),
+        ),
+        case(
+            "broadcast",
+            lambda x: contract([(x, (0,))], (1, 0, 2), {1: 2, 2: 3}),
+            lambda f, x: np.broadcast_to(x[:, None], (2, 2, 3)),
+            (2,),
+        ),
+        case(
+            "diagonal onto a diagonal",
+            lambda x: contract([(x, (0, 0))], (0, 0), {}),
+            lambda f, x: np.where(np.eye(len(x), dtype=bool), x, f.number(Fraction(0))),
+            (3, 3),
+        ),
+        case(
+            "identity times",
+            lambda x: contract([(x, (0, 1)), (contract([], (0, 0), {0: 3}), (1, 2))], (0, 2)),
+            lambda f, x: x,
+            (2, 3),
+        ),
+        case(
+            "killing",
+            lambda x, y: contract([(x, (0, 1), True), (y, (1, 2))], (0, 2)),
+            lambda f, x, y: np.einsum("ij,jk->ik", x, y),
+            (2, 2),
+            (2, 2),
+        ),
+    ],
+    ops.Reshape: [
+        case(
+            "reshape",
+            lambda x: linear(ops.reshape_op((2, 3), (3, 2)), x),
+            lambda f, x: x.reshape((*x.shape[:-2], 3, 2)),
+            (2, 2, 3),
+        )
+    ],
+    ops.Slice: [
+        case(
+            "slice",
+            lambda x: linear(ops.slice_op((5,), ((1, None, 2),), (2,)), x),
+            lambda f, x: x[..., 1::2],
+            (2, 5),
+        ),
+        case(
+            "slice backwards",
+            lambda x: linear(ops.slice_op((4,), ((3, 0, -2),), (2,)), x),
+            lambda f, x: x[..., 3:0:-2],
+            (2, 4),
+        ),
+        case(
+            "empty slice",
+            lambda x: linear(ops.slice_op((2,), ((0, 0, 1),), (0,)), x),
+            lambda f, x: x[..., :0],
+            (2, 2),
+        ),
+    ],
+    ops.Unslice: [
+        case(
+            "unslice",
+            lambda x: linear(UNSLICE, x),
+            lambda f, x: scattered(f, x, np.array([0, 2, 4]), 5),
+            (2, 3),
+        )
+    ],
+    ops.Gather: [
+        case(
+            "gather",
+            lambda x: linear(ops.gather_op((3,), INDEX), x),
+            lambda f, x: x[..., INDEX],
+            (2, 3),
+        )
+    ],
+    ops.Scatter: [
+        case(
+            "scatter",
+            lambda x: linear(SCATTER, x),
+            lambda f, x: scattered(f, x, INDEX, 3),
+            (2, 2, 2),
+        )
+    ],
+    ops.Concat: [
+        case(
+            "concat",
+            lambda x, y: linear(ops.concat_op(-2, (1, 2)), x, y),
+            lambda f, x, y: np.concatenate([x, y], axis=-2),
+            (2, 1, 2),
+            (2, 2, 2),
+        ),
+        case(
+            "concat with itself",
+            lambda x: linear(ops.concat_op(-1, (2, 2)), x, x * x),
+            lambda f, x: np.concatenate([x, x * x], axis=-1),
+            (2, 2),
+        ),
+    ],
+    ops.Flip: [
+        case("flip", lambda x: linear(ops.flip_op((-1,)), x), lambda f, x: x[..., ::-1], (2, 3))
+    ],
+    ops.Cumsum: [
+        case(
+            "cumsum",
+            lambda x: linear(ops.cumsum_op(-2), x),
+            lambda f, x: np.cumsum(x, axis=-2),
+            (2, 3, 1),
+        ),
+        case(
+            "cumsum from the end",
+            lambda x: linear(ops.cumsum_op(-1, reverse=True), x),
+            lambda f, x: np.cumsum(x[..., ::-1], axis=-1)[..., ::-1],
+            (2, 3),
+        ),
+    ],
+    ops.Triangle: [
+        case(
+            "triangle",
+            lambda x: linear(ops.triangle_op(True, 1), x),
+            lambda f, x: np.where(KEEP, x, f.number(Fraction(0))),
+            (2, 2, 3),
+        )
+    ],
+    ops.Solve: [
+        solve_case(a, b)
+        for a, b in (
+            ((2, 2), (2, 1)),
+            ((2, 2, 2), (2, 2, 1)),
+            ((2, 2), (3, 2, 1)),
+            ((2, 1, 1), (3, 2, 1, 2)),
+            ((0, 0), (0, 2)),
+            ((2, 2), (2, 0)),
+        )
+    ],
+    ops.Inv: matrix_cases(ops.Inv, inverse),
+    ops.Det: matrix_cases(ops.Det, determinant),
+    ops.Cofactor: matrix_cases(ops.Cofactor, minors),
+    ops.LogAbsDet: matrix_cases(
+        ops.LogAbsDet, lambda f, x: f.call("log", f.absolute(determinant(f, x)))
+    ),
+    ops.DetSign: matrix_cases(
+        ops.DetSign,
+        lambda f, x: f.each(lambda v: f.number(Fraction(-1 if v < 0 else 1)), determinant(f, x)),
+    ),
+    ops.Prod: matrix_cases(ops.Prod, lambda f, x: np.multiply.reduce(x, axis=-1), VECTORS),
+    ops.ProdOthers: matrix_cases(ops.ProdOthers, product_of_others, VECTORS),
+    ops.Max: matrix_cases(ops.Max, lambda f, x: extreme(f, x, least=False), VECTORS),
+    ops.Min: matrix_cases(ops.Min, lambda f, x: extreme(f, x, least=True), VECTORS),
+    ops.LogSumExp: matrix_cases(ops.LogSumExp, log_sum_exp, VECTORS),
+}
+
+# Leaves have no operands; what a barrier does to derivatives is in tests/test_laws.py.
+WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Barrier}
+
+
+def concrete_ops():
+    """Every class of ops whose nodes there are: the abstract ones have no ``name`` of their own."""
+    classes = [c for _, c in inspect.getmembers(ops, inspect.isclass) if issubclass(c, Op)]
+    return {c for c in classes if not any(d is not c and issubclass(d, c) for d in classes)} | {
+        ops.Contract
+    }
+
+
+def test_every_op_is_covered():
+    assert concrete_ops() - WITHOUT == set(CASES)
+
+
+def test_every_case_has_a_node_of_its_op():
+    for op, cases in CASES.items():
+        for one in cases:
+            f = one.ours(oracles.inputs_of(one))
+            found = {type(node.op) for node in topological([f])}
+            assert op in found or 0 in f.shape or one.name in ("fill", "identity times"), one.name
+
+
+ALL = [one for cases in CASES.values() for one in cases]
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_jacobian_and_hessian(one):
+    oracles.check_high(one, point(one.shapes))
+
+
+SMALL = [one for one in ALL if sum(map(math.prod, one.shapes)) <= 8]
+
+
+@pytest.mark.parametrize("one", SMALL, ids=lambda one: one.name)
+def test_jacobian_and_hessian_inside_a_composition(one):
+    """The cotangent that meets the op is then an expression with batch axes, not an identity."""
+
+    def plain(f, xs):
+        value = one.plain(f, [f.array(x * x + x) for x in xs])
+        return f.array(value * value)
+
+    composed = Case(
+        f"({one.name})**2", one.shapes, lambda xs: one.ours([x * x + x for x in xs]) ** 2, plain
+    )
+    oracles.check_high(composed, point(one.shapes, 0.25, 2.0))
+
+
+# The scalar vocabulary ----------------------------------------------------------------------------
+
+POSITIVE = (0.1, 3.0)
+WITHIN = (-0.9, 0.9)
+DOMAINS = {
+    "log": POSITIVE,
+    "log2": POSITIVE,
+    "log10": POSITIVE,
+    "gammaln": POSITIVE,
+    "gamma": POSITIVE,
+    "digamma": POSITIVE,
+    "polygamma": POSITIVE,
+    "norm_sqrt": POSITIVE,
+    "power": POSITIVE,
+    "xlogy": POSITIVE,
+    "sqrt": POSITIVE,
+    "log1p": WITHIN,
+    "asin": WITHIN,
+    "acos": WITHIN,
+    "atanh": WITHIN,
+    "acosh": (1.1, 3.0),
+}
+# The first argument is an order: a number, by which there is no derivative.
+ORDERED = {"polygamma": 2, "sinc_derivative": 3}
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_every_function_of_the_vocabulary(name):
+    op = PRIMITIVES[name]
+    order = [number_node(ORDERED[name])] if name in ORDERED else []
+
+    def ours(xs):
+        return sd.constant(0) + pointwise(op, *order, *xs)
+
+    def plain(f, xs):
+        function = MPMATH[name]
+        numbers = [mp.mpf(ORDERED[name])] if order else []
+        return f.each(lambda *v: mp.mpf(function(*numbers, *v)), *xs)
+
+    shapes = ((3,),) * (op.arity - len(order))
+    one = Case(name, shapes, ours, plain)
+    low, high = DOMAINS.get(name, (-2.0, 2.0))
+    if (
+        op.arity == 3 and name == "where"
+    ):  # the condition is a number, and differences must not change its truth
+        one = Case(
+            name,
+            ((3,), (3,)),
+            lambda xs: ours([xs[0] < 0, *xs]),
+            lambda f, xs: plain(f, [xs[0] < 0, *xs]),
+        )
+    oracles.check_high(one, point(one.shapes, low, high))

@@ -1,0 +1,205 @@
+"""Masked branches: the finite derivative of the selected branch, at every order, without a warning.
+
+Expected values are derivatives of the selected branch, worked out by hand.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+
+x, y, z = sd.symbols("x y z")
+v = sd.symbol("v", (3,))
+
+
+def evaluations(expr, env):
+    """The value by the reference interpreter and by a lowered function."""
+    symbols = list(expr.free_symbols)
+    values = [env[s] for s in symbols]
+    return [
+        np.asarray(nm.interpret(expr, dict(zip(symbols, values, strict=True)))),
+        np.asarray(nm.lower(expr, symbols)(*values)),
+    ]
+
+
+def derivatives(f, s, order):
+    """The derivative of a scalar by every route: forward, reverse, batched, and mixtures."""
+    if order == 0:
+        return [f]
+    found = []
+    for lower_order in derivatives(f, s, order - 1):
+        found.append(sd.diff(lower_order, s))
+        # a vector input runs in reverse; the scalar is its only element
+        w = sd.symbol("w", (1,))
+        g = lower_order.subs({s: w[0]})
+        reverse = sd.grad(g, w)[0]
+        found.append(reverse.subs({w: sd.reshape(s, (1,))}))
+    return found
+
+
+CASES = [
+    ("where(x > 0, sqrt(x), x)", lambda x: sd.where(x > 0, sd.sqrt(x), x), 0.0, [1, 0, 0]),
+    ("where(x > 0, log(x), 0)", lambda x: sd.where(x > 0, sd.log(x), 0), 0.0, [0, 0, 0]),
+    ("where(x > 0, x*log(x), 0)", lambda x: sd.where(x > 0, x * sd.log(x), 0), 0.0, [0, 0, 0]),
+    ("where(x != 0, sin(x)/x, 1)", lambda x: sd.where(x != 0, sd.sin(x) / x, 1), 0.0, [0, 0, 0]),
+    (
+        "where(x <= 0, exp(x), 1 + x)",
+        lambda x: sd.where(x <= 0, sd.exp(x), 1 + x),
+        1000.0,
+        [1, 0, 0],
+    ),
+    (
+        "two masks on one root",
+        lambda x: sd.where(x > 0, sd.sqrt(x), 0) + sd.where(x > 1, sd.sqrt(x), 0),
+        0.0,
+        [0, 0, 0],
+    ),
+    ("root of a mask", lambda x: sd.sqrt(sd.where(x > 0, x, 0)), -1.0, [0, 0, 0]),
+    ("power of a mask", lambda x: sd.where(x > 0, x, 0) ** 0.5 * x, -1.0, [0, 0, 0]),
+    (
+        "mask of a mask",
+        lambda x: sd.where(x > 0, sd.where(x > 1, sd.log(x - 1), sd.sqrt(x)), 2 * x),
+        0.0,
+        [2, 0, 0],
+    ),
+    (
+        "inner guard",
+        lambda x: sd.where(x > 0, sd.log(sd.where(x > 0, x, 1)), 0),
+        0.0,
+        [0, 0, 0],
+    ),
+]
+
+
+@pytest.mark.parametrize(("f", "at", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivative_of_the_selected_branch(f, at, expected, order):
+    for d in derivatives(f(x), x, order):
+        for value in evaluations(d, {x: at}) if d.free_symbols else [np.asarray(float(d))]:
+            assert value == expected[order - 1]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_root_of_a_maximum(order):
+    f = sd.sqrt(sd.maximum(0, x * x - z * z))
+    for route in itertools.product([x, z], repeat=order):
+        forward = f
+        reverse = f
+        for s in route:
+            forward = sd.diff(forward, s)
+            reverse = sd.grad(reverse, (x, z))[0 if s is x else 1]
+        for d in (forward, reverse):
+            for value in evaluations(d, {x: 1.0, z: 2.0}):
+                assert value == 0
+
+
+def test_where_of_an_array_with_a_root_at_zero():
+    f = sd.sum(sd.where(v > 0, sd.sqrt(v), v))
+    at = np.array([0.0, 4.0, -1.0])
+    for value in evaluations(sd.grad(f, v), {v: at}):
+        np.testing.assert_array_equal(value, [1, 0.25, 1])
+    for value in evaluations(sd.hessian(f, v), {v: at}):
+        np.testing.assert_array_equal(value, np.diag([0, -1 / 32, 0]))
+    third = sd.jacobian(sd.hessian(f, v), v)
+    for value in evaluations(third, {v: at}):
+        expected = np.zeros((3, 3, 3))
+        expected[1, 1, 1] = 3 / 8 * 4.0**-2.5
+        np.testing.assert_allclose(value, expected, rtol=1e-15)
+
+
+M = sd.symbol("M", (2, 3))
+
+
+def test_mask_behind_a_matrix_product():
+    # d/dM of where(c, M @ log(v), 0) is an outer product of the mask with log(v)
+    f = sd.sum(sd.where(sd.constant(np.array([True, False])), M @ sd.log(v), 0))
+    m = np.array([[1.0, 2.0, 3.0], [0.0, 5.0, 6.0]])
+    at = np.array([1.0, 2.0, 4.0])
+    for value in evaluations(sd.grad(f, v), {M: m, v: at}):
+        np.testing.assert_allclose(value, m[0] / at)
+    for value in evaluations(sd.grad(f, M), {M: m, v: np.array([1.0, 2.0, 4.0])}):
+        np.testing.assert_allclose(value, [np.log(at), [0, 0, 0]])
+    # rows that the mask drops do not see log(0), whatever stands in them
+    rows = sd.where((v > 0)[:2], (M @ sd.where(v > 0, v, 1))[:2], 0)
+    g = sd.sum(sd.where(v > 0, sd.sqrt(v), 0)) + sd.sum(rows)
+    for value in evaluations(sd.grad(g, v), {M: m, v: np.array([1.0, 0.0, 4.0])}):
+        np.testing.assert_allclose(value, [0.5 + 1, 0, 0.25 + 3])
+
+
+def test_dropped_rows_of_a_product_with_an_infinite_operand():
+    # row 1 is dropped; its cotangent is exactly 0 and meets inf entries of the other operand
+    w = sd.symbol("w", (2,))
+    inner = 1 / v
+    f = sd.sum(sd.where(w > 0, M @ inner, 0) * w)
+    env = {M: np.ones((2, 3)), v: np.array([1.0, 2.0, 4.0]), w: np.array([-1.0, -2.0])}
+    for value in evaluations(sd.grad(f, v), env):
+        np.testing.assert_array_equal(value, [0, 0, 0])
+    env[v] = np.array([0.0, 2.0, 4.0])
+    for value in evaluations(sd.grad(f, v), env):
+        np.testing.assert_array_equal(value, [0, 0, 0])
+    for value in evaluations(sd.grad(f, M), env):
+        np.testing.assert_array_equal(value, np.zeros((2, 3)))
+
+
+def test_batched_jacobian_behind_a_mask():
+    f = sd.where(v > 0, sd.sqrt(v), 0) * M
+    at = {M: np.ones((2, 3)), v: np.array([0.0, 4.0, -1.0])}
+    expected = np.zeros((2, 3, 3))
+    expected[:, 1, 1] = 0.25
+    for value in evaluations(sd.jacobian(f, v), at):
+        np.testing.assert_array_equal(value, expected)
+    g = M @ sd.where(v > 0, sd.sqrt(v), 0)
+    for value in evaluations(sd.jacobian(g, v), at):
+        np.testing.assert_array_equal(value, [[0, 0.25, 0], [0, 0.25, 0]])
+    for value in evaluations(sd.jacobian(sd.jacobian(g, v), v), at):
+        want = np.zeros((2, 3, 3))
+        want[:, 1, 1] = -1 / 32
+        np.testing.assert_array_equal(value, want)
+    for value in evaluations(sd.jacobian(sd.jacobian(g, M), v), at):
+        want = np.zeros((2, 2, 3, 3))
+        want[0, 0, 1, 1] = want[1, 1, 1, 1] = 0.25
+        np.testing.assert_array_equal(value, want)
+
+
+def test_a_slice_drops_an_infinite_partial():
+    f = sd.sum(sd.sqrt(v)[1:])
+    for value in evaluations(sd.grad(f, v), {v: np.array([0.0, 4.0, 1.0])}):
+        np.testing.assert_array_equal(value, [0, 0.25, 0.5])
+    g = sd.sum(sd.take(sd.sqrt(v), np.array([2, 1])))
+    for value in evaluations(sd.grad(g, v), {v: np.array([0.0, 4.0, 1.0])}):
+        np.testing.assert_array_equal(value, [0, 0.25, 0.5])
+
+
+def test_without_a_selection_arithmetic_is_ieee():
+    f = y * sd.log(x)
+    d = sd.grad(f, (x, y))
+    with np.errstate(all="ignore"):
+        dx = np.asarray(nm.interpret(d[0], {x: 0.0, y: 0.0}))
+    assert np.isnan(dx)
+    lowered = nm.lower(f, [x, y])
+    with np.errstate(all="ignore"):
+        value, (gx, gy) = lowered.value_and_grad(0.0, 0.0)
+    assert np.isnan(gx)
+    assert gy == -np.inf
+    assert np.isnan(value)
+
+
+def test_graphs_without_selections_contain_no_mask():
+    f = sd.sum(sd.tanh(M @ sd.exp(v)) ** 2) + sd.logsumexp(v) + v @ v
+    from symdiff import ops
+
+    for d in (sd.grad(f, v), sd.hessian(f, v)):
+        for node in sd.nodes(d):
+            assert not isinstance(node.op, ops.Strong)
+            assert not (isinstance(node.op, ops.Contract) and any(node.op.kills))
+
+
+def test_masks_are_hoisted_where_the_graph_shows_them():
+    from symdiff import ops
+
+    f = sd.where(x > 0, sd.log(x) * sd.sqrt(x), x)
+    for d in (sd.diff(f, x), sd.grad(f, (x, y))[0]):
+        assert not any(isinstance(node.op, ops.Strong) for node in sd.nodes(d))
