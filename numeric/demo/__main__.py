@@ -1,0 +1,7 @@
+"""``python -m numeric.demo``."""
+
+import sys
+
+from numeric.demo.command import main
+
+sys.exit(main())

@@ -1,0 +1,92 @@
+"""The value and all first and second derivatives of an equation, and the scale of terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+import symdiff as sd
+from numeric.lowering.kernels import kernel
+from symdiff import ops
+from symdiff.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.demo.equations import Equation
+    from symdiff.expr import Expr
+
+Order: TypeAlias = tuple[int, ...]
+"""By which variables: () is the value itself, (2,) is d/dx2, (0, 2) is d2/dx0 dx2."""
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """An equation's value, its gradient and the upper triangle of its Hessian, by ``Order``."""
+
+    symbols: tuple[Expr, ...]
+    by_order: Mapping[Order, Expr]
+
+    @property
+    def value(self) -> Expr:
+        """The parsed formula."""
+        return self.by_order[()]
+
+
+def differentiate(equation: Equation) -> Derivatives:
+    """Parse the formula and differentiate it by every variable, to second order.
+
+    >>> from numeric.demo.equations import load
+    >>> [str(e) for e in differentiate(load()[7]).by_order.values()]
+    ['mu*Nn', 'Nn', 'mu', '0', '1', '0']
+    """
+    value = sd.parse(equation.formula)
+    symbols = tuple(sd.symbol(name) for name in equation.names)
+    by_order: dict[Order, Expr] = {(): value}
+    gradient = sd.grad(value, symbols)
+    by_order |= {(i,): first for i, first in enumerate(gradient)}
+    for i, first in enumerate(gradient):
+        row = sd.grad(first, symbols[i:])
+        by_order |= {(i, i + j): second for j, second in enumerate(row)}
+    return Derivatives(symbols, by_order)
+
+
+def scale_of_terms(
+    outputs: Sequence[Expr], env: Mapping[Expr, NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """S of each scalar output: its DAG evaluated with every addend replaced by its absolute value.
+
+    With v the value of a node at the point,
+
+    ======================  ==================================================================
+    ``c0 + sum ci ai``      ``S = |c0| + sum |ci| S(ai)``
+    ``prod ai^ei``          ``S = prod S(ai)^ei``, with |v(ai)| for S(ai) where ei < 0
+    a function, a leaf      ``S = |v|``: the function of the true operands
+    ======================  ==================================================================
+
+    so that S >= |v|, and a sum whose terms cancel keeps the size of its terms: what rounding errors
+    are relative to.
+
+    >>> x, y = sd.symbols("x y")
+    >>> [float(s) for s in scale_of_terms([x * (x - y)], {x: np.array(3.0), y: np.array(2.0)})]
+    [15.0]
+    """
+    value: dict[Expr, Any] = {}
+    scale: dict[Expr, Any] = {}
+    for node in topological(outputs):
+        op, args = node.op, node.args
+        value[node] = env[node] if node in env else kernel(node)([value[a] for a in args], {})
+        if isinstance(op, ops.Sum):
+            terms = zip(op.coefs, args, strict=True)
+            scale[node] = abs(float(op.const)) + sum(abs(float(c)) * scale[a] for c, a in terms)
+        elif isinstance(op, ops.Product):
+            scale[node] = 1.0
+            for a, e in zip(args, op.exponents, strict=True):
+                scale[node] = scale[node] * (scale[a] if e > 0 else np.abs(value[a])) ** float(e)
+        else:
+            scale[node] = np.abs(value[node])
+    return [np.asarray(scale[output], dtype=float) for output in outputs]

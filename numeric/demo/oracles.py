@@ -1,0 +1,207 @@
+"""Two derivatives that know no rule: many digits, and differences with an error estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+from symdiff import ops
+from symdiff.errors import Unsupported
+from symdiff.node import topological
+from symdiff.scalar import MPMATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.demo.derivatives import Order
+    from symdiff.expr import Expr
+    from symdiff.node import Op
+
+    Array = NDArray[np.float64]
+
+EPS = 2.0**-52
+
+# Many digits --------------------------------------------------------------------------------------
+
+DIGITS = 80
+
+
+def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., Any]:
+    """``value``, a scalar expression of scalar ``inputs``, as a function of mpmath numbers.
+
+    It computes at the precision in force when it is called.  Raises Unsupported for an op that is
+    not pointwise.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> mpmath.nstr(multiprecision(x**2 / 3, [x])(mpmath.mpf(2)), 5)
+    '1.3333'
+    """
+    nodes = [node for node in topological([value, *inputs]) if node not in set(inputs)]
+    place = {node: k for k, node in enumerate([*inputs, *nodes])}
+    program = [(_action(node.op), [place[a] for a in node.args]) for node in nodes]
+    result = place[value]
+
+    def evaluate(*point: Any) -> Any:
+        values = list(point)
+        for action, operands in program:
+            values.append(action(*[values[k] for k in operands]))
+        return values[result]
+
+    return evaluate
+
+
+def _action(op: Op) -> Callable[..., Any]:
+    """What ``op`` does to mpmath numbers; exact numbers are rounded when it is called."""
+    match op:
+        case ops.Sum(const=const, coefs=coefs):
+            return lambda *args: sum(map(_times, coefs, args), _times(const, mpmath.mpf(1)))
+        case ops.Product(exponents=exponents):
+            return lambda *args: mpmath.fprod(map(_power, args, exponents))
+        case ops.Exact(name=name):
+            return lambda: +getattr(mpmath.mp, name)
+        case ops.Pointwise(primitive=True, name=name):
+            return MPMATH[name]
+    raise Unsupported(f"{op!r} is not a pointwise function of mpmath numbers")
+
+
+def _times(c: Any, x: Any) -> Any:
+    return x * c.numerator / c.denominator if isinstance(c, Fraction) else x * c
+
+
+def _power(x: Any, p: int | Fraction) -> Any:
+    if isinstance(p, int):
+        return x**p
+    return mpmath.nan if x < 0 else x ** (mpmath.mpf(p.numerator) / p.denominator)
+
+
+def precise_derivative(value: Callable[..., Any], point: Array, order: Order) -> float:
+    """The derivative of ``value`` at ``point``, by numerical differentiation at 80 digits."""
+    counts = tuple(order.count(k) for k in range(len(point)))
+    with mpmath.workdps(DIGITS):
+        return float(mpmath.diff(value, tuple(map(mpmath.mpf, point.tolist())), counts))
+
+
+# Differences --------------------------------------------------------------------------------------
+
+LEVELS = 9
+FIRST_STEP = 2.0**-5
+"""Steps are 2^-5, 2^-6 .. 2^-13 of the variable's range (of the power of two below it)."""
+
+COLUMNS = 3
+"""How often Richardson's extrapolation is applied: errors in h^2, h^4, h^6 are removed."""
+
+TINY_STEP = 2.0**-20
+"""Of the range: sixth differences at such steps are far below any rounding error."""
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A derivative at each point and how far it may be off: inf where nothing can be said."""
+
+    value: Array
+    error: Array
+
+
+class Differences:
+    """Central differences, extrapolated, of a function given by its values at many points.
+
+    ``value`` maps an array of shape (variables, points) to (points,); nothing else is known of it.
+    Each derivative comes with its own error estimate: the disagreement of neighbours in the
+    extrapolation, plus the rounding noise of the values, which is measured, over the steps.
+    """
+
+    def __init__(self, value: Callable[[Array], Array], points: Array, width: Array) -> None:
+        self.value, self.points = value, points
+        self.steps = 2.0 ** np.floor(np.log2(width))
+        self.centre = value(points)
+        self.noise = self._noise()
+
+    def _at(self, *moves: tuple[int, float]) -> Array:
+        moved = self.points.copy()
+        for variable, distance in moves:
+            moved[variable] += distance
+        return self.value(moved)
+
+    def _noise(self) -> Array:
+        """The rounding error of the values, measured: rms of sixth differences (Hamming 1962)."""
+        weights = np.array([(-1) ** k * comb(6, k) for k in range(7)], dtype=float)
+        weights /= np.sqrt(weights @ weights)
+        noise = np.zeros_like(self.centre)
+        for variable, step in enumerate(self.steps):
+            row = [self._at((variable, j * TINY_STEP * step)) for j in range(-6, 7)]
+            windows = np.stack([weights @ np.stack(row[s : s + 7]) for s in range(7)])
+            noise = np.fmax(noise, np.sqrt((windows**2).mean(axis=0)))
+        return noise
+
+    def _rounded(self, values: list[Array], steps: dict[int, float]) -> Array:
+        """What rounding errors at a stencil are relative to.
+
+        Not only the values, but also their change with relative changes of the variables: an
+        argument such as n*theta is rounded before a function of it is taken.
+        """
+        change = np.abs(np.subtract(values, self.centre)).max(axis=0)
+        relative = sum(np.abs(self.points[i]) / step for i, step in steps.items())
+        return np.asarray(np.abs(values).max(axis=0) + change * relative)
+
+    def derivative(self, order: Order) -> Estimated:
+        """The derivative by one or two variables at every point."""
+        raw, noise = zip(
+            *(self._level(order, FIRST_STEP / 2**k) for k in range(LEVELS)), strict=True
+        )
+        return extrapolate(np.stack(raw), np.stack(noise))
+
+    def _level(self, order: Order, fraction: float) -> tuple[Array, Array]:
+        """The central difference at one step, and the noise in it."""
+        i, j = order[0], order[-1]
+        h, k = (fraction * float(self.steps[variable]) for variable in (i, j))
+        if len(order) == 1:
+            values = [self._at((i, h)), self._at((i, -h))]
+            weights, steps = [1, -1], 2 * h
+        elif i == j:
+            values = [self._at((i, h)), self.centre, self._at((i, -h))]
+            weights, steps = [1, -2, 1], h * h
+        else:
+            values = [self._at((i, s * h), (j, t * k)) for s in (1, -1) for t in (1, -1)]
+            weights, steps = [1, -1, -1, 1], 4 * h * k
+        one = np.maximum(self.noise, EPS * self._rounded(values, {i: h, j: k}))
+        # (4^m + 1)/(4^m - 1) for m = 1, 2, 3: the columns together enlarge noise at most twofold.
+        return np.tensordot(weights, values, 1) / steps, 2 * one * np.abs(weights).sum() / steps
+
+
+def extrapolate(raw: Array, noise: Array) -> Estimated:
+    """Richardson's extrapolation of ``raw[k]`` at steps h/2^k, whose error has even powers of h.
+
+    ``T_m[k] = T_(m-1)[k+1] + (T_(m-1)[k+1] - T_(m-1)[k]) / (4^m - 1)``, of which each point takes
+    the T_m[k] with the least estimated error, m >= 2.  The estimate is the noise at the finest step
+    plus the largest of four distances: to both parents (whose errors are a power of h larger), of
+    these to one another, and to the entry at twice the step.  One distance alone is small by
+    accident now and then.
+
+    >>> estimated = extrapolate(np.array([[1 + 4.0**-k] for k in range(6)]), np.zeros((6, 1)))
+    >>> float(estimated.value[0]), float(estimated.error[0]) < 0.01
+    (1.0, True)
+    """
+    best, error = np.full(raw.shape[1:], np.nan), np.full(raw.shape[1:], np.inf)
+    column = raw
+    for m in range(1, COLUMNS + 1):
+        parents = column
+        column = parents[1:] + np.diff(parents, axis=0) / (4.0**m - 1)
+        for k in range(1, len(column) if m > 1 else 0):
+            distances = [
+                column[k] - parents[k],
+                column[k] - parents[k + 1],
+                parents[k + 1] - parents[k],
+                column[k] - column[k - 1],
+            ]
+            estimate = np.abs(distances).max(axis=0) + noise[k + m]
+            better = estimate < error  # never where it is nan: the steps left the domain
+            best, error = np.where(better, column[k], best), np.where(better, estimate, error)
+    return Estimated(best, error)
