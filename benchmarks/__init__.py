@@ -1,0 +1,12 @@
+"""The library next to its peers, in one run on one machine: read the ratios, not the times.
+
+``python -m benchmarks`` runs every case of every module below, and
+``python -m benchmarks calling`` those of one.
+
+building    what it costs to write an expression down and to differentiate it
+swell       how large derivatives are: counts, which no machine changes
+calling     what a call of a lowered function costs
+cases       what a case is, and how contestants are timed against each other
+
+A module of cases offers ``cases()``; a new one is added to ``MODULES`` in ``benchmarks.__main__``.
+"""
