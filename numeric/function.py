@@ -434,8 +434,9 @@ class Function:
 
     def _entry(self, lowered: Lowered, name: str, slow: Callable[..., Any]) -> Callable[..., Any]:
         """``lowered`` for Python floats as one function, which falls back to ``slow``."""
+        # A selection may hand on the number 0 of one of its branches, which is an int in Python.
         cast = [
-            real and y.dtype is not float
+            real and (y.dtype is not float or (isinstance(y.op, ops.Pointwise) and not y.op.result))
             for real, y in zip(lowered.real, lowered.outputs, strict=True)
         ]
         dtypes = [x.dtype for x in self.inputs]

@@ -40,7 +40,10 @@ _UNDER = ops.product_op((-1, 1))
 def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
     """The operands broadcast to one shape; numbers in booleans' stead."""
     shape = operands[0].shape
-    if all(x.shape == shape for x in operands):
+    for x in operands:
+        if x.shape != shape:
+            break
+    else:
         return operands
     shape = broadcast_shapes(name, *(x.shape for x in operands))
     return tuple(broadcast_to(x, shape) for x in operands)
@@ -51,30 +54,21 @@ def as_numeric(x: Expr) -> Expr:
     return select(x, number_node(1), number_node(0)) if x.dtype is bool else x
 
 
+def _alike(a: Expr, b: Expr) -> bool:
+    """Two real expressions of one shape: nothing to broadcast, convert or merge."""
+    return a.shape == b.shape and a is not b and a.dtype is float and b.dtype is float
+
+
 def add(a: Expr, b: Expr) -> Expr:
     """``a + b``."""
-    if (
-        a.op.simple_term
-        and b.op.simple_term
-        and a.shape == b.shape
-        and a is not b
-        and a.dtype is float
-        and b.dtype is float
-    ):
+    if a.op.simple_term and b.op.simple_term and _alike(a, b):
         return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
     return combine("add", [(1, a), (1, b)])
 
 
 def sub(a: Expr, b: Expr) -> Expr:
     """``a - b``."""
-    if (
-        a.op.simple_term
-        and b.op.simple_term
-        and a.shape == b.shape
-        and a is not b
-        and a.dtype is float
-        and b.dtype is float
-    ):
+    if a.op.simple_term and b.op.simple_term and _alike(a, b):
         if a.serial < b.serial:
             return make(_FIRST_MINUS, (a, b), a.shape, float)
         return make(_MINUS_FIRST, (b, a), a.shape, float)
@@ -185,27 +179,20 @@ def scale(c: Number, x: Expr) -> Expr:
 
 def mul(a: Expr, b: Expr) -> Expr:
     """``a * b``."""
-    if (
-        a.op.simple_factor
-        and b.op.simple_factor
-        and a.shape == b.shape
-        and a is not b
-        and a.dtype is float
-        and b.dtype is float
-    ):
+    if a.op.simple_factor and b.op.simple_factor and _alike(a, b):
         return make(_TIMES, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
     return scaled_product(1, a, b)
 
 
 def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
     """``c * a * b`` for a number c, with no node for an intermediate multiple."""
-    a, b = as_numeric(a), as_numeric(b)
-    if not a.shape and (d := number_of(a)) is not None:
-        return scale(number.times(c, d), b)
-    if not b.shape and (d := number_of(b)) is not None:
-        return scale(number.times(c, d), a)
-    a, b = aligned("multiply", a, b)
     (d, x), (e, y) = split_coefficient(a), split_coefficient(b)
+    if x is None and not a.shape:
+        return scale(number.times(c, d), b)
+    if y is None and not b.shape:
+        return scale(number.times(c, e), a)
+    if a.shape != b.shape or a.dtype is bool or b.dtype is bool:
+        return scaled_product(c, *aligned("multiply", as_numeric(a), as_numeric(b)))
     if d != 1 or e != 1:
         c = number.times(c, number.times(d, e))
     if x is None or y is None or c == 0:
@@ -244,14 +231,7 @@ def divide(a: Expr, b: Expr) -> Expr:
     """``a / b``; integers divide to a real number."""
     if not b.shape and (d := number_of(b)):
         return scale(_reciprocal(d), a)
-    if (
-        a.op.simple_factor
-        and b.op.simple_factor
-        and a.shape == b.shape
-        and a is not b
-        and a.dtype is float
-        and b.dtype is float
-    ):
+    if a.op.simple_factor and b.op.simple_factor and _alike(a, b):
         if a.serial < b.serial:
             return make(_OVER, (a, b), a.shape, float)
         return make(_UNDER, (b, a), a.shape, float)
@@ -426,15 +406,18 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
             return full(shape, value)
         if isinstance(op, ops.Reshape) and op.before == op.after:
             return operands[0]
-    return make(op, operands, shape, promoted(operands))
+    return make(op, operands, shape, float if isinstance(op, ops.Fourier) else promoted(operands))
 
 
 def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
     """An op with a written rule."""
     operands = tuple(as_numeric(x) for x in operands)
-    dtype = (
-        promoted(operands)
-        if isinstance(op, ops.Prod | ops.ProdOthers | ops.Max | ops.Min)
-        else float
-    )
-    return make(op, operands, op.result(*(x.shape for x in operands)), dtype)
+    shape = op.result(*(x.shape for x in operands))
+    place = _LINEAR_IN.get(op.__class__)
+    if place is not None and is_zero(operands[place]):
+        return full(shape, 0)
+    return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
+
+
+# Opaque ops that are linear in one operand: their value for a zero is a zero.
+_LINEAR_IN: dict[type[ops.Opaque], int] = {ops.Take: 0, ops.Put: 0, ops.Recurrence: 1}

@@ -507,9 +507,10 @@ def _joined(flows: Sequence[Flow]) -> list[Flow]:
     rest: list[Flow] = []
     branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
     for g in flows:
-        if g.mark == HOISTED and _is_mask(g.expr):
-            condition, a, b = g.expr.args
-            chosen = a if is_zero(b) else b
+        c, mask = split_coefficient(g.expr)
+        if g.mark == HOISTED and mask is not None and _is_mask(mask):
+            condition, a, b = mask.args
+            chosen = scale(c, a if is_zero(b) else b)
             core = split_coefficient(chosen)[1]
             if core is None or not _is_mask(core):
                 branches.setdefault(condition, ([], []))[0 if is_zero(b) else 1].append(chosen)

@@ -773,3 +773,10 @@ def test_explain_of_scalars_names_both_ways():
 def test_residuals_show_their_size():
     _, kept = layer().forward(XS, WS)
     assert repr(kept) == f"<Residuals: 3 values, {XS.nbytes + WS.nbytes + 80} bytes in arrays>"
+
+
+def test_a_selected_whole_number_comes_out_as_a_float():
+    x, y = sd.symbols("x y")
+    derivatives = nm.lower(list(sd.grad(sd.xlogy(x, y), (x, y))), [x, y])(0.0, 0.0)
+    assert [type(v) for v in derivatives] == [float, float]
+    assert type(nm.lower(sd.maximum(x, 0), x)(-1.0)) is float
