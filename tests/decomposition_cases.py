@@ -1,0 +1,136 @@
+"""Cases of matrix decompositions and exponentials, for the derivatives of their ops.
+
+The plain readings use other formulas than ``tests.decomposed`` where there are others.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import numpy as np
+import sympy as sp
+
+from symdiff import ops
+from symdiff.algebra import opaque
+from tests.decomposed import array, blocks, evaluated, matrix
+from tests.fields import Array, Field, inverse, minors
+from tests.oracles import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def case(name: str, ours: Any, plain: Any, *shapes: tuple[int, ...]) -> Case:
+    return Case(name, shapes, lambda xs: ours(*xs), lambda f, xs: f.array(plain(f, *xs)))
+
+
+def _swapped(x: Array) -> Array:
+    return np.swapaxes(x, -1, -2)
+
+
+def _plain_cholesky(f: Field, a: Array) -> Array:
+    """Column by column."""
+    a = (a + _swapped(a)) / 2
+    out = a * 0
+    for j in range(a.shape[-1]):
+        column = a[..., :, j] - (out[..., :, :j] @ out[..., j, :j, None])[..., 0]
+        root = f.call("sqrt", f.array(column[..., j]))
+        out[..., j:, j] = column[..., j:] / root[..., None]
+    return out
+
+
+def _plain_pinv(f: Field, a: Array) -> Array:
+    if a.shape[-2] >= a.shape[-1]:
+        return inverse(f, _swapped(a) @ a) @ _swapped(a)
+    return _swapped(a) @ inverse(f, a @ _swapped(a))
+
+
+def _plain_expm(f: Field, *x: Array) -> Array:
+    lead, n = x[-1].shape[:-2], x[0].shape[-1]
+    wide = [np.broadcast_to(y, x[-1].shape) for y in x]
+    out = np.empty(x[-1].shape, object)
+    for place in np.ndindex(lead if n else (0,)):
+        out[place] = array(mp.expm(matrix(blocks([y[place] for y in wide]))))[:n, -n:]
+    return out
+
+
+def _plain_tangent(f: Field, a: Array, e: Array) -> Array:
+    """The cofactors of A + tE are polynomials in t of degree below n: differences are exact."""
+    n = a.shape[-1]
+    points = list(range(max(n, 2)))
+    weights = sp.finite_diff_weights(1, points, 0)[1][-1]
+    out = e * 0
+    for t, w in zip(points, weights, strict=True):
+        out = out + f.number(Fraction(int(w.p), int(w.q))) * minors(f, a + t * e)
+    return out
+
+
+def _by_matrix(op: Any) -> Callable[..., Array]:
+    return lambda f, a: evaluated(op, op.result(a.shape), [a])
+
+
+def _positive(x: Any, n: int) -> Any:
+    return x + 8 * np.eye(n, dtype=int)
+
+
+SQUARE = ((2, 2), (2, 1, 1), (0, 0), (2, 0, 0), (0, 2, 2))
+TALL, WIDE = ((3, 2), (2, 2, 1)), ((2, 3), (2, 1, 2))
+
+
+def _simple(cls: type, shapes: Any, *parameters: Any, plain: Any = None) -> list[Case]:
+    op = ops.opaque_op(cls, *parameters)
+    named = " ".join(map(str, [op.name, *parameters]))
+    return [
+        case(f"{named} {shape}", lambda x: opaque(op, x), plain or _by_matrix(op), shape)
+        for shape in shapes
+    ]
+
+
+def _several(cls: type, plain: Any, *shapes: Any) -> list[Case]:
+    op = ops.opaque_op(cls)
+    return [case(f"{op.name} {s}", lambda *x: opaque(op, *x), plain, *s) for s in shapes]
+
+
+VECTORS = ((3,), (2, 2), (1,), (2, 1), (0, 2))
+
+CASES: dict[type, list[Case]] = {
+    ops.Cholesky: [
+        case(
+            f"cholesky {shape}",
+            lambda x, n=shape[-1]: opaque(ops.opaque_op(ops.Cholesky), _positive(x, n)),
+            lambda f, x, n=shape[-1]: _plain_cholesky(f, _positive(x, n)),
+            shape,
+        )
+        for shape in (*SQUARE, (3, 3), (2, 2, 2))
+    ],
+    ops.CofactorTangent: _several(
+        ops.CofactorTangent,
+        _plain_tangent,
+        ((2, 2), (2, 2)),
+        ((2, 2), (2, 2, 2)),
+        ((3, 3), (3, 3)),
+        ((2, 1, 1), (2, 1, 1)),
+        ((0, 0), (0, 0)),
+    ),
+    ops.Eigvalsh: _simple(ops.Eigvalsh, (*SQUARE, (3, 3), (2, 2, 2))),
+    ops.Eigvecs: _simple(ops.Eigvecs, (*SQUARE, (3, 3), (2, 2, 2))),
+    ops.Expm: _several(
+        ops.Expm,
+        _plain_expm,
+        *((shape,) for shape in SQUARE),
+        ((2, 2), (2, 2)),
+        ((1, 1), (2, 1, 1)),
+        ((1, 1), (1, 1), (1, 1)),
+    ),
+    ops.Gaps: _simple(ops.Gaps, VECTORS, -1, False)
+    + _simple(ops.Gaps, VECTORS, 1, False)
+    + _simple(ops.Gaps, VECTORS, 1, True),
+    ops.LeftVectors: _simple(ops.LeftVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    ops.Pinv: _simple(ops.Pinv, (*TALL, *WIDE, *SQUARE), False, plain=_plain_pinv)
+    + _simple(ops.Pinv, (*TALL, *WIDE), True, plain=_plain_pinv),
+    ops.Qr: _simple(ops.Qr, (*TALL, (2, 2), (0, 2, 2))),
+    ops.RightVectors: _simple(ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    ops.SingularValues: _simple(ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+}
