@@ -1,0 +1,116 @@
+"""The NumPy bodies of ops along the last axis: taking, ordering, running products, recurrences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[Any]"
+
+
+def take(x: Array, index: Array) -> Array:
+    """``x[..., index[..., j]]``; ``index`` may lack leading axes of ``x``.
+
+    Raises IndexError for an index out of bounds.
+
+    >>> take(np.array([[1, 2], [3, 4]]), np.array([-1])).tolist()
+    [[2], [4]]
+    """
+    index = index.astype(np.intp, copy=False)
+    if index.ndim == 1:
+        return x[..., index]
+    wide = np.broadcast_to(index, x.shape[:-1] + index.shape[-1:])
+    result: Array = np.take_along_axis(x, wide, axis=-1)
+    return result
+
+
+def put(x: Array, index: Array, length: int) -> Array:
+    """Zeros of ``length`` on the last axis, ``x`` added at ``index``, repeated places included.
+
+    Raises IndexError for an index out of bounds.
+
+    >>> put(np.array([1, 2, 3]), np.array([0, 2, 0]), 4).tolist()
+    [4, 0, 2, 0]
+    """
+    index = np.broadcast_to(index, x.shape).astype(np.intp, copy=False)
+    outside = (index < -length) | (index >= length)
+    if outside.any():
+        wrong = index[outside].flat[0]
+        raise IndexError(f"index {wrong} is out of bounds for an axis of length {length}")
+    result = np.zeros((*x.shape[:-1], length), dtype=x.dtype)
+    if x.size:
+        rows = result.reshape((-1, length))
+        place = np.arange(len(rows))[:, None]
+        np.add.at(rows, (place, index.reshape((len(rows), -1))), x.reshape((len(rows), -1)))
+    return result
+
+
+def recurrence(a: Array, b: Array, reverse: bool) -> Array:
+    """``s_i = a_i s_(i-1) + b_i`` along the last axis, or over ``s_(i+1)`` from its end.
+
+    >>> recurrence(np.array([5, 2, 3]), np.array([1, 1, 1]), False).tolist()
+    [1, 3, 10]
+    """
+    result = np.array(b, dtype=np.result_type(a, b))
+    n = b.shape[-1]
+    for i in range(n - 2, -1, -1) if reverse else range(1, n):
+        result[..., i] += a[..., i] * result[..., i + 1 if reverse else i - 1]
+    return result
+
+
+def shift(x: Array, offset: int) -> Array:
+    """``x[..., i - offset]``, zeros from outside.
+
+    >>> shift(np.array([1, 2, 3]), 1).tolist(), shift(np.array([1, 2, 3]), -2).tolist()
+    ([0, 1, 2], [3, 0, 0])
+    """
+    result = np.zeros_like(x)
+    if offset >= 0:
+        result[..., offset:] = x[..., : max(x.shape[-1] - offset, 0)]
+    else:
+        result[..., : max(x.shape[-1] + offset, 0)] = x[..., -offset:]
+    return result
+
+
+def fourier(x: Array, sines: bool) -> Array:
+    """``sum_k x[..., k] cos(2πjk/n)`` for each j, or with sines.
+
+    >>> fourier(np.array([1.0, 2.0]), False).tolist()
+    [3.0, -1.0]
+    """
+    n = x.shape[-1]
+    if not x.size:
+        return x.astype(np.result_type(x, np.float16), copy=True)
+    half = np.fft.rfft(x, axis=-1)  # its entries j and n - j are conjugate
+    place = np.arange(n)
+    mirrored = np.minimum(place, n - place)
+    if not sines:
+        return half.real[..., mirrored]
+    return half.imag[..., mirrored] * np.where(2 * place > n, 1, -1).astype(half.real.dtype)
+
+
+def cumprod(x: Array) -> Array:
+    """The running products of the last axis."""
+    result: Array = np.cumprod(x, axis=-1)
+    return result
+
+
+def logcumsumexp(x: Array) -> Array:
+    """``log(cumsum(exp(x)))`` of the last axis: no exponential overflows.
+
+    >>> logcumsumexp(np.array([1000.0, -np.inf])).tolist()
+    [1000.0, 1000.0]
+    """
+    with np.errstate(invalid="ignore"):  # -inf and -inf
+        result: Array = np.logaddexp.accumulate(x, axis=-1)
+    return result
+
+
+def argsort(x: Array) -> Array:
+    """The places of the elements of the last axis in ascending order, equal ones in their order."""
+    result: Array = np.argsort(x, axis=-1, kind="stable")
+    return result
