@@ -31,6 +31,17 @@ _SCIPY = {
     "gammaln": "gammaln",
     "digamma": "digamma",
     "polygamma": "polygamma",
+    "betaln": "betaln",
+    "gammainc": "gammainc",
+    "gammaincc": "gammaincc",
+    "gamma_density": "rgamma",
+    "betainc": "betainc",
+    "erfinv": "erfinv",
+    "erfcinv": "erfcinv",
+    "jv": "jv",
+    "yv": "yv",
+    "iv": "iv",
+    "kv": "kv",
 }
 
 
@@ -112,6 +123,55 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
 def _polygamma(n: Any, x: Any) -> Any:
     x = np.asarray(x)  # SciPy has it in double precision only
     return np.asarray(_from_scipy("polygamma")(n, x), np.result_type(x, np.float32))[()]
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    # The logarithm of the whole, since each factor alone overflows; 1/Γ(a) has the sign, and is 0
+    # at the poles of Γ.
+    plain = isinstance(a, float | int) and isinstance(x, float | int)
+    dtype = np.float64 if plain else np.result_type(a, x, np.float32)
+    a, x = np.asarray(a, np.float64), np.asarray(x, np.float64)
+    small = np.abs(a) < _SMALL_ORDER
+    reciprocal = _from_scipy("gamma_density")(np.where(small, a, 1))
+    logarithm = np.where(small, 0, _from_scipy("gammaln")(np.where(small, 1, a)))
+    with np.errstate(divide="ignore", over="ignore"):  # at x = 0 with a < 1, and next to it
+        size = np.exp(_xlogy(a - 1, np.where(x < 0, np.nan, x)) - x - logarithm)
+    factor = np.where(small, reciprocal, np.where(_is_pole(a), 0, _sign_of_gamma(a)))
+    vanishes = np.equal(factor, 0) & (x >= 0)
+    result = np.where(vanishes, 0, size) * np.where(vanishes, 0, factor)
+    return np.asarray(result, dtype)[()]
+
+
+_SMALL_ORDER = 100.0  # below it 1/Γ is neither 0 nor infinite in double precision
+
+
+def _is_pole(a: Any) -> Any:
+    return (a <= 0) & np.equal(a, np.floor(a))
+
+
+def _sign_of_gamma(a: Any) -> Any:
+    return np.where((a > 0) | np.equal(np.remainder(np.floor(a), 2), 0), 1, -1)
+
+
+def _beta_density(p: Any, q: Any, c: Any, x: Any) -> Any:
+    x = np.asarray(x)
+    inside = np.where((x >= 0) & (x <= 1), x, np.nan)
+    with np.errstate(divide="ignore", over="ignore"):  # at an end, with a negative exponent
+        return np.exp(_xlogy(p, inside) + _xlog1py(q, -inside) - c)
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    vanishes = np.equal(x, 0) & ~np.isnan(y)
+    return x * np.log1p(np.where(vanishes, 0, y))
+
+
+def _bessel(name: str) -> Callable[..., Any]:
+    def function(n: Any, x: Any) -> Any:
+        x = np.asarray(x)
+        value = _from_scipy(name)(np.asarray(n, np.float64), np.asarray(x, np.float64))
+        return np.asarray(value, np.result_type(x, np.float32))[()]
+
+    return function
 
 
 # The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
@@ -236,6 +296,18 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "gammaln": lambda x: _from_scipy("gammaln")(x),
     "digamma": lambda x: _from_scipy("digamma")(x),
     "polygamma": _polygamma,
+    "betaln": lambda a, b: _from_scipy("betaln")(a, b),
+    "gammainc": lambda a, x: _from_scipy("gammainc")(a, x),
+    "gammaincc": lambda a, x: _from_scipy("gammaincc")(a, x),
+    "gamma_density": _gamma_density,
+    "betainc": lambda a, b, x: _from_scipy("betainc")(a, b, x),
+    "beta_density": _beta_density,
+    "erfinv": lambda x: _from_scipy("erfinv")(x),
+    "erfcinv": lambda x: _from_scipy("erfcinv")(x),
+    "jv": _bessel("jv"),
+    "yv": _bessel("yv"),
+    "iv": _bessel("iv"),
+    "kv": _bessel("kv"),
     "sinc": _sinc,
     "sinc_derivative": _sinc_derivative,
 }
@@ -298,6 +370,10 @@ def _math_sinc_derivative(n: float, x: float) -> float:
     return math.pi**n * f
 
 
+def _of_floats(name: str) -> Callable[..., float]:
+    return lambda *args: float(NUMPY[name](*args))
+
+
 MATH: dict[str, Callable[..., Any]] = {
     "less": operator.lt,
     "less_equal": operator.le,
@@ -358,6 +434,18 @@ MATH: dict[str, Callable[..., Any]] = {
     "gammaln": math.lgamma,
     "digamma": lambda x: float(_from_scipy("digamma")(x)),
     "polygamma": lambda n, x: float(_polygamma(n, x)),
+    "betaln": _of_floats("betaln"),
+    "gammainc": _of_floats("gammainc"),
+    "gammaincc": _of_floats("gammaincc"),
+    "gamma_density": _of_floats("gamma_density"),
+    "betainc": _of_floats("betainc"),
+    "beta_density": _of_floats("beta_density"),
+    "erfinv": _of_floats("erfinv"),
+    "erfcinv": _of_floats("erfcinv"),
+    "jv": _of_floats("jv"),
+    "yv": _of_floats("yv"),
+    "iv": _of_floats("iv"),
+    "kv": _of_floats("kv"),
     "sinc": _math_sinc,
     "sinc_derivative": _math_sinc_derivative,
 }

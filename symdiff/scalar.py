@@ -107,6 +107,11 @@ def _log(x: sp.Expr) -> sp.Expr:
     return sp.log(x)
 
 
+def _betainc(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    below = 0 if low == 0 else v.betainc(a, b, low)
+    return v.betainc(a, b, high) - below
+
+
 # SymPy's class -> the function of its canonical arguments that takes its place.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.StrictLessThan: v.less,
@@ -138,6 +143,15 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.loggamma: v.gammaln,
     sp.polygamma: v.polygamma,
     sp.digamma: v.digamma,
+    sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
+    sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
+    sp.betainc_regularized: _betainc,
+    sp.erfinv: v.erfinv,
+    sp.erfcinv: v.erfcinv,
+    sp.besselj: v.jv,
+    sp.bessely: v.yv,
+    sp.besseli: v.iv,
+    sp.besselk: v.kv,
     sp.sinc: lambda t: v.sinc(t / sp.pi),
     sp.cot: lambda x: 1 / sp.tan(x),
     sp.sec: lambda x: 1 / sp.cos(x),

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
@@ -70,9 +71,10 @@ class ScalarFunction(sp.Function):  # type: ignore[misc]  # SymPy carries no typ
         """The derivative by argument number ``argindex``, counted from 1 as SymPy does."""
         derivative = self.partials(*self.args)[argindex - 1]
         if derivative is None:
+            parameter = self.partials.__code__.co_varnames[argindex - 1]
             raise NotDifferentiable(
                 f"{self.func.__name__} has no derivative by its argument number {argindex} "
-                f"({self.args[argindex - 1]}), which must be a constant"
+                f"({parameter}), which must be a constant"
             )
         return derivative
 
@@ -668,6 +670,238 @@ def _check_order(name: str, n: sp.Expr) -> None:
         raise Unsupported(f"{name}: the order {n} is not an integer >= 0")
 
 
+# The beta family, and the incomplete gamma and beta functions ------------------------------------
+
+
+class betaln(Transcendental):
+    """log|B(a, b)| = log|Γ(a)| + log|Γ(b)| - log|Γ(a + b)|."""
+
+    nargs = 2
+    definition = _(lambda a, b: _lngamma(a) + _lngamma(b) - _lngamma(a + b))
+    partials = _(lambda a, b: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)))
+    value = _(lambda a, b: _betaln_value(a, b))
+
+
+def _lngamma(x: sp.Expr) -> sp.Expr:
+    return gammaln.definition(x)
+
+
+def _betaln_value(a: Any, b: Any) -> Any:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return mp.nan
+    sizes = [mp.mag(x) for x in (a, b) if x]
+    with mp.extraprec(20 + 2 * max(map(builtins.abs, sizes), default=0)):  # the terms cancel
+        result = gammaln.value(a) + gammaln.value(b) - gammaln.value(a + b)
+    return +result
+
+
+class gammainc(Transcendental):
+    """P(a, x) = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt, the regularised lower one; a > 0 has no derivative."""
+
+    nargs = 2
+    definition = _(lambda a, x: sp.lowergamma(a, x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, gamma_density(a, x)))
+    value = _(lambda a, x: _gammainc_value(a, x, 0, x))
+
+
+class gammaincc(Transcendental):
+    """Q(a, x) = 1 - P(a, x), accurate in its tail; a > 0 has no derivative."""
+
+    nargs = 2
+    definition = _(lambda a, x: sp.uppergamma(a, x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, -gamma_density(a, x)))
+    value = _(lambda a, x: _gammainc_value(a, x, x, mp.inf))
+
+
+def _gammainc_value(a: Any, x: Any, low: Any, high: Any) -> Any:
+    if not (a > 0 and x >= 0):
+        return mp.nan
+    return _real(partial(mp.gammainc, regularized=True))(a, low, high)
+
+
+class gamma_density(Transcendental):
+    """x^(a-1) e^-x / Γ(a) for x >= 0, the derivative of P(a, x); it is 0 for a = 0, -1, -2 ...
+
+    The derivative is gamma_density(a - 1, x) - gamma_density(a, x), without a pole at x = 0
+    that the function does not have.
+    """
+
+    nargs = 2
+    definition = _(lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, gamma_density(a - 1, x) - gamma_density(a, x)))
+    value = _(lambda a, x: _gamma_density_value(a, x))
+
+
+def _gamma_density_value(a: Any, x: Any) -> Any:
+    if not x >= 0:
+        return mp.nan
+    factor = mp.rgamma(a)
+    if not factor or mp.isnan(factor):
+        return factor
+    if x == 0 and a < 1:
+        return factor * mp.inf
+    return mp.power(x, a - 1) * mp.exp(-x) * factor
+
+
+class betainc(Transcendental):
+    """I_x(a, b) = 1/B(a, b) ∫₀ˣ t^(a-1) (1-t)^(b-1) dt; a and b > 0 have no derivative."""
+
+    nargs = 3
+    definition = _(lambda a, b, x: sp.betainc_regularized(a, b, 0, x))
+    partials = _(lambda a, b, x: (None, None, beta_density(a - 1, b - 1, betaln(a, b), x)))
+    value = _(
+        lambda a, b, x: (
+            _real(partial(mp.betainc, regularized=True))(a, b, 0, x)
+            if a > 0 and b > 0 and 0 <= x <= 1
+            else mp.nan
+        )
+    )
+
+
+class beta_density(Transcendental):
+    """x^p (1 - x)^q e^-c for 0 <= x <= 1, the derivative of I_x(p + 1, q + 1) with c = log B.
+
+    The powers and their scale are one function, because each of them alone would overflow.
+    """
+
+    nargs = 4
+    definition = _(lambda p, q, c, x: x**p * (1 - x) ** q * sp.exp(-c))
+    partials = _(
+        lambda p, q, c, x: (
+            None,
+            None,
+            None,
+            # The exponent 0 stays: 0 times an infinite power would be nan.
+            p * beta_density(p - abs(sign(p)), q, c, x)
+            - q * beta_density(p, q - abs(sign(q)), c, x),
+        )
+    )
+    value = _(
+        lambda p, q, c, x: (
+            _power_at(x, p) * _power_at(1 - x, q) * mp.exp(-c) if 0 <= x <= 1 else mp.nan
+        )
+    )
+
+
+def _power_at(x: Any, p: Any) -> Any:
+    return mp.inf if x == 0 and p < 0 else mp.power(x, p)
+
+
+class erfinv(Transcendental):
+    """The inverse of erf on [-1, 1]."""
+
+    nargs = 1
+    definition = _(lambda x: sp.erfinv(x))
+    partials = _(lambda x: (sp.sqrt(sp.pi) / 2 * sp.exp(erfinv(x) ** 2),))
+    value = _(lambda x: x * mp.inf if mp.fabs(x) == 1 else _real(mp.erfinv)(x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """0 at 0."""
+        return ZERO if args[0] == 0 else None
+
+
+class erfcinv(Transcendental):
+    """The inverse of erfc on [0, 2], accurate near 0."""
+
+    nargs = 1
+    definition = _(lambda x: sp.erfinv(1 - x))
+    partials = _(lambda x: (-sp.sqrt(sp.pi) / 2 * sp.exp(erfcinv(x) ** 2),))
+    value = _(lambda x: _erfcinv_value(x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """0 at 1."""
+        return ZERO if args[0] == 1 else None
+
+
+def _erfcinv_value(x: Any) -> Any:
+    if not 0 <= x <= 2:
+        return mp.nan
+    if x in (0, 2):
+        return (1 - x) * mp.inf
+    with mp.extraprec(10 + builtins.abs(mp.mag(x))):
+        result = mp.erfinv(1 - x)
+    return +result
+
+
+# Bessel functions -------------------------------------------------------------------------------
+
+
+class Bessel(Transcendental):
+    """A Bessel function of a constant integer order n.
+
+    The derivatives are half of the sum or of the difference of the two neighbouring orders (DLMF
+    10.6.1 and 10.29.1), and hold at x = 0 too.  A negative order is the positive one up to sign
+    (DLMF 10.4.1, 10.27.1 and 10.27.3): that of ``reflection``.
+    """
+
+    nargs = 2
+    reflection = 1
+    at_zero: Any = None  # the values at x = 0 of order 0 and of the others
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """An order >= 0 for a negative one; raises Unsupported for a number that is no integer."""
+        n, x = args
+        if not n.is_number:
+            return None
+        if n != int(n):
+            raise Unsupported(f"{cls.__name__}: the order {n} is not an integer")
+        if n < 0:
+            return cls.reflection ** int(-n) * cls(-n, x)
+        return cls.at_zero[n != 0] if x == 0 and cls.at_zero else None
+
+
+def _below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
+    """The function of order n - 1, that of order -1 written with order 1: J_0' is -J_1."""
+    lowest = ONE - abs(sign(n))  # 1 for n = 0, else 0
+    turned = function(n - 1 + 2 * lowest, x)
+    return turned if function.reflection == 1 else (1 - 2 * lowest) * turned
+
+
+class jv(Bessel):
+    """J_n(x), the Bessel function of the first kind."""
+
+    definition = _(lambda n, x: sp.besselj(n, x))
+    partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
+    value = _(lambda n, x: _real(mp.besselj)(int(n), x))
+    reflection, at_zero = -1, (ONE, ZERO)
+
+
+class yv(Bessel):
+    """Y_n(x), the Bessel function of the second kind; nan for x < 0."""
+
+    definition = _(lambda n, x: sp.bessely(n, x))
+    partials = _(lambda n, x: (None, HALF * _below(yv, n, x) - HALF * yv(n + 1, x)))
+    value = _(lambda n, x: _singular_value(mp.bessely, int(n), x, -1 if n >= 0 else -((-1) ** n)))
+    reflection = -1
+
+
+class iv(Bessel):
+    """I_n(x), the modified Bessel function of the first kind."""
+
+    definition = _(lambda n, x: sp.besseli(n, x))
+    partials = _(lambda n, x: (None, HALF * _below(iv, n, x) + HALF * iv(n + 1, x)))
+    value = _(lambda n, x: _real(mp.besseli)(int(n), x))
+    at_zero = (ONE, ZERO)
+
+
+class kv(Bessel):
+    """K_n(x), the modified Bessel function of the second kind; nan for x < 0."""
+
+    definition = _(lambda n, x: sp.besselk(n, x))
+    partials = _(lambda n, x: (None, -HALF * _below(kv, n, x) - HALF * kv(n + 1, x)))
+    value = _(lambda n, x: _singular_value(mp.besselk, int(n), x, 1))
+
+
+def _singular_value(function: Any, n: int, x: Any, sign_at_zero: Any) -> Any:
+    """A function of the second kind, infinite at 0 and complex below."""
+    if not x > 0:
+        return sign_at_zero * mp.inf if x == 0 else mp.nan
+    return _real(function)(n, x)
+
+
 # The cardinal sine ------------------------------------------------------------------------------
 
 
@@ -738,6 +972,8 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(logaddexp, exp_share, xlogy),
     *(power, cbrt, norm_sqrt, hypot, cosine, hypot1, asinh, atan2),
     *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
+    *(betaln, gammainc, gammaincc, gamma_density, betainc, beta_density, erfinv, erfcinv),
+    *(jv, yv, iv, kv),
 )
 
 # SymPy's own classes, whose derivatives hold wherever the function does.

@@ -64,6 +64,7 @@ def distinct(a, b):
 
 
 ORDERS = tuple((float(n), x) for n in (1, 2, 3, 7) for x in (0.5, 1.0, 40.0, -0.5))
+GAMMA_POINTS = ((0.5, 0.25), (1.0, 2.0), (2.5, 1.5), (7.0, 12.0), (3.0, 0.125))
 SINC_POINTS = (1e-8, -0.32, 0.5, 1.0, 1.7, -4.1, 40.0, -800.0)
 SINC_ORDERS = tuple((float(n), x) for n in (1, 2, 3, 12) for x in SINC_POINTS)
 
@@ -81,6 +82,67 @@ def sinc_derivative(n, x):
         math.comb(n, k) * turned[(n - k) % 4] * (-1) ** k * math.factorial(k) / t ** (k + 1)
         for k in range(n + 1)
     )
+
+
+def gamma_series(a, x):
+    """P(a, x) as a power series of positive terms; DLMF 8.7.1."""
+    term = mp.exp(-x) * mp.power(x, a) / mp.gamma(a + 1)
+    total, k = term, 1
+    while term > mp.eps * total:
+        term *= x / (a + k)
+        total += term
+        k += 1
+    return total
+
+
+def beta_series(a, b, x):
+    """I_x(a, b) by the hypergeometric series; DLMF 8.17.8."""
+    scale = mp.gamma(a + b) / (mp.gamma(a + 1) * mp.gamma(b))
+    return mp.power(x, a) * mp.power(1 - x, b) * scale * mp.hyp2f1(a + b, 1, a + 1, x)
+
+
+def bessel_series(n, x, sign):
+    """J_n for sign -1, I_n for sign 1; DLMF 10.2.2 and 10.25.2."""
+    n, half = int(n), x / 2
+    term = mp.power(half, n) / mp.factorial(n)
+    total, k = term, 1
+    while k < mp.fabs(half) + 2 or mp.fabs(term) > mp.eps * mp.fabs(total) * mp.mpf(2) ** -20:
+        term *= sign * half * half / (k * (n + k))
+        total += term
+        k += 1
+    return total
+
+
+def second_kind(n, x, sign):
+    """The finite sum and the two series of Y_n (sign -1) and K_n (sign 1), by powers of x/2."""
+    half, z = x / 2, sign * x * x / 4
+    finite = (
+        mp.fsum(mp.factorial(n - k - 1) / mp.factorial(k) * (-z) ** k for k in range(n)) / half**n
+    )
+    total, k, term, harmonic = mp.mpf(0), 0, half**n / mp.factorial(n), mp.harmonic(n)
+    while k < mp.fabs(half) + 2 or mp.fabs(term) > mp.eps * mp.mpf(2) ** -40:
+        total += (harmonic - 2 * mp.euler) * term
+        k += 1
+        harmonic += mp.mpf(1) / k + mp.mpf(1) / (n + k)
+        term *= z / (k * (n + k))
+    return finite, mp.log(half) * bessel_series(n, x, sign), total
+
+
+def bessel_k(n, x):
+    """K_n by its series; DLMF 10.31.1."""
+    n = int(n)
+    finite, logarithmic, total = second_kind(n, x, 1)
+    return finite / 2 - (-1) ** n * (logarithmic - total / 2)
+
+
+def bessel_y(n, x):
+    """Y_n by its series; DLMF 10.8.1."""
+    finite, logarithmic, total = second_kind(int(n), x, -1)
+    return (2 * logarithmic - finite - total) / mp.pi
+
+
+def of_orders(*xs):
+    return tuple((float(n), x) for n in (0, 3) for x in xs)
 
 
 def power(x, y):
@@ -134,6 +196,57 @@ MEANING = {
         (0,),
         110,
     ),
+    "betaln": Meaning(
+        lambda a, b: mp.log(mp.gamma(a)) + mp.log(mp.gamma(b)) - mp.log(mp.gamma(a + b)),
+        points=((0.5, 0.5), (2.0, 3.0), (1.0, 40.0), (7.5, 0.25), (1e-3, 2.0)),
+        digits=110,
+    ),
+    "gammainc": Meaning(gamma_series, points=GAMMA_POINTS, constants=(0,), digits=130),
+    "gammaincc": Meaning(
+        lambda a, x: 1 - gamma_series(a, x), points=GAMMA_POINTS, constants=(0,), digits=150
+    ),
+    "gamma_density": Meaning(
+        lambda a, x: mp.exp((a - 1) * mp.log(x) - x) * mp.rgamma(a),
+        points=(*GAMMA_POINTS, (-0.5, 0.75), (-2.25, 3.0)),
+        constants=(0,),
+        digits=110,
+    ),
+    "betainc": Meaning(
+        beta_series,
+        points=((0.5, 0.5, 0.25), (2.0, 3.0, 0.5), (1.0, 1.0, 0.75), (7.5, 1.5, 0.875)),
+        constants=(0, 1),
+        digits=130,
+    ),
+    "beta_density": Meaning(
+        lambda p, q, c, x: mp.exp(p * mp.log(x) + q * mp.log(1 - x) - c),
+        points=((-0.5, 1.5, 2.0, 0.25), (2.0, 3.0, -1.0, 0.5), (0.0, 0.0, 0.5, 0.75)),
+        constants=(0, 1, 2),
+        digits=110,
+    ),
+    "erfinv": Meaning(
+        lambda x: mp.findroot(lambda y: mp.erf(y) - x, mp.erfinv(x) * (1 + mp.mpf(2) ** -20)),
+        points=((0.5,), (-0.25,), (0.875,), (1e-3,)),
+        digits=110,
+    ),
+    "erfcinv": Meaning(
+        lambda x: mp.findroot(lambda y: mp.erfc(y) - x, mp.erfinv(1 - x) * (1 + mp.mpf(2) ** -20)),
+        points=((0.5,), (1.25,), (0.125,), (1.75,), (1e-3,)),
+        digits=110,
+    ),
+    "jv": Meaning(
+        lambda n, x: bessel_series(n, x, -1),
+        points=of_orders(0.5, -3.25, 12.0),
+        constants=(0,),
+        digits=150,
+    ),
+    "yv": Meaning(bessel_y, points=of_orders(0.5, 7.25), constants=(0,), digits=150),
+    "iv": Meaning(
+        lambda n, x: bessel_series(n, x, 1),
+        points=of_orders(0.5, -3.25, 12.0),
+        constants=(0,),
+        digits=150,
+    ),
+    "kv": Meaning(bessel_k, points=of_orders(0.5, 12.0), constants=(0,), digits=150),
     "sinc": Meaning(lambda x: sinc(x), digits=110),
     "sinc_derivative": Meaning(sinc_derivative, points=SINC_ORDERS, constants=(0,), digits=1100),
     "abs": Meaning(lambda x: mp.sqrt(x * x), nonzero),

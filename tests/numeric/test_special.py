@@ -21,7 +21,7 @@ from symdiff.errors import Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
 from tests.scalar_oracle import MEANING, STEP_PAIRS, STEP_POINTS, STEPS, exact, orders
 
-KERNEL = [kernel_symbol(k) for k in range(3)]
+KERNEL = [kernel_symbol(k) for k in range(4)]
 ULP = mp.mpf(2) ** -52
 SMALLEST, LARGEST = mp.mpf(2) ** -1022, mp.mpf(2) ** 1024
 
@@ -31,11 +31,11 @@ ULPS_PER_OPERATION = 4
 
 # tanh' = 1 - tanh² is right to the ulps of its terms, 1, and so absolutely; its tail, e^-2|x|, is
 # lost for the sake of reusing the value (as in PyTorch and JAX).
-DIFFERENCES_OF_ORDER_ONE = {"tanh"}
+DIFFERENCES_OF_ORDER_ONE = {"tanh", "betaln", "gamma_density", "beta_density", "jv", "yv"}
 
 # Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
 # is an ulp away, since π is rounded.
-OSCILLATING = {"sinc", "sinc_derivative"}
+OSCILLATING = {"sinc", "sinc_derivative", "jv", "yv"}
 
 
 def nth(formula, order):
@@ -166,13 +166,14 @@ def test_steps(name, table):
             assert function(*point) == STEPS[name](*point)
 
 
+WITH_ORDER = {"polygamma", "sinc_derivative", "jv", "yv", "iv", "kv"}
 OF_INTEGERS = {
     *("where", "maximum", "minimum", "clip", "abs", "sign", "step", "mod", "floor_divide"),
     *("floor", "ceil", "trunc", "round"),
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(VOCABULARY) - {"polygamma", "sinc_derivative"}))
+@pytest.mark.parametrize("name", sorted(set(VOCABULARY) - WITH_ORDER))
 def test_dtypes(name):
     count, inside = arity(name), 1 if name == "acosh" else 0.5
     single = NUMPY[name](*[np.full(2, inside, np.float32)] * count)
@@ -185,7 +186,7 @@ def test_dtypes(name):
         assert whole.dtype == (np.int64 if name in OF_INTEGERS else np.float64)
 
 
-@pytest.mark.parametrize("name", ["polygamma", "sinc_derivative"])
+@pytest.mark.parametrize("name", sorted(WITH_ORDER))
 def test_orders_broadcast(name):
     x = np.array([0.25, 0.5, 3.0], np.float32)
     both = NUMPY[name](np.array([[1], [2]]), x)
@@ -203,7 +204,7 @@ def test_nan_is_passed_on(name):
         return  # comparisons give a truth value; math.trunc and round raise
     for k in range(count):
         args = [1.0] * count
-        if name in ("polygamma", "sinc_derivative", "where") and k == 0:
+        if name in {*WITH_ORDER, "where"} and k == 0:
             continue
         args[k] = math.nan
         if name == "where":
@@ -294,7 +295,12 @@ def test_the_start_of_the_downward_recurrence():
 
 def test_needs_scipy():
     assert [name for name in VOCABULARY if needs_scipy(name)] == sorted(
-        ["erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"], key=list(VOCABULARY).index
+        [
+            *("erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"),
+            *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc", "erfinv", "erfcinv"),
+            *("jv", "yv", "iv", "kv"),
+        ],
+        key=list(VOCABULARY).index,
     )
 
 

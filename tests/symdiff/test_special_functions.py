@@ -1,0 +1,185 @@
+"""Special functions as users call them: SciPy's values, exact derivatives, refused parameters."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special
+
+import numeric as nm
+import symdiff as sd
+from symdiff.errors import NotDifferentiable
+
+x = sd.symbol("x")
+X = np.array([0.25, 0.5, 0.75, 0.9])
+BESSEL = {
+    "jv": (sd.jv, scipy.special.jvp),
+    "yv": (sd.yv, scipy.special.yvp),
+    "iv": (sd.iv, scipy.special.ivp),
+    "kv": (sd.kv, scipy.special.kvp),
+}
+
+
+@pytest.mark.parametrize("name", BESSEL)
+@pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 5])
+def test_derivatives_of_bessel_functions_are_scipys(name, n):
+    ours, derivative = BESSEL[name]
+    for order in range(5):
+        expr = sd.diff(ours(n, x), x, order) if order else ours(n, x)
+        np.testing.assert_allclose(
+            nm.lower(expr, (x,))(X), derivative(n, X, order), rtol=1e-11, atol=1e-13
+        )
+
+
+def test_bessels_equation_at_high_order():
+    """x² f'' + x f' + (x² - n²) f = 0, differentiated six times more."""
+    f = sd.jv(3, x)
+    one = sd.diff(x**2 * sd.diff(f, x, 2) + x * sd.diff(f, x), x, 6)
+    other = sd.diff((9 - x**2) * f, x, 6)
+    a, b = (sd.evalf(side, 40, {x: 2}) for side in (one, other))
+    assert abs(a - b) < abs(a) * 1e-38
+
+
+def test_bessel_functions_of_low_order_are_those_of_number_0_and_1():
+    for name, ours in {"j": sd.jv, "y": sd.yv, "i": sd.iv, "k": sd.kv}.items():
+        for n in (0, 1):
+            assert getattr(sd, f"{name}{n}")(x) is ours(n, x)
+    assert sd.jn is sd.jv
+    assert sd.jn(-2, x) is sd.jv(2, x)
+    assert sd.iv(-3, x) is sd.iv(3, x)
+    assert sd.kv(-1, x) is sd.kv(1, x)
+    assert sd.yv(-1, x) is -sd.yv(1, x)
+    for ours in (sd.jv, sd.yv, sd.iv, sd.kv):
+        with pytest.raises(ValueError, match=r"order 0\.5"):
+            ours(0.5, x)
+        with pytest.raises(ValueError, match="order"):
+            ours(x, x)
+
+
+def test_bessel_functions_at_zero():
+    assert sd.j0(0) is sd.constant(1)
+    assert sd.jv(2, 0) is sd.constant(0)
+    for order in range(9):
+        # J_0 is the sum of (-1)^k (x/2)^2k / k!^2.
+        wanted = (
+            0
+            if order % 2
+            else (-1) ** (order // 2)
+            * math.factorial(order)
+            / 2**order
+            / math.factorial(order // 2) ** 2
+        )
+        expr = sd.diff(sd.j0(x), x, order) if order else sd.j0(x)
+        assert float(nm.lower(expr, (x,))(0.0)) == pytest.approx(wanted, abs=1e-15)
+    assert nm.lower(sd.y0(x), (x,))(0.0) == -math.inf
+    assert nm.lower(sd.k0(x), (x,))(0.0) == math.inf
+    assert math.isnan(nm.lower(sd.k0(x), (x,))(-1.0))
+
+
+@pytest.mark.parametrize(
+    ("expr", "plain"),
+    [
+        (sd.gammainc(2.5, x), lambda v: scipy.special.gammainc(2.5, v)),
+        (sd.gammaincc(2.5, x), lambda v: scipy.special.gammaincc(2.5, v)),
+        (sd.betainc(1.5, 2.5, x), lambda v: scipy.special.betainc(1.5, 2.5, v)),
+        (sd.betaln(x, 2.5), lambda v: scipy.special.betaln(v, 2.5)),
+        (sd.betaln(x, x), lambda v: scipy.special.betaln(v, v)),
+        (sd.erfinv(x), scipy.special.erfinv),
+        (sd.erfcinv(x), scipy.special.erfcinv),
+        (sd.logit(x), scipy.special.logit),
+        (sd.expit(x), scipy.special.expit),
+        (sd.psi(x), scipy.special.psi),
+    ],
+)
+def test_values_are_scipys_and_slopes_those_of_differences(expr, plain):
+    np.testing.assert_allclose(nm.lower(expr, (x,))(X), plain(X), rtol=1e-12, atol=1e-15)
+    slope = (plain(X + 1e-5) - plain(X - 1e-5)) / 2e-5
+    np.testing.assert_allclose(nm.lower(sd.diff(expr, x), (x,))(X), slope, rtol=1e-7)
+    value = sd.evalf(expr, 30, {x: 0.25})
+    assert float(value) == pytest.approx(float(plain(0.25)), rel=1e-14)
+
+
+def test_densities_hold_at_the_ends_of_their_domain():
+    """I_x(2, 3) is the polynomial 6x² - 8x³ + 3x⁴, and P(2, x) is 1 - (1 + x)e^-x."""
+    beta, gamma = sd.betainc(2, 3, x), sd.gammainc(2, x)
+    polynomial = 6 * x**2 - 8 * x**3 + 3 * x**4
+    closed = 1 - (1 + x) * sd.exp(-x)
+    for order in range(1, 7):
+        for at in (0.0, 1.0):
+            got = nm.lower(sd.diff(beta, x, order), (x,))(at)
+            assert got == pytest.approx(
+                sd.diff(polynomial, x, order).evalf(subs={x: at}), abs=1e-12
+            )
+        got = nm.lower(sd.diff(gamma, x, order), (x,))(0.0)
+        assert got == pytest.approx(sd.diff(closed, x, order).evalf(subs={x: 0}), abs=1e-12)
+
+
+def test_densities_of_large_parameters_do_not_overflow():
+    slope = nm.lower(sd.diff(sd.betainc(2000, 3000, x), x), (x,))(0.4)
+    with mp.workdps(30):
+        wanted = mp.mpf("0.4") ** 1999 * mp.mpf("0.6") ** 2999 / mp.beta(2000, 3000)
+    assert slope == pytest.approx(float(wanted), rel=1e-10)
+    slope = nm.lower(sd.diff(sd.gammainc(2000, x), x), (x,))(2000.0)
+    with mp.workdps(30):
+        wanted = mp.mpf(2000) ** 1999 * mp.exp(-2000) / mp.gamma(2000)
+    assert slope == pytest.approx(float(wanted), rel=1e-10)
+
+
+def test_outside_the_domain_is_nan():
+    for expr in (sd.gammainc(2, x), sd.diff(sd.gammainc(2, x), x), sd.betainc(2, 3, x)):
+        assert math.isnan(nm.lower(expr, (x,))(-1.0))
+        assert mp.isnan(sd.evalf(expr, 20, {x: -1}))
+    assert mp.isnan(sd.evalf(sd.diff(sd.betainc(2, 3, x), x), 20, {x: 2}))
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda a: sd.gammainc(a, x), r"gammainc .* number 1 \(a\)"),
+        (lambda a: sd.gammaincc(a, x), r"gammaincc .* number 1 \(a\)"),
+        (lambda a: sd.betainc(a, 2, x), r"betainc .* number 1 \(a\)"),
+        (lambda a: sd.betainc(2, a, x), r"betainc .* number 2 \(b\)"),
+        (lambda a: sd.diff(sd.gammainc(a, x), x), r"gamma_density .* number 1 \(a\)"),
+        (lambda a: sd.diff(sd.betainc(a, 2, x), x), r"beta_density .* number 1 \(p\)"),
+    ],
+)
+def test_derivatives_by_parameters_are_refused_by_name(build, named):
+    a = sd.symbol("a")
+    with pytest.raises(NotDifferentiable, match=named):
+        sd.diff(build(a), a)
+    sd.diff(build(a), x, 2)  # by the argument
+
+
+def test_they_broadcast():
+    v = sd.symbol("v", 3)
+    f = nm.lower(sd.gammainc(np.array([[1.0], [2.0]]), v), (v,))
+    np.testing.assert_allclose(
+        f(X[:3]), scipy.special.gammainc(np.array([[1.0], [2.0]]), X[:3]), rtol=1e-13
+    )
+    f = nm.lower(sd.grad(sd.sum(sd.i0(v)), v), (v,))
+    np.testing.assert_allclose(f(X[:3]), scipy.special.i1(X[:3]), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        sd.jv(2, x),
+        sd.yv(2, x),
+        sd.iv(2, x),
+        sd.kv(2, x),
+        sd.gammainc(2, x),
+        sd.gammaincc(2, x),
+        sd.betainc(2, 3, x),
+        sd.erfinv(x),
+        sd.erfcinv(x),
+        sd.betaln(x, 3),
+    ],
+    ids=str,
+)
+def test_to_sympy_and_back(expr):
+    formula = sd.to_sympy(expr)
+    (symbol,) = formula.free_symbols
+    ours = sd.evalf(expr, 30, {x: 0.5})
+    assert abs(formula.subs(symbol, 0.5).evalf(30) - ours) < 1e-14
+    assert abs(sd.evalf(sd.from_sympy(formula), 30, {x: 0.5}) - ours) < 1e-27
