@@ -1,0 +1,199 @@
+"""Pickles: graphs of any depth, shared parts, symbols with their identity, other processes."""
+
+import copy
+import gc
+import io
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import numeric
+import symdiff as sd
+from symdiff import ops, pickling
+from symdiff.leaves import dummy, size
+from tests import oracles
+from tests.test_batched import CASES
+
+x, y = sd.symbols("x y")
+
+ALL = [one for cases in CASES.values() for one in cases]
+
+
+def again(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_every_op_comes_back_as_the_same_node(one):
+    f = one.ours(oracles.inputs_of(one))
+    if any(isinstance(node.op, ops.Constant) for node in sd.nodes(f)):
+        g = again(f)  # arrays are equal only to themselves
+        assert (str(g), g.shape, g.dtype) == (str(f), f.shape, f.dtype)
+        assert sd.count_nodes(g) == sd.count_nodes(f)
+    else:
+        assert again(f) is f
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_every_protocol(protocol):
+    f = sd.sin(x) * x + sd.pi / 3 - sd.e**y
+    assert pickle.loads(pickle.dumps(f, protocol)) is f
+    assert pickle.loads(pickle._dumps(f, protocol)) is f
+
+
+def test_leaves():
+    n = size("n")
+    for leaf in (x, sd.symbol("k", ("n", 2), dtype=int), sd.pi, sd.constant(3), n):
+        assert again(leaf) is leaf
+    data = again(sd.constant(np.arange(3.0)))
+    assert data.op.value.tolist() == [0.0, 1.0, 2.0]
+    assert not data.op.value.flags.writeable
+
+
+def test_an_array_that_is_met_twice_stays_one():
+    c = sd.constant(np.arange(3.0))
+    v = sd.symbol("v", 3)
+    f, g, h = again([c * v, sd.sin(c) * v, c])
+    assert f is h * v
+    assert g is sd.sin(h) * v
+
+
+def test_dummies_stay_apart_and_consistent():
+    s, t = dummy(x), dummy(x)
+    f, g, a, b = again((sd.sin(s) * t, s + t, s, t))
+    assert a is not b
+    assert f is sd.sin(a) * b
+    assert g is a + b
+    assert a is not s
+
+
+def test_a_function_of_the_users():
+    f = sd.pointwise("softsign", lambda v: v / (1 + sp.Abs(v)))(x)
+    assert again(f) is f
+    assert again(sd.diff(f, x)) is sd.diff(f, x)
+
+
+def test_copies_are_the_expression():
+    f = sd.sin(x)
+    assert copy.copy(f) is f
+    assert copy.deepcopy({"f": [f]})["f"][0] is f
+
+
+def deep(n):
+    e = x
+    for _ in range(n):
+        e = sd.sin(e) * e + y
+    return e
+
+
+def test_a_deep_graph_is_pickled_without_recursion():
+    e = deep(33_400)
+    assert sd.count_nodes(e) > 100_000
+    assert again(e) is e
+
+
+def test_a_million_nodes():
+    e = deep(333_333)
+    assert sd.count_nodes(e) > 10**6
+    assert again(e) is e
+
+
+def test_expressions_in_one_pickle_share_their_nodes():
+    e = deep(2_000)
+    alone = len(pickle.dumps(e))
+    several = [e, sd.sin(e), {"key": e + 1}, e * y, sd.grad(e, x)]
+    back = again(several)
+    assert back[0] is e
+    assert back[2]["key"] is several[2]["key"]
+    assert back[4] is several[4]
+    assert len(pickle.dumps([sd.sin(e + k) for k in range(200)])) < 10 * alone
+
+
+def test_a_chain_of_many_expressions():
+    es = [x]
+    for _ in range(500):
+        es.append(sd.sin(es[-1]) + y)
+    assert all(a is b for a, b in zip(es, again(es), strict=True))
+    reverse = es[::-1]
+    assert all(a is b for a, b in zip(reverse, again(reverse), strict=True))
+
+
+def test_nothing_is_remembered_after_a_pickle():
+    f = sd.sin(x) * y
+    pickler = pickle.Pickler(io.BytesIO())
+    pickler.dump(f)
+    assert pickling._CURRENT.known() is not None
+    small = pickle.dumps(sd.sin(x))  # of another pickler, meanwhile
+    assert pickle.loads(small) is sd.sin(x)
+    del pickler
+    gc.collect()
+    assert pickling._CURRENT.known() is None
+
+
+def test_a_failed_pickle_leaves_nothing_behind():
+    f = sd.custom(lambda a: a)(x)
+    with pytest.raises(pickle.PicklingError, match="custom function custom cannot be pickled"):
+        pickle.dumps([sd.sin(x) * y, f])
+    gc.collect()
+    assert pickling._CURRENT.known() is None
+    assert again(sd.sin(x)) is sd.sin(x)
+
+
+OTHER = """
+import pickle, sys
+import symdiff as sd
+y = sd.symbol("y")          # here y is older than x
+x = sd.symbol("x")
+f, F = pickle.load(sys.stdin.buffer)
+assert f is sd.sin(x) * y + x * y
+assert {s.name for s in sd.free_symbols([f])} == {"x", "y"}
+assert F(2.0, 3.0) == F.outputs[0].evalf(subs={"x": 2, "y": 3})
+sys.stdout.buffer.write(pickle.dumps((f, F)))
+"""
+
+
+def test_another_process_with_other_orders_of_creation():
+    a, b = sd.symbols("x y")
+    f = sd.sin(a) * b + a * b
+    F = numeric.lower(a * b + 1, (a, b))
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER],
+        input=pickle.dumps((f, F)),
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    g, G = pickle.loads(done.stdout)
+    assert g is f
+    assert G.outputs[0] is F.outputs[0]
+    assert G.inputs[0] is a
+
+
+def test_functions_are_lowered_again():
+    A, v = sd.symbol("A", ("m", 3)), sd.symbol("v", 3)
+    F = numeric.lower([A @ v, sd.sum(v**2)], (A, v))
+    G = again(F)
+    a, b = np.arange(6.0).reshape(2, 3), np.ones(3)
+    assert [p.tolist() for p in G(a, b)] == [p.tolist() for p in F(a, b)]
+    assert G.inputs[0] is A
+    assert G.inputs[1] is v
+    one = again(numeric.lower(v * 2, v))
+    assert one(b).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_function_of_constants_keeps_its_data():
+    v = sd.symbol("v", 3)
+    F = again(numeric.lower(sd.constant(np.arange(3.0)) * v, v))
+    assert F(np.ones(3)).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_residuals_are_refused():
+    F = numeric.lower(x * x, x)
+    _, kept = F.forward(2.0)
+    with pytest.raises(TypeError, match="residuals cannot be pickled"):
+        pickle.dumps(kept)
