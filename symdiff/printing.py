@@ -6,13 +6,12 @@ nodes.
 
 Two steps: ``_plan`` lays out the tree that one line shows and hands the letters down from each node
 to its operands; then the line is put together from the leaves up.  All that depends on the notation
-is in ``Notation``; another one (LaTeX) is a subclass.
+is in ``Notation``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,11 @@ from symdiff import ops
 from symdiff.leaves import number_of
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
+from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from fractions import Fraction
 
     from symdiff.expr import Expr
     from symdiff.letters import Word
@@ -37,175 +38,16 @@ _SHORT_NODES = 60
 _SHORT_OPERANDS = 8
 _LISTED = 6  # elements up to which an array is written out
 
-# How strongly the outermost sign of a text binds, as in Python.
-_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _POWER, _ATOM = range(1, 9)
-
 _INFIX = {
-    "less": ("<", _COMPARE),
-    "less_equal": ("<=", _COMPARE),
-    "equal": ("==", _COMPARE),
-    "not_equal": ("!=", _COMPARE),
-    "logical_and": ("and", _AND),
-    "logical_or": ("or", _OR),
+    "less": ("<", COMPARE),
+    "less_equal": ("<=", COMPARE),
+    "equal": ("==", COMPARE),
+    "not_equal": ("!=", COMPARE),
+    "logical_and": ("and", AND),
+    "logical_or": ("or", OR),
 }
 
 _MIRRORED = {"<": ">", "<=": ">="}
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A text and how strongly its outermost sign binds; of a product also its factors and divisors.
-
-    ``bracket_first`` says that it begins with a sum in brackets, into which Python would pull a
-    minus sign.
-    """
-
-    text: str
-    level: int = _ATOM
-    factors: tuple[Piece, ...] = ()
-    divisors: tuple[Piece, ...] = ()
-    bracket_first: bool = False
-
-
-class Notation:
-    """The notation of ``str``: Python's for scalars, as ``parse`` reads it; [i,j] for arrays."""
-
-    def wrapped(self, piece: Piece, level: int) -> str:
-        """The text of ``piece`` where something binding as strongly as ``level`` is needed."""
-        return piece.text if piece.level >= level else f"({piece.text})"
-
-    def number(self, c: Number) -> Piece:
-        """A number: 2, 1/3, 0.1."""
-        if isinstance(c, float):
-            return Piece(repr(c), _SUM if c < 0 else _ATOM)
-        level = _SUM if c < 0 else _PRODUCT if c.denominator != 1 else _ATOM
-        text = _digits(c.numerator)
-        return Piece(text if c.denominator == 1 else f"{text}/{_digits(c.denominator)}", level)
-
-    def power(self, base: Piece, exponent: int | Fraction) -> Piece:
-        """A base to a positive number."""
-        if exponent == 1:
-            return base
-        if exponent == Fraction(1, 2):
-            return self.call("sqrt", [base.text])
-        number = self.number(_decimal(exponent))
-        return Piece(f"{self.wrapped(base, _ATOM)}**{self.wrapped(number, _ATOM)}", _POWER)
-
-    def quotient(self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
-        """``c`` times the factors by the divisors, for c > 0, associated from the left."""
-        over, under = (c, 1) if isinstance(c, float) else (c.numerator, c.denominator)
-        texts = [] if over == 1 and factors else [self.number(over).text]
-        # In the first place, a product needs no brackets.
-        texts += [
-            self.wrapped(factor, _POWER if k else _PRODUCT) for k, factor in enumerate(factors)
-        ]
-        if under != 1 and len(divisors) == 1:
-            below = [f"({_digits(under)}*{self.wrapped(divisors[0], _PRODUCT)})"]
-        else:
-            below = [] if under == 1 else [_digits(under)]
-            below += [self.wrapped(divisor, _POWER) for divisor in divisors]
-        text = "/".join(["*".join(texts), *below])
-        if len(texts) == 1 and not below:
-            return factors[0] if factors else Piece(text)
-        first = not texts[0].startswith("-") and bool(factors) and (over == 1)
-        bracket = first and (factors[0].level < _PRODUCT or factors[0].bracket_first)
-        return Piece(text, _PRODUCT, tuple(factors), tuple(divisors), bracket)
-
-    def negative(self, c: Number, piece: Piece) -> str:
-        """The first term of a sum, ``-c`` times ``piece``; the minus must not enter a bracket."""
-        under = 1 if isinstance(c, float) else c.denominator
-        if c * under != 1 or not (piece.level < _PRODUCT or piece.bracket_first):
-            return "-" + self.scaled(c, piece).text
-        if not piece.factors:
-            return f"0 - ({piece.text})" if under == 1 else f"-1/{_digits(under)}*({piece.text})"
-        return f"-({piece.text})" + (f"/{_digits(under)}" if under != 1 else "")
-
-    def scaled(self, c: Number, piece: Piece) -> Piece:
-        """``c`` times ``piece``, for c > 0."""
-        if c == 1:
-            return piece
-        if piece.factors or piece.divisors:
-            return self.quotient(c, piece.factors, piece.divisors)
-        return self.quotient(c, (piece,), ())
-
-    def sum(self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False) -> Piece:
-        """A sum of coefficients times pieces; a term without a piece is a number."""
-        first = next((k for k, (c, piece) in enumerate(terms) if not c < 0 and piece), None)
-        if first is None:
-            first = next((k for k, (c, _) in enumerate(terms) if not c < 0), 0)
-        ordered = [terms[first], *terms[:first], *terms[first + 1 :]]
-        texts: list[str] = []
-        for c, piece in ordered:
-            minus = c < 0
-            size = -c if minus else c
-            if piece is not None and minus and not texts:
-                texts.append(self.negative(size, piece))
-                continue
-            term = self.number(size) if piece is None else self.scaled(size, piece)
-            alone = len(ordered) == 1 and not minus
-            if alone and not cut:
-                return term
-            body = self.wrapped(term, _PRODUCT)
-            sign = "-" if minus else "+"
-            texts.append(f"{sign} {body}" if texts else body if not minus else f"-{body}")
-        if cut:
-            texts.append("+ ...")
-        return Piece(" ".join(texts), _SUM)
-
-    def infix(self, sign: str, level: int, a: Piece, b: Piece) -> Piece:
-        """A comparison, ``and`` or ``or``."""
-        left = level if level < _NOT else level + 1
-        return Piece(f"{self.wrapped(a, left)} {sign} {self.wrapped(b, level + 1)}", level)
-
-    def negation(self, a: Piece) -> Piece:
-        """``not a``."""
-        return Piece(f"not {self.wrapped(a, _NOT)}", _NOT)
-
-    def general_power(self, base: Piece, exponent: Piece) -> Piece:
-        """``base ** exponent``."""
-        return Piece(f"{self.wrapped(base, _ATOM)}**{self.wrapped(exponent, _POWER)}", _POWER)
-
-    def call(self, name: str, arguments: Iterable[str]) -> Piece:
-        """A function of arguments."""
-        return Piece(f"{name}({', '.join(arguments)})")
-
-    def indexed(self, name: str, letters: Sequence[str]) -> Piece:
-        """An element of an array."""
-        return Piece(f"{name}[{','.join(letters)}]" if letters else name)
-
-    def delta(self, i: str, j: str) -> Piece:
-        """1 where two letters are equal, else 0."""
-        return Piece(f"delta[{i},{j}]")
-
-    def sum_over(self, letters: Sequence[str], body: Piece) -> Piece:
-        """The sum over letters."""
-        return Piece(f"sum[{','.join(letters)}]({body.text})")
-
-    def anonymous(self, letters: Sequence[str], body: Piece) -> Piece:
-        """The array of the elements ``body``."""
-        return Piece(f"[{','.join(letters)}]({body.text})")
-
-    def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
-        """A definition; the result has no name, and a left side only if it has letters."""
-        left = f"{name}[{','.join(letters)}]" if letters else name
-        return f"{left} = {body.text}" if left else body.text
-
-
-def _digits(value: int) -> str:
-    # str() refuses more than 4300 digits.
-    return str(value) if value.bit_length() < 10_000 else hex(value)
-
-
-def _decimal(exponent: int | Fraction) -> Number:
-    """An exponent that was a float as that float."""
-    if isinstance(exponent, Fraction) and exponent.denominator > 1024:
-        nearest = float(exponent)
-        if Fraction(nearest) == exponent:
-            return nearest
-    return exponent
-
-
-PLAIN = Notation()
 
 
 def text(expr: Expr, notation: Notation = PLAIN) -> str:
@@ -223,14 +65,32 @@ def text(expr: Expr, notation: Notation = PLAIN) -> str:
     >>> print(text(sd.symbol("A", (2, 3)) @ sd.symbol("b", 3)))
     [i] = sum[j](A[i,j]*b[j])
     """
+    return "\n".join(complete(expr, notation))
+
+
+def complete(expr: Expr, notation: Notation) -> list[str]:
+    """The lines of ``text``."""
     nodes = topological([expr])
-    graph = _Graph(nodes)
+    return _lines(_Graph(nodes), expr, nodes, notation)
+
+
+def excerpt(expr: Expr, notation: Notation, most: int, width: int) -> tuple[list[str], int]:
+    """The lines of ``text`` for the ``most`` nodes next to the result, and how many those are.
+
+    Of every node, ``width`` operands are written; what is left out is ``...``.
+    """
+    nodes, graph = _nearest(expr, most, width)
+    return _lines(graph, expr, nodes, notation), len(nodes)
+
+
+def _lines(graph: _Graph, expr: Expr, nodes: Sequence[Expr], notation: Notation) -> list[str]:
+    """A line for every part of ``nodes`` that needs a name, and one for the result."""
     names = _names("t", graph.taken)
     uses = dict.fromkeys(nodes, 0)
     lettered: set[Expr] = set()  # arrays that are arguments, and cannot be written without letters
     for node in nodes:
-        for arg in node.args:
-            uses[arg] += 1
+        for arg in graph.shown(node):
+            uses[arg] = uses.get(arg, 0) + 1
             if isinstance(node.op, ops.Linear | ops.Opaque) and not graph.is_plain(arg):
                 lettered.add(arg)
     lines = []
@@ -245,7 +105,7 @@ def text(expr: Expr, notation: Notation = PLAIN) -> str:
             lines.append((node, next(names)))
             graph.called[node] = lines[-1][1]
     lines.append((expr, ""))
-    return "\n".join(_line(graph, node, name, notation) for node, name in lines)
+    return [_line(graph, node, name, notation) for node, name in lines]
 
 
 def short(expr: Expr, notation: Notation = PLAIN) -> str:
@@ -258,20 +118,27 @@ def short(expr: Expr, notation: Notation = PLAIN) -> str:
     >>> print(short(x * sd.sin(x)), short(A), short(A.T))
     x*sin(x) <A: (2, 3)> <A[j,i]: (3, 2)>
     """
-    near = {expr: None}
-    for node in _breadth_first(near):
-        for arg in islice(node.args, _SHORT_OPERANDS):
-            if len(near) < _SHORT_NODES:
-                near.setdefault(arg)
-    nodes = sorted(near, key=lambda node: node.serial)
-    graph = _Graph(nodes, width=_SHORT_OPERANDS)
+    nodes, graph = _nearest(expr, _SHORT_NODES, _SHORT_OPERANDS)
     for node in nodes:
-        graph.called.update({arg: "..." for arg in graph.shown(node) if arg not in near})
         if graph.measure(node) > _SHORT_PART and node is not expr:
             graph.called[node] = "..."
     _, piece = _body(graph, expr, notation)
     line = piece.text if len(piece.text) <= _SHORT_LINE else piece.text[:_SHORT_LINE] + "..."
     return f"<{line}: {shape_text(expr.shape)}>" if expr.shape else line
+
+
+def _nearest(expr: Expr, most: int, width: int) -> tuple[list[Expr], _Graph]:
+    """The nodes next to the result, in topological order; operands beyond them are ``...``."""
+    near = {expr: None}
+    for node in _breadth_first(near):
+        for arg in islice(node.args, width):
+            if len(near) < most:
+                near.setdefault(arg)
+    nodes = sorted(near, key=lambda node: node.serial)
+    graph = _Graph(nodes, width)
+    for node in nodes:
+        graph.called.update({arg: "..." for arg in graph.shown(node) if arg not in near})
+    return nodes, graph
 
 
 def _breadth_first(near: dict[Expr, None]) -> Iterator[Expr]:
@@ -452,19 +319,20 @@ def _written(
     letters = [graph.letter(k) for k in place.letters or ()]
     name = None if root else graph.called.get(node)
     if name is not None:
-        piece = notation.indexed(name, [] if name == "..." else letters)
+        piece = notation.indexed(notation.name(name), [] if name == "..." else letters)
         # The name of a sum stands for a sum in brackets.
         return replace(piece, bracket_first=isinstance(node.op, ops.Sum))
     op = node.op
     if _spread(node):
         if place.elementwise or place.letters is not None:
             return operands[0]
-        return notation.call("full", [shape_text(node.shape), operands[0].text])
+        shape = notation.literal(shape_text(node.shape))
+        return notation.call("full", [shape, operands[0].text])
     if isinstance(op, ops.Contract):
         piece = _contraction(graph, op, place, operands, notation)
         return _array_of(graph, place, piece, notation)
     if not node.args and not isinstance(op, ops.Sum):
-        return notation.indexed(_leaf(node), letters)
+        return notation.indexed(_leaf(node, notation), letters)
     if isinstance(op, ops.Linear | ops.Opaque):
         piece = _array_call(node, operands, notation)
         return notation.indexed(piece.text, letters)
@@ -477,13 +345,14 @@ def _array_of(graph: _Graph, place: _Place, element: Piece, notation: Notation) 
     return notation.anonymous(letters, element) if letters else element
 
 
-def _leaf(node: Expr) -> str:
+def _leaf(node: Expr, notation: Notation) -> str:
     op = node.op
     if not isinstance(op, ops.Constant):
-        return op.name
+        return notation.exact(op.name) if isinstance(op, ops.Exact) else notation.name(op.name)
     if op.value.size <= _LISTED:
-        return str(op.value.tolist())
-    return f"array(shape={shape_text(node.shape)}, dtype={op.value.dtype})"
+        return notation.literal(str(op.value.tolist()))
+    text = f"array(shape={shape_text(node.shape)}, dtype={op.value.dtype})"
+    return notation.literal(text)
 
 
 def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: bool) -> Piece:
@@ -511,7 +380,8 @@ def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: boo
             return notation.call("strong_both" if all(op.kills) else "strong", _texts(operands))
         case ops.Barrier():
             return notation.call("detach" if op is ops.DETACH else "no_graph", _texts(operands))
-    return notation.call(op.name, _texts(operands))
+    assert isinstance(op, ops.Pointwise)
+    return notation.function(op, operands)
 
 
 def _texts(pieces: Iterable[Piece]) -> list[str]:
@@ -526,7 +396,7 @@ def _product(
     for p, piece in zip(exponents, operands, strict=True):
         side, size = (factors, p) if p > 0 else (divisors, -p)
         side.append(notation.power(piece, size))
-    swapped = len(factors) == 2 and factors[0].level != _PRODUCT == factors[1].level
+    swapped = len(factors) == 2 and factors[0].level != PRODUCT == factors[1].level
     if swapped and not factors[1].divisors:  # x*(y*z) needs no brackets as y*z*x
         factors.reverse()
     return notation.quotient(1, factors, divisors)
@@ -542,7 +412,7 @@ def _contraction(
     factors = [notation.power(factor, times) for factor, times in equal.values()]
     factors += [notation.delta(graph.letter(i), graph.letter(j)) for i, j in place.deltas]
     if len(operands) < len(op.letters):
-        factors.append(Piece("..."))
+        factors.append(Piece(notation.name("...")))
     body = notation.quotient(1, factors, ()) if len(factors) != 1 else factors[0]
     summed = [graph.letter(k) for k in place.summed.values()]
     return notation.sum_over(summed, body) if summed else body
@@ -551,32 +421,34 @@ def _contraction(
 def _array_call(node: Expr, operands: list[Piece], notation: Notation) -> Piece:
     """Linear and Opaque ops: functions of whole arrays and of their parameters."""
     op, x = node.op, operands[0]
-    more = ["..."] * (len(operands) < len(node.args))
+    texts = _texts(operands)
+    if len(operands) < len(node.args):
+        texts.append(notation.name("..."))
     match op:
         case ops.Reshape():
-            return notation.call("reshape", [x.text, shape_text(node.shape)])
+            return notation.call("reshape", [x.text], shape_text(node.shape))
         case ops.Slice():
             batch = ["..."] * (len(op.before) < len(node.args[0].shape))
-            return Piece(f"{notation.wrapped(x, _ATOM)}[{', '.join([*batch, *_steps(op.steps)])}]")
+            return notation.sliced(x, [*batch, *_steps(op.steps)])
         case ops.Unslice():
             steps = f"[{', '.join(_steps(op.steps))}]"
-            return notation.call("unslice", [x.text, steps, shape_text(node.shape)])
+            return notation.call("unslice", [x.text], steps, shape_text(node.shape))
         case ops.Gather() | ops.Scatter():
             listed = op.index.size <= _LISTED
             index = str(op.index.tolist()) if listed else f"index{shape_text(op.index.shape)}"
             shape = op.before if isinstance(op, ops.Gather) else node.shape
-            return notation.call(op.name, [x.text, index, shape_text(shape)])
+            return notation.call(op.name, [x.text], index, shape_text(shape))
         case ops.Concat() | ops.Cumsum():
             reverse = ["reverse=True"] * (isinstance(op, ops.Cumsum) and op.reverse)
-            return notation.call(op.name, [*_texts(operands), *more, f"axis={op.axis}", *reverse])
+            return notation.call(op.name, texts, f"axis={op.axis}", *reverse)
         case ops.Flip():
             axis = op.axes[0] if len(op.axes) == 1 else op.axes
-            return notation.call("flip", [x.text, f"axis={axis}"])
+            return notation.call("flip", [x.text], f"axis={axis}")
         case ops.Triangle():
             diagonal = [f"k={op.diagonal}"] * (op.diagonal != 0)
-            return notation.call("tril" if op.lower else "triu", [x.text, *diagonal])
+            return notation.call("tril" if op.lower else "triu", [x.text], *diagonal)
     parameters = [f"{name}={getattr(op, name)}" for name in op.fields]
-    return notation.call(op.name, [*_texts(operands), *more, *parameters])
+    return notation.call(op.name, texts, *parameters)
 
 
 def _steps(steps: Iterable[Step]) -> list[str]:

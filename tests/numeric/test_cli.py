@@ -1,0 +1,205 @@
+"""The command line: what it prints, its messages and exit statuses, and never a traceback."""
+
+import io
+import subprocess
+import sys
+
+import pytest
+
+import symdiff as sd
+from numeric.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    """The exit status, the standard output and the standard error of a command."""
+
+    def run(*arguments):
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return status, out, err
+
+    return run
+
+
+def test_a_derivative(run):
+    assert run("diff", "x**3*sin(y)", "y") == (0, "x**3*cos(y)\n", "")
+
+
+@pytest.mark.parametrize("variables", [("x", "x", "y"), ("x", "2", "y"), ("y", "x", "2")])
+def test_counts_are_repetitions(run, variables):
+    status, out, _ = run("diff", "x**3*sin(y)", *variables)
+    assert status == 0
+    x, y = sd.symbols("x y")
+    assert sd.parse(out) is sd.diff(x**3 * sd.sin(y), *map(sd_word, variables))
+
+
+def sd_word(word):
+    return int(word) if word.isdecimal() else sd.symbol(word)
+
+
+def test_the_last_line_is_the_value(run):
+    status, out, _ = run(
+        "diff", "exp(-x**2/2)*sin(y)", "x", "x", "y", "--at", "x=1,y=2", "--digits", "30"
+    )
+    assert (status, out.splitlines()[-1]) == (0, "0.0")
+    _, out, _ = run("diff", "sin(x)", "x", "--at", "x=2", "--digits", "30")
+    assert out.splitlines() == ["cos(x)", "-0.416146836547142386997568229501"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("0.1", "0.1"),
+        ("1/10", "0.1"),
+        ("1e-1", "0.1"),
+        ("-0.1", "-0.1"),
+        ("pi/2", "1.57079632679489661923132169164"),
+        ("-sqrt(2)", "-1.41421356237309504880168872421"),
+        ("atan2(1, 1)", "0.785398163397448309615660845820"),
+    ],
+)
+def test_values_are_exact(run, value, expected):
+    status, out, err = run("diff", "x**2/2", "x", "--at", f"x={value}", "--digits", "30")
+    assert (status, err) == (0, "")
+    assert float(out.splitlines()[-1]) == float(expected)
+    assert out.splitlines()[-1][:28] == expected[:28]
+
+
+def test_values_of_variables_that_vanish_are_fine(run):
+    assert run("diff", "x**2", "x", "2", "--at", "x=5") == (0, "2\n2.0\n", "")
+    assert run("diff", "x**2", "x", "2", "--digits", "5") == (0, "2\n2.0\n", "")
+
+
+def test_latex(run):
+    assert run("diff", "x**3*sin(y)", "x", "--latex") == (
+        0,
+        "3 x^{2} \\sin{\\left(y \\right)}\n",
+        "",
+    )
+
+
+def test_a_formula_may_begin_with_a_minus_sign(run):
+    assert run("diff", "-x**2", "x") == (0, "-2*x\n", "")
+    assert run("diff", "-2", "x")[:2] == (0, "0\n")
+
+
+def test_a_formula_from_the_standard_input(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x**2 +\n x\n"))
+    assert run("diff", "-", "x")[:2] == (0, "2*x + 1\n")
+
+
+def test_a_variable_that_does_not_occur_is_noted(run):
+    assert run("diff", "x**2", "z") == (
+        0,
+        "0\n",
+        "symdiff: note: z does not occur in the formula\n",
+    )
+
+
+def test_source_of_a_function(run):
+    status, out, _ = run("lower", "exp(-x**2/2)*sin(y)", "--source")
+    assert status == 0
+    compile(out, "source", "exec")
+    assert "sin" in out
+
+
+def test_source_with_the_gradient(run):
+    status, out, _ = run("lower", "x*sin(y)", "--inputs", "y,x", "--gradient", "--source")
+    assert status == 0
+    compile(out, "source", "exec")
+    assert "cos" in out
+
+
+def test_what_a_function_does(run):
+    status, out, _ = run("lower", "x*sin(y)", "--inputs", "y, x")
+    assert status == 0
+    assert out.startswith("inputs: y, x\n")
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def test_the_position_of_an_error_is_marked(run):
+    status, out, err = run("diff", "sin(x)) + 1", "x")
+    assert (status, out) == (1, "")
+    first, line, caret = err.splitlines()
+    assert first.startswith("symdiff: error: no formula")
+    assert line.strip() == "sin(x)) + 1"
+    assert line[caret.index("^")] == ")"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["diff", "foo(x)", "x"], "foo is not a function here"),
+        (["diff", "x^2", "x"], "a power is written **"),
+        (["diff", "", "x"], "an empty text is no formula"),
+        (["diff", "x > 0", "x", "--at", "y=1"], "y does not occur"),
+        (["diff", "x*y", "x", "--at", "x=1"], "no value for y"),
+        (["diff", "x*x", "x", "--at", "x=z"], "depends on z"),
+        (["diff", "x*x", "x", "--at", "x=1/0"], "not a finite number"),
+        (["diff", "x*x", "x", "--at", "x=0.1*pi"], "write a fraction"),
+        (["diff", "x*x", "x", "--at", "x=1 2"], "error"),
+        (["diff", "polygamma(n, x)", "n"], "error"),
+        (["diff", "sin(pi*n)", "n", "--at", "n=1/2"], "digits are not certain"),
+        (["lower", "x + y", "--inputs", "x"], "outputs depend on y"),
+        (["lower", "x +", "--source"], "no formula"),
+    ],
+)
+def test_errors_in_formulas_and_values(run, arguments, message):
+    status, _, err = run(*arguments)
+    assert status == 1
+    assert err.startswith("symdiff: error: ")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["integrate", "x"],
+        ["diff", "x"],
+        ["diff", "x", "2x"],
+        ["diff", "x", "pi"],
+        ["diff", "x", "2"],
+        ["diff", "x", "x", "2", "2"],
+        ["diff", "x", "x", "1001"],
+        ["diff", "x", "x", "9" * 5000],
+        ["diff", "x", "x", "--digits", "0"],
+        ["diff", "x", "x", "--digits", "1e9"],
+        ["diff", "x", "x", "--digit", "3"],
+        ["diff", "x", "x", "--at", "x"],
+        ["diff", "x", "x", "--at", "x="],
+        ["diff", "x", "x", "--at", "2=x"],
+        ["diff", "x", "x", "--at", "x=1,x=2"],
+        ["diff", "x", "x", "--at", "pi=3"],
+        ["lower", "x", "--inputs", "x,"],
+    ],
+)
+def test_wrong_usage(run, arguments):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert "error: " in err
+
+
+def test_help(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    assert "exit status: 0" in out
+
+
+def test_as_a_module():
+    command = [sys.executable, "-m", "numeric.cli", "diff", "x**2", "x", "--at", "x=3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2*x\n6.0\n", "")
+
+
+def test_a_reader_that_stops_is_no_error_message():
+    formula = " + ".join(f"sin(x{k})" for k in range(2000))
+    command = [sys.executable, "-m", "numeric.cli", "diff", formula, "x1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
+        done.stdout.close()
+        assert done.stderr.read() == b""
+        assert done.wait(60) in (0, 1)

@@ -1,0 +1,245 @@
+"""LaTeX: the notation, what MathJax needs, and the bounds on what is shown of large expressions."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given
+
+import symdiff as sd
+from symdiff.typeset import markup
+from tests.oracles import inputs_of
+from tests.strategies import FAMILIES, programs, sample
+from tests.symdiff.test_printing import scalars
+
+x, y, z = sd.symbols("x_a y_b z_c")
+alpha = sd.symbol("alpha")
+A, b, S = sd.symbol("A_L", (2, 3)), sd.symbol("b_L", 3), sd.symbol("S_L", (3, 3))
+X = sd.symbol("X_L", ("n", 3))
+
+NAMES = {"x": "x_{a}", "y": "y_{b}", "z": "z_{c}"}
+ARRAYS = {name: f"{name}_{{L}}" for name in "AbSX"}
+
+
+def named(text):
+    """``text`` with the names of the symbols of this module in the place of @x, @A ..."""
+    return re.sub(r"@(\w)", lambda name: (NAMES | ARRAYS)[name.group(1)], text)
+
+
+def assert_balanced(text):
+    r"""Braces, ``\left`` with ``\right`` and environments close in the order in which they open."""
+    text = re.sub(r"\\[{}]", "", text)
+    stack = []
+    for sign in re.findall(r"\\left|\\right|\\begin\{\w+\}|\\end\{\w+\}|[{}]", text):
+        if sign in ("{", r"\left") or sign.startswith(r"\begin"):
+            stack.append(sign)
+        else:
+            opened = stack.pop()
+            assert (opened, sign) in {("{", "}"), (r"\left", r"\right")} or (
+                opened.replace("begin", "end") == sign
+            )
+    assert not stack
+    assert "\x00" not in text
+    assert not re.search("[\ue000\ue001]", text)
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (x * sd.sin(y) ** 2 + Fraction(1, 3), r"@x \sin^{2}{\left(@y \right)} + \frac{1}{3}"),
+        (sd.exp(-(x**2) / 2) * sd.sin(y), r"\sin{\left(@y \right)} e^{-\frac{@x^{2}}{2}}"),
+        (x / 2, r"\frac{@x}{2}"),
+        (-x / 2 - 1, r"-\frac{@x}{2} - 1"),
+        (x - (y - z), r"@x - @y + @z"),
+        (1 / (2 * x) / (x + y) ** 2, r"\frac{1}{2 @x \left(@x + @y\right)^{2}}"),
+        ((x + y) / 3, r"\frac{@x + @y}{3}"),
+        ((x + y) * z, r"@z \left(@x + @y\right)"),
+        (2 * 2**x, r"2 \cdot 2^{@x}"),
+        (x ** (y + 1), r"@x^{@y + 1}"),
+        ((x + 1) ** Fraction(3, 2), r"\left(@x + 1\right)^{\frac{3}{2}}"),
+        (sd.sqrt(x + 1), r"\sqrt{@x + 1}"),
+        (sd.exp(x) ** y, r"\left(e^{@x}\right)^{@y}"),
+        (sd.sqrt(x * (1 + y)) ** 3, r"\left(@x \left(@y + 1\right)\right)^{\frac{3}{2}}"),
+        (abs(x) ** 3, r"\left|{@x}\right|^{3}"),
+        (sd.floor(x), r"\left\lfloor{@x}\right\rfloor"),
+        (sd.gamma(x), r"\Gamma\left(@x\right)"),
+        (sd.sigmoid(x), r"\operatorname{sigmoid}\left(@x\right)"),
+        (sd.log_sigmoid(x), r"\operatorname{log\_sigmoid}\left(@x\right)"),
+        (sd.maximum(x, y), r"\max\left(@x, @y\right)"),
+        (
+            sd.where(x > 0, sd.log(x), 0),
+            r"\begin{cases} \log{\left(@x \right)} & \text{for}\: @x > 0 \\ "
+            r"0 & \text{otherwise} \end{cases}",
+        ),
+        ((x > 0) & ~(y <= 2), r"@x > 0 \wedge \neg \left(@y \leq 2\right)"),
+        (sd.pi + sd.e * alpha, r"\pi + e \alpha"),
+        (1e-9 * x, r"1 \cdot 10^{-9} @x"),
+        (sd.constant(float("inf")) * x, r"\infty @x"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_scalar_notation(expr, expected):
+    assert expr.latex() == named(expected)
+    assert_balanced(expr.latex())
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (A, "@A"),
+        (A @ b, r"{\left[\cdot\right]}_{i} = \sum_{j} {@A}_{i,j} {@b}_{j}"),
+        (b @ S @ b, r"\sum_{i} {@b}_{i} \sum_{j} {@b}_{j} {@S}_{j,i}"),
+        (sd.sum(b) * x, r"@x \sum_{i} {@b}_{i}"),
+        (sd.sum(b) * sd.trace(S), r"\left(\sum_{i} {@b}_{i}\right) \sum_{i} {@S}_{i,i}"),
+        (sd.sum(b) ** 2, r"\left(\sum_{i} {@b}_{i}\right)^{2}"),
+        (sd.sum(sd.tanh(b) + b * b), None),
+        (sd.mean(X), r"\frac{\sum_{i,j} {@X}_{i,j}}{3 n}"),
+        (
+            sd.hessian(sd.sum(sd.exp(b)), b),
+            r"{\left[\cdot\right]}_{i,j} = e^{{@b}_{i}} \delta_{i,j}",
+        ),
+        (S[1:, ::2], r"{@S}_{\mathtt{1:3,\ :3:2}}"),
+        (sd.inv(S) @ b, None),
+        (b[[0, 2]], r"\operatorname{gather}\left(@b, \mathtt{[0,\ 2]}, \mathtt{(3,)}\right)"),
+        (sd.det(S) ** 2, r"\det^{2}\left(@S\right)"),
+        (b * np.ones(3), r"@b \mathtt{[1.0,\ 1.0,\ 1.0]}"),
+        (
+            sd.inv(S.T),
+            "\\begin{aligned}\n{t_{1}}_{i,j} &= {@S}_{j,i} \\\\\n"
+            "&\\operatorname{inv}\\left(t_{1}\\right)\n\\end{aligned}",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_array_notation(expr, expected):
+    assert_balanced(expr.latex())
+    if expected is not None:
+        assert expr.latex() == named(expected)
+
+
+def test_a_users_formula_is_written_out():
+    ratio = sd.pointwise("ratio", lambda t, u: t**2 / (1 + sp.Abs(u)))
+    expected = r"\frac{\left(@x + @y\right)^{2}}{\left|{@y}\right| + 1}"
+    assert ratio(x + y, y).latex() == named(expected)
+    assert (3 * ratio(x, y)).latex() == named(r"3 \cdot \frac{@x^{2}}{\left|{@y}\right| + 1}")
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def test_different_names_look_different():
+    plain, indexed, euler, word = sd.symbols("q1 q_1 e qr")
+    expr = plain * indexed + euler * sd.e + word * sd.symbol("q") * sd.symbol("r")
+    text = expr.latex()
+    assert "q_{1}" in text
+    assert r"\mathtt{q1}" in text or r"\mathtt{q\_1}" in text
+    assert r"\mathtt{e}" in text
+    assert r"\mathrm{qr}" in text
+    assert " e " in f" {text} "
+
+
+def test_a_symbol_called_delta_is_no_identity():
+    delta = sd.symbol("delta", ())
+    text = (delta * sd.hessian(sd.sum(sd.exp(b)), b)).latex()
+    assert r"\delta" in text
+    assert r"\left[i = j\right]" in text or r"\mathtt{delta}" in text
+
+
+@pytest.mark.parametrize("name", ["x__2", "x_", "_x", "xprime", "xnorm", "a_b_c_", "λ", "x_λ"])
+def test_names_never_break_the_formula(name):
+    expr = sd.symbol(name) ** 2
+    assert_balanced(expr.latex())
+    assert expr.latex().count("^") == 1
+
+
+def test_greek_letters_and_accents_of_sympy():
+    assert sd.symbol("omega_0").latex() == r"\omega_{0}"
+    assert sd.symbol("Gamma").latex() == r"\Gamma"
+
+
+# Notebooks and size -------------------------------------------------------------------------------
+
+
+def test_notebooks_get_dollar_signs():
+    assert x._repr_latex_() == markup(x) == named(r"$\displaystyle @x$")
+    shared = sd.exp(x * y + z)
+    assert (shared * sd.sin(shared))._repr_latex_().startswith("$\\displaystyle \\begin{aligned}\n")
+
+
+@given(scalars)
+def test_braces_are_balanced(expr):
+    assert_balanced(expr.latex())
+    assert_balanced(sd.diff(expr, sd.symbol("x_")).latex(full=True))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_arrays_are_balanced_too(family):
+    @sample(15)
+    @given(programs(("pointwise", family), steps=6))
+    def run(program):
+        xs = inputs_of(program)
+        f = sd.constant(0) + program.ours(xs)
+        for expr in (f, *sd.vjp(f, xs, sd.symbol("u", f.shape))):
+            assert_balanced(expr.latex())
+            assert_balanced(expr.latex(full=True))
+
+    run()
+
+
+def deep(n):
+    expr = x
+    for _ in range(n):
+        expr = sd.sin(expr) + y
+    return expr
+
+
+def test_of_a_deep_expression_a_part_is_shown():
+    text = deep(5000).latex()
+    assert len(text) < 25_000
+    assert r"\ldots" in text
+    nodes = sd.count_nodes(deep(1000))
+    shown = int(
+        re.search(r"\((.*) nodes are not shown\)", deep(1000).latex()).group(1).replace(",", "")
+    )
+    assert nodes - 300 <= shown < nodes
+    assert "more than 9,7" in deep(20_000).latex()
+    assert_balanced(text)
+
+
+def test_all_is_shown_if_asked_for():
+    text = deep(2000).latex(full=True)
+    assert r"\ldots" not in text
+    assert text.count(r"\sin") == 2000
+    assert_balanced(text)
+
+
+def test_of_a_wide_sum_some_terms_are_shown():
+    wide = sd.parse(" + ".join(f"v{k}" for k in range(5000)))
+    assert len(wide.latex()) < 1000
+    assert wide.latex().endswith("(4,970 nodes are not shown)}\n\\end{aligned}")
+    assert wide.latex(full=True).count("v_{") == 5000
+
+
+def test_long_names_numbers_and_formulas_are_cut():
+    assert len(sd.symbol("x" * 10_000).latex()) < 100
+    huge = sd.constant(10**2000) * sd.constant(10**2000) * x
+    assert huge.latex() == named(r"1000000000\ldots\text{[4001 digits]} @x")
+    assert len(huge.latex(full=True)) > 4000
+    long = sd.pointwise("long", lambda t: sum(sp.sin(t + k) for k in range(200)))
+    assert long(x).latex() == named(r"\operatorname{long}\left(@x\right)")
+    assert_balanced(long(x).latex(full=True))
+
+
+def test_a_formula_too_deep_for_sympy_is_named(monkeypatch):
+    printed = sp.latex
+
+    def overflowing(formula, **settings):
+        if settings:
+            raise RecursionError
+        return printed(formula)
+
+    nest = sd.pointwise("nest", lambda t: sp.sin(sp.sin(sp.sin(t)) + 1))
+    monkeypatch.setattr(sp, "latex", overflowing)
+    assert nest(x).latex(full=True) == named(r"\operatorname{nest}\left(@x\right)")
