@@ -1,0 +1,220 @@
+"""A row of the table of functions, and its check: six readings of one function at one point.
+
+The value is compared with NumPy's (or SciPy's); the Jacobian and, through it, the gradient of a
+weighted sum and the Jacobian-vector product with central differences of NumPy's function; the
+Hessian-vector product with central differences of the gradient, which is known to be right by
+then.  Every difference comes with an estimate of its error (``oracles.richardson``) and is refused
+if that is not small: a comparison never passes because the differences say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import numeric as nm
+import symdiff as sd
+from symdiff.leaves import as_expr
+from tests.oracles import richardson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.fields import Array, Shape
+
+# The relative error that an estimate may admit, and what rounding may add to ten estimates.
+JUDGED = 1e-6
+ROUNDING = 1e-9
+SINGLE = 2e-4
+FIRST_STEP = 0.01
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to call one function.
+
+    ``title`` begins with the name of the function; ``cases`` holds the shapes of the operands,
+    once a case; the elements of the operands are distinct and lie between ``low`` and ``high``.
+    ``second`` is False where second derivatives are refused.
+    """
+
+    title: str
+    ours: Callable[..., Any]
+    plain: Callable[..., Any]
+    cases: tuple[tuple[Shape, ...], ...]
+    low: float = -2.0
+    high: float = 2.0
+    second: bool = True
+    single: bool = True
+
+    @property
+    def function(self) -> str:
+        """The name of the public function."""
+        return self.title.split()[0]
+
+
+def point(shapes: Sequence[Shape], low: float, high: float) -> list[Array]:
+    """Distinct numbers between ``low`` and ``high``, in no order, none of them an integer."""
+    size = sum(math.prod(shape) for shape in shapes)
+    places = np.random.default_rng(11).permutation(size)
+    numbers = low + (high - low) * (places + 0.37 + 0.01 * np.sqrt(places)) / max(size, 1)
+    numbers += np.where(abs(numbers - np.round(numbers)) < 0.03, 0.05, 0.0)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    parts = np.split(numbers.astype(np.float32).astype(float), ends) if shapes else []
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def listed(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, tuple | list) else [outputs]
+
+
+def _called(row: Row, at: Sequence[Array]) -> list[Array]:
+    with np.errstate(all="ignore"):
+        return [np.asarray(y) for y in listed(row.plain(*at))]
+
+
+def _close(found: Any, expected: Array, error: Array | float, what: str) -> int:
+    found = np.asarray(found)
+    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+    if expected.dtype.kind != "f":
+        assert np.array_equal(found, expected), f"{what}: {found}, expected {expected}"
+        return 1
+    scale = float(np.max(abs(expected), initial=1.0, where=np.isfinite(expected)))
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    fine = same | (abs(found - expected) <= error + ROUNDING * scale)
+    assert np.all(fine), f"{what}:\n{found}\nexpected\n{expected}\n+- {error}"
+    return 1
+
+
+def _judged(best: Array, error: Array, what: str) -> tuple[Array, Array]:
+    scale = float(np.max(abs(best), initial=1.0))
+    worst = float(np.max(error, initial=0.0))
+    assert worst <= JUDGED * scale, f"{what}: the differences are too rough, {worst} of {scale}"
+    return best, 10 * error
+
+
+def _noise(y: Array) -> Array:
+    return 8 * np.finfo(float).eps * (1 + abs(y))
+
+
+def _jacobian(row: Row, at: Sequence[Array], output: int, k: int) -> tuple[Array, Array]:
+    """The Jacobian of an output by operand k, and what its differences may be off by."""
+    value = _called(row, at)[output].astype(float)
+    best, error = (np.zeros((*value.shape, *at[k].shape)) for _ in range(2))
+    for place in np.ndindex(at[k].shape):
+
+        def moved(h: float, place: tuple[int, ...] = place) -> Array:
+            operands = [x.copy() for x in at]
+            operands[k][place] += h
+            return _called(row, operands)[output].astype(float)
+
+        found = richardson(moved, _noise(value), first=FIRST_STEP)
+        best[(..., *place)], error[(..., *place)] = found
+    return _judged(best, error, f"{row.title}, by operand {k}")
+
+
+def _weights(shape: Shape, start: int) -> Array:
+    size = math.prod(shape)
+    return (((-1.0) ** np.arange(size)) * (start + np.arange(size)) / 5).reshape(shape)
+
+
+def check(row: Row, shapes: tuple[Shape, ...]) -> int:
+    """All six readings of ``row`` for operands of ``shapes``; how many comparisons were made."""
+    at = point(shapes, row.low, row.high)
+    xs = [sd.symbol(f"x{k}", shape) for k, shape in enumerate(shapes)]
+    env: dict[Any, Any] = {x: value[()] for x, value in zip(xs, at, strict=True)}
+    outputs = listed(row.ours(*xs))
+    expected = _called(row, at)
+    assert len(outputs) == len(expected), row.title
+    done = 0
+    for y, value, wanted in zip(outputs, nm.interpret(outputs, env), expected, strict=True):
+        assert (wanted.dtype.kind == "b") == (y.dtype is bool), f"{row.title}: {y.dtype}"
+        assert y.shape == wanted.shape, f"{row.title}: shape {y.shape}, not {wanted.shape}"
+        done += _close(value, wanted, 0.0, f"{row.title}, value")
+    real = [i for i, y in enumerate(outputs) if y.dtype is float]
+    if not xs or not real:
+        return done
+    fs = [outputs[i] for i in real]
+    ws = [_weights(y.shape, 3) for y in fs]
+    ts = [_weights(x.shape, 2) for x in xs]
+    jacobians = [[_jacobian(row, at, i, k) for k in range(len(xs))] for i in real]
+
+    # Jacobians, whole: the pullback of an identity in batch axes.
+    for y, wanted_row in zip(fs, jacobians, strict=True):
+        found = nm.interpret(list(sd.jacobian(y, xs)), env)
+        for k, (best, error) in enumerate(wanted_row):
+            done += _close(found[k], best, error, f"{row.title}, Jacobian by operand {k}")
+
+    # The gradient of a weighted sum: by the lowered program of the backward pass.
+    function = nm.lower(fs, xs)
+    _, residuals = function.forward(*env.values())
+    gradient = function.backward(residuals, *(w[()] for w in ws))
+    for k in range(len(xs)):
+        wanted = sum(
+            np.tensordot(w, part[k][0], w.ndim) for w, part in zip(ws, jacobians, strict=True)
+        )
+        error = sum(
+            np.tensordot(abs(w), part[k][1], w.ndim) for w, part in zip(ws, jacobians, strict=True)
+        )
+        done += _close(gradient[k], np.asarray(wanted), error, f"{row.title}, gradient {k}")
+
+    # Jacobian-vector products: forward mode.
+    tangents = [sd.constant(t) if t.ndim else as_expr(float(t)) for t in ts]
+    pushed = nm.interpret(list(sd.jvp(fs, xs, tangents)), env)
+    for found, part in zip(pushed, jacobians, strict=True):
+        wanted = sum(np.tensordot(j, t, t.ndim) for (j, _), t in zip(part, ts, strict=True))
+        error = sum(np.tensordot(e, abs(t), t.ndim) for (_, e), t in zip(part, ts, strict=True))
+        done += _close(found, np.asarray(wanted), error, f"{row.title}, Jacobian-vector product")
+
+    if row.second:
+        done += _second(row, xs, fs, ws, ts, at)
+    return done + (_in_single_precision(row, xs, fs, ws, at) if row.single else 0)
+
+
+def _second(
+    row: Row,
+    xs: list[Any],
+    fs: list[Any],
+    ws: list[Array],
+    ts: list[Array],
+    at: list[Array],
+) -> int:
+    """The Hessian-vector product of a weighted sum, against differences of its gradient."""
+    total = as_expr(0)
+    for y, w in zip(fs, ws, strict=True):
+        total = total + sd.sum(y * w)
+    gradients = list(sd.grad(total, xs))
+    tangents = [sd.constant(t) if t.ndim else as_expr(float(t)) for t in ts]
+    products = list(sd.hvp(total, xs, tangents))
+    lowered = nm.lower(gradients, xs)
+
+    def moved(h: float) -> Array:
+        with np.errstate(all="ignore"):
+            found = lowered(*((x + h * t)[()] for x, t in zip(at, ts, strict=True)))
+        return np.concatenate([np.ravel(g) for g in found])
+
+    best, error = richardson(moved, _noise(moved(0.0)), first=FIRST_STEP / 4)
+    best, error = _judged(best, error, f"{row.title}, Hessian-vector product")
+    found = nm.interpret(products, {x: value[()] for x, value in zip(xs, at, strict=True)})
+    flat = np.concatenate([np.ravel(g) for g in found])
+    return _close(flat, best, error, f"{row.title}, Hessian-vector product")
+
+
+def _in_single_precision(
+    row: Row, xs: list[Any], fs: list[Any], ws: list[Array], at: list[Array]
+) -> int:
+    """Values and gradients in float32: of that type, and near those in float64."""
+    function = nm.lower(fs, xs)
+    results = []
+    for dtype in (np.float64, np.float32):
+        values, residuals = function.forward(*(np.asarray(x, dtype)[()] for x in at))
+        gradients = function.backward(residuals, *(np.asarray(w, dtype)[()] for w in ws))
+        results.append([*values, *gradients])
+    for wide, narrow in zip(*results, strict=True):
+        assert np.asarray(narrow).dtype == np.float32, f"{row.title}: {np.asarray(narrow).dtype}"
+        scale = float(np.max(abs(wide), initial=1.0, where=np.isfinite(wide)))
+        _close(narrow, np.asarray(wide), SINGLE * scale, f"{row.title}, float32")
+    return len(results[0])

@@ -1,0 +1,307 @@
+"""Nothing half done: every op has all that an op needs, every public function its documentation.
+
+The nodes looked at are those of the table of functions, of its gradients, and of the cases of
+tests/test_batched.py, so that an op which nothing public makes is found too.
+"""
+
+from __future__ import annotations
+
+import doctest
+import functools
+import inspect
+import math
+import pkgutil
+from contextlib import nullcontext
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import numeric as nm
+import symdiff as sd
+from numeric.lowering.kernels import kernel
+from symdiff import ops
+from symdiff.custom import Custom, CustomPullback
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.expr import rebuild
+from symdiff.leaves import dummy, number_of, size
+from symdiff.node import Op, topological
+from symdiff.rules import NONE, Flow, statement
+from tests import oracles, test_batched, test_table
+from tests.differences import listed
+from tests.strategies import FAMILIES, programs
+
+if TYPE_CHECKING:
+    from symdiff.expr import Expr
+
+MOST = 12  # nodes of each op that are looked at, of distinct parameters first
+
+
+def concrete_ops() -> list[type[Op]]:
+    """Every class of ops of the package that is not the base of another one, and Contract."""
+    for module in pkgutil.iter_modules(sd.__path__):
+        import_module(f"symdiff.{module.name}")
+    found: list[type[Op]] = []
+    waiting: list[type[Op]] = [Op]
+    while waiting:
+        cls = waiting.pop()
+        below = [c for c in cls.__subclasses__() if c.__module__.startswith("symdiff.")]
+        waiting += below
+        if (not below or cls is ops.Contract) and cls not in found:
+            found.append(cls)
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+# Nodes --------------------------------------------------------------------------------------------
+
+
+def roots() -> list[Expr]:
+    """Values and gradients of the rows of the table and of the cases of test_batched."""
+    found: list[Expr] = [sd.detach(sd.symbol("x")), sd.pi + sd.e, size("n"), sd.constant(np.eye(2))]
+    x = sd.symbol("x")
+    found.append(sd.grad(x**3, x, create_graph=False))
+    v = sd.symbol("v", 2)
+    sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
+    cosine = sd.custom(np.cos, vjp_numpy=lambda g, out, x: -g * np.sin(x), name="cosine")
+    found += [sine(v), sd.grad(sd.sum(cosine(v)), v)]
+    for row in test_table.ROWS:
+        for shapes in row.cases[:2]:
+            found += _with_gradient(row.ours, [sd.symbol(f"x{k}", s) for k, s in enumerate(shapes)])
+    for cases in test_batched.CASES.values():
+        for case in cases:
+            found += _with_gradient(lambda *xs, f=case.ours: f(xs), oracles.inputs_of(case))
+    return found
+
+
+def _with_gradient(call: Any, xs: list[Expr]) -> list[Expr]:
+    outputs = [sd.constant(0) + y if not isinstance(y, sd.Expr) else y for y in listed(call(*xs))]
+    real = [y for y in outputs if y.dtype is float]
+    if not real or not xs:
+        return outputs
+    total = functools.reduce(lambda a, b: a + b, [sd.sum(y * y) for y in real])
+    return [*outputs, *sd.grad(total, xs)]
+
+
+@functools.cache
+def nodes_of_ops() -> dict[type[Op], list[Expr]]:
+    """Some nodes of every op, small ones first, of as many parameters as there are."""
+    found: dict[type[Op], dict[Op, Expr]] = {}
+    for node in topological(roots()):
+        of_class = found.setdefault(type(node.op), {})
+        old = of_class.get(node.op)
+        if old is None or _elements(old) == 0 or 0 < _elements(node) < _elements(old):
+            of_class[node.op] = node
+    return {
+        cls: sorted(of_class.values(), key=lambda node: (_elements(node) == 0, _elements(node)))[
+            :MOST
+        ]
+        for cls, of_class in found.items()
+    }
+
+
+def _elements(node: Expr) -> int:
+    return math.prod(dim if isinstance(dim, int) else 3 for dim in node.shape)
+
+
+OPS = concrete_ops()
+each_op = pytest.mark.parametrize("cls", OPS, ids=lambda cls: cls.__name__)
+
+
+@each_op
+def test_an_op_has_nodes(cls):
+    """Something public, or its gradient, is made of it; an op without a use is dead."""
+    assert nodes_of_ops().get(cls), f"no row of the table makes {cls.__name__}"
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+# Ops by whose operands nothing is differentiated: a derivative of 0, or a refused one.
+CONSTANT = {ops.DetSign: "piecewise constant", ops.Barrier: "no derivative by definition"}
+# Ops that refuse some derivative by definition.
+REFUSES = {CustomPullback: "a product stated in NumPy has no derivative of its own"}
+
+
+@each_op
+def test_an_op_has_a_rule(cls):
+    """Cotangents, also batches of them, and tangents go through every real operand."""
+    for node in nodes_of_ops()[cls]:
+        for k, arg in enumerate(node.args):
+            if node.dtype is not float or arg.dtype is not float or number_of(arg) is not None:
+                continue
+            if cls in CONSTANT:
+                with pytest.raises(NotDifferentiable) if node.op is ops.NO_GRAPH else nullcontext():
+                    assert statement(node, k) is None
+                continue
+            if cls in REFUSES:
+                with pytest.raises(NotDifferentiable):
+                    _walked(node, arg, k)
+                continue
+            _walked(node, arg, k)
+
+
+def _walked(node: Expr, arg: Expr, k: int) -> None:
+    rule = statement(node, k)
+    assert rule is not None, node
+    for batch in ((), (2,)):
+        pulled = rule.pull(Flow(dummy(sd.zeros(batch + node.shape)), NONE))
+        assert pulled is None or pulled.expr.shape == batch + arg.shape, (node, k)
+    pushed = rule.push(Flow(dummy(arg), NONE))
+    assert pushed is None or pushed.expr.shape == node.shape, (node, k)
+
+
+# Kernels, text, counts, components ----------------------------------------------------------------
+
+
+@each_op
+def test_an_op_has_a_kernel(cls):
+    """A symbol has a value given instead of a kernel."""
+    for node in nodes_of_ops()[cls]:
+        if cls is ops.Symbol:
+            assert nm.interpret(node, {node: _ones(node)}).shape == _ones(node).shape
+        else:
+            assert callable(kernel(node))
+
+
+def _ones(x: Expr) -> Any:
+    return np.ones([dim if isinstance(dim, int) else 3 for dim in x.shape], x.dtype)
+
+
+@each_op
+def test_an_op_prints(cls):
+    """No object's default text; and ops of one kind with other parameters read differently."""
+    texts: dict[tuple[Any, ...], dict[str, Op]] = {}
+    for node in nodes_of_ops()[cls]:
+        for text in (sd.text(node), sd.short(node)):
+            assert text
+            assert " at 0x" not in text
+            assert "object" not in text
+        if cls is ops.Constant:
+            continue  # data are not compared: equal ones are two constants and read alike
+        before = texts.setdefault((node.args, node.shape), {}).setdefault(sd.text(node), node.op)
+        assert before is node.op, f"{before!r} and {node.op!r} read alike: {sd.text(node)}"
+
+
+@each_op
+def test_an_op_is_counted(cls):
+    """Or it is refused by name: nobody knows what a black box does."""
+    for node in nodes_of_ops()[cls]:
+        if cls in (Custom, CustomPullback):
+            with pytest.raises(Unsupported, match="is a black box"):
+                sd.count_operations(node)
+        else:
+            assert sd.count_operations(node, {"n": 3}) >= 0
+
+
+@each_op
+def test_an_op_is_evaluated_by_components(cls):
+    """As formulas of SymPy; or it is refused by name."""
+    for node in nodes_of_ops()[cls][:4]:
+        if any(isinstance(dim, str) for x in topological([node]) for dim in x.shape):
+            continue
+        free = [sd.symbol(f"c{k}", x.shape, x.dtype) for k, x in enumerate(node.args)]
+        whole = _over(node, free)
+        try:
+            formula = sd.to_sympy(whole)
+        except Unsupported as refusal:
+            assert node.op.name in str(refusal), refusal  # noqa: PT017 (either outcome is right)
+        else:
+            assert getattr(formula, "shape", ()) == node.shape or not node.shape
+
+
+def _over(node: Expr, free: list[Expr]) -> Expr:
+    """The op of ``node`` over symbols; over its own operands where they are numbers."""
+    kept = [
+        x if number_of(x) is not None or x.dtype is bool or not x.args else y
+        for x, y in zip(node.args, free, strict=True)
+    ]
+    return rebuild(node, tuple(kept)) if kept else node
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+# Ops that random programs do not make, and why.
+_ELEMENTS = "programs are run on elements of any field, where it has no formula: by differences"
+NOT_DRAWN = {
+    ops.Size: "programs have axes of known length; tests/test_engine.py has symbolic ones",
+    ops.Exact: "numbers of programs are rational; pi comes from derivatives, if at all",
+    ops.DetSign: "programs take the logarithm of the determinant only: the sign has no derivative",
+    ops.Barrier: "its derivative is not that of its value: tests/test_laws.py",
+    ops.ArgMax: "integers without a derivative: tests/symdiff/test_sequences.py",
+    ops.ArgMin: "integers without a derivative: tests/symdiff/test_sequences.py",
+    ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
+    Custom: "not a formula of ours: tests/symdiff/test_custom.py",
+    CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
+    **dict.fromkeys(
+        (
+            *(ops.Cholesky, ops.Eigvalsh, ops.Eigvecs, ops.Expm, ops.Gaps, ops.LeftVectors),
+            *(ops.Pinv, ops.Qr, ops.RightVectors, ops.SingularValues),
+        ),
+        _ELEMENTS,
+    ),
+}
+
+
+@functools.cache
+def drawn_ops() -> dict[type[Op], None]:
+    """The ops of random programs of every family, and of their gradients; always the same."""
+    met: dict[type[Op], None] = {}
+    for family in FAMILIES:
+        _draw(family, met)
+    return met
+
+
+def _draw(family: str, met: dict[type[Op], None]) -> None:
+    @settings(
+        max_examples=300,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs([family], steps=6))
+    def collect(program: Any) -> None:
+        xs = oracles.inputs_of(program)
+        found = _with_gradient(lambda *xs: program.ours(xs), xs)
+        if family == "opaque" and len(found) > 1:  # the gradient's gradient as well
+            found += sd.grad(sd.sum(found[1] * found[1]), xs)
+        for node in topological(found):
+            met[type(node.op)] = None
+
+    collect()
+
+
+@each_op
+def test_random_programs_have_the_op(cls):
+    assert cls in NOT_DRAWN or cls in drawn_ops()
+
+
+# Documentation ------------------------------------------------------------------------------------
+
+DATA = {"e", "pi"}
+PUBLIC = [name for name in sd.__all__ if name not in DATA]
+NUMERIC = [name for name in nm.__all__ if not name.startswith("__")]
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, *(f"numeric.{name}" for name in NUMERIC)])
+def test_a_public_name_has_a_contract_and_an_example(name):
+    module: Any = nm if name.startswith("numeric.") else sd
+    thing = getattr(module, name.split(".")[-1])
+    text = inspect.getdoc(thing) or ""
+    first = text.split("\n\n")[0]
+    assert first.rstrip().endswith((".", ";", ":")), f"{name}: {first!r} is no sentence"
+    if isinstance(thing, type) and (issubclass(thing, Exception | tuple) or name in CLASSES):
+        return
+    examples = doctest.DocTestParser().get_examples(text)
+    assert examples, f"{name} has no example"
+
+
+# Classes that are documented by the functions that make them.
+CLASSES = {"Expr": "symbol", "numeric.Function": "lower", "numeric.no_grad": "no_grad"}
+
+
+def test_no_public_name_is_listed_twice():
+    assert len(set(sd.__all__)) == len(sd.__all__)
+    assert all(hasattr(sd, name) for name in sd.__all__)

@@ -1,0 +1,822 @@
+"""Every public function at a table of shapes: values, and five readings of its derivatives.
+
+``python -m tests.test_table`` runs the whole table and prints its counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import numeric as nm
+import symdiff as sd
+from tests.differences import Row, check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Shapes -------------------------------------------------------------------------------------------
+
+ONE = (((),), ((3,),), ((2, 1),), ((0,),), ((2, 0, 1),))
+TWO = (
+    ((), ()),
+    ((3,), ()),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((1,), (2, 1)),
+    ((0, 3), (3,)),
+    ((2, 1), (0,)),
+)
+THREE = (((3,), (3,), (3,)), ((2, 1), (3,), ()), ((1,), (0,), (1,)), ((), (), ()))
+ARRAYS = (((4,),), ((2, 3),), ((1,),), ((2, 1),), ((0,),), ((2, 0),))
+FULL = (((4,),), ((2, 3),), ((1,),), ((2, 1),))
+MATRICES = (((2, 3),), ((3, 3),), ((2, 2, 3),), ((1, 1),), ((0, 2),))
+SQUARE = (((3, 3),), ((1, 1),), ((2, 2, 2),), ((0, 0),), ((0, 2, 2),))
+RANK_2 = (((2, 3),), ((3, 2),), ((1, 3),), ((3, 1),), ((0, 2),))
+RANK_2_FULL = RANK_2[:-1]
+TALL = (((3, 2),), ((2, 1),), ((2, 3, 2),))
+WIDE = (((2, 3),), ((1, 2),))
+CUBE = (((2, 3, 2),), ((1, 2, 1),), ((2, 0, 2),))
+
+POSITIVE: dict[str, Any] = {"low": 0.2, "high": 3.0}
+INSIDE: dict[str, Any] = {"low": -0.9, "high": 0.9}
+
+# Rows ---------------------------------------------------------------------------------------------
+
+ROWS: list[Row] = []
+ABOUT_ROW = ("cases", "low", "high", "second", "single")
+
+
+def row(
+    title: str,
+    cases: Any,
+    plain: Callable[..., Any] | None = None,
+    ours: Callable[..., Any] | None = None,
+    **more: Any,
+) -> None:
+    """Add a row: by default the functions of that name here and in NumPy, with these keywords.
+
+    ``plain`` is NumPy's side where it has another name; ``ours`` with ``plain`` says both in full.
+    """
+    name = title.split()[0]
+    about = {key: more.pop(key) for key in ABOUT_ROW if key in more}
+    if ours is None:
+        function = getattr(sd, name)
+        ours = lambda *xs: function(*xs, **more)  # noqa: E731
+    if plain is None:
+        model = getattr(np, name)
+        plain = lambda *xs: model(*xs, **more)  # noqa: E731
+    ROWS.append(Row(title, ours, plain, tuple(cases), **about))
+
+
+def both(call: Callable[..., Any], model: Any = np) -> tuple[Any, Any]:
+    """``call(m, *operands)`` with m NumPy (or another model), and with m this library."""
+    return partial(call, model), partial(call, sd)
+
+
+def regular(x: Any) -> Any:
+    """A matrix far from singular: x plus five times the identity."""
+    return x + 5 * (sd if isinstance(x, sd.Expr) else np).eye(x.shape[-1])
+
+
+def definite(x: Any) -> Any:
+    """A positive definite matrix that depends on all of x: x x' + 1."""
+    return x @ x.mT + (sd if isinstance(x, sd.Expr) else np).eye(x.shape[-1])
+
+
+def separate(x: Any) -> Any:
+    """A symmetric matrix with eigenvalues far apart: x + x' + diag(0, 8, 16, ..)."""
+    return x + x.mT + np.diag(8 * np.arange(x.shape[-1], dtype=np.float32))
+
+
+def slanted(x: Any) -> Any:
+    """A matrix of full rank with singular values far apart: x plus a diagonal of 3, 8, 13, .."""
+    return x + np.eye(*x.shape[-2:], dtype=np.float32) * (
+        3 + 5 * np.arange(x.shape[-1], dtype=np.float32)
+    )
+
+
+def pair(x: Any) -> tuple[Any, Any]:
+    """A complex array as its real and imaginary parts."""
+    return x.real, x.imag
+
+
+def added(x: Any, key: Any, value: Any) -> Any:
+    """x with the value added at the key, repeated places repeatedly."""
+    result = x.copy()
+    np.add.at(result, key, value)
+    return result
+
+
+def updated(x: Any, key: Any, value: Any) -> Any:
+    """x with the value at the key."""
+    result = x.copy()
+    result[key] = value
+    return result
+
+
+def unpacked(x: Any) -> Any:
+    """Lower triangular matrices of the elements, row by row."""
+    n = int(np.sqrt(2 * x.shape[-1]))
+    result = np.zeros((*x.shape[:-1], n, n))
+    result[(..., *np.tril_indices(n))] = x
+    return result
+
+
+# Functions of each element.
+for _name in (
+    *("negative", "positive", "reciprocal", "square", "cbrt", "abs", "sign", "exp", "expm1"),
+    *("exp2", "sin", "cos", "atan", "sinh", "cosh", "tanh", "asinh", "sinc", "deg2rad", "rad2deg"),
+    *("floor", "ceil", "trunc", "tan", "logical_not"),
+):
+    row(_name, ONE)
+for _name in ("sqrt", "log", "log2", "log10"):
+    row(_name, ONE, **POSITIVE)
+for _name in ("asin", "acos", "atanh", "log1p"):
+    row(_name, ONE, **INSIDE)
+row("acosh", ONE, low=1.1, high=4.0)
+row("round", ONE)
+row("round decimals", ONE, low=0.13, decimals=1)
+for _name in ("erf", "gammaln"):
+    row(_name, ONE, getattr(scipy.special, _name), **(POSITIVE if _name == "gammaln" else {}))
+row("erfc", ONE, scipy.special.erfc)
+row("gamma", ONE, scipy.special.gamma, **POSITIVE)
+row("gamma negative", ONE, scipy.special.gamma, low=-1.8, high=-1.2)
+row("digamma", ONE, scipy.special.digamma, **POSITIVE)
+row(
+    "polygamma",
+    ONE,
+    lambda x: scipy.special.polygamma(2, x).reshape(np.shape(x)),
+    lambda x: sd.polygamma(2, x),
+    low=1.0,
+    high=4.0,
+)
+row("sigmoid", ONE, scipy.special.expit)
+row("softplus", ONE, lambda x: np.logaddexp(0, x))
+row("log_sigmoid", ONE, lambda x: -np.logaddexp(0, -x))
+row("pointwise", ONE, lambda x: x / (1 + x**2), sd.pointwise("lorentz", lambda v: v / (1 + v**2)))
+
+for _name in ("add", "subtract", "multiply", "maximum", "minimum", "hypot", "logaddexp", "atan2"):
+    row(_name, TWO)
+row("divide", TWO, low=0.3, high=2.0)
+row("pow", TWO, **POSITIVE)
+row("floor_divide", TWO, low=0.3, high=3.0)
+row("mod", TWO, low=0.3, high=3.0)
+row("xlogy", TWO, scipy.special.xlogy, **POSITIVE)
+for _name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"):
+    row(_name, TWO)
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    row(_name, TWO, *both(lambda m, x, y, name=_name: getattr(m, name)(x > 0, y > 0)))
+row("where", THREE, *both(lambda m, c, x, y: m.where(c < 0.2, x * y, y)))
+row(
+    "clip",
+    THREE,
+    lambda x, a, b: np.clip(x, a - 3, b + 1),
+    lambda x, a, b: sd.clip(x, a - 3, b + 1),
+)
+row("clip numbers", ONE, lambda x: np.clip(x, -1, 0.7), lambda x: sd.clip(x, -1, 0.7))
+row("clip one-sided", ONE, lambda x: np.clip(x, 0.1, None), lambda x: sd.clip(x, min=0.1))
+
+# The shape of arrays.
+row("broadcast_to", (((3,),), ((2, 1),), ((),), ((1, 3),)), shape=(2, 2, 3))
+row(
+    "broadcast_to nothing",
+    (((3,),), ((1,),)),
+    *both(lambda m, x: m.broadcast_to(x, (0, x.shape[0]))),
+)
+row(
+    "concat",
+    (((2, 3), (1, 3)), ((0, 2), (2, 2)), ((1,), (3,))),
+    *both(lambda m, x, y: m.concatenate([x, y, x])),
+)
+row(
+    "concat axis",
+    (((2, 3), (2, 1)), ((2, 0), (2, 2))),
+    *both(lambda m, x, y: m.concatenate([x, y], axis=-1)),
+)
+row(
+    "concat flat",
+    (((2, 3), (2,)), ((), (0,))),
+    *both(lambda m, x, y: m.concatenate([x, y], axis=None)),
+)
+row(
+    "stack",
+    (((2, 3), (2, 3)), ((0,), (0,)), ((), ())),
+    *both(lambda m, x, y: m.stack([x, y])),
+)
+row(
+    "stack last",
+    (((2, 3), (2, 3)), ((1,), (1,))),
+    *both(lambda m, x, y: m.stack([x, y], axis=-1)),
+)
+row("diag", (((3,),), ((1,),), ((0,),), ((2, 3),), ((1, 1),)))
+row("diag above", (((3,),), ((1,),), ((2, 3),), ((3, 3),)), k=1)
+row("diagonal", RANK_2 + CUBE)
+row("diagonal offset", RANK_2_FULL + CUBE[:1], offset=-1)
+row("diagonal axes", CUBE, axis1=2, axis2=0)
+row("expand_dims", ONE, *both(lambda m, x: m.expand_dims(x, 0)))
+row("expand_dims last", ONE, *both(lambda m, x: m.expand_dims(x, -1)))
+row("flip", ARRAYS)
+row("flip axis", RANK_2, axis=-1)
+row("full", (((),), ((1,),), ((3,),)), *both(lambda m, x: m.full((2, 3), x)))
+row("matrix_transpose", MATRICES)
+row("permute_dims", CUBE, *both(lambda m, x: m.permute_dims(x, (2, 0, 1))))
+row("transpose", MATRICES + ONE)
+row(
+    "reshape",
+    (((2, 3),), ((6,),), ((1, 6, 1),)),
+    lambda x: np.reshape(x, (3, 2)),
+    lambda x: sd.reshape(x, 3, 2),
+)
+row(
+    "reshape unknown",
+    (((2, 3),), ((1,),), ((0, 2),)),
+    *both(lambda m, x: m.reshape(x, (-1, 1))),
+)
+row("squeeze", (((2, 1),), ((1, 1),), ((1, 0),)))
+row("squeeze axis", (((1, 3),), ((1, 1),)), axis=0)
+row("tril", MATRICES)
+row("tril below", MATRICES, k=-1)
+row("triu", MATRICES)
+row("triu above", MATRICES, k=1)
+row(
+    "getitem",
+    (((3, 4),), ((2, 1),)),
+    lambda x: x[-1, ::-1],
+    lambda x: sd.getitem(x, (-1, slice(None, None, -1))),
+)
+row(
+    "getitem array",
+    (((3, 2),), ((3, 0),), ((2, 1),)),
+    lambda x: x[[1, 0, 1]],
+    lambda x: sd.getitem(x, [1, 0, 1]),
+)
+row(
+    "getitem mask",
+    (((2, 3),),),
+    lambda x: x[np.eye(2, 3, dtype=bool)],
+    lambda x: sd.getitem(x, np.eye(2, 3, dtype=bool)),
+)
+row("split", (((4,),), ((4, 2),), ((4, 0),)), *both(lambda m, x: m.split(x, 2)))
+row(
+    "split places",
+    (((2, 5),), ((1, 5),)),
+    *both(lambda m, x: m.split(x, [1, 4], axis=1)),
+)
+row(
+    "take",
+    (((3, 2),), ((2, 3),), ((2, 0),)),
+    *both(lambda m, x: m.take(x, [[1, 0], [1, -1]], axis=0)),
+)
+row("take flat", (((2, 3),), ((2, 1),)), *both(lambda m, x: m.take(x, [1, 0, 1])))
+
+# Products.
+row(
+    "matmul",
+    (
+        ((2, 3), (3, 2)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 2, 3), (3, 1)),
+        ((2, 0), (0, 2)),
+        ((1, 2, 2), (2, 2, 1)),
+    ),
+)
+row("dot", (((2, 3), (3, 2)), ((3,), (3,)), ((), (2,)), ((0,), (0,)), ((2, 2, 1), (1,))))
+row("vdot", (((2, 3), (2, 3)), ((1,), (1,)), ((0,), (0,)), ((), ())))
+row("outer", (((2,), (3,)), ((2, 1), (2,)), ((0,), (2,)), ((), (1,))))
+row("tensordot", (((2, 3), (2, 3)), ((2, 3), (2, 3, 2)), ((1, 1), (1, 1))))
+row("tensordot axes", (((2, 3), (3, 2)), ((1, 0), (0, 1))), axes=((0, 1), (1, 0)))
+row("tensordot nothing", (((2,), (1,)), ((), (2,))), axes=0)
+row(
+    "einsum",
+    (((2, 2, 3), (2, 3, 1)), ((1, 0, 1), (1, 1, 0))),
+    *both(lambda m, x, y: m.einsum("bij,bjk->kb", x, y)),
+)
+row(
+    "einsum broadcast",
+    (((2, 3), (3,)), ((2, 0), (0,)), ((1,), (1,))),
+    *both(lambda m, x, y: m.einsum("...i,...i->...", x, y)),
+)
+row("trace", RANK_2 + CUBE)
+row("trace offset", RANK_2_FULL, offset=1)
+row("det", SQUARE, np.linalg.det)
+row("inv", SQUARE, lambda x: np.linalg.inv(regular(x)), lambda x: sd.inv(regular(x)))
+row("slogdet", SQUARE, lambda x: tuple(np.linalg.slogdet(x)))
+row(
+    "SlogdetResult",
+    SQUARE[:1],
+    lambda x: np.linalg.slogdet(regular(x))[1],
+    lambda x: sd.slogdet(regular(x)).logabsdet,
+)
+row(
+    "solve",
+    (((3, 3), (3, 2)), ((1, 1), (1, 0)), ((2, 2, 2), (2, 1)), ((0, 0), (0, 1))),
+    lambda a, b: np.linalg.solve(regular(a), b),
+    lambda a, b: sd.solve(regular(a), b),
+)
+row(
+    "solve vector",
+    (((3, 3), (3,)), ((1, 1), (1,)), ((0, 0), (0,))),
+    lambda a, b: np.linalg.solve(regular(a), b),
+    lambda a, b: sd.solve(regular(a), b),
+)
+
+# Reductions.
+for _name in ("sum", "prod", "cumsum"):
+    row(_name, ARRAYS + ONE[:1])
+    row(f"{_name} axis", RANK_2 + CUBE, axis=1)
+for _name in ("mean", "max", "min", "var", "std"):
+    row(_name, FULL if _name != "std" else FULL[:2])
+    row(f"{_name} axis", RANK_2_FULL[:2] + CUBE[:1], axis=1)
+for _name in ("sum", "prod", "mean", "max", "min", "var"):
+    row(f"{_name} axes kept", CUBE[:1], axis=(0, 2), keepdims=True)
+row("var ddof", FULL[:2], ddof=1)
+row("std ddof axis", RANK_2_FULL[:1], ddof=1, axis=-1)
+row("logsumexp", FULL, scipy.special.logsumexp)
+row(
+    "logsumexp axis",
+    RANK_2_FULL + CUBE[:1],
+    lambda x: scipy.special.logsumexp(x, axis=1),
+    lambda x: sd.logsumexp(x, axis=1),
+)
+for _name in ("softmax", "log_softmax"):
+    row(_name, FULL, getattr(scipy.special, _name))
+    row(
+        f"{_name} axis",
+        RANK_2_FULL,
+        *both(lambda m, x, name=_name: getattr(m, name)(x, axis=-1), scipy.special),
+    )
+row("norm", FULL, lambda x: np.linalg.norm(x))
+for _order in (1, 2, 3, 0.5, np.inf, -np.inf):
+    row(
+        f"norm order {_order}",
+        (((4,),), ((1,),)),
+        *both(lambda m, x, p=_order: m.norm(x, p), np.linalg),
+    )
+for _order in (1, -1, np.inf, -np.inf, "fro"):
+    row(
+        f"norm matrix {_order}",
+        (((2, 3),), ((1, 1),)),
+        *both(lambda m, x, p=_order: m.norm(x, p), np.linalg),
+    )
+row(
+    "norm axis",
+    RANK_2_FULL[:2],
+    *both(lambda m, x: m.norm(x, axis=0, keepdims=True), np.linalg),
+)
+
+# Special functions of scipy.special.
+for _name in ("erfinv", "logit", "erfcinv"):
+    _domain = {
+        "erfinv": INSIDE,
+        "logit": {"low": 0.1, "high": 0.9},
+        "erfcinv": {"low": 0.2, "high": 1.8},
+    }
+    row(_name, ONE, getattr(scipy.special, _name), **_domain[_name])
+row("betaln", TWO, scipy.special.betaln, **POSITIVE)
+row("betainc", ONE, *both(lambda m, x: m.betainc(1.5, 2.5, x), scipy.special), low=0.1, high=0.9)
+for _name in ("gammainc", "gammaincc"):
+    row(
+        _name,
+        ONE,
+        *both(lambda m, x, name=_name: getattr(m, name)(2.5, x), scipy.special),
+        **POSITIVE,
+    )
+for _name in ("j0", "j1", "i0", "i1"):
+    row(_name, ONE, getattr(scipy.special, _name))
+for _name in ("y0", "y1", "k0", "k1"):
+    row(_name, ONE, getattr(scipy.special, _name), low=0.7, high=4.0)
+for _name in ("jv", "iv"):
+    row(_name, ONE, *both(lambda m, x, name=_name: getattr(m, name)(3, x), scipy.special))
+for _name in ("yv", "kv"):
+    row(
+        _name,
+        ONE,
+        *both(lambda m, x, name=_name: getattr(m, name)(2, x), scipy.special),
+        low=0.7,
+        high=4.0,
+    )
+
+# Decompositions.
+row(
+    "cholesky",
+    SQUARE,
+    lambda x: np.linalg.cholesky(definite(x)),
+    lambda x: sd.cholesky(definite(x)),
+)
+row(
+    "cholesky upper",
+    SQUARE[:3],
+    lambda x: np.linalg.cholesky(definite(x)).mT,
+    lambda x: sd.cholesky(definite(x), upper=True),
+)
+row(
+    "eigvalsh",
+    SQUARE,
+    lambda x: np.linalg.eigvalsh(separate(x)),
+    lambda x: sd.eigvalsh(separate(x)),
+)
+row(
+    "eigh", SQUARE[:3], lambda x: tuple(np.linalg.eigh(separate(x))), lambda x: sd.eigh(separate(x))
+)
+row(
+    "EighResult",
+    SQUARE[:1],
+    lambda x: np.linalg.eigh(separate(x))[0],
+    lambda x: sd.eigh(separate(x)).eigenvalues,
+)
+row("expm", SQUARE, scipy.linalg.expm)
+row("matrix_power", SQUARE, lambda x: np.linalg.matrix_power(x, 3), lambda x: sd.matrix_power(x, 3))
+row(
+    "matrix_power negative",
+    SQUARE,
+    lambda x: np.linalg.matrix_power(regular(x), -2),
+    lambda x: sd.matrix_power(regular(x), -2),
+)
+row(
+    "matrix_power zero",
+    SQUARE[:2],
+    lambda x: np.linalg.matrix_power(x, 0),
+    lambda x: sd.matrix_power(x, 0),
+)
+row(
+    "pinv",
+    TALL + WIDE + SQUARE[:2],
+    lambda x: np.linalg.pinv(slanted(x)),
+    lambda x: sd.pinv(slanted(x)),
+)
+row("qr", TALL + SQUARE[:2], lambda x: tuple(np.linalg.qr(slanted(x))), lambda x: sd.qr(slanted(x)))
+row("QRResult", TALL[:1], lambda x: np.linalg.qr(slanted(x))[1], lambda x: sd.qr(slanted(x)).R)
+row(
+    "svd",
+    TALL + WIDE,
+    lambda x: tuple(np.linalg.svd(slanted(x), full_matrices=False)),
+    lambda x: sd.svd(slanted(x)),
+)
+row("SVDResult", TALL[:1], lambda x: np.linalg.svd(slanted(x))[1], lambda x: sd.svd(slanted(x)).S)
+row(
+    "svdvals",
+    TALL + WIDE + SQUARE[:3],
+    lambda x: np.linalg.svdvals(slanted(x)),
+    lambda x: sd.svdvals(slanted(x)),
+)
+row(
+    "solve_triangular",
+    (((3, 3), (3, 2)), ((1, 1), (1,)), ((0, 0), (0, 1))),
+    lambda a, b: np.linalg.solve(np.triu(regular(a)), b),
+    lambda a, b: sd.solve_triangular(regular(a), b),
+)
+row(
+    "solve_triangular lower",
+    (((3, 3), (3,)), ((2, 2, 2), (2, 1))),
+    lambda a, b: np.linalg.solve(np.tril(regular(a)), b),
+    lambda a, b: sd.solve_triangular(regular(a), b, lower=True),
+)
+row(
+    "solve_triangular unit",
+    (((3, 3), (3,)),),
+    lambda a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b),
+    lambda a, b: sd.solve_triangular(a, b, lower=True, unit_diagonal=True),
+)
+
+# Rearranging.
+row("append", (((2, 3), (2, 1)), ((2, 0), (2, 2))), *both(lambda m, x, y: m.append(x, y, axis=1)))
+row("append flat", (((2, 3), (2,)), ((), (0,))), *both(lambda m, x, y: m.append(x, y)))
+row("array_split", (((5,),), ((4, 1),), ((2, 0),)), *both(lambda m, x: m.array_split(x, 3)))
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    row(_name, ONE)
+    row(f"{_name} several", TWO[:2], *both(lambda m, x, y, name=_name: getattr(m, name)(x, y)))
+row("broadcast_arrays", TWO, *both(lambda m, x, y: tuple(m.broadcast_arrays(x, y))))
+row(
+    "column_stack",
+    (((2,), (2, 3)), ((0,), (0,)), ((1,), (1, 1))),
+    *both(lambda m, x, y: m.column_stack([x, y])),
+)
+row(
+    "dstack",
+    (((2, 3), (2, 3)), ((2,), (2,)), ((0,), (0,))),
+    *both(lambda m, x, y: m.dstack([x, y])),
+)
+row("hstack", (((2, 3), (2, 1)), ((2,), (1,)), ((), ())), *both(lambda m, x, y: m.hstack([x, y])))
+row(
+    "vstack",
+    (((2, 3), (1, 3)), ((2,), (2,)), ((0,), (0,))),
+    *both(lambda m, x, y: m.vstack([x, y])),
+)
+row("hsplit", (((2, 4),), ((4,),), ((0, 2),)), *both(lambda m, x: m.hsplit(x, 2)))
+row("vsplit", (((2, 3),), ((4, 0),)), *both(lambda m, x: m.vsplit(x, 2)))
+row("dsplit", CUBE, *both(lambda m, x: m.dsplit(x, 2 if x.shape[2] == 2 else 1)))
+row("fliplr", RANK_2)
+row("flipud", (*RANK_2, ((3,),)))
+row(
+    "index_add",
+    (((3, 2), (2,)), ((3, 0), (0,)), ((3,), ())),
+    lambda x, y: added(x, [0, 2, 0], y),
+    lambda x, y: sd.index_add(x, [0, 2, 0], y),
+)
+row(
+    "index_update",
+    (((3, 2), (2,)), ((3, 0), (0,)), ((3,), ())),
+    lambda x, y: updated(x, slice(0, 2), y),
+    lambda x, y: sd.index_update(x, slice(0, 2), y),
+)
+row("kron", (((2, 2), (1, 3)), ((2,), (3,)), ((0,), (2,)), ((), (2,))))
+row("meshgrid", (((2,), (3,)), ((1,), (0,))), *both(lambda m, x, y: tuple(m.meshgrid(x, y))))
+row(
+    "meshgrid ij",
+    (((2,), (3,)), ((1,), (1,))),
+    *both(lambda m, x, y: tuple(m.meshgrid(x, y, indexing="ij"))),
+)
+row("moveaxis", CUBE, *both(lambda m, x: m.moveaxis(x, 0, -1)))
+row("rollaxis", CUBE, *both(lambda m, x: m.rollaxis(x, 2)))
+row("swapaxes", CUBE, *both(lambda m, x: m.swapaxes(x, 0, 2)))
+row("pack_tril", SQUARE, lambda x: x[(..., *np.tril_indices(x.shape[-1]))])
+row("unpack_tril", (((6,),), ((1,),), ((2, 3),)), unpacked, sd.unpack_tril)
+row(
+    "unpack_tril symmetric",
+    (((6,),), ((1,),)),
+    lambda x: unpacked(x) + np.tril(unpacked(x), -1).mT,
+    lambda x: sd.unpack_tril(x, symmetric=True),
+)
+for _mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+    row(f"pad {_mode}", (((3,),), ((2, 3),)), *both(lambda m, x, mode=_mode: m.pad(x, 1, mode)))
+row(
+    "pad uneven",
+    (((3,), ()), ((1,), ())),
+    *both(lambda m, x, c: m.pad(x, (2, 0), constant_values=c)),
+)
+row("ravel", MATRICES + ONE)
+row("repeat", (((3,),), ((2, 1),), ((0,),)), *both(lambda m, x: m.repeat(x, 2)))
+row("repeat uneven", (((2, 3),),), *both(lambda m, x: m.repeat(x, [2, 0, 1], axis=1)))
+row("roll", ARRAYS, *both(lambda m, x: m.roll(x, 1)))
+row("roll axes", RANK_2, *both(lambda m, x: m.roll(x, (1, -2), (0, 1))))
+row("rot90", RANK_2)
+row("rot90 thrice", RANK_2, k=3)
+row(
+    "select",
+    (*THREE[1:2], ((3,), (3,), (3,))),
+    *both(lambda m, c, x, y: m.select([c > 1, c > 0], [x * y, y], 7.0)),
+)
+row("tile", (((3,),), ((2, 1),), ((0,),), ((),)), *both(lambda m, x: m.tile(x, (2, 2))))
+
+# Order.
+for _name in ("argmax", "argmin"):
+    row(_name, FULL)
+    row(f"{_name} axis", RANK_2_FULL, axis=1, keepdims=True)
+row("argsort", ARRAYS)
+row("sort", ARRAYS)
+row("sort axis", RANK_2, *both(lambda m, x: m.sort(x, axis=0)))
+row("sort flat", RANK_2, *both(lambda m, x: m.sort(x, axis=None)))
+row("partition", FULL, lambda x: np.partition(x, 0)[..., :1], lambda x: sd.partition(x, 0)[..., :1])
+row("median", (*FULL, ((5,),)))
+row("median axis", RANK_2_FULL, axis=1, keepdims=True)
+row("quantile", FULL, *both(lambda m, x: m.quantile(x, [0.1, 0.75])))
+row("quantile axis", RANK_2_FULL, *both(lambda m, x: m.quantile(x, 0.3, axis=0)))
+row("percentile", FULL, *both(lambda m, x: m.percentile(x, 35)))
+row("searchsorted", ONE, *both(lambda m, x: m.searchsorted(np.array([-1.0, 0.1, 0.9]), x)))
+row(
+    "searchsorted right",
+    ONE[:2],
+    *both(lambda m, x: m.searchsorted(np.array([-1.0, 0.1, 0.9]), x, side="right")),
+)
+row(
+    "take_along_axis",
+    (((2, 3),), ((2, 1),)),
+    *both(lambda m, x: m.take_along_axis(x, np.array([[0, -1, 0], [0, 0, -1]]), axis=1)),
+)
+row("cumprod", ARRAYS + ONE[:1])
+row("cumprod axis", RANK_2 + CUBE, axis=1)
+row("logcumsumexp", ARRAYS, lambda x: np.logaddexp.accumulate(np.ravel(x)))
+row(
+    "logcumsumexp axis",
+    RANK_2,
+    lambda x: np.logaddexp.accumulate(x, axis=1),
+    lambda x: sd.logcumsumexp(x, axis=1),
+)
+row(
+    "interp",
+    (((3,), (4,)), ((2, 1), (4,)), ((), (4,)), ((0,), (4,))),
+    *both(lambda m, x, fp: m.interp(x, [-1.5, -0.4, 0.6, 1.6], fp)),
+    single=False,  # constant arrays are float64, and so is what meets them
+)
+
+# Signals.
+for _mode in ("full", "same", "valid"):
+    row(f"convolve {_mode}", (((4,), (2,)), ((1,), (1,)), ((2,), (3,))), mode=_mode)
+    row(f"correlate {_mode}", (((4,), (2,)), ((1,), (1,)), ((2,), (3,))), mode=_mode)
+for _name in ("fft", "ifft"):
+    row(
+        _name,
+        (((4,), (4,)), ((2, 3), (2, 3)), ((1,), (1,))),
+        lambda x, y, name=_name: pair(getattr(np.fft, name)(x + 1j * y)),
+    )
+    row(
+        f"{_name} length",
+        (((4,),), ((2,),)),
+        lambda x, name=_name: pair(getattr(np.fft, name)(x, 3)),
+        lambda x, name=_name: getattr(sd, name)(x, n=3),
+    )
+    row(
+        f"{_name}n",
+        (((2, 3), (2, 3)), ((1, 2), (1, 2))),
+        lambda x, y, name=f"{_name}n": pair(getattr(np.fft, name)(x + 1j * y)),
+    )
+row("rfft", (((4,),), ((2, 3),), ((1,),)), lambda x: pair(np.fft.rfft(x)))
+row("irfft", (((3,), (3,)), ((2, 2), (2, 2))), lambda x, y: np.fft.irfft(x + 1j * y))
+row(
+    "irfft odd",
+    (((3,), (3,)),),
+    lambda x, y: np.fft.irfft(x + 1j * y, 5),
+    lambda x, y: sd.irfft(x, y, n=5),
+)
+for _name in ("fftshift", "ifftshift"):
+    row(_name, ARRAYS, getattr(np.fft, _name))
+row("finite_diff", ARRAYS, np.diff)
+row(
+    "finite_diff second",
+    RANK_2_FULL,
+    lambda x: np.diff(x, 2, axis=0),
+    lambda x: sd.finite_diff(x, 2, axis=0),
+)
+row(
+    "finite_diff ends",
+    (((3,), ()),),
+    lambda x, y: np.diff(x, prepend=y, append=y),
+    lambda x, y: sd.finite_diff(x, prepend=y, append=y),
+)
+row("trapezoid", FULL)
+row("trapezoid x", (((4,), (4,)), ((1,), (1,)), ((2, 3), (3,))))
+row("trapezoid dx", RANK_2_FULL, dx=0.5, axis=0)
+
+# Statistics.
+for _name in ("all", "any", "count_nonzero"):
+    row(_name, ARRAYS, *both(lambda m, x, name=_name: getattr(m, name)(x > 0)))
+    row(f"{_name} axis", RANK_2, *both(lambda m, x, name=_name: getattr(m, name)(x > 0, axis=1)))
+row("average", FULL)
+row(
+    "average weights",
+    (((4,),), ((1,),)),
+    *both(lambda m, x: m.average(x, weights=np.array([1, 2, 4, 9][: x.shape[0]], np.float32))),
+)
+row(
+    "average axis",
+    RANK_2_FULL[:1] + CUBE[:1],
+    *both(lambda m, x: m.average(x, axis=1, weights=np.array([1, 2, 5], np.float32))),
+)
+row("cov", RANK_2_FULL[:3])
+row("cov columns", RANK_2_FULL[:2], rowvar=False, ddof=0)
+row("cross", (((3,), (3,)), ((2, 3), (3,)), ((0, 3), (1, 3))))
+row("inner", (((3,), (3,)), ((2, 3), (2, 3)), ((), (2,)), ((1, 0), (0,))))
+row(
+    "multi_dot",
+    (((2, 3), (3, 1), (1, 2)), ((3,), (3, 2), (2,)), ((2, 0), (0, 1), (1, 1))),
+    lambda *xs: np.linalg.multi_dot(xs),
+    lambda *xs: sd.multi_dot(xs),
+)
+for _name in ("isfinite", "isinf", "isnan"):
+    row(
+        _name,
+        ONE,
+        *both(
+            lambda m, x, name=_name: getattr(m, name)(
+                m.where(x > 1, np.inf, m.where(x < -1, np.nan, x))
+            )
+        ),
+    )
+row("nan_to_num", ONE, *both(lambda m, x: m.nan_to_num(m.where(x > 1, np.nan, x), nan=3.0)))
+for _name in ("nansum", "nanprod", "nancumsum", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd"):
+    row(
+        _name,
+        FULL[:2],
+        *both(lambda m, x, name=_name: getattr(m, name)(m.where(x > 1.2, np.nan, x))),
+    )
+    row(
+        f"{_name} axis",
+        RANK_2_FULL[:1],
+        *both(lambda m, x, name=_name: getattr(m, name)(m.where(x > 1.8, np.nan, x), axis=1)),
+    )
+row("ptp", FULL)
+row("ptp axis", RANK_2_FULL[:2], axis=0)
+row("vander", (((3,),), ((1,),), ((0,),)))
+row("vander increasing", (((3,),),), *both(lambda m, x: m.vander(x, 4, increasing=True)))
+
+# Functions without operands: no derivative, a value nevertheless.
+row("eye", ((),), lambda: np.eye(3), lambda: sd.eye(3))
+row("zeros", ((),), lambda: np.zeros((2, 0, 1)), lambda: sd.zeros((2, 0, 1)))
+row("ones", ((),), lambda: np.ones((2, 1)), lambda: sd.ones((2, 1)))
+
+
+# What is no function of expressions to expressions, and where it is tested instead.
+EXCEPTIONS = {
+    "Expr": "the class of expressions: tests/symdiff/test_functions.py",
+    "NotDifferentiable": "an exception",
+    "ParseError": "an exception",
+    "ShapeError": "an exception",
+    "Unsupported": "an exception",
+    "constant": "makes a leaf: tests/symdiff/test_functions.py",
+    "symbol": "makes a leaf: tests/symdiff/test_functions.py",
+    "symbols": "makes leaves: tests/symdiff/test_functions.py",
+    "e": "a number",
+    "pi": "a number",
+    "count_edges": "counts: tests/symdiff/test_counting.py",
+    "count_nodes": "counts: tests/symdiff/test_counting.py",
+    "count_operations": "counts: tests/symdiff/test_counting.py",
+    "nodes": "counts: tests/symdiff/test_counting.py",
+    "free_symbols": "looks at a graph: tests/symdiff/test_substitution.py",
+    "detach": "the identity without a derivative: tests/test_laws.py",
+    "diff": "a derivative: tests/test_oracles.py",
+    "grad": "a derivative; every row uses it",
+    "hessian": "a derivative: tests/test_batched.py",
+    "hvp": "a derivative; every row uses it",
+    "jacobian": "a derivative; every row uses it",
+    "jvp": "a derivative; every row uses it",
+    "vjp": "a derivative: tests/test_oracles.py",
+    "custom": "black boxes: tests/symdiff/test_custom.py",
+    "from_function": "calls NumPy code: tests/symdiff/test_numpy_protocol.py",
+    "kinks": "a context: tests/symdiff/test_kinks.py",
+    "latex": "writes text: tests/symdiff/test_latex.py",
+    "evalf": "evaluates: tests/symdiff/test_evaluate.py",
+    "from_sympy": "converts: tests/symdiff/test_bridge.py",
+    "to_sympy": "converts: tests/symdiff/test_bridge.py",
+    "parse": "reads text: tests/symdiff/test_parser.py",
+    "short": "writes text: tests/symdiff/test_printing.py",
+    "text": "writes text: tests/symdiff/test_printing.py",
+    "substitute": "rewrites: tests/symdiff/test_substitution.py",
+}
+
+CASES = [(one, shapes) for one in ROWS for shapes in one.cases]
+
+
+def _title(value: Any) -> str:
+    return value.title if isinstance(value, Row) else " ".join(map(str, value))
+
+
+@pytest.mark.parametrize(("one", "shapes"), CASES, ids=_title)
+def test_row(one, shapes):
+    assert check(one, shapes) >= 1
+
+
+def test_every_public_function_has_a_row_or_a_reason():
+    """An alias is the function itself, so the row of either name is the row of both."""
+    covered = {id(getattr(sd, one.function)) for one in ROWS}
+    without = [
+        name
+        for name in sd.__all__
+        if id(getattr(sd, name)) not in covered and name not in EXCEPTIONS
+    ]
+    assert not without
+    assert not [name for name in EXCEPTIONS if name not in sd.__all__]
+    assert not [name for name in EXCEPTIONS if id(getattr(sd, name)) in covered]
+
+
+def test_every_title_is_of_one_row():
+    titles = [one.title for one in ROWS]
+    assert sorted(set(titles)) == sorted(titles)
+
+
+def test_the_table_sees_a_wrong_derivative():
+    """A value that is right with a derivative that is not: what ``detach`` does to a factor."""
+    wrong = Row("square", lambda x: x * sd.detach(x), np.square, (((3,),),))
+    with pytest.raises(AssertionError, match="Jacobian by operand 0"):
+        check(wrong, ((3,),))
+
+
+def test_the_table_sees_a_wrong_second_derivative():
+    """A right gradient, but constant: the value vanishes at the point and its slope does not."""
+    wrong = Row("square", lambda x: x * sd.detach(2 * x) - sd.detach(x**2), np.square, (((3,),),))
+    with pytest.raises(AssertionError, match="Hessian-vector product"):
+        check(wrong, ((3,),))
+
+
+def test_a_number_on_a_diagonal_has_zeros_beside_it():
+    """The Jacobian of pi*x is pi times an identity: one number, but not everywhere."""
+    x = sd.symbol("x", (3,))
+    jacobian = sd.jacobian(sd.pi * x, x)
+    at = np.ones(3, np.float32)
+    for found in (nm.interpret(jacobian, {x: at}), nm.lower(jacobian, [x])(at)):
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, np.float32(np.pi) * np.eye(3, dtype=np.float32))
+
+
+def main() -> int:
+    """Run the table and print how much was compared."""
+    comparisons = sum(check(one, shapes) for one, shapes in CASES)
+    functions = len({one.function for one in ROWS})
+    names = sum(name not in EXCEPTIONS for name in sd.__all__)
+    print(
+        f"{functions} functions under {names} names, {len(ROWS)} rows, {len(CASES)} cases, "
+        f"{comparisons} comparisons; {len(EXCEPTIONS)} names with a reason instead"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
