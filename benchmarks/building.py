@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import symdiff as sd
-from benchmarks.cases import OURS, Case, Contestant, Race, peer
+from benchmarks.cases import OURS, Case, Contestant, Race, installed, peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -91,12 +91,12 @@ def _interned_cost(name: str, f: Callable[[Any, Any], Any]) -> Race:
 def cases() -> Iterator[Case]:
     """Build and gradient of Rosenbrock's function, then every operation of everyday arithmetic."""
     peers = {"casadi": Contestant(_casadi, names), "symengine": Contestant(_symengine, names, 2)}
-    here = {name: contestant for name, contestant in peers.items() if peer(name) is not None}
+    here, missing = installed(peers)
     yield Race(
         f"Rosenbrock, {VARIABLES:,} variables: build, gradient",
         {OURS: Contestant(_ours, names), **here},
         targets={"casadi": 0.5},
-        missing=tuple(name for name in peers if name not in here),
+        missing=missing,
     )
     for name, f in OPERATIONS_BY_NAME.items():
         yield _cost(name, f)

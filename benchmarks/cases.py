@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -117,3 +117,12 @@ def peer(name: str) -> ModuleType | None:
         return import_module(name)
     except ImportError:
         return None
+
+
+T = TypeVar("T")
+
+
+def installed(peers: Mapping[str, T]) -> tuple[dict[str, T], tuple[str, ...]]:
+    """The entries of the peers that are installed, and the names of the others."""
+    here = {name: entry for name, entry in peers.items() if peer(name) is not None}
+    return here, tuple(name for name in peers if name not in here)

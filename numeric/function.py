@@ -3,15 +3,18 @@
 The numeric backward pass is the gradient DAG, executed: derivatives come from ``symdiff``, and
 this module decides only which program runs on what.  A Function has up to four programs, each
 written when it is first needed: ``value``; ``forward``, which is ``value`` that also returns what
-is kept; ``backward``, from what is kept and cotangents; and ``value_and_grad``, both in one.
+is kept; ``backward``, from what is kept and cotangents; and ``value_and_grad``, both in one.  Full
+derivatives and Jacobian-vector products have programs of their own.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.kinked import hit, questions
 from numeric.lowering.arguments import (
     Call,
     Owner,
@@ -21,6 +24,7 @@ from numeric.lowering.arguments import (
     cotangent,
     snapshots,
     summed_to,
+    tangent,
 )
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.kernels import is_real, lengths
@@ -28,16 +32,21 @@ from numeric.lowering.programs import Lowered, each, plain, python_number, stack
 from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
-from symdiff.derivative import grad
+from symdiff.contraction import contract
+from symdiff.derivative import grad, jacobian, jvp
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.expr import Expr, free_symbols
+from symdiff.kinks import noted, raising
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.node import topological
+from symdiff.pickling import apart, together
 from symdiff.rules import NONE, Flow, pullback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from symdiff.kinks import Kink
 
 _FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
@@ -95,7 +104,7 @@ def _check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr])
 class Residuals:
     """What ``Function.forward`` keeps for ``Function.backward``; opaque and never changed."""
 
-    __slots__ = ("call", "owner", "parts", "shapes", "values")
+    __slots__ = ("call", "kink", "owner", "parts", "shapes", "values")
 
     def __init__(
         self,
@@ -104,9 +113,13 @@ class Residuals:
         shapes: tuple[tuple[int, ...], ...],
         values: tuple[Any, ...] | None,
         parts: tuple[Residuals, ...] | None = None,
+        kink: str | None = None,
     ) -> None:
         self.owner, self.shapes, self.values, self.parts = owner, shapes, values, parts
-        self.call = call._replace(values=())
+        self.call, self.kink = call._replace(values=()), kink
+
+    def __reduce__(self) -> str:
+        raise TypeError("residuals cannot be pickled; pickle the Function and its arguments")
 
     def __repr__(self) -> str:
         if self.values is None:
@@ -150,6 +163,11 @@ class Function:
         self._lock = self._emitter.lock
         self._pair: tuple[Lowered, Lowered, tuple[Expr, ...]] | None = None
         self._joint: dict[tuple[int, ...], Lowered] = {}
+        self._derived: dict[tuple[Any, ...], Lowered] = {}
+        self._strict = raising()
+        self._kinks: dict[Lowered, tuple[list[Kink], Lowered]] = {}
+        # First derivatives on the way to second ones, which may be zeros that tell nothing.
+        self._traces: dict[Lowered, list[Expr]] = {}
         self._real = [is_real(y) for y in outputs]
         self._value = Lowered(
             self._emitter, "value", inputs, outputs, self._real, self._comment(outputs)
@@ -161,10 +179,18 @@ class Function:
             try:
                 self._value.program(MATH)
                 self._flavour = MATH
-                self._call = self._entry(self._value, "call", self._called)
+                if not self._strict:
+                    self._call = self._entry(self._value, "call", self._called)
             except Unsupported:  # a function of the user's has no body for floats; arrays decide
                 self._value.found.clear()
         self._value.program(self._flavour)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lowered_again, (
+            *together([*self.outputs, *self.inputs]),
+            len(self.outputs),
+            self._many,
+        )
 
     # Calls ----------------------------------------------------------------------------------------
 
@@ -174,7 +200,30 @@ class Function:
 
     def _called(self, /, *args: Any, **named: Any) -> Any:
         call = self._signature.bind(args, named)
+        self._refuse_kinks(self._value, call)
         return self._structured(self._evaluated(self._value, call))
+
+    def _hit(self, lowered: Lowered, call: Call) -> str | None:
+        """The kink that derivatives in the program would hit, if those are to raise."""
+        if not self._strict:
+            return None
+        found = self._kinks.get(lowered)
+        if found is None:
+            with self._lock:
+                known = noted([*lowered.outputs, *self._traces.get(lowered, ())])
+                outputs = questions(known)
+                reals = [is_real(y) for y in outputs]
+                asked = Lowered(
+                    self._emitter, "kinks", self.inputs, outputs, reals, "where kinks are"
+                )
+                found = self._kinks[lowered] = known, asked
+        known, asked = found
+        return hit(known, self._evaluated(asked, call)) if known else None
+
+    def _refuse_kinks(self, lowered: Lowered, call: Call) -> None:
+        text = self._hit(lowered, call)
+        if text is not None:
+            raise NotDifferentiable(text)
 
     def _structured(self, values: Sequence[Any]) -> Any:
         return tuple(values) if self._many else values[0]
@@ -216,6 +265,7 @@ class Function:
         """
         call = self._signature.bind(args, named)
         shapes = tuple(np.shape(v) for v in call.values)
+        self._refuse_kinks(self._value, call)
         if not is_grad_enabled():
             values = self._evaluated(self._value, call)
             return self._structured(values), Residuals(self, call, shapes, None)
@@ -229,17 +279,20 @@ class Function:
             runs = [self._forwarded(one, ((),) * len(shapes)) for one in each(call)]
             rows = [row for row, _ in runs]
             values = [stacked(rows, i, self._value, call) for i in range(len(self.outputs))]
-            return values, Residuals(self, call, shapes, (), tuple(kept for _, kept in runs))
-        forward, _, _ = self._passes()
+            parts = tuple(kept for _, kept in runs)
+            kink = next((part.kink for part in parts if part.kink is not None), None)
+            return values, Residuals(self, call, shapes, (), parts, kink)
+        forward, backward, _ = self._passes()
+        kink = self._hit(backward, call)
         count = len(self.outputs)
         if self._flat and call.weak:
             results = forward.floats([plain(v) for v in call.values])
             values = [python_number(v, real) for v, real in zip(results, self._real, strict=False)]
-            return values, Residuals(self, call, shapes, tuple(results[count:]))
+            return values, Residuals(self, call, shapes, tuple(results[count:]), kink=kink)
         results = forward.arrays(call.values, call.sizes)
         kept = snapshots(results[count:], call.values)
         values = self._owned(results[:count], self._value, call, (*call.values, *kept))
-        return values, Residuals(self, call, shapes, kept)
+        return values, Residuals(self, call, shapes, kept, kink=kink)
 
     def backward(
         self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None
@@ -264,6 +317,8 @@ class Function:
             raise RuntimeError(
                 "backward: forward ran under no_grad() and kept no residuals; run it outside"
             )
+        if residuals.kink is not None:
+            raise NotDifferentiable(residuals.kink)
         if len(cotangents) != len(self.outputs):
             raise TypeError(
                 f"backward: {len(self.outputs)} cotangents expected, one per output, "
@@ -378,6 +433,7 @@ class Function:
     ) -> tuple[Any, tuple[Any, ...]]:
         lowered, order = self._joint_of(wrt)
         call = self._signature.bind(args, named)
+        self._refuse_kinks(lowered, call)
         values = self._evaluated(lowered, call)
         value, *grads = values
         if wrt is None and len(order) < len(self.inputs):
@@ -386,7 +442,13 @@ class Function:
         return (value,) if self._many else value, tuple(grads)
 
     def _joint_of(self, wrt: Any) -> tuple[Lowered, tuple[int, ...]]:
-        order = self._places(wrt)
+        if len(self.outputs) != 1 or self.outputs[0].shape:
+            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+            raise ShapeError(
+                f"value_and_grad: needs one scalar output, this Function has {shapes}; "
+                "sum it, or use forward and backward with a cotangent, or jacobian"
+            )
+        order = self._places(wrt, "value_and_grad")
         found = self._joint.get(order)
         if found is None:
             with self._lock:
@@ -395,13 +457,7 @@ class Function:
                     found = self._joint[order] = self._differentiated(order)
         return found, order
 
-    def _places(self, wrt: Any) -> tuple[int, ...]:
-        if len(self.outputs) != 1 or self.outputs[0].shape:
-            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
-            raise ShapeError(
-                f"value_and_grad: needs one scalar output, this Function has {shapes}; "
-                "sum it, or use forward and backward with a cotangent"
-            )
+    def _places(self, wrt: Any, method: str) -> tuple[int, ...]:
         if wrt is None:
             return self._real_places
         places = []
@@ -409,11 +465,9 @@ class Function:
             name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
             place = self._signature.place.get(name) if isinstance(name, str) else None
             if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
-                raise ValueError(
-                    f"value_and_grad: {key!r} is no input; those are {self._signature}"
-                )
+                raise ValueError(f"{method}: {key!r} is no input; those are {self._signature}")
             if self.inputs[place].dtype is not float:
-                raise NotDifferentiable(f"value_and_grad: input {name} is not real")
+                raise NotDifferentiable(f"{method}: input {name} is not real")
             places.append(place)
         return tuple(places)
 
@@ -427,7 +481,8 @@ class Function:
         comment = f"{self._comment((y,))}\nand the derivatives with respect to {names}"
         lowered = Lowered(self._emitter, "value_and_grad", self.inputs, outputs, reals, comment)
         lowered.program(self._flavour)
-        if self._flavour == MATH and order == tuple(range(len(self.inputs))):
+        wanted = order == tuple(range(len(self.inputs))) and not self._strict
+        if self._flavour == MATH and wanted:
             entry = self._entry(lowered, "value_and_grad", self._differentiating)
             self.__dict__["value_and_grad"] = entry
         return lowered
@@ -443,6 +498,181 @@ class Function:
         program = lowered.program(MATH)
         return self._emitter.entry(name, program, dtypes, cast, slow, many=self._many)
 
+    # Products with the derivative, and the whole derivative ---------------------------------------
+
+    def vjp(self, /, *args: Any, **named: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """The outputs, and the pullback: cotangents of the outputs to those of the inputs.
+
+        The pullback is ``backward`` at these arguments: it takes one cotangent for each output,
+        gives a tuple with one for each input (None for integer and boolean ones), accepts
+        ``accumulate``, and may be called any number of times.  It works under ``no_grad()`` too.
+
+        >>> import symdiff as sd
+        >>> x = sd.symbol("x", 2)
+        >>> y, pullback = lower(x * x, x).vjp(np.array([1.0, 3.0]))
+        >>> pullback(np.ones(2))[0].tolist()
+        [2.0, 6.0]
+        """
+        call = self._signature.bind(args, named)
+        self._refuse_kinks(self._value, call)
+        values, kept = self._forwarded(call, tuple(np.shape(v) for v in call.values))
+        return self._structured(values), partial(self.backward, kept)
+
+    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The outputs, and their tangents for ``tangents`` of the inputs.
+
+        ``ydot_i = sum_j dy_i/dx_j . t_j`` has the shape of output i, also where arguments of scalar
+        inputs are arrays of points.
+
+        Args:
+            args: a list or tuple with one argument for each input.
+            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
+                for integer and boolean inputs.
+
+        Raises TypeError, ShapeError for what does not fit.
+
+        >>> import symdiff as sd
+        >>> x = sd.symbol("x", 2)
+        >>> y, t = lower(x * x, x).jvp([np.array([1.0, 3.0])], [np.array([1.0, 0.5])])
+        >>> t.tolist()
+        [2.0, 3.0]
+        """
+        for name, values in (("args", args), ("tangents", tangents)):
+            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
+                raise TypeError(
+                    f"jvp: {name} must be a list or tuple with one entry for each of the inputs "
+                    f"{self._signature}"
+                )
+        call = self._signature.bind(args, {})
+        moved = [
+            tangent(x, t, np.shape(v), call.precision)
+            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
+        ]
+        real = [t for x, t in zip(self.inputs, moved, strict=True) if x.dtype is float]
+        lowered = self._derivative(("jvp",), self._pushed)
+        self._refuse_kinks(lowered, call)
+        values = self._evaluated(lowered, call._replace(values=(*call.values, *real)))
+        count = len(self.outputs)
+        return self._structured(values[:count]), self._structured(values[count:])
+
+    def jacobian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name): one array of shape output + input; a list or
+                tuple of inputs: a tuple of these.  By default all inputs: one array if there is
+                one input, else a tuple in which None stands for integer and boolean inputs.
+            named: arguments by name.
+
+        A Function of a list or tuple of outputs gives a tuple of such results, one per output.
+        Where arguments of scalar inputs are arrays of points, the derivatives are those at each
+        point, and their shape is the points' shape before that of the output.
+
+        Raises ValueError for ``wrt`` that is no input, NotDifferentiable for one that is not real.
+
+        >>> import symdiff as sd
+        >>> x = sd.symbol("x", 2)
+        >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
+        """
+        order = self._places(wrt, "jacobian")
+        lowered = self._derivative(("jacobian", order), partial(self._jacobians, order))
+        call = self._signature.bind(args, named)
+        self._refuse_kinks(lowered, call)
+        values = iter(self._evaluated(lowered, call))
+        rows = [[next(values) for _ in order] for _ in self.outputs]
+        return self._structured([self._by_input(row, wrt, order, "jacobian") for row in rows])
+
+    def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
+
+        Args and structure are those of ``jacobian``, once for each of the two inputs: one array
+        for one input; a tuple of tuples, ``H[x][z]``, for several.
+
+        >>> import symdiff as sd
+        >>> x, y = sd.symbols("x y")
+        >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
+        ((10.0, 6.0), (6.0, 0.0))
+        """
+        order = self._places(wrt, "hessian")
+        lowered = self._derivative(("hessian", order), partial(self._hessians, order))
+        call = self._signature.bind(args, named)
+        self._refuse_kinks(lowered, call)
+        values = iter(self._evaluated(lowered, call))
+        results = []
+        for _ in self.outputs:
+            rows = [
+                self._by_input([next(values) for _ in order], wrt, order, "hessian") for _ in order
+            ]
+            results.append(self._by_input(rows, wrt, order, "hessian"))
+        return self._structured(results)
+
+    def _by_input(self, values: Sequence[Any], wrt: Any, order: Sequence[int], method: str) -> Any:
+        """One value for each input of ``order``, as ``wrt`` asks for them."""
+        if isinstance(wrt, list | tuple):
+            return tuple(values)
+        if wrt is not None:
+            return values[0]
+        found = dict(zip(order, values, strict=True))
+        if len(self.inputs) != 1:
+            return tuple([found.get(i) for i in range(len(self.inputs))])
+        if not order:
+            raise NotDifferentiable(f"{method}: input {self._signature} is not real")
+        return values[0]
+
+    def _derivative(
+        self,
+        key: tuple[Any, ...],
+        make: Callable[[], tuple[list[Expr], list[Expr], list[Expr], str]],
+    ) -> Lowered:
+        found = self._derived.get(key)
+        if found is None:
+            with self._lock:
+                found = self._derived.get(key)
+                if found is None:
+                    more, outputs, traces, text = make()
+                    comment = f"{self._comment(self.outputs)}\n{text}"
+                    values = self.outputs if key == ("jvp",) else ()
+                    reals = [*map(is_real, values), *(True for _ in outputs)]
+                    results = [*values, *outputs]
+                    params = (*self.inputs, *more)
+                    found = Lowered(self._emitter, key[0], params, results, reals, comment)
+                    found.program(self._flavour)
+                    if self._strict:
+                        self._traces[found] = traces
+                    self._derived[key] = found
+        return found
+
+    def _pushed(self) -> tuple[list[Expr], list[Expr], list[Expr], str]:
+        real = [x for x in self.inputs if x.dtype is float]
+        moved = [dummy(x) for x in real]
+        pushed = list(jvp(self.outputs, real, moved)) if real else []
+        names = ", ".join(_comment_name(x) for x in real)
+        text = f"v{len(self.inputs) + 1}, ...: tangents of {names}; returns values and tangents"
+        return moved, pushed or [full(y.shape, 0) for y in self.outputs], [], text
+
+    def _jacobians(self, order: tuple[int, ...]) -> tuple[list[Expr], list[Expr], list[Expr], str]:
+        xs = [self.inputs[i] for i in order]
+        names = ", ".join(_comment_name(x) for x in xs)
+        found = [j for y in self.outputs for j in (jacobian(y, xs) if xs else ())]
+        return [], found, [], f"differentiated with respect to {names}"
+
+    def _hessians(self, order: tuple[int, ...]) -> tuple[list[Expr], list[Expr], list[Expr], str]:
+        xs = [self.inputs[i] for i in order]
+        names = ", ".join(_comment_name(x) for x in xs)
+        found: list[Expr] = []
+        traces: list[Expr] = []
+        for y in self.outputs:
+            rows: dict[tuple[int, int], Expr] = {}
+            for i, first in enumerate(jacobian(y, xs) if xs else ()):
+                traces.append(first)
+                for j, second in enumerate(jacobian(first, xs[i:]), start=i):
+                    rows[i, j] = second
+                    rows.setdefault((j, i), _exchanged(second, xs[i].ndim, xs[j].ndim))
+            found += [rows[i, j] for i in range(len(xs)) for j in range(len(xs))]
+        return [], found, traces, f"differentiated twice with respect to {names}"
+
     # Description ----------------------------------------------------------------------------------
 
     def _comment(self, outputs: Sequence[Expr]) -> str:
@@ -457,7 +687,7 @@ class Function:
             lowered = [self._value]
             if self._pair is not None:
                 lowered += self._pair[:2]
-            lowered += self._joint.values()
+            lowered += [*self._joint.values(), *self._derived.values()]
             texts = []
             for program in lowered:
                 texts += [p.source for p in program.found.values()][:1]
@@ -494,6 +724,24 @@ class Function:
 
 
 # Helpers ----------------------------------------------------------------------------------------
+
+
+def _lowered_again(nodes: list[Expr], places: Sequence[int], count: int, many: bool) -> Function:
+    """The Function of a pickle, lowered in this process."""
+    found = apart(nodes, places)
+    outputs = found[:count]
+    return lower(outputs if many else outputs[0], found[count:])
+
+
+def _exchanged(h: Expr, j: int, k: int) -> Expr:
+    """``h`` with its last j + k axes in the order of k + j."""
+    word = tuple(range(h.ndim))
+    lead, middle, last = (
+        word[: h.ndim - j - k],
+        word[h.ndim - j - k : h.ndim - k],
+        word[h.ndim - k :],
+    )
+    return contract([(h, word)], (*lead, *last, *middle))
 
 
 def _comment_name(x: Expr) -> str:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
+from numeric.kinked import questions, refuse
 from numeric.lowering.kernels import WEAK, discards, filled, is_real, kernel, whole_numbers
 from symdiff import ops
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr
+from symdiff.kinks import noted, raising
 from symdiff.letters import shape_text
 from symdiff.node import topological
 
@@ -56,7 +58,9 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
     for y in wanted:
         if not isinstance(y, Expr):
             raise TypeError(f"interpret: {y!r} of type {type(y).__name__} is not an expression")
-    order = topological(wanted)
+    kinks = noted(wanted) if raising() else []
+    asked = questions(kinks)
+    order = topological([*wanted, *asked])
     values, sizes = bind([node for node in order if isinstance(node.op, ops.Symbol)], env, order)
     precision = _precision(values, order)
     quiet = (
@@ -65,7 +69,8 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
         else nullcontext()
     )
     with quiet:
-        _evaluate(order, wanted, values, sizes)
+        _evaluate(order, [*wanted, *asked], values, sizes)
+    refuse(kinks, [values[x] for x in asked])
     results = tuple(_handed_out(values[y], y, sizes, precision) for y in wanted)
     return results[0] if single else results
 

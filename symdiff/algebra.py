@@ -161,7 +161,9 @@ def scale(c: Number, x: Expr) -> Expr:
     if c == 1:
         return as_numeric(x)
     if c == 0:
-        return full(x.shape, 0)
+        known = number_of(x)  # 0 * f is 0, but of numbers 0 * inf is nan
+        finite = not isinstance(known, float) or math.isfinite(known)
+        return full(x.shape, 0 if finite else math.nan)
     x = as_numeric(x)
     coef, base = split_coefficient(x)
     if base is None:

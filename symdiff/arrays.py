@@ -177,6 +177,12 @@ def matrix_transpose(x: Operand, /) -> Expr:
     return permute_dims(operand, (*batch, j, i))
 
 
+def moveaxis_last(name: str, x: Expr, axis: int) -> Expr:
+    """One axis at the end, the others in their order; raises AxisError naming the function."""
+    place = axis_of(name, axis, x.ndim)
+    return permute_dims(x, (*(k for k in range(x.ndim) if k != place), place))
+
+
 @rearrangement
 def expand_dims(x: Expr, axis: int | tuple[int, ...]) -> Expr:
     """``x`` with axes of length 1 at the places ``axis`` of the result.

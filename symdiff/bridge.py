@@ -272,7 +272,12 @@ def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
 
 @lru_cache(maxsize=1 << 10)
 def _template(cls: Any, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
-    return canonical(cls(*arguments, evaluate=False))
+    return canonical(_held(cls, arguments))
+
+
+def _held(cls: Any, args: Sequence[Any]) -> Any:
+    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing."""
+    return cls(*args) if cls is sp.betainc_regularized else cls(*args, evaluate=False)
 
 
 # SymPy out ----------------------------------------------------------------------------------------
@@ -595,7 +600,7 @@ def _unevaluated(cls: Any, args: list[Any]) -> Any:
         return _exclusive(args)
     if issubclass(cls, _SORTED):
         return _raw(cls, *args)
-    return _hashed(cls(*args, evaluate=False))
+    return _hashed(_held(cls, args))
 
 
 _SORTED = (sp.Max, sp.Min, sp.And, sp.Or, sp.ITE, sp.Piecewise, ExprCondPair)

@@ -7,13 +7,16 @@ Nothing is rearranged and nothing is fast; every op is written once, as its defi
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from symdiff import ops
 from symdiff.errors import Unsupported
@@ -21,7 +24,6 @@ from symdiff.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -332,7 +334,7 @@ class _Walk:
         lines = np.moveaxis(np.flip(result, op.axis) if op.reverse else result, op.axis, 0)
         for i in range(1, len(lines)):
             pairs = zip(_list(lines[i - 1 : i]), _list(lines[i : i + 1]), strict=True)
-            lines[i] = filled(lines.shape[1:], (self.of.sum([a, b]) for a, b in pairs))
+            lines[i, ...] = filled(lines.shape[1:], (self.of.sum([a, b]) for a, b in pairs))
         return result
 
     def triangle(self, node: Expr, args: list[Any]) -> Any:
@@ -343,6 +345,124 @@ class _Walk:
         outside = above > op.diagonal if op.lower else above < op.diagonal
         result[..., outside] = self.zero
         return result
+
+    def shift(self, node: Expr, args: list[Any]) -> Any:
+        (x,), offset = args, node.op.offset  # type: ignore[attr-defined]
+        result = self.zeros(node, x.shape)
+        n = x.shape[-1]
+        for i in range(max(offset, 0), min(n, n + offset)):
+            result[..., i] = x[..., i - offset]
+        return result
+
+    def fourier(self, node: Expr, args: list[Any]) -> Any:
+        n, part = args[0].shape[-1], node.op.part  # type: ignore[attr-defined]
+        self.of.check(node, args[0].size, args[0].size * n)
+        turn = [self.circle(part, Fraction(2 * k, n)) for k in range(n)]
+        return self.each_line(
+            args,
+            lambda x: [
+                self.of.sum([self.of.product([x[k], turn[j * k % n]]) for k in range(n)])
+                for j in range(n)
+            ],
+        )
+
+    def circle(self, part: str, turns: Fraction) -> Any:
+        """The cosine or sine of ``turns`` times π."""
+        known = {0: (1, 0), Fraction(1, 2): (0, 1), 1: (-1, 0), Fraction(3, 2): (0, -1)}.get(turns)
+        if known is not None:
+            return self.of.number(known[part == "sin"])
+        pi = self.of.exact(ops.exact_op("pi", sp.pi))
+        return self.of.named(part, self.of.product([self.of.number(turns), pi]))
+
+    # Sequences ------------------------------------------------------------------------------------
+
+    def each_line(self, args: list[Any], function: Callable[..., list[Any]]) -> NDArray[Any]:
+        """The results of ``function`` of the lines along the last axis, as lines of one array."""
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in args))
+        wide = [np.broadcast_to(x, batch + x.shape[-1:]) for x in args]
+        lines = [function(*(x[place].tolist() for x in wide)) for place in np.ndindex(batch)]
+        width = len(lines[0]) if lines else args[-1].shape[-1]
+        return filled((*batch, width), itertools.chain.from_iterable(lines))
+
+    def sequence(self, node: Expr, args: list[Any]) -> Any:
+        """Ops that make lines of lines."""
+        op = node.op
+        elements = math.prod(np.shape(args[0])) * (args[0].shape[-1] if args[0].ndim else 1)
+        self.of.check(node, math.prod(np.shape(args[-1])), elements)
+        match op:
+            case ops.Take():
+                return self.each_line(args, lambda x, index: [x[i] for i in self.places(op, index)])
+            case ops.Put():
+                length = self.length(op.length)
+                return self.each_line(args, lambda x, index: self.put(op, x, index, length))
+            case ops.ArgSort():
+                order = functools.cmp_to_key(functools.partial(self.compared, op))
+                return self.each_line(
+                    args,
+                    lambda x: list(
+                        map(self.of.number, sorted(range(len(x)), key=lambda i: order(x[i])))
+                    ),
+                )
+            case ops.Cumprod():
+                return self.each_line(
+                    args, lambda x: [self.of.product(x[: i + 1]) for i in range(len(x))]
+                )
+            case ops.LogCumSumExp():
+                return self.each_line(
+                    args, lambda x: [self.logsumexp(x[: i + 1]) for i in range(len(x))]
+                )
+            case ops.Recurrence():
+                return self.each_line(args, functools.partial(self.recurrence, op.reverse))
+            case ops.SearchSorted():
+                edges = args[0].tolist()
+                found = [self.place(op, edges, x) for x in _list(args[1])]
+                return _unwrapped(filled(np.shape(args[1]), map(self.of.number, found)))
+        raise AssertionError(op)
+
+    def put(self, op: ops.Put, x: list[Any], index: list[Any], length: int) -> list[Any]:
+        met: list[list[Any]] = [[] for _ in range(length)]
+        for element, i in zip(x, self.places(op, index), strict=True):
+            met[i].append(element)
+        return list(map(self.of.sum, met))
+
+    def places(self, op: Op, index: list[Any]) -> list[int]:
+        """Indices as Python's; raises Unsupported for one that has no value."""
+        try:
+            return [int(i) for i in index]
+        except TypeError:
+            raise Unsupported(f"{op.name}: an index whose value is not known") from None
+
+    def compared(self, op: Op, a: Any, b: Any) -> int:
+        """-1, 0 or 1 as a is less, equal or greater; raises Unsupported where that is unknown."""
+        return self.less(op, b, a) - self.less(op, a, b)
+
+    def less(self, op: Op, a: Any, b: Any) -> bool:
+        value = self.of.named("less", a, b)
+        if isinstance(value, sp.Basic):
+            value = value.doit()
+        if value != True and value != False:  # noqa: E712  # 1, an mpf or SymPy's true
+            raise Unsupported(f"{op.name}: the order of elements whose values are not known")
+        return bool(value)
+
+    def place(self, op: ops.SearchSorted, edges: list[Any], x: Any) -> int:
+        if op.right:
+            return sum(not self.less(op, x, edge) for edge in edges)
+        return sum(self.less(op, edge, x) for edge in edges)
+
+    def recurrence(self, reverse: bool, a: list[Any], b: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for i in range(len(b))[:: -1 if reverse else 1]:
+            last = [self.of.product([a[i], found[-1]])] if found else []
+            found.append(self.of.sum([*last, b[i]]))
+        return found[::-1] if reverse else found
+
+    def argextreme(self, op: Op, row: list[Any], largest: bool) -> Any:
+        best = 0
+        for i in range(1, len(row)):
+            a, b = (row[best], row[i]) if largest else (row[i], row[best])
+            if self.less(op, a, b):
+                best = i
+        return self.of.number(best)
 
     # Opaque ---------------------------------------------------------------------------------------
 
@@ -357,14 +477,62 @@ class _Walk:
     def matrices(self, node: Expr, args: list[Any]) -> Any:
         (x,) = args
         results = [_MATRICES[node.op.__class__](self, rows) for rows in _rows(x)]
-        if isinstance(node.op, ops.Inv | ops.Cofactor):
+        if isinstance(node.op, ops.Inv | ops.Cofactor | ops.Cholesky):
             return _stacked(results, x.shape)
+        if isinstance(node.op, ops.Pinv):
+            return _stacked(results, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
         return _unwrapped(filled(x.shape[:-2], results))
 
     def inverse(self, rows: list[list[Any]]) -> list[list[Any]]:
         n = len(rows)
         unit = [[self.one if i == j else self.zero for j in range(n)] for i in range(n)]
         return self.of.eliminated(rows, unit)[1]
+
+    def pinv(self, rows: list[list[Any]]) -> list[list[Any]]:
+        """``(A'A)^-1 A'`` of a tall matrix, ``A'(AA')^-1`` of a wide one: they have full rank."""
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if len(columns) <= len(rows):
+            return self.of.eliminated(self.gram(columns), columns)[1]
+        turned = self.of.eliminated(self.gram(rows), rows)[1]
+        return [list(column) for column in zip(*turned, strict=True)]
+
+    def gram(self, rows: list[list[Any]]) -> list[list[Any]]:
+        return [
+            [self.of.sum([self.of.product(pair) for pair in zip(x, y, strict=True)]) for y in rows]
+            for x in rows
+        ]
+
+    def cholesky(self, rows: list[list[Any]]) -> list[list[Any]]:
+        n, half = len(rows), Fraction(1, 2)
+        factor = [[self.zero] * n for _ in range(n)]
+        for i, row in enumerate(factor):
+            for j, other in enumerate(factor[: i + 1]):
+                known = [self.of.product([row[k], other[k]]) for k in range(j)]
+                coefs: list[Number] = [*([1] if i == j else [half, half]), *[-1] * j]
+                whole = [rows[i][i]] if i == j else [rows[i][j], rows[j][i]]
+                rest = self.of.total(0, coefs, whole + known)
+                if i == j:
+                    row[i] = self.of.power(rest, half)
+                else:
+                    row[j] = self.of.product([rest, self.of.power(other[j], -1)])
+        return factor
+
+    def cofactor_tangent(self, node: Expr, args: list[Any]) -> Any:
+        a, e = args
+        pairs = zip(_rows(np.broadcast_to(a, e.shape)), _rows(e), strict=True)
+        return _stacked([self.tangent(x, y) for x, y in pairs], e.shape)
+
+    def tangent(self, a: list[list[Any]], e: list[list[Any]]) -> list[list[Any]]:
+        """Entry (i, j): the determinant without row i and column j, differentiated row by row."""
+        n = len(a)
+        result = []
+        for i, j in itertools.product(range(n), repeat=2):
+            terms = []
+            for k in (k for k in range(n) if k != i):
+                rows = [e[r] if r == k else a[r] for r in range(n) if r != i]
+                terms.append(self.of.determinant([row[:j] + row[j + 1 :] for row in rows]))
+            result.append(self.of.total(0, [(-1) ** (i + j)] * len(terms), terms))
+        return [result[n * i : n * (i + 1)] for i in range(n)]
 
     def logabsdet(self, rows: list[list[Any]]) -> Any:
         return self.of.named("log", self.of.named("abs", self.of.determinant(rows)))
@@ -482,8 +650,24 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Cumsum, _Walk.cumsum),
     (ops.Triangle, _Walk.triangle),
     (ops.Solve, _Walk.solve),
-    ((ops.Inv, ops.Det, ops.Cofactor, ops.LogAbsDet, ops.DetSign), _Walk.matrices),
-    ((ops.Prod, ops.ProdOthers, ops.Max, ops.Min, ops.LogSumExp), _Walk.lines),
+    (
+        (ops.Inv, ops.Det, ops.Cofactor, ops.LogAbsDet, ops.DetSign, ops.Cholesky, ops.Pinv),
+        _Walk.matrices,
+    ),
+    (ops.CofactorTangent, _Walk.cofactor_tangent),
+    (
+        (ops.Prod, ops.ProdOthers, ops.Max, ops.Min, ops.LogSumExp, ops.ArgMax, ops.ArgMin),
+        _Walk.lines,
+    ),
+    (ops.Shift, _Walk.shift),
+    (ops.Fourier, _Walk.fourier),
+    (
+        (
+            *(ops.Take, ops.Put, ops.ArgSort, ops.SearchSorted),
+            *(ops.Cumprod, ops.LogCumSumExp, ops.Recurrence),
+        ),
+        _Walk.sequence,
+    ),
 )
 
 _MATRICES: dict[type[Op], Callable[[_Walk, list[list[Any]]], Any]] = {
@@ -492,6 +676,8 @@ _MATRICES: dict[type[Op], Callable[[_Walk, list[list[Any]]], Any]] = {
     ops.Cofactor: lambda walk, rows: walk.of.cofactor(rows),
     ops.LogAbsDet: _Walk.logabsdet,
     ops.DetSign: _Walk.detsign,
+    ops.Cholesky: _Walk.cholesky,
+    ops.Pinv: _Walk.pinv,
 }
 
 _LINES: dict[type[Op], Callable[[_Walk, list[Any]], Any]] = {
@@ -500,4 +686,6 @@ _LINES: dict[type[Op], Callable[[_Walk, list[Any]], Any]] = {
     ops.Max: lambda walk, row: walk.extreme("maximum", row),
     ops.Min: lambda walk, row: walk.extreme("minimum", row),
     ops.LogSumExp: _Walk.logsumexp,
+    ops.ArgMax: lambda walk, row: walk.argextreme(ops.opaque_op(ops.ArgMax), row, True),
+    ops.ArgMin: lambda walk, row: walk.argextreme(ops.opaque_op(ops.ArgMin), row, False),
 }

@@ -10,6 +10,7 @@ association of reverse mode.
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import permutations
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -168,12 +169,14 @@ class _Contraction:
 
     def unsummed(self, terms: list[tuple[Expr, Word, bool]], out: Word) -> Expr:
         """Nothing is summed: a Product of the operands, brought to the same letters."""
-        result, killing = self.one(terms[0][0], terms[0][1], out), terms[0][2]
-        for x, word, kill in terms[1:]:
-            factor = self.one(x, word, out)
-            result = strong(result, factor, (killing, kill))
-            killing = killing or kill
-        return result
+        plain = [self.one(x, word, out) for x, word, kill in terms if not kill]
+        killing = [self.one(x, word, out) for x, word, kill in terms if kill]
+        product = reduce(lambda a, b: a * b, plain) if plain else None
+        if not killing:
+            assert product is not None
+            return product
+        mask = reduce(lambda a, b: strong(a, b, (True, True)), killing)
+        return mask if product is None else strong(mask, product)
 
     def summed(self, terms: list[tuple[Expr, Word, bool]], inner: Word) -> tuple[Expr, Word]:
         """A contraction that sums: operands in creation order, ``out`` in order of first use."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from symdiff import ops
+from symdiff.custom import Custom, CustomPullback
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
 from symdiff.node import topological
@@ -56,9 +57,16 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     A contraction of n operands that sums takes max(1, n - 1) multiply-adds for each combination of
     its letters, the summed ones included; one that does not sum only moves data: 0.  So do linear
     maps, except cumsum (1 per element) and scatter (1 per element of its operand).  Reductions over
-    an axis take 1 per element of their operand (the products of all others 3, logsumexp 3).  For
-    n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, det and its kin n³/3, the
-    inverse and the cofactors n³, rounded down.
+    an axis take 1 per element of their operand (the products of all others 3, logsumexp 3), running
+    ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
+    a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
+
+    For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, det and its kin n³/3,
+    the inverse and the cofactors n³ (their tangents 4n³), cholesky n³/6, eigenvalues 2n³/3 and
+    eigenvectors 9n³/2, rounded down.  For m×n matrices with m >= n, or n×m, singular values count
+    mn² + n³, their vectors 7mn² + 4n³ on either side, pinv 8mn² + 4n³, qr 2mn² - 2n³/3 (Golub and
+    Van Loan, Matrix Computations, 8.6).  expm counts 8n³, with k directions (k+1)(k+2)(k+3)/6 times
+    that; its squarings, which depend on the values, are left out.
 
     Args:
         outputs: an expression, or several.
@@ -93,12 +101,20 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
     if isinstance(op, ops.Contract):
         return _contraction(node, op, lengths)
     if isinstance(op, ops.Linear):
+        if isinstance(op, ops.Fourier):
+            halvings = _halvings(_elements(node.shape[-1:], lengths))
+            return 5 * _elements(node.shape, lengths) * halvings
         counted = {ops.Cumsum: node, ops.Scatter: node.args[0]}.get(type(op))
         return 0 if counted is None else _elements(counted.shape, lengths)
     if isinstance(op, ops.Opaque):
         return _opaque(node, lengths)
     each = _elementwise(node)
     return each * _elements(node.shape, lengths) if each else 0
+
+
+def _halvings(n: int) -> int:
+    """How often n elements can be halved: the logarithm to base 2, rounded up."""
+    return max(n - 1, 0).bit_length()
 
 
 def _elementwise(node: Expr) -> int:
@@ -129,15 +145,48 @@ def _contraction(node: Expr, op: ops.Contract, lengths: Mapping[str, int]) -> in
 
 def _opaque(node: Expr, lengths: Mapping[str, int]) -> int:
     op, shape = node.op, node.args[0].shape
+    if isinstance(op, Custom | CustomPullback):
+        raise Unsupported(f"count_operations: {op.name} is a black box")
     if isinstance(op, ops.Prod | ops.Max | ops.Min):
         return _elements(shape, lengths)
-    if isinstance(op, ops.ProdOthers | ops.LogSumExp):
+    if isinstance(op, ops.ProdOthers | ops.LogSumExp | ops.LogCumSumExp):
         return 3 * _elements(shape, lengths)
+    if isinstance(op, ops.Cumprod | ops.ArgMax | ops.ArgMin | ops.Put):
+        return _elements(shape, lengths)
+    if isinstance(op, ops.Take):
+        return 0
+    if isinstance(op, ops.Recurrence):
+        return _elements(node.shape, lengths)
+    if isinstance(op, ops.ArgSort):
+        return _elements(shape, lengths) * _halvings(_elements(shape[-1:], lengths))
+    if isinstance(op, ops.SearchSorted):
+        return _elements(node.shape, lengths) * _halvings(_elements(shape, lengths) + 1)
     n = _elements(shape[-1:], lengths)
     if isinstance(op, ops.Solve):
         matrices = _elements(node.shape[:-2], lengths)
         return matrices * (n**3 // 3 + n**2 * _elements(node.shape[-1:], lengths))
+    if isinstance(op, ops.Gaps):
+        return _elements(node.shape, lengths) * 2
+    if isinstance(op, ops.CofactorTangent):
+        return _elements(node.shape, lengths) * 4 * n
+    if isinstance(op, ops.Expm):
+        return _elements(node.shape, lengths) * 8 * n * math.comb(len(node.args) + 2, 3)
     matrices = _elements(shape[:-2], lengths)
+    short, long = sorted(_elements((dim,), lengths) for dim in shape[-2:])
+    if isinstance(op, ops.Cholesky):
+        return matrices * (n**3 // 6)
+    if isinstance(op, ops.Eigvalsh):
+        return matrices * (2 * n**3 // 3)
+    if isinstance(op, ops.Eigvecs):
+        return matrices * (9 * n**3 // 2)
+    if isinstance(op, ops.SingularValues):
+        return matrices * (long * short**2 + short**3)
+    if isinstance(op, ops.LeftVectors | ops.RightVectors):
+        return matrices * (7 * long * short**2 + 4 * short**3)
+    if isinstance(op, ops.Pinv):
+        return matrices * (8 * long * short**2 + 4 * short**3)
+    if isinstance(op, ops.Qr):
+        return matrices * (2 * long * short**2 - 2 * short**3 // 3)
     if isinstance(op, ops.Det | ops.LogAbsDet | ops.DetSign):
         return matrices * (n**3 // 3)
     if isinstance(op, ops.Inv | ops.Cofactor):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sympy as sp
@@ -394,6 +395,148 @@ def polygamma(n: int, x: Operand, /) -> Expr:
     return digamma(x) if order == 0 else primitive("polygamma", number_node(order), as_expr(x))
 
 
+betaln = _binary(
+    "betaln",
+    "``log|B(x, y)|``, the logarithm of the beta function.",
+    "sd.diff(sd.betaln(x, y), x) is sd.digamma(x) - sd.digamma(x + y)",
+)
+erfinv = _unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
+erfcinv = _unary(
+    "erfcinv", "The inverse of erfc on [0, 2], accurate near 0.", "sd.erfcinv(1) is sd.constant(0)"
+)
+
+
+def gammainc(a: Operand, x: Operand, /) -> Expr:
+    """The regularised lower incomplete gamma function ``1/Γ(a) ∫₀ˣ t**(a-1) e**-t dt``.
+
+    For a > 0 and x >= 0, else nan.  It has derivatives of every order by x, and none by a: asking
+    for one raises NotDifferentiable.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.diff(sd.gammainc(2, x), x))
+    gamma_density(2, x)
+    """
+    return primitive("gammainc", as_expr(a), as_expr(x))
+
+
+def gammaincc(a: Operand, x: Operand, /) -> Expr:
+    """``1 - gammainc(a, x)``, accurate in its tail; no derivative by a.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.gammaincc(2, x), x) is -sd.diff(sd.gammainc(2, x), x)
+    True
+    """
+    return primitive("gammaincc", as_expr(a), as_expr(x))
+
+
+def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
+    """The regularised incomplete beta function ``1/B(a, b) ∫₀ˣ t**(a-1) (1-t)**(b-1) dt``.
+
+    For a, b > 0 and 0 <= x <= 1, else nan.  It has derivatives of every order by x, and none by a
+    and b: asking for one raises NotDifferentiable.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.evalf(sd.diff(sd.betainc(2, 3, x), x, 2), subs={x: 0}))
+    12.0
+    """
+    return primitive("betainc", as_expr(a), as_expr(b), as_expr(x))
+
+
+def _bessel(name: str, n: Operand, x: Operand) -> Expr:
+    order = number_of(as_expr(n))
+    if not isinstance(order, int):
+        raise ValueError(f"{name}: the order {n!r} is not an integer")
+    if order < 0:
+        cls = VOCABULARY[name]
+        sign = cls.reflection ** (order % 2)
+        return scale(sign, primitive(name, number_node(-order), as_expr(x)))
+    return primitive(name, number_node(order), as_expr(x))
+
+
+def jv(n: int, x: Operand, /) -> Expr:
+    """J_n(x), the Bessel function of the first kind, for an integer n.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.j0(x), x) is -sd.j1(x), sd.jn(-1, x) is -sd.j1(x)
+    (True, True)
+    """
+    return _bessel("jv", n, x)
+
+
+def yv(n: int, x: Operand, /) -> Expr:
+    """Y_n(x), the Bessel function of the second kind, for an integer n; nan for x < 0.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.y0(x), x) is -sd.y1(x)
+    True
+    """
+    return _bessel("yv", n, x)
+
+
+def iv(n: int, x: Operand, /) -> Expr:
+    """I_n(x), the modified Bessel function of the first kind, for an integer n.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.i0(x), x) is sd.i1(x), sd.i0(0) is sd.constant(1)
+    (True, True)
+    """
+    return _bessel("iv", n, x)
+
+
+def kv(n: int, x: Operand, /) -> Expr:
+    """K_n(x), the modified Bessel function of the second kind, for an integer n; nan for x < 0.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.kv(0, x), x) is -sd.kv(1, x)
+    True
+    """
+    return _bessel("kv", n, x)
+
+
+def _of_order(name: str, n: int, symbol: str) -> Unary:
+    function = partial(_bessel, name, n)
+
+    def of_order(x: Operand, /) -> Expr:
+        return function(x)
+
+    return _documented(
+        of_order, f"{symbol}{n}", f"``{name}({n}, x)``.", f"sd.{symbol}{n}(x) is sd.{name}({n}, x)"
+    )
+
+
+j0, j1 = _of_order("jv", 0, "j"), _of_order("jv", 1, "j")
+y0, y1 = _of_order("yv", 0, "y"), _of_order("yv", 1, "y")
+i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
+k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
+
+
+def logit(x: Operand, /) -> Expr:
+    """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.logit(x) is sd.log(x) - sd.log1p(-x)
+    True
+    """
+    operand = as_expr(x)
+    return log(operand) - log1p(-operand)
+
+
 # Selections and rounding ------------------------------------------------------------------------
 
 maximum = _binary(
@@ -527,6 +670,12 @@ arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 radians, degrees = deg2rad, rad2deg
 
+# SciPy's names ----------------------------------------------------------------------------------
+
+expit = sigmoid
+psi = digamma
+jn, yn = jv, yv
+
 __all__ = [
     "abs",
     "absolute",
@@ -545,6 +694,8 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "betainc",
+    "betaln",
     "cbrt",
     "ceil",
     "clip",
@@ -557,16 +708,31 @@ __all__ = [
     "equal",
     "erf",
     "erfc",
+    "erfcinv",
+    "erfinv",
     "exp",
     "exp2",
+    "expit",
     "expm1",
     "floor",
     "floor_divide",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "greater",
     "greater_equal",
     "hypot",
+    "i0",
+    "i1",
+    "iv",
+    "j0",
+    "j1",
+    "jn",
+    "jv",
+    "k0",
+    "k1",
+    "kv",
     "less",
     "less_equal",
     "log",
@@ -579,6 +745,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "maximum",
     "minimum",
     "mod",
@@ -590,6 +757,7 @@ __all__ = [
     "positive",
     "pow",
     "power",
+    "psi",
     "rad2deg",
     "radians",
     "reciprocal",
@@ -610,4 +778,8 @@ __all__ = [
     "trunc",
     "where",
     "xlogy",
+    "y0",
+    "y1",
+    "yn",
+    "yv",
 ]

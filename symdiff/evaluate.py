@@ -22,9 +22,7 @@ from mpmath import mp
 
 from symdiff import number, ops
 from symdiff.components import Arithmetic, evaluated, filled
-from symdiff.errors import ShapeError
 from symdiff.expr import Expr, free_symbols, rebuild
-from symdiff.letters import shape_text
 from symdiff.lifting import lift
 from symdiff.node import topological
 from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
@@ -49,34 +47,30 @@ _LARGEST_EXPONENT = 100_000
 _ONE_MPMATH = RLock()  # mpmath's precision is one for all threads
 
 
-def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> mpmath.mpf:
-    """The value of a scalar expression, right to ``n`` significant digits.
+def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
+    """The value of an expression, every element right to ``n`` significant digits.
 
     A float is exactly the binary number that it is, in ``f`` and in ``subs``; text such as "0.1"
     is the decimal.  The value is nan where ``f`` has none; an unselected branch of ``where`` is
     free to have none.  At a jump that an intermediate result meets up to rounding, the value is
-    that of one of the sides.  The result is an ``mpmath.mpf`` that prints its n digits.
+    that of one of the sides.  The result is an ``mpmath.mpf`` that prints its n digits, or for an
+    array expression a NumPy array of them, of dtype object.
 
     Args:
-        f: an expression of shape (); its operands may be arrays.
+        f: an expression of any shape.
         n: the number of digits, at least 1.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
             mpmath numbers, arrays of these, or expressions.
 
-    Raises ShapeError for an array expression or a value of another shape, ValueError for a symbol
-    without value, ArithmeticError if the digits cannot be told from rounding (a value that is
-    exactly 0 where its terms are not, such as sin(pi)).
+    Raises ShapeError for a value of another shape than its symbol's, ValueError for a symbol
+    without value, ArithmeticError if the digits of an element cannot be told from rounding (a value
+    that is exactly 0 where its terms are not, such as sin(pi)).
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> sd.evalf(sd.sin(x), 40, {x: 1})
     0.8414709848078965066525023216302989996226
     """
-    if f.shape:
-        raise ShapeError(
-            f"evalf: the expression has shape {shape_text(f.shape)}; evaluate its elements f[i], "
-            "or lower it with numeric.lower"
-        )
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"evalf: {n!r} is not a number of digits")
     outputs, env, sizes = _prepared("evalf", [f], subs or {})
@@ -86,11 +80,16 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> mpmath
                 plain, noisy = (
                     _value(outputs, env, arithmetic, sizes) for arithmetic in (_Mp(), _NoisyMp())
                 )
-                if _agree(plain, noisy, n):
-                    return Digits.of(plain, n)
+                doubtful = _doubtful(plain, noisy, n)
+                if doubtful is None:
+                    if not isinstance(plain, np.ndarray):
+                        return Digits.of(plain, n)
+                    return filled(plain.shape, [Digits.of(v, n) for v in plain.ravel()])
+    value = plain[doubtful] if doubtful else plain
+    where = f"element {list(doubtful)}" if doubtful else "the value"
     raise ArithmeticError(
-        f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: the value is "
-        f"about {mpmath.nstr(plain, 5)}; it may be exactly 0, or at a jump"
+        f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: {where} is "
+        f"about {mpmath.nstr(value, 5)}; it may be exactly 0, or at a jump"
     )
 
 
@@ -119,14 +118,23 @@ def _value(
 ) -> Any:
     try:
         elements = {x: _elements(value, arithmetic) for x, value in env.items()}
-        value = mp.mpf(evaluated(outputs, elements, arithmetic, sizes)[0])
+        (found,) = evaluated(outputs, elements, arithmetic, sizes)
+        many = isinstance(found, np.ndarray)
+        value = filled(found.shape, map(mp.mpf, found.ravel())) if many else mp.mpf(found)
     finally:
         mp._prec_rounding[1] = "n"
-    if mp.isnan(value) and arithmetic.refused:
+    if arithmetic.refused and any(map(mp.isnan, value.ravel() if many else [value])):
         raise ArithmeticError(
             f"evalf: {arithmetic.refused} of a number beyond 2**{_LARGEST_EXPONENT} is met"
         )
     return value
+
+
+def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
+    """Where the two values do not agree first; None if they do everywhere."""
+    if not isinstance(a, np.ndarray):
+        return None if _agree(a, b, n) else ()
+    return next((i for i in np.ndindex(a.shape) if not _agree(a[i], b[i], n)), None)
 
 
 def _agree(a: Any, b: Any, n: int) -> bool:

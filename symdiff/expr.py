@@ -32,7 +32,7 @@ from symdiff.contraction import contract, strong
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, number_node, number_of, size
 from symdiff.letters import shape_text
-from symdiff.node import Dim, Node, Shape, make, set_node_class, topological
+from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +54,6 @@ class Expr(Node):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # array * Expr comes to Expr.__rmul__
     _methods: ClassVar[Any]  # the functions behind the methods; set when the package is complete
 
     # The value's description ----------------------------------------------------------------------
@@ -111,15 +110,26 @@ class Expr(Node):
             "or lower it with numeric.lower and call the Function"
         )
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
+        return self._methods.array_ufunc(ufunc, method, inputs, given)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, given: Any) -> Any:
+        return self._methods.array_function(function, types, args, given)
+
     def __float__(self) -> float:
         value = number_of(self)
         if value is None or self.shape:
-            raise TypeError(f"{self!r} is not a number; use .evalf(subs={{...}})")
+            raise TypeError(
+                f"{self!r} is not a number: use .evalf(subs={{...}}) for its value, functions of "
+                "np or sd instead of those of math, and sd.stack to make an array"
+            )
         return float(value)
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         raise TypeError(
-            "expressions are immutable; use sd.where(mask, value, x), or sd.concat of the parts"
+            "expressions are immutable: instead of x[key] = value use x = sd.index_update(x, key, "
+            "value), for x[key] += value sd.index_add(x, key, value), for x[mask] = value "
+            "sd.where(mask, value, x)"
         )
 
     def __copy__(self) -> Expr:
@@ -127,6 +137,9 @@ class Expr(Node):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Expr:
         return self  # immutable, and interned: a copy would not be the same expression
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._methods.reduced(self)  # type: ignore[no-any-return]
 
     # Arithmetic -----------------------------------------------------------------------------------
 
@@ -297,11 +310,18 @@ class Expr(Node):
         return self._methods.substitute(self, replacements)  # type: ignore[no-any-return]
 
     def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
-        """The value of a scalar expression at ``n`` significant digits (an ``mpmath.mpf``)."""
+        """The value at ``n`` significant digits: an ``mpmath.mpf``, or an object array of them."""
         return self._methods.evalf(self, n, subs)
 
     def _sympy_(self) -> sp.Basic:
         return self._methods.to_sympy(self)
+
+    def latex(self, full: bool = False) -> str:
+        """LaTeX in index notation, without dollar signs; of large expressions a part, or all."""
+        return self._methods.latex(self, full)  # type: ignore[no-any-return]
+
+    def _repr_latex_(self) -> str:
+        return self._methods.markup(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return self._methods.text(self)  # type: ignore[no-any-return]
@@ -327,6 +347,11 @@ def free_symbols(outputs: Iterable[Expr]) -> tuple[Expr, ...]:
     """The symbols of ``outputs`` in order of first use (left to right, depth first).
 
     Raises ShapeError if two symbols have one name.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> free_symbols([x * y, y**2]) == (x, y)
+    True
     """
     stack = list(outputs)[::-1]
     seen = set(stack)
@@ -360,9 +385,13 @@ def check_names(symbols: Iterable[Expr]) -> None:
 
 def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:
     """The node of the same op on other operands (of the same shapes), through the constructors."""
-    op = node.op
     if args == () or all(a is b for a, b in zip(args, node.args, strict=True)):
         return node
+    return built(node.op, args)
+
+
+def built(op: Op, args: tuple[Expr, ...]) -> Expr:
+    """The node of ``op`` and operands, through the constructors."""
     if isinstance(op, ops.Sum):
         const = number_node(op.const)
         terms = [(c, a) for c, a in zip(op.coefs, args, strict=True)]
@@ -394,4 +423,4 @@ def nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
     >>> len(sd.nodes(x * x + 1))
     3
     """
-    return topological([outputs] if isinstance(outputs, Expr) else outputs)
+    return topological([outputs] if isinstance(outputs, Node) else outputs)

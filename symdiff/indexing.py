@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdiff import ops
+from symdiff.algebra import opaque
 from symdiff.arrays import apply, axis_of, cut, flip, permute_dims, rearrangement, reshape
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
@@ -36,17 +37,23 @@ __all__ = ["getitem", "split", "take"]
 def getitem(x: Expr, key: Any) -> Expr:
     """``x[key]``, for ints, slices, None, Ellipsis, integer and boolean arrays, as NumPy indexes.
 
+    An expression of integers is an index too: scalars, or one array of them, beside slices.  Its
+    bounds are checked when it has a value.
+
     Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
-    indices; Unsupported for an index that is an expression, and where an axis of symbolic length
-    would get a length that has no name (only ``:``, ``::-1`` and an int are taken along such an
-    axis).
+    indices; Unsupported for an index that is an expression of booleans or stands beside arrays, and
+    where an axis of symbolic length would get a length that has no name (only ``:``, ``::-1``, an
+    int and expressions are taken along such an axis).
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", ("n", 4, 5))
     >>> X[0, 1:3].shape, X[:, [0, 2, 2], None].shape
     ((2, 5), ('n', 3, 1, 5))
     """
-    items, dots = _items(x, key if isinstance(key, tuple) else (key,))
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(_is_open(part) for part in parts):
+        return _by_expressions(x, parts)
+    items, dots = _items(x, parts)
     of_axes = [item for item in items if item is not None]
     turned = tuple(axis for axis, item in enumerate(of_axes) if _is(item, _REVERSED))
     x = flip(x, turned)
@@ -90,9 +97,7 @@ def _part(part: Any) -> Any:
     if isinstance(part, Expr):
         part = part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
         if part is None:
-            raise Unsupported(
-                "getitem: an index that is an expression; indices are numbers or constant arrays"
-            )
+            raise Unsupported("getitem: an index that is an expression")
     array = np.asarray(part)
     if array.size == 0 and isinstance(part, list):
         array = array.astype(np.intp)
@@ -255,14 +260,75 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
     return (*before, *block, *(letter for k, letter in rest if k >= place))
 
 
+# Expressions as indices -------------------------------------------------------------------------
+
+
+def _is_open(part: Any) -> bool:
+    """Whether an index is an expression whose value is not known yet."""
+    return (
+        isinstance(part, Expr) and not isinstance(part.op, ops.Constant) and number_of(part) is None
+    )
+
+
+def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
+    """Slices and numbers first, then the expressions, one axis after the other."""
+    arrays = [k for k, part in enumerate(parts) if _is_open(part) and part.shape]
+    numbers = []
+    for k, part in enumerate(parts):
+        if _is_open(part) or part is None or part is Ellipsis or isinstance(part, slice):
+            continue
+        if np.ndim(_part(part)):
+            raise Unsupported("getitem: an array of indices beside an index that is an expression")
+        numbers.append(k)
+    advanced = sorted([*numbers, *(k for k, part in enumerate(parts) if _is_open(part))])
+    if len(arrays) > 1:
+        raise Unsupported("getitem: two arrays of indices that are expressions")
+    if arrays and advanced[-1] - advanced[0] >= len(advanced):
+        raise Unsupported("getitem: an array of indices apart from a number that is an index")
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    if used > x.ndim:
+        raise IndexError(f"getitem: {used} indices for shape {shape_text(x.shape)}")
+    dots = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
+    whole = [*parts[:dots], *[_WHOLE] * (x.ndim - used), *parts[dots + 1 :]]
+    places, axis = [], 0
+    for part in whole:
+        if _is_open(part):
+            places.append((axis, part))
+        axis += _is_open(part) or part is None or isinstance(part, slice)
+    result = getitem(x, tuple(_WHOLE if _is_open(part) else part for part in whole))
+    for place, index in reversed(places):
+        result = taken(result, index, place)
+    return result
+
+
+def taken(x: Expr, index: Expr, axis: int) -> Expr:
+    """``x`` at the places ``index``, an expression of integers, whose axes replace the axis.
+
+    Raises Unsupported for an index of booleans, IndexError for one of real numbers.
+    """
+    if index.dtype is bool:
+        raise Unsupported("getitem: an expression of booleans as index; use where")
+    if index.dtype is float:
+        raise IndexError("getitem: an index of real numbers; indices are integers")
+    rest = tuple(k for k in range(x.ndim) if k != axis)
+    flat = reshape(index, (1,)) if not index.shape else reshape(index, -1)
+    result = opaque(ops.opaque_op(ops.Take), permute_dims(x, (*rest, axis)), flat)
+    shape = tuple(x.shape[k] for k in rest)
+    result = reshape(result, shape + index.shape)
+    block = range(len(rest), len(rest) + index.ndim)
+    return permute_dims(result, (*range(axis), *block, *range(axis, len(rest))))
+
+
 # Functions --------------------------------------------------------------------------------------
 
 
-def take(x: Operand, indices: int | Sequence[int] | Index, /, axis: int | None = None) -> Expr:
+def take(
+    x: Operand, indices: int | Sequence[int] | Index | Expr, /, axis: int | None = None
+) -> Expr:
     """The elements at integer ``indices`` of ``axis``; of the elements in C order for None.
 
-    The axes of ``indices`` replace the axis.  Raises IndexError for an index out of bounds,
-    AxisError, TypeError for a boolean mask.
+    The axes of ``indices``, which may be an expression of integers, replace the axis.  Raises
+    IndexError for an index out of bounds, AxisError, TypeError for a boolean mask.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (3, 4))

@@ -122,13 +122,20 @@ def as_expr(value: object) -> Expr:
     if isinstance(value, np.ndarray) and value.ndim:
         return _array(value)
     if isinstance(value, np.ndarray | np.generic):
-        value = value.item()
+        value = _unmasked(value).item()
     if value is sp.pi or value is sp.E:
         return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
     return number_node(number.exact(value))
 
 
+def _unmasked(value: Any) -> Any:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("a masked array: an expression has no mask; use sd.where(mask, 0, data)")
+    return value
+
+
 def _array(value: NDArray[Any]) -> Expr:
+    _unmasked(value)
     if value.dtype.kind not in _KINDS:
         raise TypeError(
             f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"

@@ -25,6 +25,7 @@ Dtype: TypeAlias = type  # float, int or bool: real, integer or boolean
 _LOCK = threading.RLock()
 _new = object.__new__
 _node_class: type[Expr]
+_describe: Callable[[Op], tuple[Any, ...]]
 _next_serial = itertools.count().__next__
 
 
@@ -46,6 +47,9 @@ class Op:
     def __repr__(self) -> str:
         inner = ", ".join(f"{f}={getattr(self, f)!r}" for f in self.fields)
         return f"{type(self).__name__}({inner})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _describe(self)
 
 
 # The referent is an Expr; a generic base would cost time at every creation.
@@ -81,6 +85,12 @@ def set_node_class(cls: type[Expr]) -> None:
     """Tell ``make`` the class of nodes: Expr, whose operators need the modules above this one."""
     global _node_class  # set once, while the package is imported
     _node_class = cls
+
+
+def set_op_description(described: Callable[[Op], tuple[Any, ...]]) -> None:
+    """Tell ``Op`` how ops are pickled, which the modules above this one know."""
+    global _describe  # set once, while the package is imported
+    _describe = described
 
 
 def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symdiff import number
-from symdiff.node import Dtype, Op, Shape, intern_op
+from symdiff.errors import Unsupported
+from symdiff.node import Dim, Dtype, Op, Shape, intern_op
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -516,14 +517,65 @@ def triangle_op(lower: bool, diagonal: int) -> Linear:
     return _linear(Triangle, lower, diagonal)
 
 
+class Shift(_Same):
+    """``value[..., i] = x[..., i - offset]`` on the last axis, zeros from outside.
+
+    Transpose: the shift back.
+    """
+
+    __slots__ = ("offset",)
+    fields = ("offset",)
+    name = "shift"
+    selects = True
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return shift_op(-self.offset)
+
+
+def shift_op(offset: int) -> Linear:
+    """The op that moves the elements of the last axis up by ``offset`` places, or down."""
+    return _linear(Shift, offset)
+
+
+class Fourier(_Same):
+    """``value[..., j] = sum_k x[..., k] cos(2πjk/n)`` on the last axis, or with sines.
+
+    Symmetric, so its own transpose.  The discrete Fourier transform is the cosines minus i times
+    the sines.
+    """
+
+    __slots__ = ("part",)
+    fields = ("part",)
+    name = "fourier"
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return self
+
+
+def fourier_op(part: str) -> Linear:
+    """The op of the sums with cosines (``"cos"``) or sines (``"sin"``) of the last axis."""
+    return _linear(Fourier, part)
+
+
 # Opaque -------------------------------------------------------------------------------------------
 
 
 class Opaque(Op):
-    """An op with a written rule; it consumes ``drop`` trailing axes of its first operand."""
+    """An op with a written rule; it consumes ``drop`` trailing axes of its first operand.
+
+    ``kind`` is the dtype of the value, None for the promoted one of the operands; the value of an
+    op of kind int has no derivative.
+    """
 
     __slots__ = ()
     drop: ClassVar[int] = 0
+    kind: ClassVar[Dtype | None] = float
 
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the value for these operand shapes."""
@@ -562,6 +614,139 @@ class Cofactor(Opaque):
     name = "cofactor"
 
 
+class CofactorTangent(Opaque):
+    """The derivative of the cofactor matrix of ``args[0]`` along ``args[1]``; needs no inverse.
+
+    It is linear in the direction E (any + batch + (n, n)), and self-adjoint: ``<F, D cof(A)[E]>``
+    is the second derivative of det.
+    """
+
+    __slots__ = ()
+    name = "cofactor_tangent"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[1]
+
+
+class Cholesky(Opaque):
+    """The lower triangular L with ``L L' = (A + A')/2``, its diagonal positive."""
+
+    __slots__ = ()
+    name = "cholesky"
+
+
+class Eigvalsh(Opaque):
+    """The eigenvalues of ``(A + A')/2`` in ascending order."""
+
+    __slots__ = ()
+    name = "eigvalsh"
+    drop = 1
+
+
+class Eigvecs(Opaque):
+    """Orthonormal eigenvectors of ``(A + A')/2`` as columns, in the order of the eigenvalues."""
+
+    __slots__ = ()
+    name = "eigvecs"
+
+
+class SingularValues(Opaque):
+    """The singular values of the last two axes in descending order."""
+
+    __slots__ = ()
+    name = "svdvals"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (*shapes[0][:-2], shorter(*shapes[0][-2:]))
+
+
+class LeftVectors(Opaque):
+    """The left singular vectors as columns, one for each singular value."""
+
+    __slots__ = ()
+    name = "left_singular_vectors"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (*shapes[0][:-1], shorter(*shapes[0][-2:]))
+
+
+class RightVectors(Opaque):
+    """The right singular vectors as columns, one for each singular value."""
+
+    __slots__ = ()
+    name = "right_singular_vectors"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (*shapes[0][:-2], shapes[0][-1], shorter(*shapes[0][-2:]))
+
+
+def shorter(m: Dim, n: Dim) -> Dim:
+    """The lesser of two lengths; raises Unsupported where a symbolic one hides which it is."""
+    if m == n:
+        return m
+    if isinstance(m, str) or isinstance(n, str):
+        raise Unsupported(f"singular values: which of the lengths {m} and {n} is the lesser?")
+    return min(m, n)
+
+
+class Gaps(Opaque):
+    """``value[..., i, j] = 1 / (x[..., j] + sign * x[..., i])``; 0 for i = j unless ``diagonal``.
+
+    It exists only where no two elements cancel: its kernel refuses what rounding cannot tell from
+    0.
+    """
+
+    __slots__ = ("diagonal", "sign")
+    fields = ("sign", "diagonal")
+    name = "gaps"
+
+    def __init__(self, sign: int, diagonal: bool) -> None:
+        self.sign, self.diagonal = sign, diagonal
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (*shapes[0], shapes[0][-1])
+
+
+class Pinv(Opaque):
+    """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank."""
+
+    __slots__ = ("full",)
+    fields = ("full",)
+    name = "pinv"
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+
+    def result(self, *shapes: Shape) -> Shape:
+        *batch, m, n = shapes[0]
+        return (*batch, n, m)
+
+
+class Qr(Opaque):
+    """The factor Q of ``A = Q R``: orthonormal columns, as many as A has, which are not too many.
+
+    R is ``Q' A``.
+    """
+
+    __slots__ = ()
+    name = "qr"
+
+
+class Expm(Opaque):
+    """The exponential of a matrix, or a part of its derivative along the other operands.
+
+    With directions E1 .. Ek it is the integral of ``e^(s0 A) E1 e^(s1 A) E2 .. Ek e^(sk A)`` over
+    ``s0 + .. + sk = 1``, all s >= 0: linear in each.  A is batch + (n, n), the directions have one
+    shape, any + batch + (n, n).
+    """
+
+    __slots__ = ()
+    name = "expm"
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[-1]
+
+
 class LogAbsDet(Opaque):
     """``log |det|`` of the last two axes."""
 
@@ -583,6 +768,7 @@ class Prod(Opaque):
 
     __slots__ = ()
     name = "prod"
+    kind = None
     drop = 1
 
 
@@ -591,6 +777,7 @@ class ProdOthers(Opaque):
 
     __slots__ = ()
     name = "prod_others"
+    kind = None
 
 
 class Max(Opaque):
@@ -598,6 +785,7 @@ class Max(Opaque):
 
     __slots__ = ()
     name = "max"
+    kind = None
     drop = 1
 
 
@@ -606,6 +794,7 @@ class Min(Opaque):
 
     __slots__ = ()
     name = "min"
+    kind = None
     drop = 1
 
 
@@ -617,6 +806,127 @@ class LogSumExp(Opaque):
     drop = 1
 
 
-def opaque_op(cls: type[Opaque]) -> Opaque:
-    """The op of a parameterless Opaque class."""
-    return intern_op((cls,), cls)  # type: ignore[return-value]
+# Sequences: ops along the last axis
+
+
+class Take(Opaque):
+    """``value[..., j] = x[..., index[..., j]]``; x is any + batch + (n,), index batch + (k,).
+
+    Negative indices count from the end.  Linear in x; the transpose is Put.
+    """
+
+    __slots__ = ()
+    name = "take"
+    kind = None
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][:-1] + shapes[1][-1:]
+
+
+class Put(Opaque):
+    """Zeros of ``length`` on the last axis, the operand added at ``index``: Take's transpose."""
+
+    __slots__ = ("length",)
+    fields = ("length",)
+    name = "put"
+    kind = None
+
+    def __init__(self, length: Dim) -> None:
+        self.length = length
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (*shapes[0][:-1], self.length)
+
+
+def put_op(length: Dim) -> Opaque:
+    """The op that adds its operand to zeros of this length."""
+    return intern_op((Put, length), lambda: Put(length))  # type: ignore[return-value]
+
+
+class ArgSort(Opaque):
+    """The places of the elements in ascending order, equal ones in their order; nan comes last."""
+
+    __slots__ = ()
+    name = "argsort"
+    kind = int
+
+
+class ArgMax(Opaque):
+    """The place of the first largest element over the last axis."""
+
+    __slots__ = ()
+    name = "argmax"
+    drop = 1
+    kind = int
+
+
+class ArgMin(Opaque):
+    """The place of the first smallest element over the last axis."""
+
+    __slots__ = ()
+    name = "argmin"
+    drop = 1
+    kind = int
+
+
+class SearchSorted(Opaque):
+    """How many of the ascending elements of the first operand are < the second's, or <= (right)."""
+
+    __slots__ = ("right",)
+    fields = ("right",)
+    name = "searchsorted"
+    kind = int
+
+    def __init__(self, right: bool) -> None:
+        self.right = right
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[1]
+
+
+def searchsorted_op(right: bool) -> Opaque:
+    """The op that finds places in an ascending vector."""
+    return intern_op((SearchSorted, right), lambda: SearchSorted(right))  # type: ignore[return-value]
+
+
+class Cumprod(Opaque):
+    """The running products over the last axis."""
+
+    __slots__ = ()
+    name = "cumprod"
+    kind = None
+
+
+class LogCumSumExp(Opaque):
+    """``log(cumsum(exp(x)))`` over the last axis, without overflow."""
+
+    __slots__ = ()
+    name = "logcumsumexp"
+
+
+class Recurrence(Opaque):
+    """``s_i = a_i s_(i-1) + b_i`` over the last axis, s_(-1) = 0; or from its end, over s_(i+1).
+
+    a is batch + (n,), b any + batch + (n,).  Linear in b; the transpose runs the other way.
+    """
+
+    __slots__ = ("reverse",)
+    fields = ("reverse",)
+    name = "recurrence"
+    kind = None
+
+    def __init__(self, reverse: bool) -> None:
+        self.reverse = reverse
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[1]
+
+
+def recurrence_op(reverse: bool) -> Opaque:
+    """The op of a linear recurrence of the first order."""
+    return intern_op((Recurrence, reverse), lambda: Recurrence(reverse))  # type: ignore[return-value]
+
+
+def opaque_op(cls: type[Opaque], *parameters: Any) -> Opaque:
+    """The op of an Opaque class with these parameters."""
+    return intern_op((cls, *parameters), lambda: cls(*parameters))  # type: ignore[return-value]

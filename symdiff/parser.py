@@ -71,8 +71,9 @@ def _functions() -> dict[str, Function]:
     table = {}
     for name in VOCABULARY:
         table[name] = Function(partial(primitive, name), arity(name), arity(name))
-    unary = "sqrt square reciprocal negative positive round deg2rad rad2deg"
-    binary = "add subtract multiply divide power greater greater_equal polygamma"
+    unary = "sqrt square reciprocal negative positive round deg2rad rad2deg logit"
+    unary += " j0 j1 y0 y1 i0 i1 k0 k1"
+    binary = "add subtract multiply divide power greater greater_equal polygamma jv yv iv kv"
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Function(getattr(elementwise, name), n, n) for name in names.split()}
     table |= {
@@ -103,6 +104,8 @@ def _functions() -> dict[str, Function]:
         "round": "rint",
         "trunc": "fix",
         "sigmoid": "expit",
+        "jv": "jn",
+        "yv": "yn",
         "gammaln": "lgamma loggamma",
         "digamma": "psi",
         "deg2rad": "radians",

@@ -177,7 +177,7 @@ def cumsum(x: Operand, /, axis: int | None = None) -> Expr:
 # Products and extremes --------------------------------------------------------------------------
 
 
-def _reduced(name: str, op: ops.Opaque, x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
+def reduction(name: str, op: ops.Opaque, x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
     """``op``, which reduces the last axis, over ``axes`` as one."""
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     last = merged(name, [x.shape[k] for k in axes])
@@ -208,7 +208,7 @@ def prod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
         return full(_kept(operand.shape, axes, keepdims), 1)
     single = _unchanged(operand, axes, keepdims)
     return (
-        _reduced("prod", ops.opaque_op(ops.Prod), operand, axes, keepdims)
+        reduction("prod", ops.opaque_op(ops.Prod), operand, axes, keepdims)
         if single is None
         else single
     )
@@ -223,7 +223,7 @@ def _extreme(name: str, op: ops.Opaque, x: Operand, axis: Axis, keepdims: bool) 
         )
     single = _unchanged(operand, axes, keepdims)
     return (
-        boolean_as(operand, _reduced(name, op, operand, axes, keepdims))
+        boolean_as(operand, reduction(name, op, operand, axes, keepdims))
         if single is None
         else single
     )
@@ -264,7 +264,7 @@ def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Ex
     axes = axes_of("logsumexp", axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
         return full(_kept(operand.shape, axes, keepdims), -math.inf)
-    return _reduced("logsumexp", ops.opaque_op(ops.LogSumExp), operand, axes, keepdims)
+    return reduction("logsumexp", ops.opaque_op(ops.LogSumExp), operand, axes, keepdims)
 
 
 def softmax(x: Operand, /, axis: Axis = None) -> Expr:

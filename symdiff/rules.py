@@ -1,4 +1,4 @@
-"""All of calculus, on one page: each family states its derivative once, and two walks read it.
+"""All of calculus: each family states its derivative once, and two walks read it.
 
 The derivative of a node with respect to operand k is a linear map.  Its statement offers ``pull``
 (cotangent of the node in, cotangent of the operand out; cotangents may carry leading batch axes)
@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff import number, ops
+from symdiff import kinks, number, ops
 from symdiff.algebra import (
     PRIMITIVES,
     int_power,
@@ -31,6 +31,7 @@ from symdiff.algebra import (
     total,
 )
 from symdiff.contraction import broadcast_to, contract, strong
+from symdiff.decompositions import DIFFERENTIALS, matrix_product, matrix_transpose, transposed
 from symdiff.errors import NotDifferentiable
 from symdiff.expr import Expr, check_names
 from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
@@ -155,7 +156,9 @@ class PointwiseRule(Statement):
         program = _partial_program(op, self.k)
         if program is None:
             return None
-        return run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
+        p = run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
+        kinks.note(self.node, p)
+        return p
 
     def coefficient(self) -> number.Number:
         """The number c, apart from p so that it meets the flow's own coefficient at once."""
@@ -266,30 +269,20 @@ class OpaqueRule(Statement):
 
     def push(self, t: Flow) -> Flow:
         result = differential(self.node, self.k, t.expr)
-        chooses = isinstance(self.node.op, ops.Max | ops.Min)
+        chooses = isinstance(self.node.op, ops.Max | ops.Min | ops.Take | ops.Put)
         return Flow(result, DEEP if t.mark or chooses else NONE)
 
     def pull(self, g: Flow) -> Flow | None:
         op, (a, *_), k = self.node.op, self.node.args, self.k
         if isinstance(op, ops.Solve) and k == 1:
             return Flow(opaque(op, matrix_transpose(a), g.expr), g.mark)
+        if isinstance(op, ops.Take | ops.Put | ops.Recurrence) and k == op_linear_in(op):
+            return sequence_transpose(self.node, g)
+        transpose = transposed(self.node, k, g.expr)
+        if transpose is not None:
+            return Flow(transpose, g.mark)
         t = dummy(self.node.args[k])
         return pullback([differential(self.node, k, t)], [t], [g])[0]
-
-
-def matrix_transpose(a: Expr) -> Expr:
-    """The last two axes exchanged."""
-    n = a.ndim
-    return contract([(a, tuple(range(n)))], (*range(n - 2), n - 1, n - 2))
-
-
-def _matmul(a: Expr, b: Expr) -> Expr:
-    """``a[..., i, j] b[..., j, k]`` where one batch shape is a suffix of the other."""
-    lead = max(a.ndim, b.ndim) - 2
-    i, j, k = lead, lead + 1, lead + 2
-    word_a = (*range(lead - a.ndim + 2, lead), i, j)
-    word_b = (*range(lead - b.ndim + 2, lead), j, k)
-    return contract([(a, word_a), (b, word_b)], (*range(lead), i, k))
 
 
 def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
@@ -310,27 +303,25 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
     solve   A X = B:        dX = A^-1 (dB - dA X)               (Giles 2008, 2.3.1)
     inv     Y = A^-1:       dY = -Y dA Y                         (Giles 2008, 2.2.3)
     det     d = det A:      dd = sum C_ij dA_ij, C the cofactors (Jacobi's; also for singular A)
-    cofactor C = d Y':      dC = (sum C_ij dA_ij) Y' - C dA' Y'  (needs A regular)
     logabsdet:              dl = sum Y_ji dA_ij                  (Giles 2008, 2.2.4)
     prod    p = prod x_j:   dp = sum_i o_i dx_i, o_i = prod of the others
     others  o_i:            do_i = sum over j != i of (prod over k != i, j of x_k) dx_j
     max, min y:             dy = sum over the m ties x_j = y of dx_j / m
     logsumexp y:            dy = sum exp(x_j - y) dx_j
+    decompositions, cofactors, expm:  see ``decompositions``
+    take, put:              linear in the first operand
+    recurrence s_i = a_i s_(i-1) + b_i:  ds_i = a_i ds_(i-1) + da_i s_(i-1) + db_i
+    cumprod y_i = x_i y_(i-1):           dy_i = x_i dy_(i-1) + y_(i-1) dx_i, with y_(-1) = 1
+    logcumsumexp y:         dy_i = exp(y_(i-1) - y_i) dy_(i-1) + exp(x_i - y_i) dx_i
     """
     x = node.args[0]
     match node.op:
         case ops.Solve():
-            return opaque(node.op, x, t if k == 1 else scale(-1, _matmul(t, node)))
+            return opaque(node.op, x, t if k == 1 else scale(-1, matrix_product(t, node)))
         case ops.Inv():
-            return scale(-1, _matmul(_matmul(node, t), node))
+            return scale(-1, matrix_product(matrix_product(node, t), node))
         case ops.Det():
             return _last(opaque(ops.opaque_op(ops.Cofactor), x), t, axes=2)
-        case ops.Cofactor():
-            y = matrix_transpose(opaque(ops.opaque_op(ops.Inv), x))
-            trace = _last(node, t, axes=2)
-            word = tuple(range(x.ndim))
-            first = contract([(trace, word[:-2]), (y, word)], word)
-            return first - _matmul(_matmul(node, matrix_transpose(t)), y)
         case ops.LogAbsDet():
             return _last(matrix_transpose(opaque(ops.opaque_op(ops.Inv), x)), t, axes=2)
         case ops.Prod():
@@ -346,6 +337,7 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
         case ops.Max() | ops.Min():
             ties = primitive("equal", x, _stretched(node, x))
+            kinks.note(node, ties)
             word = tuple(range(x.ndim))
             ones = select(ties, number_node(1), number_node(0))
             count = contract([(ones, word)], word[:-1])
@@ -353,7 +345,54 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             return mul(chosen, int_power(count, -1))
         case ops.LogSumExp():
             return _last(primitive("exp", x - _stretched(node, x)), t)
+        case ops.Take() | ops.Put():
+            return opaque(node.op, t, node.args[1])
+        case ops.Recurrence():
+            share = mul(t, _before(node, reverse=node.op.reverse)) if k == 0 else t
+            return opaque(node.op, x, share)
+        case ops.Cumprod():
+            previous = _before(node) + (1 - _before(full(x.shape[-1:], 1)))
+            return opaque(ops.recurrence_op(reverse=False), x, mul(previous, t))
+        case ops.LogCumSumExp():
+            step = select(_first(x), full(x.shape, 0), _before(node) - node)
+            share = mul(primitive("exp", x - node), t)
+            return opaque(ops.recurrence_op(reverse=False), primitive("exp", step), share)
+    rule = DIFFERENTIALS.get(node.op.__class__)  # type: ignore[arg-type]
+    if rule is not None:
+        return rule(node, k, t)
     raise NotDifferentiable(f"{node.op.name} has no derivative rule")
+
+
+def op_linear_in(op: ops.Opaque) -> int:
+    """The operand that take, put and recurrence are linear in."""
+    return 1 if isinstance(op, ops.Recurrence) else 0
+
+
+def sequence_transpose(node: Expr, g: Flow) -> Flow:
+    """The transposes of take, put and recurrence, in the operand that they are linear in.
+
+    The transpose of ``s_i = a_i s_(i-1) + b_i`` is ``r_i = a_(i+1) r_(i+1) + g_i``.
+    """
+    op, (x, index) = node.op, node.args
+    match op:
+        case ops.Take():
+            return Flow(opaque(ops.put_op(x.shape[-1]), g.expr, index), DEEP)
+        case ops.Put():
+            return Flow(opaque(ops.opaque_op(ops.Take), g.expr, index), DEEP)
+        case ops.Recurrence():
+            a = _before(x, reverse=not op.reverse)
+            return Flow(opaque(ops.recurrence_op(not op.reverse), a, g.expr), g.mark)
+    raise AssertionError(op)
+
+
+def _before(x: Expr, reverse: bool = False) -> Expr:
+    """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 where there is none."""
+    return linear(ops.shift_op(-1 if reverse else 1), x)
+
+
+def _first(x: Expr) -> Expr:
+    """Whether an element is the first one of the last axis."""
+    return primitive("equal", _before(full(x.shape[-1:], 1)), number_node(0))
 
 
 def statement(node: Expr, k: int) -> Statement | None:
@@ -374,6 +413,8 @@ def statement(node: Expr, k: int) -> Statement | None:
         )
     if op is ops.DETACH or isinstance(op, ops.DetSign):
         return None
+    if isinstance(op, ops.Opaque) and op.kind is int:  # places in an order: integers
+        return None
     return OpaqueRule(node, k)
 
 
@@ -385,6 +426,11 @@ _RULES: dict[type[Op], type[Statement]] = {
     ops.Contract: ContractRule,
     ops.Fill: ContractRule,
 }
+
+
+def register(op: type[Op], rule: type[Statement]) -> None:
+    """State the derivative of a class of ops that a module above this one defines."""
+    _RULES[op] = rule
 
 
 # The two walks ------------------------------------------------------------------------------------

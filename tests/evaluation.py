@@ -16,6 +16,7 @@ import sympy as sp
 from symdiff import ops
 from symdiff.node import topological
 from symdiff.scalar import MPMATH
+from tests import decomposed
 from tests.fields import EXACT, Array, Field
 
 if TYPE_CHECKING:
@@ -163,6 +164,16 @@ def _linear(node: Expr, args: list[Array]) -> Array:
             return np.concatenate(args, axis=op.axis)
         case ops.Flip():
             return np.flip(x, op.axes)
+        case ops.Shift():
+            n, k = x.shape[-1], op.offset
+            for i in range(n):
+                if 0 <= i - k < n:
+                    out[..., i] = x[..., i - k]
+        case ops.Fourier():
+            n = x.shape[-1]
+            function = mp.cospi if op.part == "cos" else mp.sinpi
+            for i, j in np.ndindex(n, n):
+                out[..., i] = out[..., i] + x[..., j] * function(mp.mpf(2 * i * j % (2 * n)) / n)
         case ops.Cumsum():
             order = slice(None, None, -1 if op.reverse else 1)
             moved = np.moveaxis(x, op.axis, 0)[order]
@@ -236,18 +247,60 @@ _VECTOR: dict[type, Callable[[Array], Any]] = {
     ),
     ops.Max: max,
     ops.Min: min,
+    ops.ArgMax: lambda x: max(range(len(x)), key=lambda i: x[i]),
+    ops.ArgMin: lambda x: min(range(len(x)), key=lambda i: x[i]),
     ops.LogSumExp: lambda x: mp.log(sum((mp.exp(value) for value in x), mp.mpf(0))),
 }
 
 
+def _put(node: Expr, x: Array, index: Array) -> list[Any]:
+    out: list[Any] = [0] * node.shape[-1]
+    for value, place in zip(x, index, strict=True):
+        out[int(place)] += value
+    return out
+
+
+def _recurrence(node: Expr, a: Array, b: Array) -> list[Any]:
+    out: list[Any] = []
+    for p, q in (
+        zip(a, b, strict=True) if not node.op.reverse else zip(a[::-1], b[::-1], strict=True)
+    ):
+        out.append(q + p * out[-1] if out else q)
+    return out[::-1] if node.op.reverse else out
+
+
+_SEQUENCES: dict[type, Callable[..., list[Any]]] = {
+    ops.Take: lambda node, x, index: [x[int(i)] for i in index],
+    ops.Put: _put,
+    ops.ArgSort: lambda node, x: sorted(range(len(x)), key=lambda i: x[i]),
+    ops.Cumprod: lambda node, x: [_product(x[: i + 1]) for i in range(len(x))],
+    ops.LogCumSumExp: lambda node, x: [
+        mp.log(sum((mp.exp(v) for v in x[: i + 1]), mp.mpf(0))) for i in range(len(x))
+    ],
+    ops.Recurrence: _recurrence,
+}
+
+
 def _opaque(node: Expr, args: list[Array]) -> Array:
-    out = np.empty(node.shape, object)
     kind = type(node.op)
+    if kind in decomposed.VALUES:
+        return decomposed.evaluated(node.op, node.shape, args)
+    out = np.empty(node.shape, object)
     if kind is ops.Solve:
         a = np.broadcast_to(args[0], (*node.shape[:-2], *args[0].shape[-2:]))
         for place in np.ndindex(node.shape[:-2]):
             out[place] = _solved(a[place], args[1][place])
         return out
+    if kind in _SEQUENCES:
+        wide = [
+            np.broadcast_to(v, (*np.broadcast_shapes(*(u.shape[:-1] for u in args)), v.shape[-1]))
+            for v in args
+        ]
+        for place in np.ndindex(wide[0].shape[:-1]):
+            out[place] = np.array(_SEQUENCES[kind](node, *(v[place] for v in wide)), object)
+        return out
+    if kind is ops.SearchSorted:
+        return each(lambda v: sum(e <= v if node.op.right else e < v for e in args[0]), args[1])
     function, core = (_MATRIX[kind], 2) if kind in _MATRIX else (_VECTOR[kind], 1)
     for place in np.ndindex(args[0].shape[: args[0].ndim - core]):
         out[place] = function(args[0][place])

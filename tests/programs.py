@@ -68,6 +68,24 @@ def _fold(f: Field, x: Array, axis: int, least: bool) -> Array:
     return result
 
 
+def _sorted(f: Field, x: Array) -> Array:
+    """Neighbours exchanged until they ascend."""
+    result = x.copy()
+    for last in range(x.shape[-1] - 1, 0, -1):
+        for i in range(last):
+            a, b = f.array(result[..., i].copy()), f.array(result[..., i + 1].copy())
+            result[..., i] = f.where_less(a, b, a, b)
+            result[..., i + 1] = f.where_less(a, b, b, a)
+    return result
+
+
+def _spectrum(f: Field, x: Array) -> Array:
+    """The real part of the discrete Fourier transform of one or two elements."""
+    if x.shape[-1] == 1:
+        return x
+    return np.stack([x[..., 0] + x[..., 1], x[..., 0] - x[..., 1]], axis=-1)
+
+
 def _clip(f: Field, x: Array, lo: Fraction, hi: Fraction) -> Array:
     low, high = f.numbers(lo), f.numbers(hi)
     return f.where_less(x, low, low, f.where_less(high, x, high, x))
@@ -179,6 +197,32 @@ KINDS: dict[str, Kind] = {
         lambda a, axis: sd.logsumexp(a, axis=axis),
         lambda f, a, axis: f.call("log", f.array(f.call("exp", a).sum(axis=axis))),
     ),
+    # sequences
+    "cumprod": Kind(
+        lambda a, axis: sd.cumprod(a, axis=axis),
+        lambda f, a, axis: np.multiply.accumulate(a, axis=axis),
+    ),
+    "logcumsumexp": Kind(
+        lambda a, axis: sd.logcumsumexp(a, axis=axis),
+        lambda f, a, axis: f.call("log", np.cumsum(f.call("exp", a), axis=axis)),
+    ),
+    "sort": Kind(sd.sort, _sorted),
+    "spectrum": Kind(lambda a: sd.fft(a)[0], _spectrum),
+    "roll": Kind(
+        lambda a, k, axis: sd.roll(a, k, axis=axis), lambda f, a, k, axis: np.roll(a, k, axis=axis)
+    ),
+    "convolve": Kind(
+        sd.convolve,
+        lambda f, a, b: np.stack(
+            [
+                sum((a[i] * b[k - i] for i in range(len(a)) if 0 <= k - i < len(b)), 0 * a[0])
+                for k in range(len(a) + len(b) - 1)
+            ]
+        ),
+    ),
+    "kron": Kind(
+        sd.kron, lambda f, a, b: (a[:, None] * b[None, :]).reshape(a.shape[0] * b.shape[0])
+    ),
     # selections
     "max": Kind(lambda a, axis: sd.max(a, axis=axis), lambda f, a, axis: _fold(f, a, axis, False)),
     "min": Kind(lambda a, axis: sd.min(a, axis=axis), lambda f, a, axis: _fold(f, a, axis, True)),
@@ -205,7 +249,7 @@ class Program:
 
     @property
     def kinks(self) -> bool:
-        chosen = {"max", "min", "where", "maximum", "minimum", "clip", "abs", "logabsdet"}
+        chosen = {"max", "min", "sort", "where", "maximum", "minimum", "clip", "abs", "logabsdet"}
         return any(step.name in chosen for step in self.steps)
 
     def ours(self, inputs: Sequence[Any]) -> Any:

@@ -54,6 +54,7 @@ def _plain_shape(step: Step, shapes: Sequence[Shape]) -> Shape:
             "call",
             "logabsdet",
             "logsumexp",
+            "logcumsumexp",
             "general_power",
             "hypot",
             "atan2",
@@ -322,6 +323,27 @@ class _Draft:
         j = self.pick(lambda s: s == shape or (len(shape) == 2 and s == shape[-1:]))
         self.put(name, (i, i if j is None else j))
 
+    def sequence(self) -> None:
+        names = ["cumprod", "cumprod", "sort", "roll", "convolve", "kron"]
+        names += [] if self.rational else ["logcumsumexp", "spectrum"]
+        name = self.draw(st.sampled_from(names))
+        if name in ("convolve", "kron"):
+            i, j = (self.pick(lambda s: len(s) == 1 and s[0] > 0) for _ in range(2))
+            if i is not None and j is not None:
+                self.put(name, (i, j))
+            return
+        fits = (lambda s: s[-1] in (1, 2)) if name == "spectrum" else (lambda s: True)
+        i = self.pick(lambda shape: len(shape) > 0 and fits(shape))
+        if i is None:
+            return
+        axis = self.draw(st.integers(-len(self.shapes[i]), len(self.shapes[i]) - 1))
+        if name in ("sort", "spectrum"):
+            self.put(name, (i,))
+        elif name == "roll":
+            self.put(name, (i,), self.draw(st.integers(-2, 2)), axis)
+        else:
+            self.put(name, (i if name == "cumprod" else self.put("bounded", (i,)),), axis)
+
     def selection(self) -> None:
         name = self.draw(
             st.sampled_from(["where", "maximum", "minimum", "clip", "abs", "max", "min"])
@@ -344,7 +366,7 @@ class _Draft:
                 self.put(name, (i,), axis)
 
 
-FAMILIES = ("pointwise", "contraction", "linear", "opaque", "selection")
+FAMILIES = ("pointwise", "contraction", "linear", "opaque", "sequence", "selection")
 
 
 @st.composite

@@ -13,10 +13,10 @@ import symdiff as sd
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES, linear, opaque, pointwise, primitive
 from symdiff.contraction import contract, strong
-from symdiff.leaves import full, number_node
+from symdiff.leaves import full
 from symdiff.node import Op, topological
 from symdiff.scalar import MPMATH
-from tests import oracles
+from tests import decomposition_cases, oracles
 from tests.fields import determinant, inverse, minors
 from tests.oracles import Case
 
@@ -68,6 +68,40 @@ def extreme(f, x, least):
 
 def log_sum_exp(f, x):
     return f.call("log", f.array(f.call("exp", x).sum(axis=-1)))
+
+
+def circle(f, n, part):
+    function = mp.cos if part == "cos" else mp.sin
+    out = np.empty((n, n), object)
+    for i, j in np.ndindex(n, n):
+        out[i, j] = function(2 * mp.pi * i * j / n)
+    return out
+
+
+def put(f, x, index, n):
+    out = np.empty((*x.shape[:-1], n), object)
+    out[...] = f.number(Fraction(0))
+    index = np.broadcast_to(index, x.shape)
+    for place in np.ndindex(x.shape):
+        out[(*place[:-1], index[place])] += x[place]
+    return out
+
+
+def ordered(f, x):
+    """Three elements in order, by comparing and exchanging."""
+    x = x.copy()
+    for i, j in ((0, 1), (1, 2), (0, 1)):
+        a, b = x[..., i].copy(), x[..., j].copy()
+        x[..., i], x[..., j] = f.where_less(a, b, a, b), f.where_less(a, b, b, a)
+    return x
+
+
+def recurrence(a, b, reverse):
+    order = slice(None, None, -1 if reverse else 1)
+    a, b = a[..., order], b[..., order].copy()
+    for i in range(1, b.shape[-1]):
+        b[..., i] = a[..., i] * b[..., i - 1] + b[..., i]
+    return b[..., order]
 
 
 INDEX = np.array([[2, 0], [2, 1]])
@@ -308,7 +342,100 @@ CASES = {
     ops.Max: matrix_cases(ops.Max, lambda f, x: extreme(f, x, least=False), VECTORS),
     ops.Min: matrix_cases(ops.Min, lambda f, x: extreme(f, x, least=True), VECTORS),
     ops.LogSumExp: matrix_cases(ops.LogSumExp, log_sum_exp, VECTORS),
+    ops.Shift: [
+        case(
+            f"shift {k}",
+            lambda x, k=k: linear(ops.shift_op(k), x),
+            lambda f, x, k=k: f.array(
+                np.roll(np.pad(x, ((0, 0), (9, 9)), constant_values=f.number(Fraction(0))), k, -1)[
+                    :, 9:-9
+                ]
+            ),
+            (2, 3),
+        )
+        for k in (1, -2, 5)
+    ],
+    ops.Fourier: [
+        case(
+            f"fourier {part}",
+            lambda x, part=part: linear(ops.fourier_op(part), x),
+            lambda f, x, part=part: x @ circle(f, x.shape[-1], part),
+            (2, 3),
+        )
+        for part in ("cos", "sin")
+    ],
+    ops.Take: [
+        case(
+            f"take {index.shape}",
+            lambda x, index=index: opaque(ops.opaque_op(ops.Take), x, sd.constant(index)),
+            lambda f, x, index=index: np.take_along_axis(
+                x, np.broadcast_to(index, (*x.shape[:-1], index.shape[-1])), -1
+            ),
+            (2, 2, 3),
+        )
+        for index in (INDEX, INDEX[0], np.zeros((2, 0), int))
+    ],
+    ops.Put: [
+        case(
+            f"put {index.shape}",
+            lambda x, index=index: opaque(ops.put_op(4), x, sd.constant(index)),
+            lambda f, x, index=index: put(f, x, index, 4),
+            (3, 2, 2),
+        )
+        for index in (INDEX, np.array([1, 1]))
+    ],
+    ops.ArgSort: [case("sort", sd.sort, lambda f, x: ordered(f, x), (2, 3))],
+    ops.ArgMax: [
+        case(
+            "taken at the largest",
+            lambda x: x[0, sd.argmax(x[0])] ** 2,
+            lambda f, x: extreme(f, x[0], least=False) ** 2,
+            (1, 3),
+        )
+    ],
+    ops.ArgMin: [
+        case(
+            "taken at the smallest",
+            lambda x: x[0, sd.argmin(x[0])] ** 2,
+            lambda f, x: extreme(f, x[0], least=True) ** 2,
+            (1, 3),
+        )
+    ],
+    ops.SearchSorted: [
+        case(
+            "interp",
+            lambda x, h: sd.interp(x, np.array([-5.0, 0.0, 5.0]), h),
+            lambda f, x, h: f.where_less(
+                x,
+                f.array(x * 0),
+                h[0] + (x + 5) * (h[1] - h[0]) / 5,
+                h[1] + x * (h[2] - h[1]) / 5,
+            ),
+            (3,),
+            (3,),
+        )
+    ],
+    ops.Cumprod: matrix_cases(
+        ops.Cumprod, lambda f, x: np.multiply.accumulate(x, axis=-1), VECTORS
+    ),
+    ops.LogCumSumExp: matrix_cases(
+        ops.LogCumSumExp,
+        lambda f, x: f.call("log", f.array(np.cumsum(f.call("exp", x), axis=-1))),
+        VECTORS,
+    ),
+    ops.Recurrence: [
+        case(
+            f"recurrence {reverse} {a} {b}",
+            lambda x, y, reverse=reverse: opaque(ops.recurrence_op(reverse), x, y),
+            lambda f, x, y, reverse=reverse: recurrence(x, y, reverse),
+            a,
+            b,
+        )
+        for reverse in (False, True)
+        for a, b in (((3,), (3,)), ((2, 2), (2, 2)), ((3,), (2, 3)), ((1,), (1,)), ((0,), (2, 0)))
+    ],
 }
+CASES |= decomposition_cases.CASES
 
 # Leaves have no operands; what a barrier does to derivatives is in tests/test_laws.py.
 WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Barrier}
@@ -380,22 +507,44 @@ DOMAINS = {
     "acos": WITHIN,
     "atanh": WITHIN,
     "acosh": (1.1, 3.0),
+    "betaln": POSITIVE,
+    "gammainc": POSITIVE,
+    "gammaincc": POSITIVE,
+    "gamma_density": POSITIVE,
+    "betainc": (0.1, 0.9),
+    "beta_density": (0.1, 0.9),
+    "erfinv": WITHIN,
+    "erfcinv": (0.1, 1.9),
+    "yv": POSITIVE,
+    "kv": POSITIVE,
 }
-# The first argument is an order: a number, by which there is no derivative.
-ORDERED = {"polygamma": 2, "sinc_derivative": 3}
+# First arguments that are numbers, by which there is no derivative.
+PARAMETERS = {
+    "polygamma": (2,),
+    "sinc_derivative": (3,),
+    "jv": (0,),
+    "yv": (1,),
+    "iv": (2,),
+    "kv": (1,),
+    "gammainc": (1.5,),
+    "gammaincc": (1.5,),
+    "gamma_density": (2.5,),
+    "betainc": (1.5, 2.5),
+    "beta_density": (1.5, 0.5, -2.0),
+}
 
 
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_every_function_of_the_vocabulary(name):
     op = PRIMITIVES[name]
-    order = [number_node(ORDERED[name])] if name in ORDERED else []
+    order = [sd.constant(value) for value in PARAMETERS.get(name, ())]
 
     def ours(xs):
         return sd.constant(0) + pointwise(op, *order, *xs)
 
     def plain(f, xs):
         function = MPMATH[name]
-        numbers = [mp.mpf(ORDERED[name])] if order else []
+        numbers = [mp.mpf(value) for value in PARAMETERS.get(name, ())]
         return f.each(lambda *v: mp.mpf(function(*numbers, *v)), *xs)
 
     shapes = ((3,),) * (op.arity - len(order))

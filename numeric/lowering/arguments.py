@@ -246,6 +246,25 @@ def cotangent(place: int, value: Any, shape: tuple[int, ...]) -> Any:
     return array if array.ndim else array[()]
 
 
+def tangent(x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
+    """The tangent given for the argument of ``x``, which has ``shape``, checked; zeros for None."""
+    if value is None:
+        return np.zeros(shape, precision)[()]
+    if x.dtype is not float:
+        raise TypeError(f"jvp: input {x.name} is not real and has no tangent; pass None")
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"jvp: tangent of {x.name}: expected real numbers, got dtype {array.dtype}")
+    if array.shape != shape:
+        raise ShapeError(
+            f"jvp: tangent of {x.name}: expected shape {shape_text(shape)}, that of the argument, "
+            f"got {shape_text(array.shape)}"
+        )
+    if array.dtype.kind != "f":
+        array = array.astype(np.float64)
+    return array if array.ndim else array[()]
+
+
 def check_targets(
     targets: Any, inputs: Sequence[Expr], shapes: Sequence[tuple[int, ...]]
 ) -> list[Array | None]:

@@ -152,26 +152,29 @@ def number_text(value: Number) -> Text:
     >>> number_text(Fraction(1, 4)).text, number_text(-3)
     ('0.25', Text(text='-3', level=1, names=(), depth=0))
     """
-    value = weak(value)
+    value = value if value.__class__ is bool else weak(value)
     text = repr(value)  # inf and nan are names of every program
     return Text(text, SUM if text.startswith("-") else ATOM)
 
 
-def _term(coef: Number, x: Text, first: bool) -> str:
+def _term(coef: Number, x: Text, first: bool, alone: bool) -> str:
     """``coef * x`` behind what is left of it; as ``kernels`` computes it, to the last bit."""
     negative = coef < 0
     size = -coef if negative else coef
     sign = ("-" if negative else "") if first else (" - " if negative else " + ")
     if size == 1 and not isinstance(size, float):
-        return sign + x.within(SUM if first and not negative else PRODUCT)
+        return sign + x.within(SUM if first and not negative and not alone else PRODUCT)
     if isinstance(size, Fraction) and size.numerator == 1 and size.denominator.bit_count() > 1:
         return f"{sign}{x.within(PRODUCT)}/{weak(size.denominator)!r}"
     return f"{sign}{weak(size)!r}*{x.within(POWER)}"
 
 
 def _sum(op: ops.Sum, operands: Sequence[Text]) -> tuple[str, int]:
+    alone = (
+        len(operands) == 1 and op.const == 0
+    )  # then what is written is the operand, as a product
     pieces = [
-        _term(coef, x, first=not i)
+        _term(coef, x, first=not i, alone=alone)
         for i, (coef, x) in enumerate(zip(op.coefs, operands, strict=True))
     ]
     if op.const != 0:

@@ -19,18 +19,19 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache, singledispatch
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import sympy as sp
 
 from numeric import special
+from numeric.lowering import blackbox, matrices, sequences
 from numeric.lowering.contraction import plan
-from numeric.lowering.opaque import OPAQUE
+from numeric.lowering.opaque import OPAQUE, real
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
+from symdiff.custom import Custom, CustomPullback
 from symdiff.errors import Unsupported
-from symdiff.node import topological
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -394,7 +395,7 @@ def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
 def _contract(op: ops.Contract, node: Expr) -> Kernel:
     call = plan(op, [x.shape for x in node.args]).call
     general = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
-    if op.letters != ((),):
+    if op.letters != ((),) or len(set(op.out)) < len(op.out):  # on a diagonal, zeros surround it
         return general
 
     def broadcast(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
@@ -492,6 +493,16 @@ def _triangle(op: ops.Triangle, node: Expr) -> Kernel:
     return _of_arrays(node, lambda x, sizes: cut(x, op.diagonal))
 
 
+@_kernel.register(ops.Shift)
+def _shift(op: ops.Shift, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: sequences.shift(x, op.offset))
+
+
+@_kernel.register(ops.Fourier)
+def _fourier(op: ops.Fourier, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: sequences.fourier(x, op.part == "sin"))
+
+
 # Opaque -------------------------------------------------------------------------------------------
 
 
@@ -501,16 +512,71 @@ def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
     return _of_arrays(node, lambda *args: run(*args[:-1]))
 
 
+@_kernel.register(ops.Gaps)
+def _gaps(op: ops.Gaps, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: matrices.gaps(op.sign, op.diagonal, x))
+
+
+@_kernel.register(ops.Pinv)
+def _pinv(op: ops.Pinv, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: matrices.pinv(op.full, real(x)))
+
+
+@_kernel.register(ops.Put)
+def _put(op: ops.Put, node: Expr) -> Kernel:
+    return _of_arrays(
+        node,
+        lambda x, index, sizes: sequences.put(x, index, lengths((op.length,), sizes)[0]),
+    )
+
+
+@_kernel.register(ops.SearchSorted)
+def _searchsorted(op: ops.SearchSorted, node: Expr) -> Kernel:
+    side: Literal["left", "right"] = "right" if op.right else "left"
+    return _of_arrays(node, lambda edges, x, sizes: np.searchsorted(edges, x, side))
+
+
+@_kernel.register(ops.Recurrence)
+def _recurrence(op: ops.Recurrence, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda a, b, sizes: sequences.recurrence(a, b, op.reverse))
+
+
+@_kernel.register(Custom)
+def _custom(op: Custom, node: Expr) -> Kernel:
+    def run(*args: Any) -> Any:
+        return blackbox.value(op, args[:-1], lengths(node.shape, args[-1]))
+
+    return _of_arrays(node, run)
+
+
+@_kernel.register(CustomPullback)
+def _custom_pullback(op: CustomPullback, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda *args: blackbox.pulled(op, *args[:-1]))
+
+
 # Results ----------------------------------------------------------------------------------------
 
 _DATA = (ops.Symbol, ops.Constant, ops.Size)
 
 
 def is_real(node: Expr) -> bool:
-    """Whether a result is a float; integers come from integers, masks and axis lengths that go in.
+    """Whether a result is a float; integers come from integers, masks and lengths that go in.
 
-    The numbers 1 and 1.0 are one node, so ``where(x > 0, 1.0, 0.0)`` counts as real.
+    Places in an order (argsort) are integers too.  The numbers 1 and 1.0 are one node, so
+    ``where(x > 0, 1.0, 0.0)`` counts as real.
     """
     if node.dtype is not int:
         return node.dtype is float
-    return not any(x.dtype is not float and isinstance(x.op, _DATA) for x in topological([node]))
+    seen, waiting = {node}, [node]
+    while waiting:
+        x = waiting.pop()
+        if x.dtype is not float and isinstance(x.op, _DATA):
+            return False
+        if isinstance(x.op, ops.Opaque) and x.op.kind is int:
+            return False
+        # Indices say where the elements are, not what they are.
+        parts = x.args[:1] if isinstance(x.op, ops.Take | ops.Put) else x.args
+        fresh = [part for part in parts if part not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return True

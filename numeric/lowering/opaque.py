@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from numeric.lowering import matrices, sequences
 from symdiff import ops
 from symdiff.letters import shape_text
 
@@ -31,7 +32,7 @@ def _solve_columns(a: Array, b: Array) -> Array:
     return np.moveaxis(x, range(-1 - extra, -1), range(extra))
 
 
-def _real(x: Array) -> Array:
+def real(x: Array) -> Array:
     """``x`` in a precision that LAPACK has."""
     narrow = x.dtype.kind == "f" and x.dtype.itemsize < 8
     return x.astype(np.float32 if narrow else np.float64, copy=False)
@@ -101,16 +102,31 @@ def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
 
 
 OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
-    ops.Solve: lambda a, b: _solve_columns(_real(a), _real(b)),
-    ops.Inv: lambda a: np.linalg.inv(_real(a)),
-    ops.Det: lambda a: np.linalg.det(_real(a)),
-    ops.Cofactor: lambda a: cofactor(_real(a)),
-    ops.LogAbsDet: lambda a: np.linalg.slogdet(_real(a))[1],
-    ops.DetSign: lambda a: np.linalg.slogdet(_real(a))[0],
+    ops.Solve: lambda a, b: _solve_columns(real(a), real(b)),
+    ops.Inv: lambda a: np.linalg.inv(real(a)),
+    ops.Det: lambda a: np.linalg.det(real(a)),
+    ops.Cofactor: lambda a: cofactor(real(a)),
+    ops.CofactorTangent: lambda a, e: matrices.cofactor_tangent(real(a), real(e)),
+    ops.Cholesky: lambda a: matrices.cholesky(real(a)),
+    ops.Eigvalsh: lambda a: matrices.eigh(real(a))[0],
+    ops.Eigvecs: lambda a: matrices.eigh(real(a))[1],
+    ops.LeftVectors: lambda a: matrices.svd(real(a))[0],
+    ops.SingularValues: lambda a: matrices.svd(real(a))[1],
+    ops.RightVectors: lambda a: matrices.svd(real(a))[2],
+    ops.Qr: lambda a: matrices.qr(real(a)),
+    ops.Expm: lambda *x: matrices.expm(*map(real, x)),
+    ops.LogAbsDet: lambda a: np.linalg.slogdet(real(a))[1],
+    ops.DetSign: lambda a: np.linalg.slogdet(real(a))[0],
     ops.Prod: lambda x: np.prod(x, axis=-1),
     ops.ProdOthers: prod_others,
     ops.Max: _extreme("max", np.max),
     ops.Min: _extreme("min", np.min),
-    ops.LogSumExp: lambda x: logsumexp(_real(x)),
+    ops.LogSumExp: lambda x: logsumexp(real(x)),
+    ops.Take: sequences.take,
+    ops.ArgSort: sequences.argsort,
+    ops.ArgMax: _extreme("argmax", np.argmax),
+    ops.ArgMin: _extreme("argmin", np.argmin),
+    ops.Cumprod: sequences.cumprod,
+    ops.LogCumSumExp: lambda x: sequences.logcumsumexp(real(x)),
 }
 """Each op's function of arrays; leading axes are batch, float32 stays float32."""

@@ -86,6 +86,11 @@ def _sum(node: Expr, op: ops.Sum) -> Spelling:
     raise AssertionError("a long sum is spelled by its partial sums")
 
 
+# Not interned among the ops of arithmetic, where 1.0 is the number 1.
+_AS_REAL = ops.Sum(0, (1.0,))
+_AS_REAL.table = {}
+
+
 def short(node: Expr) -> Expr:
     """``node``, or the same value with a sum of many terms written as partial sums of ``TERMS``.
 
@@ -136,7 +141,7 @@ def _real(node: Expr, operands: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _cast(x: Expr) -> Expr:
-    return make(ops.sum_op(0, (1.0,)), (x,), x.shape, float)
+    return make(_AS_REAL, (x,), x.shape, float)
 
 
 def _pointwise(node: Expr, op: ops.Pointwise) -> Spelling:
@@ -248,8 +253,9 @@ class Schedule:
 
 
 def _is_spread(node: Expr) -> bool:
-    """Whether the node is one number at every place."""
-    return isinstance(node.op, ops.Contract) and node.op.letters == ((),)
+    """Whether the node is one number at every place, and not only on a diagonal."""
+    op = node.op
+    return isinstance(op, ops.Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
 
 
 def _number(node: Expr) -> int | float:

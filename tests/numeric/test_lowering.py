@@ -15,8 +15,10 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.schedule import TERMS, Schedule, residuals
+from symdiff import ops
 from symdiff.algebra import combine
 from symdiff.leaves import dummy
+from symdiff.node import make
 
 A, B = sd.symbols("a b")
 U, V = sd.symbols("u v", 3)
@@ -121,10 +123,12 @@ def lines(f, name="value"):
 
 
 def test_source_reads_like_the_formula():
-    f = nm.lower(sd.exp(-U * V) / 2 + U**2, (U, V))
-    assert lines(f) == ["v3 = v1*v1 + 0.5*exp(-v1*v2)", "return (v3,)"]
+    # operands are in order of creation, so the symbols are this test's own
+    u, v = sd.symbols("first_here second_here", 3)
+    f = nm.lower(sd.exp(-u * v) / 2 + u**2, (u, v))
+    assert lines(f) == ["v3 = 0.5*exp(-v1*v2) + v1*v1", "return (v3,)"]
     text = f.source
-    assert "# v1: u (3,)" in text
+    assert "# v1: first_here (3,)" in text
     assert "# returns: (3,)" in text
 
 
@@ -362,3 +366,14 @@ def test_a_source_compiles_by_itself(flavour):
     compile(program.source, "f", "exec")
     (value,) = program.function(0.4, 2.0, {})
     assert value == pytest.approx(np.sin(0.4) / 2 + 0.16 / np.sqrt(2))
+
+
+def test_a_factor_of_one_keeps_its_brackets():
+    # the sum of one operand with coefficient 1 is no spelling of ours, but an op that can be built
+    x, y = sd.symbols("x y")
+    alone = make(ops.sum_op(0, (1,)), (x + y,), (), float)
+    assert nm.lower(alone * y, (x, y))(2.0, 3.0) == 15.0
+    # whole numbers under a real product: the cast to real is not confused with that op
+    k = sd.tril(sd.ones((2, 2))) + sd.tril(sd.ones((2, 2)), k=-1)
+    v = sd.symbol("v", (2, 2))
+    assert nm.lower(k * v, v)(np.full((2, 2), 5.0)).tolist() == [[5.0, 0.0], [10.0, 5.0]]

@@ -105,7 +105,7 @@ f = sp.Function("f")
         (sp.Integral(sp.exp(X**3), X), "Integral"),
         (sp.Derivative(f(X), X), "Derivative"),
         (sp.Sum(X**Y, (Y, 0, 3)), "Sum"),
-        (sp.besselj(0, X), "besselj"),
+        (sp.airyai(X), "airyai"),
         (sp.MatrixSymbol("M", 2, 2), "MatrixSymbol"),
         (sp.EulerGamma, "EulerGamma"),
         (sp.Symbol("z", complex=True), "z"),

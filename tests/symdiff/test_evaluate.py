@@ -352,7 +352,7 @@ def test_user_defined_functions():
 def test_arguments():
     with pytest.raises(ValueError, match="no value for y"):
         sd.evalf(x + y, subs={x: 1})
-    with pytest.raises(ShapeError, match=r"shape \(3,\)"):
+    with pytest.raises(ValueError, match="no value for v"):
         sd.evalf(v)
     with pytest.raises(ShapeError, match=r"\(3,\).*\(2,\)"):
         sd.evalf(v.sum(), subs={v: [1, 2]})
@@ -368,3 +368,19 @@ def test_arguments():
     with pytest.raises(Unsupported, match="symbolic length n"):
         sd.evalf(sd.sum(sd.ones(("n",))))
     assert x.evalf(5, {x: 2, "unused": 3}) == 2
+
+
+def test_evalf_of_an_array_is_an_array_of_digits():
+    v = sd.symbol("v", 2)
+    value = sd.evalf(sd.outer(v, sd.exp(v)), 30, {v: ["0.1", 2]})
+    assert value.dtype == object
+    assert value.shape == (2, 2)
+    assert str(value[0, 1]).startswith("0.7389056098930650227230427460")
+    assert sd.evalf(sd.exp(sd.symbol("z", (0, 3))), 5, {"z": np.zeros((0, 3))}).shape == (0, 3)
+    m = sd.symbol("m", ("n", 2))
+    assert [int(a) for a in sd.sum(m, axis=1).evalf(20, {m: np.ones((3, 2))})] == [2, 2, 2]
+
+
+def test_evalf_names_the_element_that_is_not_certain():
+    with pytest.raises(ArithmeticError, match=r"element \[1\] is about .* exactly 0"):
+        sd.stack([sd.pi, sd.sin(sd.pi)]).evalf()
