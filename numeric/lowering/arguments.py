@@ -233,17 +233,7 @@ def snapshots(values: Iterable[Any], arguments: Iterable[Any]) -> tuple[Any, ...
 
 def cotangent(place: int, value: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent given for output number ``place``, checked."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"cotangent {place}: expected real numbers, got dtype {array.dtype}")
-    if array.shape != shape:
-        raise ShapeError(
-            f"cotangent {place}: expected shape {shape_text(shape)}, that of the output, "
-            f"got {shape_text(array.shape)}"
-        )
-    if array.dtype.kind != "f":
-        array = array.astype(np.float64)
-    return array if array.ndim else array[()]
+    return _real_numbers(f"cotangent {place}", value, shape, "output")
 
 
 def tangent(x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
@@ -252,12 +242,17 @@ def tangent(x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any
         return np.zeros(shape, precision)[()]
     if x.dtype is not float:
         raise TypeError(f"jvp: input {x.name} is not real and has no tangent; pass None")
+    return _real_numbers(f"jvp: tangent of {x.name}", value, shape, "argument")
+
+
+def _real_numbers(what: str, value: Any, shape: tuple[int, ...], whose: str) -> Any:
+    """``value`` as real numbers of ``shape``, which is that of the named side of the Function."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"jvp: tangent of {x.name}: expected real numbers, got dtype {array.dtype}")
+        raise TypeError(f"{what}: expected real numbers, got dtype {array.dtype}")
     if array.shape != shape:
         raise ShapeError(
-            f"jvp: tangent of {x.name}: expected shape {shape_text(shape)}, that of the argument, "
+            f"{what}: expected shape {shape_text(shape)}, that of the {whose}, "
             f"got {shape_text(array.shape)}"
         )
     if array.dtype.kind != "f":
