@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format coverage fuzz bench clean
+.PHONY: help install demo test lint format coverage fuzz crosscheck bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -48,6 +48,10 @@ coverage: $(STAMP) ## branch coverage of the tests without those of scale; symdi
 
 fuzz: $(STAMP) ## the property tests with fresh random examples, and many of them
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests
+
+crosscheck: $(STAMP) ## the eager layer beside PyTorch: every operation, and 10 000 random programs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
+	$(BIN)/python -m tests.eager.crosscheck
 
 bench: $(STAMP) ## time the library next to its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

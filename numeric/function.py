@@ -33,10 +33,10 @@ from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
 from symdiff.contraction import contract
+from symdiff.corners import noted, raising
 from symdiff.derivative import grad, jacobian, jvp
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.expr import Expr, free_symbols
-from symdiff.kinks import noted, raising
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.node import topological
@@ -46,7 +46,7 @@ from symdiff.rules import NONE, Flow, pullback
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.kinks import Kink
+    from symdiff.corners import Kink
 
 _FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
@@ -128,6 +128,21 @@ class Residuals:
         return f"<Residuals: {len(self.values)} values, {size} bytes in arrays>"
 
 
+class _Eager:
+    """What takes over when a Function is called with eager tensors."""
+
+    kind: type | tuple[type, ...] = ()
+    call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]
+
+
+_eager = _Eager()
+
+
+def eager(kind: type, call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Let ``call(function, args, named)`` do the calls with arguments of class ``kind``."""
+    _eager.kind, _eager.call = kind, call
+
+
 class Function:
     """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
 
@@ -169,6 +184,7 @@ class Function:
         # First derivatives on the way to second ones, which may be zeros that tell nothing.
         self._traces: dict[Lowered, list[Expr]] = {}
         self._real = [is_real(y) for y in outputs]
+        self._marks: list[bool] = []
         self._value = Lowered(
             self._emitter, "value", inputs, outputs, self._real, self._comment(outputs)
         )
@@ -199,6 +215,11 @@ class Function:
         return self._call(*args, **named)
 
     def _called(self, /, *args: Any, **named: Any) -> Any:
+        for value in args:
+            if isinstance(value, _eager.kind):
+                return _eager.call(self, args, named)
+        if named and any(isinstance(value, _eager.kind) for value in named.values()):
+            return _eager.call(self, args, named)
         call = self._signature.bind(args, named)
         self._refuse_kinks(self._value, call)
         return self._structured(self._evaluated(self._value, call))
@@ -273,10 +294,11 @@ class Function:
         return self._structured(values), kept
 
     def _forwarded(
-        self, call: Call, shapes: tuple[tuple[int, ...], ...]
+        self, call: Call, shapes: tuple[tuple[int, ...], ...], copies: bool = True
     ) -> tuple[list[Any], Residuals]:
+        """Values and residuals; without ``copies`` these may share the arguments' memory."""
         if call.points and not self._flat:
-            runs = [self._forwarded(one, ((),) * len(shapes)) for one in each(call)]
+            runs = [self._forwarded(one, ((),) * len(shapes), copies) for one in each(call)]
             rows = [row for row, _ in runs]
             values = [stacked(rows, i, self._value, call) for i in range(len(self.outputs))]
             parts = tuple(kept for _, kept in runs)
@@ -290,7 +312,7 @@ class Function:
             values = [python_number(v, real) for v, real in zip(results, self._real, strict=False)]
             return values, Residuals(self, call, shapes, tuple(results[count:]), kink=kink)
         results = forward.arrays(call.values, call.sizes)
-        kept = snapshots(results[count:], call.values)
+        kept = snapshots(results[count:], call.values) if copies else tuple(results[count:])
         values = self._owned(results[:count], self._value, call, (*call.values, *kept))
         return values, Residuals(self, call, shapes, kept, kink=kink)
 
@@ -382,11 +404,24 @@ class Function:
                     self._pair = self._partitioned()
         return self._pair
 
+    def needs(self) -> tuple[int, ...]:
+        """The places of the inputs that residuals are computed from."""
+        kept = self._passes()[2]
+        used = frozenset(topological(kept)) if kept else frozenset()
+        return tuple([i for i, x in enumerate(self.inputs) if x in used])
+
+    def marks(self) -> list[bool]:
+        """For each input, whether exact zeros of its cotangent must survive infinite partials."""
+        self._passes()
+        return self._marks
+
     def _partitioned(self) -> tuple[Lowered, Lowered, tuple[Expr, ...]]:
         real = [x for x in self.inputs if x.dtype is float]
         seeds = [dummy(y) for y in self.outputs]
         flows = [Flow(g, NONE) for g in seeds]
         pulled = pullback(self.outputs, real, flows)
+        marked = {x for f, x in zip(pulled, real, strict=True) if f is not None and f.mark != NONE}
+        self._marks = [x in marked for x in self.inputs]
         xbars = [
             full(x.shape, 0) if f is None else f.expr for x, f in zip(real, pulled, strict=True)
         ]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symdiff.corners import condition
 from symdiff.errors import NotDifferentiable
-from symdiff.kinks import condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symdiff.corners import Kink
     from symdiff.expr import Expr
-    from symdiff.kinks import Kink
 
 
 # What users call functions of other names.

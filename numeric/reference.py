@@ -10,9 +10,9 @@ import numpy as np
 from numeric.kinked import questions, refuse
 from numeric.lowering.kernels import WEAK, discards, filled, is_real, kernel, whole_numbers
 from symdiff import ops
+from symdiff.corners import noted, raising
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr
-from symdiff.kinks import noted, raising
 from symdiff.letters import shape_text
 from symdiff.node import topological
 

@@ -14,15 +14,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from symdiff import functions
+from symdiff.batching import batch
+from symdiff.blackboxes import custom
 from symdiff.bridge import from_sympy, to_sympy
+from symdiff.corners import kinks
 from symdiff.counting import count_edges, count_nodes, count_operations
-from symdiff.custom import custom
 from symdiff.derivative import detach, diff, grad, hessian, hvp, jacobian, jvp, vjp
 from symdiff.errors import NotDifferentiable, ParseError, ShapeError, Unsupported
 from symdiff.evaluate import evalf
 from symdiff.expr import Expr, e, free_symbols, nodes, pi
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
-from symdiff.kinks import kinks
 from symdiff.leaves import constant, symbol, symbols
 from symdiff.numpy_protocol import array_function, array_ufunc, from_function
 from symdiff.parser import parse
@@ -60,6 +61,7 @@ __all__ = [
     "ParseError",
     "ShapeError",
     "Unsupported",
+    "batch",
     "constant",
     "count_edges",
     "count_nodes",

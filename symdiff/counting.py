@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from symdiff import ops
-from symdiff.custom import Custom, CustomPullback
+from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
 from symdiff.node import topological

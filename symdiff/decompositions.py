@@ -144,18 +144,20 @@ def _singular_vectors(node: Expr, k: int, t: Expr) -> Expr:
 def _pinv(node: Expr, k: int, t: Expr) -> Expr:
     """``dP = -P dA P + P P' dA' (1 - A P) + (1 - P A) dA' P' P`` (Golub and Pereyra, 4.12).
 
-    Of a matrix of full rank: then A P or P A is 1, and where the shape says which, it is left out.
+    Of a matrix of full rank A P or P A is 1, and where the shape says which, it is left out; the
+    op of constant rank takes all terms.
     """
     a = node.args[0]
     m, n = a.shape[-2:]
-    p = opaque(ops.opaque_op(ops.Pinv, True), a)
+    constant = node.op.full is None  # type: ignore[attr-defined]
+    p = node if constant else opaque(ops.opaque_op(ops.Pinv, True), a)
     q, dt = matrix_transpose(p), matrix_transpose(t)
     terms = [scale(-1, matrix_product(matrix_product(p, t), p))]
     known = isinstance(m, int) and isinstance(n, int)
-    if m != n and not (known and m < n):  # type: ignore[operator]
+    if constant or (m != n and not (known and m < n)):  # type: ignore[operator]
         left = dt - matrix_product(matrix_product(dt, a), p)
         terms.append(matrix_product(matrix_product(p, q), left))
-    if m != n and not (known and m > n):  # type: ignore[operator]
+    if constant or (m != n and not (known and m > n)):  # type: ignore[operator]
         right = dt - matrix_product(p, matrix_product(a, dt))
         terms.append(matrix_product(right, matrix_product(q, p)))
     return total(terms)

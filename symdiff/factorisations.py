@@ -198,12 +198,13 @@ class QRResult(NamedTuple):
 
 
 def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
-    """``A = Q R``: Q has orthonormal columns, R is upper triangular; A is at least as tall as wide.
+    """``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long; R is triangular.
 
-    Where A lacks full rank, the derivative does not exist and a Function that needs it raises
-    LinAlgError.  Signs are LAPACK's: a row of R and its column of Q may change both.
+    Where the leading columns lack full rank, so many of them, the derivative does not exist and a
+    Function that needs it raises LinAlgError.  Signs are LAPACK's: a row of R and its column of Q
+    may change both.
 
-    Raises Unsupported for another mode, and for matrices that are wider than tall or may be;
+    Raises Unsupported for another mode, and where a symbolic length hides the shorter axis;
     ShapeError for less than two axes.
 
     >>> import symdiff as sd
@@ -215,12 +216,14 @@ def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
     m, n = operand.shape[-2:]
     if mode != "reduced":
         raise Unsupported(f"qr: mode {mode!r}; only 'reduced' is known")
-    if m != n and (isinstance(m, str) or isinstance(n, str) or m < n):
+    if m != n and (isinstance(m, str) or isinstance(n, str)):
         raise Unsupported(
             f"qr: the matrices of shape {shape_text(operand.shape)} are not known to be at least "
-            "as tall as wide"
+            "as tall as wide, or as wide as tall"
         )
-    q = opaque(ops.opaque_op(ops.Qr), operand)
+    # Q of a wide matrix is that of its leading square: the other columns are only projected.
+    wide = isinstance(m, int) and isinstance(n, int) and m < n
+    q = opaque(ops.opaque_op(ops.Qr), operand[..., :m] if wide else operand)
     return QRResult(q, triu(matmul(matrix_transpose(q), operand)))
 
 
@@ -250,17 +253,19 @@ def matrix_power(x: Operand, n: int, /) -> Expr:
     return _identity(operand) if result is None else result
 
 
-def pinv(x: Operand, /) -> Expr:
+def pinv(x: Operand, /, *, constant_rank: bool = False) -> Expr:
     """The pseudoinverse of Moore and Penrose; singular values up to max(m, n) eps s_max count as 0.
 
     The derivative is that at full rank.  Elsewhere the pseudoinverse jumps, and a Function that
-    needs the derivative raises LinAlgError.  Raises ShapeError for less than two axes.
+    needs the derivative raises LinAlgError; or it is the one along matrices of the same rank, if
+    ``constant_rank`` says so.  Raises ShapeError for less than two axes.
 
     >>> import symdiff as sd
     >>> sd.pinv(sd.symbol("A", ("m", 3))).shape
     (3, 'm')
     """
-    return opaque(ops.opaque_op(ops.Pinv, False), matrices("pinv", x))
+    full = None if constant_rank else False
+    return opaque(ops.opaque_op(ops.Pinv, full), matrices("pinv", x))
 
 
 def expm(x: Operand, /) -> Expr:

@@ -708,13 +708,16 @@ class Gaps(Opaque):
 
 
 class Pinv(Opaque):
-    """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank."""
+    """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank.
+
+    None takes the rank of each matrix as constant in derivatives, whatever it is.
+    """
 
     __slots__ = ("full",)
     fields = ("full",)
     name = "pinv"
 
-    def __init__(self, full: bool) -> None:
+    def __init__(self, full: bool | None) -> None:
         self.full = full
 
     def result(self, *shapes: Shape) -> Shape:

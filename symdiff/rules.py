@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff import kinks, number, ops
+from symdiff import corners, number, ops
 from symdiff.algebra import (
     PRIMITIVES,
     int_power,
@@ -157,7 +157,7 @@ class PointwiseRule(Statement):
         if program is None:
             return None
         p = run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
-        kinks.note(self.node, p)
+        corners.note(self.node, p)
         return p
 
     def coefficient(self) -> number.Number:
@@ -337,7 +337,9 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
         case ops.Max() | ops.Min():
             ties = primitive("equal", x, _stretched(node, x))
-            kinks.note(node, ties)
+            corners.note(node, ties)
+            # where there is a nan it is what was found, though it equals nothing
+            ties = primitive("logical_or", ties, primitive("not_equal", x, x))
             word = tuple(range(x.ndim))
             ones = select(ties, number_node(1), number_node(0))
             count = contract([(ones, word)], word[:-1])

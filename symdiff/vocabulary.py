@@ -230,28 +230,34 @@ def _share(a: sp.Expr, b: sp.Expr) -> sp.Expr:
 
 
 class maximum(ScalarFunction):
-    """The larger of two numbers; nan if one is.  Equal ones have half of the derivative each."""
+    """The larger of two numbers; nan if one is.  Equal ones have half of the derivative each.
+
+    Where one is nan, both have all of it.
+    """
 
     nargs = 2
     definition = _(lambda a, b: sp.Max(a, b))
     partials = _(
         lambda a, b: (
-            where(less_equal(b, a), _share(a, b), ZERO),
-            where(less_equal(a, b), _share(a, b), ZERO),
+            where(less(a, b), ZERO, _share(a, b)),
+            where(less(b, a), ZERO, _share(a, b)),
         )
     )
     value = _(lambda a, b: a if a >= b or mp.isnan(a) else b)
 
 
 class minimum(ScalarFunction):
-    """The smaller of two numbers; nan if one is.  Equal ones have half of the derivative each."""
+    """The smaller of two numbers; nan if one is.  Equal ones have half of the derivative each.
+
+    Where one is nan, both have all of it.
+    """
 
     nargs = 2
     definition = _(lambda a, b: sp.Min(a, b))
     partials = _(
         lambda a, b: (
-            where(less_equal(a, b), _share(a, b), ZERO),
-            where(less_equal(b, a), _share(a, b), ZERO),
+            where(less(b, a), ZERO, _share(a, b)),
+            where(less(a, b), ZERO, _share(a, b)),
         )
     )
     value = _(lambda a, b: a if a <= b or mp.isnan(a) else b)

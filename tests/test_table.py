@@ -749,6 +749,7 @@ EXCEPTIONS = {
     "parse": "reads text: tests/symdiff/test_parser.py",
     "short": "writes text: tests/symdiff/test_printing.py",
     "text": "writes text: tests/symdiff/test_printing.py",
+    "batch": "rewrites: tests/symdiff/test_batching.py",
     "substitute": "rewrites: tests/symdiff/test_substitution.py",
 }
 

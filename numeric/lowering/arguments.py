@@ -58,7 +58,7 @@ class Signature:
 
         Raises TypeError for a wrong number, name or dtype, ShapeError for a wrong shape.
         """
-        given = self._ordered(args, named) if named or len(args) != len(self.inputs) else args
+        given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
         if self.arrays and all(map(_is_plain, given)):
             return Call(tuple(given), self._sizes(given), _FLOAT)
         arrays = [_real_array(x, value) for x, value in zip(self.inputs, given, strict=True)]
@@ -83,7 +83,8 @@ class Signature:
                 _bind_shape(x, array.shape, sizes, source)
         return sizes
 
-    def _ordered(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def ordered(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The arguments in the order of the inputs.  Raises TypeError if they do not fit."""
         if len(args) > len(self.inputs):
             raise TypeError(f"{len(self.inputs)} arguments expected ({self}), got {len(args)}")
         given = dict(zip(self.names, args, strict=False))

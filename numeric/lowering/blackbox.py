@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from symdiff.custom import cotangents
+from symdiff.blackboxes import cotangents
 from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symdiff.custom import Custom, CustomPullback
+    from symdiff.blackboxes import Custom, CustomPullback
 
 Array: TypeAlias = "NDArray[Any]"
 

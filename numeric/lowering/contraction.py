@@ -16,18 +16,23 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import combinations
+from math import isfinite
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from numeric.quiet import hush, speak
 from symdiff.letters import canonical, letter_name
-from symdiff.ops import Contract, Fill
+from symdiff.node import make
+from symdiff.ops import Contract, Fill, contract_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from symdiff.expr import Expr
     from symdiff.letters import Word
     from symdiff.node import Shape
 
@@ -106,11 +111,52 @@ def _lengths(dims: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple([dim if isinstance(dim, int) else sizes[dim] for dim in dims])
 
 
+def in_order(x: Expr) -> Expr:
+    """A permuted contraction of several operands as one that has its letters in that order.
+
+    ``symdiff`` has a canonical order; a result that nothing shares is better made as it is wanted.
+
+    >>> import symdiff as sd
+    >>> A, B = sd.symbol("A", (2, 3)), sd.symbol("B", (4, 3))
+    >>> explain((B @ A.T).op, [(2, 4)]), explain(in_order(B @ A.T).op, [A.shape, B.shape])
+    ('view ij->ji', 'matmul ij,kj->ki')
+    """
+    op = x.op
+    if not isinstance(op, Contract) or len(x.args) != 1 or len(set(op.out)) != len(op.out):
+        return x
+    inner = x.args[0].op
+    if not isinstance(inner, Contract) or len(inner.letters) != 2 or not inner.sums:
+        return x
+    (word,) = op.letters
+    if sorted(word) != sorted(op.out):
+        return x
+    out = tuple(inner.out[word.index(k)] for k in op.out)
+    permuted = contract_op(inner.letters, out, inner.created, inner.kills)
+    return make(permuted, x.args[0].args, x.shape, x.dtype)
+
+
 # Nothing summed: fills, identities, transposes, diagonals, broadcasts -----------------------------
 
 
 def _fill(shape: Shape) -> Callable[..., Array]:
-    return lambda arrays, sizes: np.broadcast_to(arrays[0], _lengths(shape, sizes))
+    return lambda arrays, sizes: stretched(arrays[0], _lengths(shape, sizes))
+
+
+# Up to so many elements it takes less time to write them than to make a view.
+_FEW = 4096
+
+
+def stretched(x: Array, shape: Sequence[int]) -> Array:
+    """``x`` at every place of ``shape``: written out where that is small, else a view.
+
+    >>> stretched(np.float32(2), (2, 2)).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
+    """
+    if math.prod(shape) > _FEW:
+        return np.broadcast_to(x, shape)
+    result = np.empty(shape, x.dtype)
+    result[...] = x
+    return result
 
 
 def _identity(out: Word, created: Shape) -> Callable[..., Array]:
@@ -125,12 +171,18 @@ def _identity(out: Word, created: Shape) -> Callable[..., Array]:
     return call
 
 
+def _itself(x: Array) -> Array:
+    return x
+
+
 def _only(word: Word, letters: Sequence[int]) -> Callable[[Array], Array]:
     """``x[word]`` as a view of axes ``letters``, those of the word: diagonals and transposes."""
     target = tuple(letters)
     if word == target:
-        return lambda x: x
+        return _itself
     if len(set(word)) == len(word):
+        if word == target[::-1]:
+            return attrgetter("T")
         axes = tuple(word.index(k) for k in target)
         return lambda x: x.transpose(axes)
     (named,), view = canonical([word], target)  # einsum has 52 letters
@@ -150,7 +202,7 @@ def _rearranged(word: Word, out: Word, created: Shape) -> Callable[..., Array]:
             length = dict(zip(new, _lengths(created, sizes), strict=True))
             shape = iter(x.shape)
             full = [length[k] if k in length else next(shape) for k in letters]
-            x = np.broadcast_to(x[spread], full)
+            x = stretched(x[spread], full)
         if not diagonal:
             return x
         size = dict(zip(letters, x.shape, strict=True))
@@ -229,16 +281,32 @@ def _einsum(p: Pair) -> Callable[[Array, Array], Array]:
     return lambda a, b: np.einsum(a, first, b, second, out)
 
 
+# Two matrices, by whether each stands as it is.  ``dot`` is quicker to start than ``matmul``, and
+# goes to BLAS where that has loops of its own: for an outer product of a transposed column.
+_FLAT: dict[tuple[bool, bool], Callable[[Array, Array], Array]] = {
+    (True, True): np.dot,
+    (True, False): lambda a, b: np.dot(a, b.T),
+    (False, True): lambda a, b: np.dot(a.T, b),
+    (False, False): lambda a, b: np.dot(a.T, b.T),
+}
+
+
 def _matmul(p: Pair) -> Callable[[Array, Array], Array]:
     """Batch + (left, summed) @ batch + (summed, right), each group one axis.
 
     Transposed views stay views: BLAS reads either order.
     """
+    rest = [k for k in p.out if k not in p.batch]
+    if p.left and p.right and rest[0] in p.right:  # the result comes in the order asked for
+        turned = _matmul(Pair(p.b, p.a, p.out))
+        return lambda a, b: turned(b, a)
     first = _only(p.a, p.batch + p.left + p.summed)
     second = _only(p.b, p.batch + p.summed + p.right)
     back = _only(p.batch + p.left + p.right, p.out)
     n, flat = len(p.batch), len(p.left) == len(p.summed) == len(p.right) == 1
     vectors = not p.batch and len(p.summed) == 1 and len(p.left) + len(p.right) == 1
+    if flat and not p.batch and p.out == p.left + p.right:
+        return _FLAT[p.a == p.left + p.summed, p.b == p.summed + p.right]
     if flat or vectors:
         return lambda a, b: back(np.matmul(first(a), second(b)))
     rows, inner = len(p.left), len(p.summed)
@@ -335,6 +403,8 @@ def _step(i: int, j: int, a: Word, b: Word, out: Word) -> Step:
 def _run(before: Sequence[Callable[[Array], Array]], steps: Sequence[Step]) -> Callable[..., Array]:
     if len(steps) == 1:
         (first, second), call = before, steps[0].call
+        if first is _itself and second is _itself:
+            return lambda arrays, sizes: call(*arrays)
         return lambda arrays, sizes: call(first(arrays[0]), second(arrays[1]))
 
     def run(arrays: Sequence[Array], sizes: Mapping[str, int]) -> Array:
@@ -358,8 +428,13 @@ def _masked(
     views = [_only(word, letters) for word, letters in zip(words, unique, strict=True)]
 
     def call(arrays: Sequence[Array], sizes: Mapping[str, int]) -> Array:
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             result = planned.call(arrays, sizes)
+            # A sum of squares is finite only if all are, and BLAS has it at once.
+            flat = result.ravel("K")
+            if isfinite(flat.dot(flat)):
+                return result
             wrong = ~np.isfinite(result)
             if not wrong.any():
                 return result
@@ -368,6 +443,8 @@ def _masked(
             places = np.nonzero(wrong) if out else ()
             result[wrong] = _terms(operands, unique, places, out, kills, result.dtype)
             return result[()]
+        finally:
+            speak(token)
 
     return call
 

@@ -30,7 +30,7 @@ from numeric.lowering.contraction import plan
 from numeric.lowering.opaque import OPAQUE, real
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
-from symdiff.custom import Custom, CustomPullback
+from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
@@ -141,6 +141,11 @@ def _of_arrays(node: Expr, run: Callable[..., Any]) -> Kernel:
     shapes = [x.shape for x in node.args]
 
     def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        for a in args:
+            if a.__class__ in WEAK:
+                break
+        else:
+            return run(*args, sizes)
         real = [a.dtype for a in args if a.__class__ not in WEAK and a.dtype.kind == "f"]
         work = np.result_type(*real) if real else None
         return run(*(filled(a, s, sizes, work) for a, s in zip(args, shapes, strict=True)), sizes)
@@ -394,7 +399,14 @@ def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
 @_kernel.register(ops.Contract)
 def _contract(op: ops.Contract, node: Expr) -> Kernel:
     call = plan(op, [x.shape for x in node.args]).call
-    general = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
+    slow = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
+
+    def general(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        for a in args:
+            if a.__class__ in WEAK:
+                return slow(args, sizes)
+        return call(args, sizes)
+
     if op.letters != ((),) or len(set(op.out)) < len(op.out):  # on a diagonal, zeros surround it
         return general
 
@@ -519,7 +531,7 @@ def _gaps(op: ops.Gaps, node: Expr) -> Kernel:
 
 @_kernel.register(ops.Pinv)
 def _pinv(op: ops.Pinv, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: matrices.pinv(op.full, real(x)))
+    return _of_arrays(node, lambda x, sizes: matrices.pinv(bool(op.full), real(x)))
 
 
 @_kernel.register(ops.Put)

@@ -42,7 +42,9 @@ def put(x: Array, index: Array, length: int) -> Array:
         wrong = index[outside].flat[0]
         raise IndexError(f"index {wrong} is out of bounds for an axis of length {length}")
     result = np.zeros((*x.shape[:-1], length), dtype=x.dtype)
-    if x.size:
+    if x.ndim == 1:
+        np.add.at(result, index, x)
+    elif x.size:
         rows = result.reshape((-1, length))
         place = np.arange(len(rows))[:, None]
         np.add.at(rows, (place, index.reshape((len(rows), -1))), x.reshape((len(rows), -1)))

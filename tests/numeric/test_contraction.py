@@ -169,10 +169,17 @@ def test_identities(text):
     assert result.dtype == int
 
 
-def test_transposes_diagonals_and_broadcasts_are_views():
-    x = np.ones((3, 3))
-    for text in ("ij->ji", "ii->i", "ij->kij", "ij->ikj"):
-        assert np.shares_memory(plan(contraction(text), [(3, 3)]).call([x], {}), x)
+def test_transposes_diagonals_and_large_broadcasts_are_views():
+    for text, n in {"ij->ji": 3, "ii->i": 3, "ij->kij": 60, "ij->ikj": 60}.items():
+        x = np.ones((n, n))
+        assert np.shares_memory(plan(contraction(text), [(n, n)]).call([x], {}), x)
+
+
+def test_small_broadcasts_are_written_out():
+    x = np.arange(9.0).reshape(3, 3)
+    result = plan(contraction("ij->ikj"), [(3, 3)]).call([x], {})
+    assert not np.shares_memory(result, x)
+    np.testing.assert_array_equal(result, np.broadcast_to(x[:, None], result.shape))
 
 
 def test_created_axes_may_be_symbolic():

@@ -184,3 +184,18 @@ def test_a_formula_with_what_nobody_knows_is_refused():
         steps(sp.zeta(kernel_symbol(0)))
     with pytest.raises(sd.Unsupported, match="is not bound"):
         run(steps(kernel_symbol(1)), {kernel_symbol(0): x})
+
+
+# Extremes of nan ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [sd.max, sd.min])
+def test_the_derivative_of_an_extreme_goes_to_what_is_nan(function):
+    slope = sd.grad(function(v), v)
+    for point, expected in (
+        ([1.0, math.nan, 3.0], [0, 1, 0]),
+        ([math.nan, 1.0, math.nan], [0.5, 0, 0.5]),
+        ([2.0, 2.0, 2.0], [1 / 3, 1 / 3, 1 / 3]),
+    ):
+        found = sd.evalf(slope, 15, {v: np.array(point)})
+        assert np.allclose(np.array(found, float), expected)

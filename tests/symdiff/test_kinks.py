@@ -9,7 +9,7 @@ import sympy as sp
 
 import numeric
 import symdiff as sd
-from symdiff.kinks import _NOTES, raising
+from symdiff.corners import _NOTES, raising
 
 x, y = sd.symbols("x y")
 v, w = sd.symbols("v w", 3)

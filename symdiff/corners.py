@@ -1,7 +1,7 @@
 """Kinks: where a derivative is a convention, and how to be told when one is used.
 
 Rules give every kink a derivative (a subgradient, 0 or an even share).  The nodes that choose it,
-``sign(x)`` in the derivative of ``|x|`` or ``a <= b`` in that of ``maximum``, are noted when a rule
+``sign(x)`` in the derivative of ``|x|`` or ``a < b`` in that of ``maximum``, are noted when a rule
 makes them, with the operands that the kink is a question of.  Graphs do not change for that: the
 notes lie beside them, and go when the nodes go.  A program that is to refuse kinks looks for noted
 nodes and asks about their operands.
@@ -51,7 +51,7 @@ def kinks(mode: str) -> Generator[None]:
     raise.  Jumps (sign, floor, the border of ``where``) are no kinks: their derivative leaves no
     trace; neither does an expression's second derivative of abs, which is 0.  Two limits: an
     element counts also where a selection discards it, and a value that contains the very
-    comparison that a living derivative uses (``a <= b`` beside ``maximum(a, b)``) is taken for
+    comparison that a living derivative uses (``a < b`` beside ``maximum(a, b)``) is taken for
     that derivative.
 
     It holds for the thread or asynchronous task that enters it, may be nested, and decorates

@@ -1,0 +1,38 @@
+"""Anomaly detection: where an operation whose derivative fails was recorded."""
+
+from __future__ import annotations
+
+from numeric.modes import Switch, pop, push
+
+
+def detect_anomaly(check_nan: bool = True) -> Switch:
+    """A context in which records keep where they were made, and nan in gradients is an error.
+
+    If the backward pass of an operation fails, or returns nan, a warning shows the lines that
+    recorded the operation.
+
+    >>> import numeric as torch
+    >>> with torch.autograd.detect_anomaly():
+    ...     x = torch.tensor(-1.0, requires_grad=True)
+    ...     torch.sqrt(x).grad_fn is None
+    False
+    """
+    return Switch(anomaly=True, nan=check_nan)
+
+
+class set_detect_anomaly:  # noqa: N801  # the name by which programs know it
+    """Anomaly detection on or off from now on; as a context, until it is left.
+
+    >>> import numeric as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     torch.ones(1, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        push(anomaly=mode, nan=check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pop()

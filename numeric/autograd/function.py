@@ -1,0 +1,753 @@
+"""Operations of the user's own: ``Function``, with a forward and a backward written on Tensors.
+
+The node of such an operation is known to the user by its *face*, the ``ctx`` of forward and
+backward, which is also ``grad_fn``.  The face holds the node and not the other way round, and what
+the user puts on it lives in a dictionary that the node keeps: no reference cycle arises, and the
+user's names and those of the record are apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pickle
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+
+from numeric.graph import FREED, Node, Packed, serial
+from numeric.inplace import CUSTOM, check_history, rebase
+from numeric.modes import RECORD, Switch, current
+from numeric.recording import alias, cast, follow, noted, packed
+from numeric.shadows import refuse
+from numeric.tensors import Tensor, blank, counter, edge_of, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.expr import Expr
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+]
+
+
+# The face ---------------------------------------------------------------------------------------
+
+
+def _kept_by_node(name: str) -> Any:
+    return property(
+        lambda self: getattr(self._call, name),
+        lambda self, value: setattr(self._call, name, value),
+    )
+
+
+class FunctionCtx:
+    """What forward and backward of a ``Function`` share: ``ctx``.  It takes any attribute."""
+
+    __slots__ = ("__dict__", "__weakref__", "_call")
+    _call: Applied
+
+    needs_input_grad = _kept_by_node("needs")
+    materialize_grads = _kept_by_node("materialize")
+    to_save = _kept_by_node("to_save")
+    dirty_tensors = _kept_by_node("dirty")
+    non_differentiable = _kept_by_node("non_differentiable")
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep Tensors, or None, for backward: ``saved_tensors``.
+
+        Inputs, results and anything else may be kept; whoever changes one in place before backward
+        gets a RuntimeError there.  A later call replaces an earlier one.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Accepted, and without effect: derivatives are never taken by ``jvp``."""
+        for x in tensors:
+            if x is not None and not isinstance(x, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say which inputs forward changed in place; it has to return them."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say which results require no gradients."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros, rather than None, for results that were not used."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(FunctionCtx):
+    """The ``grad_fn`` of what a ``Function`` returned."""
+
+    __slots__ = ()
+    _forward_cls: ClassVar[Any]
+    _prefix: ClassVar[str] = ""
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was kept by ``save_for_backward``.
+
+        Raises RuntimeError once it was freed, and for tensors that were changed in place since.
+        """
+        return self._call.tensors()
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        """One pair (node or None, its output number) per Tensor among the arguments."""
+        return self._call.next_functions
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        return self._call.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the call was recorded."""
+        return bool(self._call.edges)
+
+    def name(self) -> str:
+        """The name of the class."""
+        return self._name()
+
+    @classmethod
+    def _name(cls) -> str:
+        return cls._prefix + cls.__name__
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call ``hook(grad_inputs, grad_outputs)`` after backward; it may return new inputs."""
+        return self._call.register_hook(hook)  # type: ignore[attr-defined]
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call ``hook(grad_outputs)`` before backward; what it returns replaces them."""
+        return self._call.register_prehook(hook)  # type: ignore[attr-defined]
+
+    def apply(self, *args: Any) -> Any:
+        """What the user's backward makes of the gradients of the results.
+
+        Raises RuntimeError if there are two, ``backward`` and ``vjp``.
+        """
+        cls = self._forward_cls
+        backward, vjp = cls.backward, cls.vjp
+        if vjp is not Function.vjp:
+            if backward is not Function.backward:
+                raise RuntimeError(
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                    "You should only implement one of them."
+                )
+            backward = vjp
+        return backward(self, *args)
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+class FunctionMeta(type):
+    """The class of ``Function`` classes: it gives each the class of its nodes, ``FBackward``."""
+
+    _backward_cls: Any
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        space = {"__slots__": (), "__module__": __name__, "_forward_cls": cls}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), space)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """An operation with a derivative of the user's own.
+
+    A subclass has static methods ``forward(ctx, ...)`` and ``backward(ctx, *gradients)``, or in
+    place of the first ``forward(...)`` and ``setup_context(ctx, inputs, output)``; it is called by
+    its ``apply``.  Forward may return Tensors, tuples of them, and other objects; it is not
+    recorded.  Backward gets one gradient per result, and returns one per argument: None for what is
+    no Tensor or has no gradient.  It is itself recorded under ``create_graph=True``, so that
+    derivatives of any order follow from it.  ``vmap`` and ``jvp`` methods are never called.
+
+    >>> import numeric as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * g
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = Cube.apply(x)
+    >>> y.backward()
+    >>> y, x.grad
+    (tensor(8., grad_fn=<CubeBackward>), tensor(12.))
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises RuntimeError: only ``apply`` calls it."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method: call its `apply`."
+        )
+
+    @staticmethod
+    def forward(*_: Any, **__: Any) -> Any:
+        """The operation; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(_ctx: Any, _inputs: tuple[Any, ...], _output: Any) -> Any:
+        """Fill ``ctx``, after a forward that has none; to be overridden."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(_ctx: Any, *_: Any) -> Any:
+        """The gradients of the arguments, from those of the results; to be overridden."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    @staticmethod
+    def vjp(_ctx: Any, *gradients: Any) -> Any:
+        """Another name of ``backward``."""
+        return Function.backward(_ctx, *gradients)
+
+    @staticmethod
+    def jvp(_ctx: Any, *_: Any) -> Any:
+        """Accepted in subclasses, and never called: tangents come from the recorded operations."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(_info: Any, _in_dims: Any, *_: Any) -> Any:
+        """Accepted in subclasses, and never called."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """The results of forward, recorded with this class's backward.
+
+        Arguments given by name take their place in the order of forward's parameters.
+        """
+        setup = cls.setup_context is not Function.setup_context
+        if setup or kwargs:
+            args = _ordered(cls.forward, () if setup else (None,), args, kwargs)
+        return _applied(cls, args, setup)
+
+
+class InplaceFunction(Function):
+    """A ``Function`` with a flag, by which old programs say that it works in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def _ordered(
+    forward: Callable[..., Any], lead: tuple[Any, ...], args: Any, kwargs: Any
+) -> tuple[Any, ...]:
+    """The arguments by place; with the defaults where forward has no ``ctx``."""
+    bound = inspect.signature(forward).bind(*lead, *args, **kwargs)
+    if not lead or bound.kwargs:
+        bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            "forward() got an unexpected keyword argument "
+            f"{next(iter(bound.kwargs))!r}: apply passes all arguments by place"
+        )
+    return bound.args[len(lead) :]
+
+
+# The node ---------------------------------------------------------------------------------------
+
+
+_FIXED = [0]
+_OWN = object()  # in place of the edge of a result: the node would hold itself
+
+
+class Applied(Node):
+    """One call of a ``Function``.
+
+    ``tensors_at``: which arguments are Tensors; ``mask``: which of those have edges; ``types``: the
+    shape and dtype of each edge's operand; ``results``: those of the results, None for what is no
+    Tensor.  ``histories``: of each saved tensor a weak reference, its edge and its number.
+    """
+
+    __slots__ = (
+        "attributes",
+        "cls",
+        "dirty",
+        "face",
+        "histories",
+        "mask",
+        "materialize",
+        "needs",
+        "non_differentiable",
+        "outputs",
+        "results",
+        "tensors_at",
+        "to_save",
+        "types",
+    )
+
+    histories: tuple[Any, ...]
+
+    foreign = True
+    partial = True
+    outputs: int  # type: ignore[misc]  # they differ between calls
+    pullback: Any  # None
+    results: list[tuple[tuple[int, ...], Any] | None]
+    face: weakref.ref[BackwardCFunction] | None
+
+    def __init__(self, cls: Any, args: Sequence[Any]) -> None:
+        self.cls = cls
+        self.attributes: dict[str, Any] = {}
+        self.face = None
+        self.tensors_at = tuple([isinstance(x, Tensor) for x in args])
+        self.needs = tuple([isinstance(x, Tensor) and x._rg for x in args])
+        self.materialize = True
+        self.to_save: Any = ()
+        self.dirty: Any = ()
+        self.non_differentiable: Any = ()
+        self.edges, self.nrs, self.operands = (), None, None
+        self.saved, self.check, self.histories = (), (), ()
+        self.mask: tuple[bool, ...] = ()
+        self.types: tuple[Any, ...] = ()
+        self.results, self.outputs = [], 0
+        self.pullback = self.extras = None
+        self.serial = serial()
+
+    def connect(self, tensors: Sequence[Tensor]) -> None:
+        """Become part of the record, above these arguments."""
+        self.mask = tuple([x._rg for x in tensors])
+        above = [x for x in tensors if x._rg]
+        self.edges = tuple([edge_of(x) for x in above])
+        self.types = tuple([(x._array.shape, x._array.dtype) for x in above])
+        if any(edge.outputs > 1 for edge in self.edges):
+            self.nrs = tuple([x._nr for x in above])
+
+    def shown(self) -> BackwardCFunction:
+        """The face: always the same, as far as anybody can tell."""
+        face = None if self.face is None else self.face()
+        if face is None:
+            made: Any = object.__new__(self.cls._backward_cls)
+            made.__dict__, made._call = self.attributes, self
+            self.face, face = weakref.ref(made), made
+        return face
+
+    def name(self) -> str:
+        """The name of the face's class."""
+        return str(self.cls._backward_cls._name())
+
+    def __repr__(self) -> str:
+        return repr(self.shown())
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise pickle.PicklingError(
+            f"a tensor made by {self.name()}, of a custom autograd.Function, cannot be pickled "
+            "with its history; detach() it"
+        )
+
+    def by_operand(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Values of edges as values of the Tensors among the arguments."""
+        left = iter(values)
+        return tuple([next(left) if m else None for m in self.mask])
+
+    def by_edge(self, values: Sequence[Any]) -> list[Any]:
+        """The opposite."""
+        return [v for v, m in zip(values, self.mask, strict=True) if m]
+
+    def free(self) -> None:
+        """Forget what was saved; a backward that does not ask for it may run again."""
+        self.saved = None
+
+    def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
+        """There is none.  Raises RuntimeError."""
+        raise RuntimeError(
+            f"expr: {self.cls.__name__} is a custom autograd.Function: its forward is a program of "
+            "which no formula is known; detach() its result for an expression in terms of that"
+        )
+
+    # What was saved ---------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Keep what ``save_for_backward`` was given, as arrays and their histories."""
+        saved: list[Any] = []
+        check: list[Any] = []
+        histories: list[Any] = []
+        for i, x in enumerate(self.to_save):
+            if x is None:
+                saved.append(None)
+                check += [_FIXED, 0]
+                histories.append(None)
+                continue
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(x).__name__}"
+                )
+            if x._inference:
+                raise RuntimeError(
+                    "Inference tensors cannot be saved for backward. To work around you can make a "
+                    "clone to get a normal tensor and use it in autograd."
+                )
+            edge: Any = edge_of(x) if x._rg else None
+            own = edge is self
+            history = (None if own else weakref.ref(x), _OWN if own else edge, x._nr)
+            v = counter(x)
+            if current().packing is not None:
+                saved.append(packed(x.detach() if own else x))  # or it would hold itself
+                check += [[0], 0]
+            else:
+                saved.append(x._array)
+                check += [v, v[0]]
+            histories.append(history)
+        self.saved, self.check, self.histories = tuple(saved), tuple(check), tuple(histories)
+
+    def tensors(self) -> tuple[Any, ...]:
+        """What was saved, as Tensors with their histories."""
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        out: list[Any] = []
+        for i, (value, history) in enumerate(zip(self.values(), self.histories, strict=True)):
+            if value is None:
+                out.append(None)
+            elif value.__class__ is Packed:
+                x = value.tensor()
+                out.append(_rebuilt(self, x._array, counter(x), history))
+            else:
+                known = history[0]() if history[0] is not None else None
+                if known is not None and _is_still(known, value, history):
+                    out.append(known)
+                else:
+                    out.append(_rebuilt(self, value, self.check[2 * i], history))
+        return tuple(out)
+
+    # Backward ---------------------------------------------------------------------------------
+
+    def called(self, gs: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The gradients of the edges, from those of the results, by the user's backward."""
+        if self.materialize:
+            gs = [
+                _zeros(*t) if g is None and t is not None else g
+                for g, t in zip(gs, self.results, strict=True)
+            ]
+        answer = BackwardCFunction.apply(self.shown(), *gs)
+        out = self._checked(answer if isinstance(answer, tuple) else (answer,))
+        found = []
+        k = 0
+        for i, (g, m) in enumerate(zip(out, self.mask, strict=True)):
+            if m:
+                found.append(None if g is None else self._fitted(g, i, *self.types[k]))
+                k += 1
+        return found
+
+    def _checked(self, answer: tuple[Any, ...]) -> list[Tensor | None]:
+        """The gradients of the Tensors among the arguments."""
+        n = len(self.tensors_at)
+        if len(answer) > n and all(g is None for g in answer[n:]):
+            answer = answer[:n]
+        if len(answer) != n:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, "
+                f"got {len(answer)})"
+            )
+        out: list[Tensor | None] = []
+        for i, (g, is_tensor) in enumerate(zip(answer, self.tensors_at, strict=True)):
+            if not is_tensor and g is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position "
+                    f"{i + 1}, but the corresponding forward input was not a Variable"
+                )
+            if g is not None and not isinstance(g, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+            if is_tensor:
+                out.append(g)
+        return out
+
+    def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: Any) -> Tensor:
+        """A gradient in the shape and dtype of the operand: larger ones are summed over."""
+        got = g._array.shape
+        if got != shape:
+            extra = len(got) - len(shape)
+            if extra < 0 or any(n not in (1, m) for n, m in zip(shape, got[extra:], strict=True)):
+                raise RuntimeError(
+                    f"Function {self.name()} returned an invalid gradient at index {i} - got "
+                    f"{list(got)} but expected shape compatible with {list(shape)}"
+                )
+            grown = [a + extra for a, n in enumerate(shape) if n == 1 != got[a + extra]]
+            g = g.sum(dim=(*range(extra), *grown), keepdim=True).reshape(shape)
+        return g if g._array.dtype == kind else cast(g, kind)
+
+
+def _zeros(shape: tuple[int, ...], kind: Any) -> Tensor:
+    zeros = wrap(np.zeros(shape, kind))
+    return follow(zeros, 0) if current().grad else zeros
+
+
+def _rebuilt(node: Applied, array: Any, v: Any, history: Any) -> Tensor:
+    """A saved tensor: its array, with the history it had."""
+    _, edge, nr = history
+    out = blank(array, edge is not None, node if edge is _OWN else edge)
+    out._v = v
+    if edge is not None and out._edge.outputs > 1:
+        out._nr, out._special = nr, True
+    return out
+
+
+def _is_still(x: Tensor, array: Any, history: Any) -> bool:
+    """Whether a tensor is what it was when it was saved."""
+    edge = history[1]
+    return (
+        x._array is array
+        and not x._stale
+        and x._rg == (edge is not None)
+        and (edge is None or (x._edge is edge and x._nr == history[2]))
+    )
+
+
+_UNRECORDED = Switch(grad=False)
+
+
+# Calls ------------------------------------------------------------------------------------------
+
+
+def _applied(cls: Any, args: tuple[Any, ...], setup: bool) -> Any:
+    """Run forward, and give what it returns its history."""
+    mode = current()
+    if mode.tracing is not None:
+        refuse(f"{cls.__name__}, a custom autograd.Function, is applied")
+    node = Applied(cls, args)
+    tensors = [x for x in args if isinstance(x, Tensor)]
+    volatile = any(x._volatile for x in tensors)
+    recorded = mode.grad and not volatile and any(x._rg for x in tensors)
+    if recorded:
+        node.connect(tensors)
+    face = node.shown()
+    with _UNRECORDED:
+        if setup:
+            raw = cls.forward(*args)
+            cls.setup_context(face, args, raw)
+        else:
+            raw = cls.forward(face, *args)
+    many = isinstance(raw, tuple)
+    outs = _returned(node, tensors, raw if many else (raw,), recorded, setup)
+    if recorded:
+        node.save()
+        if mode is not RECORD:
+            noted(node, args)
+    for out in outs if volatile else ():
+        if isinstance(out, Tensor):
+            out._volatile = out._special = True
+    node.to_save = node.dirty = node.non_differentiable = None
+    return tuple(outs) if many else outs[0]
+
+
+def _returned(
+    node: Applied, tensors: Sequence[Tensor], raw: tuple[Any, ...], recorded: bool, setup: bool
+) -> list[Any]:
+    """The results, with their history; what is no Tensor as it is."""
+    inputs = {id(x) for x in tensors}
+    dirty = _marked(node.dirty, _NOT_DIRTY)
+    for x in dirty.values():
+        counter(x)[0] += 1
+    fixed = _marked(node.non_differentiable, _NOT_FIXED)
+    kept = {id(x) for x in node.to_save} if setup else ()
+    node.outputs = len(raw)
+    outs: list[Any] = []
+    real = 0
+    for nr, x in enumerate(raw):
+        if not isinstance(x, Tensor):
+            outs.append(x)
+            continue
+        key = id(x)
+        differentiable = recorded and key not in fixed and x._array.dtype.kind == "f"
+        real += differentiable
+        if not differentiable:
+            out = _without(x, key in inputs, key in dirty)
+        elif key in dirty:
+            out = _rewritten(node, x, nr, key in inputs)
+        else:
+            if key in inputs and key in kept:
+                raise RuntimeError(_SAVED_AS_IS)
+            out = _with(node, x, nr, key in inputs)
+        outs.append(out)
+        if out._base is not None and not (key in inputs and key in dirty):
+            out._origin = CUSTOM + node.cls.__name__
+    if dirty and not dirty.keys() <= {id(x) for x in raw}:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function."
+        )
+    if recorded:
+        node.results = [_type(x) for x in outs]
+    for out in outs if real > 1 else ():
+        if isinstance(out, Tensor) and out._base is not None:
+            out._origin = node.cls.__name__
+    return outs
+
+
+_NOT_DIRTY = "mark_dirty can only accept variables, but argument 0 is of type "
+_NOT_FIXED = "mark_non_differentiable only accepts variable arguments, but got "
+_SAVED_AS_IS = (
+    "An input that has been returned as-is as output is being saved for backward. This is not "
+    "supported if you override setup_context. You should return and save a view of the input "
+    "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+)
+
+
+def _type(x: Any) -> tuple[tuple[int, ...], Any] | None:
+    return (x._array.shape, x._array.dtype) if isinstance(x, Tensor) else None
+
+
+def _marked(given: Any, message: str) -> dict[int, Tensor]:
+    """The Tensors that were marked.  Raises RuntimeError if something else was."""
+    found = {}
+    for x in given:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(message + type(x).__name__)
+        found[id(x)] = x
+    return found
+
+
+def _without(x: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+    """A result that requires no gradients."""
+    if x._rg:
+        out: Tensor = x.detach()
+        return out
+    return _seen(x) if is_input and not is_dirty else x
+
+
+def _seen(x: Tensor) -> Tensor:
+    """A view of an input that was returned as it is."""
+    out = blank(x._array.view())
+    alias(out, x, False)
+    return out
+
+
+def _with(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
+    """A result with its history."""
+    out = _seen(x) if is_input else x
+    out._rg, out._edge, out._nr = True, node, nr
+    out._special = out._special or node.outputs > 1
+    if out._no_expr is not None:
+        out._no_expr = None
+    return out
+
+
+def _rewritten(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
+    """A result that forward changed in place: the same Tensor, with another history."""
+    if x._rg and x.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
+    if not is_input:
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+            "have been mutated should be passed to ctx.mark_dirty().",
+            UserWarning,
+            stacklevel=5,
+        )
+    if x._base is not None:
+        if node.outputs > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your "
+                "Function cannot return more than one Tensor. This is not supported by the current "
+                "autograd engine. You should either make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor."
+            )
+        check_history(x)
+    out = blank(x._array, True, node)
+    out._nr = nr
+    out._special = node.outputs > 1
+    rebase(x, out)
+    x._grad = None
+    return x
+
+
+# First order only -------------------------------------------------------------------------------
+
+
+class _Once(Function):
+    """Its backward is an error."""
+
+    @staticmethod
+    def forward(_: Any, *outputs: Any) -> Any:
+        """The same values."""
+        return outputs
+
+    @staticmethod
+    def backward(_: Any, *__: Any) -> Any:
+        """Raises RuntimeError."""
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+_Once.__name__ = _Once._backward_cls.__name__ = "Error"
+_Once._backward_cls._prefix = "torch::autograd::"
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of ``backward``: it is not recorded, and its derivative is an error.
+
+    Under ``create_graph=True`` the gradients require gradients if the incoming ones do;
+    differentiating them raises RuntimeError.
+
+    >>> import numeric as torch
+    >>> class Twice(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 2 * g
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> torch.autograd.grad(Twice.apply(x), x)
+    (tensor(2.),)
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with Switch(grad=False):
+            outputs = fn(ctx, *args, **kwargs)
+        if not current().grad or not any(isinstance(g, Tensor) and g._rg for g in args):
+            return outputs
+        given = outputs if isinstance(outputs, tuple) else (outputs,)
+        return _Once.apply(*[x.detach().requires_grad_() if x is not None else x for x in given])
+
+    return wrapper

@@ -1,0 +1,292 @@
+"""Lowered Functions on Tensors: one recorded operation, with the Function's own two programs."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric import function as functions
+from numeric.dtypes import promoted_real
+from numeric.graph import Node, serial
+from numeric.modes import current
+from numeric.plans import Op
+from numeric.pullbacks import differentiated, restored
+from numeric.quiet import hush, speak
+from numeric.recording import apply, cast, noted
+from numeric.tensors import Tensor, counter, edge_of, wrap
+from symdiff.arrays import broadcast_to
+from symdiff.errors import NotDifferentiable
+from symdiff.expr import built
+from symdiff.letters import broadcast_shapes
+from symdiff.node import topological
+from symdiff.substitution import substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numeric.function import Function, Residuals
+    from numeric.plans import Pullback
+    from symdiff.expr import Expr
+
+__all__: list[str] = []
+
+
+def called(function: Function, args: Sequence[Any], named: dict[str, Any]) -> Any:
+    """A Function of arguments of which some are Tensors: a Tensor, or a tuple of them.
+
+    Arrays and numbers among the arguments are constants.  The results have the dtype in which the
+    real arguments meet, by the promotion of Tensors.
+    """
+    given = function._signature.ordered(args, named)
+    operands = _promoted(function, given)
+    mode = current()
+    if mode.tracing is not None:
+        outs = apply(op_of(function), operands)
+        return function._structured(outs if isinstance(outs, tuple) else (outs,))
+    arrays = [x._array if isinstance(x, Tensor) else x for x in operands]
+    call = function._signature.bind(arrays, {})
+    function._refuse_kinks(function._value, call)
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    volatile = any(x._volatile for x in tensors)
+    recorded = mode.grad and not volatile and any(x._rg for x in tensors)
+    token = hush()
+    try:
+        if recorded:
+            shapes = tuple(np.shape(v) for v in call.values)
+            values, kept = function._forwarded(call, shapes, copies=False)
+        else:
+            values = function._evaluated(function._value, call)
+    finally:
+        speak(token)
+    outs = [wrap(np.asarray(v)) for v in values]
+    for out in outs if volatile else ():
+        out._volatile = out._special = True
+    if recorded:
+        _record(function, operands, kept, outs)
+    return function._structured(outs)
+
+
+def _promoted(function: Function, given: Sequence[Any]) -> list[Any]:
+    """The arguments, the real ones in their common dtype."""
+    real = [x.dtype is float for x in function.inputs]
+    values = [v._array if isinstance(v, Tensor) else v for v in given]
+    meeting = [v for v, r in zip(values, real, strict=True) if r and _typed(v)]
+    if not meeting:
+        return list(given)
+    kind = promoted_real(meeting)
+    return [_as(v, kind) if r else v for v, r in zip(given, real, strict=True)]
+
+
+def _typed(value: Any) -> bool:
+    return hasattr(value, "dtype") or isinstance(value, int | float)
+
+
+def _as(value: Any, kind: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value if value._array.dtype == kind else cast(value, kind)
+    return value.astype(kind) if isinstance(value, np.ndarray) else value
+
+
+functions.eager(Tensor, called)
+
+
+# The record -------------------------------------------------------------------------------------
+
+
+class FunctionBackward0(Node):
+    """A call of a Function.
+
+    ``saved`` are the arguments at ``places``, those that the residuals were computed from.  They
+    are what derivatives of derivatives need, and their versions tell whether residuals still hold.
+    """
+
+    __slots__ = ("_formula", "function", "mask", "op", "outputs", "places", "residuals", "types")
+
+    outputs: int  # type: ignore[misc]  # they differ between Functions
+    op: Op  # type: ignore[misc]
+    pullback: Any  # None: there is nothing short for the engine
+    _formula: Pullback | None
+    function: Function
+    residuals: Residuals | None
+    mask: tuple[bool, ...]
+    places: tuple[int, ...]
+    types: tuple[Any, ...]  # shape and dtype of each argument, then of each result
+
+    def formula(self, marked: bool) -> Pullback:
+        """The pullback of the same formula as an op: for records of the backward pass."""
+        if self._formula is None:
+            types = self.types[: len(self.mask)]
+            stand_ins = [1.0 if t is None else _stand_in(*t) for t in types]
+            self._formula = self.op.bound(stand_ins).pullback(self.mask)
+        return self._formula.marked() if marked else self._formula
+
+    def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
+        """As of every node; by the Function's own backward program."""
+        values = self.values()
+        gs = g if self.outputs > 1 else [g]
+        if marked:
+            p = self.formula(True)
+            kept = [values[self.places.index(i)] for i in p.keeps]
+            return p.fixed(p.function(*kept, *gs, p.sizes), gs[0]), p.marks
+        function, residuals = self.function, self.residuals
+        assert residuals is not None
+        if residuals.kink is not None:
+            raise NotDifferentiable(residuals.kink)
+        seeds = [g if g.ndim else g[()] for g in gs]
+        found = function._pulled(residuals, seeds)
+        marks = [m for m, wanted in zip(function.marks(), self.mask, strict=True) if wanted]
+        return [
+            np.asarray(v, t[1])
+            for v, t, wanted in zip(found, self.types, self.mask, strict=False)
+            if wanted
+        ], marks if any(marks) else None
+
+    def pull_recorded(
+        self, gs: Sequence[Any], marked: bool
+    ) -> tuple[Sequence[Any], Sequence[bool] | None]:
+        """The same on Tensors, by the formula, whose pullbacks have pullbacks."""
+        p = self.formula(marked)
+        values, place = self.values(), self.places.index
+        kept = [restored(self, place(i), values[place(i)], i) for i in p.keeps]
+        return differentiated(p, kept, gs)
+
+    def kept(self) -> Sequence[int]:
+        """The places of the saved arrays among the arguments."""
+        return self.places
+
+    def result_shapes(self) -> Sequence[tuple[tuple[int, ...], Any]]:
+        """Shapes and dtypes of the results."""
+        return self.types[len(self.mask) :]
+
+    def free(self) -> None:
+        """Forget what was kept; a call that kept nothing may run again."""
+        kept = self.residuals
+        if self.saved or (kept is not None and (kept.values or kept.parts)):
+            self.saved = self.residuals = None
+
+    def state(self) -> dict[str, Any]:
+        """For pickles.  Residuals are made anew, from the arguments that they depend on."""
+        state = super().state()
+        kept = state.pop("residuals")
+        return state | {"_formula": None, "kink": None if kept is None else kept.kink}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The opposite of ``state``."""
+        kink = state.pop("kink")
+        super().restore(state)
+        self.residuals = None
+        if self.saved is not None:
+            known = dict(zip(self.places, self.saved, strict=True))
+            given = [
+                known.get(i, 1.0 if t is None else _stand_in(*t))
+                for i, t in enumerate(self.types[: len(self.mask)])
+            ]
+            call = self.function._signature.bind(given, {})
+            shapes = tuple(np.shape(v) for v in call.values)
+            token = hush()
+            try:
+                self.residuals = self.function._forwarded(call, shapes, copies=False)[1]
+            finally:
+                speak(token)
+            self.residuals.kink = kink
+
+    def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
+        """The Function's formulas, of the operands' expressions."""
+        ys = self.op.results(operands, ())
+        return ys if self.outputs > 1 else ys[0]
+
+
+def _stand_in(shape: tuple[int, ...], kind: Any) -> Any:
+    return np.broadcast_to(np.zeros((), kind), shape)
+
+
+def _record(
+    function: Function, operands: Sequence[Any], kept: Residuals, outs: Sequence[Tensor]
+) -> None:
+    """Give the results of a call their history."""
+    op, places = op_of(function), function.needs()
+    node = FunctionBackward0()
+    node.function, node.residuals, node.op, node.outputs = function, kept, op, len(outs)
+    node.mask = tuple([isinstance(x, Tensor) and x._rg for x in operands])
+    node.places, node._formula, node.pullback = places, None, None
+    typed = [*operands, *outs]
+    arrays = [x._array if isinstance(x, Tensor) else x for x in typed]
+    node.types = tuple([(a.shape, a.dtype) if _has_shape(a) else None for a in arrays])
+    saved, check = [], []
+    for i in places:
+        x = operands[i]
+        if isinstance(x, Tensor) and x._inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. To work around you can make a "
+                "clone to get a normal tensor and use it in autograd."
+            )
+        v = counter(x) if isinstance(x, Tensor) else [0]
+        saved.append(arrays[i])
+        check += [v, v[0]]
+    node.saved, node.check = tuple(saved), tuple(check)
+    node.edges = tuple([edge_of(x) for x, m in zip(operands, node.mask, strict=True) if m])
+    nrs = tuple([x._nr for x, m in zip(operands, node.mask, strict=True) if m])
+    node.nrs = nrs if any(edge.outputs > 1 for edge in node.edges) else None
+    node.operands = tuple([edge_of(x) if isinstance(x, Tensor) else x for x in operands])
+    if all(node.mask):
+        node.operands = None
+    node.extras, node.serial = None, serial()
+    noted(node, operands)
+    for nr, out in enumerate(outs):
+        if out._array.dtype.kind == "f":
+            out._rg, out._edge, out._nr, out._special = True, node, nr, len(outs) > 1
+
+
+def _has_shape(a: Any) -> bool:
+    return isinstance(a, np.ndarray | np.generic)
+
+
+# The formula ------------------------------------------------------------------------------------
+
+
+def op_of(function: Function) -> Op:
+    """The operation whose formula is the Function's."""
+    found: Op | None = getattr(function, "_op", None)
+    if found is None:
+        found = function._op = Op(  # type: ignore[attr-defined]
+            "function",
+            _formula(function),
+            promotion=None,
+            pointwise=function._flat,
+            outputs=len(function.outputs),
+            concrete=True,
+        )
+        found.origin = weakref.ref(function)
+    return found
+
+
+def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
+    outputs, inputs = function.outputs, function.inputs
+    flat, scalar = function._flat, function._signature.scalar
+
+    def build(*operands: Expr) -> tuple[Expr, ...]:
+        shapes = [x.shape for x in operands]
+        if scalar and any(shapes):
+            if not flat:
+                raise NotImplementedError(
+                    "this Function of scalars was called at an array of points; only functions "
+                    "that are elementwise have a formula there"
+                )
+            return _at_points(outputs, inputs, operands, broadcast_shapes("call", *shapes))
+        return substitute(list(outputs), dict(zip(inputs, operands, strict=True)))
+
+    return build
+
+
+def _at_points(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], operands: Sequence[Expr], shape: Any
+) -> tuple[Expr, ...]:
+    """Elementwise formulas of scalars, of arrays."""
+    done = {x: broadcast_to(v, shape) for x, v in zip(inputs, operands, strict=True)}
+    for node in topological(outputs):
+        if node not in done:
+            args = tuple([done[x] for x in node.args])
+            done[node] = built(node.op, args) if args else node
+    return tuple([broadcast_to(done[y], shape) for y in outputs])

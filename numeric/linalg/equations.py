@@ -1,0 +1,215 @@
+"""Inverses, determinants, and solutions of linear equations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.linalg.checks import (
+    alike,
+    at_least_2d,
+    concrete,
+    equation_fits,
+    fit_batches,
+    operands,
+    real,
+    square,
+    tolerances,
+)
+from numeric.ops.decomposing import DET, INV, LSTSQ, PINV, SLOGDET, SOLVE, SOLVE_TRIANGULAR
+from numeric.ops.decomposing import svdvals as singular_values
+from numeric.ops.pointwise import word
+from numeric.ops.selecting import result_type
+from numeric.recording import apply
+from numeric.tensors import wrap
+
+if TYPE_CHECKING:
+    from numeric.tensors import Tensor
+
+__all__ = ["det", "inv", "lstsq", "pinv", "slogdet", "solve", "solve_triangular"]
+
+LstsqResult = result_type("linalg_lstsq", "solution residuals rank singular_values")
+SlogdetResult = result_type("linalg_slogdet", "sign logabsdet")
+
+
+@operands("A")
+def inv(A: Tensor) -> Tensor:
+    """The inverses of square matrices.  Raises LinAlgError for a singular one.
+
+    >>> import numeric as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    square("linalg.inv", A)
+    real("linalg.inv", A)
+    return apply(INV, (A,))  # type: ignore[no-any-return]
+
+
+@operands("A")
+def det(A: Tensor) -> Tensor:
+    """The determinants of square matrices; the gradient holds for singular ones, too.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+    >>> torch.linalg.det(x).backward()
+    >>> x.grad.tolist()
+    [[4.0, -2.0], [-2.0, 1.0]]
+    """
+    square("linalg.det", A)
+    real("linalg.det", A)
+    return apply(DET, (A,))  # type: ignore[no-any-return]
+
+
+@operands("A")
+def slogdet(A: Tensor) -> Any:
+    """Signs of determinants, and logarithms of their sizes: (sign, logabsdet).
+
+    The gradient of a singular matrix is infinite, or nan.
+
+    >>> import numeric as torch
+    >>> torch.linalg.slogdet(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).sign.item()
+    -1.0
+    """
+    square("linalg.slogdet", A)
+    real("linalg.slogdet", A)
+    return SlogdetResult(*apply(SLOGDET, (A,)))
+
+
+@operands("A", "B")
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """``X`` with ``A X = B``, or ``X A = B``; B is a vector, or so many of them as A has matrices.
+
+    Raises LinAlgError for a singular matrix, RuntimeError where shapes or dtypes do not fit.
+
+    >>> import numeric as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2)).tolist()
+    [0.5, 0.25]
+    """
+    name = "linalg.solve"
+    square(name, A)
+    real(name, A)
+    alike(name, A, B)
+    a, b = A._array, B._array
+    vector = b.ndim == 1 or (b.ndim > 1 and a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
+    if vector and not left:
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
+            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    if not vector:
+        at_least_2d(name, B, "B")
+    equation_fits(name, A, (*b.shape, 1) if vector else b.shape, left)
+    return apply(SOLVE, (A, B), (left, vector))  # type: ignore[no-any-return]
+
+
+@operands("A", "B")
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """``X`` with ``A X = B``, or ``X A = B``, for triangular matrices.
+
+    The other triangle is not read, nor is the diagonal if it is said to be 1: their gradients are
+    0.  Zeros on the diagonal give inf or nan, and nan in gradients of the whole stack.  Raises
+    RuntimeError where shapes or dtypes do not fit.
+
+    >>> import numeric as torch
+    >>> a = torch.tensor([[2.0, 1.0], [9.0, 1.0]])
+    >>> torch.linalg.solve_triangular(a, torch.tensor([[4.0], [2.0]]), upper=True).tolist()
+    [[1.0], [2.0]]
+    """
+    name = "linalg.solve_triangular"
+    square(name, A)
+    real(name, A)
+    at_least_2d(name, B, "B")
+    alike(name, A, B)
+    equation_fits(name, A, B._array.shape, left)
+    return apply(SOLVE_TRIANGULAR, (A, B), (upper, left, unitriangular))  # type: ignore[no-any-return]
+
+
+@operands("A")
+def pinv(
+    A: Tensor,
+    rcond: Any = None,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    hermitian: bool = False,
+) -> Tensor:
+    """The pseudoinverse of Moore and Penrose.
+
+    Singular values up to the larger of ``atol`` and ``rtol`` times the largest count as 0; rtol is
+    max(m, n) eps unless there is an atol.  The gradient is the one along matrices of equal rank.
+
+    >>> import numeric as torch
+    >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]])).tolist()
+    [[0.5, 0.0]]
+    """
+    if A._array.ndim < 2 or A._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.pinv({word(A._array.dtype)}{{{list(A._array.shape)}}}): expected a tensor "
+            "with 2 or more dimensions of float, double, cfloat or cdouble types"
+        )
+    real("linalg.pinv", A)
+    if hermitian:
+        square("linalg.pinv", A)
+    limits = tolerances(A, atol, rcond if rtol is None else rtol)
+    return apply(PINV, (A,), (*limits, hermitian))  # type: ignore[no-any-return]
+
+
+@operands("A", "B")
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X of least norm among those of least ``norm(A X - B)``.
+
+    The result is (solution, residuals, rank, singular_values); as in PyTorch, the last three are
+    empty where ``driver`` does not compute them: squared residuals if all matrices are taller than
+    wide, of full rank, and the driver is not gelsy, the default; singular values with gelsd and
+    gelss.  The gradient is that of ``pinv(A) @ B``.  Raises RuntimeError where shapes or dtypes do
+    not fit, LinAlgError with gels for a matrix without full rank.
+
+    >>> import numeric as torch
+    >>> a, b = torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])
+    >>> round(torch.linalg.lstsq(a, b).solution.item(), 4)
+    2.0
+    """
+    name = "torch.linalg.lstsq"
+    a, b = A._array, B._array
+    if a.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if b.ndim < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype "
+            f"{word(a.dtype)} and other's dtype {word(b.dtype)}"
+        )
+    if a.dtype.kind != "f" or a.dtype.itemsize < 4:
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    concrete(name, A, "linalg.pinv(A) @ B")
+    driver = driver or "gelsy"
+    vector = a.ndim - 1 == b.ndim and (b.ndim == 1 or b.shape[:-1] == a.shape[:-2])
+    if b.ndim < 2 and not vector:
+        raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
+    if b.shape[-1 if vector else -2] != a.shape[-2]:
+        axis = -1 if vector else -2
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({axis})")
+    m, n = a.shape[-2:]
+    if not vector:
+        fit_batches(a.shape[:-2], b.shape[:-2])
+    limit = float(np.finfo(a.dtype).eps) * max(m, n) if rcond is None else float(rcond)
+    values = singular_values(a)
+    rank = np.sum(values > limit * np.max(values, axis=-1, initial=0)[..., None], axis=-1)
+    full = driver == "gels"
+    rest = m > n and driver != "gelsy" and (full or bool((rank == n).all()))
+    solution, residuals = apply(LSTSQ, (A, B), (limit, vector, rest, full))
+    none = wrap(np.zeros(0, a.dtype))
+    return LstsqResult(
+        solution,
+        residuals,
+        wrap(np.zeros(0, np.int64) if full else np.asarray(rank, np.int64)),
+        wrap(values) if driver in ("gelsd", "gelss") else none,
+    )

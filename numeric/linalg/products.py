@@ -1,0 +1,206 @@
+"""Functions and products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from numeric.factories import eye
+from numeric.linalg.checks import fit_batches, operands, real, square
+from numeric.linalg.equations import inv
+from numeric.ops import parts, reducing, shaping
+from numeric.ops.arithmetic import mul
+from numeric.ops.decomposing import CROSS, MATRIX_EXP
+from numeric.ops.dims import axis_of
+from numeric.ops.matrices import matmul, mm
+from numeric.ops.pointwise import word
+from numeric.recording import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numeric.tensors import Tensor
+
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_exp",
+    "matrix_power",
+    "multi_dot",
+    "vecdot",
+]
+
+
+@operands("A")
+def matrix_exp(A: Tensor) -> Tensor:
+    """The matrix exponential ``1 + A + A A/2 + ...``.
+
+    >>> import numeric as torch
+    >>> torch.linalg.matrix_exp(torch.zeros(2, 2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    square("linalg.matrix_exp", A)
+    real("linalg.matrix_exp", A)
+    return apply(MATRIX_EXP, (A,))  # type: ignore[no-any-return]
+
+
+@operands("A")
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The product of n equal matrices; of the inverse, for negative n.
+
+    Raises LinAlgError for n < 0 and a singular matrix.
+
+    >>> import numeric as torch
+    >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3).tolist()
+    [[1, 3], [0, 1]]
+    """
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise TypeError(
+            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
+        )
+    square("linalg.matrix_power", A)
+    if n == 0:
+        one: Tensor = A.clone().copy_(eye(A._array.shape[-1], dtype=A.dtype))
+        return one
+    if n == 1:
+        return A.clone()  # type: ignore[no-any-return]
+    if n < 0:
+        A, n = inv(A), -n
+    if n == 3:
+        return matmul(matmul(A, A), A)
+    result: Tensor | None = None
+    power = A
+    while n:
+        n, bit = divmod(n, 2)
+        if bit:
+            result = power if result is None else matmul(result, power)
+        if n:
+            power = matmul(power, power)
+    return cast("Tensor", result)
+
+
+def _order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each product of matrices, to multiply as few numbers as can be."""
+    count = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split = {}
+    for span in range(1, count):
+        for i in range(count - span):
+            j = i + span
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of matrices, in the order that costs least; the ends may be vectors.
+
+    Raises RuntimeError where shapes or dtypes do not fit.
+
+    >>> import numeric as torch
+    >>> torch.linalg.multi_dot([torch.tensor([1, 2]), torch.eye(2).long(), torch.tensor([3, 4])])
+    tensor(11)
+    """
+    given = list(tensors)
+    if len(given) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
+    last = len(given) - 1
+    for place, i in (("first", 0), ("last", last)):
+        if given[i].ndim not in (1, 2):
+            raise RuntimeError(
+                f"multi_dot(): the {place} tensor must be 1D or 2D but got {given[i].ndim}D"
+            )
+    shape: list[int] = []
+    if given[0].ndim == 2:
+        shape.append(given[0].shape[0])
+    else:
+        given[0] = shaping.unsqueeze(given[0], 0)
+    if given[last].ndim == 2:
+        shape.append(given[last].shape[1])
+    else:
+        given[last] = shaping.unsqueeze(given[last], -1)
+    for i, x in enumerate(given):
+        if x.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+        if x.dtype != given[0].dtype:
+            names = [str(y.dtype).removeprefix("torch.") for y in (given[0], x)]
+            names = [{"float32": "float", "float64": "double"}.get(name, name) for name in names]
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{names[0]} and tensor {i} {names[1]}"
+            )
+        if i and given[i - 1].shape[1] != x.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(given[i - 1].shape)} and "
+                f"{list(x.shape)} cannot be multiplied"
+            )
+    return shaping.view(_multiplied(given), shape)
+
+
+def _multiplied(given: Sequence[Tensor]) -> Tensor:
+    last = len(given) - 1
+    split = _order([given[0].shape[0], *(x.shape[1] for x in given)])
+    done = {(i, i): x for i, x in enumerate(given)}
+    todo = [(0, last)]
+    while todo:
+        i, j = todo[-1]
+        k = split[i, j]
+        missing = [part for part in ((i, k), (k + 1, j)) if part not in done]
+        if missing:
+            todo += missing
+        else:
+            todo.pop()
+            done[i, j] = mm(done[i, k], done[k + 1, j])
+    return done[0, last]
+
+
+@operands("input", "other")
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along an axis of length 3; the other axes broadcast.
+
+    Raises RuntimeError for another length, or number of axes, or for two dtypes.
+
+    >>> import numeric as torch
+    >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
+    a, b = input._array, other._array
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = axis_of(dim, a.ndim)
+    lengths = [x.shape[axis] if x.ndim else 1 for x in (a, b)]
+    if lengths != [3, 3]:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. "
+            f"Got {lengths[0]} and {lengths[1]}"
+        )
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {word(a.dtype)} but found {word(b.dtype)}")
+    fit_batches(a.shape, b.shape)
+    return apply(CROSS, (input, other), (axis,))  # type: ignore[no-any-return]
+
+
+@operands("x", "y")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sums of products along an axis.  Raises RuntimeError for what is not real.
+
+    >>> import numeric as torch
+    >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])).item()
+    11.0
+    """
+    real("linalg.vecdot", x, half=True)
+    real("linalg.vecdot", y, half=True)
+    return reducing.sum(mul(x, y), dim=dim)
+
+
+@operands("A")
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices, as a view.
+
+    >>> import numeric as torch
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    return parts.diagonal(A, offset, dim1, dim2)

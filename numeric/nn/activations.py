@@ -1,0 +1,455 @@
+"""Activation functions: elementwise ones from a table of formulas, and layers of one operation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.dtypes import default
+from numeric.ops import moments
+from numeric.ops.arithmetic import neg
+from numeric.ops.matrices import matmul, same_dtype
+from numeric.ops.pointwise import relu as _relu
+from numeric.ops.pointwise import sigmoid, tanh
+from numeric.plans import Op
+from numeric.recording import apply, cast
+from numeric.tensors import Tensor
+from symdiff import functions as sd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symdiff.expr import Expr
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
+
+def _op(name: str, build: Callable[..., Expr], kernel: Any = None, label: str | None = None) -> Op:
+    return Op(name, build, kernel, pointwise=True, label=label)
+
+
+def _scaled_elu(x: Expr, negative: Any, inner: Any, positive: Any) -> Expr:
+    return sd.where(x <= 0, negative * sd.expm1(inner * x), positive * x)
+
+
+def _tanh_gelu(x: Expr) -> Expr:
+    # A float: an exact root of 2/π would be computed anew for each element.
+    return x / 2 * (1 + sd.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+# Conditions say which side a kink belongs to, and let nan pass.
+HARDTANH = _op(
+    "hardtanh",
+    lambda x, low, high: sd.where(x <= low, low, sd.where(x >= high, high, x)),
+    lambda a, low, high: np.minimum(np.maximum(a, low), high),
+)
+LEAKY_RELU = _op(
+    "leaky_relu",
+    lambda x, slope: sd.where(x > 0, x, slope * x),
+    lambda a, slope: np.where(a > 0, a, slope * a),
+)
+ELU, CELU = (_op(name, _scaled_elu) for name in ("elu", "celu"))
+GELU = _op("gelu", lambda x: x / 2 * sd.erfc(-math.sqrt(0.5) * x))
+TANH_GELU = _op("gelu", _tanh_gelu)
+SILU = _op("silu", lambda x: x * sd.sigmoid(x))
+MISH = _op("mish", lambda x: x * sd.tanh(sd.softplus(x)))
+SOFTPLUS = _op(
+    "softplus",
+    lambda x, beta, most: sd.where(beta * x > most, x, sd.softplus(beta * x) / beta),
+)
+SOFTSIGN = Op("softsign", lambda x: x / (1 + sd.abs(x)), pointwise=True, label="DivBackward0")
+LOGSIGMOID = _op("log_sigmoid", sd.log_sigmoid)
+TANHSHRINK = _op("tanhshrink", lambda x: x - sd.tanh(x), label="SubBackward0")
+HARDSHRINK = _op("hardshrink", lambda x, at: sd.where((x >= -at) & (x <= at), 0, x))
+SOFTSHRINK = _op(
+    "softshrink",
+    lambda x, at: sd.where((x >= -at) & (x <= at), 0, sd.where(x < 0, x + at, x - at)),
+)
+HARDSIGMOID = _op("hardsigmoid", lambda x: sd.where(x <= -3, 0, sd.where(x >= 3, 1, x / 6 + 0.5)))
+HARDSWISH = _op("hardswish", lambda x: sd.where(x <= -3, 0, sd.where(x >= 3, x, x * (x / 6 + 0.5))))
+THRESHOLD = _op(
+    "threshold", lambda x, at, value: sd.where(x <= at, value, x),
+    lambda a, at, value: np.where(a <= at, value, a),
+)  # fmt: skip
+PRELU = Op("prelu_kernel", lambda x, w: sd.where(x > 0, x, w * x))
+
+
+def _real(name: str, input: Any) -> Tensor:
+    """``input``, a Tensor of real numbers; raises TypeError, NotImplementedError otherwise."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    if input._array.dtype.kind != "f":
+        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input._array.dtype.name)
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind or input.dtype}'")
+    return input
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``maximum(input, 0)``; the derivative at 0 is 0.
+
+    >>> import numeric as torch
+    >>> relu(torch.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"relu(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return input.relu_() if inplace else _relu(input)
+
+
+def relu6(input: Tensor) -> Tensor:
+    """``input`` between 0 and 6; the derivative at both is 0.
+
+    >>> import numeric as torch
+    >>> relu6(torch.tensor([-1.0, 2.0, 9.0])).tolist()
+    [0.0, 2.0, 6.0]
+    """
+    return hardtanh(input, 0, 6)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """``input`` between ``min_val`` and ``max_val``; the derivative at both is 0.
+
+    Raises ValueError if the bounds are the wrong way round.
+
+    >>> import numeric as torch
+    >>> hardtanh(torch.tensor([-3.0, 0.5])).tolist()
+    [-1.0, 0.5]
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if isinstance(input, Tensor) and input._array.dtype.kind in "iu":
+        min_val, max_val = int(min_val), int(max_val)
+    return apply(HARDTANH, (input, min_val, max_val))  # type: ignore[no-any-return]
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """``input`` where it is positive, else ``negative_slope * input``.
+
+    >>> import numeric as torch
+    >>> leaky_relu(torch.tensor([-2.0, 2.0]), 0.5).tolist()
+    [-1.0, 2.0]
+    """
+    return apply(LEAKY_RELU, (_real("leaky_relu_cpu", input), float(negative_slope)))  # type: ignore[no-any-return]
+
+
+def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``input`` where it is positive, else ``alpha * (exp(input) - 1)``.
+
+    >>> import numeric as torch
+    >>> elu(torch.tensor([-1000.0, 2.0])).tolist()
+    [-1.0, 2.0]
+    """
+    return apply(ELU, (_real("elu_cpu", input), float(alpha), 1.0, 1.0))  # type: ignore[no-any-return]
+
+
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``input`` where it is positive, else ``alpha * (exp(input / alpha) - 1)``.
+
+    Raises RuntimeError for ``alpha = 0``.
+
+    >>> import numeric as torch
+    >>> celu(torch.tensor([-1000.0, 2.0]), 0.5).tolist()
+    [-0.5, 2.0]
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return apply(CELU, (_real("elu_cpu", input), float(alpha), 1.0 / alpha, 1.0))  # type: ignore[no-any-return]
+
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def selu(input: Tensor) -> Tensor:
+    """A scaled ``elu``, with the constants that keep mean 0 and variance 1.
+
+    >>> import numeric as torch
+    >>> selu(torch.tensor([0.0, 1.0])).tolist()
+    [0.0, 1.0507010221481323]
+    """
+    factors = (_SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)
+    return apply(ELU, (_real("elu_cpu", input), *factors))  # type: ignore[no-any-return]
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``input`` times the normal distribution function at it; ``"tanh"``: an approximation.
+
+    Raises RuntimeError for another ``approximate``.
+
+    >>> import numeric as torch
+    >>> gelu(torch.tensor([-100.0, 0.0, 100.0]), approximate="tanh").tolist()
+    [-0.0, 0.0, 100.0]
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return apply(GELU if approximate == "none" else TANH_GELU, (_real("GeluKernelImpl", input),))  # type: ignore[no-any-return]
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds.
+
+    >>> import numeric as torch
+    >>> softplus(torch.tensor([-1000.0, 21.0])).tolist()
+    [0.0, 21.0]
+    """
+    operands = (_real("softplus_cpu", input), float(beta), float(threshold))
+    return apply(SOFTPLUS, operands)  # type: ignore[no-any-return]
+
+
+def silu(input: Tensor) -> Tensor:
+    """``input * sigmoid(input)``.
+
+    >>> import numeric as torch
+    >>> silu(torch.tensor([0.0, 100.0])).tolist()
+    [0.0, 100.0]
+    """
+    return apply(SILU, (_real("silu_cpu", input),))  # type: ignore[no-any-return]
+
+
+def mish(input: Tensor) -> Tensor:
+    """``input * tanh(log(1 + exp(input)))``.
+
+    >>> import numeric as torch
+    >>> mish(torch.tensor([0.0, 100.0])).tolist()
+    [0.0, 100.0]
+    """
+    return apply(MISH, (_real("mish_cpu", input),))  # type: ignore[no-any-return]
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + abs(input))``.
+
+    >>> import numeric as torch
+    >>> softsign(torch.tensor([-1.0, 3.0])).tolist()
+    [-0.5, 0.75]
+    """
+    if input._array.dtype.kind != "f":
+        input = cast(input, default())
+    return apply(SOFTSIGN, (input,))  # type: ignore[no-any-return]
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(input))``, without underflow.
+
+    >>> import numeric as torch
+    >>> logsigmoid(torch.tensor([-1000.0, 1000.0])).tolist()
+    [-1000.0, 0.0]
+    """
+    return apply(LOGSIGMOID, (_real("log_sigmoid_cpu", input),))  # type: ignore[no-any-return]
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``.
+
+    >>> import numeric as torch
+    >>> tanhshrink(torch.tensor([0.0, 100.0])).tolist()
+    [0.0, 99.0]
+    """
+    return apply(TANHSHRINK, (_real("tanhshrink", input),))  # type: ignore[no-any-return]
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``input``, and 0 between ``-lambd`` and ``lambd``.
+
+    >>> import numeric as torch
+    >>> hardshrink(torch.tensor([-1.0, 0.5])).tolist()
+    [-1.0, 0.0]
+    """
+    return apply(HARDSHRINK, (_real("hardshrink_cpu", input), float(lambd)))  # type: ignore[no-any-return]
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``input`` moved by ``lambd`` towards 0, and 0 below that.
+
+    >>> import numeric as torch
+    >>> softshrink(torch.tensor([-1.0, 0.5])).tolist()
+    [-0.5, 0.0]
+    """
+    return apply(SOFTSHRINK, (_real("softshrink_cpu", input), float(lambd)))  # type: ignore[no-any-return]
+
+
+def hardsigmoid(input: Tensor) -> Tensor:
+    """``input/6 + 1/2`` between 0 and 1.
+
+    >>> import numeric as torch
+    >>> hardsigmoid(torch.tensor([-9.0, 0.0, 9.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return apply(HARDSIGMOID, (_real("hardsigmoid_cpu", input),))  # type: ignore[no-any-return]
+
+
+def hardswish(input: Tensor) -> Tensor:
+    """``input * hardsigmoid(input)``.
+
+    >>> import numeric as torch
+    >>> hardswish(torch.tensor([-9.0, 3.0])).tolist()
+    [0.0, 3.0]
+    """
+    return apply(HARDSWISH, (_real("hardswish_cpu", input),))  # type: ignore[no-any-return]
+
+
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """``input`` where it exceeds ``threshold``, else ``value``.
+
+    >>> import numeric as torch
+    >>> threshold(torch.tensor([1.0, 2.0]), 1.0, -7.0).tolist()
+    [-7.0, 2.0]
+    """
+    return apply(THRESHOLD, (input, threshold, value))  # type: ignore[no-any-return]
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where it is positive, else ``weight * input``: one weight, or one per channel.
+
+    Raises RuntimeError for another number of weights.
+
+    >>> import numeric as torch
+    >>> prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25])).tolist()
+    [-0.5, 2.0]
+    """
+    x, w = input._array, weight._array
+    channels = x.shape[1] if x.ndim > 1 else 1
+    if w.size not in (1, channels):
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{w.size} and channel size = {channels}."
+        )
+    if w.size > 1:
+        weight = weight.reshape(-1, *[1] * (x.ndim - 2))
+    return apply(PRELU, (input, weight))  # type: ignore[no-any-return]
+
+
+def _implicit(dim: int | None, ndim: int) -> int:
+    """The axis of classes that old programs leave out."""
+    return dim if dim is not None else 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
+
+    >>> import numeric as torch
+    >>> softmax(torch.tensor([0.0, 1000.0]), 0).tolist()
+    [0.0, 1.0]
+    """
+    return moments.softmax(input, _implicit(dim, input._array.ndim), dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``log(softmax(input))`` along the axis ``dim``, without underflow.
+
+    >>> import numeric as torch
+    >>> log_softmax(torch.tensor([0.0, 1000.0]), 0).tolist()
+    [-1000.0, 0.0]
+    """
+    return moments.log_softmax(input, _implicit(dim, input._array.ndim), dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``softmax(-input)``.
+
+    >>> import numeric as torch
+    >>> softmin(torch.tensor([0.0, 1000.0]), 0).tolist()
+    [1.0, 0.0]
+    """
+    return softmax(neg(input), dim, _stacklevel, dtype)
+
+
+# Layers -----------------------------------------------------------------------------------------
+
+
+def _affine(b: Expr, x: Expr, w: Expr) -> Expr:
+    return sd.matmul(x, sd.matrix_transpose(w)) + b
+
+
+def _affine_kernel(b: Any, a: Any, w: Any) -> Any:
+    y = np.matmul(a, w.T)
+    y += b
+    return y
+
+
+ADDMM = Op("addmm", _affine, _affine_kernel, promotion=None)
+AFFINE = Op("affine", _affine, _affine_kernel, promotion=None, label="ViewBackward0")
+# Without bias: by the rank of the input.
+_PRODUCTS = {
+    n: Op(
+        "linear",
+        lambda x, w: sd.matmul(x, sd.matrix_transpose(w)),
+        lambda a, w: np.matmul(a, w.T),
+        promotion=None,
+        label=label,
+    )
+    for n, label in {1: "SqueezeBackward4", 2: "MmBackward0", 3: "UnsafeViewBackward0"}.items()
+}
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Raises RuntimeError where shapes or dtypes do not fit.
+
+    >>> import numeric as torch
+    >>> linear(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0]]), torch.tensor([5.0])).tolist()
+    [16.0]
+    """
+    x, w = input._array, weight._array
+    if w.ndim != 2:
+        if bias is not None:
+            raise RuntimeError(f"linear(): weight must be a matrix, got {w.ndim} axes")
+        return matmul(input, weight)
+    if not x.ndim:
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are 0D and 2D"
+        )
+    same_dtype(x, w)
+    if x.shape[-1] != w.shape[1]:
+        rows = x.size // max(x.shape[-1], 1)
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied "
+            f"({rows}x{x.shape[-1]} and {w.shape[1]}x{w.shape[0]})"
+        )
+    if bias is None:
+        return apply(_PRODUCTS[min(x.ndim, 3)], (input, weight))  # type: ignore[no-any-return]
+    b = bias._array
+    same_dtype(b, x)
+    if b.ndim > 1 or b.size not in (1, w.shape[0]):
+        raise RuntimeError(
+            f"The expanded size of the tensor ({w.shape[0]}) must match the existing size "
+            f"({b.shape[-1] if b.ndim else 1}) at non-singleton dimension {x.ndim - 1}.  "
+            f"Target sizes: {[*x.shape[:-1], w.shape[0]]}.  Tensor sizes: {list(b.shape)}"
+        )
+    return apply(ADDMM if x.ndim == 2 else AFFINE, (bias, input, weight))  # type: ignore[no-any-return]

@@ -1,0 +1,121 @@
+"""Gradients kept in bounds, and parameters as one vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.modes import Switch
+from numeric.ops.rearranging import cat, stack
+from numeric.tensors import Tensor, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Shrink all gradients, in place, so that the norm of all together is at most ``max_norm``.
+
+    Args:
+        parameters: what has the gradients.
+        max_norm: the bound.
+        norm_type: the order of the norm; may be infinite.
+        error_if_nonfinite: RuntimeError for a norm that is nan or infinite.
+        foreach: has no effect.
+
+    Returns the norm before.
+
+    >>> import numeric as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_(x, 1.0)
+    tensor(5.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
+    order = float(norm_type)
+    with Switch(grad=False):
+        grads = _gradients(parameters)
+        if not grads:
+            return wrap(np.zeros((), np.float32))
+        total: Any = stack([g.norm(order) for g in grads]).norm(order)
+        if error_if_nonfinite and not np.isfinite(total._array):
+            raise RuntimeError(
+                f"The total norm of order {order} for gradients from `parameters` is non-finite, "
+                "so it cannot be clipped. To disable this error and scale the gradients by the "
+                "non-finite norm anyway, set `error_if_nonfinite=False`"
+            )
+        factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
+        for g in grads:
+            g.mul_(factor)
+    return total  # type: ignore[no-any-return]
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Cut off the elements of all gradients, in place, at ``-clip_value`` and ``clip_value``.
+
+    ``foreach`` has no effect.
+
+    >>> import numeric as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, -4.0])
+    >>> torch.nn.utils.clip_grad_value_([x], 3.5)
+    >>> x.grad
+    tensor([ 3.0000, -3.5000])
+    """
+    with Switch(grad=False):
+        for g in _gradients(parameters):
+            g.clamp_(-float(clip_value), float(clip_value))
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters, one after the other; differentiable.
+
+    >>> import numeric as torch
+    >>> torch.nn.utils.parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """The opposite: the data of the parameters become views of the vector.
+
+    >>> import numeric as torch
+    >>> x, y = torch.zeros(2, 1), torch.zeros(1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), [x, y])
+    >>> x, y
+    (tensor([[1.],
+            [2.]]), tensor([3.]))
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    source: Any = vec
+    start = 0
+    p: Any
+    for p in parameters:
+        stop = start + p.numel()
+        p.data = source[start:stop].view_as(p).data
+        start = stop
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    """The gradients that there are."""
+    given = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p._grad for p in given if p._grad is not None]

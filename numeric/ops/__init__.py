@@ -1,0 +1,1 @@
+"""The operations of Tensors, by family: functions, methods, operators and in-place forms."""

@@ -1,0 +1,711 @@
+"""Sums, differences, products, quotients and powers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric import dtypes
+from numeric.dtypes import of_number, promoted, promoted_real
+from numeric.inplace import inplace
+from numeric.plans import RESULT, Op
+from numeric.recording import apply, cast
+from numeric.shortcuts import binary, fast, shortcut, shortcut_inplace
+from numeric.tensors import Tensor, method, wrap
+from symdiff import elementwise as sd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+
+__all__ = [
+    "add",
+    "addcdiv",
+    "addcmul",
+    "div",
+    "divide",
+    "floor_divide",
+    "fmod",
+    "lerp",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "pow",
+    "reciprocal",
+    "remainder",
+    "rsub",
+    "square",
+    "sub",
+    "subtract",
+    "true_divide",
+]
+
+# Operands ---------------------------------------------------------------------------------------
+
+_NUMBERS = (bool, int, float)
+
+
+def taken(x: Any) -> Any:
+    """An operand of an operator: a Tensor, a Python number, or NotImplemented.
+
+    NumPy's scalars count as Python numbers, its arrays as constants of their own dtype.
+    """
+    if isinstance(x, Tensor) or x.__class__ in _NUMBERS:
+        return x
+    if isinstance(x, np.ndarray):
+        dtypes.of(x)
+        return wrap(x)
+    if isinstance(x, np.generic):
+        return x.item() if x.dtype.kind in "biuf" else NotImplemented
+    return float(x) if isinstance(x, float) else int(x) if isinstance(x, int) else NotImplemented
+
+
+def argument(function: str, name: str, place: int, x: Any, *, number: bool = False) -> Any:
+    """An operand of a function, where arrays of NumPy's do not count.
+
+    Raises TypeError for anything but a Tensor, or a number where those are allowed.
+    """
+    if isinstance(x, Tensor):
+        return x
+    if number and not isinstance(x, np.ndarray):
+        known = taken(x)
+        if known is not NotImplemented:
+            return known
+    raise TypeError(
+        f"{function}(): argument '{name}' (position {place}) must be "
+        f"{'Tensor or Number' if number else 'Tensor'}, not {type(x).__name__}"
+    )
+
+
+def elementwise(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Tensor:
+    """``apply``, for operands that may be Python numbers only, or integers that wrap around."""
+    if not any(isinstance(x, Tensor) for x in operands):
+        operands = [wrap(np.asarray(x, of_number(x))) for x in operands]
+    elif any(x.__class__ is int for x in operands):
+        kind = promoted([x._array if isinstance(x, Tensor) else x for x in operands])
+        if kind.kind in "iu":
+            operands = [
+                int(np.asarray(x, np.int64).astype(kind)) if x.__class__ is int else x
+                for x in operands
+            ]
+    out: Tensor = apply(op, operands, params)
+    return out
+
+
+# The operations ---------------------------------------------------------------------------------
+
+
+def _subtractable(operands: Iterable[Any]) -> np.dtype[Any]:
+    operands = list(operands)
+    bools = [isinstance(x, np.ndarray) and x.dtype.kind == "b" for x in operands]
+    if any(bools):
+        which = "two bool tensors" if all(bools) else "a bool tensor"
+        instead = (
+            "Use the `^` or `logical_xor()` operator instead."
+            if all(bools)
+            else "If you are trying to invert a mask, use the `~` or `logical_not()` operator "
+            "instead."
+        )
+        raise RuntimeError(
+            f"Subtraction, the `-` operator, with {which} is not supported. {instead}"
+        )
+    return promoted(operands)
+
+
+def _negatable(operands: Iterable[Any]) -> np.dtype[Any]:
+    (x,) = operands
+    if x.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    kind: np.dtype[Any] = x.dtype
+    return kind
+
+
+def _nonzero(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that refuses truth values, and an integer divisor that is 0."""
+
+    def checked(a: Any, b: Any) -> Any:
+        kind = np.result_type(a, b).kind
+        if kind == "b":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        if kind != "f" and not np.all(b):
+            raise RuntimeError("ZeroDivisionError")
+        return kernel(a, b)
+
+    return checked
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    if np.result_type(a, b).kind == "f":
+        return np.trunc(np.divide(a, b))
+    q = np.floor_divide(a, b)
+    return q + ((q < 0) & (q * b != a))
+
+
+ADD = fast(Op("add", lambda a, b: a + b, np.add, pointwise=True, numbers=True))
+SUB = fast(
+    Op(
+        "sub",
+        lambda a, b: a - b,
+        np.subtract,
+        pointwise=True,
+        promotion=_subtractable,
+        numbers=True,
+    )
+)
+MUL = fast(Op("mul", lambda a, b: a * b, np.multiply, pointwise=True, numbers=True))
+DIV = fast(
+    Op(
+        "div",
+        lambda a, b: a / b,
+        np.divide,
+        pointwise=True,
+        promotion=promoted_real,
+        numbers=True,
+    )
+)
+_RSUB0, RSUB = (
+    fast(
+        Op(
+            "rsub",
+            lambda a, b: b - a,
+            lambda a, b: np.subtract(b, a),
+            pointwise=True,
+            promotion=_subtractable,
+            label=label,
+        )
+    )
+    for label in ("RsubBackward0", "RsubBackward1")
+)
+NEG = Op("neg", operator.neg, np.negative, pointwise=True, promotion=_negatable)
+
+
+def _with_alpha(name: str, sign: int, promotion: Any) -> Op:
+    return Op(
+        name,
+        lambda a, b, alpha: a + sign * alpha * b,
+        lambda a, b, alpha: np.add(a, b * (sign * alpha)),
+        pointwise=True,
+        promotion=promotion,
+    )
+
+
+_ALPHA = {
+    "add": (ADD, _with_alpha("add", 1, promoted)),
+    "sub": (SUB, _with_alpha("sub", -1, _subtractable)),
+}
+
+_DIV_ROUNDED: dict[str | None, Op] = {
+    None: Op(
+        "div",
+        lambda a, b: a / b,
+        np.divide,
+        pointwise=True,
+        promotion=promoted_real,
+        label="DivBackward2",
+    ),
+    "floor": Op(
+        "div",
+        sd.floor_divide,
+        _nonzero("div_floor", np.floor_divide),
+        pointwise=True,
+        label="DivBackward2",
+    ),
+    "trunc": Op(
+        "div",
+        lambda a, b: sd.trunc(a / b),
+        _nonzero("div_trunc", _truncated),
+        pointwise=True,
+        label="DivBackward2",
+    ),
+}
+
+_REMAINDER, _FMOD = (
+    [Op(name, build, kernel, pointwise=True, label=f"{name.title()}Backward{i}") for i in (0, 1)]
+    for name, build, kernel in (
+        ("remainder", sd.mod, _nonzero("remainder", np.remainder)),
+        ("fmod", lambda a, b: a - b * sd.trunc(a / b), _nonzero("fmod", np.fmod)),
+    )
+)
+
+_RECIPROCAL = Op(
+    "reciprocal",
+    sd.reciprocal,
+    lambda a: np.divide(1, a),
+    saves=RESULT,
+    pointwise=True,
+    promotion=promoted_real,
+    reuse=lambda x, y: {x**-2: y**2},
+)
+
+
+# No rounding mode at all: PyTorch's record tells it from the mode None.
+_PLAIN: Any = object()
+
+
+def _first_three(operands: Iterable[Any]) -> np.dtype[Any]:
+    return promoted(list(operands)[:3])
+
+
+_ADDCMUL = Op(
+    "addcmul",
+    lambda a, b, c, v: a + v * b * c,
+    lambda a, b, c, v: np.add(a, v * b * c).astype(a.dtype, copy=False),
+    pointwise=True,
+    promotion=_first_three,
+)
+_ADDCDIV = Op(
+    "addcdiv",
+    lambda a, b, c, v: a + v * (b / c),
+    lambda a, b, c, v: a + v * (b / c),
+    pointwise=True,
+    promotion=_first_three,
+)
+
+
+def _between(a: Any, b: Any, w: Any) -> Any:
+    # From the nearer end, so that both ends are hit exactly.
+    return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+
+_LERP0, _LERP1 = (
+    Op("lerp", lambda a, b, w: a + w * (b - a), _between, pointwise=True, label=f"LerpBackward{i}")
+    for i in (0, 1)
+)
+
+
+# Functions --------------------------------------------------------------------------------------
+
+
+def _short(op: Op, input: Any, other: Any) -> Any:
+    """The result of a function of two operands where the short way of operators is known to do."""
+    if input.__class__ is Tensor:
+        kind = other.__class__
+        if kind is Tensor or kind is float or (kind is int and input._array.dtype.kind == "f"):
+            return binary(op, input, other)
+    return None
+
+
+def _summed(name: str, input: Any, other: Any, alpha: Any) -> Tensor:
+    plain, scaled = _ALPHA[name]
+    if alpha.__class__ is int and alpha == 1 and (out := _short(plain, input, other)) is not None:
+        return out  # type: ignore[no-any-return]
+    input = argument(name, "input", 1, input, number=True)
+    other = argument(name, "other", 2, other, number=True)
+    if not isinstance(alpha, _NUMBERS):
+        raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    if alpha == 1:
+        return elementwise(plain, (input, other))
+    whole = [
+        (x._array.dtype if isinstance(x, Tensor) else of_number(x)).kind != "f"
+        for x in (input, other)
+    ]
+    if isinstance(alpha, float) and all(whole):
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return elementwise(scaled, (input, other), (alpha,))
+
+
+def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """``input + alpha * other``.
+
+    >>> import numeric as torch
+    >>> torch.add(torch.tensor([1.0, 2.0]), 3, alpha=2).tolist()
+    [7.0, 8.0]
+    """
+    return _summed("add", input, other, alpha)
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """``input - alpha * other``.
+
+    >>> import numeric as torch
+    >>> torch.sub(torch.tensor([1.0, 2.0]), 3).tolist()
+    [-2.0, -1.0]
+    """
+    if isinstance(other, bool):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return _summed("sub", input, other, alpha)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """``other - alpha * input``.
+
+    >>> import numeric as torch
+    >>> torch.rsub(torch.tensor([1.0, 2.0]), 3).tolist()
+    [2.0, 1.0]
+    """
+    input = argument("rsub", "input", 1, input)
+    other = argument("rsub", "other", 2, other, number=True)
+    if alpha != 1:
+        input = elementwise(MUL, (input, alpha))
+    return elementwise(_RSUB0 if isinstance(other, Tensor) else RSUB, (input, other))
+
+
+def mul(input: Any, other: Any) -> Tensor:
+    """``input * other``.
+
+    >>> import numeric as torch
+    >>> torch.mul(torch.tensor([1.0, 2.0]), 3).tolist()
+    [3.0, 6.0]
+    """
+    if (out := _short(MUL, input, other)) is not None:
+        return out  # type: ignore[no-any-return]
+    input = argument("mul", "input", 1, input, number=True)
+    return elementwise(MUL, (input, argument("mul", "other", 2, other, number=True)))
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = _PLAIN) -> Tensor:
+    """``input / other``, rounded by ``rounding_mode``: None, ``"floor"`` or ``"trunc"``.
+
+    Only without rounding integers become real; with it the derivative is 0.
+
+    >>> import numeric as torch
+    >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc").tolist()
+    [-3, 3]
+    """
+    if rounding_mode is not _PLAIN and rounding_mode not in _DIV_ROUNDED:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    input = argument("div", "input", 1, input, number=True)
+    other = argument("div", "other", 2, other, number=True)
+    if rounding_mode is not _PLAIN:
+        return elementwise(_DIV_ROUNDED[rounding_mode], (input, other))
+    if isinstance(input, Tensor):
+        return _by(input, other)  # type: ignore[no-any-return]
+    return elementwise(DIV, (input, other))
+
+
+def true_divide(input: Any, other: Any) -> Tensor:
+    """``input / other``; integers become real.
+
+    >>> import numeric as torch
+    >>> torch.true_divide(torch.tensor([1, 2]), 2).tolist()
+    [0.5, 1.0]
+    """
+    return div(input, other)
+
+
+def floor_divide(input: Any, other: Any) -> Tensor:
+    """``floor(input / other)``; derivative 0.
+
+    >>> import numeric as torch
+    >>> torch.floor_divide(torch.tensor([-7, 7]), 2).tolist()
+    [-4, 3]
+    """
+    return div(input, other, rounding_mode="floor")
+
+
+def _modulo(name: str, ops: list[Op], input: Any, other: Any) -> Tensor:
+    input = argument(name, "input", 1, input, number=True)
+    other = argument(name, "other", 2, other, number=True)
+    # Numbers as divisors and tensors have records of different names.
+    return elementwise(ops[isinstance(other, Tensor)], (input, other))
+
+
+def remainder(input: Any, other: Any) -> Tensor:
+    """``input - other * floor(input / other)``, which has the sign of ``other``.
+
+    >>> import numeric as torch
+    >>> torch.remainder(torch.tensor([-7, 7]), 3).tolist()
+    [2, 1]
+    """
+    return _modulo("remainder", _REMAINDER, input, other)
+
+
+def fmod(input: Any, other: Any) -> Tensor:
+    """``input - other * trunc(input / other)``, which has the sign of ``input``.
+
+    >>> import numeric as torch
+    >>> torch.fmod(torch.tensor([-7, 7]), 3).tolist()
+    [-1, 1]
+    """
+    return _modulo("fmod", _FMOD, input, other)
+
+
+@method("__neg__")
+def neg(input: Tensor) -> Tensor:
+    """``-input``.
+
+    >>> import numeric as torch
+    >>> torch.neg(torch.tensor([1.0, -2.0])).tolist()
+    [-1.0, 2.0]
+    """
+    out: Tensor = apply(NEG, (argument("neg", "input", 1, input),))
+    return out
+
+
+def reciprocal(input: Tensor) -> Tensor:
+    """``1 / input``; integers become real.
+
+    >>> import numeric as torch
+    >>> torch.reciprocal(torch.tensor([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
+    out: Tensor = apply(_RECIPROCAL, (argument("reciprocal", "input", 1, input),))
+    return out
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.addcmul(x, x, x, value=2).tolist()
+    [3.0, 10.0]
+    """
+    return elementwise(_ADDCMUL, _three("addcmul", input, tensor1, tensor2, value))
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``.
+
+    Raises RuntimeError for the quotient of two integers.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.addcdiv(x, x, x, value=2).tolist()
+    [3.0, 4.0]
+    """
+    operands = _three("addcdiv", input, tensor1, tensor2, value)
+    if all(x._array.dtype.kind != "f" for x in operands[1:3]):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; use true_divide or "
+            "div(..., rounding_mode='trunc') instead."
+        )
+    return elementwise(_ADDCDIV, operands)
+
+
+def _three(name: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> tuple[Any, ...]:
+    return (
+        argument(name, "input", 1, input),
+        argument(name, "tensor1", 2, tensor1),
+        argument(name, "tensor2", 3, tensor2),
+        argument(name, "value", 4, value, number=True),
+    )
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``.
+
+    Raises RuntimeError for operands of different dtypes.
+
+    >>> import numeric as torch
+    >>> torch.lerp(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), 0.5).tolist()
+    [2.0, 3.0]
+    """
+    input, end = argument("lerp", "input", 1, input), argument("lerp", "end", 2, end)
+    weight = argument("lerp", "weight", 3, weight, number=True)
+    for name, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x._array.dtype != input._array.dtype:
+            raise RuntimeError(f"expected dtype {input.dtype} for `{name}` but got dtype {x.dtype}")
+    if input._array.dtype.kind != "f":
+        raise NotImplementedError("lerp is not implemented for integers and truth values")
+    if isinstance(weight, Tensor):
+        return elementwise(_LERP1, (input, end, weight))
+    return elementwise(_LERP0, (input, end), (weight,))
+
+
+# Powers -----------------------------------------------------------------------------------------
+
+_POWERS: dict[float, Callable[[NDArray[Any]], Any]] = {
+    0: np.ones_like,
+    0.5: np.sqrt,
+    2: np.square,
+    3: lambda a: a * a * a,
+    -0.5: lambda a: 1 / np.sqrt(a),
+    -1: lambda a: 1 / a,
+    -2: lambda a: 1 / (a * a),
+}
+
+
+def _power_of(a: NDArray[Any], exponent: float) -> Any:
+    known = _POWERS.get(exponent)
+    return np.power(a, exponent) if known is None else known(a)
+
+
+def _power(a: Any, b: Any) -> Any:
+    kind = np.result_type(a, b)
+    if kind.kind == "f" or not np.any(np.less(b, 0)):
+        return np.power(a, b)
+    # Of integers, only 1 and -1 have powers with negative exponents that are not rounded to 0.
+    a, b = np.asarray(a), np.asarray(b)
+    inverse = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0))).astype(kind)
+
+
+def _raised(a: Expr, exponent: float) -> Expr:
+    return a**exponent
+
+
+# An exponent that formulas of good derivatives exist for goes into the formula: few do.
+_POW = Op("pow", _raised, _power_of, pointwise=True)
+_POW_NUMBER = Op("pow", sd.pow, _power, pointwise=True)
+_POW_TENSOR, _POW_BASE = (
+    Op("pow", sd.pow, _power, pointwise=True, saves=RESULT, label=f"PowBackward{i}") for i in (1, 2)
+)
+
+
+def _simple(exponent: float) -> bool:
+    return abs(exponent) <= 16 and math.floor(4 * exponent) == 4 * exponent
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``, one of which may be a number.
+
+    Raises RuntimeError for integers to a negative Python integer.
+
+    >>> import numeric as torch
+    >>> torch.pow(torch.tensor([1.0, 2.0]), 3).tolist()
+    [1.0, 8.0]
+    """
+    if exponent.__class__ is int and input.__class__ is Tensor and input._array.dtype.kind == "f":
+        op = _POW if _simple(exponent) else _POW_NUMBER
+        operands, params = ((input,), (exponent,)) if op is _POW else ((input, exponent), ())
+        return apply(op, operands, params)  # type: ignore[no-any-return]
+    input = argument("pow", "input", 1, input, number=True)
+    exponent = argument("pow", "exponent", 2, exponent, number=True)
+    if isinstance(exponent, Tensor):
+        if (
+            promoted([x._array if isinstance(x, Tensor) else x for x in (input, exponent)]).kind
+            == "b"
+        ):
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        op = _POW_TENSOR if isinstance(input, Tensor) else _POW_BASE
+        return elementwise(op, (input, exponent))
+    if not isinstance(input, Tensor):
+        raise TypeError("pow(): one of input and exponent must be a Tensor")
+    kind = promoted((input._array, exponent))
+    if kind.kind != "f" and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if kind.kind == "b":  # NumPy's power would make integers of them
+        return input.__or__(not exponent) if isinstance(exponent, bool) else input
+    if not _simple(exponent):
+        return elementwise(_POW_NUMBER, (input, exponent))
+    if input._array.dtype is not kind:
+        input = cast(input, kind)
+    out: Tensor = apply(_POW, (input,), (exponent,))
+    return out
+
+
+def square(input: Tensor) -> Tensor:
+    """``input ** 2``.
+
+    >>> import numeric as torch
+    >>> torch.square(torch.tensor([1.0, -2.0])).tolist()
+    [1.0, 4.0]
+    """
+    return pow(argument("square", "input", 1, input), 2)
+
+
+subtract, multiply, divide, negative = sub, mul, div, neg
+
+
+# Operators --------------------------------------------------------------------------------------
+
+
+def _operator(op: Op) -> Any:
+    """The operator of an op that has a short way."""
+
+    def otherwise(self: Tensor, other: Any) -> Any:
+        other = taken(other)
+        return other if other is NotImplemented else elementwise(op, (self, other))
+
+    return shortcut(op, otherwise)
+
+
+def operators(function: Callable[..., Tensor]) -> tuple[Any, Any]:
+    """The operator of a function, and the reflected one."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        other = taken(other)
+        return other if other is NotImplemented else function(self, other)
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        other = taken(other)
+        return other if other is NotImplemented else function(other, self)
+
+    return forward, reflected
+
+
+_divided = _operator(DIV)
+
+
+def _by(self: Tensor, other: Any) -> Any:
+    """``self / other``."""
+    # Python refuses to divide by a number that is 0, also in formulas of derivatives.
+    if other.__class__ is not Tensor and other.__class__ in _NUMBERS and other == 0:
+        other = wrap(np.asarray(other, promoted_real((self._array, other))))
+    return _divided(self, other)
+
+
+def _over(self: Tensor, other: Any) -> Any:
+    """``other / self``, for which the quotient alone is saved."""
+    other = taken(other)
+    return other if other is NotImplemented else binary(MUL, reciprocal(self), other)
+
+
+def _positive(self: Tensor) -> Tensor:
+    if self._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+def augmented(function: Callable[..., Tensor], name: str) -> Any:
+    """The augmented operator of a function: in place."""
+    changed = inplace(function, name)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        other = taken(other)
+        return other if other is NotImplemented else changed(self, other)
+
+    return operator
+
+
+def _add_methods() -> None:
+    for name, op in {"add": ADD, "sub": SUB, "mul": MUL, "rsub": RSUB}.items():
+        setattr(Tensor, f"__{name}__", _operator(op))
+    method("__truediv__")(_by)
+    method("__radd__")(_operator(ADD))
+    method("__rmul__")(_operator(MUL))
+    method("__rtruediv__")(_over)
+    method("__pos__", "positive")(_positive)
+    changing: dict[str, Any] = {"pow": pow, "mod": remainder, "floordiv": floor_divide}
+    for name, function in changing.items():
+        forward, reflected = operators(function)
+        setattr(Tensor, f"__{name}__", forward)
+        setattr(Tensor, f"__r{name}__", reflected)
+    changing |= {"add": add, "sub": sub, "mul": mul, "truediv": div}
+    short = {"add": ADD, "sub": SUB, "mul": MUL, "truediv": DIV}
+    for name, function in changing.items():
+        operator = augmented(function, f"{function.__name__}_")
+        if name in short:
+            operator = shortcut_inplace(short[name], operator)
+        setattr(Tensor, f"__i{name}__", operator)
+    named: dict[str, Any] = {
+        f.__name__: f
+        for f in (add, sub, mul, div, true_divide, floor_divide, remainder, fmod, lerp, pow)
+    }
+    named |= {"addcmul": addcmul, "addcdiv": addcdiv, "neg": neg, "reciprocal": reciprocal}
+    named |= {"square": square, "subtract": sub, "multiply": mul, "divide": div, "negative": neg}
+    for name, function in named.items():
+        setattr(Tensor, name, function)
+        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+
+
+_add_methods()

@@ -1,0 +1,68 @@
+"""Dimensions and sizes as arguments."""
+
+from __future__ import annotations
+
+import functools
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def axis_of(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front; without any, 0 and -1 are allowed.
+
+    Raises IndexError for one that is out of range.
+
+    >>> axis_of(-1, 3)
+    2
+    """
+    k = index(dim)
+    n = ndim or 1
+    if not -n <= k < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {k})"
+        )
+    return k % n
+
+
+def axes_of(dims: Any, ndim: int) -> tuple[int, ...]:
+    """Different dimensions, counted from the front.
+
+    >>> axes_of((0, -1), 3), axes_of(1, 3)
+    ((0, 2), (1,))
+    """
+    given = dims if isinstance(dims, tuple | list) else (dims,)
+    axes = tuple([axis_of(dim, ndim) for dim in given])
+    for k in axes:
+        if axes.count(k) > 1:
+            raise RuntimeError(f"dim {k} appears multiple times in the list of dims")
+    return axes
+
+
+def sizes_of(given: Sequence[Any]) -> tuple[int, ...]:
+    """Lengths that are arguments one by one, or one sequence of them.
+
+    >>> sizes_of((2, 3)), sizes_of(([2, 3],))
+    ((2, 3), (2, 3))
+    """
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = given[0]
+    return tuple([n if n.__class__ is int else index(n) for n in given])
+
+
+def by_axis(function: F) -> F:
+    """A decorator: the argument ``dim`` may be called ``axis``, too."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            if "dim" in kwargs:
+                raise TypeError(f"{function.__name__}() got both dim and axis")
+            kwargs["dim"] = kwargs.pop("axis")
+        return function(*args, **kwargs)
+
+    return cast("F", called)

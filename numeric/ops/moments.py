@@ -1,0 +1,455 @@
+"""Moments, norms and normalised exponentials: reductions whose formulas are sums of functions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.dtypes import promoted_real
+from numeric.ops.axes import axes_or_all, in_dtype, renamed, required
+from numeric.ops.dims import axis_of
+from numeric.ops.pointwise import word
+from numeric.ops.reducing import (
+    Axes,
+    add,
+    average,
+    count,
+    largest,
+    of_axes,
+    smallest,
+    total,
+    without_axes,
+)
+from numeric.plans import RESULT, Op
+from numeric.recording import apply
+from numeric.tensors import Tensor, method
+from symdiff import functions as sd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numeric import dtypes
+    from symdiff.expr import Expr
+
+__all__ = [
+    "dist",
+    "log_softmax",
+    "logsumexp",
+    "norm",
+    "softmax",
+    "std",
+    "std_mean",
+    "var",
+    "var_mean",
+]
+
+# Moments -----------------------------------------------------------------------------------------
+
+
+def _variance(a: Any, axes: Axes, keepdim: bool, correction: float) -> Any:
+    freedom = count(a.shape, axes) - correction
+    centred = a - average(a, axes, True)
+    squares = total(centred * centred, axes, keepdim)
+    return np.true_divide(squares, max(freedom, 0), dtype=a.dtype)
+
+
+def _moment(function: Callable[..., Expr]) -> Callable[..., Any]:
+    """A formula of deviations; there are none without axes, and too few of them are nan."""
+
+    def build(x: Any, axes: Axes, keepdim: bool, correction: float) -> Any:
+        if x.ndim:
+            return function(x, axes, correction=correction, keepdims=keepdim)
+        return x * (math.nan if correction >= 1 else 0.0)
+
+    return build
+
+
+def _with_mean(build: Callable[..., Any], average: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axes, keepdim, correction: (
+        build(x, axes, keepdim, correction),
+        average(x, axes, keepdim),
+    )
+
+
+def _deviation(*args: Any) -> Any:
+    return np.sqrt(_variance(*args))
+
+
+_mean, _var, _std = of_axes(sd.mean), _moment(sd.var), _moment(sd.std)
+VAR = Op("var", _var, _variance, promotion=None)
+STD = Op("std", _std, _deviation, saves=RESULT, promotion=None)
+VAR_MEAN = Op(
+    "var_mean",
+    _with_mean(_var, _mean),
+    _with_mean(_variance, average),
+    promotion=None,
+    outputs=2,
+)
+STD_MEAN = Op(
+    "std_mean",
+    _with_mean(_std, _mean),
+    _with_mean(_deviation, average),
+    saves=RESULT,
+    promotion=None,
+    outputs=2,
+)
+_ABSENT: Any = object()
+
+
+def _moments(op: Op, input: Tensor, args: tuple[Any, ...], names: dict[str, Any]) -> Any:
+    """A moment; ``args`` are (dim, unbiased, keepdim), or only the last two."""
+    name = op.name
+    if args and isinstance(args[0], bool):
+        args = (None, *args)
+    if len(args) > 3:
+        raise TypeError(f"{name}() received an invalid combination of arguments")
+    known = dict(zip(("dim", "unbiased", "keepdim"), args, strict=False)) | names
+    dim, unbiased, keepdim, correction = (
+        known.pop(key, default)
+        for key, default in (
+            ("dim", None),
+            ("unbiased", _ABSENT),
+            ("keepdim", False),
+            ("correction", _ABSENT),
+        )
+    )
+    dim, keepdim = renamed(name, known, dim, keepdim)
+    if correction is _ABSENT or correction is None:
+        correction = 1 if unbiased is _ABSENT else int(unbiased)
+    elif unbiased is not _ABSENT:
+        raise TypeError(f"{name}() received an invalid combination of arguments")
+    a = input._array
+    if a.dtype.kind != "f":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    axes = axes_or_all(dim, a.ndim)
+    if count(a.shape, axes) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "reduction factor (input numel divided by output numel).",
+            UserWarning,
+            stacklevel=3,
+        )
+    return apply(op, (input,), (axes, keepdim, correction))
+
+
+@method()
+def var(input: Tensor, *args: Any, **names: Any) -> Tensor:
+    """The variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
+
+    Arguments are (dim=None, unbiased=True, keepdim=False), or ``correction`` (1 by default) in
+    place of ``unbiased``, which means 1 or 0.  Raises RuntimeError for integers; warns where
+    ``n - correction`` is not positive.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([1.0, 2.0, 3.0])
+    >>> torch.var(x).item(), torch.var(x, correction=2, dim=0, keepdim=True).shape
+    (1.0, torch.Size([1]))
+    """
+    out: Tensor = _moments(VAR, input, args, names)
+    return out
+
+
+@method()
+def std(input: Tensor, *args: Any, **names: Any) -> Tensor:
+    """The square root of ``var``, with the same arguments; its derivative for equal elements is 0.
+
+    >>> import numeric as torch
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0])).item()
+    1.0
+    """
+    out: Tensor = _moments(STD, input, args, names)
+    return out
+
+
+@method()
+def var_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
+    """``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
+
+    >>> import numeric as torch
+    >>> [v.item() for v in torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))]
+    [1.0, 2.0]
+    """
+    out: tuple[Tensor, Tensor] = _moments(VAR_MEAN, input, args, names)
+    return out
+
+
+@method()
+def std_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
+    """``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
+
+    >>> import numeric as torch
+    >>> [v.item() for v in torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))]
+    [1.0, 2.0]
+    """
+    out: tuple[Tensor, Tensor] = _moments(STD_MEAN, input, args, names)
+    return out
+
+
+# Norms -------------------------------------------------------------------------------------------
+
+
+def _norm_formula(x: Any, axes: Axes, keepdim: bool, p: float) -> Any:
+    """The p-norm over axes; where it is 0, and at elements 0 for p < 2, its derivative is 0."""
+    if p == 2:
+        return sd.norm(x, axis=axes, keepdims=keepdim)
+    if p == 0:
+        return sd.sum(sd.where(sd.not_equal(x, 0), 1.0, 0.0 * x), axes, keepdims=keepdim)
+    if p in (1, math.inf, -math.inf):
+        reduction = {1: sd.sum, math.inf: sd.max, -math.inf: sd.min}[p]
+        return reduction(abs(x), axes, keepdims=keepdim)
+    powers = sd.where(sd.equal(x, 0), 0 * x, abs(x) ** p)
+    whole = sd.sum(powers, axes, keepdims=keepdim)
+    empty = sd.equal(whole, 0)
+    return sd.where(empty, 0 * whole, sd.where(empty, 1 + 0 * whole, whole) ** (1 / p))
+
+
+def _norm_kernel(a: Any, axes: Axes, keepdim: bool, p: float) -> Any:
+    if p == 2:
+        return np.sqrt(total(a * a, axes, keepdim))
+    if p == 0:
+        return np.count_nonzero(a, axis=axes, keepdims=keepdim) * np.ones((), a.dtype)
+    size = np.abs(a)
+    if p == 1:
+        return total(size, axes, keepdim)
+    if math.isinf(p):
+        return (largest if p > 0 else smallest)(size, axes, keepdim)
+    return total(size**p, axes, keepdim) ** (1 / p)
+
+
+NORM = Op(
+    "norm",
+    _norm_formula,
+    _norm_kernel,
+    saves=RESULT,
+    promotion=None,
+    label="LinalgVectorNormBackward0",
+)
+DIST = Op(
+    "dist",
+    lambda a, b, p: _norm_formula(a - b, tuple(range((a - b).ndim)), False, p),
+    lambda a, b, p: _norm_kernel(d := np.subtract(a, b), tuple(range(np.ndim(d))), False, p),
+    saves=RESULT,
+    promotion=promoted_real,
+)
+
+
+def vector_norm(
+    input: Tensor, p: float, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+) -> Tensor:
+    """The p-norm over the axes ``dim``, all of them for None.
+
+    Raises RuntimeError for integers, and for an extreme of nothing.
+    """
+    if input._array.dtype.kind != "f":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{word(input._array.dtype)}"
+        )
+    if dtype is not None:
+        if dtype.itemsize < input._array.dtype.itemsize:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({word(input._array.dtype)}) should "
+                f"be convertible without narrowing to the specified dtype ({word(dtype.numpy)})"
+            )
+        input = in_dtype(input, dtype)
+    a = input._array
+    axes = axes_or_all(dim, a.ndim)
+    if not a.size and (math.isinf(p) or p < 0) and 0 in [a.shape[k] for k in axes]:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    out: Tensor = apply(NORM, (input,), (axes, keepdim, float(p)))
+    return out
+
+
+@method()
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
+
+    ``p`` is a number, inf, -inf, or "fro", which is 2; "nuc" sums singular values.  Where the norm
+    is 0 its derivative is 0.  Raises RuntimeError for integers and another name.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([3.0, -4.0])
+    >>> torch.norm(x).item(), torch.norm(x, 1).item()
+    (5.0, 7.0)
+    """
+    dim, keepdim = renamed("norm", names, dim, keepdim)
+    if p == "nuc":
+        linalg: Any = import_module("numeric.linalg")  # it is above this module
+
+        out: Tensor = linalg.matrix_norm(
+            input, "nuc", tuple(range(input._array.ndim)) if dim is None else dim, keepdim
+        )
+        return out
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
+    return vector_norm(input, p, dim, keepdim, dtype)
+
+
+@method()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    >>> import numeric as torch
+    >>> torch.dist(torch.tensor([3.0, 1.0]), torch.tensor([0.0, 5.0])).item()
+    5.0
+    """
+    out: Tensor = apply(DIST, (input, other), (float(p),))
+    return out
+
+
+# Sums of exponentials ----------------------------------------------------------------------------
+
+
+_top: Any = np.maximum.reduce
+
+
+def _shifted(a: Any, axes: Axes | int) -> tuple[Any, Any]:
+    """``a`` less its largest elements, and these; an infinite one is not taken away."""
+    top = _top(a, axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isinf(top), np.zeros((), a.dtype), top)
+    return a - top, top
+
+
+def _logsumexp(a: Any, axes: Axes, keepdim: bool) -> Any:
+    rest, top = _shifted(a, axes)
+    result = np.log(add(np.exp(rest), axes, keepdims=True)) + top
+    return result if keepdim else np.squeeze(result, axes)
+
+
+def _softmax(a: Any, axes: Axes) -> Any:
+    powers = np.exp(a - _top(a, axes, keepdims=True, initial=-np.inf))
+    powers /= add(powers, axes, keepdims=True)
+    return powers
+
+
+def _log_softmax(a: Any, axes: Axes) -> Any:
+    rest = a - _top(a, axes, keepdims=True, initial=-np.inf)
+    return rest - np.log(add(np.exp(rest), axes, keepdims=True))
+
+
+def _lines(x: Any, axes: Axes) -> tuple[Any, tuple[int, ...]]:
+    """``x`` with the axes at the end, and the permutation that puts them back."""
+    order = (*(k for k in range(x.ndim) if k not in axes), *axes)
+    return sd.permute_dims(x, order), tuple(order.index(k) for k in range(x.ndim))
+
+
+def _exponentials(function: Callable[..., Expr]) -> Callable[..., Any]:
+    """A formula along one axis, with that axis at the end while it is evaluated."""
+
+    def build(x: Any, axes: Axes) -> Any:
+        if not x.ndim:
+            return sd.reshape(function(sd.reshape(x, (1,)), 0), ())
+        lines, back = _lines(x, axes)
+        return sd.permute_dims(function(lines, -1), back)
+
+    return build
+
+
+def _known(change: Callable[..., Any]) -> Callable[..., Any]:
+    """That exponentials of the shifted operand are known from the result."""
+
+    def known(x: Any, y: Any, axes: Axes) -> dict[Any, Any]:
+        if not x.ndim:
+            lines, stand_in = sd.reshape(x, (1,)), sd.reshape(y, (1,))
+        else:
+            (lines, _), (stand_in, _) = _lines(x, axes), _lines(y, axes)
+        return {sd.softmax(lines, -1): change(stand_in)}
+
+    return known
+
+
+LOGSUMEXP = Op(
+    "logsumexp",
+    of_axes(sd.logsumexp),
+    _logsumexp,
+    saves=RESULT,
+    promotion=promoted_real,
+    reuse=without_axes(sd.logsumexp),
+)
+SOFTMAX = Op(
+    "softmax",
+    _exponentials(sd.softmax),
+    _softmax,
+    saves=RESULT,
+    promotion=None,
+    reuse=_known(lambda y: y),
+)
+LOG_SOFTMAX = Op(
+    "log_softmax",
+    _exponentials(sd.log_softmax),
+    _log_softmax,
+    saves=RESULT,
+    promotion=None,
+    reuse=_known(sd.exp),
+)
+
+
+@method()
+def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """``log(sum(exp(x)))`` over the axes ``dim``, without overflow; -inf of nothing.
+
+    >>> import numeric as torch
+    >>> round(torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0).item(), 4)
+    1000.6932
+    """
+    dim, keepdim = renamed("logsumexp", names, dim, keepdim)
+    axes = axes_or_all(required("logsumexp", dim), input._array.ndim)
+    out: Tensor = apply(LOGSUMEXP, (input,), (axes, keepdim))
+    return out
+
+
+def _normalised(op: Op, input: Tensor, dim: Any, dtype: dtypes.dtype | None, names: Any) -> Tensor:
+    dim, _ = renamed(op.name, names, dim)
+    axis = axis_of(required(op.name, dim), input._array.ndim)
+    if dtype is not None:
+        input = in_dtype(input, dtype)
+    if input._array.dtype.kind != "f":
+        kind = word(input._array.dtype)
+        raise NotImplementedError(f"\"{op.name}_kernel_impl\" not implemented for '{kind}'")
+    out: Tensor = apply(op, (input,), ((axis,) if input._array.ndim else (),))
+    return out
+
+
+@method()
+def softmax(
+    input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None, **names: Any
+) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
+
+    Raises IndexError for an axis that there is not, NotImplementedError for integers unless
+    ``dtype`` is real.
+
+    >>> import numeric as torch
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0).tolist()
+    [0.5, 0.5]
+    """
+    return _normalised(SOFTMAX, input, dim, dtype, names)
+
+
+@method()
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None, **names: Any
+) -> Tensor:
+    """``x - logsumexp(x)`` along the axis ``dim``: the logarithm of ``softmax``.
+
+    >>> import numeric as torch
+    >>> torch.log_softmax(torch.tensor([0.0, -1000.0]), dim=0).tolist()
+    [0.0, -1000.0]
+    """
+    return _normalised(LOG_SOFTMAX, input, dim, dtype, names)

@@ -1,0 +1,741 @@
+"""Elementwise functions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from numeric import special
+from numeric.dtypes import of_number, promoted, promoted_real
+from numeric.inplace import inplace, write
+from numeric.ops.arithmetic import argument, elementwise
+from numeric.plans import INPUTS, RESULT, Op
+from numeric.recording import apply, cast
+from numeric.shortcuts import shortcut_of_one
+from numeric.tensors import Tensor, method, wrap
+from symdiff import elementwise as sd
+from symdiff.contraction import broadcast_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from symdiff.expr import Expr
+
+__all__ = [
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "fix",
+    "floor",
+    "fmax",
+    "fmin",
+    "frac",
+    "hypot",
+    "lgamma",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logit",
+    "maximum",
+    "minimum",
+    "nan_to_num",
+    "rad2deg",
+    "relu",
+    "round",
+    "rsqrt",
+    "sgn",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "where",
+    "xlogy",
+]
+
+
+# Dtypes -----------------------------------------------------------------------------------------
+
+_WORDS = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+}
+
+
+def word(kind: np.dtype[Any]) -> str:
+    """The word for a dtype in messages.
+
+    >>> word(np.dtype("int64"))
+    'Long'
+    """
+    return _WORDS[kind.name]
+
+
+# Functions of one operand -----------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A function of one operand: its formula, its kernel, and how it is recorded.
+
+    ``known``: identities by which its derivative is written in the result, as ``reuse`` of Op;
+    () where the result itself is enough, None where the operand is saved.  ``example``: a point
+    and the value there.
+    """
+
+    build: Callable[..., Any]
+    kernel: Callable[..., Any]
+    says: str
+    example: tuple[float, float]
+    known: Any = None
+    whole: str = ""  # the kinds of NumPy dtypes that are kept, beside real ones; "": made real
+    label: str | None = None
+    also: tuple[str, ...] = ()  # other names
+
+
+def _like(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose results get the dtype of its operand."""
+    return lambda a: np.asarray(kernel(a)).astype(a.dtype, copy=False)
+
+
+def _sign(a: Any) -> Any:
+    if a.dtype.kind == "b":
+        return a.copy()
+    return np.greater(a, 0).astype(a.dtype) - np.less(a, 0).astype(a.dtype)
+
+
+def _keeping(name: str, kinds: str) -> Callable[[Iterable[Any]], np.dtype[Any]]:
+    """The dtype of one operand, which is real or of ``kinds``; NotImplementedError for others."""
+
+    def kept(operands: Iterable[Any]) -> np.dtype[Any]:
+        kind: np.dtype[Any] = next(iter(operands)).dtype
+        if kind.kind != "f" and kind.kind not in kinds:
+            if name == "relu":
+                raise RuntimeError("Boolean inputs not supported for relu")
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{word(kind)}'")
+        return kind
+
+    return kept
+
+
+def _relu(x: Expr) -> Expr:
+    return sd.where(sd.less_equal(x, 0), 0, x)
+
+
+def _sigmoid(a: Any) -> Any:
+    if a.dtype == np.float16:  # the exponential would overflow where the result is not yet 0
+        return special.NUMPY["sigmoid"](a)
+    return 1 / (1 + np.exp(-a))
+
+
+def _scipy(name: str) -> Callable[..., Any]:
+    return _like(special.NUMPY[name])
+
+
+_HALF = Fraction(1, 2)
+_DEGREE = math.pi / 180
+
+_ROWS: dict[str, Row] = {
+    "abs": Row(sd.abs, np.abs, "The absolute value; derivative 0 at 0.", (-2, 2), whole="iu",
+               also=("absolute", "__abs__")),
+    "acos": Row(sd.acos, np.arccos, "The arc cosine.", (1, 0), also=("arccos",)),
+    "acosh": Row(sd.acosh, np.arccosh, "The inverse of cosh.", (1, 0), also=("arccosh",)),
+    "asin": Row(sd.asin, np.arcsin, "The arc sine.", (0, 0), also=("arcsin",)),
+    "asinh": Row(sd.asinh, np.arcsinh, "The inverse of sinh.", (0, 0), also=("arcsinh",)),
+    "atan": Row(sd.atan, np.arctan, "The arc tangent.", (0, 0), also=("arctan",)),
+    "atanh": Row(sd.atanh, np.arctanh, "The inverse of tanh.", (0, 0), also=("arctanh",)),
+    "ceil": Row(sd.ceil, np.ceil, "The smallest integer above; derivative 0.", (1.5, 2),
+                whole="iu"),
+    "cos": Row(sd.cos, np.cos, "The cosine.", (0, 1)),
+    "cosh": Row(sd.cosh, np.cosh, "The hyperbolic cosine.", (0, 1)),
+    "deg2rad": Row(lambda x: x * _DEGREE, np.deg2rad, "Degrees in radians.", (0, 0),
+                   label="Deg2RadBackward0"),
+    "digamma": Row(sd.digamma, _scipy("digamma"), "The derivative of ``lgamma``.",
+                   (math.inf, math.inf)),
+    "erf": Row(sd.erf, _scipy("erf"), "The error function.", (0, 0)),
+    "erfc": Row(sd.erfc, _scipy("erfc"), "``1 - erf(input)``, accurate in its tail.", (0, 1)),
+    "erfinv": Row(sd.erfinv, _scipy("erfinv"), "The inverse of erf.", (0, 0)),
+    "exp": Row(sd.exp, np.exp, "``e**input``.", (0, 1), known=()),
+    "exp2": Row(sd.exp2, np.exp2, "``2**input``.", (3, 8), known=()),
+    "expm1": Row(sd.expm1, np.expm1, "``e**input - 1``, accurate near 0.", (0, 0),
+                 known=lambda x, y: {sd.exp(x): y + 1}),
+    "floor": Row(sd.floor, np.floor, "The largest integer below; derivative 0.", (1.5, 1),
+                 whole="iu"),
+    "frac": Row(lambda x: x - sd.trunc(x), lambda a: a - np.trunc(a), "The fractional part.",
+                (-1.5, -0.5), whole="-"),
+    "lgamma": Row(sd.gammaln, _scipy("gammaln"), "``log|Γ(input)|``.", (1, 0)),
+    "log": Row(sd.log, np.log, "The natural logarithm.", (1, 0)),
+    "log10": Row(sd.log10, np.log10, "The logarithm to base 10.", (1, 0)),
+    "log1p": Row(sd.log1p, np.log1p, "``log(1 + input)``, accurate near 0.", (0, 0),
+                 label="Log1PBackward0"),
+    "log2": Row(sd.log2, np.log2, "The logarithm to base 2.", (8, 3)),
+    "rad2deg": Row(lambda x: x / _DEGREE, np.rad2deg, "Radians in degrees.", (0, 0),
+                   label="Rad2DegBackward0"),
+    "relu": Row(_relu, lambda a: np.maximum(a, 0), "``max(input, 0)``; derivative 0 at 0.", (-1, 0),
+                known=lambda x, y: {sd.less_equal(x, 0): sd.less_equal(y, 0)}, whole="iu"),
+    "rsqrt": Row(lambda x: x**-_HALF, lambda a: 1 / np.sqrt(a), "``1 / sqrt(input)``.", (4, 0.5),
+                 known=lambda x, y: {x ** (-3 * _HALF): y**3}),
+    "sgn": Row(sd.sign, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sigmoid": Row(sd.sigmoid, _sigmoid, "``1 / (1 + e**-input)``.", (0, 0.5),
+                   known=lambda x, y: {sd.sigmoid(-x): 1 - y}),
+    "sign": Row(sd.sign, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sin": Row(sd.sin, np.sin, "The sine.", (0, 0)),
+    "sinc": Row(sd.sinc, _like(special.NUMPY["sinc"]), "``sin(πx) / (πx)``, and 1 at 0.", (0, 1)),
+    "sinh": Row(sd.sinh, np.sinh, "The hyperbolic sine.", (0, 0)),
+    "sqrt": Row(sd.sqrt, np.sqrt, "The square root.", (4, 2),
+                known=lambda x, y: {x**-_HALF: 1 / y}),
+    "tan": Row(sd.tan, np.tan, "The tangent.", (0, 0), known=()),
+    "tanh": Row(sd.tanh, np.tanh, "The hyperbolic tangent.", (0, 0), known=()),
+    "trunc": Row(sd.trunc, np.trunc, "The next integer towards 0; derivative 0.", (-1.5, -1),
+                 whole="iu", also=("fix",)),
+}  # fmt: skip
+
+
+def _unary(name: str) -> Callable[[Tensor], Tensor]:
+    """The function of a row; Tensors get it as a method, and its in-place form."""
+    row = _ROWS[name]
+    op = Op(
+        name,
+        row.build,
+        row.kernel,
+        saves=INPUTS if row.known is None else RESULT,
+        pointwise=True,
+        promotion=_keeping(name, row.whole) if row.whole else promoted_real,
+        label=row.label,
+        reuse=row.known or None,
+    )
+
+    def otherwise(input: Any) -> Any:
+        if not isinstance(input, Tensor):
+            argument(name, "input", 1, input)
+        return apply(op, (input,))
+
+    short = shortcut_of_one(op, otherwise)
+
+    def function(input: Tensor) -> Tensor:
+        out: Tensor = short(input)
+        return out
+
+    at, value = map(float, row.example)
+    shown = 'float("inf")' if math.isinf(at) else at
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{row.says}
+
+    >>> import numeric as torch
+    >>> torch.{name}(torch.tensor([{shown}])).tolist()
+    [{value + 0}]
+    """
+    for known in (name, *row.also):
+        setattr(Tensor, known, function)
+        if not known.startswith("__"):
+            setattr(Tensor, known + "_", inplace(function, known + "_"))
+    return function
+
+
+abs = absolute = _unary("abs")
+acos = arccos = _unary("acos")
+acosh = arccosh = _unary("acosh")
+asin = arcsin = _unary("asin")
+asinh = arcsinh = _unary("asinh")
+atan = arctan = _unary("atan")
+atanh = arctanh = _unary("atanh")
+ceil = _unary("ceil")
+cos = _unary("cos")
+cosh = _unary("cosh")
+deg2rad = _unary("deg2rad")
+digamma = _unary("digamma")
+erf = _unary("erf")
+erfc = _unary("erfc")
+erfinv = _unary("erfinv")
+exp = _unary("exp")
+exp2 = _unary("exp2")
+expm1 = _unary("expm1")
+floor = _unary("floor")
+frac = _unary("frac")
+lgamma = _unary("lgamma")
+log = _unary("log")
+log10 = _unary("log10")
+log1p = _unary("log1p")
+log2 = _unary("log2")
+rad2deg = _unary("rad2deg")
+relu = _unary("relu")
+rsqrt = _unary("rsqrt")
+sgn = _unary("sgn")
+sigmoid = _unary("sigmoid")
+sign = _unary("sign")
+sin = _unary("sin")
+sinc = _unary("sinc")
+sinh = _unary("sinh")
+sqrt = _unary("sqrt")
+tan = _unary("tan")
+tanh = _unary("tanh")
+trunc = fix = _unary("trunc")
+
+
+# Rounding, and functions with options -----------------------------------------------------------
+
+_ROUND = [
+    Op(
+        "round",
+        sd.round,
+        np.round,
+        pointwise=True,
+        promotion=_keeping("round", "iu"),
+        label=label,
+    )
+    for label in ("RoundBackward0", "RoundBackward1")
+]
+
+
+@method()
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest integer, or multiple of ``10**-decimals``; of two equally near the even one.
+
+    Its derivative is 0.
+
+    >>> import numeric as torch
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.6])).tolist()
+    [0.0, 2.0, 3.0]
+    """
+    kind = argument("round", "input", 1, input)._array.dtype
+    if decimals and kind.kind != "f":
+        raise NotImplementedError(f"\"round_cpu\" not implemented for '{word(kind)}'")
+    out: Tensor = apply(_ROUND[decimals != 0], (input,), (decimals,))
+    return out
+
+
+def _logit(x: Any, eps: float | None) -> Any:
+    return sd.logit(x if eps is None else sd.clip(x, eps, 1 - eps))
+
+
+def _logit_of(a: Any, eps: float | None) -> Any:
+    if eps is not None:
+        a = np.clip(a, eps, 1 - eps)
+    return np.log(a / (1 - a))
+
+
+_LOGIT = Op("logit", _logit, _logit_of, pointwise=True, promotion=promoted_real)
+
+
+@method()
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """``log(x / (1 - x))`` of ``input``, clamped to ``[eps, 1 - eps]`` if that is given.
+
+    >>> import numeric as torch
+    >>> torch.logit(torch.tensor([0.5])).tolist()
+    [0.0]
+    """
+    argument("logit", "input", 1, input)
+    out: Tensor = apply(_LOGIT, (input,), (eps,))
+    return out
+
+
+def _replaced(x: Any, nan: Any, high: Any, low: Any) -> Any:
+    rest = sd.where(sd.greater(x, 0), high, sd.where(sd.less(x, 0), low, nan))
+    return sd.where(sd.less(sd.abs(x), math.inf), x, rest)
+
+
+_NAN_TO_NUM = Op(
+    "nan_to_num",
+    _replaced,
+    lambda a, nan, high, low: np.nan_to_num(a, nan=nan, posinf=high, neginf=low),
+    pointwise=True,
+    promotion=lambda arrays: promoted(list(arrays)[:1]),
+)
+
+
+@method()
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """``input`` with numbers for nan (0) and infinities (the extreme numbers of its dtype).
+
+    Replaced elements have derivative 0.
+
+    >>> import numeric as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    argument("nan_to_num", "input", 1, input)
+    kind = input._array.dtype
+    if kind.kind != "f":
+        return wrap(input._array.copy())
+    limit = float(np.finfo(kind).max)
+    out: Tensor = apply(
+        _NAN_TO_NUM,
+        (
+            input,
+            0.0 if nan is None else float(nan),
+            limit if posinf is None else float(posinf),
+            -limit if neginf is None else float(neginf),
+        ),
+    )
+    return out
+
+
+# Functions of two operands ----------------------------------------------------------------------
+
+
+def _first_greater(a: Any, b: Any) -> Any:
+    return sd.where(sd.logical_or(sd.less_equal(b, a), _is_nan(b)), a, b)
+
+
+def _first_less(a: Any, b: Any) -> Any:
+    return sd.where(sd.logical_or(sd.less_equal(a, b), _is_nan(b)), a, b)
+
+
+def _is_nan(x: Any) -> Any:
+    return sd.logical_not(sd.less_equal(x, math.inf))
+
+
+def _two(name: str, build: Any, kernel: Any, **options: Any) -> Op:
+    return Op(name, build, kernel, pointwise=True, **options)
+
+
+_TWO: dict[str, Op] = {
+    "atan2": _two("atan2", sd.atan2, np.arctan2, promotion=promoted_real),
+    "fmax": _two("fmax", _first_greater, np.fmax),
+    "fmin": _two("fmin", _first_less, np.fmin),
+    "hypot": _two(
+        "hypot",
+        lambda a, b: sd.sqrt(a * a + b * b),
+        np.hypot,
+        promotion=promoted_real,
+        saves=RESULT,
+        reuse=lambda a, b, y: {(a * a + b * b) ** -_HALF: 1 / y},
+    ),
+    "logaddexp": _two("logaddexp", sd.logaddexp, np.logaddexp, promotion=promoted_real),
+    "maximum": _two("maximum", sd.maximum, np.maximum),
+    "minimum": _two("minimum", sd.minimum, np.minimum),
+}
+
+
+def _of_two(name: str, input: Any, other: Any) -> Tensor:
+    operands = argument(name, "input", 1, input), argument(name, "other", 2, other)
+    out: Tensor = apply(_TWO[name], operands)
+    return out
+
+
+@method("atan2", "arctan2")
+def atan2(input: Tensor, other: Tensor) -> Tensor:
+    """The angle of the points (other, input); derivative 0 at the origin.
+
+    >>> import numeric as torch
+    >>> torch.atan2(torch.tensor([0.0]), torch.tensor([1.0])).tolist()
+    [0.0]
+    """
+    return _of_two("atan2", input, other)
+
+
+arctan2 = atan2
+
+
+@method()
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger one, where only one is nan the other; the first has the derivative of a tie.
+
+    >>> import numeric as torch
+    >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 2.0])).tolist()
+    [2.0, 2.0]
+    """
+    return _of_two("fmax", input, other)
+
+
+@method()
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller one, where only one is nan the other; the first has the derivative of a tie.
+
+    >>> import numeric as torch
+    >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    return _of_two("fmin", input, other)
+
+
+@method()
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """``sqrt(input**2 + other**2)`` without overflow.
+
+    >>> import numeric as torch
+    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0])).tolist()
+    [5.0]
+    """
+    return _of_two("hypot", input, other)
+
+
+@method()
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """``log(exp(input) + exp(other))`` without overflow.
+
+    >>> import numeric as torch
+    >>> torch.logaddexp(torch.tensor([1e3]), torch.tensor([0.0])).tolist()
+    [1000.0]
+    """
+    return _of_two("logaddexp", input, other)
+
+
+@method()
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The larger one; nan if one is.  Equal ones have half of the derivative each.
+
+    >>> import numeric as torch
+    >>> torch.maximum(torch.tensor([1, 2]), torch.tensor([2, 1])).tolist()
+    [2, 2]
+    """
+    return _of_two("maximum", input, other)
+
+
+@method()
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller one; nan if one is.  Equal ones have half of the derivative each.
+
+    >>> import numeric as torch
+    >>> torch.minimum(torch.tensor([1, 2]), torch.tensor([2, 1])).tolist()
+    [1, 1]
+    """
+    return _of_two("minimum", input, other)
+
+
+def _xlogy_of(a: Any, b: Any) -> Any:
+    kind = np.result_type(a, b)
+    return special.NUMPY["xlogy"](np.asarray(a, kind), np.asarray(b, kind))
+
+
+_XLOGY = [
+    _two("xlogy", sd.xlogy, _xlogy_of, promotion=promoted_real, label=label)
+    for label in ("XlogyBackward0", "XlogyBackward1", "XlogyBackward2")
+]
+
+
+@method()
+def xlogy(input: Any, other: Any) -> Tensor:
+    """``input * log(other)``, and 0 where ``input`` is 0 unless ``other`` is nan.
+
+    >>> import numeric as torch
+    >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0])).tolist()
+    [0.0, 0.0]
+    """
+    input = argument("xlogy", "input", 1, input, number=True)
+    other = argument("xlogy", "other", 2, other, number=True)
+    op = _XLOGY[0 if isinstance(input, Tensor) and isinstance(other, Tensor) else
+                1 if isinstance(other, Tensor) else 2]  # fmt: skip
+    return elementwise(op, (input, other))
+
+
+# Clamping ---------------------------------------------------------------------------------------
+
+
+def _clamped(x: Any, *rest: Any) -> Any:
+    *bounds, low, high = rest
+    return sd.clip(x, bounds[0] if low else None, bounds[-1] if high else None)
+
+
+def _clamp(a: Any, *rest: Any) -> Any:
+    *bounds, low, high = rest
+    if low:
+        a = np.maximum(a, bounds[0])
+    return np.minimum(a, bounds[-1]) if high else a
+
+
+_CLAMP = {
+    name: [_two("clamp", _clamped, _clamp, label=f"{name}Backward{i}") for i in numbers]
+    for name, numbers in {"Clamp": (1, 0), "ClampMin": (0, 1), "ClampMax": (0, 1)}.items()
+}
+
+
+def _bounded(name: str, function: str, input: Tensor, min: Any, max: Any) -> Tensor:
+    argument(function, "input", 1, input)
+    given = {"min": min, "max": max}
+    bounds = [
+        argument(function, key, place, x, number=True)
+        for place, (key, x) in enumerate(given.items(), 2)
+        if x is not None
+    ]
+    tensors = [isinstance(x, Tensor) for x in bounds]
+    if any(tensors) and not all(tensors):
+        raise TypeError(
+            f"{function}(): received an invalid combination of arguments: min and max must both "
+            "be Tensors or both be numbers"
+        )
+    op = _CLAMP[name][tensors[0]]
+    return elementwise(op, (input, *bounds), (min is not None, max is not None))
+
+
+@method("clamp", "clip")
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input`` with ``min`` and ``max``, numbers or Tensors, as bounds; ``max`` where they cross.
+
+    The derivative is 1 inside and at the bounds; bounds have it where ``input`` is outside.
+    Raises RuntimeError without any bound.
+
+    >>> import numeric as torch
+    >>> torch.clamp(torch.tensor([-2.0, 0.5, 2.0]), -1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return _bounded("Clamp", "clamp", input, min, max)
+
+
+clip = clamp
+
+
+@method()
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input``, and ``min`` where that is larger.
+
+    >>> import numeric as torch
+    >>> torch.clamp_min(torch.tensor([-2.0, 2.0]), 0).tolist()
+    [0.0, 2.0]
+    """
+    return _bounded("ClampMin", "clamp_min", input, min, None)
+
+
+@method()
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input``, and ``max`` where that is smaller.
+
+    >>> import numeric as torch
+    >>> torch.clamp_max(torch.tensor([-2.0, 2.0]), 0).tolist()
+    [-2.0, 0.0]
+    """
+    return _bounded("ClampMax", "clamp_max", input, None, max)
+
+
+# Selections -------------------------------------------------------------------------------------
+
+_WHERE = Op("where", sd.where, np.where, pointwise=True, promotion=None)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where the condition is true, else ``other``; they may be numbers.
+
+    A cotangent goes to the selected one only.  With a condition alone, the places where it is not
+    0, as a tuple of one index Tensor per axis.
+
+    >>> import numeric as torch
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0).tolist()
+    [1.0, 0.0]
+    """
+    argument("where", "condition", 1, condition)
+    if input is None and other is None:
+        return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(condition._array)))
+    operands = [
+        argument("where", "input", 2, input, number=True),
+        argument("where", "other", 3, other, number=True),
+    ]
+    kind = condition._array.dtype
+    if kind == np.uint8:
+        condition = wrap(condition._array != 0)
+    elif kind.kind != "b":
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{word(kind)}"
+        )
+    common = promoted([x._array if isinstance(x, Tensor) else x for x in operands])
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            operands[i] = wrap(np.asarray(x, of_number(x)).astype(common))
+        elif x._array.dtype is not common:
+            operands[i] = cast(x, common)
+    return apply(_WHERE, (condition, *operands))
+
+
+@method("where")
+def _where(self: Tensor, condition: Tensor, other: Any) -> Any:
+    """``self`` where the condition is true, else ``other``."""
+    return where(condition, self, other)
+
+
+# Filling ----------------------------------------------------------------------------------------
+
+
+def _filled(x: Any, value: Any) -> Any:
+    return broadcast_to(sd.positive(value), x.shape)
+
+
+def _fill(a: Any, value: Any) -> Any:
+    return np.full(a.shape, value, a.dtype)
+
+
+_FILL = [
+    Op("fill", _filled, _fill, promotion=None, label=label)
+    for label in ("FillBackward2", "FillBackward3", "ZeroBackward0")
+]
+
+
+@method()
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Let every element be ``value``, a number or a Tensor without axes."""
+    value = argument("fill_", "value", 1, value, number=True)
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value._array.ndim} dimensions."
+        )
+    op = _FILL[isinstance(value, Tensor)]
+    return write(self, lambda x: elementwise(op, (x, value)), "fill_")
+
+
+@method()
+def zero_(self: Tensor) -> Tensor:
+    """Let every element be 0."""
+    return write(self, lambda x: elementwise(_FILL[2], (x, 0)), "zero_")
+
+
+def _add_inplace_forms() -> None:
+    functions: dict[str, Callable[..., Tensor]] = {
+        f.__name__: f
+        for f in (round, logit, nan_to_num, atan2, hypot, xlogy, clamp, clamp_min, clamp_max)
+    }
+    for name, function in (functions | {"clip": clamp, "arctan2": atan2}).items():
+        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+
+
+_add_inplace_forms()

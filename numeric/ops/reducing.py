@@ -1,0 +1,508 @@
+"""Reductions over axes: sums, products, extremes, and what is counted or found."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.dtypes import BOOL
+from numeric.ops.arithmetic import DIV
+from numeric.ops.axes import axes_or_all, found, in_dtype, nonzero_axis, renamed
+from numeric.ops.pointwise import maximum, minimum, word
+from numeric.ops.selecting import Choice, along, result_type
+from numeric.plans import RESULT, Op
+from numeric.recording import apply, cast
+from numeric.shortcuts import binary
+from numeric.tensors import Tensor, method, wrap
+from symdiff import functions as sd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numeric import dtypes
+    from symdiff.expr import Expr
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "aminmax",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nanmean",
+    "nansum",
+    "prod",
+    "sum",
+]
+
+Axes = tuple[int, ...]
+
+
+def _all_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The reduction of all axes, from one of given axes."""
+    return lambda x: function(x, tuple(range(x.ndim)), False)
+
+
+def of_axes(function: Callable[..., Expr]) -> Callable[..., Any]:
+    """The formula of a reduction, from symdiff's function."""
+    return lambda x, axes, keepdim, *rest: function(x, axes, *rest, keepdims=keepdim)
+
+
+def without_axes(function: Callable[..., Expr]) -> Callable[..., Any]:
+    """That a result with axes of length 1 tells the one without."""
+    return lambda x, y, axes, keepdim: {function(x, axes): sd.squeeze(y, axes) if keepdim else y}
+
+
+def _two(
+    name: str, build: Callable[..., Any], kernel: Callable[..., Any], **options: Any
+) -> tuple[Op, Op]:
+    """The reduction of all axes, and that of given ones: their nodes end in 0 and 1."""
+    label = "".join(map(str.capitalize, name.split("_"))) + "Backward1"
+    options["promotion"] = None
+    return (
+        Op(name, _all_axes(build), _all_axes(kernel), **options),
+        Op(name, build, kernel, label=label, **options),
+    )
+
+
+def _reduced(ops: tuple[Op, Op], input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """One of ``_two``."""
+    out: Tensor
+    if dim is None and not keepdim:
+        out = apply(ops[0], (input,))
+    else:
+        out = apply(ops[1], (input,), (axes_or_all(dim, input._array.ndim), keepdim))
+    return out
+
+
+# Sums, means and products ------------------------------------------------------------------------
+
+
+# Reductions of any arrays, for which NumPy's stubs have no type.
+add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
+
+
+def total(a: Any, axes: Axes, keepdim: bool) -> Any:
+    if a.dtype.itemsize == 2:  # a long sum needs more than half precision
+        return add(a, axes, np.float32, keepdims=keepdim).astype(a.dtype)
+    return add(a, axes, keepdims=keepdim)
+
+
+def average(a: Any, axes: Axes, keepdim: bool) -> Any:
+    return np.true_divide(total(a, axes, keepdim), count(a.shape, axes), dtype=a.dtype)
+
+
+def count(shape: tuple[int, ...], axes: Axes) -> int:
+    return math.prod([shape[k] for k in axes])
+
+
+def _prod(a: Any, axes: Axes, keepdim: bool) -> Any:
+    return _multiply(a, axes, keepdims=keepdim)
+
+
+SUM = _two("sum", of_axes(sd.sum), total)
+MEAN = _two("mean", of_axes(sd.mean), average)
+PROD = _two("prod", of_axes(sd.prod), _prod, saves=RESULT)
+NANSUM = Op(
+    "nansum",
+    of_axes(sd.nansum),
+    lambda a, axes, keepdim: np.nansum(a, axes, keepdims=keepdim),
+    promotion=None,
+)
+
+
+@method()
+def sum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """The sum over the axes ``dim``, all of them by default; 0 of nothing.
+
+    Integers and truth values are summed as int64.  Raises IndexError for an axis that there is
+    not, RuntimeError for one that is named twice.
+
+    >>> import numeric as torch
+    >>> torch.sum(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1).tolist()
+    [3.0, 7.0]
+    """
+    if names:
+        dim, keepdim = renamed("sum", names, dim, keepdim)
+    return _reduced(SUM, in_dtype(input, dtype), dim, keepdim)
+
+
+@method()
+def mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """The arithmetic mean over the axes ``dim``, all of them by default; nan of nothing.
+
+    Raises RuntimeError for integers unless ``dtype`` is real, IndexError for an axis that there is
+    not.
+
+    >>> import numeric as torch
+    >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
+    [2.0, 3.0]
+    """
+    if names:
+        dim, keepdim = renamed("mean", names, dim, keepdim)
+    if dtype is not None and input._array.dtype is not dtype.numpy:
+        input = cast(input, dtype.numpy)
+    if input._array.dtype.kind != "f":
+        what = "Input dtype" if dtype is None else "Optional dtype"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {what} must be either a floating point or "
+            f"complex dtype. Got: {word(input._array.dtype)}"
+        )
+    return _reduced(MEAN, input, dim, keepdim)
+
+
+@method()
+def prod(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """The product over the axis ``dim``, over all of them by default; 1 of nothing.
+
+    Its derivative holds at zeros too.  Raises IndexError for an axis that there is not.
+
+    >>> import numeric as torch
+    >>> torch.prod(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
+    [3.0, 8.0]
+    """
+    if names:
+        dim, keepdim = renamed("prod", names, dim, keepdim)
+    return _reduced(PROD, in_dtype(input, dtype), dim, keepdim)
+
+
+@method()
+def nansum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """The sum over the axes ``dim``, all of them by default, of the elements that are not nan.
+
+    >>> import numeric as torch
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 3.0])).item()
+    4.0
+    """
+    dim, keepdim = renamed("nansum", names, dim, keepdim)
+    input = in_dtype(input, dtype)
+    if input._array.dtype.kind != "f":
+        return _reduced(SUM, input, dim, keepdim)
+    out: Tensor = apply(NANSUM, (input,), (axes_or_all(dim, input._array.ndim), keepdim))
+    return out
+
+
+@method()
+def nanmean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """The mean over the axes ``dim``, all of them by default, of the elements that are not nan.
+
+    It is nan where there is none.  Raises RuntimeError for integers.
+
+    >>> import numeric as torch
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0])).item()
+    2.0
+    """
+    dim, keepdim = renamed("nanmean", names, dim, keepdim)
+    if input._array.dtype.kind != "f":
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{word(input._array.dtype)}"
+        )
+    whole = nansum(input, dim, keepdim, dtype=dtype)
+    axes = axes_or_all(dim, input._array.ndim)
+    present = add(np.equal(input._array, input._array), axes, keepdims=keepdim)
+    out: Tensor = binary(DIV, whole, wrap(present))
+    return out
+
+
+# Extremes ----------------------------------------------------------------------------------------
+
+
+def _extreme(ufunc: Any) -> Callable[..., Any]:
+    return lambda a, axes, keepdim: ufunc.reduce(a, axes, keepdims=keepdim)
+
+
+largest, smallest = _extreme(np.maximum), _extreme(np.minimum)
+AMAX = Op(
+    "amax",
+    of_axes(sd.max),
+    largest,
+    saves=RESULT,
+    promotion=None,
+    reuse=without_axes(sd.max),
+)
+AMIN = Op(
+    "amin",
+    of_axes(sd.min),
+    smallest,
+    saves=RESULT,
+    promotion=None,
+    reuse=without_axes(sd.min),
+)
+MAX = Op(
+    "max",
+    _all_axes(of_axes(sd.max)),
+    _all_axes(largest),
+    saves=RESULT,
+    promotion=None,
+    label="MaxBackward1",
+)
+MIN = Op(
+    "min",
+    _all_axes(of_axes(sd.min)),
+    _all_axes(smallest),
+    saves=RESULT,
+    promotion=None,
+    label="MinBackward1",
+)
+AMINMAX = Op(
+    "aminmax",
+    lambda x, axes, keepdim: (
+        sd.min(x, axes, keepdims=keepdim),
+        sd.max(x, axes, keepdims=keepdim),
+    ),
+    lambda *args: (smallest(*args), largest(*args)),
+    outputs=2,
+    promotion=None,
+)
+MAX_DIM = Choice(result_type("max"), "MaxBackward0")
+MIN_DIM = Choice(result_type("min"), "MinBackward0")
+_aminmax = result_type("aminmax", "min max")
+
+
+def _nonempty(name: str, input: Tensor, axes: Axes | None) -> None:
+    """Raise where there is nothing to take an extreme of."""
+    a = input._array
+    if a.size:
+        return
+    if axes is None or len(axes) == a.ndim:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    for k in axes:
+        nonzero_axis(name, a.shape, k)
+
+
+def _over(name: str, op: Op, input: Tensor, dim: Any, keepdim: bool, names: dict[str, Any]) -> Any:
+    dim, keepdim = renamed(name, names, () if dim is None else dim, keepdim)
+    axes = axes_or_all(dim, input._array.ndim)
+    _nonempty(name, input, None if dim is None or dim == () else axes)
+    return apply(op, (input,), (axes, keepdim))
+
+
+@method()
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> Tensor:
+    """The largest elements over the axes ``dim``, all of them by default.
+
+    Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
+    nothing.
+
+    >>> import numeric as torch
+    >>> torch.amax(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
+    [3.0, 4.0]
+    """
+    out: Tensor = _over("amax", AMAX, input, dim, keepdim, names)
+    return out
+
+
+@method()
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> Tensor:
+    """The smallest elements over the axes ``dim``, all of them by default.
+
+    Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
+    nothing.
+
+    >>> import numeric as torch
+    >>> torch.amin(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
+    [1.0, 2.0]
+    """
+    out: Tensor = _over("amin", AMIN, input, dim, keepdim, names)
+    return out
+
+
+@method()
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest elements over the axis ``dim``, over all by default.
+
+    Equal ones share the derivative evenly.
+
+    >>> import numeric as torch
+    >>> torch.aminmax(torch.tensor([1.0, 3.0, 2.0])).max.item()
+    3.0
+    """
+    return _aminmax(*_over("aminmax", AMINMAX, input, dim, keepdim, {}))
+
+
+def _extremes(
+    op: Op,
+    choice: Choice,
+    places: Callable[..., Any],
+    input: Tensor,
+    dim: Any,
+    keepdim: bool,
+    names: dict[str, Any],
+) -> Any:
+    """The three forms of ``max`` and ``min``: of all, along an axis, of two tensors."""
+    name = op.name
+    other = names.pop("other", dim if isinstance(dim, Tensor) else None)
+    if other is not None:
+        if names or keepdim or dim not in (None, other):
+            raise TypeError(f"{name}() received an invalid combination of arguments")
+        return (maximum if op is MAX else minimum)(input, other)
+    dim, keepdim = renamed(name, names, dim, keepdim)
+    if dim is None and not keepdim:
+        _nonempty(name, input, None)
+        return apply(op, (input,))
+    if dim is None or isinstance(dim, tuple | list | float | str):
+        raise TypeError(f"{name}() received an invalid combination of arguments: dim={dim!r}")
+    axis = nonzero_axis(name, input._array.shape, dim)
+    return choice(input, *along(input, axis, keepdim, places))
+
+
+@method()
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+    """The largest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
+
+    Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
+    Raises RuntimeError or IndexError where there is nothing.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
+    >>> torch.max(x).item(), torch.max(x, dim=1).indices.tolist()
+    (4.0, [1, 0])
+    """
+    return _extremes(MAX, MAX_DIM, np.argmax, input, dim, keepdim, names)
+
+
+@method()
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+    """The smallest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
+
+    Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
+    Raises RuntimeError or IndexError where there is nothing.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
+    >>> torch.min(x).item(), torch.min(x, dim=1).indices.tolist()
+    (1.0, [0, 1])
+    """
+    return _extremes(MIN, MIN_DIM, np.argmin, input, dim, keepdim, names)
+
+
+def _place(
+    name: str, places: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
+) -> Tensor:
+    dim, keepdim = renamed(name, names, dim, keepdim)
+    a = input._array
+    if dim is None:
+        if not a.size:
+            raise IndexError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+            )
+        index = found(places(a))
+        return wrap(np.reshape(index, (1,) * a.ndim) if keepdim else index)
+    axis = nonzero_axis(name, a.shape, dim)
+    return wrap(along(input, axis, keepdim, places)[0])
+
+
+@method()
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """The place of the first largest element along ``dim``, by default among all, as int64.
+
+    >>> import numeric as torch
+    >>> torch.argmax(torch.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=1).tolist()
+    [1, 0]
+    """
+    return _place("argmax", np.argmax, input, dim, keepdim, names)
+
+
+@method()
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """The place of the first smallest element along ``dim``, by default among all, as int64.
+
+    >>> import numeric as torch
+    >>> torch.argmin(torch.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=1).tolist()
+    [0, 1]
+    """
+    return _place("argmin", np.argmin, input, dim, keepdim, names)
+
+
+# What is counted ---------------------------------------------------------------------------------
+
+
+def _truth(
+    name: str, kernel: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
+) -> Tensor:
+    dim, keepdim = renamed(name, names, dim, keepdim)
+    a = input._array
+    kind = a.dtype if a.dtype == np.uint8 else BOOL
+    return wrap(found(kernel(a, axis=axes_or_all(dim, a.ndim), keepdims=keepdim), kind))
+
+
+@method()
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """Whether all elements over the axes ``dim``, all axes by default, are true (not 0).
+
+    >>> import numeric as torch
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1).tolist()
+    [False, True]
+    """
+    return _truth("all", np.all, input, dim, keepdim, names)
+
+
+@method()
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """Whether some element over the axes ``dim``, all axes by default, is true (not 0).
+
+    >>> import numeric as torch
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1).tolist()
+    [True, False]
+    """
+    return _truth("any", np.any, input, dim, keepdim, names)
+
+
+@method()
+def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+    """The number of elements other than 0 over the axes ``dim``, all of them by default.
+
+    >>> import numeric as torch
+    >>> torch.count_nonzero(torch.tensor([[1, 0], [2, 3]]), dim=0).tolist()
+    [2, 1]
+    """
+    dim, _ = renamed("count_nonzero", names, dim)
+    a = input._array
+    return wrap(found(np.count_nonzero(a, axis=axes_or_all(dim, a.ndim), keepdims=False)))

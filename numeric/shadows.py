@@ -1,0 +1,249 @@
+"""Arrays without data: what Tensors hold while a function is traced.
+
+A shadow has a shape, a dtype and an expression.  NumPy's functions on it give shadows, by the table
+of ``symdiff``; whatever needs its values raises an error that names the user's line.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from numeric.modes import current
+from symdiff.derivative import detach, vjp
+from symdiff.elementwise import not_equal, trunc, where
+from symdiff.leaves import as_expr, dummy, full
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from symdiff.expr import Expr
+
+_OURS = ("numeric", "symdiff", "numpy", "functools", "contextlib")
+
+
+class Shadow(NDArrayOperatorsMixin):
+    """An array of which only shape, dtype and expression are known.
+
+    A view has a parent, of whose expression it is a part; writing to it replaces that part.
+    ``fixed``: it is an argument of the function, which must not be written to.  ``layout``: an
+    array of other values, that lies in memory as the array would.  ``grown``: what requires
+    gradients was written to it.
+    """
+
+    __slots__ = ("_expr", "_seen", "fixed", "grown", "layout", "parent", "part", "trace", "version")
+    __array_priority__ = 2000
+
+    def __init__(
+        self,
+        trace: Any,
+        expr: Expr,
+        layout: Any,
+        *,
+        parent: Shadow | None = None,
+        part: Callable[[Expr], Expr] | None = None,
+        fixed: bool = False,
+    ) -> None:
+        self.trace, self._expr, self.layout = trace, expr, layout
+        self.parent, self.part, self.fixed, self.version = parent, part, fixed, 0
+        self.grown = False
+        self._seen = parent.now() if parent is not None else 0
+
+    # What needs no data -----------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.layout.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self.layout.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.layout.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.layout.size  # type: ignore[no-any-return]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The steps in memory."""
+        return self.layout.strides  # type: ignore[no-any-return]
+
+    @property
+    def flags(self) -> Any:
+        """How the array lies in memory."""
+        return self.layout.flags
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.layout.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    def stand_in(self) -> Any:
+        """An array to try operations on."""
+        return stand_in(self.layout)
+
+    # Its value --------------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """A number that changes whenever the memory is written to."""
+        root = self
+        while root.parent is not None:
+            root = root.parent
+        return root.version
+
+    def root(self) -> Shadow:
+        """Whose memory it is."""
+        return self if self.parent is None else self.parent.root()
+
+    def expr(self) -> Expr:
+        """The expression of the present value."""
+        if self.parent is not None and self._seen != self.now():
+            assert self.part is not None
+            self._seen, self._expr = self.now(), self.part(self.parent.expr())
+        return self._expr
+
+    def write(self, value: Expr) -> None:
+        """Let the value be another one, also for all that share the memory."""
+        if self.parent is None:
+            self._expr, self.version = value, self.version + 1
+            return
+        assert self.part is not None
+        self.parent.write(_replaced(self.parent.expr(), self.part, value))
+
+    def detached(self) -> Shadow:
+        """The same value without derivative."""
+        return Shadow(self.trace, detach(self.expr()), self.layout, fixed=True)
+
+    def astype(self, kind: Any, **_: Any) -> Shadow:
+        """The values in another dtype."""
+        layout = self.stand_in().astype(kind)
+        return Shadow(self.trace, converted(self.expr(), self.dtype, layout.dtype), layout)
+
+    def reshape(self, *shape: Any) -> Any:
+        """The elements in another shape."""
+        wanted = shape[0] if len(shape) == 1 else shape
+        return self.trace.through("reshape", np.reshape, (self, wanted), {})
+
+    def copy(self, *_: Any, **__: Any) -> Shadow:
+        """The values in memory of their own."""
+        return Shadow(self.trace, self.expr(), self.stand_in())
+
+    def __len__(self) -> int:
+        return len(self.layout)
+
+    # What NumPy asks --------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
+        call = getattr(ufunc, method)
+        return self.trace.through(ufunc.__name__, call, inputs, given)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.trace.through(function.__name__, function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        refuse(f"the values of a tensor are needed ({name})")
+
+    def _needed(self, *_: Any, **__: Any) -> Any:
+        refuse("the values of a tensor decide what is done (bool, float, int, item, indexing ...)")
+
+    __bool__ = __float__ = __int__ = __index__ = __complex__ = _needed
+    __array__ = __iter__ = __getitem__ = __setitem__ = __contains__ = _needed
+
+    def __reduce__(self) -> Any:
+        refuse("a tensor is pickled or copied")
+
+    def __repr__(self) -> str:
+        return f"<traced array of shape {list(self.shape)}, {self.dtype}>"
+
+
+def some(conditions: Any) -> bool:
+    """Whether one of the conditions is true; False where a trace cannot know that."""
+    return not isinstance(conditions, Shadow) and bool(conditions.any())
+
+
+def beside(array: Any, other: Any) -> Any:
+    """An array as a shadow, if what it is to meet is one."""
+    if isinstance(array, Shadow) or not isinstance(other, Shadow):
+        return array
+    return Shadow(other.trace, as_expr(array), array)
+
+
+def stand_in(like: Any) -> Any:
+    """An array to try operations on: ones, an identity in two axes, zeros of integers."""
+    if like.dtype.kind != "f":
+        return np.zeros_like(like)
+    out = np.ones_like(like)
+    if out.ndim > 1:
+        out[...] = np.eye(*out.shape[-2:])
+    return out
+
+
+def converted(x: Expr, before: Any, after: Any) -> Expr:
+    """An expression of values in another dtype."""
+    if before.kind == after.kind:
+        return x
+    if before.kind == "b":
+        return where(x, 1, 0)
+    if after.kind == "f" or (before.kind in "iu" and after.kind in "iu"):
+        return x
+    if after.kind == "b":
+        return not_equal(x, 0)
+    return trunc(x)
+
+
+def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:
+    """``old`` with its part another value: what the part's derivative scatters."""
+    whole = dummy(old)
+    inside = vjp([part(whole)], whole, [full(value.shape, 1)])
+    new = vjp([part(whole)], whole, [value])
+    return where(inside > 0, new, old)
+
+
+# Where the user's line is -----------------------------------------------------------------------
+
+
+def frames() -> list[FrameType]:
+    """The calling frames, up to the user's, which is the last one."""
+    found = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        found.append(frame)
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _OURS:
+            break
+        frame = frame.f_back
+    return found
+
+
+def refuse(what: str) -> NoReturn:
+    """Raise the RuntimeError of a program that cannot be traced, with the user's line."""
+    frame = frames()[-1]
+    code = frame.f_code
+    trace = current().tracing
+    name = "compile" if trace is None else trace.name
+    raise RuntimeError(
+        f"{name}: {what}, at line {frame.f_lineno} of {code.co_filename}, in {code.co_name}. "
+        f"A traced function runs once for all {_MANY.get(name, 'values of its arguments')}: use "
+        f"torch.where for a choice between values, or {name} a smaller part of the program."
+    )
+
+
+_MANY = {"vmap": "slices of its arguments"}

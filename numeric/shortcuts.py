@@ -1,0 +1,256 @@
+"""Short ways for real operands of one dtype, where most programs spend their operations.
+
+They do what ``recording.apply`` does, and ask for it in every other case.  Each is a closure of
+what belongs to its operation, as a look-up costs a hundredth of the time of an operation on one
+element.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.dtypes import F32, F64
+from numeric.graph import serial
+from numeric.modes import RECORD, current
+from numeric.quiet import hush, speak
+from numeric.recording import apply, record
+from numeric.tensors import Tensor, blank, edge_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numeric.graph import Node
+    from numeric.plans import Op
+
+_new = Tensor.__new__
+_ndarray = np.ndarray
+_FIXED = [0]
+
+
+def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    """``apply(op, (a, b))`` as a function of a and b, short for real operands of one dtype.
+
+    ``otherwise`` is asked for everything else.  It is a closure of what belongs to the op, as each
+    look-up costs a hundredth of the time that an operation on one element takes.
+    """
+    kernel, kind_of_node, bound_of = op.kernel, op.node, op.bound
+    assert kernel is not None
+    one = np.ones(1, F64)
+    masks = [(True, False), (False, True), (True, True)]
+    alike = [None, *map(bound_of((one, one)).pullback, masks)]
+    with_number = bound_of((one, 1.0)).pullback((True, False))
+
+    def binary(a: Tensor, b: Any) -> Any:
+        x = a._array
+        d = x.dtype
+        kind = b.__class__
+        if (d is not F32 and d is not F64) or a._special:
+            return otherwise(a, b)
+        if kind is Tensor:
+            y = b._array
+            if y.dtype is not d or b._special:
+                return otherwise(a, b)
+            which = 2 * b._rg + a._rg
+        elif kind is float or kind is int:
+            y = b
+            which = a._rg
+        else:
+            return otherwise(a, b)
+        mode = current()
+        if mode is not RECORD:
+            if mode.special():
+                return otherwise(a, b)
+            which = which if mode.grad else 0
+        token = hush()
+        try:
+            r = kernel(x, y)
+        except (ValueError, OverflowError):
+            return otherwise(a, b)
+        finally:
+            speak(token)
+        if r.__class__ is not _ndarray:
+            r = _asarray(r)
+        if not which:
+            return blank(r)
+        if kind is Tensor:
+            if x.shape != y.shape:
+                out = blank(r)
+                record(bound_of((x, y)), (a, b), (x, y), (out,))
+                return out
+            eb = b._edge
+            if eb is None:
+                eb = edge_of(b)
+        else:
+            eb = b
+        ea = a._edge
+        if ea is None:
+            ea = edge_of(a)
+        node = kind_of_node()
+        if which == 3:
+            node.edges, node.operands = (ea, eb), None
+        else:
+            node.edges, node.operands = (ea,) if which == 1 else (eb,), (ea, eb)
+        node.nrs = node.extras = None
+        node.serial = serial()
+        out = _new(Tensor)
+        out._array = r
+        out._v = None
+        out._special = False
+        out._rg = True
+        out._edge = node
+        node.pullback = pullback = alike[which] if kind is Tensor else with_number
+        keeps = pullback.keeps
+        if not keeps:
+            node.saved = node.check = ()
+        elif keeps == _BOTH and kind is Tensor:
+            u = a._v
+            if u is None:
+                u = a._v = [0]
+            v = b._v
+            if v is None:
+                v = b._v = [0]
+            node.saved = (x, y)
+            node.check = (u, u[0], v, v[0])
+        else:
+            _save(node, keeps, (a, b, out))
+        return out
+
+    return binary
+
+
+def shortcut_of_one(op: Op, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``apply(op, (a,))`` as a function of a, short for real operands; otherwise ``otherwise``."""
+    kernel, kind_of_node = op.kernel, op.node
+    if kernel is None:
+        return otherwise
+    pullback: Any = None
+
+    def unary(a: Any) -> Any:
+        nonlocal pullback
+        if a.__class__ is not Tensor or a._special:
+            return otherwise(a)
+        x = a._array
+        d = x.dtype
+        if d is not F32 and d is not F64:
+            return otherwise(a)
+        mode = current()
+        if mode is not RECORD and mode.special():
+            return otherwise(a)
+        token = hush()
+        try:
+            r = kernel(x)
+        finally:
+            speak(token)
+        if r.__class__ is not _ndarray:
+            r = _asarray(r)
+        out = blank(r)
+        if not a._rg or not mode.grad:
+            return out
+        if pullback is None:  # compiled when it is first needed
+            pullback = op.bound((x,)).pullback((True,))
+        edge = a._edge
+        if edge is None:
+            edge = edge_of(a)
+        node = kind_of_node()
+        node.edges, node.operands, node.pullback = (edge,), None, pullback
+        node.nrs = node.extras = None
+        node.serial = serial()
+        out._rg = True
+        out._edge = node
+        if pullback.keeps:
+            _save(node, pullback.keeps, (a, out))
+        else:
+            node.saved = node.check = ()
+        return out
+
+    return unary
+
+
+def shortcut_inplace(
+    op: Op, otherwise: Callable[[Tensor, Any], Any]
+) -> Callable[[Tensor, Any], Any]:
+    """``a`` becomes ``op(a, b)`` where nothing is recorded, as in an optimiser's step.
+
+    ``otherwise`` is asked for everything else.
+    """
+    kernel: Any = op.kernel
+
+    def binary(a: Tensor, b: Any) -> Any:
+        x = a._array
+        d = x.dtype
+        kind = b.__class__
+        mode = current()
+        if (d is not F32 and d is not F64) or a._special or a._base is not None:
+            return otherwise(a, b)
+        if a._views is not None or (a._edge is not None and not a._rg):
+            return otherwise(a, b)  # others have to know: views, and expressions of a constant
+        if kind is Tensor:
+            y = b._array
+            if y.dtype is not d or b._special or y.shape != x.shape:
+                return otherwise(a, b)
+            recorded = mode.grad and (a._rg or b._rg)
+        elif kind is float or kind is int:
+            y = b
+            recorded = mode.grad and a._rg
+        else:
+            return otherwise(a, b)
+        if recorded or mode.tracing is not None:
+            return otherwise(a, b)
+        token = hush()
+        try:
+            kernel(x, y, out=x)
+        finally:
+            speak(token)
+        v = a._v
+        if v is None:
+            a._v = [1]
+        else:
+            v[0] += 1
+        return a
+
+    return binary
+
+
+def binary(op: Op, a: Tensor, b: Any) -> Any:
+    """``apply(op, (a, b))``, by a short way where the op has one."""
+    return op.short(a, b)
+
+
+def _save(node: Node, keeps: tuple[int, ...], places: tuple[Any, ...]) -> None:
+    """Let a node keep what is at ``keeps`` among its operands and results."""
+    if len(keeps) == 1:
+        x = places[keeps[0]]
+        if x.__class__ is Tensor:
+            v = x._v
+            if v is None:
+                v = x._v = [0]
+            node.saved, node.check = (x._array,), (v, v[0])
+        else:
+            node.saved, node.check = (x,), (_FIXED, 0)
+        return
+    saved: tuple[Any, ...] = ()
+    check: tuple[Any, ...] = ()
+    for i in keeps:
+        x = places[i]
+        if x.__class__ is Tensor:
+            v = x._v
+            if v is None:
+                v = x._v = [0]
+            saved += (x._array,)
+            check += (v, v[0])
+        else:
+            saved += (x,)
+            check += (_FIXED, 0)
+    node.saved, node.check = saved, check
+
+
+_asarray = np.asarray
+_BOTH = (0, 1)
+
+
+def fast(op: Op) -> Op:
+    """Give an op of two operands a short way."""
+    op.short = shortcut(op, lambda a, b: apply(op, (a, b)))
+    return op

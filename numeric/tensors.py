@@ -1,0 +1,295 @@
+"""The Tensor: an array, and where it came from.  Its methods are added by ``numeric.ops``."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from numeric import dtypes
+from numeric.graph import AccumulateGrad, Constant, Node, Record
+from numeric.modes import RECORD, current
+from numeric.shadows import Shadow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A shape.
+
+    >>> Size((2, 3)), Size((2, 3)).numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple(self) * times)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, i: Any) -> Any:
+        item = tuple.__getitem__(self, i)
+        return Size(item) if isinstance(i, slice) else item
+
+
+class Tensor:
+    """An eager array that records the operations it takes part in.
+
+    Made by ``tensor``, the factories and operations.  ``requires_grad`` tensors that no operation
+    made are leaves: ``backward()`` on a result adds its derivative by each leaf to their ``grad``.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    # What every instance has, set by ``blank``; then class attributes, for what few have otherwise.
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rg", "_special", "_v")
+
+    _array: NDArray[Any]
+    _rg: bool  # requires gradients
+    _edge: Any  # the Node that made it; for a leaf its end record, once it has one
+    _v: Any  # [version], shared with whatever shares the memory; None: never asked for
+    _special: bool  # short ways are not for it: one of the attributes marked * is set
+
+    _nr: int = 0  # * which output of the node
+    _stale: bool = False  # * of a view: the base's record changed since its edge was made
+    _inference: bool = False  # *
+    _volatile: bool = False  # * nothing that is derived from it is recorded
+    _grad: Tensor | None = None
+    _base: Tensor | None = None  # of a differentiable view: whose memory it is
+    _views: Any = None  # of a base: weak references to its views
+    _origin: str = ""  # of a view: why it cannot be changed in place, "" if it can
+    _name: str | None = None  # in expressions
+    _traced: Any = None  # of one made in a trace: the trace, or why it cannot be used there
+    _no_expr: str | None = None  # why it has no expression
+    _retains: bool = False
+    _post: Any = None  # hooks that run after accumulation
+
+    __array_priority__ = 1000
+
+    # Data -------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The lengths of the axes."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The dtype of the elements."""
+        return dtypes.OF_NUMPY[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._array.ndim
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was changed in place.
+
+        Raises RuntimeError for inference tensors, which nothing can save.
+        """
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._v[0] if self._v is not None else 0
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of its ``grad_fn`` the tensor is."""
+        return self._nr
+
+    # The record -------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on the tensor are recorded."""
+        return self._rg
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if value and not self.is_leaf:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` of a leaf.
+
+        Raises RuntimeError for False on a tensor that is no leaf, and for a dtype that is not real.
+        """
+        if not isinstance(requires_grad, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if not requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if requires_grad and self._array.dtype.kind != "f":
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        if requires_grad and self._inference and not current().inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
+        if requires_grad != self._rg:
+            self._rg = requires_grad
+            if isinstance(self._edge, AccumulateGrad | Constant):
+                self._edge = None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operation that is recorded made the tensor."""
+        return not self._rg or self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made the tensor; None for leaves."""
+        if not self._rg:
+            return None
+        edge: Any = edge_of(self) if self._stale else self._edge
+        return None if edge is None or edge.is_leaf else edge.shown()
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient of a leaf; None until ``backward`` reached it."""
+        if self._grad is None and self._rg and not self._retains and not self.is_leaf:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                "non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._array.dtype != self._array.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with "
+                    f"dtype '{self.dtype}'. The gradient must match the tensor's dtype"
+                )
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor "
+                    f"of size '{list(self.shape)}'. Please ensure that the gradient and the tensor "
+                    "are the same size"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on a tensor that is no leaf."""
+        return self._retains
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode, and can never be part of a record."""
+        return self._inference
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    if TYPE_CHECKING:  # methods that the modules of operations add
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def method(*names: str) -> Callable[[F], F]:
+    """A decorator: the function is a method of Tensors too, by its own name or by ``names``."""
+
+    def added(function: F) -> F:
+        for name in names or (function.__name__,):
+            setattr(Tensor, name, function)
+        return function
+
+    return added
+
+
+def blank(array: NDArray[Any], rg: bool = False, edge: Any = None) -> Tensor:
+    """A new Tensor on an array, whatever the mode."""
+    out = Tensor.__new__(Tensor)
+    out._array, out._rg, out._edge, out._v, out._special = array, rg, edge, None, False
+    return out
+
+
+def wrap(array: Any) -> Tensor:
+    """A new Tensor of an array, which is used as it is; NumPy scalars become arrays."""
+    if array.__class__ is not np.ndarray and array.__class__ is not Shadow:
+        array = np.asarray(array)
+    out = blank(array)
+    mode = current()
+    if mode is not RECORD:
+        if mode.inference:
+            out._inference = out._special = True
+        if mode.tracing is not None:
+            mode.tracing.made(out)
+    return out
+
+
+def counter(x: Tensor) -> list[int]:
+    """The version counter of the tensor's memory."""
+    if x._v is None:
+        x._v = [0]
+    v: list[int] = x._v
+    return v
+
+
+# How a stale view gets its edge again; ``numeric.views`` sets it.
+refresh: list[Callable[[Tensor], Record]] = []
+
+
+def edge_of(x: Tensor) -> Record:
+    """The record behind a tensor; leaves get theirs here."""
+    if x._stale:
+        return refresh[0](x)
+    if x._edge is None:
+        x._edge = AccumulateGrad(x) if x._rg else Constant(x)
+    edge: Record = x._edge
+    return edge
+
+
+def retain(x: Tensor) -> None:
+    """Let the node of ``x`` fill its ``grad``."""
+    edge: Any = edge_of(x)
+    edge.extra().retains[x._nr] = weakref.ref(x)

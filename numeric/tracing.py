@@ -1,0 +1,651 @@
+"""Tracing: a function of Tensors, run once on shadows, becomes one lowered Function."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from numeric import inplace, shadows, tensors
+from numeric.calls import called
+from numeric.dtypes import default
+from numeric.function import Function, lower
+from numeric.modes import Switch, current
+from numeric.plans import Op
+from numeric.quiet import hush, speak
+from numeric.recording import TO, cast, misfit, misfits
+from numeric.shadows import Shadow, converted, frames, refuse, stand_in
+from numeric.tensors import Tensor, blank, counter
+from symdiff.arrays import broadcast_to
+from symdiff.derivative import detach
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.leaves import as_expr, symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import CodeType, FrameType
+
+    from symdiff.expr import Expr
+
+__all__ = ["compile"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# Traces that one compiled function keeps: the most recently used ones.
+_KEPT = 64
+# Of these, for one signature in different surroundings.
+_SAME = 8
+
+_KINDS = {"f": float, "b": bool}
+
+
+class _Done(NamedTuple):
+    """What an operation makes: expressions and layouts; ``rest``: of operands after the first."""
+
+    exprs: tuple[Expr, ...]
+    layouts: tuple[Any, ...]
+    rest: tuple[Expr, ...]
+
+
+# Operations on expressions, by operation, parameters, expressions and layouts of the operands.
+_memory: dict[tuple[Any, ...], _Done] = {}
+_REMEMBERED = 4096
+
+
+def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[Any, ...]) -> _Done:
+    """An operation, on expressions and on stand-ins."""
+    tried, exprs = [_tried(x) for x in operands], list(given)
+    if op.promotion is not None:
+        kind = op.promotion(tried)
+        for i, (x, a) in enumerate(zip(operands, tried, strict=True)):
+            if isinstance(x, Tensor) and a.dtype != kind:
+                exprs[i], tried[i] = converted(exprs[i], a.dtype, kind), a.astype(kind)
+    if op is TO:
+        exprs[0] = converted(exprs[0], tried[0].dtype, np.dtype(params[0]))
+    token = hush()
+    try:
+        values = (
+            op.bound(tried, params).forward(tried)
+            if op.kernel is None
+            else op.kernel(*tried, *params)
+        )
+        ys = op.results(exprs, params)
+    except (Unsupported, NotImplementedError) as error:
+        refuse(f"{op.name} has no formula here ({error})")
+    except ValueError:
+        if not op.pointwise:
+            raise
+        raise RuntimeError(misfits(op, [np.shape(a) for a in tried])) from None
+    finally:
+        speak(token)
+    layouts = tuple([np.asarray(v) for v in (values if op.outputs > 1 else (values,))])
+    whole = [
+        y if y.shape == layout.shape else broadcast_to(y, layout.shape)
+        for y, layout in zip(ys, layouts, strict=True)
+    ]
+    return _Done(tuple(whole), tuple(map(_without_values, layouts)), tuple(exprs[1:]))
+
+
+def _without_values(layout: Any) -> Any:
+    """An array that lies in memory like another, in pages that nobody touches."""
+    if layout.flags.c_contiguous or layout.flags.f_contiguous:
+        return np.empty_like(layout)
+    if not all(s >= 0 for s in layout.strides):
+        return layout
+    reach = sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))
+    memory = np.empty(max(reach, 0) + layout.itemsize, np.uint8)
+    return np.ndarray(layout.shape, layout.dtype, memory, 0, layout.strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def _numbered(i: int, shape: tuple[int, ...], kind: type) -> Expr:
+    """The symbol of the i-th input of a trace."""
+    return symbol(f"x{i}", shape, kind)
+
+
+class Trace:
+    """One run of a function on shadows: its arguments, and the tensors that it finds outside."""
+
+    def __init__(self, name: str = "compile", randomness: str = "error") -> None:
+        self.name, self.randomness = name, randomness
+        self.symbols: list[Expr] = []
+        self.outer: list[Tensor] = []
+        self._found: dict[int, Expr] = {}
+
+    # Inputs -----------------------------------------------------------------------------------
+
+    def argument(self, x: Tensor) -> Tensor:
+        """What stands for an argument in the run."""
+        shadow = Shadow(self, self._symbol(x), stand_in(x._array), fixed=True)
+        return blank(shadow, x._rg)  # type: ignore[arg-type]
+
+    def _symbol(self, x: Tensor) -> Expr:
+        array = x._array
+        found = _numbered(len(self.symbols), array.shape, _KINDS.get(array.dtype.kind, int))
+        self.symbols.append(found)
+        return found
+
+    def expr(self, x: Any) -> Expr:
+        """The expression of an operand; a tensor from outside the function becomes an input."""
+        if not isinstance(x, Tensor):
+            return x.expr() if isinstance(x, Shadow) else as_expr(x)
+        if isinstance(x._array, Shadow):
+            if x._array.trace is not self:
+                refuse("a tensor of another trace is used")
+            return x._array.expr()
+        made = x._traced
+        if made is self:
+            return as_expr(np.array(x._array))
+        if made is not None:
+            refuse(made)
+        found = self._found.get(id(x))
+        if found is None:
+            found = self._found[id(x)] = self._symbol(x)
+            self.outer.append(x)
+        return found
+
+    # Operations -------------------------------------------------------------------------------
+
+    def apply(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """As ``recording.apply``: the operation is done on stand-ins, and on expressions."""
+        if any(isinstance(x, np.ndarray) for x in operands) and self.outside():
+            refuse(f"{op.name} is given places, maybe of a tensor from outside the function")
+        done = self._done(op, operands, params)
+        grad = current().grad
+        wanted = grad and any(map(_requires, operands))
+        first = operands[0]
+        parent = None
+        if op.view:
+            self._shadowed(first)
+            parent = first._array if isinstance(first._array, Shadow) else None
+        outs = []
+        for i, (y, layout) in enumerate(zip(done.exprs, done.layouts, strict=True)):
+            real = layout.dtype.kind == "f"
+            part = None if parent is None else functools.partial(_part, op, done.rest, params, i)
+            fixed = op.view and parent is None
+            value = y if grad or not real else detach(y)
+            shadow = Shadow(self, value, layout, parent=parent, part=part, fixed=fixed)
+            outs.append(blank(shadow, bool(wanted and real)))  # type: ignore[arg-type]
+        return tuple(outs) if op.outputs > 1 else outs[0]
+
+    def _done(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> _Done:
+        """An operation on expressions, which is remembered: another run will do the same."""
+        exprs = [self.expr(x) for x in operands]
+        key: list[Any] = [op, params, default()]
+        for x, e in zip(operands, exprs, strict=True):
+            key.append(e.serial)
+            a = x._array if isinstance(x, Tensor) else x
+            if isinstance(a, Shadow):
+                a = a.layout
+            key.append((a.shape, a.strides, a.dtype) if hasattr(a, "strides") else type(a))
+        remembered = tuple(key)
+        found = _memory.get(remembered)
+        if found is None:
+            found = _do(op, operands, exprs, params)
+            if len(_memory) >= _REMEMBERED:
+                _memory.clear()
+            _memory[remembered] = found
+        return found
+
+    def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A NumPy function of shadows."""
+        if _has_data((args, kwargs)) and self.outside():
+            refuse(f"{name} meets a tensor from outside the function; pass it as an argument")
+        try:
+            values = call(*_mapped(args, Shadow.expr), **_mapped(kwargs, Shadow.expr))
+            token = hush()
+            try:
+                tried = call(*_mapped(args, Shadow.stand_in), **_mapped(kwargs, Shadow.stand_in))
+            finally:
+                speak(token)
+        except (Unsupported, TypeError, ValueError, ShapeError) as error:
+            refuse(f"{name} cannot be traced ({error})")
+        if isinstance(values, tuple):
+            pairs = zip(values, tried, strict=True)
+            return tuple(Shadow(self, as_expr(v), np.asarray(t)) for v, t in pairs)
+        return Shadow(self, as_expr(values), np.asarray(tried))
+
+    def compare(self, kernel: Callable[..., Any], a: Any, b: Any) -> Tensor:
+        """A comparison of two operands, in NumPy's functions."""
+        x, y = (
+            Shadow(self, self.expr(t), _tried(t)) if isinstance(t, Tensor) else t for t in (a, b)
+        )
+        try:
+            np.broadcast_shapes(np.shape(_tried(a)), np.shape(_tried(b)))
+        except ValueError:
+            shapes = [np.shape(_tried(t)) for t in (a, b)]
+            raise RuntimeError(misfit(kernel.__name__, *shapes)) from None
+        return blank(kernel(x, y))
+
+    def write(self, x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
+        """As ``inplace.write``, for what the run itself made."""
+        self._shadowed(x)
+        shadow: Any = x._array
+        if not isinstance(shadow, Shadow):
+            refuse(f"{name} changes a tensor from outside the function in place")
+        if shadow.root().fixed:
+            refuse(f"{name} changes an argument in place")
+        old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)  # type: ignore[arg-type]
+        out = compute(old)
+        inplace.check_result(x, out, name)
+        value = converted(self.expr(out), out._array.dtype, shadow.dtype)
+        try:
+            shadow.write(broadcast_to(value, shadow.shape))
+        except (Unsupported, TypeError, ValueError, ShapeError) as error:
+            refuse(f"{name} cannot be traced ({error})")
+        x._rg = x._rg or out._rg
+        shadow.root().grown |= out._rg
+        counter(x)[0] += 1
+        return x
+
+    def _shadowed(self, x: Tensor) -> None:
+        """Let a constant that the run made be a shadow, that may be written to."""
+        if x._traced is self and not isinstance(x._array, Shadow) and x._base is None:
+            x._array = Shadow(self, self.expr(x), x._array)  # type: ignore[assignment]
+
+    # Tensors that the run makes ---------------------------------------------------------------
+
+    def made(self, x: Tensor) -> None:
+        """Note where a tensor with data comes from: a constant, or something not to be kept."""
+        if isinstance(x._array, Shadow):
+            return
+        calls = frames()
+        names = [str(frame.f_globals.get("__name__", "")) for frame in calls[:-1]]
+        if "numeric.random_numbers" in names:
+            if self.randomness == "same":
+                return
+            refuse(_RANDOM[self.name == "vmap", self.randomness])
+        x._traced = self
+        if self.outside() and not _is_number(x._array, calls):
+            name = calls[-2].f_code.co_name if len(calls) > 1 else "an operation"
+            x._traced = f"the result of {name}, of tensors from outside the function, is used"
+
+    def outside(self) -> bool:
+        """Whether one of our functions that run now has a tensor from outside."""
+        for frame in frames()[1:-1]:
+            code, values = frame.f_code, frame.f_locals
+            if code.co_filename == __file__ or code.co_name.endswith("_like"):
+                continue
+            for value in list(values.values()):
+                items = value if isinstance(value, list | tuple) else (value,)
+                if any(isinstance(v, Tensor) and self._is_outer(v) for v in items[:100]):
+                    return True
+        return False
+
+    def _is_outer(self, x: Tensor) -> bool:
+        return not isinstance(x._array, Shadow) and x._traced is not self
+
+
+_RANDOM = {
+    (False, "error"): "random numbers are drawn, which would be the same ones in every call",
+    (True, "error"): "called random operation while in randomness error mode: "
+    "random numbers are drawn inside; draw them outside, or use randomness='same'",
+    (True, "different"): "random numbers are drawn inside; those of randomness='different' have to "
+    "be drawn outside, and to be mapped over",
+}
+
+
+def _requires(x: Any) -> bool:
+    """Whether an operand requires gradients."""
+    if not isinstance(x, Tensor):
+        return False
+    array: Any = x._array
+    return x._rg or (isinstance(array, Shadow) and array.root().grown)
+
+
+def _is_number(array: Any, calls: Sequence[FrameType]) -> bool:
+    """Whether an array is a Python number that the function making it has."""
+    if array.ndim:
+        return False
+    maker = next((f for f in calls if f.f_code.co_filename not in _SILENT), calls[-1])
+    numbers = [v for v in maker.f_locals.values() if isinstance(v, int | float)]
+    return any(array == array.dtype.type(v) for v in numbers)
+
+
+_SILENT = (__file__, shadows.__file__, tensors.__file__)
+
+
+def _tried(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        x = x._array
+        return x.stand_in() if isinstance(x, Shadow) else stand_in(x)
+    return x.stand_in() if isinstance(x, Shadow) else x
+
+
+def _part(op: Op, rest: tuple[Expr, ...], params: tuple[Any, ...], i: int, x: Expr) -> Expr:
+    return op.results([x, *rest], params)[i]
+
+
+def _has_data(given: Any) -> bool:
+    """Whether there are arrays with values among arguments."""
+    if isinstance(given, dict):
+        given = list(given.values())
+    if isinstance(given, list | tuple):
+        return any(map(_has_data, given))
+    return isinstance(given, np.ndarray | np.generic)
+
+
+def _mapped(given: Any, function: Callable[[Shadow], Any]) -> Any:
+    if isinstance(given, Shadow):
+        return function(given)
+    if isinstance(given, list | tuple):
+        return type(given)(_mapped(x, function) for x in given)
+    if isinstance(given, dict):
+        return {key: _mapped(x, function) for key, x in given.items()}
+    return given
+
+
+# Nested structures ------------------------------------------------------------------------------
+
+
+class _Leaf(NamedTuple):
+    """The place of a tensor in a structure."""
+
+    place: int
+
+
+def _flat(tree: Any, tensors: list[Tensor]) -> Any:
+    """The structure with places instead of tensors, which are added to the list."""
+    if isinstance(tree, Tensor):
+        tensors.append(tree)
+        return _Leaf(len(tensors) - 1)
+    if isinstance(tree, dict):
+        return {key: _flat(x, tensors) for key, x in tree.items()}
+    if isinstance(tree, list | tuple):
+        return _like(tree, [_flat(x, tensors) for x in tree])
+    return tree
+
+
+def _filled(tree: Any, tensors: Sequence[Any]) -> Any:
+    if isinstance(tree, _Leaf):
+        return tensors[tree.place]
+    if isinstance(tree, dict):
+        return {key: _filled(x, tensors) for key, x in tree.items()}
+    if isinstance(tree, list | tuple):
+        return _like(tree, [_filled(x, tensors) for x in tree])
+    return tree
+
+
+def _like(tree: Any, items: list[Any]) -> Any:
+    kind = type(tree)
+    return kind(*items) if hasattr(tree, "_fields") else kind(items)
+
+
+def _key(tree: Any) -> Any:
+    """A hashable stand-in of a structure: equal for arguments that may share a trace."""
+    if isinstance(tree, _Leaf):
+        return tree
+    if isinstance(tree, dict):
+        return ("dict", *((k, _key(x)) for k, x in tree.items()))
+    if isinstance(tree, list | tuple):
+        return (type(tree), *map(_key, tree))
+    if isinstance(tree, np.ndarray):
+        return ("array", tree.shape, tree.dtype, tree.tobytes())
+    if isinstance(tree, float):
+        return (float, tree.hex())
+    try:
+        hash(tree)
+    except TypeError:
+        return _Same(tree)
+    return (type(tree), tree)
+
+
+class _Same:
+    """Equal for one object only, which it keeps alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+
+# What a function sees besides its arguments -----------------------------------------------------
+
+_DEPTH, _SEEN = 5, 2000
+
+
+def _surroundings(fn: Any) -> dict[Any, Any]:
+    """What the function finds in closures, globals, defaults and objects: tensors and numbers.
+
+    They are by the way on which they are found.  If one is another in the next call, the function
+    is traced again; except for those that the function itself changes while it is traced.
+    """
+    found: dict[Any, Any] = {}
+    seen: set[int] = set()
+    stack: list[tuple[Any, Any, int]] = [((), fn, 0)]
+    while stack and len(seen) < _SEEN:
+        way, x, depth = stack.pop()
+        if isinstance(x, bool | int | str | float | complex | None):
+            found[way] = _key(x)
+            continue
+        if id(x) in seen or isinstance(x, type):
+            continue
+        seen.add(id(x))
+        if isinstance(x, Tensor):
+            found[way] = _Same(x), x._array.shape, x._array.dtype
+        elif depth < _DEPTH:
+            stack += [((way, name), y, depth + 1) for name, y in _inside(x)]
+    return found
+
+
+def _inside(x: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(x, dict):
+        yield from ((_key(k), y) for k, y in x.items())
+    elif isinstance(x, list | tuple):
+        yield from enumerate(x)
+    elif isinstance(x, functools.partial):
+        yield from (("func", x.func), ("args", x.args), ("keywords", x.keywords))
+    elif hasattr(x, "__func__"):
+        yield from (("func", x.__func__), ("self", x.__self__))
+    elif hasattr(x, "__code__"):
+        if str(x.__module__ or "").partition(".")[0] in ("numeric", "symdiff", "numpy"):
+            return
+        for i, cell in enumerate(x.__closure__ or ()):
+            try:
+                yield i, cell.cell_contents
+            except ValueError:  # not yet filled
+                continue
+        yield from (("defaults", x.__defaults__), ("kwdefaults", x.__kwdefaults__))
+        yield from ((n, x.__globals__[n]) for n in _names(x.__code__) if n in x.__globals__)
+    elif hasattr(x, "__dict__") and not hasattr(x, "__path__") and not hasattr(x, "__spec__"):
+        yield from vars(x).items()
+        if callable(x):
+            yield "call", type(x).__call__
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The global names in a function's code, and in that of functions inside it."""
+    inner = [_names(c) for c in code.co_consts if isinstance(c, type(code))]
+    return tuple(dict.fromkeys([*code.co_names, *chain.from_iterable(inner)]))
+
+
+# Compiling --------------------------------------------------------------------------------------
+
+
+class _Traced(NamedTuple):
+    """What a trace left: the Function, tensors from outside, and how results are made of it."""
+
+    function: Function | None
+    outer: list[Tensor]
+    # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
+    results: list[tuple[str, Any, Any]]
+    structure: Any
+    guard: dict[Any, Any]  # what must be as it was when the function was traced
+
+
+class Compiled:
+    """A function of Tensors that runs as lowered Functions, one for each signature."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+        self._lock = threading.RLock()
+        self._traces: OrderedDict[tuple[Any, int], _Traced] = OrderedDict()
+        functools.update_wrapper(self, fn, updated=())
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's results, by the trace for these arguments."""
+        if current().tracing is not None:
+            return self._fn(*args, **kwargs)
+        tensors: list[Tensor] = []
+        structure = _flat((args, kwargs), tensors)
+        key = (
+            _key(structure),
+            tuple([(x._array.shape, x._array.dtype, x._rg) for x in tensors]),
+            tuple([next(i for i, y in enumerate(tensors) if y is x) for x in tensors]),
+            (current().grad, default()),
+        )
+        around = _surroundings((self._fn, structure))
+        traced = self._known(key, around)
+        if traced is None:
+            traced = self._trace(structure, tensors, around)
+            with self._lock:
+                place = next(
+                    i for i in range(_SAME) if (key, i) not in self._traces or i == _SAME - 1
+                )
+                self._traces[key, place] = traced
+                if len(self._traces) > _KEPT:
+                    self._traces.popitem(last=False)
+        return _run(traced, tensors)
+
+    def _known(self, key: Any, around: dict[Any, Any]) -> _Traced | None:
+        """The trace for a signature, in surroundings like these."""
+        with self._lock:
+            for i in range(_SAME):
+                traced = self._traces.get((key, i))
+                if traced is not None and all(
+                    around.get(way) == value for way, value in traced.guard.items()
+                ):
+                    self._traces.move_to_end((key, i))
+                    return traced
+        return None
+
+    def _trace(self, structure: Any, tensors: Sequence[Tensor], around: dict[Any, Any]) -> _Traced:
+        trace = Trace()
+        stand_ins: dict[int, Tensor] = {}
+        for x in tensors:
+            if id(x) not in stand_ins:
+                stand_ins[id(x)] = trace.argument(x)
+        given = [stand_ins[id(x)] for x in tensors]
+        args, kwargs = _filled(structure, given)
+        with Switch(tracing=trace):
+            answer = self._fn(*args, **kwargs)
+            outs: list[Tensor] = []
+            tree = _flat(answer, outs)
+            results: list[tuple[str, Any, Any]] = []
+            exprs: list[Expr] = []
+            for y in outs:
+                place = next((i for i, x in enumerate(given) if x is y), None)
+                if place is not None:
+                    results.append(("argument", place, None))
+                elif not isinstance(y._array, Shadow) and y._traced is None:
+                    results.append(("outer", y, None))
+                else:
+                    results.append(("output", len(exprs), (y._array.dtype, _requires(y))))
+                    exprs.append(trace.expr(y))
+        function = lower(exprs, trace.symbols) if exprs else None
+        after = _surroundings((self._fn, structure))
+        guard = {way: value for way, value in around.items() if after.get(way) == value}
+        return _Traced(function, trace.outer, results, tree, guard)
+
+    @property
+    def functions(self) -> list[Function]:
+        """The Functions of the traces so far."""
+        return [t.function for t in self._traces.values() if t.function is not None]
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self._fn, '__name__', self._fn)!s}>"
+
+
+def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
+    unique = list({id(x): x for x in tensors}.values())
+    values: Any = ()
+    if traced.function is not None:
+        values = called(traced.function, [*unique, *traced.outer], {})
+    outs = []
+    for kind, what, like in traced.results:
+        if kind == "output":
+            dtype, recorded = like
+            y = values[what] if recorded else values[what].detach()
+            outs.append(y if y._array.dtype == dtype else cast(y, dtype))
+        else:
+            outs.append(what if kind == "outer" else tensors[what])
+    return _filled(traced.structure, outs)
+
+
+def compile(  # PyTorch's name
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: Any = None,
+    backend: Any = None,
+    mode: Any = None,
+    options: Any = None,
+    disable: bool = False,
+) -> Any:
+    """``model``, traced into one lowered Function for each signature; also a decorator.
+
+    The function runs once on tensors without data; its operations become one expression, lowered
+    with its derivative, and each call is one recorded operation.  A signature is: shapes, dtypes
+    and ``requires_grad`` of tensors, values of all other arguments, and what the function finds in
+    closures, globals and attributes.  Tensors found there are inputs with the values that they have
+    at the call.  NumPy arrays are constants.
+
+    PyTorch's keywords are accepted and ignored, but ``disable``, which gives ``model`` itself.
+
+    A call raises RuntimeError naming the line of the user's code where values of tensors decide
+    what is done, where arguments or tensors from outside are changed in place, and where random
+    numbers are drawn.
+
+    >>> import numeric as torch
+    >>> @torch.compile
+    ... def f(x, w):
+    ...     return torch.tanh(x * w).sum()
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> f(torch.tensor([0.0, 0.0]), w).backward()
+    >>> w.grad
+    tensor([0., 0.])
+    """
+    if model is None:
+        return functools.partial(compile, disable=disable)
+    if not callable(model):
+        raise TypeError(f"compile: {model!r} is not a function")
+    return model if disable or isinstance(model, Compiled) else Compiled(model)
+
+
+# What needs values ------------------------------------------------------------------------------
+
+
+def _guarded(name: str, function: F) -> F:
+    """A method that reads the values of a tensor: of one from outside, no trace may keep them."""
+
+    @functools.wraps(function)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        trace = current().tracing
+        if trace is not None and self._traced is not trace:
+            branch = ", in data-dependent control flow" if name == "__bool__" else ""
+            refuse(f"the values of a tensor are needed ({name}){branch}")
+        return function(self, *args, **kwargs)
+
+    return method  # type: ignore[return-value]
+
+
+for _name in (
+    *("__bool__", "__float__", "__int__", "__index__", "__complex__", "__array__", "__contains__"),
+    *("item", "tolist", "numpy"),
+):
+    if hasattr(Tensor, _name):
+        setattr(Tensor, _name, _guarded(_name, getattr(Tensor, _name)))

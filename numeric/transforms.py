@@ -1,0 +1,387 @@
+"""Functions of Tensors as formulas: what the functional transforms differentiate and batch.
+
+A function is run once.  Outside of traces it runs eagerly, on leaves that share the memory of its
+arguments, so that its Python may do what it likes with values, and its record is the formula.
+Inside a trace (``compile``, ``vmap``) it is traced itself.  Either way there are expressions of the
+results over symbols: of the arguments, and of the tensors that the function found elsewhere.  A
+transform makes other expressions of them, lowered once, and calls these on the tensors themselves:
+one recorded operation, so that transforms nest and results can be differentiated further.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from numeric.autograd import derivatives as autograd
+from numeric.calls import called
+from numeric.formulas import before, expression
+from numeric.function import Function, lower
+from numeric.graph import AccumulateGrad, Record, serial
+from numeric.graph import Formula as Known
+from numeric.modes import Switch, current
+from numeric.ops.rearranging import stack
+from numeric.ops.shaping import ALIAS
+from numeric.recording import apply, cast
+from numeric.shadows import Shadow, refuse
+from numeric.tensors import Tensor, blank, counter, edge_of, wrap
+from numeric.tracing import Trace, _filled, _flat
+from symdiff import derivative
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.leaves import symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.expr import Expr
+
+# Lowered programs that are kept: those used most recently.
+_KEPT = 256
+
+_KINDS = {"f": float, "b": bool}
+
+
+class Formula(NamedTuple):
+    """A function's results as expressions.
+
+    ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``outs`` is None where
+    there are no expressions: then only the eager run is known.  ``kinds``, ``shapes``: of the
+    results; ``tree``: how they are nested.  ``leaves``: what the function ran on, and ``results``,
+    of an eager run.
+    """
+
+    symbols: list[Expr]
+    outer: list[Tensor]
+    outer_symbols: list[Expr]
+    outs: list[Expr] | None
+    kinds: list[Any]
+    shapes: list[tuple[int, ...]]
+    tree: Any
+    leaves: list[Tensor] | None = None
+    results: list[Tensor] | None = None
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for formulas that are the same expressions of the same symbols."""
+        return (tuple(self.outs or ()), tuple(self.symbols), tuple(self.outer_symbols))
+
+
+def formula(
+    call: Callable[[list[Tensor]], Any], inputs: Sequence[Tensor], connected: bool = True
+) -> Formula:
+    """The results of ``call(inputs)`` as expressions of the inputs.
+
+    ``connected``: what the function does is recorded as a function of the inputs.
+    """
+    mode = current()
+    if mode.tracing is not None:
+        return traced(call, inputs, inputs, Inner(mode.tracing.name, mode.tracing.randomness))
+    kept: dict[Any, Tensor] = {}
+    start = serial()
+    leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
+    with Switch(grad=True, inference=False, keeping=kept):
+        answer = call(leaves)
+    tensors: list[Tensor] = []
+    tree = _flat(answer, tensors)
+    symbols = [_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
+    known: dict[Any, Any] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
+    outer: list[Tensor] = []
+    outer_symbols: list[Expr] = []
+    outs: list[Expr] | None = None
+    try:
+        ends = [(edge_of(y), y._nr) for y in tensors]
+        for end, y in zip(ends, tensors, strict=True):
+            kept.setdefault(end, y)
+        outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
+        outs = [expression(end, nr, known) for end, nr in ends]
+    except _NO_FORMULA:
+        pass
+    kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
+    return Formula(symbols, outer, outer_symbols, outs, kinds, shapes, tree, leaves, tensors)
+
+
+# What says that there is no expression, or no derivative of one.
+_NO_FORMULA = (RuntimeError, ValueError, LookupError, TypeError, Unsupported, NotDifferentiable)
+
+
+def _stand_in(x: Tensor, connected: bool) -> Tensor:
+    """An argument as the function sees it: it requires gradients, and shares its memory."""
+    if not (connected and x._rg):
+        leaf = blank(x._array, x._array.dtype.kind == "f")
+        leaf._v = counter(x)
+        return leaf
+    out: Tensor = apply(ALIAS, (x,))
+    out._base = blank(x._array, True)  # changes in place are refused, as those of a leaf
+    return out
+
+
+def _symbol(name: str, x: Any) -> Expr:
+    return symbol(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
+
+
+def _outer(
+    ends: Sequence[Record], known: dict[Any, Any], kept: dict[Any, Tensor], start: int
+) -> tuple[list[Tensor], list[Expr]]:
+    """The tensors that were there before the run, and their symbols, added to ``known``."""
+    found: list[Tensor] = []
+    symbols: list[Expr] = []
+    numbered: dict[Any, list[int]] = {}
+    for record, nr in kept:
+        numbered.setdefault(record, []).append(nr)
+    seen: set[Any] = set()
+    stack: list[Any] = list(reversed(ends))
+    while stack:
+        record = stack.pop()
+        if not isinstance(record, Record) or record in seen or record in known:
+            continue
+        seen.add(record)
+        inside = isinstance(record, Known) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
+        if inside and not (isinstance(record, Known) and record in numbered):
+            stack += reversed(list(before(record)))
+            continue
+        if record not in numbered:  # nothing holds the tensor any more
+            raise LookupError("an operand of what was recorded is gone")
+        values: dict[int, Expr] = {}
+        for nr in sorted(numbered.get(record, ())):
+            x = kept[record, nr]
+            values[nr] = _symbol(f"c{len(found)}", x)
+            found.append(x)
+            symbols.append(values[nr])
+        many = getattr(record, "outputs", 1) > 1
+        known[record] = (
+            tuple(values.get(i) for i in range(record.outputs)) if many else values[0]  # type: ignore[attr-defined]
+        )
+    return found, symbols
+
+
+# Inside traces ----------------------------------------------------------------------------------
+
+
+class Inner(Trace):
+    """A trace within a trace: the other's tensors come from outside."""
+
+    def expr(self, x: Any) -> Expr:
+        """The expression of an operand; a tensor from outside the function becomes an input."""
+        other = isinstance(x, Tensor) and isinstance(x._array, Shadow)
+        if not other or x._array.trace is self:
+            return super().expr(x)
+        found = self._found.get(id(x))
+        if found is None:
+            found = self._found[id(x)] = self._symbol(x)
+            self.outer.append(x)
+        return found
+
+
+def traced(
+    call: Callable[[list[Tensor]], Any],
+    inputs: Sequence[Tensor],
+    like: Sequence[Any],
+    trace: Trace,
+) -> Formula:
+    """The results of ``call`` on arguments like ``like``, as expressions, without any values."""
+    shadows = []
+    for x, model in zip(inputs, like, strict=True):
+        shadow = Shadow(trace, trace._symbol(model), layout_of(model), fixed=True)
+        shadows.append(blank(shadow, x._array.dtype.kind == "f"))  # type: ignore[arg-type]
+    n = len(trace.symbols)
+    with Switch(grad=True, tracing=trace):
+        answer = call(shadows)
+        tensors: list[Tensor] = []
+        tree = _flat(answer, tensors)
+        outs = [trace.expr(y) for y in tensors]
+    kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
+    return Formula(trace.symbols[:n], trace.outer, trace.symbols[n:], outs, kinds, shapes, tree)
+
+
+def layout_of(x: Tensor) -> Any:
+    """An array without values of the shape and dtype of a tensor."""
+    return np.empty(x._array.shape, x._array.dtype)
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+_lock = threading.RLock()
+_programs: OrderedDict[Any, Function] = OrderedDict()
+
+
+def program(key: Any, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]) -> Function:
+    """The lowered function of ``build()``, which gives outputs and inputs; one for each key."""
+    with _lock:
+        found = _programs.get(key)
+        if found is None:
+            outputs, inputs = build()
+            found = _programs[key] = lower(list(outputs), list(inputs))
+            if len(_programs) > _KEPT:
+                _programs.popitem(last=False)
+        else:
+            _programs.move_to_end(key)
+        return found
+
+
+def run(function: Function, tensors: Sequence[Tensor], kinds: Sequence[Any]) -> list[Tensor]:
+    """The results of a program on tensors, in given dtypes; recorded."""
+    outs = called(function, list(tensors), {})
+    return [
+        y if y._array.dtype == kind else cast(y, kind) for y, kind in zip(outs, kinds, strict=True)
+    ]
+
+
+def flat(tree: Any) -> tuple[Any, list[Tensor]]:
+    """A nested structure with places instead of its tensors, and the tensors."""
+    tensors: list[Tensor] = []
+    return _flat(tree, tensors), tensors
+
+
+filled = _filled
+
+
+# What several transforms need -------------------------------------------------------------------
+
+
+def derivatives(y: Expr, xs: Sequence[Expr], order: int) -> list[Expr]:
+    """The Jacobians of ``y`` by ``xs``; for order 2 of those again, the last index fastest."""
+    if not order:
+        return [y]
+    return [d for x in xs for d in derivatives(derivative.jacobian(y, x), xs, order - 1)]
+
+
+def computed(
+    f: Formula,
+    key: Any,
+    build: Callable[[list[Expr]], tuple[Sequence[Expr], Sequence[Expr]]],
+    tensors: Sequence[Tensor],
+    kinds: Sequence[Any],
+    otherwise: Callable[[], Sequence[Tensor]],
+) -> list[Tensor]:
+    """The outputs of ``build(results)``, a program of the tensors, in these dtypes.
+
+    ``otherwise``: the same by the eager run, for what has no formula.
+    """
+    outs = f.outs
+    if outs is not None:
+        try:
+            function = program((key, f.key()), lambda: build(outs))
+        except (Unsupported, NotDifferentiable, NotImplementedError) as error:
+            if f.leaves is None:
+                refuse(f"a function has no derivative that is a formula ({error})")
+        else:
+            return run(function, tensors, kinds)
+    assert f.leaves is not None
+    return settled(f, otherwise())
+
+
+# By the eager run -------------------------------------------------------------------------------
+
+
+def recording() -> bool:
+    """Whether derivatives are recorded."""
+    return current().grad
+
+
+def pulled(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], create: bool
+) -> list[Tensor]:
+    """The derivatives of ``<gs, ys>`` by ``xs``; zeros where there are none."""
+    pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if y._rg]
+    if not pairs:
+        return [wrap(np.zeros_like(x._array)) for x in xs]
+    with Switch(grad=True, inference=False):
+        found = autograd.grad(
+            [y for y, _ in pairs],
+            list(xs),
+            [g for _, g in pairs],
+            retain_graph=True,
+            create_graph=create,
+            allow_unused=True,
+        )
+    return [
+        wrap(np.zeros_like(x._array)) if g is None else g for x, g in zip(xs, found, strict=True)
+    ]
+
+
+def jacobians(ys: Sequence[Tensor], xs: Sequence[Tensor], order: int, create: bool) -> list[Tensor]:
+    """As ``derivatives``, of tensors, row by row."""
+    if not order:
+        return list(ys)
+    out: list[Tensor] = []
+    for y in ys:
+        rows = []
+        for i in range(y._array.size):
+            seed = np.zeros_like(y._array, order="C")
+            seed.reshape(-1)[i] = 1
+            rows.append(pulled([y], xs, [wrap(seed)], create or order > 1))
+        for x, column in zip(xs, zip(*rows, strict=True) if rows else [()] * len(xs), strict=True):
+            shape = y._array.shape + x._array.shape
+            with Switch(grad=True, inference=False):
+                whole = stack(list(column)) if column else wrap(np.zeros(shape, x._array.dtype))
+                out += jacobians([whole.reshape(shape)], xs, order - 1, create)
+    return out
+
+
+def pushed(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], ts: Sequence[Tensor], create: bool
+) -> list[Tensor]:
+    """The derivatives of ``ys`` along ``ts``: of the pullback, which is linear, by cotangents."""
+    us = [blank(np.zeros_like(y._array), True) for y in ys]
+    return pulled(pulled(ys, xs, us, True), us, ts, create)
+
+
+def settled(f: Formula, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Results of the eager run for the user: recorded only if they depend on something outside."""
+    assert f.leaves is not None
+    own = {edge_of(x) for x in f.leaves}
+    out = []
+    for t in tensors:
+        if not recording() or not (t._rg and _depends(t, own)):
+            t = t.detach()
+        if any(np.may_share_memory(t._array, x._array) for x in (*f.leaves, *(f.results or ()))):
+            t = t.clone()
+        out.append(t)
+    return out
+
+
+def _depends(t: Tensor, own: set[Any]) -> bool:
+    """Whether the record of ``t`` has leaves that somebody holds, other than the run's own."""
+    left, seen = [edge_of(t)], set(own)
+    while left:
+        record: Any = left.pop()
+        if record in seen:
+            if record in own and record.differentiable and not record.is_leaf:
+                return True
+            continue
+        seen.add(record)
+        if isinstance(record, AccumulateGrad) and record.variable is not None:
+            return True
+        left += getattr(record, "edges", ())
+    return False
+
+
+def independent(f: Formula, n: int) -> list[tuple[int, int | None]]:
+    """The results, and arguments, that do not depend on one another; None for all arguments."""
+    found: list[tuple[int, int | None]] = []
+    for i in range(n):
+        if f.outs is not None:
+            free = f.outs[i].free_symbols
+            there = [any(s is x for s in free) for x in f.symbols]
+        else:
+            assert f.leaves is not None
+            assert f.results is not None
+            there = [_reaches(f.results[i], x) for x in f.leaves]
+        found += [(i, None)] if not any(there) else [(i, j) for j, t in enumerate(there) if not t]
+    return found
+
+
+def _reaches(y: Tensor, x: Tensor) -> bool:
+    """Whether ``y`` was computed from ``x``."""
+    goal = edge_of(x)
+    left, seen = [edge_of(y)], set()
+    while left:
+        record: Any = left.pop()
+        if record is goal:
+            return True
+        if record not in seen:
+            seen.add(record)
+            left += getattr(record, "edges", ())
+    return False

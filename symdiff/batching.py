@@ -1,0 +1,150 @@
+"""Batching: one formula, evaluated along a new leading axis of some of its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from symdiff import ops
+from symdiff.algebra import linear, opaque
+from symdiff.contraction import broadcast_to, contract
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.expr import Expr, built, free_symbols
+from symdiff.layouts import moveaxis
+from symdiff.leaves import as_expr
+from symdiff.letters import shape_text
+from symdiff.node import topological
+from symdiff.substitution import named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.expr import Operand
+    from symdiff.node import Dim
+
+__all__ = ["batch"]
+
+# What treats the leading axes of its operands as a batch, provided that all have them.
+_TRAILING = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+# What takes operands of batch + core beside others of any + batch + core; for these classes the
+# second operand is the former, otherwise the first is.
+_MANY = (
+    ops.Solve,
+    ops.CofactorTangent,
+    ops.Expm,
+    ops.Recurrence,
+    ops.SearchSorted,
+    ops.Take,
+    ops.Put,
+)
+_SECOND = (ops.Take, ops.Put)
+
+
+@overload
+def batch(outputs: Expr, replacements: Mapping[Any, Operand]) -> Expr: ...
+@overload
+def batch(outputs: Sequence[Expr], replacements: Mapping[Any, Operand]) -> tuple[Expr, ...]: ...
+def batch(
+    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Operand]
+) -> Expr | tuple[Expr, ...]:
+    """``outputs`` for each of many values of some symbols: ``value[b] = output(x -> X[b])``.
+
+    No loop is written: sums, contractions and decompositions get a leading axis.  Symbols without a
+    replacement, and whatever depends on them alone, are computed once.
+
+    Args:
+        outputs: an expression, or a list or tuple of them, which gives a tuple.
+        replacements: by symbol, or by the name of a free symbol: expressions or arrays of the
+            symbol's shape with one more leading axis, of one length for all.
+
+    Raises ShapeError for other shapes, Unsupported for functions of the user's, TypeError and
+    ValueError for keys that are no free symbols, ValueError without replacements.
+
+    >>> import symdiff as sd
+    >>> A, x = sd.symbol("A", (3, 3)), sd.symbol("x", 3)
+    >>> X = sd.symbol("X", ("n", 3))
+    >>> sd.batch(x @ A @ x, {x: X}).shape
+    ('n',)
+    """
+    many = not isinstance(outputs, Expr)
+    ys = [outputs] if isinstance(outputs, Expr) else list(outputs)
+    given = named("batch", free_symbols(ys), replacements, strict=True)
+    values = {x: as_expr(value) for x, value in given.items()}
+    length = _length(values)
+    # A node's expression, and whether it has the new axis.
+    done: dict[Expr, tuple[Expr, bool]] = {}
+    for node in topological(ys):
+        if node in values:
+            done[node] = values[node], True
+        elif any(done[x][1] for x in node.args):
+            done[node] = _batched(node, [done[x] for x in node.args], length), True
+        else:
+            done[node] = node, False
+    results = [_led(*done[y], length) for y in ys]
+    return tuple(results) if many else results[0]
+
+
+def _length(values: Mapping[Expr, Expr]) -> Dim:
+    """The length of the new axis."""
+    found: Dim | None = None
+    for x, value in values.items():
+        if value.shape[1:] != x.shape or value.ndim == x.ndim:
+            raise ShapeError(
+                f"batch: symbol {x.name} has shape {shape_text(x.shape)}, its values have shape "
+                f"{shape_text(value.shape)}; expected one more leading axis"
+            )
+        if found is not None and value.shape[0] != found:
+            raise ShapeError(
+                f"batch: the values of {x.name} are {value.shape[0]}, others are {found}"
+            )
+        found = value.shape[0]
+    if found is None:
+        raise ValueError("batch: there is nothing to replace")
+    return found
+
+
+def _led(x: Expr, has: bool, length: Dim) -> Expr:
+    """``x`` with the new axis."""
+    return x if has else broadcast_to(x, (length, *x.shape))
+
+
+def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """``node`` on operands of which some have the new axis."""
+    op = node.op
+    if isinstance(op, ops.Contract):
+        new = 1 + max([*op.out, *(k for word in op.letters for k in word)], default=0)
+        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+        terms = [
+            (x, (new, *word) if has else word, kills)
+            for (x, has), word, kills in zip(args, op.letters, op.kills, strict=True)
+        ]
+        return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
+    if isinstance(op, _MANY):
+        return _many(node, args, length)
+    led = tuple([_led(x, has, length) for x, has in args])
+    if isinstance(op, _TRAILING):
+        return built(op, led)
+    if isinstance(op, ops.Linear):
+        return linear(op, *led)
+    if isinstance(op, ops.Opaque) and type(op).__module__ == ops.__name__:
+        return opaque(op, *led)
+    raise Unsupported(f"batch: {op.name} does not say what it does to a leading axis")
+
+
+def _many(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """``node``, of one operand with fewer leading axes than the others may have.
+
+    Where it lacks the new axis, that is one more of theirs, and what is done with the operand is
+    done once.  Otherwise theirs goes where its own is.
+    """
+    op = node.op
+    assert isinstance(op, ops.Opaque)
+    short = 1 if isinstance(op, _SECOND) else 0
+    x, has = args[short]
+    more = max(arg.ndim for arg in node.args) - node.args[short].ndim
+    if len(args) == 1 or not has:
+        return opaque(op, *(x if i == short else _led(*a, length) for i, a in enumerate(args)))
+    moved = [x if i == short else moveaxis(_led(*a, length), 0, more) for i, a in enumerate(args)]
+    return moveaxis(opaque(op, *moved), more, 0)

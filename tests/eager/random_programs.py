@@ -1,0 +1,1618 @@
+"""Random programs in PyTorch's API, run in any module that offers it, and compared by their traces.
+
+A program is data: a list of steps, each a dictionary of what is called, on which registers and
+literals, under which grad mode, and which registers get the results.  ``$a`` is the register a.
+So a program that fails prints as a script, and shrinks by leaving out steps: what needs a register
+that is not there is not run.  Programs may do what is forbidden.  An error is part of the trace.
+"""
+
+import math
+import operator
+import random
+import sys
+import warnings
+from contextlib import nullcontext
+
+import numpy as np
+
+# The classes that errors are compared by, and what a message must say if the other one says it.
+ERRORS = (
+    NotImplementedError, RuntimeError, IndexError, TypeError, ValueError, ZeroDivisionError,
+)  # fmt: skip
+PHRASES = (
+    "a leaf Variable that requires grad",
+    "a view of a leaf Variable",
+    "modified by an inplace operation",
+    "second time",
+    "grad can be implicitly created only for scalar outputs",
+    "does not require grad and does not have a grad_fn",
+    "does not require grad",
+    "Mismatch in shape",
+    "allow_unused=True",
+    "cannot be empty",
+    "leaf variables",
+    "floating point",
+    "doesn't require gradient",
+    "requires_grad=False",
+    "can't be cast",
+    "broadcast",
+    "single memory location",
+    "no_grad",
+    "non-leaf",
+    "out of range",
+    "by a hook",
+    "returns multiple views",
+    "detached in-place",
+)
+
+# Names as good as the expected one.  A view whose memory was changed gets its history anew, here
+# only if the change was none of a detached tensor; an item that is everything is copied here.
+ALIASES = {
+    "AsStridedBackward0": (
+        "SelectBackward0", "SliceBackward0", "ViewBackward0", "TBackward0", "TransposeBackward0",
+        "PermuteBackward0", "ExpandBackward0", "UnsqueezeBackward0", "SqueezeBackward0",
+        "SqueezeBackward1", "DiagonalBackward0", "AliasBackward0", "ReshapeAliasBackward0",
+    ),
+    "FillBackward3": ("CopyBackwards",),
+    # Results of sort and the like are in C order here.
+    "UnsafeViewBackward0": ("ViewBackward0",),
+    "ViewBackward0": ("UnsafeViewBackward0",),
+}  # fmt: skip
+
+# Names of nodes that are not compared: the formulas of recorded backward passes are our own.
+UNNAMED = "recorded"
+
+BACKWARD = ("backward", "torch.autograd.backward", "torch.autograd.grad")
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+class Missing(Exception):
+    """A register that an earlier step did not fill."""
+
+
+class Run:
+    """A program being run in ``torch``, a module; ``trace`` lists what was seen."""
+
+    def __init__(self, program, torch):
+        self.torch, self.program = torch, program
+        self.registers, self.trace, self.hooked = {}, [], []
+        self.unnamed = set()
+        # PyTorch leaves a 1 in the version of some new memory, of gradients that it copied above
+        # all; there only the changes are compared.  ``first`` keeps the tensors, so that ids last.
+        self.loose, self.first = set(), {}
+        # Gradients that were given to a backward pass: PyTorch may go on with their memory.
+        self.given, self.gradients = set(), set()
+        self.leaf_names = {s["out"][0] for s in program["steps"] if s["call"] == "leaf"}
+        # Asking for a stale view's history renews it; so only some programs look at everything.
+        self.watchful = program["watch"]
+
+    def run(self):
+        """The trace: entries (step, what, kind, payload)."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for n, step in enumerate(self.program["steps"]):
+                self.step(n, step)
+            self.look(len(self.program["steps"]), self.registers)
+        self.registers.clear()
+        self.first.clear()
+        return self.trace
+
+    def step(self, n, step):
+        try:
+            args = [self.value(a) for a in step.get("args", ())]
+            kwargs = {k: self.value(a) for k, a in step.get("kw", {}).items()}
+        except Missing:
+            return
+        mode = step.get("mode")
+        self.hooked = []
+        for given in ("gradient", "grad_outputs"):
+            if given in kwargs:
+                self.given.add(step["kw"][given][1:])
+        try:
+            with getattr(self.torch, mode)() if mode else nullcontext():
+                result = self.call(step["call"], args, kwargs)
+        except Exception as error:  # part of what is compared
+            self.trace += [(n, "hook", "hook", h) for h in self.hooked]
+            kind = next((k.__name__ for k in ERRORS if isinstance(error, k)), type(error).__name__)
+            self.trace.append((n, "error", "error", (kind, str(error))))
+            self.look(n, self.leaves() if step["call"] in BACKWARD else {})
+            return
+        self.trace += [(n, "hook", "hook", h) for h in self.hooked]
+        if step["call"] == "set.grad":
+            self.given.add(str(step["args"][1])[1:])
+        if step["call"] == "del":
+            del self.registers[step["args"][0][1:]]
+            return
+        self.keep(n, step, args, result)
+
+    def keep(self, n, step, args, result):
+        call, out = step["call"], step.get("out", [])
+        if (call.endswith("_") and call.startswith(".")) or call.startswith("operator.i"):
+            self.trace.append((n, "returns itself", "flag", result is args[0]))
+        if not out:
+            changed = self.registers if self.watchful else {}
+            if call in BACKWARD:
+                changed = changed or self.leaves()
+            elif args and not call.startswith("hook"):
+                changed = changed or {step["args"][0][1:]: args[0]}
+            self.look(n, changed)
+            return
+        results = list(result) if isinstance(result, tuple | list) else [result]
+        if len(out) != len(results):
+            self.trace.append((n, "results", "flag", len(results)))
+        made = {k: r for k, r in zip(out, results, strict=False) if r is not None}
+        self.registers.update(made)
+        for name in made:
+            unnamed = call == "torch.autograd.grad" or call == "get.grad"
+            unnamed |= any(made[name] is self.registers.get(k) for k in self.unnamed - {name})
+            (self.unnamed.add if unnamed else self.unnamed.discard)(name)
+            if call == "get.grad":
+                self.gradients.add(name)
+            loose = unnamed or call in ("torch.matmul",) or self.is_loose(step["args"][:1])
+            (self.loose.add if loose else self.loose.discard)(name)
+        self.trace.append(
+            (n, "results", "flag", [k for k, r in zip(out, results, strict=False) if r is None])
+        )
+        self.look(n, {k: r for k, r in made.items() if self.is_tensor(r)})
+
+    def is_loose(self, args):
+        return any(isinstance(a, str) and a[1:] in self.loose for a in args)
+
+    def version(self, t, loose):
+        if loose and loose in self.gradients:  # whose memory PyTorch may share with others
+            return None
+        if not loose:
+            return t._version
+        _, first = self.first.setdefault(id(t), (t, t._version))
+        return t._version - first
+
+    def leaves(self):
+        return {
+            k: t
+            for k, t in self.registers.items()
+            if self.is_tensor(t) and ((t.requires_grad and t.retains_grad) or k in self.leaf_names)
+        }
+
+    def is_tensor(self, t):
+        return isinstance(t, self.torch.Tensor)
+
+    def value(self, a):
+        if isinstance(a, str) and a.startswith("$"):
+            if a[1:] not in self.registers:
+                raise Missing
+            return self.registers[a[1:]]
+        if isinstance(a, str) and a.startswith("torch."):
+            return getattr(self.torch, a[6:])
+        if isinstance(a, dict):  # an index
+            return tuple([self.item(i) for i in a["index"]])
+        if isinstance(a, list):
+            return [self.value(x) for x in a]
+        return a
+
+    def item(self, i):
+        if isinstance(i, list):
+            return slice(*i)
+        return ... if i == "..." else self.value(i)
+
+    def call(self, name, args, kwargs):
+        """Do it; the names are those of the steps."""
+        torch = self.torch
+        if name == "leaf":
+            return torch.tensor(*args, **kwargs)
+        if name.startswith("hook"):
+            return self.hook(name, *args)
+        if name.startswith("get."):
+            return getattr(args[0], name[4:])
+        if name.startswith("set."):
+            return setattr(args[0], name[4:], args[1])
+        if name == "[]":
+            return args[0][args[1] if len(args[1]) != 1 else args[1][0]]
+        if name == "[]=":
+            args[0][args[1] if len(args[1]) != 1 else args[1][0]] = args[2]
+            return None
+        if name == "del":
+            return None
+        if name == "remove":
+            return args[0].remove()
+        if name == "backward":
+            return args[0].backward(**kwargs)
+        if name.startswith("operator."):
+            return getattr(operator, name[9:])(*args)
+        if name.startswith("."):
+            return getattr(args[0], name[1:])(*args[1:], **kwargs)
+        target = torch.nn.functional if name.startswith("F.") else torch
+        for part in name.split(".")[1:]:
+            target = getattr(target, part)
+        return target(*args, **kwargs)
+
+    def hook(self, name, t, label, what):
+        def tensor_hook(g):
+            self.hooked.append((label, None if g is None else self.array(g)))
+            if what == "raise":
+                raise ValueError("by a hook")
+            return {"scale": lambda: g * 2.0, "zero": lambda: g * 0.0}.get(what, lambda: None)()
+
+        def node_prehook(gs):
+            self.hooked.append((label, None if gs[0] is None else self.array(gs[0])))
+            return tuple([None if g is None else g * 2.0 for g in gs]) if what == "scale" else None
+
+        def node_hook(inputs, outputs):
+            if kind in ("CopySlices", "AsStridedBackward0"):  # which we build differently
+                return
+            # What they are is another matter: some operations are several in PyTorch.
+            self.hooked.append((label, len(outputs)))
+
+        def accumulated(leaf):
+            self.hooked.append((label, None if leaf.grad is None else self.array(leaf.grad)))
+            if what == "zero":
+                leaf.grad = None
+
+        grad_fn = t.grad_fn  # read first, as PyTorch crashes on the hook of a view that is stale
+        if name == "hook.tensor":
+            return t.register_hook(tensor_hook)
+        if name == "hook.accumulated":
+            return t.register_post_accumulate_grad_hook(accumulated)
+        if grad_fn is None:
+            return None
+        kind = type(grad_fn).__name__
+        if name == "hook.before":
+            return grad_fn.register_prehook(node_prehook)
+        return grad_fn.register_hook(node_hook)
+
+    # What is seen --------------------------------------------------------------------------------
+
+    @staticmethod
+    def array(t):
+        if getattr(t, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
+            return np.zeros(tuple(t.shape), str(t.dtype).split(".")[-1])
+        return np.array(t.detach().numpy())
+
+    def look(self, n, tensors):
+        for k, t in tensors.items():
+            if self.is_tensor(t) and k not in self.given:
+                self.see(n, k, t)
+
+    def see(self, n, k, t):
+        try:
+            grad_fn = t.grad_fn
+        except RuntimeError as error:  # a view of several that was overtaken by a change
+            self.trace.append((n, k, "error", ("RuntimeError", str(error))))
+            return
+        name = None if grad_fn is None else type(grad_fn).__name__
+        flags = [
+            str(t.dtype).split(".")[-1], list(t.shape), self.version(t, k in self.loose and k),
+            t.requires_grad, t.is_leaf,
+            UNNAMED if name and k in self.unnamed else name, t.output_nr,
+        ]  # fmt: skip
+        self.trace.append((n, k, "flags", flags))
+        self.trace.append((n, k, "values", self.array(t)))
+        if t.requires_grad and (grad_fn is None or t.retains_grad):
+            g = t.grad
+            self.trace.append((n, k + ".retains_grad", "flag", t.retains_grad))
+            if g is None:
+                self.trace.append((n, k + ".grad", "flag", None))
+            else:
+                kind = str(g.dtype).split(".")[-1]
+                # Added to in place, or another one; versions are shared with whatever in PyTorch.
+                same = self.first.get(k) is g
+                self.first[k] = g
+                flags = [kind, list(g.shape), same, g.requires_grad]
+                self.trace.append((n, k + ".grad", "flags", flags))
+                self.trace.append((n, k + ".grad", "values", self.array(g)))
+
+
+def run(program, torch):
+    """The trace of a program in a module."""
+    return Run(program, torch).run()
+
+
+# --- comparing -----------------------------------------------------------------------------------
+
+_WEIGHTS = np.modf(np.arange(1, 4097) * math.sqrt(2))[0] + 0.5
+
+
+def digest(a):
+    """Numbers that tell an array from others, up to rounding: a weighted sum, one of sizes."""
+    a = np.asarray(a, float).ravel()
+    if not np.isfinite(a).all():
+        kinds = np.isnan(a) + 2 * (a == np.inf) + 3 * (a == -np.inf)
+        return ["not finite", *kinds.tolist()]
+    weights = _WEIGHTS[: a.size]
+    size = float(np.abs(a).max()) if a.size else 0.0
+    return [float(a @ weights), float(np.abs(a) @ weights), size]
+
+
+def digested(trace):
+    """The trace with digests for arrays: small enough to be kept in a file."""
+    out = []
+    for n, k, kind, payload in trace:
+        if kind == "values":
+            payload = digest(payload)
+        elif kind == "hook" and isinstance(payload[1], np.ndarray):
+            payload = (payload[0], digest(payload[1]))
+        elif kind == "error":
+            payload = (payload[0], [p for p in PHRASES if p in payload[1]])
+        out.append((n, k, kind, payload))
+    return out
+
+
+def tolerance(program):
+    """The allowed error relative to the largest number seen so far.
+
+    Programs have some ten steps in a row, each of which loses a few units of rounding, a backward
+    pass as many, and cancellation some digits: 2**16 units of double precision are 11 digits, 2**9
+    of single precision 4.
+    """
+    single = any("float" in step["call"] or "float32" in str(step) for step in program["steps"])
+    return 2.0**9 * 2.0**-24 if single else 2.0**16 * 2.0**-53
+
+
+def masks(program):
+    """Whether the program selects, so that our documented departure (rule 53) may show."""
+    selecting = (
+        "where", "max", "min", "clamp", "relu", "masked", "[]", "gather", "index", "sort", "median",
+        "norm", "amax", "amin", "prod",
+    )  # fmt: skip
+    return any(s in step["call"] for step in program["steps"] for s in selecting)
+
+
+def difference(program, found, expected):
+    """Where two traces differ first, as a text; None if they do not.  Digested or not, alike."""
+    allowed, scale = tolerance(program), 1.0
+    text = str(program["steps"])
+    late = ".requires_grad_" in text
+    # What is saved in another precision is a copy here, which nobody changes, made by a node of its
+    # own; products of vectors and matrices are several operations in PyTorch.
+    recording, mixed = "create_graph" in text, "float" in text.replace("float64", "")
+    unsaving = recording or mixed or ("'inputs'" in text and "torch.matmul" in text)
+    # Which of its values a formula uses is seen by hooks, and if they are changed behind its back.
+    formulas = "prod" in text and recording
+    behind = "get.data" in text and ("prod" in text or recording)
+    for x, y in zip(found, expected, strict=False):
+        if (
+            departs(x, y, late)
+            or (not program["watch"] and unseen(x, y))
+            or (unsaving and any(unsaved(e) for e in (x, y)))
+        ):
+            return None
+        if tuple(x[:3]) != tuple(y[:3]):
+            return f"step {y[0]}: {brief(x)}, expected {brief(y)}"
+        kind, a, b = x[2], x[3], y[3]
+        if kind == "hook":
+            if a[0] != b[0] and mixed:
+                return None
+            if a[0] != b[0]:
+                return f"step {y[0]}: hook {a[0]} ran, expected {b[0]}"
+            a, b, kind = a[1], b[1], "values" if numbers(b[1]) else "flag"
+            if numbers(a) != numbers(b):
+                return f"step {y[0]}: {brief(x)}, expected {brief(y)}"
+        if kind == "values":
+            verdict, scale = alike(a, b, allowed, scale)
+            if verdict == "departed" and masks(program):
+                return None
+            if verdict and (behind or (x[2] == "hook" and formulas)):
+                return None
+            if verdict:
+                return f"step {y[0]}: {brief(x)}, expected {brief(y)} ({verdict})"
+        elif kind == "error":
+            if not same_error(a, b):
+                return f"step {y[0]}: {brief(x)}, expected {brief(y)}"
+        elif a != b and not (kind == "flags" and same_flags(a, b)):
+            return f"step {y[0]}: {brief(x)}, expected {brief(y)}"
+    if len(found) != len(expected):
+        longer = max(found, expected, key=len)
+        first = longer[min(len(found), len(expected))]
+        return f"{len(found)} entries, expected {len(expected)}: {brief(first)}"
+    return None
+
+
+def departs(x, y, late):
+    """Whether two entries show a decision of ours, after which traces have nothing in common.
+
+    Tensors that were saved and then detached in place are not tracked here.  Gradients of masked
+    operations are recorded here, with derivatives that are 0, where PyTorch has constants; and one
+    that is the given one is another tensor here.  What was saved of a constant stays one, also if
+    it is made to require gradients after that (``late``).
+    """
+    if y[2] == "error" and "detached in-place" in str(y[3][1]):
+        return True
+    if tuple(x[:3]) != tuple(y[:3]) or x[2] != "flags":
+        return False
+    if len(x[3]) == 4:
+        return x[3][:3] == y[3][:3] and x[3][3] != y[3][3] and (x[3][3] or late)
+    if len(x[3]) == 7 and 0 in x[3][1] and y[3][5] == UNNAMED:
+        return True
+    if x[3][5] == UNNAMED and x[3][:3] == y[3][:3]:
+        return y[3][3:6] in ([False, True, None], [True, True, None])
+    return False
+
+
+def unseen(x, y):
+    """Whether PyTorch takes a view for what it was before its memory was changed, or the other way
+    round; it looks again when it is asked for the history, as in the programs that are watched.
+    """
+    texts = [str(e[3][1]) if e[2] == "error" else "" for e in (x, y)]
+    return ("a leaf Variable" in texts[1] and not texts[0]) or (
+        "returns multiple views" in texts[0] and not texts[1]
+    )
+
+
+def unsaved(entry):
+    """Whether a node misses what it saved: those of recorded backward passes save what they need,
+    which is up to their formulas.
+    """
+    said = str(entry[3][1]) if entry[2] == "error" else ""
+    return "modified by an inplace" in said or "second time" in said
+
+
+def numbers(a):
+    """Whether this is an array, or the digest of one."""
+    return isinstance(a, np.ndarray) or (
+        isinstance(a, list) and bool(a) and (a[0] == "not finite" or isinstance(a[0], float))
+    )
+
+
+def same_flags(a, b):
+    if len(a) == 7 and a[5] is None and b[5] == UNNAMED:
+        return a[:3] == b[:3]
+    if len(a) == 4:  # a derivative that is 0 may be recorded as such, or not at all
+        return a[:3] == b[:3] and b[3] and not a[3]
+    if len(a) != 7 or a[:5] + a[6:] != b[:5] + b[6:]:
+        return False
+    # What is written in place in another precision is converted by a node of its own.
+    return a[5] in ALIASES.get(b[5], ()) or a[5] == "ToCopyBackward0"
+
+
+def same_error(a, b):
+    wanted = [p for p in PHRASES if p in b[1]] if isinstance(b[1], str) else b[1]
+    if "returns multiple views" in wanted:  # PyTorch says so before or after what else is wrong
+        return True
+    return a[0] == b[0] and all(p in a[1] for p in wanted)
+
+
+def alike(a, b, allowed, scale):
+    """What is wrong with ``a`` beside ``b``, and the largest number so far."""
+    if isinstance(b, list):  # digests
+        a = digest(a) if isinstance(a, np.ndarray) else a
+        if b[0] == "not finite" or a[0] == "not finite":
+            return ("" if a == b else "departed" if b[0] == "not finite" else "not finite"), scale
+        scale = max(scale, b[2])
+        a, b = np.array(a), np.array(b)
+        allowed = allowed * max(1.0, b[1] / max(b[2], 1.0))
+    if a.shape != b.shape:
+        return "another shape", scale
+    if a.dtype.kind != "f":
+        return ("" if np.array_equal(a, b) else "other values"), scale
+    fa, fb = np.isfinite(a), np.isfinite(b)
+    if not np.array_equal(a[~fb], b[~fb], equal_nan=True) or not fa[fb].all():
+        return ("departed" if fa[fb].all() else "not finite"), scale
+    a, b = a[fb], b[fb]
+    if b.size:
+        scale = max(scale, float(np.abs(b).max()))
+        error = float(np.abs(a - b).max())
+        if error > allowed * scale:
+            return f"error {error:.3g}", scale
+    return "", scale
+
+
+def brief(entry):
+    """An entry as a text."""
+    _, k, kind, payload = entry
+    if isinstance(payload, np.ndarray):
+        payload = payload.tolist()
+    return f"{k} {kind} {payload!r}"
+
+
+# --- printing and shrinking ----------------------------------------------------------------------
+
+
+def script(program):
+    """The program as Python's text."""
+    lines = []
+    for n, step in enumerate(program["steps"]):
+        line = line_of(step)
+        mode = step.get("mode")
+        if mode:
+            line = f"with torch.{mode}(): {line}"
+        lines.append(f"{line}  # {n}")
+    return "\n".join(lines)
+
+
+def line_of(step):
+    args = [literal(a) for a in step.get("args", ())]
+    kwargs = [f"{k}={literal(v)}" for k, v in step.get("kw", {}).items()]
+    call, out = step["call"], ", ".join(step.get("out", ()))
+    if len(step.get("out", ())) == 1 and call in BACKWARD:
+        out += ","
+    head = f"{out} = " if out else ""
+    if call == "[]":
+        return f"{head}{args[0]}[{args[1]}]"
+    if call == "[]=":
+        return f"{args[0]}[{args[1]}] = {args[2]}"
+    if call.startswith("get."):
+        return f"{head}{args[0]}.{call[4:]}"
+    if call.startswith("set."):
+        return f"{args[0]}.{call[4:]} = {args[1]}"
+    if call.startswith("hook."):
+        names = {
+            "tensor": "register_hook",
+            "accumulated": "register_post_accumulate_grad_hook",
+            "before": "grad_fn.register_prehook",
+            "after": "grad_fn.register_hook",
+        }
+        return f"{head}{args[0]}.{names[call[5:]]}({', '.join(args[1:])})"
+    if call == "del":
+        return f"del {args[0]}"
+    if call in ("remove", "backward"):
+        call = "." + call
+    if call.startswith("."):
+        return f"{head}{args[0]}{call}({', '.join(args[1:] + kwargs)})"
+    call = "torch.tensor" if call == "leaf" else call
+    return f"{head}{call}({', '.join(args + kwargs)})"
+
+
+def literal(a):
+    if isinstance(a, str) and a.startswith("$"):
+        return a[1:]
+    if isinstance(a, str) and a.startswith("torch."):
+        return a
+    if isinstance(a, dict):
+        return ", ".join(index_text(i) for i in a["index"])
+    if isinstance(a, list):
+        return "[" + ", ".join(literal(x) for x in a) + "]"
+    return repr(a)
+
+
+def index_text(i):
+    if isinstance(i, list):
+        return ":".join("" if x is None else str(x) for x in i)
+    return "..." if i == "..." else literal(i)
+
+
+def shrunk(program, fails, rounds=6):
+    """A program with fewer steps that still fails: ``fails`` says whether a program does."""
+    steps = program["steps"]
+    size = max(1, len(steps) // 2)
+    for _ in range(rounds * 4):
+        before = len(steps)
+        start = len(steps)
+        while start > 0:
+            start = max(0, start - size)
+            fewer = steps[:start] + steps[start + size :]
+            if fewer and fails({**program, "steps": fewer}):
+                steps = fewer
+        if size == 1 and len(steps) == before:
+            break
+        size = max(1, size // 2)
+    return {**program, "steps": steps}
+
+
+# --- making --------------------------------------------------------------------------------------
+
+
+class Info:
+    """What the generator knows of a register; tensors that share memory share ``memory``."""
+
+    def __init__(self, shape, kind="f8", memory=None, tracked=False, leaf=False):
+        self.shape, self.kind, self.tracked, self.leaf = tuple(shape), kind, tracked, leaf
+        self.detached = self.view = False
+        self.memory = memory if memory is not None else Memory()
+
+
+class Memory:
+    """Bounds of the numbers in some memory: programs should stay finite, and mostly legal."""
+
+    def __init__(self, size=4.0, least=0.0, fixed=False):
+        self.size, self.least = size, least
+        # Gradients may share memory, with themselves or others, as it happens: no place to write.
+        self.fixed = fixed
+        self.several = False  # there are views of it that may not be changed
+
+
+# Pointwise functions: (call, bound of the result by that of the operand, its least value).
+UNARY = {
+    "torch.neg": lambda m: (m.size, 0.0),
+    "torch.sin": lambda m: (1.0, 0.0),
+    "torch.cos": lambda m: (1.0, 0.0),
+    "torch.tanh": lambda m: (1.0, 0.0),
+    "torch.sigmoid": lambda m: (1.0, math.exp(-m.size) / 2 if m.size < 4 else 0.0),
+    "torch.abs": lambda m: (m.size, m.least),
+    "torch.relu": lambda m: (m.size, 0.0),
+    "torch.square": lambda m: (m.size**2, m.least**2),
+    "torch.erf": lambda m: (1.0, 0.0),
+    "torch.atan": lambda m: (2.0, 0.0),
+    "torch.floor": lambda m: (m.size + 1, 0.0),
+    "torch.sign": lambda m: (1.0, 0.0),
+    "torch.exp": lambda m: (math.exp(min(m.size, 50)), math.exp(-min(m.size, 50))),
+    "torch.expm1": lambda m: (math.exp(min(m.size, 50)), 0.0),
+    "torch.clone": lambda m: (m.size, m.least),
+    "F.softplus": lambda m: (m.size + 1, 0.0),
+    "F.leaky_relu": lambda m: (m.size, 0.0),
+    "F.elu": lambda m: (m.size, 0.0),
+    "F.silu": lambda m: (m.size, 0.0),
+    "F.logsigmoid": lambda m: (m.size + 1, 0.0),
+}
+POSITIVE = {
+    "torch.log": lambda m: (abs(math.log(m.least)) + abs(math.log(m.size + 1)), 0.0),
+    "torch.sqrt": lambda m: (math.sqrt(m.size) + 1, math.sqrt(m.least)),
+    "torch.rsqrt": lambda m: (1 / math.sqrt(m.least), 1 / math.sqrt(m.size)),
+    "torch.reciprocal": lambda m: (1 / m.least, 1 / m.size),
+    "torch.log1p": lambda m: (m.size, 0.0),
+}
+BINARY = {
+    "torch.add": lambda a, b: (a.size + b.size, a.least + b.least),
+    "torch.sub": lambda a, b: (a.size + b.size, 0.0),
+    "torch.mul": lambda a, b: (a.size * b.size, a.least * b.least),
+    "operator.add": lambda a, b: (a.size + b.size, a.least + b.least),
+    "operator.sub": lambda a, b: (a.size + b.size, 0.0),
+    "operator.mul": lambda a, b: (a.size * b.size, a.least * b.least),
+    "torch.maximum": lambda a, b: (max(a.size, b.size), 0.0),
+    "torch.minimum": lambda a, b: (max(a.size, b.size), 0.0),
+    "torch.logaddexp": lambda a, b: (max(a.size, b.size) + 1, 0.0),
+    "torch.hypot": lambda a, b: (a.size + b.size, max(a.least, b.least)),
+}
+COMPARISONS = ("torch.gt", "torch.le", "operator.lt", "operator.ge")
+IN_PLACE_UNARY = {
+    ".neg_": "torch.neg", ".tanh_": "torch.tanh", ".sigmoid_": "torch.sigmoid",
+    ".exp_": "torch.exp", ".relu_": "torch.relu", ".square_": "torch.square", ".sin_": "torch.sin",
+    ".abs_": "torch.abs", ".floor_": "torch.floor", ".expm1_": "torch.expm1",
+    ".cos_": "torch.cos",
+}  # fmt: skip
+IN_PLACE_BINARY = {
+    ".add_": "torch.add", ".sub_": "torch.sub", ".mul_": "torch.mul",
+    "operator.iadd": "torch.add", "operator.imul": "torch.mul", "operator.isub": "torch.sub",
+}  # fmt: skip
+LIMIT = 200.0
+SHAPES = (
+    (),
+    (1,),
+    (2,),
+    (3,),
+    (2, 3),
+    (3, 2),
+    (3, 3),
+    (1, 3),
+    (2, 1),
+    (2, 2, 3),
+    (3, 1, 2),
+    (0,),
+    (2, 0),
+)
+USUAL = ((), (3,), (2, 3), (3, 3), (2, 3), (3,), (3, 2), (2, 2, 3))
+
+
+def program(seed, length=None):
+    """The random program of a seed."""
+    return Maker(seed).made(length)
+
+
+class Maker:
+    """Makes one program."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(f"program {seed}")
+        self.known, self.steps, self.handles, self.hooked = {}, [], [], []
+        self.names = iter(range(10_000))
+        self.mode = None
+        self.kinds = [
+            (self.unary, 12), (self.binary, 16), (self.positive, 3), (self.reduction, 8),
+            (self.view, 13), (self.several_views, 3), (self.shaping, 5), (self.joining, 3),
+            (self.in_place, 15), (self.set_item, 6), (self.selecting, 9), (self.product, 4),
+            (self.ordering, 3), (self.detaching, 4), (self.flags, 3), (self.hooks, 10),
+            (self.backward, 7), (self.grad, 6), (self.gradient, 3), (self.data, 2),
+            (self.casting, 2), (self.forgetting, 1), (self.illegal, 1), (self.leaf, 2),
+        ]  # fmt: skip
+
+    def made(self, length):
+        rng = self.rng
+        for _ in range(rng.randrange(2, 5)):
+            self.leaf()
+        makers, weights = zip(*self.kinds, strict=True)
+        for _ in range(length or rng.randrange(4, 24)):
+            self.mode = self.next_mode()
+            rng.choices(makers, weights)[0]()
+        self.mode = None
+        if rng.random() < 0.8:
+            self.backward()
+        return {"watch": rng.random() < 0.4, "steps": self.steps}
+
+    def next_mode(self):
+        r = self.rng.random()
+        if self.mode is None:
+            return "no_grad" if r < 0.05 else None
+        return self.mode if r < 0.6 else None if r < 0.9 else "enable_grad"
+
+    # Parts ---------------------------------------------------------------------------------------
+
+    def put(self, call, args, outs=(), kw=None):
+        step = {"call": call, "args": list(args)}
+        if kw:
+            step["kw"] = kw
+        if self.mode:
+            step["mode"] = self.mode
+        names = []
+        for info in outs:
+            name = f"x{next(self.names)}"
+            names.append(name)
+            if isinstance(info, Info):
+                self.known[name] = info
+        if names:
+            step["out"] = names
+        self.steps.append(step)
+        return names
+
+    def some(self, *, kind="f", dims=None, size=None, least=0.0, fits=None, tracked=None):
+        """The name of a register, recent ones rather; None if there is none of that sort."""
+        found = [
+            k
+            for k, i in self.known.items()
+            if i.kind.startswith(kind)
+            and (dims is None or len(i.shape) in dims)
+            and (size is None or i.memory.size <= size)
+            and i.memory.least >= least
+            and (fits is None or fits(i))
+            and (tracked is None or i.tracked == tracked)
+        ]
+        if not found:
+            return None
+        weights = [1 + 2 * n / len(found) for n in range(len(found))]
+        return self.rng.choices(found, weights)[0]
+
+    def result(self, shape, *operands, bounds=(4.0, 0.0), kind=None, memory=None):
+        infos = [self.known[o] for o in operands]
+        kinds = [i.kind for i in infos if i.kind.startswith("f")]
+        tracked = any(i.tracked for i in infos) and self.mode != "no_grad"
+        kind = kind or ("f8" if "f8" in kinds or not kinds else "f4")
+        size, least = bounds
+        made = Info(shape, kind, memory or Memory(size, least), tracked)
+        made.view = memory is not None
+        made.detached = made.view and any(i.detached for i in infos)
+        return made
+
+    def number(self):
+        return self.rng.choice((-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0))
+
+    def values(self, shape, ints=None):
+        if not shape:
+            return self.rng.randrange(ints) if ints else self.rng.randrange(-256, 257) / 128
+        return [self.values(shape[1:], ints) for _ in range(shape[0])]
+
+    def leaf(self):
+        rng = self.rng
+        shape = rng.choice(USUAL if rng.random() < 0.9 else SHAPES)
+        wanted = rng.random() < 0.75
+        kind = "f4" if rng.random() < 0.06 else "f8"
+        kw = {"dtype": "torch.float32" if kind == "f4" else "torch.float64"}
+        if wanted:
+            kw["requires_grad"] = True
+        info = Info(shape, kind, Memory(2.0), wanted, wanted)
+        self.put("leaf", [self.values(shape)], [info], kw)
+
+    def axis(self, dims):
+        axis = self.rng.randrange(dims)
+        return axis - dims if self.rng.random() < 0.4 else axis
+
+    # Steps ---------------------------------------------------------------------------------------
+
+    def unary(self):
+        x = self.some()
+        if x is None:
+            return
+        call = self.rng.choice(sorted(UNARY))
+        bounds = UNARY[call](self.known[x].memory)
+        if bounds[0] > LIMIT:
+            call, bounds = "torch.tanh", (1.0, 0.0)
+        if self.rng.random() < 0.3 and call.startswith("torch."):
+            call = call[5:]
+        self.put(call, ["$" + x], [self.result(self.known[x].shape, x, bounds=bounds)])
+
+    def positive(self):
+        x = self.some(least=1e-3)
+        if x is None:
+            x = self.some(size=14)
+            if x is None:
+                return
+            size = self.known[x].memory.size
+            made = self.result(self.known[x].shape, x, bounds=(size**2, 0.0))
+            (y,) = self.put("torch.square", ["$" + x], [made])
+            made = self.result(self.known[x].shape, y, bounds=(size**2 + 1, 0.5))
+            self.put("operator.add", ["$" + y, 0.5], [made])
+            return
+        call = self.rng.choice(sorted(POSITIVE))
+        bounds = POSITIVE[call](self.known[x].memory)
+        if bounds[0] <= LIMIT:
+            self.put(call, ["$" + x], [self.result(self.known[x].shape, x, bounds=bounds)])
+
+    def beside(self, x):
+        """A register that may stand beside x, by broadcasting; or None."""
+        shape = self.known[x].shape
+        return self.some(fits=lambda i: broadcast(shape, i.shape) is not None)
+
+    def binary(self):
+        x = self.some()
+        if x is None:
+            return
+        rng = self.rng
+        a = self.known[x]
+        if rng.random() < 0.2:
+            call = rng.choice(
+                ("operator.add", "operator.mul", "operator.sub", "operator.truediv", "operator.pow")
+            )
+            c = self.number()
+            size = (a.memory.size + 3.0) * 3.0 if call != "operator.pow" else a.memory.size**3
+            if size > LIMIT:
+                return
+            if call == "operator.pow":
+                c = rng.choice((2, 2.0, 3))
+            if call != "operator.pow" and call != "operator.truediv" and rng.random() < 0.3:
+                args = [c, "$" + x]
+            else:
+                args = ["$" + x, c]
+            self.put(call, args, [self.result(a.shape, x, bounds=(size, 0.0))])
+            return
+        y = self.beside(x)
+        b = self.known[y]
+        shape = broadcast(a.shape, b.shape)
+        if b.memory.least > 1e-2 and rng.random() < 0.5:
+            call, bounds = "torch.div", (a.memory.size / b.memory.least, 0.0)
+            if rng.random() < 0.3:
+                call, bounds = "torch.atan2", (4.0, 0.0)
+        else:
+            call = rng.choice(sorted(BINARY))
+            bounds = BINARY[call](a.memory, b.memory)
+        if bounds[0] <= LIMIT:
+            self.put(call, ["$" + x, "$" + y], [self.result(shape, x, y, bounds=bounds)])
+
+    def reduction(self):
+        rng = self.rng
+        x = self.some(fits=lambda i: 0 not in i.shape)
+        if x is None:
+            return
+        i = self.known[x]
+        n = max(1, math.prod(i.shape))
+        call = rng.choice(
+            (
+                ".sum",
+                ".mean",
+                ".sum",
+                ".prod",
+                ".amax",
+                ".logsumexp",
+                ".var",
+                ".cumsum",
+                ".softmax",
+                ".log_softmax",
+                ".amin",
+                ".cumprod",
+                ".norm",
+                ".std",
+            )
+        )
+        dims = len(i.shape)
+        if not dims or (call in (".std", ".norm") and i.memory.least < 1e-2):
+            call = ".sum"
+        m = i.memory
+        size = {
+            ".prod": max(1.0, m.size) ** n,
+            ".cumprod": max(1.0, m.size) ** n,
+            ".var": 4 * m.size**2,
+            ".softmax": 1.0,
+            ".log_softmax": 2 * m.size + 2,
+        }.get(call, m.size * n + n)
+        if size > LIMIT:
+            return
+        bounds = (size, 0.0)
+        if call in (".cumsum", ".cumprod", ".softmax", ".log_softmax"):
+            axis = self.axis(dims)
+            if "softmax" not in call or i.shape[axis] > 1:  # constants, which save nothing here
+                self.put(call, ["$" + x, axis], [self.result(i.shape, x, bounds=bounds)])
+            return
+        if call == ".logsumexp" or (dims and rng.random() < 0.6):
+            if not dims:
+                return
+            axis, keep = self.axis(dims), rng.random() < 0.4
+            if call in (".var", ".std") and i.shape[axis] < 2:
+                return
+            shape = list(i.shape)
+            shape[axis] = 1
+            if not keep:
+                del shape[axis % dims]
+            kw = {"dim": axis}
+            if keep:
+                kw["keepdim"] = True
+            self.put(call, ["$" + x], [self.result(shape, x, bounds=bounds)], kw)
+            return
+        if call in (".var", ".std") and n < 2:
+            return
+        self.put(call, ["$" + x], [self.result((), x, bounds=bounds)])
+
+    def seen(self, **wanted):
+        """A register to take a view of.
+
+        Views that are taken under no_grad are leaves here, as all results; PyTorch says of them
+        that they require gradients once their base does, and then computes none.
+        """
+        return None if self.mode == "no_grad" else self.some(**wanted)
+
+    def view(self):
+        rng = self.rng
+        x = self.seen()
+        if x is None:
+            return
+        i = self.known[x]
+        dims = len(i.shape)
+        made = None
+        kind = rng.choice(
+            (
+                "select",
+                "narrow",
+                "slice",
+                "t",
+                "permute",
+                "reshape",
+                "expand",
+                "unsqueeze",
+                "squeeze",
+                "index",
+                "diagonal",
+                "flatten",
+                "view_as",
+                "T",
+            )
+        )
+        if kind in ("select", "narrow", "index", "slice") and dims and 0 not in i.shape:
+            made = self.indexed(kind, x, i)
+        elif kind in ("t", "permute") and dims >= 2:
+            axes = list(range(dims))
+            rng.shuffle(axes)
+            made = ".permute", [axes], [i.shape[a] for a in axes]
+            if kind == "t":
+                a, b = rng.sample(range(dims), 2)
+                shape = list(i.shape)
+                shape[a], shape[b] = shape[b], shape[a]
+                made = ".transpose", [a, b], shape
+        elif kind == "T" and dims == 2:
+            made = ".t", [], i.shape[::-1]
+        elif kind in ("reshape", "flatten"):
+            n = math.prod(i.shape)
+            shape = [-1] if n else [0]
+            if n and n % 3 == 0 and rng.random() < 0.5:
+                shape = [3, n // 3] if rng.random() < 0.5 else [n // 3, 3]
+            made = ".reshape", [shape], [n if s == -1 else s for s in shape]
+            if kind == "flatten":
+                made = ".flatten", [], [n]
+        elif kind == "expand":
+            shape = [rng.choice((2, 3)) if n == 1 else n for n in i.shape]
+            shape = [2, *shape] if rng.random() < 0.4 else shape
+            made = ".expand", [shape], shape
+        elif kind == "unsqueeze":
+            axis = rng.randrange(dims + 1)
+            made = ".unsqueeze", [axis], [*i.shape[:axis], 1, *i.shape[axis:]]
+        elif kind == "squeeze":
+            made = ".squeeze", [], [n for n in i.shape if n != 1]
+        elif kind == "diagonal" and dims == 2:
+            made = ".diagonal", [], [min(i.shape)]
+        elif kind == "view_as":
+            made = ".view_as", ["$" + x], i.shape
+        if made:
+            call, args, shape = made
+            self.put(call, ["$" + x, *args], [self.result(shape, x, memory=i.memory, kind=i.kind)])
+
+    def indexed(self, kind, x, i):
+        rng, dims = self.rng, len(i.shape)
+        axis = rng.randrange(dims)
+        n = i.shape[axis]
+        k = rng.randrange(n)
+        if kind == "select":
+            return ".select", [axis, k], [*i.shape[:axis], *i.shape[axis + 1 :]]
+        if kind == "narrow":
+            m = rng.randrange(1, n - k + 1)
+            return ".narrow", [axis, k, m], [*i.shape[:axis], m, *i.shape[axis + 1 :]]
+        index, shape = self.index(i.shape)
+        return "[]", [{"index": index}], shape
+
+    def index(self, shape):
+        """A basic index, and the shape of what it picks."""
+        rng = self.rng
+        index, out = [], []
+        for n in shape[: rng.randrange(1, len(shape) + 1)]:
+            r = rng.random()
+            if r < 0.4 and n:
+                index.append(rng.randrange(-n, n))
+            else:
+                part = rng.choice(([None, None], [1, None], [None, -1], [None, None, 2], [0, 2]))
+                index.append(part)
+                out.append(len(range(n)[slice(*part)]))
+        if rng.random() < 0.1:
+            index.insert(0, None)
+            out.insert(0, 1)
+        done = len([p for p in index if p is not None])
+        if rng.random() < 0.1:
+            index.append("...")
+        return index, [*out, *shape[done:]]
+
+    def several_views(self):
+        x = self.seen(dims=(1, 2, 3), fits=lambda i: 0 not in i.shape)
+        if x is None:
+            return
+        i = self.known[x]
+        axis = self.rng.randrange(len(i.shape))
+        n = i.shape[axis]
+        kind = self.rng.choice((".unbind", ".chunk", ".split"))
+        if kind == ".unbind":
+            shapes, args = [[*i.shape[:axis], *i.shape[axis + 1 :]]] * n, [axis]
+        elif kind == ".chunk":
+            each = -(-n // 2)
+            lengths = [min(each, n - k) for k in range(0, n, each)]
+            shapes, args = [[*i.shape[:axis], m, *i.shape[axis + 1 :]] for m in lengths], [2, axis]
+        else:
+            lengths = [min(2, n - k) for k in range(0, n, 2)]
+            shapes, args = [[*i.shape[:axis], m, *i.shape[axis + 1 :]] for m in lengths], [2, axis]
+        i.memory.several = True
+        infos = [self.result(s, x, memory=i.memory, kind=i.kind) for s in shapes]
+        self.put(kind, ["$" + x, *args], infos)
+
+    def shaping(self):
+        rng = self.rng
+        x = self.some(dims=(1, 2, 3))
+        if x is None:
+            return
+        i = self.known[x]
+        axis, shape = self.axis(len(i.shape)), list(i.shape)
+        kind = rng.choice((".flip", ".roll", ".repeat", ".tril", ".triu", ".contiguous", ".trace"))
+        args = {".flip": [[axis]], ".roll": [1, axis], ".repeat": [[2] + [1] * (len(shape) - 1)]}
+        if kind == ".repeat":
+            shape[0] *= 2
+        if kind in (".tril", ".triu", ".trace") and len(shape) != 2:
+            return
+        memory = i.memory if kind == ".contiguous" else None
+        bounds = (i.memory.size, 0.0)
+        if kind == ".trace":
+            shape, bounds = (), (bounds[0] * 4, 0.0)
+        made = self.result(shape, x, bounds=bounds, memory=memory, kind=i.kind)
+        self.put(kind, ["$" + x, *args.get(kind, [])], [made])
+
+    def joining(self):
+        x = self.some(dims=(1, 2, 3))
+        if x is None:
+            return
+        shape = self.known[x].shape
+        y = self.some(fits=lambda i: i.shape == shape)
+        axis = self.rng.randrange(len(shape))
+        size = max(self.known[x].memory.size, self.known[y].memory.size)
+        if self.rng.random() < 0.5:
+            made, call = list(shape), "torch.cat"
+            made[axis] *= 2
+        else:
+            made, call = [*shape[:axis], 2, *shape[axis:]], "torch.stack"
+        made = self.result(made, x, y, bounds=(size, 0.0))
+        self.put(call, [["$" + x, "$" + y], axis], [made])
+
+    def target(self):
+        """Something to be changed in place, for the most part what may be."""
+        any_leaf = self.rng.random() < 0.12
+        return self.some(
+            fits=lambda i: (
+                (any_leaf or not (i.leaf and i.tracked))
+                and not i.memory.fixed
+                and not (i.detached and i.memory.several)
+            )
+        )
+
+    def in_place(self):
+        rng = self.rng
+        x = self.target()
+        if x is None:
+            return
+        i = self.known[x]
+        m = i.memory
+        r = rng.random()
+        y = None
+        if r < 0.3:
+            call = rng.choice(sorted(IN_PLACE_UNARY))
+            size, least = UNARY[IN_PLACE_UNARY[call]](m)
+            args = []
+        elif r < 0.7:
+            call = rng.choice(sorted(IN_PLACE_BINARY))
+            y = self.some(
+                fits=lambda b: (
+                    (b is i or b.memory is not i.memory)
+                    and (broadcast(i.shape, b.shape) == i.shape or rng.random() < 0.02)
+                )
+            )
+            if y is None or rng.random() < 0.3:
+                y, args, size = None, [self.number()], (m.size + 3) * 3
+            else:
+                args, (size, _) = ["$" + y], BINARY[IN_PLACE_BINARY[call]](m, self.known[y].memory)
+            least = 0.0
+        else:
+            call, args, size = self.fill(i)
+            y = next((a[1:] for a in args if isinstance(a, str)), None)
+            least = 0.0
+        if max(size, m.size) > LIMIT:
+            return
+        m.size, m.least = max(size, m.size), min(least, m.least)
+        if y is not None and self.known[y].tracked and self.mode != "no_grad":
+            self.track(m)
+        self.put(call, ["$" + x, *args])
+
+    def track(self, memory):
+        for info in self.known.values():
+            if info.memory is memory:
+                info.tracked = True
+
+    def fill(self, i):
+        """In-place operations that are no arithmetic: call, arguments, size of the values."""
+        rng = self.rng
+        kind = rng.choice(
+            (
+                ".zero_",
+                ".fill_",
+                ".copy_",
+                ".clamp_",
+                ".masked_fill_",
+                ".addcmul_",
+                ".pow_",
+                ".lerp_",
+            )
+        )
+        value = self.number()
+        if kind == ".copy_":
+            y = self.other(i, i.shape)
+            if y is not None:
+                return kind, ["$" + y], self.known[y].memory.size
+            kind = ".fill_"
+        if kind == ".masked_fill_":
+            mask = self.some(kind="b", fits=lambda b: broadcast(i.shape, b.shape) == i.shape)
+            if mask is not None:
+                return kind, ["$" + mask, value], 3.0
+            kind = ".clamp_"
+        if kind in (".addcmul_", ".lerp_"):
+            y, z = (self.other(i, i.shape, i.kind) for _ in range(2))
+            if y is not None and z is not None:
+                size = i.memory.size + self.known[y].memory.size * self.known[z].memory.size
+                if kind == ".lerp_":
+                    return kind, ["$" + y, 0.25], size
+                return kind, ["$" + y, "$" + z], size
+            kind = ".zero_"
+        if kind == ".clamp_":
+            return kind, [-1.0, 1.5], 1.5
+        if kind == ".pow_":
+            return kind, [2], i.memory.size**2
+        return (kind, [value], 3.0) if kind == ".fill_" else (".zero_", [], 0.0)
+
+    def other(self, i, shape, kind="f"):
+        """A register that broadcasts to a shape and does not share memory with ``i``."""
+        return self.some(
+            kind=kind,
+            fits=lambda b: b.memory is not i.memory and broadcast(shape, b.shape) == shape,
+        )
+
+    def set_item(self):
+        rng = self.rng
+        x = self.target()
+        if x is None or not self.known[x].shape or 0 in self.known[x].shape:
+            return
+        i = self.known[x]
+        mask = (
+            self.some(kind="b", fits=lambda b: b.shape == i.shape) if rng.random() < 0.25 else None
+        )
+        if mask:
+            index, shape = ["$" + mask], ()
+        else:
+            index, shape = self.index(i.shape)
+            shape = tuple(shape)
+        y = self.other(i, shape, i.kind if mask else "f")
+        if y is None or rng.random() < 0.3:
+            value, size = self.number(), 3.0
+        else:
+            value, size = "$" + y, self.known[y].memory.size
+            if self.known[y].tracked and self.mode != "no_grad":
+                self.track(i.memory)
+        i.memory.size, i.memory.least = max(size, i.memory.size), 0.0
+        self.put("[]=", ["$" + x, {"index": index}, value])
+
+    def selecting(self):
+        rng = self.rng
+        x = self.some()
+        if x is None:
+            return
+        i = self.known[x]
+        y = self.beside(x)
+        shape = broadcast(i.shape, self.known[y].shape)
+        mask = self.some(kind="b", fits=lambda b: broadcast(shape, b.shape) == shape)
+        kind = rng.choice(
+            ("compare", "where", "clamp", "masked_fill", "maximum", "gather", "index")
+        )
+        if kind == "compare" or (mask is None and kind in ("where", "masked_fill")):
+            other = "$" + y if rng.random() < 0.5 else 0.0
+            made = Info(shape if other != 0.0 else i.shape, "b", Memory(1.0))
+            self.put(rng.choice(COMPARISONS), ["$" + x, other], [made])
+        elif kind == "where":
+            size = max(i.memory.size, self.known[y].memory.size)
+            self.put(
+                "torch.where",
+                ["$" + mask, "$" + x, "$" + y],
+                [self.result(shape, x, y, bounds=(size, 0.0))],
+            )
+        elif kind == "clamp":
+            self.put(
+                ".clamp",
+                ["$" + x],
+                [self.result(i.shape, x, bounds=(i.memory.size, 0.0))],
+                rng.choice(({"min": -0.5}, {"max": 0.5}, {"min": -0.5, "max": 1.0})),
+            )
+        elif kind == "masked_fill":
+            if broadcast(i.shape, self.known[mask].shape) == i.shape:
+                self.put(
+                    ".masked_fill",
+                    ["$" + x, "$" + mask, 0.5],
+                    [self.result(i.shape, x, bounds=(i.memory.size, 0.0))],
+                )
+        elif kind in ("gather", "index") and i.shape and 0 not in i.shape:
+            axis = rng.randrange(len(i.shape))
+            lengths = [*i.shape[:axis], 2, *i.shape[axis + 1 :]] if kind == "gather" else [3]
+            made = Info(lengths, "i", Memory(3.0))
+            (k,) = self.put(
+                "leaf", [self.values(lengths, i.shape[axis])], [made], {"dtype": "torch.int64"}
+            )
+            if kind == "index":
+                lengths = [*i.shape[:axis], 3, *i.shape[axis + 1 :]]
+            call = ".gather" if kind == "gather" else ".index_select"
+            self.put(
+                call,
+                ["$" + x, axis, "$" + k],
+                [self.result(lengths, x, bounds=(i.memory.size, 0.0))],
+            )
+
+    def product(self):
+        x = self.some(dims=(1, 2), size=12)
+        if x is None:
+            return
+        a = self.known[x]
+        kind = self.rng.choice(("matmul", "outer", "mse"))
+        if kind == "matmul":
+            y = self.some(
+                size=12,
+                fits=lambda b: (
+                    b.kind == a.kind and len(b.shape) in (1, 2) and b.shape[0] == a.shape[-1]
+                ),
+            )
+            shape = (*a.shape[:-1], *self.known[y].shape[1:]) if y else ()
+        elif kind == "outer":
+            y = self.some(dims=(1,), size=12, fits=lambda b: len(a.shape) == 1)
+            shape = (*a.shape, *self.known[y].shape) if y else ()
+        else:
+            y = self.some(size=12, fits=lambda b: b.shape == a.shape and 0 not in a.shape)
+            shape = ()
+        if y is None:
+            return
+        bounds = (a.memory.size * self.known[y].memory.size * 3 + 50, 0.0)
+        call = {"matmul": "torch.matmul", "outer": "torch.outer", "mse": "F.mse_loss"}[kind]
+        self.put(call, ["$" + x, "$" + y], [self.result(shape, x, y, bounds=bounds)])
+
+    def ordering(self):
+        rng = self.rng
+        # Of few: which of more equal ones comes first is left open.  Of no views: the median of an
+        # expanded tensor is wrong in PyTorch.
+        x = self.some(
+            dims=(1, 2),
+            fits=lambda i: (
+                self.alone(i) and not i.memory.fixed and 0 not in i.shape and max(i.shape) < 5
+            ),
+        )
+        if x is None:
+            return
+        i = self.known[x]
+        axis = self.axis(len(i.shape))
+        call = rng.choice((".max", ".min", ".sort", ".cummax", ".median", ".topk"))
+        shape = list(i.shape)
+        args = ["$" + x, axis]
+        if call in (".max", ".min", ".median"):
+            del shape[axis % len(shape)]
+        if call == ".topk":
+            shape[axis] = 1
+            args = ["$" + x, 1, axis]
+        made = self.result(shape, x, bounds=(i.memory.size, 0.0))
+        self.put(call, args, [made, Info(shape, "i", Memory(3.0))])
+
+    def detaching(self):
+        x = self.some()
+        if x is None:
+            return
+        i = self.known[x]
+        r = self.rng.random()
+        if r < 0.5:
+            made = Info(i.shape, i.kind, i.memory)
+            made.detached = True
+            self.put(".detach", ["$" + x], [made])
+        elif r < 0.8:
+            self.put(
+                ".clone",
+                ["$" + x],
+                [self.result(i.shape, x, kind=i.kind, bounds=(i.memory.size, 0.0))],
+            )
+        elif self.alone(i) and not i.memory.fixed and not (i.leaf and i.tracked):
+            self.put(".detach_", ["$" + x])
+
+    def alone(self, i):
+        """Whether no other register shares the memory: there PyTorch's flags follow their base."""
+        return not i.view and all(j is i or j.memory is not i.memory for j in self.known.values())
+
+    def flags(self):
+        x = self.some()
+        if x is None:
+            return
+        if self.rng.random() < 0.5:
+            if self.alone(self.known[x]) and not self.known[x].memory.fixed:
+                self.put(".retain_grad", ["$" + x])
+        elif self.alone(self.known[x]) and not self.known[x].memory.fixed:
+            self.put(".requires_grad_", ["$" + x, self.rng.random() < 0.7])
+            self.known[x].tracked = True
+
+    def hooks(self):
+        rng = self.rng
+        if self.handles and rng.random() < 0.2:
+            self.put("remove", ["$" + rng.choice(self.handles)])
+            return
+        # Writing through a view ends what was registered on it in PyTorch, where it goes on here.
+        x = self.some(tracked=rng.random() < 0.95, fits=self.alone)
+        if x is None:
+            return
+        kind = rng.choice(
+            (
+                "hook.tensor",
+                "hook.tensor",
+                "hook.tensor",
+                "hook.before",
+                "hook.after",
+                "hook.accumulated",
+            )
+        )
+        if kind == "hook.accumulated":
+            x = self.some(fits=lambda i: i.leaf and i.tracked) or x
+        what = rng.choice(("scale", "look", "look", "scale", "zero"))
+        if rng.random() < 0.03:
+            what = "raise"
+        self.hooked.append(x)
+        self.handles += self.put(kind, ["$" + x, f"h{len(self.steps)}", what], ["handle"])
+
+    def root(self, tracked=False):
+        """Something to differentiate, rather the last made, and a gradient where it needs one."""
+        rng = self.rng
+        found = [
+            k for k, i in self.known.items() if i.tracked and i.kind.startswith("f") and not i.leaf
+        ]
+        y = found[-1 - min(len(found) - 1, int(rng.expovariate(0.7)))] if found else self.some()
+        if rng.random() < 0.03:
+            y = self.some()
+        if y is None:
+            return None, None
+        if rng.random() < 0.4:  # a loss of several parts, so that much of the program counts
+            pool = found + [k for k in self.hooked if k in self.known] * 3
+            for other in rng.sample(pool, min(len(pool), 2)):
+                y = self.total(y, other)
+        shape = self.known[y].shape
+        if math.prod(shape) == 1 and rng.random() < 0.7:
+            return y, None
+        if rng.random() < 0.02:
+            return y, None
+        if rng.random() < 0.02:
+            shape = (*shape, 2)
+        kw = {"dtype": "torch.float64" if self.known[y].kind == "f8" else "torch.float32"}
+        if tracked and rng.random() < 0.2:
+            kw["requires_grad"] = True
+        # PyTorch may keep it as a gradient: nothing else is done with it.
+        return y, self.put("leaf", [self.values(shape)], ["gradient"], kw)[0]
+
+    def total(self, *parts):
+        sums = [self.put(".sum", ["$" + k], [self.result((), k)])[0] for k in parts]
+        bounds = (min(LIMIT, sum(self.known[k].memory.size for k in sums)), 0.0)
+        made = self.result((), *sums, bounds=bounds)
+        return self.put("operator.add", ["$" + k for k in sums], [made])[0]
+
+    def options(self):
+        rng = self.rng
+        kw = {}
+        if rng.random() < 0.35:
+            kw["retain_graph"] = True
+        if rng.random() < 0.3:
+            kw["create_graph"] = True
+        return kw
+
+    def backward(self):
+        rng = self.rng
+        kw = self.options()
+        y, g = self.root("create_graph" in kw)
+        if y is None:
+            return
+        if g is not None:
+            kw["gradient"] = "$" + g
+        if rng.random() < 0.12:
+            inputs = [self.some(tracked=True, fits=lambda i: i is not self.known[y]) or y]
+            if rng.random() < 0.1:
+                inputs = [self.some()]
+            elif rng.random() < 0.6:
+                leaves = [k for k, i in self.known.items() if i.leaf and i.tracked]
+                inputs = rng.sample(leaves, min(2, len(leaves))) or inputs
+            kw["inputs"] = ["$" + k for k in inputs]
+        self.put("backward", ["$" + y], kw=kw)
+
+    def grad(self):
+        rng = self.rng
+        kw = self.options()
+        if rng.random() < 0.6:
+            kw["create_graph"] = True
+        y, g = self.root("create_graph" in kw)
+        if y is None:
+            return
+        if rng.random() < 0.8:
+            kw["allow_unused"] = True
+        if g is not None:
+            kw["grad_outputs"] = "$" + g
+        inputs = []
+        for _ in range(rng.randrange(1, 3)):
+            # In PyTorch, several gradients that are equal are one tensor: none is an input.
+            x = self.some(
+                tracked=True if rng.random() < 0.97 else None, fits=lambda i: not i.memory.fixed
+            )
+            if x is not None and x != y:  # whose gradient would be the one that is given
+                inputs.append(x)
+        if not inputs:
+            return
+        made = [
+            Info(
+                self.known[x].shape,
+                self.known[x].kind,
+                Memory(LIMIT / 4, fixed=True),
+                "create_graph" in kw,
+            )
+            for x in inputs
+        ]
+        self.put("torch.autograd.grad", ["$" + y, ["$" + x for x in inputs]], made, kw)
+
+    def gradient(self):
+        """Something with a leaf's ``.grad``."""
+        rng = self.rng
+        x = self.some(fits=lambda i: i.leaf and i.tracked)
+        if x is None:
+            return
+        i = self.known[x]
+        r = rng.random()
+        if r < 0.25:
+            self.put("set.grad", ["$" + x, None])
+        elif r < 0.35:
+            kind = "torch.float32" if rng.random() < 0.1 else "torch.float64"
+            shape = i.shape if rng.random() < 0.9 else (5,)
+            (y,) = self.put("leaf", [self.values(shape)], ["gradient"], {"dtype": kind})
+            self.put("set.grad", ["$" + x, "$" + (y if rng.random() < 0.95 else x)])
+        else:
+            made = Info(i.shape, i.kind, Memory(LIMIT / 4), rng.random() < 0.5)
+            self.put("get.grad", ["$" + x], [made])
+
+    def data(self):
+        rng = self.rng
+        x = self.some()
+        if x is None:
+            return
+        i = self.known[x]
+        if any(j.kind == "f4" for j in self.known.values()):
+            return  # what is saved in another precision is a copy here
+        if rng.random() < 0.7:
+            if i.memory.fixed or "F.logsigmoid" in str(self.steps):  # which saves a part of itself
+                return
+            (y,) = self.put("get.data", ["$" + x], [Info(i.shape, i.kind, i.memory)])
+            if rng.random() < 0.7 and i.memory.size * 2 < LIMIT:
+                i.memory.size *= 2
+                self.put(".mul_", ["$" + y, rng.choice((0.5, 2.0, -1.0))])
+            return
+        y = self.some(fits=lambda b: b.shape == i.shape and b.kind == i.kind and not b.tracked)
+        used = any("$" + x in str(step["args"]) for step in self.steps)
+        if y is not None and not self.known[y].memory.fixed and not used:
+            i.memory = self.known[y].memory
+            self.put("set.data", ["$" + x, "$" + y])
+
+    def casting(self):
+        x = self.some()
+        if x is None:
+            return
+        i = self.known[x]
+        to = self.rng.choice(("f8", "f8", "f8", "f4"))
+        call = ".double" if to == "f8" else ".float"
+        memory = i.memory if to == i.kind else None
+        self.put(
+            call,
+            ["$" + x],
+            [self.result(i.shape, x, kind=to, memory=memory, bounds=(i.memory.size, 0.0))],
+        )
+
+    def forgetting(self):
+        # A leaf is not held by the record here, so that its hooks go with it.
+        x = self.some(fits=lambda i: not i.leaf)
+        if x is not None and len(self.known) > 3:
+            del self.known[x]
+            self.put("del", ["$" + x])
+
+    def illegal(self):
+        """What must be refused, or at least behave alike."""
+        rng = self.rng
+        x = self.some()
+        if x is None:
+            return
+        i = self.known[x]
+        y = self.some()
+        kind = rng.choice(("shape", "axis", "resize", "wide", "item"))
+        if kind == "shape" and broadcast(i.shape, self.known[y].shape) is None:
+            self.put("torch.add", ["$" + x, "$" + y])
+        elif kind == "axis":
+            self.put(".sum", ["$" + x, 5])
+        elif kind == "resize":
+            self.put(".reshape", ["$" + x, [7, 5]])
+        elif kind == "wide" and not i.memory.fixed and self.known[y].memory is not i.memory:
+            self.put(".add_", ["$" + x, "$" + y])
+        elif kind == "item" and i.shape:
+            self.put("[]", ["$" + x, {"index": [9]}])
+
+
+def broadcast(a, b):
+    """The common shape, or None."""
+    out = []
+    for k in range(1, max(len(a), len(b)) + 1):
+        m, n = (a[-k] if k <= len(a) else 1), (b[-k] if k <= len(b) else 1)
+        if m != n and 1 not in (m, n):
+            return None
+        out.append(n if m == 1 else m)
+    return tuple(out[::-1])
+
+
+# --- many programs -------------------------------------------------------------------------------
+
+
+def compare(seeds, found_in, expected_in, report=None, most=10):
+    """Run the programs of the seeds in both modules.
+
+    The number of programs run, and failures: (seed, shrunk program, difference).
+    """
+    count, failures = 0, []
+    for seed in seeds:
+        p = program(seed)
+        wrong = differs(p, found_in, expected_in)
+        count += 1
+        if wrong:
+            small = shrunk(p, lambda q: differs(q, found_in, expected_in) is not None)
+            failures.append((seed, small, differs(small, found_in, expected_in)))
+            if len(failures) >= most:
+                break
+        if report is not None:
+            report(count, failures)
+    return count, failures
+
+
+def differs(p, found_in, expected_in):
+    """The first difference between runs of a program in two modules, or None."""
+    return difference(p, run(p, found_in), run(p, expected_in))
+
+
+def told(seed, small, wrong):
+    """A failure as a text: the script, and where the traces part."""
+    return f"seed {seed}: {wrong}\n{script(small)}\n"
+
+
+def main():
+    """Programs from one seed on, against an installed PyTorch: ``first count``."""
+    first, count = (int(a) for a in (sys.argv[1:] + ["0", "1000"][len(sys.argv) - 1 :]))
+    import torch
+
+    import numeric
+
+    torch.set_num_threads(1)
+    n, failures = compare(range(first, first + count), numeric, torch)
+    for f in failures:
+        print(told(*f))
+    print(f"{n} programs, {len(failures)} with a difference")
+
+
+if __name__ == "__main__":
+    main()

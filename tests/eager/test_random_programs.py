@@ -1,0 +1,177 @@
+"""Random programs: recorded traces of PyTorch, PyTorch itself where installed, planted faults.
+
+``make fuzz`` draws new programs; each is run in both libraries if there is a PyTorch.
+"""
+
+import importlib.util
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numeric
+from numeric import inplace
+from numeric.autograd import engine
+from numeric.graph import Node
+from tests.eager import random_programs, record
+
+FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
+INSTALLED = importlib.util.find_spec("torch") is not None
+# Six tests of each 2000 programs.
+PARTS = range(6)
+
+
+@pytest.fixture(scope="module")
+def traces():
+    return record.load_programs()
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_recorded(traces, part):
+    """What PyTorch did, step by step."""
+    for seed, (checksum, trace) in list(traces.items())[part::8]:
+        program = random_programs.program(seed)
+        assert record.program_checksum(program) == checksum, "run python -m tests.eager.record"
+        found = random_programs.digested(random_programs.run(program, numeric))
+        wrong = random_programs.difference(program, found, trace)
+        assert wrong is None, random_programs.told(seed, program, wrong)
+
+
+def test_traces_are_repeatable(traces):
+    """A program does the same twice, and its difference from itself is none, digested or not."""
+    for seed in list(traces)[:20]:
+        program = random_programs.program(seed)
+        a, b = (random_programs.run(program, numeric) for _ in range(2))
+        assert random_programs.difference(program, a, b) is None
+        assert random_programs.difference(program, a, random_programs.digested(b)) is None
+
+
+@pytest.mark.skipif(not FUZZ, reason="make fuzz and make crosscheck run fresh programs")
+@pytest.mark.parametrize("part", PARTS)
+@given(seed=st.integers(0, 2**48))
+def test_fresh(part, seed):
+    """New programs in both libraries."""
+    if not INSTALLED:
+        pytest.skip(
+            "PyTorch is not installed (extra crosscheck): only recorded traces are replayed"
+        )
+    torch = record.installed_torch()
+    program = random_programs.program(f"{part} {seed}")
+    wrong = random_programs.differs(program, numeric, torch)
+    if wrong:
+        small = random_programs.shrunk(
+            program, lambda p: random_programs.differs(p, numeric, torch) is not None
+        )
+        pytest.fail(random_programs.told(seed, small, wrong))
+
+
+# --- planted faults ------------------------------------------------------------------------------
+
+
+def noticed(traces):
+    """How many of the recorded programs show a difference."""
+    count = 0
+    for seed, (_, trace) in traces.items():
+        program = random_programs.program(seed)
+        found = random_programs.digested(random_programs.run(program, numeric))
+        count += random_programs.difference(program, found, trace) is not None
+    return count
+
+
+def test_a_slightly_wrong_rule_is_noticed(traces, monkeypatch):
+    """Products of which one derivative is wrong by 0.1 %."""
+    right = engine._Task.spread
+
+    def wrong(self, node, gs, marks):
+        if node.name() == "StackBackward0":
+            gs = [None if g is None else g * 1.001 for g in gs]
+        right(self, node, gs, marks)
+
+    monkeypatch.setattr(engine._Task, "loop", slow_loop)
+    monkeypatch.setattr(engine._Task, "spread", wrong)
+    assert noticed(traces) > 3
+
+
+def slow_loop(self):
+    """The engine's loop without its short cuts."""
+    while self.heap:
+        node = engine.heappop(self.heap)[1]
+        self.step(node, self.arrived.pop(node, None))
+
+
+def test_the_slow_loop_is_right(traces, monkeypatch):
+    """The stand-in of the loop is no fault itself."""
+    monkeypatch.setattr(engine._Task, "loop", slow_loop)
+    assert noticed(traces) == 0
+
+
+def test_a_missing_version_is_noticed(traces, monkeypatch):
+    """In-place operations that do not count."""
+    monkeypatch.setattr(inplace, "counter", lambda x: [0])
+    assert noticed(traces) > 20
+
+
+def test_a_missing_check_is_noticed(traces, monkeypatch):
+    """Saved tensors that nobody checks."""
+
+    def unchecked(self):
+        self.check = ()
+        return right(self)
+
+    right = Node.values
+    monkeypatch.setattr(Node, "values", unchecked)
+    monkeypatch.setattr(engine._Task, "loop", slow_loop)
+    assert noticed(traces) > 3
+
+
+def test_a_missing_history_is_noticed(traces, monkeypatch):
+    """In-place operations through views that the base's history does not know."""
+    right = inplace._rebase
+    monkeypatch.setattr(inplace, "_rebase", lambda x, out: x._base or right(x, out))
+    assert noticed(traces) > 10
+
+
+def test_a_wrong_accumulation_is_noticed(traces, monkeypatch):
+    """Gradients that replace what was there."""
+    right = engine._Task.store
+
+    def replaced(self, x, g, **options):
+        x._grad = None
+        right(self, x, g, **options)
+
+    monkeypatch.setattr(engine._Task, "store", replaced)
+    assert noticed(traces) > 20
+
+
+def test_a_missing_hook_is_noticed(traces, monkeypatch):
+    """Hooks of tensors that do not run."""
+    monkeypatch.setattr(engine._Task, "hooked", lambda self, node, gs: list(gs))
+    assert noticed(traces) > 10
+
+
+# --- the tools -----------------------------------------------------------------------------------
+
+
+def test_a_program_is_a_readable_script():
+    """One line per step, registers by name."""
+    steps = [
+        {"call": "leaf", "args": [[1.0, 2.0]], "kw": {"requires_grad": True}, "out": ["x"]},
+        {"call": "operator.mul", "args": ["$x", "$x"], "out": ["y"], "mode": "no_grad"},
+        {"call": "[]=", "args": ["$y", {"index": [[None, -1], 0]}, 3.0]},
+        {"call": "torch.autograd.grad", "args": ["$y", ["$x"]], "out": ["g"]},
+    ]
+    assert random_programs.script({"watch": False, "steps": steps}).splitlines() == [
+        "x = torch.tensor([1.0, 2.0], requires_grad=True)  # 0",
+        "with torch.no_grad(): y = operator.mul(x, x)  # 1",
+        "y[:-1, 0] = 3.0  # 2",
+        "g, = torch.autograd.grad(y, [x])  # 3",
+    ]
+
+
+def test_shrinking_leaves_what_is_needed():
+    """Steps that have nothing to do with a failure go."""
+    program = random_programs.program(3, length=30)
+    wanted = [program["steps"][1], program["steps"][-2]]
+    small = random_programs.shrunk(program, lambda p: all(s in p["steps"] for s in wanted))
+    assert small["steps"] == wanted

@@ -1,0 +1,713 @@
+"""Rule 62: ``torch.func``."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from tests.eager.chosen import check, leaf, ours, torch
+
+# PyTorch compiles its forward mode in a way that it deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+func = torch.func
+Pair = namedtuple("Pair", "left right")
+
+HERE = "test_rules_func.py"
+X, Y = [1.0, 2.0], [3.0, 4.0, 5.0]
+
+
+def constant(data):
+    return leaf(data, requires_grad=False)
+
+
+def cubes(x):
+    return (x**3).sum()
+
+
+@pytest.fixture
+def x():
+    return constant(X)
+
+
+@pytest.fixture
+def y():
+    return constant(Y)
+
+
+class Square(torch.autograd.Function):
+    """A program without a formula."""
+
+    @staticmethod
+    def forward(a):
+        return a * a
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return 2 * a * g
+
+
+# Gradients ----------------------------------------------------------------------------------------
+
+
+def test_grad(x):
+    check(func.grad(cubes)(x), [3, 12])
+    check(func.grad(lambda a: a**3)(constant(2.0)), 12.0)
+    check(func.grad(lambda a: a)(constant(2.0)), 1.0)
+    check(func.grad(lambda a: torch.ones(()).double())(x), [0, 0])
+    assert func.grad(cubes)(x.float()).dtype == torch.float32
+    assert not func.grad(cubes)(x).requires_grad
+    assert x.grad is None
+
+
+def test_argnums(x, y):
+    """Rule 62: int or tuple; a tuple gives a tuple."""
+
+    def f(a, b):
+        return a.sum() * (b**2).sum()
+
+    check(func.grad(f)(x, y), [50, 50])
+    check(func.grad(f, argnums=1)(x, y), [18, 24, 30])
+    check(func.grad(f, argnums=-1)(x, y), [18, 24, 30])
+    both = func.grad(f, argnums=(1, 0))(x, y)
+    assert isinstance(both, tuple)
+    check(both[0], [18, 24, 30])
+    check(both[1], [50, 50])
+    (one,) = func.grad(f, argnums=(0,))(x, y)
+    check(one, [50, 50])
+    with pytest.raises(RuntimeError, match="Got argnum=2, but only 2 positional inputs"):
+        func.grad(f, argnums=2)(x, y)
+    with pytest.raises(RuntimeError, match="argnums elements must be unique"):
+        func.grad(f, argnums=(0, 0))(x, y)
+
+
+def test_has_aux(x):
+    """Rule 62: (gradient, aux); aux is not differentiated."""
+    g, aux = func.grad(lambda a: (cubes(a), {"twice": a * 2}), has_aux=True)(x)
+    check(g, [3, 12])
+    check(aux["twice"], [2, 4])
+    assert not aux["twice"].requires_grad
+    with pytest.raises(RuntimeError, match=r"should be a tuple: \(output, aux\)"):
+        func.grad(cubes, has_aux=True)(x)
+    with pytest.raises(RuntimeError, match=r"should be a tuple: \(output, aux\)"):
+        func.grad(lambda a: (cubes(a), a, a), has_aux=True)(x)
+
+
+def test_grad_and_value(x):
+    g, value = func.grad_and_value(cubes)(x)
+    check(g, [3, 12])
+    check(value, 9.0)
+    assert not value.requires_grad
+    g, (value, aux) = func.grad_and_value(lambda a: (cubes(a), a * 2), has_aux=True)(x)
+    check(value, 9.0)
+    check(aux, [2, 4])
+
+
+def test_containers_keep_their_types(x, y):
+    """Rule 62: dicts, lists, tuples, named tuples, as deep as they are."""
+
+    def f(tree):
+        return sum(cubes(a) for a in (tree["pair"].left, tree["list"][0], tree["list"][1][0]))
+
+    tree = {"pair": Pair(x, y), "list": [y, (x,)]}
+    g = func.grad(f)(tree)
+    assert isinstance(g, dict)
+    assert list(g) == ["pair", "list"]
+    assert isinstance(g["pair"], Pair)
+    assert isinstance(g["list"], list)
+    assert isinstance(g["list"][1], tuple)
+    check(g["pair"].left, [3, 12])
+    check(g["pair"].right, [0, 0, 0])
+    check(g["list"][0], [27, 48, 75])
+    check(g["list"][1][0], [3, 12])
+
+
+def test_what_grad_refuses(x):
+    """Rule 62: non-scalar: RuntimeError 'scalar'."""
+    for f in (lambda a: a * a, lambda a: cubes(a).reshape(1)):
+        with pytest.raises(RuntimeError, match="scalar"):
+            func.grad(f)(x)
+    with pytest.raises(RuntimeError, match=r"to return a Tensor, got <class 'float'>"):
+        func.grad(lambda a: 3.0)(x)
+    with pytest.raises(RuntimeError, match=r"to return a Tensor, got <class 'tuple'>"):
+        func.grad(lambda a: (cubes(a), cubes(a)))(x)
+    with pytest.raises(ValueError, match="must be Tensor, got <class 'float'>"):
+        func.grad(lambda a: a**2)(3.0)
+    with pytest.raises(RuntimeError, match="floating point"):
+        func.grad(lambda a: a.sum())(torch.tensor([1, 2]))
+
+
+def test_other_arguments(x):
+    """Rule 62: kwargs are not differentiated; arguments that are not chosen may be anything."""
+    g = func.grad(lambda a, *, k: (a * k).sum())(x, k=x)
+    check(g, X)
+    g = func.grad(lambda a, how, i: cubes(a[i]) if how == "cube" else a.sum())(
+        x, "cube", torch.tensor([1])
+    )
+    check(g, [0, 12])
+
+
+# Nesting and records ------------------------------------------------------------------------------
+
+
+def test_nesting():
+    """To depth 3, and with perturbations that are told apart."""
+    t = constant(2.0)
+    check(func.grad(func.grad(lambda a: a**4))(t), 48.0)
+    check(func.grad(func.grad(func.grad(lambda a: a**4)))(t), 48.0)
+    check(func.grad(lambda a: a * func.grad(lambda b: a * b)(constant(5.0)))(t), 4.0)
+    check(func.grad(func.grad(torch.sin))(t), -np.sin(2.0))
+    check(func.grad(lambda a: func.grad(lambda b: (a * b) ** 2)(a))(t), 24.0)  # 2a^3
+    check(func.hessian(cubes)(constant(X)), [[6, 0], [0, 12]])
+    check(func.jacrev(func.hessian(cubes))(constant([1.0])), [[[6.0]]])
+    check(func.jacfwd(func.jacrev(func.grad(cubes)))(constant([1.0])), [[[6.0]]])
+
+
+def test_outer_records(x):
+    """Rule 62: results can be differentiated by what requires gradients outside."""
+    w = leaf([5.0, 6.0])
+    g = func.grad(cubes)(w)
+    assert g.requires_grad
+    check(torch.autograd.grad(g.sum(), w)[0], [30, 36])
+    g = func.grad(lambda a: (a * a * w).sum())(x)
+    check(g, [10, 24])
+    check(torch.autograd.grad(g.sum(), w)[0], [2, 4])
+    func.grad(lambda a: (a * w).sum())(x).sum().backward()
+    check(w.grad, [1, 1])
+    _, value = func.grad_and_value(lambda a: (a * w).sum())(x)
+    check(torch.autograd.grad(value, w)[0], X)
+    h = func.hessian(lambda a: (a**2 * w).sum())(x)
+    check(torch.autograd.grad(h.sum(), w)[0], [2, 2])
+
+
+def test_closures_over_the_argument_are_constants(x):
+    check(func.grad(lambda a: (a * x).sum())(x), X)
+    w = leaf(X)
+    g = func.grad(lambda a: (a * w).sum())(w)
+    check(g, X)
+    check(torch.autograd.grad(g.sum(), w)[0], [1, 1])
+
+
+def test_recording_off(x):
+    """Outside it is the results that are not recorded; inside, what is computed is a constant."""
+    w = leaf(X)
+    with torch.no_grad():
+        g = func.grad(cubes)(w)
+    check(g, [3, 12])
+    assert not g.requires_grad
+
+    def f(a):
+        with torch.no_grad():
+            c = a**2
+        return (a - c).sum()
+
+    check(func.grad(f)(x), [1, 1])
+    check(func.grad(lambda a: (a * a.detach()).sum())(x), X)
+
+
+def test_values_may_decide(x):
+    """Data-dependent Python is no problem outside of vmap."""
+
+    def f(a):
+        for _ in range(3):
+            if a.sum() < 5:
+                a = a * 2
+        return a.sum() * float(a[0].detach() > 0)
+
+    check(func.grad(f)(x), [2, 2])
+    check(func.grad(f)(3 * x), [1, 1])
+
+
+def test_changes_in_place(x):
+    def f(a):
+        b = a.clone()
+        b.mul_(3)
+        b[0] = a[1] ** 2
+        return b.sum()
+
+    check(func.grad(f)(x), [0, 7])
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        func.grad(lambda a: a.mul_(2).sum())(x)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        func.grad(lambda a: a.mul_(2).sum())(leaf(X))
+    check(x, X)
+
+
+def test_autograd_inside(x):
+    def f(a):
+        (g,) = torch.autograd.grad((a**3).sum(), a, create_graph=True)
+        return (g * g).sum()
+
+    check(func.grad(f)(x), [36, 288])
+
+
+def test_custom_functions(x):
+    """What has no formula is differentiated by its own backward."""
+    check(func.grad(lambda a: (Square.apply(a) * a).sum())(x), [3, 12])
+    check(func.jacrev(lambda a: Square.apply(a) * a)(x), [[3, 0], [0, 12]])
+    check(func.jacrev(func.jacrev(lambda a: (Square.apply(a) * a).sum()))(x), [[6, 0], [0, 12]])
+    check(func.grad(lambda a: func.grad(lambda b: Square.apply(b) * b)(a))(constant(2.0)), 12.0)
+    value, pullback = func.vjp(lambda a: Square.apply(a) * a, x)
+    check(value, [1, 8])
+    check(pullback(x)[0], [3, 24])
+    check(pullback(2 * x)[0], [6, 48])
+    g, value = func.grad_and_value(lambda a: (Square.apply(a) * a).sum())(x)
+    assert not g.requires_grad
+    assert not value.requires_grad
+    w = leaf(X)
+    g = func.grad(lambda a: (Square.apply(a) * w).sum())(x)
+    check(torch.autograd.grad(g.sum(), w)[0], [2, 4])
+    g = func.grad(lambda a: (Square.apply(a) * a).sum())(w)
+    check(torch.autograd.grad(g.sum(), w)[0], [6, 12])
+    with pytest.raises(RuntimeError, match="vmap"):
+        func.vmap(Square.apply)(x)
+
+
+@ours
+def test_custom_functions_have_what_pytorch_wants_a_jvp_for(x):
+    check(func.jvp(lambda a: Square.apply(a) * a, (x,), (x,))[1], [3, 24])
+    check(func.hessian(lambda a: (Square.apply(a) * a).sum())(x), [[6, 0], [0, 12]])
+    check(func.jacfwd(Square.apply)(x), [[2, 0], [0, 4]])
+
+
+# Jacobians ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jacobian", [func.jacrev, func.jacfwd])
+def test_jacobians(jacobian, x, y):
+    """Rule 62: jacfwd == jacrev."""
+    check(jacobian(torch.sin)(x), np.diag(np.cos(X)))
+    check(jacobian(lambda a: a)(x), np.eye(2))
+    check(jacobian(cubes)(x), [3, 12])
+    check(jacobian(lambda a: torch.ones(3).double())(x), np.zeros((3, 2)))
+    j = jacobian(lambda a, b: (a.sum() * b, a), argnums=(0, 1))(x, y)
+    check(j[0][0], np.outer(Y, [1, 1]))
+    check(j[0][1], 3 * np.eye(3))
+    check(j[1][0], np.eye(2))
+    check(j[1][1], np.zeros((2, 3)))
+    j = jacobian(lambda d: {"out": d["a"] * d["b"].sum()})({"a": x, "b": y})
+    check(j["out"]["a"], 12 * np.eye(2))
+    check(j["out"]["b"], np.outer(X, [1, 1, 1]))
+    j, aux = jacobian(lambda a: (a**2, a.sum()), has_aux=True)(x)
+    check(j, [[2, 0], [0, 4]])
+    check(aux, 3.0)
+    m = constant(np.arange(6.0).reshape(2, 3))
+    assert tuple(jacobian(lambda a: a.t() @ a)(m).shape) == (3, 3, 2, 3)
+
+
+def test_hessian(x, y):
+    check(func.hessian(lambda a: a**3)(x), [[[6, 0], [0, 0]], [[0, 0], [0, 12]]])
+    h = func.hessian(lambda d: (d["a"].sum() * d["b"] ** 2).sum())({"a": x, "b": y})
+    check(h["a"]["b"], 2 * np.outer([1, 1], Y))
+    check(h["b"]["b"], 6 * np.eye(3))
+    h = func.hessian(lambda a, b: (a.sum() * b**2).sum(), argnums=(0, 1))(x, y)
+    check(h[0][1], 2 * np.outer([1, 1], Y))
+    check(h[0][0], np.zeros((2, 2)))
+
+
+def test_dtypes_of_jacobians(x):
+    """Backward in the dtype of the argument, forward in that of the result."""
+    b = torch.ones(2)
+    j = func.jacrev(lambda a, b: a.float() * b, argnums=(0, 1))(x, b)
+    assert [t.dtype for t in j] == [torch.float64, torch.float32]
+    assert func.jacfwd(lambda a: a.float())(x).dtype == torch.float32
+    g = func.grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(x, b)
+    assert [t.dtype for t in g] == [torch.float64, torch.float32]
+
+
+def test_what_jacobians_refuse(x):
+    with pytest.raises(RuntimeError, match="to return only tensors, got unsupported type"):
+        func.jacrev(lambda a: 3.0)(x)
+    with pytest.raises(RuntimeError, match="must be floating-point"):
+        func.jacrev(lambda a: a.argmax())(x)
+    with pytest.raises(RuntimeError, match="floating point"):
+        func.jacrev(lambda a: a)(torch.tensor([1, 2]))
+
+
+# Products -----------------------------------------------------------------------------------------
+
+
+def test_vjp(x, y):
+    """Rule 62: the pullback returns a tuple."""
+    value, pullback = func.vjp(lambda a: a**2, x)
+    check(value, [1, 4])
+    assert not value.requires_grad
+    pulled = pullback(constant([1.0, 10.0]))
+    assert isinstance(pulled, tuple)
+    check(pulled[0], [2, 40])
+    check(pullback(x)[0], [2, 8])
+    _, pullback = func.vjp(lambda a, b: (a * 2, {"s": b.sum()}), x, y)
+    ga, gb = pullback((x, {"s": constant(3.0)}))
+    check(ga, [2, 4])
+    check(gb, [3, 3, 3])
+    value, _, aux = func.vjp(lambda a: (a**2, a.sum()), x, has_aux=True)
+    check(value, [1, 4])
+    check(aux, 3.0)
+    _, pullback = func.vjp(lambda d: d["a"] * d["b"].sum(), {"a": x, "b": y})
+    check(pullback(x)[0]["b"], [5, 5, 5])
+
+
+def test_what_vjp_refuses(x):
+    _, pullback = func.vjp(lambda a: (a, a.sum()), x)
+    with pytest.raises(RuntimeError, match="pytree structure of cotangents"):
+        pullback(x)
+    _, pullback = func.vjp(lambda a: a, x)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        pullback(constant(1.0))
+    with pytest.raises(RuntimeError, match="must be floating-point"):
+        func.vjp(lambda a: a.argmax(), x)
+    with pytest.raises(ValueError, match="must be Tensor, got <class 'int'>"):
+        func.vjp(lambda a, n: a * n, x, 2)
+
+
+def test_jvp(x, y):
+    value, t = func.jvp(lambda a: a**2, (x,), (constant([1.0, 10.0]),))
+    check(value, [1, 4])
+    check(t, [2, 40])
+    value, t = func.jvp(lambda a, b: {"o": a.sum() * b}, (x, y), (x, y))
+    check(t["o"], [18, 24, 30])
+    value, t, aux = func.jvp(lambda a: (a**2, a.sum()), (x,), (x,), has_aux=True)
+    check(aux, 3.0)
+    check(func.jvp(lambda a: y, (x,), (x,))[1], [0, 0, 0])
+
+
+def test_jvp_at_kinks():
+    """Rule 62: jvp of relu and abs at 0 is 0."""
+    for f in (torch.relu, torch.abs):
+        value, t = func.jvp(f, (constant(0.0),), (constant(1.0),))
+        check(value, 0.0)
+        check(t, 0.0)
+        check(func.jacfwd(f)(constant([0.0])), [[0.0]])
+
+
+def test_what_jvp_refuses(x):
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
+        func.jvp(torch.sin, x, x)
+    with pytest.raises(RuntimeError, match="same python structure"):
+        func.jvp(torch.sin, (x,), (x, x))
+    with pytest.raises(RuntimeError, match="different size"):
+        func.jvp(torch.sin, (x,), (constant(1.0),))
+    with pytest.raises(RuntimeError, match="strict=True"):
+        func.jvp(lambda a: constant(1.0), (x,), (x,), strict=True)
+
+
+def test_hessian_vector_products(x):
+    """Forward over reverse, and reverse over forward."""
+    v = constant([1.0, 10.0])
+    check(func.jvp(func.grad(cubes), (x,), (v,))[1], [6, 120])
+    check(func.grad(lambda a: func.jvp(cubes, (a,), (v,))[1])(x), [6, 120])
+    check(func.vjp(func.grad(cubes), x)[1](v)[0], [6, 120])
+    check(
+        func.jvp(lambda a: func.jvp(torch.sin, (a,), (v,))[1], (x,), (v,))[1], -np.sin(X) * [1, 100]
+    )
+
+
+def test_memory_is_not_shared(x):
+    _, pullback = func.vjp(lambda a: a * 1, x)
+    pullback(x)[0].mul_(5)
+    func.jvp(lambda a: a * 1, (x,), (x,))[1].mul_(5)
+    check(x, X)
+
+
+@ours
+def test_memory_is_not_shared_by_identities(x):
+    value, pullback = func.vjp(lambda a: a, x)
+    value.mul_(5)
+    pullback(x)[0].mul_(5)
+    func.vmap(lambda a: a)(x).mul_(5)
+    func.vmap(lambda a: x)(x).mul_(5)
+    check(x, X)
+
+
+# Batches ------------------------------------------------------------------------------------------
+
+M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+@pytest.fixture
+def m():
+    return constant(M)
+
+
+def test_vmap(m, y):
+    check(func.vmap(lambda a: a.sum())(m), [6, 15])
+    check(func.vmap(torch.dot)(m, m), [14, 77])
+    check(func.vmap(torch.dot, in_dims=(0, None))(m, y), [26, 62])
+    check(func.vmap(lambda a: a.sum(), in_dims=1)(m), [5, 7, 9])
+    check(func.vmap(lambda a: a.sum(), in_dims=-1)(m), [5, 7, 9])
+    check(torch.vmap(lambda a: a * 2)(m), 2 * np.array(M))
+    assert func.vmap(lambda a: a * 2)(torch.ones(2)).dtype == torch.float32
+    assert func.vmap(lambda a: a > 2)(m).dtype == torch.bool
+    check(func.vmap(lambda a: a * 2, chunk_size=1)(m), 2 * np.array(M))
+    assert tuple(func.vmap(lambda a: a * 2)(torch.ones(0, 3)).shape) == (0, 3)
+
+
+def test_out_dims(m):
+    check(func.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(m), 2 * np.array(M))
+    check(func.vmap(lambda a: a * 2, out_dims=-1)(m), 2 * np.array(M).T)
+    s, a = func.vmap(lambda a: (a.sum(), a), in_dims=1, out_dims=(0, 1))(m)
+    check(s, [5, 7, 9])
+    check(a, M)
+    s, a = func.vmap(lambda a: (a.sum(), a))(m)
+    check(a, M)
+
+
+def test_what_is_the_same_for_all(m, y):
+    check(func.vmap(lambda a: y)(m), [Y, Y])
+    check(func.vmap(lambda a: y * 2, out_dims=None)(m), 2 * np.array(Y))
+    check(func.vmap(lambda a: torch.zeros_like(a) + 1)(m), np.ones((2, 3)))
+    check(func.vmap(lambda a: a.new_zeros(2))(m), np.zeros((2, 2)))
+    check(func.vmap(lambda a, s: a * s, in_dims=(0, None))(m, 2.0), 2 * np.array(M))
+    out = func.vmap(lambda a, k=None: a.sum() * k)(m, k=y)  # all of k for each slice
+    check(out, np.outer([6, 15], Y))
+
+
+def test_trees(m, y):
+    """Rule 62: tuples, and all other containers, of arguments, axes and results."""
+    out = func.vmap(lambda d: {"o": d["a"] * d["b"]}, in_dims=({"a": 0, "b": None},))(
+        {"a": m, "b": y}
+    )
+    check(out["o"], np.array(M) * Y)
+    out = func.vmap(lambda p: Pair(p.left * 2, p.right))(Pair(m, m))
+    assert isinstance(out, Pair)
+    check(out.left, 2 * np.array(M))
+    out = func.vmap(lambda pair: [pair[0] + pair[1]], in_dims=((0, None),))((m, y))
+    assert isinstance(out, list)
+    check(out[0], np.array(M) + Y)
+    out = func.vmap(lambda t: t[0] + t[1]["k"], in_dims=((0, None),))((m, {"k": y}))
+    check(out, np.array(M) + Y)
+
+
+def test_nested_batches(m, y):
+    check(func.vmap(func.vmap(lambda a: a * a))(m), np.square(M))
+    table = func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))
+    check(table(y, y), np.outer(Y, Y))
+    t = constant(np.arange(24.0).reshape(2, 3, 4))
+    deep = func.vmap(func.vmap(func.vmap(lambda a: a * 2), in_dims=0), in_dims=2, out_dims=2)(t)
+    check(deep, 2 * np.arange(24.0).reshape(2, 3, 4))
+
+
+def test_what_vmap_refuses(m, y):
+    """Rule 62: size mismatch ValueError, and other axes that do not fit."""
+    with pytest.raises(ValueError, match="same size in the mapped dimension"):
+        func.vmap(lambda a, b: a * b)(m, y)
+    with pytest.raises(ValueError, match="expected in_dim to satisfy -2 <= in_dim < 2"):
+        func.vmap(lambda a: a, in_dims=2)(m)
+    with pytest.raises(ValueError, match="dimensionality 0"):
+        func.vmap(lambda a: a)(constant(1.0))
+    with pytest.raises(ValueError, match="in_dims is not compatible with the structure"):
+        func.vmap(lambda a, b: a, in_dims=(0,))(m, m)
+    with pytest.raises(ValueError, match="in_dims is not compatible with the structure"):
+        func.vmap(lambda t: t[0], in_dims=((0, 0, 0),))((m, m))
+    with pytest.raises(ValueError, match="at least one Tensor to vmap over"):
+        func.vmap(lambda a, b: a, in_dims=(None, None))(m, m)
+    for words in ("a", [0], None):
+        with pytest.raises(ValueError, match="expected `in_dims` to be int or a"):
+            func.vmap(lambda a: a, in_dims=words)(m)
+    with pytest.raises(ValueError, match="cannot vmap over non-Tensor arguments"):
+        func.vmap(lambda a, s: a * s)(m, 2.0)
+    with pytest.raises(ValueError, match="got no inputs"):
+        func.vmap(lambda: y)()
+    with pytest.raises(ValueError, match="must only return Tensors, got type <class 'float'>"):
+        func.vmap(lambda a: 3.0)(m)
+    with pytest.raises(ValueError, match="out_dims is not compatible with the structure"):
+        func.vmap(lambda a: (a, a), out_dims=(0,))(m)
+    with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
+        func.vmap(lambda a: a, out_dims=None)(m)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        func.vmap(lambda a: a, out_dims=4)(m)
+    with pytest.raises(ValueError, match="chunk_size should be None or greater than 0"):
+        func.vmap(lambda a: a, chunk_size=0)(m)
+    with pytest.raises(RuntimeError, match="Only allowed values for randomness"):
+        func.vmap(lambda a: a, randomness="maybe")(m)
+
+
+OPERATIONS = {
+    "shape": lambda a, v: a.reshape(-1, 1) * a.shape[0] * a.numel(),
+    "matmul": lambda a, v: a.reshape(1, 3) @ torch.outer(v, a),
+    "where": lambda a, v: torch.where(a > 2, a, -v),
+    "softmax": lambda a, v: torch.softmax(a, 0),
+    "cumsum": lambda a, v: torch.cumsum(a, 0) + torch.cumprod(v * a, 0),
+    "sort": lambda a, v: torch.sort(a, descending=True)[0],
+    "max": lambda a, v: a.max() + a.max(0)[0] * a.argmax(),
+    "cat": lambda a, v: torch.cat([a, v, a]),
+    "stack": lambda a, v: torch.stack([v, a], 1),
+    "moments": lambda a, v: a.std() + a.var() * a.mean(),
+    "norm": lambda a, v: torch.linalg.norm(a) * torch.linalg.norm(v),
+    "cast": lambda a, v: a.float(),
+    "index": lambda a, v: a[1:] * a[0] + a[[2, 0]],
+    "clone": lambda a, v: a.clone().mul_(v),
+    "inverse": lambda a, v: torch.linalg.inv(torch.outer(a, a) + torch.eye(3).double()),
+    "solve": lambda a, v: torch.linalg.solve(torch.diag(a) + torch.outer(v, v), a),
+    "determinant": lambda a, v: torch.linalg.det(torch.outer(a, v) + torch.eye(3).double()),
+    "pad": lambda a, v: torch.nn.functional.pad(a, (1, 2)),
+    "entropy": lambda a, v: torch.nn.functional.cross_entropy(a, torch.tensor(1)),
+    "clamp": lambda a, v: torch.clamp(a, 1.5, 4.5) ** v,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_of_batches(name, m, y):
+    """What the loop gives, for values and for gradients of each slice."""
+    f = OPERATIONS[name]
+    out = func.vmap(f, in_dims=(0, None))(m, y)
+    check(out, np.stack([f(a, y).numpy() for a in m]), rtol=1e-6)
+    g = func.vmap(func.grad(lambda a, v: (f(a, v) ** 2).sum()), in_dims=(0, None))(m, y)
+    loop = [func.grad(lambda a: (f(a, y) ** 2).sum())(a).numpy() for a in m]
+    check(g, np.stack(loop), rtol=1e-5)
+
+
+def test_indices_of_batches(m, y):
+    i = torch.tensor([[0, 2], [1, 1]])
+    check(func.vmap(lambda a, i: torch.gather(a, 0, i))(m, i), [[1, 3], [5, 5]])
+    check(func.vmap(lambda a, i: a[i])(m, i), [[1, 3], [5, 5]])
+    check(func.vmap(lambda i: y[i])(i), [[3, 5], [4, 4]])
+    one = func.vmap(lambda i: torch.nn.functional.one_hot(i, 3))(torch.tensor([0, 2]))
+    check(one, [[1, 0, 0], [0, 0, 1]])
+
+
+def test_values_do_not_decide_in_a_batch(m):
+    """Rule 62: there is one run for all slices; the error names the user's line."""
+    place = f".*{HERE}" if torch.__name__ == "numeric" else ""
+
+    def f(a):
+        return a if a.sum() > 0 else -a
+
+    with pytest.raises(RuntimeError, match=f"^vmap: .*data-dependent control flow{place}"):
+        func.vmap(f)(m)
+    with pytest.raises(RuntimeError, match=f"^vmap: .*item{place}"):
+        func.vmap(lambda a: a * a[0].item())(m)
+    with pytest.raises(RuntimeError, match=f"^vmap: {place}"):
+        func.vmap(torch.nonzero)(m)
+    with pytest.raises(RuntimeError, match=f"^vmap: .*data-dependent control flow{place}"):
+        func.vmap(func.grad(lambda a: f(a).sum()))(m)
+
+
+def test_random_numbers_in_a_batch(m):
+    with pytest.raises(RuntimeError, match=r"^vmap: .*random operation.*error mode"):
+        func.vmap(lambda a: a + torch.randn(3))(m)
+    with pytest.raises(RuntimeError, match=r"^vmap: .*random operation.*error mode"):
+        func.vmap(lambda a: a + torch.rand_like(a))(m)
+    out = func.vmap(lambda a: torch.rand(3).double() + 0 * a, randomness="same")(m)
+    check(out[0], out[1].numpy())
+    again = func.vmap(lambda a: torch.rand(3).double() + 0 * a, randomness="same")(m)
+    assert not torch.equal(out, again)
+
+
+def test_batches_of_records(m):
+    w = leaf(Y)
+    out = func.vmap(lambda a: (a * w).sum())(m)
+    check(torch.autograd.grad(out.sum(), w)[0], [5, 7, 9])
+    mm = leaf(M)
+    out = func.vmap(lambda a: (a**2).sum())(mm)
+    check(torch.autograd.grad(out[1], mm)[0], [[0, 0, 0], [8, 10, 12]])
+    with torch.no_grad():
+        assert not func.vmap(lambda a: (a * w).sum())(m).requires_grad
+    check(func.grad(lambda z: func.vmap(lambda a: (a**2).sum())(z).sum())(m), 2 * np.array(M))
+    check(func.jacrev(func.vmap(lambda a: a.sum()))(m)[0], [[1, 1, 1], [0, 0, 0]])
+
+
+def test_batches_of_derivatives(m, y):
+    check(func.vmap(func.grad(cubes))(m), 3 * np.square(M))
+    check(func.vmap(func.jacrev(torch.sin))(m), [np.diag(np.cos(r)) for r in M])
+    check(func.vmap(func.jacfwd(torch.sin))(m), [np.diag(np.cos(r)) for r in M])
+    check(func.vmap(func.hessian(cubes))(m), [np.diag(6 * np.array(r)) for r in M])
+    out = func.vmap(lambda a, t: func.jvp(torch.sin, (a,), (t,))[1])(m, m)
+    check(out, np.cos(M) * M)
+    out = func.vmap(lambda t: func.jvp(torch.sin, (y,), (t,))[1])(m)
+    check(out, np.cos(Y) * M)
+
+
+def test_the_basis_through_a_pullback(y):
+    """A Jacobian by vmap of vjp."""
+    _, pullback = func.vjp(lambda a: a**2, y)
+    (j,) = func.vmap(pullback)(torch.eye(3).double())
+    check(j, np.diag(2 * np.array(Y)))
+
+
+# Networks -----------------------------------------------------------------------------------------
+
+
+def parameters(seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = {"w": (3, 4), "b": (4,), "u": (4,)}
+    return {name: constant(rng.normal(size=shape)) for name, shape in sizes.items()}
+
+
+def network(p, x):
+    return torch.tanh(x @ p["w"] + p["b"]) @ p["u"]
+
+
+def loss(p, x, target):
+    return (network(p, x) - target) ** 2
+
+
+def test_gradients_of_each_sample(m):
+    """vmap(grad(loss), in_dims=(None, 0, 0)), and the loop."""
+    p, t = parameters(), constant([1.0, -1.0])
+    found = func.vmap(func.grad(loss), in_dims=(None, 0, 0))(p, m, t)
+    assert list(found) == ["w", "b", "u"]
+    for i in range(2):
+        q = {k: v.clone().requires_grad_() for k, v in p.items()}
+        loss(q, m[i], t[i]).backward()
+        for k, v in q.items():
+            check(found[k][i], v.grad.numpy())
+
+
+def test_the_jacobian_of_a_network(m):
+    p = parameters()
+    j = func.jacrev(network)(p, m)
+    assert {k: tuple(v.shape) for k, v in j.items()} == {"w": (2, 3, 4), "b": (2, 4), "u": (2, 4)}
+    k = func.jacfwd(network)(p, m)
+    each = func.vmap(func.jacrev(network), in_dims=(None, 0))(p, m)
+    for name in p:
+        check(j[name], k[name].numpy())
+        check(j[name], each[name].numpy())
+
+
+def test_ensembles(m):
+    """vmap over stacked parameters."""
+    models = [parameters(seed) for seed in range(3)]
+    whole = {k: torch.stack([p[k] for p in models]) for k in models[0]}
+    out = func.vmap(network, in_dims=(0, None))(whole, m)
+    check(out, np.stack([network(p, m).numpy() for p in models]))
+    every = func.vmap(func.vmap(network, in_dims=(None, 0)), in_dims=(0, None))(whole, m)
+    check(every, out.numpy())
+
+
+def test_newton_steps(x):
+    """grad and hessian together."""
+    f = lambda a: (torch.exp(a) - a).sum() + a.prod() ** 2  # noqa: E731
+    a = x
+    for _ in range(12):
+        a = a - torch.linalg.solve(func.hessian(f)(a), func.grad(f)(a))
+    check(func.grad(f)(a), [0, 0], atol=1e-10)
+
+
+# Traces -------------------------------------------------------------------------------------------
+
+
+@ours
+def test_in_compiled_functions(m):
+    p, t = parameters(), constant([1.0, -1.0])
+    each = torch.compile(func.vmap(func.grad(loss), in_dims=(None, 0, 0)))
+    found = func.vmap(func.grad(loss), in_dims=(None, 0, 0))(p, m, t)
+    for _ in range(2):
+        for k, v in each(p, m, t).items():
+            check(v, found[k].numpy())
+    with pytest.raises(RuntimeError, match="^compile: .*Square"):
+        torch.compile(func.grad(lambda a: Square.apply(a).sum()))(m)
+
+
+@ours
+def test_a_batch_is_one_operation(m):
+    w = leaf(Y)
+    y = func.vmap(lambda a: torch.tanh(a * w).sum())(m)
+    assert type(y.grad_fn).__name__ == "FunctionBackward0"
+    g = func.grad(lambda a: torch.tanh(a * w).sum())(m[0])
+    assert type(g.grad_fn).__name__ == "FunctionBackward0"

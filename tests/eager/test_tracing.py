@@ -1,0 +1,360 @@
+"""compile: functions of Tensors, traced into lowered Functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import numeric as torch
+
+HERE = "test_tracing.py"
+
+
+def leaf(value, **words):
+    return torch.tensor(value, requires_grad=True, **words)
+
+
+def mlp(x, w, u):
+    return torch.sigmoid(torch.tanh(x @ w) @ u).mean()
+
+
+def selection(x, w, u):
+    h = torch.where(x > 0.5, torch.sqrt(torch.abs(x)), -x * 2)
+    return (h * torch.relu(x - 0.2)).sum() + torch.clamp(w, -0.5, 0.5).sum() * u.max()
+
+
+def in_place(x, w, u):
+    y = torch.zeros(3, 2, dtype=x.dtype)
+    y[0] = x[1]
+    y[1:] = x[:2] * w[0]
+    y += 1
+    v = y.view(6)
+    v.mul_(2)
+    y[:, 1].add_(u[0])
+    return (y * y).sum() + v.sum()
+
+
+def shapes(x, w, u):
+    parts = torch.cat([x.t().reshape(3, 2), x], dim=0).unbind(0)
+    total = sum(p.sum() * (i + 1) for i, p in enumerate(parts))
+    return total + torch.softmax(w, dim=1)[0, 1] + u.squeeze().unsqueeze(0).sum()
+
+
+def cut(x, w, u):
+    with torch.no_grad():
+        h = x * w[0, 0]
+    return (h * x).sum() + (w.detach() * w).sum() + (u * u).sum()
+
+
+PROGRAMS = [mlp, selection, in_place, shapes, cut]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_values_and_gradients_are_those_of_eager_execution(program, dtype):
+    rng = np.random.default_rng(7)
+    arrays = [rng.normal(size=s) for s in ((3, 2), (2, 2), (2, 1))]
+    compiled = torch.compile(program)
+    found = []
+    for fn in (program, compiled, compiled):
+        args = [leaf(a, dtype=dtype) for a in arrays]
+        y = fn(*args)
+        y.backward()
+        found.append([y.detach(), *(x.grad for x in args)])
+        assert y.dtype == dtype
+    for ours in found[1:]:
+        for a, b in zip(ours, found[0], strict=True):
+            assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)
+    assert len(compiled.functions) == 1
+
+
+def test_it_is_a_decorator_with_and_without_arguments():
+    @torch.compile
+    def f(x):
+        "The square."
+        return x * x
+
+    @torch.compile(fullgraph=True, dynamic=False, backend="inductor", mode="x", options={})
+    def g(x):
+        return x * x
+
+    x = leaf(3.0)
+    assert (f.__name__, f.__doc__) == ("f", "The square.")
+    for h in (f, g, torch.compile(lambda x: x * x), torch.compile(f)):
+        y = h(x)
+        assert type(y.grad_fn).__name__ == "FunctionBackward0"
+        y.backward()
+    assert x.grad.item() == 24.0
+
+    def plain(x):
+        return x
+
+    assert torch.compile(plain, disable=True) is plain
+    with pytest.raises(TypeError, match="not a function"):
+        torch.compile(3)
+
+
+def test_it_traces_once_for_each_signature():
+    runs = []
+
+    @torch.compile
+    def f(x, k=2.0, **words):
+        runs.append(x.shape)
+        return x * k + words.get("add", 0)
+
+    for _ in range(3):
+        f(torch.ones(2))
+        f(torch.zeros(2), 2.0)
+    assert len(runs) == 2  # given by default, and given
+    f(torch.ones(3))
+    f(torch.ones(2, dtype=torch.float64))
+    f(torch.ones(2), 3.0)
+    f(torch.ones(2), 3)
+    assert f(torch.ones(2), add=torch.ones(2)).tolist() == [3.0, 3.0]
+    assert len(runs) == 7
+    for n in range(100):
+        f(torch.ones(2), float(n))
+    assert len(f.functions) == 64
+
+
+def test_tensors_from_outside_are_inputs_with_their_present_values():
+    w, scale = leaf([1.0, 2.0]), torch.tensor(3.0)
+    state = {"b": torch.tensor([1.0, 1.0])}
+
+    class Model:
+        def __init__(self):
+            self.v = leaf([1.0, 1.0])
+
+        def __call__(self, x):
+            return (x * w * scale + state["b"] * self.v).sum()
+
+        @torch.compile
+        def method(self, x):
+            return (x * self.v).sum()
+
+    model = Model()
+    f = torch.compile(model)
+    x = torch.tensor([1.0, 1.0])
+    y = f(x)
+    y.backward()
+    assert (y.item(), w.grad.tolist(), model.v.grad.tolist()) == (11.0, [3.0, 3.0], [1.0, 1.0])
+    with torch.no_grad():
+        w.mul_(2)
+    assert f(x).item() == 20.0
+    assert len(f.functions) == 1
+    state["b"] = torch.tensor([0.0, 0.0])
+    assert f(x).item() == 18.0
+    model.v = leaf([5.0, 5.0])
+    assert model.method(x).item() == 10.0
+    scale = torch.tensor(1.0)
+    assert f(x).item() == 6.0
+
+
+def test_results_are_nested_as_the_function_made_them():
+    table = torch.tensor([5.0])
+
+    @torch.compile
+    def f(x):
+        return {"a": (x * 2, [x.sum(), None, "text"]), "x": x, "t": table, "n": (x > 1)}
+
+    x = leaf([1.0, 2.0])
+    out = f(x)
+    assert out["a"][0].tolist() == [2.0, 4.0]
+    assert out["a"][1][1:] == [None, "text"]
+    assert out["x"] is x
+    assert out["t"] is table
+    assert (out["n"].dtype, out["n"].requires_grad) == (torch.bool, False)
+    out["a"][1][0].backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def refusals():
+    w = torch.tensor([1.0, 2.0])
+
+    def branch(x):
+        return x if x.sum() > 0 else -x
+
+    def writes(x):
+        return x.add_(1)
+
+    def writes_outside(x):
+        w.add_(1)
+        return x
+
+    return w, {
+        "values": [
+            branch,
+            lambda x: x * float(x[0]),
+            lambda x: x * int(x[0]),
+            lambda x: x * x[0].item(),
+            lambda x: x * x.tolist()[0],
+            lambda x: torch.tensor(x.detach().numpy()),
+            lambda x: x * w[0].item(),
+            lambda x: x if bool((w > 0).all()) else -x,
+            lambda x: torch.nonzero(x),
+            lambda x: x[x > 0],
+        ],
+        "random": [lambda x: x * torch.rand(2), lambda x: x + torch.randn_like(x)],
+        "in place": [writes, writes_outside],
+        "gradients": [lambda x: torch.autograd.grad((x * x).sum(), x)[0]],
+    }
+
+
+def test_what_cannot_be_traced_names_the_line():
+    w, cases = refusals()
+    for word, programs in cases.items():
+        for program in programs:
+            x = leaf([0.5, 0.25])
+            with pytest.raises(RuntimeError) as caught:
+                torch.compile(program)(x)
+            text = str(caught.value)
+            assert HERE in text, text
+            assert f"in {program.__name__}" in text
+            assert word in text or "traced" in text, text
+    assert w.tolist() == [1.0, 2.0]
+
+
+def test_the_line_is_that_of_the_decision():
+    def f(x):
+        y = x * 2
+        if y[0] > 1:
+            return y
+        return x
+
+    line = f.__code__.co_firstlineno + 2
+    with pytest.raises(RuntimeError, match=f"line {line} of .*{HERE}"):
+        torch.compile(f)(leaf([1.0, 2.0]))
+
+
+def test_derivatives_of_derivatives_and_formulas():
+    @torch.compile
+    def f(x, w):
+        return torch.tanh(x * w).sum()
+
+    def penalty(fn, x, w):
+        (g,) = torch.autograd.grad(fn(x, w), x, create_graph=True)
+        (g * g).sum().backward()
+        return x.grad, w.grad
+
+    def args():
+        return leaf([0.1, 0.2], name="x"), leaf([1.0, -1.0], name="w")
+
+    for a, b in zip(penalty(f, *args()), penalty(f.__wrapped__, *args()), strict=True):
+        assert torch.allclose(a, b)
+    x, w = args()
+    assert f(x, w).expr is f.__wrapped__(x, w).expr
+    with torch.no_grad():
+        assert f(x, w).grad_fn is None
+
+
+def test_functions_and_compiled_functions_inside():
+    import symdiff as sd
+
+    s = sd.symbol("s")
+    inner = torch.lower(sd.sin(s), s)
+    twice = torch.compile(lambda x: 2 * x)
+    f = torch.compile(lambda x: inner(twice(x)).sum())
+    x = leaf([0.5, 1.0])
+    f(x).backward()
+    assert np.allclose(x.grad.numpy(), 2 * np.cos([1.0, 2.0]))
+
+
+FUNCTIONS = {
+    "gather": lambda a: torch.gather(a, 1, torch.tensor([[0, 1], [1, 0]])),
+    "lists": lambda a: a[:, [1, 0, 1]] * a[1, 0],
+    "comparisons": lambda a: ((a > 0) & ~(a >= 0.6)) * a,
+    "casts": lambda a: a.float().double() + (a > 0).long() + a.int(),
+    "constants": lambda a: a @ torch.eye(2, dtype=a.dtype) + torch.full((2,), 2.0),
+    "masks": lambda a: a.masked_fill(a < 0, 1.0).clamp(min=0.4),
+    "views": lambda a: a.unsqueeze(0).expand(3, 2, 2).permute(2, 0, 1).reshape(-1),
+    "pieces": lambda a: torch.stack([r.sum() for r in a]) * len(a) / a.shape[0],
+    "order": lambda a: a.sort(dim=1).values + a.max(1, keepdim=True).values,
+    "losses": lambda a: torch.nn.functional.cross_entropy(a, torch.tensor([1, 0])),
+    "einsum": lambda a: torch.einsum("ij,kj->ik", a, a),
+    "data": lambda a: a.data * a + a.detach(),
+    "zeros": lambda a: torch.zeros_like(a),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_operations_of_every_kind_can_be_traced(name):
+    function = FUNCTIONS[name]
+    a = leaf(np.array([[0.3, 0.7], [-0.5, 0.9]]))
+    y, z = function(a), torch.compile(function)(a)
+    assert (y.shape, y.dtype, y.requires_grad) == (z.shape, z.dtype, z.requires_grad)
+    assert torch.allclose(y, z)
+    if y.requires_grad:
+        (g,), (h,) = torch.autograd.grad(y.sum(), a), torch.autograd.grad(z.sum(), a)
+        assert torch.allclose(g, h)
+
+
+def test_traces_do_not_outlive_what_they_saw():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return x * 2
+
+    torch.compile(f)(leaf(1.0))
+    with pytest.raises(RuntimeError, match="values of a tensor"):
+        kept[0] * 2
+    calls = 0
+
+    @torch.compile
+    def counted(x):
+        nonlocal calls
+        calls += 1
+        return x + 1
+
+    for _ in range(3):
+        counted(leaf(1.0))
+    assert calls == 1
+
+
+PLACES = {
+    "index": (lambda a, i: a[:, i] * a[0, i], [1, 0, -1]),
+    "gather": (lambda a, i: torch.gather(a, 1, i), [[0, 2], [1, 1]]),
+    "index_select": (lambda a, i: torch.index_select(a, 1, i), [0, 2]),
+    "scatter": (lambda a, i: torch.zeros_like(a).scatter_add(1, i, a), [[0, 1, 1], [2, 2, 2]]),
+    "cross_entropy": (lambda a, i: torch.nn.functional.cross_entropy(a, i), [2, -100]),
+    "argmax": (lambda a, i: (a.argmax(1) == i).double().mean() + a.sum(), [1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_integer_tensors_are_arguments_like_others(name):
+    function, places = PLACES[name]
+    compiled, a = torch.compile(function), leaf(np.array([[0.3, 0.7, 0.1], [-0.5, 0.9, 0.2]]))
+    for shift in (0, 0, 1):
+        i = torch.roll(torch.tensor(places), shift, 0)
+        y, z = function(a, i), compiled(a, i)
+        assert torch.allclose(y, z)
+        assert torch.allclose(*(torch.autograd.grad(t.sum(), a)[0] for t in (y, z)))
+    assert len(compiled.functions) == 1
+
+
+def test_tensors_from_outside_are_never_kept_as_they_were():
+    w = torch.tensor([1.0, -2.0, 3.0])
+    programs = {
+        "rows": lambda x, i: x * w[i],
+        "max": lambda x, i: x * w.max() + w.sort().values,
+        "total": lambda x, i: x * w.sum() + w.norm(),
+        "sign": lambda x, i: x * (w > 0) + torch.isnan(w),
+        "where": lambda x, i: torch.where(x > 1, w, 0.0),
+        "copy": lambda x, i: x * w.clone(),
+        "choice": lambda x, i: x * w.argmax() + w.detach() + w.data,
+        "written": lambda x, i: x + torch.zeros(3).copy_(w),
+    }
+    x, i = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2, 0, 1])
+    traced = 0
+    for program in programs.values():
+        compiled = torch.compile(program)
+        w.copy_(torch.tensor([1.0, -2.0, 3.0]))
+        try:
+            compiled(x, i)
+        except RuntimeError:  # refused
+            continue
+        w.copy_(torch.tensor([-5.0, 4.0, 0.5]))
+        assert torch.allclose(compiled(x, i), program(x, i))
+        traced += 1
+    assert traced >= 4
