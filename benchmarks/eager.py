@@ -19,14 +19,16 @@ STEPS = 40
 REPEATS = 20
 
 
-def _race(name: str, program: Callable[[Any], Callable[[], object]], most: float) -> Case:
+def _race(
+    name: str, program: Callable[[Any], Callable[[], object]], most: float, repeats: int = REPEATS
+) -> Case:
     """``program(module)`` prepares; what it returns is timed, some times in a row."""
 
     def repeated(module: Any) -> Contestant:
         step = program(module)
 
         def run(_: int) -> None:
-            for _ in range(REPEATS):
+            for _ in range(repeats):
                 step()
 
         return Contestant(run)
@@ -41,7 +43,7 @@ def _race(name: str, program: Callable[[Any], Callable[[], object]], most: float
         name,
         {OURS: repeated(numeric)} | {peer: make() for peer, make in here.items()},
         rounds=25,
-        per=REPEATS,
+        per=repeats,
         targets={"torch": most},
         missing=missing,
     )
@@ -138,6 +140,41 @@ def penalty(torch: Any) -> Callable[[], object]:
     return step
 
 
+def logistic_hessian(torch: Any) -> Callable[[], object]:
+    """The Hessian of the logistic loss of 100 parameters over 2,000 rows."""
+    rng = np.random.default_rng(0)
+    rows = torch.tensor(rng.normal(size=(2000, 100)).astype(np.float32))
+    target = torch.tensor((rng.random(2000) > 0.5).astype(np.float32))
+    w = torch.tensor((rng.normal(size=100) * 0.1).astype(np.float32))
+    of = torch.nn.functional.binary_cross_entropy_with_logits
+    hessian = torch.func.hessian(lambda w: of(rows @ w, target))
+    return lambda: hessian(w)
+
+
+def per_sample(torch: Any) -> Callable[[], object]:
+    """The gradients of the perceptron's loss for each of its samples."""
+    network = _Network(torch)
+    parameters = [p.detach() for p in network.parameters]
+    of = torch.nn.functional.binary_cross_entropy_with_logits
+
+    def loss(p: Any, x: Any, target: Any) -> Any:
+        for w, b in zip(p[:2], p[3:5], strict=True):
+            x = torch.tanh(x @ w + b)
+        return of(x @ p[2] + p[5], target)
+
+    gradients = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))
+    return lambda: gradients(parameters, network.x, network.target)
+
+
+def jacobian(torch: Any) -> Callable[[], object]:
+    """The Jacobian of a function of a vector of 200, of as many results."""
+    rng = np.random.default_rng(0)
+    matrix = torch.tensor((rng.normal(size=(200, 200)) / 14).astype(np.float32))
+    x = torch.tensor(rng.normal(size=200).astype(np.float32))
+    of = torch.autograd.functional.jacobian
+    return lambda: of(lambda x: torch.tanh(matrix @ x) * torch.sin(x), x)
+
+
 def bytes_per_op(n: int = 2000) -> int:
     """Memory that a recorded operation holds, beyond the arrays of values."""
     x = numeric.tensor([1.5], requires_grad=True)
@@ -160,4 +197,7 @@ def cases() -> Iterator[Case]:
     yield _race(f"{STEPS} by numbers on 1 element", lambda t: constants(t, 1), 0.8)
     yield _race("a step of a perceptron 32-128-128-1", training, 1.0)
     yield _race("the same with a gradient penalty", penalty, 1.5)
+    yield _race("Hessian of a logistic loss, 2000 x 100", logistic_hessian, 0.2, 1)
+    yield _race("gradients of 64 samples, perceptron", per_sample, 1.0)
+    yield _race("Jacobian of a function of 200", jacobian, 0.5, 1)
     yield Count("bytes of a recorded operation", bytes_per_op, 601)

@@ -551,7 +551,7 @@ def _mapped(
                 )
         return answer
 
-    f = traced(call, batched, [_slice(x) for x in batched], Inner("vmap", randomness))
+    f = traced(call, batched, [_slice(x) for x in batched], Inner("vmap", randomness), False)
     assert f.outs is not None
     outs, kinds = f.outs, f.kinds
     n = batched[0]._array.shape[0]

@@ -62,6 +62,37 @@ def pull_recorded(node: Node, gs: Sequence[Tensor], marked: bool) -> tuple[list[
     return differentiated(p, kept, gs)
 
 
+def pull_asked(
+    node: Node, gs: Sequence[Any], marked: bool, asked: Sequence[bool], recorded: bool
+) -> tuple[list[Any], Any] | None:
+    """As ``pull`` and ``pull_recorded``, for some of the edges; None is a cotangent of the others.
+
+    No tuple if the node has its own way of pulling back, or has not saved what this takes.
+    """
+    p = node.pullback
+    if p is None or node.partial or type(node).pull is not Node.pull:
+        return None
+    edges = iter(asked)
+    q = p.bound.pullback(tuple([m and next(edges) for m in p.mask]))
+    if marked:
+        q = q.marked()
+    if not set(q.keeps) <= set(p.keeps):
+        return None
+    values, place = node.values(), p.keeps.index
+    if recorded:
+        kept = [restored(node, place(i), values[place(i)], i) for i in q.keeps]
+        found, marks = differentiated(q, kept, gs)
+    else:
+        found = q.function(*[values[place(i)] for i in q.keeps], *gs, q.sizes)
+        found, marks = found if q.clean else q.fixed(found, gs[0]), q.marks
+    each = iter(found)
+    out = [next(each) if a else None for a in asked]
+    if marks is not None:
+        flags = iter(marks)
+        marks = [a and next(flags) for a in asked]
+    return out, marks
+
+
 def _held(x: Any) -> Any:
     """``x`` where a formula has no derivative by it: so that the result does not depend on it."""
     if not isinstance(x, Tensor) or not x._rg or x._nr:
@@ -102,6 +133,8 @@ def differentiated(p: Pullback, kept: Sequence[Any], gs: Sequence[Tensor]) -> tu
             shape = gs[0]._array.shape if p.bound.shapes is None else p.bound.shapes[i]
             kind = gs[0]._array.dtype if p.bound.kinds is None else p.bound.kinds[i]
             out.append(follow(wrap(np.zeros(shape, kind)), 0))
+        elif k in p.pulled.through:
+            out.append(_in_kind(gs[p.pulled.through[k]], p, i))
         else:
             op, taken, smooth = p.pulled.derived(k)
             operands = [*kept, *gs]
@@ -117,9 +150,14 @@ def differentiated(p: Pullback, kept: Sequence[Any], gs: Sequence[Tensor]) -> tu
                 if shapes is not None or op.pointwise:
                     arrays = [x._array if isinstance(x, Tensor) else x for x in given]
                     p.steps[k] = op.bound(arrays, (shapes,))
-            kind = None if p.bound.kinds is None else p.bound.kinds[i]
-            out.append(g if kind is None or g._array.dtype == kind else cast(g, kind))
+            out.append(_in_kind(g, p, i))
     return out, p.marks
+
+
+def _in_kind(g: Tensor, p: Pullback, i: int) -> Tensor:
+    """A cotangent of operand i in its dtype."""
+    kind = None if p.bound.kinds is None else p.bound.kinds[i]
+    return g if kind is None or g._array.dtype == kind else cast(g, kind)
 
 
 Node.pull_recorded = pull_recorded  # type: ignore[method-assign, assignment]

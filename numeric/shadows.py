@@ -139,7 +139,7 @@ class Shadow(NDArrayOperatorsMixin):
     def reshape(self, *shape: Any) -> Any:
         """The elements in another shape."""
         wanted = shape[0] if len(shape) == 1 else shape
-        return self.trace.through("reshape", np.reshape, (self, wanted), {})
+        return self._present().through("reshape", np.reshape, (self, wanted), {})
 
     def copy(self, *_: Any, **__: Any) -> Shadow:
         """The values in memory of their own."""
@@ -152,10 +152,14 @@ class Shadow(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
         call = getattr(ufunc, method)
-        return self.trace.through(ufunc.__name__, call, inputs, given)
+        return self._present().through(ufunc.__name__, call, inputs, given)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self.trace.through(function.__name__, function, args, kwargs)
+        return self._present().through(function.__name__, function, args, kwargs)
+
+    def _present(self) -> Any:
+        """The trace that runs now, in which the array may be one from outside."""
+        return current().tracing or self.trace
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -14,6 +14,7 @@ import numpy as np
 
 from numeric import dtypes
 from numeric.dtypes import OF_NUMPY
+from numeric.shadows import Shadow
 from numeric.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def _suffixes(x: Tensor) -> Iterator[str]:
 
 def _repr(self: Tensor) -> str:
     name = type(self).__name__
+    if isinstance(self._array, Shadow):
+        return f"tensor({self._array!r})"
     prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
     indent = len(prefix)
     text = prefix + _body(self._array, indent)

@@ -131,14 +131,15 @@ class Trace:
 
     def expr(self, x: Any) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
-        if not isinstance(x, Tensor):
-            return x.expr() if isinstance(x, Shadow) else as_expr(x)
-        if isinstance(x._array, Shadow):
-            if x._array.trace is not self:
+        array = x._array if isinstance(x, Tensor) else x
+        if isinstance(array, Shadow):
+            if array.trace is not self:
                 refuse("a tensor of another trace is used")
-            return x._array.expr()
+            return array.expr()
+        if not isinstance(x, Tensor):
+            return as_expr(x)
         made = x._traced
-        if made is self:
+        if made is self or isinstance(made, Trace):
             return as_expr(np.array(x._array))
         if made is not None:
             refuse(made)
@@ -196,7 +197,7 @@ class Trace:
         if _has_data((args, kwargs)) and self.outside():
             refuse(f"{name} meets a tensor from outside the function; pass it as an argument")
         try:
-            values = call(*_mapped(args, Shadow.expr), **_mapped(kwargs, Shadow.expr))
+            values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))
             token = hush()
             try:
                 tried = call(*_mapped(args, Shadow.stand_in), **_mapped(kwargs, Shadow.stand_in))
@@ -226,6 +227,8 @@ class Trace:
         self._shadowed(x)
         shadow: Any = x._array
         if not isinstance(shadow, Shadow):
+            refuse(f"{name} changes a tensor from outside the function in place")
+        if shadow.trace is not self:
             refuse(f"{name} changes a tensor from outside the function in place")
         if shadow.root().fixed:
             refuse(f"{name} changes an argument in place")

@@ -10,6 +10,7 @@ one recorded operation, so that transforms nest and results can be differentiate
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -118,7 +119,12 @@ def _stand_in(x: Tensor, connected: bool) -> Tensor:
 
 
 def _symbol(name: str, x: Any) -> Expr:
-    return symbol(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
+    return _named(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
+
+
+@functools.lru_cache(maxsize=4096)
+def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
+    return symbol(name, shape, kind)
 
 
 def _outer(
@@ -164,13 +170,14 @@ class Inner(Trace):
 
     def expr(self, x: Any) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
-        other = isinstance(x, Tensor) and isinstance(x._array, Shadow)
-        if not other or x._array.trace is self:
+        array = x._array if isinstance(x, Tensor) else x
+        if not isinstance(array, Shadow) or array.trace is self:
             return super().expr(x)
-        found = self._found.get(id(x))
+        found = self._found.get(id(array))
         if found is None:
-            found = self._found[id(x)] = self._symbol(x)
-            self.outer.append(x)
+            outer = x if isinstance(x, Tensor) else blank(array)
+            found = self._found[id(array)] = self._symbol(outer)
+            self.outer.append(outer)
         return found
 
 
@@ -179,14 +186,20 @@ def traced(
     inputs: Sequence[Tensor],
     like: Sequence[Any],
     trace: Trace,
+    differentiated: bool = True,
 ) -> Formula:
-    """The results of ``call`` on arguments like ``like``, as expressions, without any values."""
+    """The results of ``call`` on arguments like ``like``, as expressions, without any values.
+
+    ``differentiated``: it runs with recording on, on what requires gradients.
+    """
+    grad = differentiated or current().grad
     shadows = []
     for x, model in zip(inputs, like, strict=True):
         shadow = Shadow(trace, trace._symbol(model), layout_of(model), fixed=True)
-        shadows.append(blank(shadow, x._array.dtype.kind == "f"))  # type: ignore[arg-type]
+        real = x._array.dtype.kind == "f"
+        shadows.append(blank(shadow, real and (differentiated or x._rg)))  # type: ignore[arg-type]
     n = len(trace.symbols)
-    with Switch(grad=True, tracing=trace):
+    with Switch(grad=grad, tracing=trace):
         answer = call(shadows)
         tensors: list[Tensor] = []
         tree = _flat(answer, tensors)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import pullbacks as _pullbacks  # noqa: F401  # nodes learn to be recorded
 from numeric.graph import AccumulateGrad
 from numeric.modes import Switch, current
+from numeric.pullbacks import pull_asked
 from numeric.quiet import hush, speak
 from numeric.recording import cast, follow, unfollowed
 from numeric.shadows import refuse
@@ -272,10 +272,8 @@ class _Task:
             try:
                 if node.foreign:
                     out = self.called(node, gs)
-                elif self.create:
-                    out, marks = node.pull_recorded(gs, node in self.marked)
                 else:
-                    out, marks = node.pull(gs if many else gs[0], node in self.marked)
+                    out, marks = self.pulled(node, gs)
             except Exception:
                 _located(node)
                 raise
@@ -289,6 +287,19 @@ class _Task:
                 out = [g if a else None for g, a in zip(out, asked, strict=True)]
             out = self.posted(node, out, gs)
         self.spread(node, out, marks)
+
+    def pulled(self, node: Any, gs: Sequence[Any]) -> tuple[Sequence[Any], Any]:
+        """The cotangents of the edges, of those that lead to targets, and which are marked."""
+        marked = node in self.marked
+        if self.needed is not None:
+            asked = [edge in self.needed or edge in self.wanted for edge in node.edges]
+            if not all(asked):
+                found = pull_asked(node, gs, marked, asked, self.create)
+                if found is not None:
+                    return found
+        if self.create:
+            return node.pull_recorded(gs, marked)  # type: ignore[no-any-return]
+        return node.pull(gs if node.outputs > 1 else gs[0], marked)  # type: ignore[no-any-return]
 
     def called(self, node: Any, gs: Sequence[Any]) -> list[Any]:
         """What a backward of the user's returns, which sees Tensors and may keep any of them."""

@@ -211,7 +211,7 @@ def _norm_kernel(a: Any, axes: Axes, keepdim: bool, p: float) -> Any:
     if p == 2:
         return np.sqrt(total(a * a, axes, keepdim))
     if p == 0:
-        return np.count_nonzero(a, axis=axes, keepdims=keepdim) * np.ones((), a.dtype)
+        return np.asarray(np.count_nonzero(a, axis=axes, keepdims=keepdim)).astype(a.dtype)
     size = np.abs(a)
     if p == 1:
         return total(size, axes, keepdim)

@@ -665,7 +665,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     argument("where", "condition", 1, condition)
     if input is None and other is None:
-        return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(condition._array)))
+        places = np.nonzero(np.atleast_1d(condition._array))
+        return tuple(wrap(np.ascontiguousarray(place)) for place in places)
     operands = [
         argument("where", "input", 2, input, number=True),
         argument("where", "other", 3, other, number=True),

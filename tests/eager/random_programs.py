@@ -424,6 +424,8 @@ def departs(x, y, late):
         return x[3][:3] == y[3][:3] and x[3][3] != y[3][3] and (x[3][3] or late)
     if len(x[3]) == 7 and 0 in x[3][1] and y[3][5] == UNNAMED:
         return True
+    if y[3][5] == UNNAMED and x[3][:3] == y[3][:3] and x[3][3:6] == [True, True, None]:
+        return True
     if x[3][5] == UNNAMED and x[3][:3] == y[3][:3]:
         return y[3][3:6] in ([False, True, None], [True, True, None])
     return False

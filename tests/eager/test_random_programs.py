@@ -127,8 +127,8 @@ def test_a_missing_check_is_noticed(traces, monkeypatch):
 
 def test_a_missing_history_is_noticed(traces, monkeypatch):
     """In-place operations through views that the base's history does not know."""
-    right = inplace._rebase
-    monkeypatch.setattr(inplace, "_rebase", lambda x, out: x._base or right(x, out))
+    right = inplace.rebase
+    monkeypatch.setattr(inplace, "rebase", lambda x, out: x._base or right(x, out))
     assert noticed(traces) > 10
 
 
