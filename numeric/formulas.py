@@ -17,7 +17,7 @@ from numeric.tensors import Tensor, edge_of, method
 from symdiff.leaves import as_expr, symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from symdiff.expr import Expr
 
@@ -70,12 +70,18 @@ def symbol_of(leaf: Any) -> Expr:
     return found
 
 
-def expression(record: Record, nr: int = 0, known: Mapping[Record, Any] | None = None) -> Expr:
+def expression(
+    record: Record,
+    nr: int = 0,
+    known: Mapping[Record, Any] | None = None,
+    made: Callable[[Any, list[Expr]], Any] = lambda record, operands: record.expr(operands),
+) -> Expr:
     """The expression of an output of a record.
 
     Args:
         record: where it ends. nr: the output's number.
         known: expressions of some records (tuples for those with several outputs).
+        made: the expressions of a record, from those of its operands.
 
     Raises ValueError for two leaves of one name.
     """
@@ -95,7 +101,7 @@ def expression(record: Record, nr: int = 0, known: Mapping[Record, Any] | None =
             if missing:
                 stack += missing
             else:
-                done[stack.pop()] = top.expr(_operands(top, operands, done))
+                done[stack.pop()] = made(top, _operands(top, operands, done))
     return _output(done[record], nr)
 
 

@@ -32,6 +32,7 @@ from numeric.transforms import (
 from symdiff import derivative
 from symdiff.arrays import broadcast_to
 from symdiff.batching import batch
+from symdiff.errors import Unsupported
 from symdiff.leaves import symbol
 
 if TYPE_CHECKING:
@@ -137,9 +138,13 @@ def _formula(
         if not isinstance(part, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(part)}")
         if part._array.dtype.kind != "f":
+            if name in _FORWARD:
+                raise ValueError(
+                    f"Expected primal to be floating point or complex, but got: {part.dtype}"
+                )
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if not inputs:
-        raise RuntimeError(f"{name}(f, ...): Expected the arguments to contain at least one Tensor")
+        raise RuntimeError(f"{_NAMES[name]}: Expected primals to contain at least one Tensor.")
     counts = []
 
     def call(given: list[Tensor]) -> Any:
@@ -165,11 +170,14 @@ def _formula(
 _NAMES = {
     "grad": "grad_and_value(f)(*args)",
     "vjp": "vjp(f, *primals)",
-    "jacrev": "jacrev(f)(*args)",
-    "jacfwd": "jacfwd(f)(*args)",
-    "hessian": "hessian(f)(*args)",
+    "jacrev": "vjp(f, *primals)",
+    "jacfwd": "jvp(f, primals, tangents)",
+    "hessian": "vjp(f, *primals)",
     "jvp": "jvp(f, primals, tangents)",
 }
+
+# What PyTorch does forwards, first at least.
+_FORWARD = ("jacfwd", "jvp", "hessian")
 
 
 def _checked(value: Any, name: str) -> int:
@@ -480,7 +488,8 @@ def vmap(
             like the arguments, or a number for all.
         out_dims: where the results have the axis of slices, in the same way.
         randomness: "error" refuses random numbers that are drawn inside; with "same" they are
-            the same for all slices.
+            the same for all slices, with "different" there are others for each (but those of
+            ``randint`` and ``randperm``, which are refused).
         chunk_size: accepted for PyTorch's sake.
 
     Raises ValueError for axes that do not fit, RuntimeError where values of slices decide what is
@@ -551,24 +560,29 @@ def _mapped(
                 )
         return answer
 
-    f = traced(call, batched, [_slice(x) for x in batched], Inner("vmap", randomness), False)
+    n = batched[0]._array.shape[0]
+    trace = Inner("vmap", randomness, n)
+    f = traced(call, batched, [_slice(x) for x in batched], trace, False)
     assert f.outs is not None
     outs, kinds = f.outs, f.kinds
-    n = batched[0]._array.shape[0]
-    full = [symbol(f"b{i}", (n, *s.shape), s.dtype) for i, s in enumerate(f.symbols)]
+    slices = [*f.symbols, *(x for x, _ in trace.draws)]
+    full = [symbol(f"b{i}", (n, *s.shape), s.dtype) for i, s in enumerate(slices)]
     moves = _out_dims(out_dims, f.tree, name)
-    mapped = set(f.symbols)
+    mapped = set(slices)
     for y, d in zip(outs, moves, strict=True):
         if d is None and not mapped.isdisjoint(y.free_symbols):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
-    known = dict(zip(f.symbols, full, strict=True))
-    function = program(
-        ("vmap", n, tuple([d is None for d in moves]), f.key()),
-        lambda: (_batches(outs, moves, known, n), [*full, *f.outer_symbols]),
-    )
-    results = run(function, [*batched, *f.outer], kinds)
+    known = dict(zip(slices, full, strict=True))
+    try:
+        function = program(
+            ("vmap", n, len(trace.draws), tuple([d is None for d in moves]), f.key()),
+            lambda: (_batches(outs, moves, known, n), [*full, *f.outer_symbols]),
+        )
+    except Unsupported as error:
+        raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
+    results = run(function, [*batched, *(x for _, x in trace.draws), *f.outer], kinds)
     moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
     return filled(f.tree, moved)
 

@@ -20,6 +20,7 @@ import numpy as np
 from numeric import dtypes
 from numeric.dtypes import F32, F64
 from numeric.factories import fused, integer, kind_of, made, number, sizes
+from numeric.modes import current
 from numeric.tensors import Tensor, method, wrap
 
 if TYPE_CHECKING:
@@ -250,16 +251,33 @@ def _real(name: str, dtype: Any, otherwise: Any = None) -> Any:
 
 def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> NDArray[Any]:
     source = _source(generator)
-    with source.lock:
-        return source.uniform(math.prod(shape), kind).reshape(shape)
+
+    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+        with source.lock:
+            return source.uniform(math.prod(shape), kind).reshape(shape)
+
+    return _drawn(shape, fresh)
 
 
 def _normal(
     shape: tuple[int, ...], kind: Any, generator: Any, mean: float = 0.0, std: float = 1.0
 ) -> NDArray[Any]:
     source = _source(generator)
-    with source.lock:
-        return source.normal(math.prod(shape), kind, mean, std).reshape(shape)
+
+    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+        with source.lock:
+            return source.normal(math.prod(shape), kind, mean, std).reshape(shape)
+
+    return _drawn(shape, fresh)
+
+
+def _drawn(
+    shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], NDArray[Any]]
+) -> NDArray[Any]:
+    """Fresh numbers; others for each slice, where there are slices that are to have their own."""
+    trace = current().tracing
+    numbers: NDArray[Any] = fresh(shape) if trace is None else trace.drawn(shape, fresh)
+    return numbers
 
 
 def _shape(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -267,6 +267,14 @@ class Trace:
             name = calls[-2].f_code.co_name if len(calls) > 1 else "an operation"
             x._traced = f"the result of {name}, of tensors from outside the function, is used"
 
+    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
+        """Random numbers that are drawn in the run; ``made`` will refuse or keep their tensor."""
+        return fresh(shape)
+
+    def readable(self, x: Tensor) -> bool:
+        """Whether the values of a tensor may decide what the run does."""
+        return x._traced is self
+
     def outside(self) -> bool:
         """Whether one of our functions that run now has a tensor from outside."""
         for frame in frames()[1:-1]:
@@ -357,7 +365,7 @@ def _flat(tree: Any, tensors: list[Tensor]) -> Any:
         tensors.append(tree)
         return _Leaf(len(tensors) - 1)
     if isinstance(tree, dict):
-        return {key: _flat(x, tensors) for key, x in tree.items()}
+        return _dict_like(tree, {key: _flat(x, tensors) for key, x in tree.items()})
     if isinstance(tree, list | tuple):
         return _like(tree, [_flat(x, tensors) for x in tree])
     return tree
@@ -367,10 +375,19 @@ def _filled(tree: Any, tensors: Sequence[Any]) -> Any:
     if isinstance(tree, _Leaf):
         return tensors[tree.place]
     if isinstance(tree, dict):
-        return {key: _filled(x, tensors) for key, x in tree.items()}
+        return _dict_like(tree, {key: _filled(x, tensors) for key, x in tree.items()})
     if isinstance(tree, list | tuple):
         return _like(tree, [_filled(x, tensors) for x in tree])
     return tree
+
+
+def _dict_like(tree: Any, items: dict[Any, Any]) -> Any:
+    kind = type(tree)
+    if kind is dict:
+        return items
+    if issubclass(kind, defaultdict):
+        return kind(tree.default_factory, items)
+    return kind(items)
 
 
 def _like(tree: Any, items: list[Any]) -> Any:
@@ -638,7 +655,7 @@ def _guarded(name: str, function: F) -> F:
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         trace = current().tracing
-        if trace is not None and self._traced is not trace:
+        if trace is not None and not trace.readable(self):
             branch = ", in data-dependent control flow" if name == "__bool__" else ""
             refuse(f"the values of a tensor are needed ({name}){branch}")
         return function(self, *args, **kwargs)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.autograd import derivatives as autograd
-from numeric.calls import called
+from numeric.calls import FunctionBackward0, called
+from numeric.dtypes import default
 from numeric.formulas import before, expression
 from numeric.function import Function, lower
-from numeric.graph import AccumulateGrad, Record, serial
+from numeric.graph import AccumulateGrad, Node, Record, serial
 from numeric.graph import Formula as Known
 from numeric.modes import Switch, current
 from numeric.ops.rearranging import stack
@@ -30,7 +31,7 @@ from numeric.recording import apply, cast
 from numeric.shadows import Shadow, refuse
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 from numeric.tracing import Trace, _filled, _flat
-from symdiff import derivative
+from symdiff import derivative, ops
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.leaves import symbol
 
@@ -96,7 +97,7 @@ def formula(
         for end, y in zip(ends, tensors, strict=True):
             kept.setdefault(end, y)
         outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
-        outs = [expression(end, nr, known) for end, nr in ends]
+        outs = [expression(end, nr, known, _remembered) for end, nr in ends]
     except _NO_FORMULA:
         pass
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
@@ -105,6 +106,33 @@ def formula(
 
 # What says that there is no expression, or no derivative of one.
 _NO_FORMULA = (RuntimeError, ValueError, LookupError, TypeError, Unsupported, NotDifferentiable)
+
+
+# Expressions of what was recorded, by operation, parameters and operands: the next run of a
+# function will ask for the same ones.
+_expressions: dict[Any, Any] = {}
+_REMEMBERED = 1024
+
+
+def _remembered(record: Any, operands: list[Expr]) -> Any:
+    """The expressions of a record; no data is kept alive for them."""
+    kind = type(record)
+    if any(isinstance(x.op, ops.Constant) for x in operands):
+        return record.expr(operands)
+    if kind.expr is Node.expr:
+        pattern = record.pullback.bound.pattern
+        op, params = pattern.op, pattern.params
+    elif kind is FunctionBackward0:
+        op, params = record.op, ()
+    else:
+        return record.expr(operands)
+    key = (op, params, default(), *(x.serial for x in operands))
+    found = _expressions.get(key)
+    if found is None:
+        if len(_expressions) >= _REMEMBERED:
+            _expressions.clear()
+        found = _expressions[key] = record.expr(operands)
+    return found
 
 
 def _stand_in(x: Tensor, connected: bool) -> Tensor:
@@ -166,19 +194,65 @@ def _outer(
 
 
 class Inner(Trace):
-    """A trace within a trace: the other's tensors come from outside."""
+    """A trace within a trace: the other's tensors come from outside.
+
+    ``length``: how many slices it stands for, of a batch.  ``below``: the other trace.  ``draws``:
+    symbols of random numbers, and these numbers for all slices.
+    """
+
+    def __init__(self, name: str, randomness: str, length: int | None = None) -> None:
+        super().__init__(name, randomness)
+        self.length, self.below = length, current().tracing
+        # Whether the run is kept for later calls, so that no values may get into it.
+        self.kept = self.below is not None and getattr(self.below, "kept", True)
+        self._held: list[Any] = []
+        self.draws: list[tuple[Expr, Tensor]] = []
+
+    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
+        """Random numbers: for each slice others, if so asked for."""
+        if self.randomness != "different":
+            return fresh(shape)
+        below = fresh if self.below is None else lambda s: self.below.drawn(s, fresh)
+        if self.length is None:
+            return below(shape)
+        whole = blank(below((self.length, *shape)))
+        kind = _KINDS.get(whole._array.dtype.kind, int)
+        found = _named(f"r{len(self.draws)}", shape, kind)
+        self.draws.append((found, whole))
+        return Shadow(self, found, np.empty(shape, whole._array.dtype), fixed=True)
 
     def expr(self, x: Any) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
+        if isinstance(array, np.ndarray) and array.ndim and not self.kept:
+            return self._input(x, array)
         if not isinstance(array, Shadow) or array.trace is self:
             return super().expr(x)
         found = self._found.get(id(array))
         if found is None:
-            outer = x if isinstance(x, Tensor) else blank(array)
+            outer = x if isinstance(x, Tensor) else blank(array)  # type: ignore[arg-type]
             found = self._found[id(array)] = self._symbol(outer)
             self.outer.append(outer)
         return found
+
+    def _input(self, x: Any, array: Any) -> Expr:
+        """A tensor or an array with data as an input of the formula, which serves others too."""
+        found = self._found.get(id(x))
+        if found is None:
+            fixed = not isinstance(x, Tensor) or x._traced is not None
+            outer = blank(array) if fixed else x
+            found = self._found[id(x)] = self._symbol(outer)
+            self.outer.append(outer)
+            self._held.append(x)
+        return found
+
+    def readable(self, x: Tensor) -> bool:
+        """Of a run that is for one call, whatever has values."""
+        return super().readable(x) if self.kept else not isinstance(x._array, Shadow)
+
+    def outside(self) -> bool:
+        """Whether values from outside would be kept."""
+        return self.kept and super().outside()
 
 
 def traced(

@@ -417,6 +417,8 @@ class _Task:
             return
         if end.extras is not None:
             g = self.prepared(end, [g])[0]
+        if leaf._post and not self.create:
+            g = np.array(g)  # hooks may change what others still have to read
         with _accumulating:
             self.store(leaf, g)
         if leaf._post:

@@ -451,6 +451,7 @@ class _Writer:
 _PRODUCTS = {
     (1, 1): Template("{0}*{1}", PRODUCT, (PRODUCT, POWER)),
     (1, -1): Template("{0}/{1}", PRODUCT, (PRODUCT, POWER)),
+    (1, -1, -1): Template("{0}/{1}/{2}", PRODUCT, (PRODUCT, POWER, POWER)),
     (-1, 1): Template("{1}/{0}", PRODUCT, (POWER, PRODUCT)),
     (-1, -1): Template("1/({0}*{1})", PRODUCT, (PRODUCT, POWER)),
     (-1,): Template("1/{0}", PRODUCT, (POWER,)),

@@ -247,7 +247,10 @@ def _power(p: int | Fraction) -> Callable[[Any], Any]:
 
 @_kernel.register(ops.Product)
 def _product(op: ops.Product, node: Expr) -> Kernel:
-    """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``."""
+    """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``.
+
+    A square is divided by twice: it may underflow where the quotient does not.
+    """
     p = op.exponents[0]
     f = _power(p if p > 0 else -p)
     if len(op.exponents) == 1:
@@ -260,7 +263,12 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
         (False, True): lambda x, y: g(y) / f(x),
         (False, False): lambda x, y: 1 / (f(x) * g(y)),
     }
-    return _elementwise(_real_operands(node, run[p > 0, q > 0]))
+    call = run[p > 0, q > 0]
+    if q == -2 and p > 0:
+        call = lambda x, y: f(x) / y / y  # noqa: E731
+    elif p == -2 and q > 0:
+        call = lambda x, y: g(y) / x / x  # noqa: E731
+    return _elementwise(_real_operands(node, call))
 
 
 def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:

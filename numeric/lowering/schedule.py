@@ -111,6 +111,11 @@ def short(node: Expr) -> Expr:
 def _product(node: Expr, op: ops.Product) -> Spelling:
     factors = _real(node, _loosened(node.shape, node.args))
     if len(factors) == 2:
+        (x, y), (p, q) = factors, op.exponents
+        if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
+            return Spelling("product", (_power(x, p), y, y), (1, -1, -1))
+        if p == -2 and q > 0:
+            return Spelling("product", (_power(y, q), x, x), (1, -1, -1))
         powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
         return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
     (x,), (p,) = factors, op.exponents
@@ -284,7 +289,7 @@ def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
     if min(signs) > 0:
         return over
     if under:
-        return over / under
+        return over / values[1] / values[2] if len(values) == 3 else over / under
     with np.errstate(all="ignore"):
         return (np.float64(over) / np.float64(under)).item()
 

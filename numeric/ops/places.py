@@ -258,8 +258,9 @@ def same_dtype(x: Tensor, v: Tensor, text: str) -> None:
 
 
 def is_recorded(*operands: Tensor) -> bool:
-    """Whether an operation on the operands is recorded."""
-    return current().grad and any(x._rg for x in operands)
+    """Whether an operation on the operands is recorded, or its formula is asked for."""
+    mode = current()
+    return mode.tracing is not None or (mode.grad and any(x._rg for x in operands))
 
 
 def read_flat(op: Op, x: Tensor, flat: NDArray[Any]) -> Tensor:

@@ -1,6 +1,6 @@
 """Rule 62: ``torch.func``."""
 
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -121,6 +121,11 @@ def test_containers_keep_their_types(x, y):
     assert isinstance(g["pair"], Pair)
     assert isinstance(g["list"], list)
     assert isinstance(g["list"][1], tuple)
+    for kind in (OrderedDict, lambda d: defaultdict(list, d)):
+        given = kind({"b": x, "a": y})
+        g2 = func.grad(lambda d: cubes(d["b"]))(given)
+        assert type(g2) is type(given)
+        assert list(g2) == ["b", "a"]
     check(g["pair"].left, [3, 12])
     check(g["pair"].right, [0, 0, 0])
     check(g["list"][0], [27, 48, 75])
@@ -327,6 +332,9 @@ def test_what_jacobians_refuse(x):
         func.jacrev(lambda a: a.argmax())(x)
     with pytest.raises(RuntimeError, match="floating point"):
         func.jacrev(lambda a: a)(torch.tensor([1, 2]))
+    for jacobian in (func.jacfwd, func.hessian):
+        with pytest.raises(ValueError, match="floating point"):
+            jacobian(lambda a: a)(torch.tensor([1, 2]))
 
 
 # Products -----------------------------------------------------------------------------------------
@@ -392,6 +400,10 @@ def test_what_jvp_refuses(x):
         func.jvp(torch.sin, (x,), (x, x))
     with pytest.raises(RuntimeError, match="different size"):
         func.jvp(torch.sin, (x,), (constant(1.0),))
+    with pytest.raises(RuntimeError, match="Expected primals to contain at least one Tensor"):
+        func.jvp(lambda: x, (), ())
+    with pytest.raises(ValueError, match="floating point"):
+        func.jvp(torch.sin, (torch.tensor(1),), (torch.tensor(1),))
     with pytest.raises(RuntimeError, match="strict=True"):
         func.jvp(lambda a: constant(1.0), (x,), (x,), strict=True)
 
@@ -571,6 +583,129 @@ def test_indices_of_batches(m, y):
     check(one, [[1, 0, 0], [0, 0, 1]])
 
 
+def test_one_index_for_each_slice(m, y):
+    i = torch.tensor([0, 2])
+    check(func.vmap(lambda i: y[i])(i), [3, 5])
+    check(func.vmap(lambda a, i: a[i] * 2)(m, i), [2, 12])
+    check(func.vmap(lambda i: m[:, i])(i), [[1, 4], [3, 6]])
+    check(func.vmap(lambda i: m[i // 2, i])(i), [1, 6])
+
+
+@ours
+def test_gradients_of_one_element_of_each_slice(m):
+    """PyTorch wants its value there."""
+    found = func.vmap(func.grad(lambda a, i: a[i] ** 2))(m, torch.tensor([0, 2]))
+    check(found, [[2, 0, 0], [0, 0, 12]])
+
+
+def test_writing_to_fixed_places_of_slices(m):
+    def index(a):
+        b = a.clone()
+        b[[2, 0]] = 7.0
+        return b
+
+    def scatter(a):
+        return a.scatter(0, torch.tensor([1, 2]), a[:2] * 2)
+
+    for f in (index, scatter):
+        check(func.vmap(f)(m), np.stack([f(a).numpy() for a in m]))
+        loop = np.stack([func.jacrev(f)(a).numpy() for a in m])
+        check(func.vmap(func.jacrev(f))(m), loop)
+
+
+@ours
+def test_writing_to_places_of_their_own_is_refused(m):
+    """Rather than done wrong: which of them are written to is known with the values only."""
+
+    def f(a, i):
+        b = a.clone()
+        b[i] = 0.0
+        return b
+
+    with pytest.raises(RuntimeError, match=r"^vmap: "):
+        func.vmap(f)(m, torch.tensor([0, 2]))
+
+
+def test_transforms_inside_batches(m):
+    """What a batch computed, and what it made, is from outside to a transform within."""
+
+    def made(a):
+        b = torch.zeros(3).double()
+        return func.grad(lambda c: (c * (b + 1) * a).sum())(a)
+
+    def computed(a):
+        b = a * 2
+        return func.grad(lambda c: (c * b).sum())(a)
+
+    def deeper(a):
+        return func.grad(lambda c: func.vmap(lambda d, e: d * e * a.sum())(c, a).sum())(a)
+
+    def pulled(a):
+        out, pullback = func.vjp(lambda c: c * a.sum(), a)
+        return pullback(torch.ones_like(out))[0]
+
+    sums = np.sum(M, 1, keepdims=True)
+    check(func.vmap(made)(m), M)
+    check(func.vmap(computed)(m), 2 * np.array(M))
+    check(func.vmap(deeper)(m), M * sums)
+    check(func.vmap(pulled)(m), np.broadcast_to(sums, (2, 3)))
+    check(func.vmap(func.grad(lambda a: (a.detach() * a).sum()))(m), M)
+    g, aux = func.vmap(func.grad(lambda a: ((a**2).sum(), a.sum()), has_aux=True))(m)
+    check(g, 2 * np.array(M))
+    check(aux, [6, 15])
+
+    def writes(a):
+        b = a.clone()
+        return func.grad(lambda c: (b.add_(c) * b).sum())(a)
+
+    with pytest.raises(RuntimeError):
+        func.vmap(writes)(m)
+
+
+def test_values_from_outside_may_decide_in_a_batch(m):
+    """They are the same for all slices, and are looked at in every call."""
+
+    flag = constant(1.0)
+
+    def f(a):
+        chosen = a * torch.arange(3)
+        return chosen * flag.item() if flag else -chosen
+
+    check(func.vmap(f)(m), np.array(M) * np.arange(3))
+    flag.mul_(3)
+    check(func.vmap(f)(m), 3 * np.array(M) * np.arange(3))
+
+
+@ours
+def test_constants_do_not_cost_a_new_program(m):
+    from numeric.transforms import _programs
+
+    def f(a):
+        return a[[2, 0]].sum() * torch.arange(3) + torch.eye(3).double() @ a
+
+    for _ in range(3):
+        func.vmap(func.grad(lambda a: f(a).sum()))(m)
+        func.vmap(f)(m)
+        known = list(_programs)
+    func.vmap(f)(m)
+    func.vmap(func.grad(lambda a: f(a).sum()))(m)
+    assert set(_programs) == set(known)
+
+
+def test_what_a_slice_says_of_itself(m):
+    """Shape, rank, flags and text need no values."""
+    seen = []
+
+    def f(a):
+        seen.append((tuple(a.shape), a.dim(), len(a), a.dtype, a.requires_grad))
+        assert isinstance(repr(a), str)
+        return a
+
+    func.vmap(f)(m)
+    assert seen == [((3,), 1, 3, torch.float64, False)]
+    check(func.vmap(lambda a: sum(b * 2 for b in a))(m), [12, 30])
+
+
 def test_values_do_not_decide_in_a_batch(m):
     """Rule 62: there is one run for all slices; the error names the user's line."""
     place = f".*{HERE}" if torch.__name__ == "numeric" else ""
@@ -597,6 +732,27 @@ def test_random_numbers_in_a_batch(m):
     check(out[0], out[1].numpy())
     again = func.vmap(lambda a: torch.rand(3).double() + 0 * a, randomness="same")(m)
     assert not torch.equal(out, again)
+
+
+def test_other_random_numbers_for_each_slice(m):
+    for draw in (lambda: torch.rand(3).double(), lambda: torch.randn(3).double()):
+        torch.manual_seed(3)
+        out = func.vmap(lambda a: a * 0 + draw(), randomness="different")(m)  # noqa: B023
+        assert not torch.equal(out[0], out[1])
+        torch.manual_seed(3)
+        again = func.vmap(lambda a: a * 0 + draw(), randomness="different")(m)  # noqa: B023
+        check(out, again.numpy())
+    torch.manual_seed(3)
+    out = func.vmap(lambda a: torch.rand_like(a) * a, randomness="different")(m)
+    torch.manual_seed(3)
+    check(out, (torch.rand(2, 3, dtype=torch.float64) * m).numpy())
+    g = func.vmap(func.grad(lambda a: (torch.rand_like(a) * a).sum()), randomness="different")(m)
+    assert not torch.equal(g[0], g[1])
+    deep = func.vmap(
+        func.vmap(lambda a: a + torch.rand((), dtype=torch.float64), randomness="different"),
+        randomness="different",
+    )(m * 0)
+    assert len(set(deep.reshape(-1).tolist())) == 6
 
 
 def test_batches_of_records(m):
@@ -700,7 +856,7 @@ def test_in_compiled_functions(m):
     for _ in range(2):
         for k, v in each(p, m, t).items():
             check(v, found[k].numpy())
-    with pytest.raises(RuntimeError, match="^compile: .*Square"):
+    with pytest.raises(RuntimeError, match=r"^compile: .*Square"):
         torch.compile(func.grad(lambda a: Square.apply(a).sum()))(m)
 
 

@@ -408,5 +408,5 @@ def test_traces_take_them_or_say_why_not(x):
     """In a compiled function they are formulas like any other."""
     f = torch.compile(lambda a: functional.jacobian(lambda b: b**2, a))
     check(f(x), [[2, 0], [0, 4]])
-    with pytest.raises(RuntimeError, match="compile: .*Square"):
+    with pytest.raises(RuntimeError, match=r"compile: .*Square"):
         torch.compile(lambda a: functional.jacobian(Square.apply, a))(x)

@@ -561,3 +561,12 @@ def test_node_posthook_must_return_as_many():
     y.grad_fn.register_hook(lambda gi, go: (gi[0],))
     with pytest.raises(RuntimeError, match="incorrect number of values"):
         y.sum().backward()
+
+
+def test_post_accumulate_hook_that_empties_the_gradient_in_place():
+    """Rule 43: what the hook does to ``.grad`` reaches nothing that still runs."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.zero_().sum().item() or None)
+    (x + w * 2).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+    assert w.grad.tolist() == [2.0, 2.0]
