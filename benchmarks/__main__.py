@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib import import_module
 
-MODULES = ("building", "differentiating", "swell", "calling")
+MODULES = ("building", "differentiating", "swell", "calling", "eager")
 
 _VERDICT = {None: "", True: "   met", False: "   MISSED"}
 

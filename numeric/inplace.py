@@ -78,11 +78,11 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
     if recorded:
         rebase(x, out)
     else:
-        _renamed(x)
+        changed(x)
     return x
 
 
-def _renamed(x: Tensor) -> None:
+def changed(x: Tensor) -> None:
     """What was changed without a record: constants are others to expressions from now on.
 
     Views that have a history get it anew, as after every change of their memory.

@@ -59,6 +59,7 @@ def backward(
         if not wanted:
             raise RuntimeError("'inputs' argument to backward() cannot be empty.")
     seeds = _seeds(outputs, grad_tensors, create_graph)
+    roots = [(edge_of(y), y._nr) for y in outputs]  # may fail, and nothing has changed then
     if inputs is not None:
         if not all(x._rg for x in wanted):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -67,7 +68,7 @@ def backward(
             if not x.is_leaf:
                 x.retain_grad()
     run(
-        [(edge_of(y), y._nr) for y in outputs],
+        roots,
         seeds,
         retain=create_graph if retain_graph is None else retain_graph,
         create=create_graph,

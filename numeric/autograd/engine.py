@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.graph import AccumulateGrad
+from numeric.inplace import changed
 from numeric.modes import Switch, current
 from numeric.pullbacks import pull_asked
 from numeric.quiet import hush, speak
@@ -460,6 +461,8 @@ class _Task:
         else:
             np.add(known._array, g, out=known._array, casting="unsafe")
             counter(known)[0] += 1
+            if known._edge is not None or known._views is not None:
+                changed(known)
         x._grad._no_expr = NOT_RECORDED  # type: ignore[union-attr]
 
 

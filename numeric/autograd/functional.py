@@ -46,6 +46,8 @@ class _Call:
         for x in self.inputs:
             if x._array.dtype.kind != "f":
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if create_graph:  # results are recorded whether or not the inputs are
+            self.inputs = [x if x._rg else x.detach().requires_grad_() for x in self.inputs]
         self.create = create_graph
         kinds: list[bool] = []
 

@@ -178,9 +178,11 @@ def test_decompositions_of_a_batch(name, order):
 
 def test_no_loop_is_written():
     """Graphs do not grow with the batch, whose length may be a letter."""
-    A, x = sd.symbol("A", (3, 3)), sd.symbol("x", 3)
+    A, x = sd.symbol("no_loop_A", (3, 3)), sd.symbol("no_loop_x", 3)
     y = sd.sum(sd.tanh(A @ x)) * 2
-    sizes = {n: len(topological([sd.batch(y, {x: sd.symbol("X", (n, 3))})])) for n in (2, 100, "n")}
+    # Fresh names: the order of operands is that in which they were made.
+    rows = {n: sd.symbol(f"no_loop_{n}", (n, 3)) for n in (2, 100, "n")}
+    sizes = {n: len(topological([sd.batch(y, {x: X})])) for n, X in rows.items()}
     assert len(set(sizes.values())) == 1
     named = sd.batch(y, {x: sd.symbol("X", ("n", 3))})
     assert shape_text(named.shape) == shape_text(("n",))
