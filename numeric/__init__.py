@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -95,6 +96,8 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 bool = dtypes.bool_  # the names by which programs know the dtypes
 float, double, half = float32, float64, float16
 long, int, short = int64, int32, int16
+
+e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
 __all__ = [
     "Function",

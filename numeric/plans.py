@@ -302,9 +302,7 @@ class Pulled:
         self.places = places
         self.gs = gs
         # Cotangents of results that go through as they are, by operand.
-        self.through = {
-            k: i for k, e in enumerate(self.exprs) for i, g in enumerate(gs) if e is g
-        }
+        self.through = {k: i for k, e in enumerate(self.exprs) for i, g in enumerate(gs) if e is g}
         if op.pointwise and self.pointwise:
             self.pointwise = self._keeps_single()
 

@@ -265,19 +265,20 @@ class _Task:
         if node.extras is not None:
             gs = self.prepared(node, gs)
         marks = None
-        if all(g is None for g in gs) and not node.foreign:
-            out: Sequence[Any] = [None] * len(node.edges)
-        else:
-            if many and not node.partial:
-                gs = self.filled(node, gs)
-            try:
-                if node.foreign:
-                    out = self.called(node, gs)
-                else:
-                    out, marks = self.pulled(node, gs)
-            except Exception:
-                _located(node)
-                raise
+        nothing = all(g is None for g in gs) and not node.foreign
+        if many and not (node.partial or nothing):
+            gs = self.filled(node, gs)
+        try:
+            if nothing:
+                node.values()  # what was saved is looked at all the same
+                out: Sequence[Any] = [None] * len(node.edges)
+            elif node.foreign:
+                out = self.called(node, gs)
+            else:
+                out, marks = self.pulled(node, gs)
+        except Exception:
+            _located(node)
+            raise
         if current().anomaly and current().nan:
             _no_nan(node, out)
         if not self.retain:

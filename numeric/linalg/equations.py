@@ -19,6 +19,7 @@ from numeric.linalg.checks import (
 )
 from numeric.ops.decomposing import DET, INV, LSTSQ, PINV, SLOGDET, SOLVE, SOLVE_TRIANGULAR
 from numeric.ops.decomposing import svdvals as singular_values
+from numeric.ops.places import watched
 from numeric.ops.pointwise import word
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
@@ -58,7 +59,8 @@ def det(A: Tensor) -> Tensor:
     """
     square("linalg.det", A)
     real("linalg.det", A)
-    return apply(DET, (A,))  # type: ignore[no-any-return]
+    out: Tensor = apply(DET, (A,))
+    return watched(out, (out,))  # PyTorch saves it
 
 
 @operands("A")
@@ -73,7 +75,9 @@ def slogdet(A: Tensor) -> Any:
     """
     square("linalg.slogdet", A)
     real("linalg.slogdet", A)
-    return SlogdetResult(*apply(SLOGDET, (A,)))
+    sign, logarithm = apply(SLOGDET, (A,))
+    watched(sign, (sign,))  # PyTorch saves it
+    return SlogdetResult(sign, logarithm)
 
 
 @operands("A", "B")

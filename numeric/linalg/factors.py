@@ -19,6 +19,7 @@ from numeric.ops.decomposing import (
     SVDVALS,
 )
 from numeric.ops.decomposing import svd as factorised
+from numeric.ops.places import watched
 from numeric.ops.pointwise import word
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
@@ -152,4 +153,6 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         concrete("linalg.qr", A, "mode='reduced'")
         rest = np.linalg.qr(A._array, "complete").Q[..., n:]
         return QRResult(*apply(QR_COMPLETE, (A, rest)))
-    return QRResult(*apply(QR, (A,)))
+    q, r = apply(QR, (A,))
+    watched(r, (r,))  # PyTorch saves it
+    return QRResult(q, r)

@@ -478,6 +478,11 @@ def _nowhere(node: Node) -> list[Array]:
 
 
 def _pull_singular(self: Node, g: Any, marked: bool) -> Any:
+    if g[1] is None:  # nothing comes back by the sign
+        self.values()
+        return [None], None
+    if g[0] is None:
+        g = [np.zeros_like(g[1]), g[1]]
     try:
         return Node.pull(self, g, marked)
     except np.linalg.LinAlgError:
@@ -487,8 +492,17 @@ def _pull_singular(self: Node, g: Any, marked: bool) -> Any:
         return other.fixed(other.function(*self.values(), *g, other.sizes), g[0]), None
 
 
+def _pull_logarithm(self: Node, gs: Any, marked: bool) -> Any:
+    if gs[1] is None:
+        self.values()
+        return [None], None
+    sign = follow(wrap(np.zeros_like(gs[1]._array)), 0) if gs[0] is None else gs[0]
+    return _pull_recorded(self, [sign, gs[1]], marked)
+
+
+SLOGDET.node.partial = True
 SLOGDET.node.pull = _pull_singular  # type: ignore[method-assign]
-SLOGDET.node.pull_recorded = _pull_recorded  # type: ignore[method-assign]
+SLOGDET.node.pull_recorded = _pull_logarithm  # type: ignore[method-assign]
 for _one in (QR, SOLVE_TRIANGULAR, CHOLESKY_SOLVE):
     _one.node.pull = _pull  # type: ignore[method-assign]
     _one.node.pull_recorded = _pull_recorded  # type: ignore[method-assign]

@@ -31,12 +31,12 @@ from numeric.ops.places import (
 )
 from numeric.ops.shaping import common_shape, expand
 from numeric.plans import Op
-from numeric.recording import apply
+from numeric.recording import apply, cast
 from numeric.shadows import some
 from numeric.tensors import Tensor, method, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -511,9 +511,27 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 # Arrays of indices ------------------------------------------------------------------------------
 
 
-def _put(x: Tensor, arrays: Mapping[int, NDArray[Any]], v: Tensor, accumulate: bool) -> Tensor:
+def _one_mask(indices: Iterable[Any]) -> bool:
+    """Whether a single boolean array is all that indexes, besides slices and numbers."""
+    found = [i for i in indices if not (i is None or i is ... or isinstance(i, slice | int))]
+    if len(found) != 1:
+        return False
+    mask = found[0]
+    return (mask._array if isinstance(mask, Tensor) else np.asarray(mask)).dtype == np.bool_
+
+
+def _put(
+    x: Tensor,
+    arrays: Mapping[int, NDArray[Any]],
+    v: Tensor,
+    accumulate: bool,
+    indices: Iterable[Any],
+) -> Tensor:
     """``x`` with values at places of the dimensions that ``arrays`` index."""
     shape, dims = x._array.shape, tuple(arrays)
+    kind = x._array.dtype
+    if v._array.dtype != kind and v._array.size == 1 and not accumulate and _one_mask(indices):
+        v = cast(v, kind) if v._rg else wrap(v._array.astype(kind))  # fills, whatever the dtype
     if not v._array.ndim and not v._rg and can_cast(v.dtype, x.dtype):
         v = wrap(v._array.astype(x._array.dtype, copy=False))
     same_dtype(
@@ -540,7 +558,7 @@ def _put(x: Tensor, arrays: Mapping[int, NDArray[Any]], v: Tensor, accumulate: b
 
 def put_at(x: Tensor, arrays: Mapping[int, NDArray[Any]], v: Tensor, at: Sequence[Any]) -> None:
     """Write values, in place, where arrays that are in bounds index dimensions."""
-    write(x, lambda old: watched(_put(old, arrays, v, False), at), "index_put_")
+    write(x, lambda old: watched(_put(old, arrays, v, False, at), at), "index_put_")
 
 
 @method()
@@ -566,7 +584,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         dim = noted(arrays, dim, x._array, shape)
     if not arrays:
         raise RuntimeError("index_put: needs at least one index")
-    return watched(_put(input, in_bounds(arrays, shape), values, accumulate), indices)
+    out = _put(input, in_bounds(arrays, shape), values, accumulate, indices)
+    return watched(out, indices)
 
 
 for _function in (

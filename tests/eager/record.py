@@ -4,6 +4,7 @@ The operations of ``op_table`` and the traces of random programs go to ``tests/d
 version that answered.  Needs the extra ``crosscheck``.
 """
 
+import functools
 import io
 import json
 import sys
@@ -21,6 +22,7 @@ SEEDS = range(400)
 DTYPES = ("float64", "float32")
 
 
+@functools.cache  # the threads can be set once
 def installed_torch():
     """PyTorch, on one thread; exits with what to install if it is not there."""
     try:

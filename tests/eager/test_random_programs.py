@@ -6,6 +6,7 @@
 import importlib.util
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,6 +149,135 @@ def test_a_missing_hook_is_noticed(traces, monkeypatch):
     """Hooks of tensors that do not run."""
     monkeypatch.setattr(engine._Task, "hooked", lambda self, node, gs: list(gs))
     assert noticed(traces) > 10
+
+
+def test_a_wrong_step_of_an_optimizer_is_noticed(traces, monkeypatch):
+    """A momentum that is forgotten."""
+    right = numeric.optim.SGD.step
+
+    def wrong(self, *args):
+        for group in self.param_groups:
+            group["momentum"] = 0.0
+        return right(self, *args)
+
+    monkeypatch.setattr(numeric.optim.SGD, "step", wrong)
+    assert noticed(traces) > 0
+
+
+# --- what random programs found ------------------------------------------------------------------
+
+
+def test_views_of_a_gradient_that_is_added_to_are_overtaken():
+    """Of several views; the sum is written into the gradient in place."""
+    x = numeric.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward(create_graph=True)
+    first, _ = x.grad.unbind(0)
+    (3.0 * x).sum().backward()
+    assert first.item() == 5.0
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        _ = first.grad_fn
+
+
+def test_a_root_without_a_history_is_found_before_inputs_are_retained():
+    """Inputs are as they were when ``backward`` fails."""
+    x = numeric.tensor([1.0, 2.0], requires_grad=True)
+    y, z = x * 2.0, x * x
+    first, _ = y.unbind(0)
+    with numeric.no_grad():
+        y.add_(1.0)
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        first.backward(inputs=[z])
+    assert not z.retains_grad
+
+
+def test_one_value_fills_what_a_mask_selects_whatever_its_dtype():
+    """Only of one mask, and without accumulation."""
+    x = numeric.zeros(2, 2)
+    mask = numeric.tensor([True, False])
+    v = numeric.tensor(3.0, dtype=numeric.float64, requires_grad=True)
+    x[mask] = v
+    x.sum().backward()
+    assert x.tolist() == [[3.0, 3.0], [0.0, 0.0]]
+    assert v.grad.item() == 2.0
+    assert v.grad.dtype is numeric.float64
+    for places, accumulate in ((mask, True), (numeric.tensor([0]), False)):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+            numeric.zeros(2, 2).index_put((places,), v, accumulate)
+
+
+def test_recorded_jacobians_require_gradients():
+    """Also where the input requires none."""
+    x = numeric.tensor([1.0, 2.0])
+    jacobian = numeric.autograd.functional.jacobian
+    assert jacobian(lambda x: x * x, x, create_graph=True).requires_grad
+    assert not jacobian(lambda x: x * x, x).requires_grad
+    assert not x.requires_grad
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "qr"])
+def test_decompositions_notice_that_their_result_was_changed(name):
+    """PyTorch saves the determinant, the sign and R."""
+    x = numeric.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    found = getattr(numeric.linalg, name)(x)
+    parts = found if isinstance(found, tuple) else (found,)
+    total = parts[-1].sum() + parts[0].sum()
+    with numeric.no_grad():
+        parts[name == "qr"].mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_nothing_comes_back_by_the_sign_of_a_determinant():
+    """None, after a look at what was saved on the way."""
+    x = numeric.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    y = x * x
+    sign, _ = numeric.linalg.slogdet(y)
+    assert sign.requires_grad
+    assert numeric.autograd.grad(sign, x, retain_graph=True, allow_unused=True) == (None,)
+    with numeric.no_grad():
+        x.mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        sign.backward()
+
+
+# --- what is excused -----------------------------------------------------------------------------
+
+
+SQUARE_ROOT = {
+    "watch": False,
+    "steps": [
+        {"call": "leaf", "args": [[0.0, 4.0]], "kw": {"requires_grad": True}, "out": ["x"]},
+        {"call": "[]", "args": ["$x", {"index": [1]}], "out": ["y"]},
+        {"call": "backward", "args": ["$y"]},
+    ],
+}
+
+
+def seen(values, n=2):
+    return [(n, "x.grad", "values", np.array(values)), (n, "x", "values", np.array([1.0]))]
+
+
+@pytest.mark.parametrize("form", [list, random_programs.digested])
+def test_zeros_below_a_mask_are_excused(form):
+    """Where PyTorch is nan and we are finite, after a selection and a derivative."""
+    found, expected = form(seen([0.0, 0.25])), form(seen([np.nan, 0.25]))
+    assert random_programs.difference(SQUARE_ROOT, found, expected) is None
+    assert random_programs.difference(SQUARE_ROOT, expected, found)
+    unselected = {**SQUARE_ROOT, "steps": SQUARE_ROOT["steps"][::2]}
+    assert random_programs.difference(unselected, found, expected)
+    early = form(seen([0.0, 0.25], 1)), form(seen([np.nan, 0.25], 1))
+    assert random_programs.difference(SQUARE_ROOT, *early)
+
+
+def test_what_else_differs_is_not_excused():
+    """Neither other numbers beside the nan, nor what comes later."""
+    found, expected = seen([0.0, 0.25]), seen([np.nan, 0.5])
+    assert random_programs.difference(SQUARE_ROOT, found, expected)
+    found, expected = seen([0.0, np.inf]), seen([np.nan, 0.5])
+    assert random_programs.difference(SQUARE_ROOT, found, expected)
+    found, expected = seen([0.0, 0.25]), seen([np.nan, 0.25])
+    found[1] = (2, "x", "values", np.array([2.0]))
+    assert random_programs.difference(SQUARE_ROOT, found, expected)
 
 
 # --- the tools -----------------------------------------------------------------------------------
