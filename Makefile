@@ -46,7 +46,8 @@ coverage: $(STAMP) ## branch coverage of the tests without those of scale; symdi
 	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/test_engine.py --cov --cov-report=term-missing --cov-fail-under=0
 	$(BIN)/python -m coverage report --include='symdiff/*'
 
-fuzz: $(STAMP) ## the property tests with fresh random examples, and many of them
+fuzz: $(STAMP) ## the property tests with fresh random examples, and many of them; PyTorch is one oracle
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests
 
 crosscheck: $(STAMP) ## the eager layer beside PyTorch: every operation, and 10 000 random programs
