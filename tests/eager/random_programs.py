@@ -560,10 +560,14 @@ class Comparison:
         # Which of its values a product uses is seen by hooks.
         self.formulas = "prod" in text and recording
         self.behind = behind(program)
-        # Results have another order in memory; then flattening copies here or there.
-        self.orders = any(f in text for f in ("flatten", "reshape", "contiguous")) and any(
-            f in text for f in ("'.t'", ".transpose", ".permute", "torch.linalg.", "'func")
+        # Results have another order in memory; then flattening copies here or there.  Recorded
+        # gradients of sums are expanded in PyTorch, and written out here.
+        self.orders = any(f in text for f in ("flatten", "reshape", "contiguous")) and (
+            recording
+            or any(f in text for f in ("'.t'", ".transpose", ".permute", "torch.linalg.", "'func"))
         )
+        # What was detached has views of its own: a change of the memory does not renew those here.
+        self.apart = "detach" in text
 
     def wrong(self, x, y):
         """What is wrong with an entry beside the expected one: None, EXCUSED, or a text."""
@@ -573,6 +577,7 @@ class Comparison:
             or departs(x, y, self.late)
             or (not self.program["watch"] and unseen(x, y))
             or (self.unsaving and unlike_saved(x, y))
+            or (self.apart and x[2] != "error" and multiple(y))
         ):
             return EXCUSED
         if not same:
@@ -617,10 +622,20 @@ class Comparison:
 ORDERING = (".max", ".min", ".sort", ".cummax", ".median", ".topk")
 
 
+COMPARING = ("torch.le", "torch.lt", "torch.ge", "torch.gt", "torch.eq", "torch.ne")
+
+
 def tied(program, n):
-    """Whether other indices mean equal numbers: those of an ordering are compared before them."""
+    """Whether other values mean equal numbers, or numbers that differ by a rounding.
+
+    The numbers of an ordering are compared before its indices; comparisons of what a factorisation
+    made of, say, a matrix and itself are about its roundings.
+    """
     steps = program["steps"]
-    return n < len(steps) and steps[n]["call"] in ORDERING
+    if n >= len(steps):
+        return False
+    rounded = any("torch.linalg." in step["call"] for step in steps[:n])
+    return steps[n]["call"] in ORDERING or (rounded and steps[n]["call"] in COMPARING)
 
 
 def departs(x, y, late):
@@ -658,6 +673,11 @@ def unseen(x, y):
     return ("a leaf Variable" in texts[1] and not texts[0]) or (
         "returns multiple views" in texts[0] and not texts[1]
     )
+
+
+def multiple(entry):
+    """Whether an entry is the refusal of an output of several views."""
+    return entry[2] == "error" and "returns multiple views" in str(entry[3][1])
 
 
 def unlike_saved(x, y):
