@@ -254,6 +254,16 @@ def _solution(a: Any, b: Any, left: bool, vector: bool) -> Any:
     return sd.matrix_transpose(sd.solve(sd.matrix_transpose(a), sd.matrix_transpose(b)))
 
 
+def _solved(a: Any, b: Any, y: Any, left: bool, vector: bool) -> dict[Any, Any]:
+    """What the rule knows the solution by: as columns."""
+    if vector:
+        return {sd.solve(a, sd.expand_dims(b, -1)): sd.expand_dims(y, -1)}
+    if left:
+        return {}
+    turned = sd.solve(sd.matrix_transpose(a), sd.matrix_transpose(b))
+    return {turned: sd.matrix_transpose(y)}
+
+
 def _by_substitution(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
     if left:
         return sd.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
@@ -360,7 +370,7 @@ CHOLESKY = _op(
     reuse=_cholesky_known,
 )
 INV = _op("inv", sd.inv, _inv, "LinalgInvEx", saves=RESULT)
-SOLVE = _op("solve", _solution, _solve, "LinalgSolveEx", saves=RESULT)
+SOLVE = _op("solve", _solution, _solve, "LinalgSolveEx", saves=RESULT, reuse=_solved)
 SOLVE_TRIANGULAR = _op(
     "solve_triangular", _by_substitution, _solve_triangular, "LinalgSolveTriangular", saves=RESULT
 )

@@ -719,3 +719,15 @@ ERRORS = [
 def test_errors(f, error, says):
     with pytest.raises(error, match=says):
         f()
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_solve_saves_the_solution_and_not_the_right_side(left):
+    """Rule 34: what the derivative does not need may be changed."""
+    a = torch.eye(3).double() * 2
+    a.requires_grad_()
+    b = torch.ones(3).double().requires_grad_() * 1 if left else torch.ones(2, 3).double() * 1
+    x = torch.linalg.solve(a, b, left=left)
+    b.mul_(5)
+    x.sum().backward()
+    assert a.grad.tolist() == [[-0.25 if left else -0.5] * 3] * 3
