@@ -14,8 +14,8 @@ from numeric.modes import current
 from numeric.plans import Op
 from numeric.pullbacks import differentiated, restored
 from numeric.quiet import hush, speak
-from numeric.recording import apply, cast, noted
-from numeric.tensors import Tensor, counter, edge_of, wrap
+from numeric.recording import FIXED, apply, cast, noted, watched_version
+from numeric.tensors import Tensor, edge_of, wrap
 from symdiff.arrays import broadcast_to
 from symdiff.errors import NotDifferentiable
 from symdiff.expr import built
@@ -217,12 +217,7 @@ def _record(
     saved, check = [], []
     for i in places:
         x = operands[i]
-        if isinstance(x, Tensor) and x._inference:
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. To work around you can make a "
-                "clone to get a normal tensor and use it in autograd."
-            )
-        v = counter(x) if isinstance(x, Tensor) else [0]
+        v = watched_version(x) if isinstance(x, Tensor) else FIXED
         saved.append(arrays[i])
         check += [v, v[0]]
     node.saved, node.check = tuple(saved), tuple(check)

@@ -220,24 +220,18 @@ def record(
             bits.append(False)
     mask = tuple(bits)
     pullback = bound.pullbacks.get(mask) or bound.pullback(mask)
-    saved, check = [], []
+    saved: list[Any] = []
+    check: list[Any] = []
     for i in pullback.keeps:
         x = operands[i] if i < n else outs[i - n]
         if isinstance(x, Tensor):
-            if x._inference:
-                raise RuntimeError(
-                    "Inference tensors cannot be saved for backward. To work around you can make "
-                    "a clone to get a normal tensor and use it in autograd."
-                )
-            v = x._v
-            if v is None:
-                v = x._v = [0]
+            v = watched_version(x)
             saved.append(arrays[i] if i < n else x._array)
             check.append(v)
             check.append(v[0])
         else:
             saved.append(x)
-            check.append(_FIXED)
+            check.append(FIXED)
             check.append(0)
     node.edges = tuple(edges)
     node.nrs = tuple([x._nr for x in recorded]) if numbered else None
@@ -262,7 +256,24 @@ def record(
     return node
 
 
-_FIXED = [0]
+# The counter of what is saved and is no tensor: one for all, by which it is known.
+FIXED = [0]
+
+
+def watched_version(x: Tensor) -> list[int]:
+    """The counter by which a change of a tensor that is to be saved will be noticed.
+
+    Raises RuntimeError for inference tensors, which have none.
+    """
+    if x._inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone "
+            "to get a normal tensor and use it in autograd."
+        )
+    v: Any = x._v
+    if v is None:
+        v = x._v = [0]
+    return v  # type: ignore[no-any-return]
 
 
 def noted(node: Node, operands: Sequence[Any]) -> None:
@@ -282,7 +293,7 @@ def _pack(node: Node, operands: Sequence[Any]) -> None:
     """Let the saved tensors of a node pass through the hooks that are on."""
     saved, check = list(node.saved or ()), list(node.check)
     for i, (value, place) in enumerate(zip(saved, node.kept(), strict=True)):
-        if value.__class__ is _ndarray and check[2 * i] is not _FIXED:
+        if value.__class__ is _ndarray and check[2 * i] is not FIXED:
             if place < len(operands):
                 x = operands[place]
             else:  # a result goes without its history, lest the node hold itself

@@ -15,7 +15,7 @@ from numeric.dtypes import F32, F64
 from numeric.graph import serial
 from numeric.modes import RECORD, current
 from numeric.quiet import hush, speak
-from numeric.recording import apply, record
+from numeric.recording import FIXED, apply, record
 from numeric.tensors import Tensor, blank, edge_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _new = Tensor.__new__
 _ndarray = np.ndarray
-_FIXED = [0]
 
 
 def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
@@ -220,16 +219,6 @@ def binary(op: Op, a: Tensor, b: Any) -> Any:
 
 def _save(node: Node, keeps: tuple[int, ...], places: tuple[Any, ...]) -> None:
     """Let a node keep what is at ``keeps`` among its operands and results."""
-    if len(keeps) == 1:
-        x = places[keeps[0]]
-        if x.__class__ is Tensor:
-            v = x._v
-            if v is None:
-                v = x._v = [0]
-            node.saved, node.check = (x._array,), (v, v[0])
-        else:
-            node.saved, node.check = (x,), (_FIXED, 0)
-        return
     saved: tuple[Any, ...] = ()
     check: tuple[Any, ...] = ()
     for i in keeps:
@@ -242,7 +231,7 @@ def _save(node: Node, keeps: tuple[int, ...], places: tuple[Any, ...]) -> None:
             check += (v, v[0])
         else:
             saved += (x,)
-            check += (_FIXED, 0)
+            check += (FIXED, 0)
     node.saved, node.check = saved, check
 
 

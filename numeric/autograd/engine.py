@@ -60,10 +60,9 @@ def run(
         targets: records and output numbers to which the pass is limited; None for all leaves.
         accumulate: add to the ``grad`` of leaves.
     """
-    deps = _reachable(roots)
-    task = _Task(retain, create, deps)
     if current().tracing is not None:
         refuse("gradients are computed inside")
+    task = _Task(retain, create, _reachable(roots))
     if create:
         seeds = [follow(seed) for seed in seeds]
     if targets is not None:
@@ -440,7 +439,7 @@ class _Task:
         """Add a cotangent to a tensor's ``grad``: in place unless the pass is recorded."""
         known = x._grad
         if self.create:
-            shared = clone or id(g._array) in self.taken or _counts(g._array)
+            shared = clone or id(g._array) in self.taken or not g._array.flags.owndata
             if known is None:
                 first: Tensor = g.clone() if shared or g._base is not None else g
                 x._grad, array = first, first._array
@@ -465,10 +464,6 @@ class _Task:
             if known._edge is not None or known._views is not None:
                 changed(known)
         x._grad._no_expr = NOT_RECORDED  # type: ignore[union-attr]
-
-
-def _counts(array: Any) -> bool:
-    return not array.flags.owndata
 
 
 def _own(array: Any, like: Any) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from numeric.graph import FREED, Node, Packed, serial
 from numeric.inplace import CUSTOM, check_history, rebase
 from numeric.modes import RECORD, Switch, current
-from numeric.recording import alias, cast, follow, noted, packed
+from numeric.recording import FIXED, alias, cast, follow, noted, packed, watched_version
 from numeric.shadows import refuse
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
@@ -293,7 +293,6 @@ def _ordered(
 # The node ---------------------------------------------------------------------------------------
 
 
-_FIXED = [0]
 _OWN = object()  # in place of the edge of a result: the node would hold itself
 
 
@@ -410,7 +409,7 @@ class Applied(Node):
         for i, x in enumerate(self.to_save):
             if x is None:
                 saved.append(None)
-                check += [_FIXED, 0]
+                check += [FIXED, 0]
                 histories.append(None)
                 continue
             if not isinstance(x, Tensor):
@@ -418,15 +417,10 @@ class Applied(Node):
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(x).__name__}"
                 )
-            if x._inference:
-                raise RuntimeError(
-                    "Inference tensors cannot be saved for backward. To work around you can make a "
-                    "clone to get a normal tensor and use it in autograd."
-                )
+            v = watched_version(x)
             edge: Any = edge_of(x) if x._rg else None
             own = edge is self
             history = (None if own else weakref.ref(x), _OWN if own else edge, x._nr)
-            v = counter(x)
             if current().packing is not None:
                 saved.append(packed(x.detach() if own else x))  # or it would hold itself
                 check += [[0], 0]
