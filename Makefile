@@ -38,7 +38,8 @@ lint: $(STAMP) ## formatting, lint, types and the layering of the modules
 test: lint ## everything in lint, then the tests, the doctests and README's examples
 	$(BIN)/python -m pytest -n $(JOBS)
 
-format: $(STAMP) ## let ruff format and repair what it can
+format: $(STAMP) ## let ruff format and repair what it can, and declare the methods of Tensors
+	$(BIN)/python -m tests.tensor_stub
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING
 
+from numeric import autograd as autograd
 from numeric import (
-    autograd,
     conversions,
     dtypes,
     factories,
@@ -26,39 +26,37 @@ from numeric import (
 )
 from numeric.calls import *  # noqa: F403
 from numeric.conversions import *  # noqa: F403  # the modules' lists say what
-from numeric.dtypes import (
-    can_cast,
-    dtype,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    promote_types,
-    set_default_dtype,
-    uint8,
-)
+from numeric.dtypes import can_cast as can_cast
+from numeric.dtypes import dtype as dtype
+from numeric.dtypes import float16 as float16
+from numeric.dtypes import float32 as float32
+from numeric.dtypes import float64 as float64
+from numeric.dtypes import get_default_dtype as get_default_dtype
+from numeric.dtypes import int8 as int8
+from numeric.dtypes import int16 as int16
+from numeric.dtypes import int32 as int32
+from numeric.dtypes import int64 as int64
+from numeric.dtypes import promote_types as promote_types
+from numeric.dtypes import set_default_dtype as set_default_dtype
+from numeric.dtypes import uint8 as uint8
 from numeric.factories import *  # noqa: F403
 from numeric.formulas import *  # noqa: F403
-from numeric.function import Function, lower
+from numeric.function import Function as Function
+from numeric.function import lower as lower
 from numeric.linalg import twins
 from numeric.linalg.twins import *  # noqa: F403
-from numeric.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from numeric.modes import enable_grad as enable_grad
+from numeric.modes import inference_mode as inference_mode
+from numeric.modes import is_grad_enabled as is_grad_enabled
+from numeric.modes import is_inference_mode_enabled as is_inference_mode_enabled
+from numeric.modes import no_grad as no_grad
+from numeric.modes import set_grad_enabled as set_grad_enabled
 from numeric.ops import (
     arithmetic,
     comparing,
     indexing,
     matrices,
+    moments,
     ordering,
     parts,
     pointwise,
@@ -83,9 +81,10 @@ from numeric.ops.scattering import *  # noqa: F403
 from numeric.ops.shaping import *  # noqa: F403
 from numeric.random_numbers import *  # noqa: F403
 from numeric.records import *  # noqa: F403
-from numeric.reference import interpret
+from numeric.reference import interpret as interpret
 from numeric.tensor_printing import *  # noqa: F403
-from numeric.tensors import Size, Tensor
+from numeric.tensors import Size as Size
+from numeric.tensors import Tensor as Tensor
 from numeric.tracing import *  # noqa: F403
 
 try:
@@ -99,67 +98,90 @@ long, int, short = int64, int32, int16
 
 e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
-__all__ = [
-    "Function",
-    "Size",
-    "Tensor",
-    "__version__",
-    "autograd",
-    "bool",
-    "can_cast",
-    "double",
-    "dtype",
-    "enable_grad",
-    "float",
-    "float16",
-    "float32",
-    "float64",
-    "get_default_dtype",
-    "half",
-    "inference_mode",
-    "int",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "interpret",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "long",
-    "lower",
-    "no_grad",
-    "promote_types",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "short",
-    "uint8",
-]
-__all__ += factories.__all__
-__all__ += random_numbers.__all__
-__all__ += tensor_printing.__all__
-__all__ += conversions.__all__
-__all__ += arithmetic.__all__
-__all__ += comparing.__all__
-__all__ += indexing.__all__
-__all__ += matrices.__all__
-__all__ += ordering.__all__
-__all__ += parts.__all__
-__all__ += pointwise.__all__
-__all__ += rearranging.__all__
-__all__ += reducing.__all__
-__all__ += scanning.__all__
-__all__ += scattering.__all__
-__all__ += shaping.__all__
-__all__ += twins.__all__
-__all__ += formulas.__all__
-__all__ += tracing.__all__
+if TYPE_CHECKING:  # loaded when they are first asked for
+    from numeric import func as func
+    from numeric import linalg as linalg
+    from numeric import nn as nn
+    from numeric import optim as optim
+    from numeric.func import vmap as vmap
 
-_ROOMS = ("func", "linalg", "nn", "optim")  # loaded when they are first asked for
+# Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
+# that is made of other lists, and would take every name for one of __getattr__'s.
+if not TYPE_CHECKING:
+    __all__ = [
+        "Function",
+        "Size",
+        "Tensor",
+        "__version__",
+        "autograd",
+        "bool",
+        "can_cast",
+        "double",
+        "dtype",
+        "e",
+        "enable_grad",
+        "float",
+        "float16",
+        "float32",
+        "float64",
+        "func",
+        "get_default_dtype",
+        "half",
+        "inf",
+        "inference_mode",
+        "int",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "interpret",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "linalg",
+        "long",
+        "lower",
+        "nan",
+        "newaxis",
+        "nn",
+        "no_grad",
+        "optim",
+        "pi",
+        "promote_types",
+        "set_default_dtype",
+        "set_grad_enabled",
+        "short",
+        "uint8",
+        "vmap",
+        *factories.__all__,
+        *random_numbers.__all__,
+        *tensor_printing.__all__,
+        *conversions.__all__,
+        *arithmetic.__all__,
+        *comparing.__all__,
+        *indexing.__all__,
+        *matrices.__all__,
+        *moments.__all__,
+        *ordering.__all__,
+        *parts.__all__,
+        *pointwise.__all__,
+        *rearranging.__all__,
+        *reducing.__all__,
+        *scanning.__all__,
+        *scattering.__all__,
+        *shaping.__all__,
+        *twins.__all__,
+        *formulas.__all__,
+        *tracing.__all__,
+    ]
 
+    _ROOMS = ("func", "linalg", "nn", "optim")  # loaded when they are first asked for
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"numeric.{name}")
-    if name == "vmap":
-        return import_module("numeric.func").vmap
-    raise AttributeError(f"module 'numeric' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name in _ROOMS:
+            return import_module(f"numeric.{name}")
+        if name == "vmap":
+            return import_module("numeric.func").vmap
+        raise AttributeError(f"module 'numeric' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -361,7 +361,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     self._array = value._array
 
 
-Tensor.data = property(_data, _set_data)  # type: ignore[attr-defined]
+setattr(Tensor, "data", property(_data, _set_data))  # noqa: B010  # declared with its type
 
 
 def own(x: Tensor) -> dict[str, Any]:
@@ -419,8 +419,8 @@ def _address(a: NDArray[Any]) -> int:
     return int(a.__array_interface__["data"][0])
 
 
-Tensor.__copy__ = _copy  # type: ignore[attr-defined]
-Tensor.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
+method("__copy__")(_copy)
+method("__deepcopy__")(_deepcopy)
 
 
 # Memory -------------------------------------------------------------------------------------------
@@ -528,13 +528,37 @@ def _get_device(self: Tensor) -> int:
     return -1
 
 
-_ATTRIBUTES: dict[str, Callable[[Tensor], Any]] = {
-    "device": lambda self: CPU,
-    "is_cuda": lambda self: False,
-    "is_sparse": lambda self: False,
-    "itemsize": lambda self: self._array.itemsize,
-    "nbytes": lambda self: self._array.nbytes,
-    "name": lambda self: self._name,
-}
-for _name, _getter in _ATTRIBUTES.items():
+def _device(self: Tensor) -> Device:
+    """Where the memory is: the CPU."""
+    return CPU
+
+
+def _elsewhere(self: Tensor) -> bool:
+    """False: tensors are dense, and on the CPU."""
+    return False
+
+
+def _itemsize(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self._array.itemsize
+
+
+def _nbytes(self: Tensor) -> int:
+    """The bytes of all elements."""
+    return self._array.nbytes
+
+
+def _named(self: Tensor) -> str | None:
+    """Its name in expressions, if it has one."""
+    return self._name
+
+
+for _name, _getter in {
+    "device": _device,
+    "is_cuda": _elsewhere,
+    "is_sparse": _elsewhere,
+    "itemsize": _itemsize,
+    "nbytes": _nbytes,
+    "name": _named,
+}.items():
     setattr(Tensor, _name, property(_getter))

@@ -172,7 +172,7 @@ def _expr(self: Tensor) -> Expr:
     return expression(edge_of(self), self._nr)
 
 
-Tensor.expr = property(_expr)  # type: ignore[attr-defined]
+setattr(Tensor, "expr", property(_expr))  # noqa: B010  # declared with its type
 
 
 @method("leaves")

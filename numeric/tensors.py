@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from numeric._tensor_methods import TensorMethods  # what the modules of operations add
+else:
+    TensorMethods = object
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -53,7 +58,7 @@ class Size(tuple):  # type: ignore[type-arg]
         return Size(item) if isinstance(i, slice) else item
 
 
-class Tensor:
+class Tensor(TensorMethods):
     """An eager array that records the operations it takes part in.
 
     Made by ``tensor``, the factories and operations.  ``requires_grad`` tensors that no operation
@@ -229,10 +234,6 @@ class Tensor:
 
     def __hash__(self) -> int:
         return id(self)
-
-    if TYPE_CHECKING:  # methods that the modules of operations add
-
-        def __getattr__(self, name: str) -> Any: ...
 
 
 def method(*names: str) -> Callable[[F], F]:

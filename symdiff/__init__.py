@@ -11,26 +11,50 @@ fast functions.
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from symdiff import functions
-from symdiff.batching import batch
-from symdiff.blackboxes import custom
-from symdiff.bridge import from_sympy, to_sympy
-from symdiff.corners import kinks
-from symdiff.counting import count_edges, count_nodes, count_operations
-from symdiff.derivative import detach, diff, grad, hessian, hvp, jacobian, jvp, vjp
-from symdiff.errors import NotDifferentiable, ParseError, ShapeError, Unsupported
-from symdiff.evaluate import evalf
-from symdiff.expr import Expr, e, free_symbols, nodes, pi
+from symdiff.batching import batch as batch
+from symdiff.blackboxes import custom as custom
+from symdiff.bridge import from_sympy as from_sympy
+from symdiff.bridge import to_sympy as to_sympy
+from symdiff.corners import kinks as kinks
+from symdiff.counting import count_edges as count_edges
+from symdiff.counting import count_nodes as count_nodes
+from symdiff.counting import count_operations as count_operations
+from symdiff.derivative import detach as detach
+from symdiff.derivative import diff as diff
+from symdiff.derivative import grad as grad
+from symdiff.derivative import hessian as hessian
+from symdiff.derivative import hvp as hvp
+from symdiff.derivative import jacobian as jacobian
+from symdiff.derivative import jvp as jvp
+from symdiff.derivative import vjp as vjp
+from symdiff.errors import NotDifferentiable as NotDifferentiable
+from symdiff.errors import ParseError as ParseError
+from symdiff.errors import ShapeError as ShapeError
+from symdiff.errors import Unsupported as Unsupported
+from symdiff.evaluate import evalf as evalf
+from symdiff.expr import Expr as Expr
+from symdiff.expr import e as e
+from symdiff.expr import free_symbols as free_symbols
+from symdiff.expr import nodes as nodes
+from symdiff.expr import pi as pi
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
-from symdiff.leaves import constant, symbol, symbols
-from symdiff.numpy_protocol import array_function, array_ufunc, from_function
-from symdiff.parser import parse
+from symdiff.leaves import constant as constant
+from symdiff.leaves import symbol as symbol
+from symdiff.leaves import symbols as symbols
+from symdiff.numpy_protocol import array_function, array_ufunc
+from symdiff.numpy_protocol import from_function as from_function
+from symdiff.parser import parse as parse
 from symdiff.pickling import reduced
-from symdiff.printing import short, text
-from symdiff.substitution import substitute
-from symdiff.typeset import latex, markup
+from symdiff.printing import short as short
+from symdiff.printing import text as text
+from symdiff.substitution import substitute as substitute
+from symdiff.typeset import latex as latex
+from symdiff.typeset import markup
 
 # Methods that need the layers above Expr.
 Expr._methods = SimpleNamespace(
@@ -55,41 +79,53 @@ Expr._methods = SimpleNamespace(
     transpose=functions.transpose,
 )
 
-__all__ = [
-    "Expr",
-    "NotDifferentiable",
-    "ParseError",
-    "ShapeError",
-    "Unsupported",
-    "batch",
-    "constant",
-    "count_edges",
-    "count_nodes",
-    "count_operations",
-    "custom",
-    "detach",
-    "diff",
-    "e",
-    "evalf",
-    "free_symbols",
-    "from_function",
-    "from_sympy",
-    "grad",
-    "hessian",
-    "hvp",
-    "jacobian",
-    "jvp",
-    "kinks",
-    "latex",
-    "nodes",
-    "parse",
-    "pi",
-    "short",
-    "substitute",
-    "symbol",
-    "symbols",
-    "text",
-    "to_sympy",
-    "vjp",
-]
-__all__ += functions.__all__
+try:
+    __version__ = version("symdiff-numeric")
+except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0+unknown"
+
+# Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
+# that is made of other lists.
+if not TYPE_CHECKING:
+    __all__ = [
+        "__version__",
+        "Expr",
+        "NotDifferentiable",
+        "ParseError",
+        "ShapeError",
+        "Unsupported",
+        "batch",
+        "constant",
+        "count_edges",
+        "count_nodes",
+        "count_operations",
+        "custom",
+        "detach",
+        "diff",
+        "e",
+        "evalf",
+        "free_symbols",
+        "from_function",
+        "from_sympy",
+        "grad",
+        "hessian",
+        "hvp",
+        "jacobian",
+        "jvp",
+        "kinks",
+        "latex",
+        "nodes",
+        "parse",
+        "pi",
+        "short",
+        "substitute",
+        "symbol",
+        "symbols",
+        "text",
+        "to_sympy",
+        "vjp",
+        *functions.__all__,
+    ]
+
+    def __dir__() -> list[str]:
+        return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from symdiff import (
     arrays,
     elementwise,
@@ -25,14 +27,17 @@ from symdiff.reductions import *  # noqa: F403
 from symdiff.signals import *  # noqa: F403
 from symdiff.statistics import *  # noqa: F403
 
-__all__: list[str] = []
-__all__ += arrays.__all__
-__all__ += elementwise.__all__
-__all__ += factorisations.__all__
-__all__ += indexing.__all__
-__all__ += layouts.__all__
-__all__ += ordering.__all__
-__all__ += products.__all__
-__all__ += reductions.__all__
-__all__ += signals.__all__
-__all__ += statistics.__all__
+# Type checkers follow `import *`, but mypy reads no list that is made of other lists.
+if not TYPE_CHECKING:
+    __all__ = [
+        *arrays.__all__,
+        *elementwise.__all__,
+        *factorisations.__all__,
+        *indexing.__all__,
+        *layouts.__all__,
+        *ordering.__all__,
+        *products.__all__,
+        *reductions.__all__,
+        *signals.__all__,
+        *statistics.__all__,
+    ]

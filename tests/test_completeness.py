@@ -281,13 +281,14 @@ def test_random_programs_have_the_op(cls):
 
 # Documentation ------------------------------------------------------------------------------------
 
-DATA = {"e", "pi"}
+DATA = {"e", "pi", "__version__"}
 PUBLIC = [name for name in sd.__all__ if name not in DATA]
 # Public things without a text of their own: rooms, and words that are arguments.
 NUMERIC = [
     name
     for name in nm.__all__
-    if not name.startswith("__") and not isinstance(getattr(nm, name), ModuleType | str)
+    if not name.startswith("__")
+    and not isinstance(getattr(nm, name), ModuleType | str | float | None)
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numeric.autograd import function, graph
 from numeric.autograd.anomaly import detect_anomaly, set_detect_anomaly
@@ -22,6 +22,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "function",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
@@ -32,10 +33,11 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-_ROOMS = ("functional",)  # loaded when they are first asked for
+if TYPE_CHECKING:  # loaded when it is first asked for
+    from numeric.autograd import functional as functional
+else:  # out of sight of type checkers, which would take every name for one of its own
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"numeric.autograd.{name}")
-    raise AttributeError(f"module 'numeric.autograd' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "functional":
+            return import_module("numeric.autograd.functional")
+        raise AttributeError(f"module 'numeric.autograd' has no attribute {name!r}")

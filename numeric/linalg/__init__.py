@@ -14,15 +14,21 @@ that are traced, they read the symmetric part.
 True
 """
 
+from typing import TYPE_CHECKING
+
 from numeric.linalg import equations, factors, norms, products
 from numeric.linalg.equations import *  # noqa: F403  # the modules' lists say what
 from numeric.linalg.factors import *  # noqa: F403
 from numeric.linalg.norms import *  # noqa: F403
 from numeric.linalg.products import *  # noqa: F403
-from numeric.ops.decomposing import LinAlgError
+from numeric.ops.decomposing import LinAlgError as LinAlgError
 
-__all__ = ["LinAlgError"]
-__all__ += equations.__all__
-__all__ += factors.__all__
-__all__ += norms.__all__
-__all__ += products.__all__
+# Type checkers follow `import *`, but mypy reads no list that is made of other lists.
+if not TYPE_CHECKING:
+    __all__ = [
+        "LinAlgError",
+        *equations.__all__,
+        *factors.__all__,
+        *norms.__all__,
+        *products.__all__,
+    ]

@@ -63,7 +63,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         one: Tensor = A.clone().copy_(eye(A._array.shape[-1], dtype=A.dtype))
         return one
     if n == 1:
-        return A.clone()  # type: ignore[no-any-return]
+        return A.clone()
     if n < 0:
         A, n = inv(A), -n
     if n == 3:

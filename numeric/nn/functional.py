@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Expr
 
-__all__ = ["dropout", "one_hot", "pad"]
-__all__ += activations.__all__
-__all__ += losses.__all__
+# Type checkers follow `import *`, but mypy reads no list that is made of other lists.
+if not TYPE_CHECKING:
+    __all__ = ["dropout", "one_hot", "pad", *activations.__all__, *losses.__all__]
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -250,7 +250,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             f"INDICES element is out of DATA bounds, id={places[wrong][0]} axis_dim={n}"
         )
     if not shape:
-        return input.reshape(1).index_select(0, index).reshape(())  # type: ignore[no-any-return]
+        return input.reshape(1).index_select(0, index).reshape(())
     operand = index if index._array.ndim else places.copy()
     out: Tensor = apply(INDEX_SELECT, (input, operand), ((k,),))
     return out
@@ -282,7 +282,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     [0.0, 2.0]
     """
     if not input._array.ndim:
-        return index_add(input.reshape(1), dim, index, source.reshape(1), alpha=alpha).reshape(())  # type: ignore[no-any-return]
+        return index_add(input.reshape(1), dim, index, source.reshape(1), alpha=alpha).reshape(())
     k, places = axis_of(dim, input._array.ndim), _vector("index_add", index)
     text = "index_add_(): self ({}) and source ({}) must have the same scalar type"
     same_dtype(input, source, text)
@@ -304,7 +304,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     [0.0, 1.0]
     """
     if not input._array.ndim:
-        return index_copy(input.reshape(1), dim, index, source.reshape(1)).reshape(())  # type: ignore[no-any-return]
+        return index_copy(input.reshape(1), dim, index, source.reshape(1)).reshape(())
     k, places = axis_of(dim, input._array.ndim), _vector("index_copy", index)
     text = (
         "index_copy_(): self and source expected to have the same dtype, but got (self) {} and "
@@ -326,7 +326,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     [0.0, 5.0]
     """
     if not input._array.ndim:
-        return index_fill(input.reshape(1), dim, index, value).reshape(())  # type: ignore[no-any-return]
+        return index_fill(input.reshape(1), dim, index, value).reshape(())
     k, places = axis_of(dim, input._array.ndim), _vector("index_fill", index)
     n = input._array.shape[k]
     _in_range(np.where(places < 0, places + n, places), n, k, IndexError)

@@ -1,0 +1,100 @@
+"""The declarations of what the modules of operations add to ``Tensor``, for type checkers.
+
+``python -m tests.tensor_stub`` writes them to ``numeric/_tensor_methods.pyi``; a test holds the
+file equal to what this module makes of the class as it is at run time.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import numeric.nn
+import numeric.optim  # noqa: F401  # whatever adds methods is imported
+from numeric.tensors import Tensor
+
+PATH = Path(inspect.getfile(Tensor)).with_name("_tensor_methods.pyi")
+
+_HEAD = '''\
+"""What the modules of operations add to ``Tensor``: written by ``python -m tests.tensor_stub``."""
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numpy.typing import NDArray
+
+from numeric import dtypes
+from numeric.autograd.hooks import RemovableHandle
+from numeric.factories import device as Device  # noqa: N812
+from numeric.tensors import Tensor
+from symdiff.expr import Expr
+
+class TensorMethods:
+'''
+# An operator answers NotImplemented to what it does not know: for the caller that is a TypeError.
+_OPERATORS = re.compile(
+    "__[ri]?(add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)__"
+    "|__(eq|ne|lt|le|gt|ge)__"
+)
+# Inside the class, names such as `bool` and `float` are methods.
+_BUILTIN = re.compile(rf"(?<![\w.])({'|'.join(vars(builtins))})(?!\w)")
+_NAMES = {"Dtype": "dtypes.dtype", "dtype": "dtypes.dtype"}
+_OBJECT = {"__eq__", "__ne__"}  # object says that these give a bool
+
+
+def declarations() -> str:
+    """The text of the file."""
+    added = {
+        name: member
+        for name, member in vars(Tensor).items()
+        if (inspect.isfunction(member) or isinstance(member, property))
+        and _function(member).__module__ != Tensor.__module__
+    }
+    # The file is read by formatters, too: methods first by kind, then by name.
+    return _HEAD + "".join(_declared(name, added[name]) for name in sorted(added))
+
+
+def _function(member: Any) -> Any:
+    return member.fget if isinstance(member, property) else inspect.unwrap(member)
+
+
+def _declared(name: str, member: Any) -> str:
+    function = _function(member)
+    signature = inspect.signature(function)
+    result = "Tensor" if _OPERATORS.fullmatch(name) else _type(signature.return_annotation)
+    if isinstance(member, property):
+        text = f"    @property\n    def {name}(self) -> {result}: ...\n"
+        if member.fset is not None:
+            text += f"    @{name}.setter\n    def {name}(self, value: {result}) -> None: ...\n"
+        return text
+    ignored = "  # type: ignore[override]" if name in _OBJECT else ""
+    return f"    def {name}({_parameters(signature)}) -> {result}: ...{ignored}\n"
+
+
+def _parameters(signature: inspect.Signature) -> str:
+    texts = ["self"]
+    starred = False
+    for p in list(signature.parameters.values())[1:]:
+        if p.kind is p.VAR_POSITIONAL or (p.kind is p.KEYWORD_ONLY and not starred):
+            starred = True
+            if p.kind is p.KEYWORD_ONLY:
+                texts.append("*")
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        default = "" if p.default is p.empty else " = ..."
+        texts.append(f"{stars}{p.name}: {_type(p.annotation)}{default}")
+    return ", ".join(texts)
+
+
+def _type(annotation: Any) -> str:
+    assert isinstance(annotation, str), "a method of Tensor has annotations"
+    named = re.sub(r"(?<![\w.])\w+", lambda m: _NAMES.get(m[0], m[0]), annotation)
+    return _BUILTIN.sub(lambda m: m[0] if m[0] == "None" else f"builtins.{m[0]}", named)
+
+
+if __name__ == "__main__":
+    PATH.write_text(declarations())
+    print(PATH)
