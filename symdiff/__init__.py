@@ -11,6 +11,7 @@ fast functions.
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -43,40 +44,36 @@ from symdiff.expr import free_symbols as free_symbols
 from symdiff.expr import nodes as nodes
 from symdiff.expr import pi as pi
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
+from symdiff.guesses import PACKAGE, missing
 from symdiff.leaves import constant as constant
 from symdiff.leaves import symbol as symbol
 from symdiff.leaves import symbols as symbols
-from symdiff.numpy_protocol import array_function, array_ufunc
+from symdiff.numpy_protocol import array_function, array_ufunc, astype
 from symdiff.numpy_protocol import from_function as from_function
 from symdiff.parser import parse as parse
 from symdiff.pickling import reduced
 from symdiff.printing import short as short
 from symdiff.printing import text as text
+from symdiff.substitution import replaced
 from symdiff.substitution import substitute as substitute
 from symdiff.typeset import latex as latex
 from symdiff.typeset import markup
 
 # Methods that need the layers above Expr.
 Expr._methods = SimpleNamespace(
+    **{name: getattr(functions, name) for name in dir(functions)},
     array_function=array_function,
     array_ufunc=array_ufunc,
+    astype=astype,
     diff=diff,
     evalf=evalf,
-    getitem=functions.getitem,
     latex=latex,
     markup=markup,
-    matmul=functions.matmul,
-    matrix_transpose=functions.matrix_transpose,
-    mean=functions.mean,
-    permute_dims=functions.permute_dims,
     reduced=reduced,
-    reshape=functions.reshape,
+    replaced=replaced,
     short=short,
-    substitute=substitute,
-    sum=functions.sum,
     text=text,
     to_sympy=to_sympy,
-    transpose=functions.transpose,
 )
 
 try:
@@ -126,6 +123,9 @@ if not TYPE_CHECKING:
         "vjp",
         *functions.__all__,
     ]
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'symdiff'", name, PACKAGE, sys.modules[__name__])
 
     def __dir__() -> list[str]:
         return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -11,7 +11,7 @@ import builtins
 import math
 from collections import Counter
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
@@ -21,15 +21,17 @@ from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, checked_shape, number_node, number_of
 from symdiff.letters import shape_text
+from symdiff.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.expr import Expr, Operand
+    from symdiff.expr import Expr, Operand, Values
     from symdiff.node import Dim, Shape
 
 P = ParamSpec("P")
 Axis = int | tuple[int, ...] | None
+_DEEPEST = 64  # of lists: NumPy's arrays have no more axes
 
 __all__ = [
     "broadcast_to",
@@ -81,16 +83,57 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes that ``axis`` means, counted from the front; all for None.
 
     Raises AxisError (an IndexError and a ValueError) naming the function, ValueError for a
-    repeated axis.
+    repeated axis, TypeError for an expression, which was meant to be an operand.
     """
     if axis is None:
         return tuple(range(ndim))
+    if isinstance(axis, Node):
+        raise _no_axis(name, axis)
     return normalize_axis_tuple(axis, ndim, argname=name)
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:
-    """One axis, counted from the front; raises AxisError naming the function."""
+    """One axis, counted from the front; raises as ``axes_of`` does."""
+    if isinstance(axis, Node):
+        raise _no_axis(name, axis)
     return normalize_axis_index(axis, ndim, msg_prefix=name)
+
+
+def _no_axis(name: str, axis: Node) -> TypeError:
+    elementwise = {
+        "sum": "x + y",
+        "prod": "x * y",
+        "max": "sd.maximum(x, y)",
+        "min": "sd.minimum(x, y)",
+        "all": "sd.logical_and(x, y)",
+        "any": "sd.logical_or(x, y)",
+    }
+    of_two = f"; of two operands, element by element, it is {elementwise.get(name)}"
+    return TypeError(
+        f"{name}: the axis is the expression {axis!r}, not an int: several operands go into a "
+        f"list, as in sd.{name}([x, y])" + (of_two if name in elementwise else "")
+    )
+
+
+def assembled(value: Values) -> Expr:
+    """``value`` as an expression; lists and tuples, nested ones too, are the rows of an array.
+
+    Raises what ``as_expr`` and ``stack`` raise, and ValueError for lists nested too deeply.
+    """
+    if not isinstance(value, list | tuple):
+        return as_expr(value)
+    return _assembled(value, 0)
+
+
+def _assembled(value: Any, depth: int) -> Expr:
+    if depth > _DEEPEST:
+        raise ValueError(f"lists are nested more than {_DEEPEST} deep")
+    rows = [_assembled(v, depth + 1) if isinstance(v, list | tuple) else as_expr(v) for v in value]
+    if not rows:
+        return leaves.full((0,), 0)
+    if all(isinstance(row.op, ops.Constant) or number_of(row) is not None for row in rows):
+        return leaves.constant(value)
+    return stack(rows)
 
 
 def apply(op: ops.Linear, x: Expr) -> Expr:
@@ -414,18 +457,18 @@ def triu(x: Expr, k: int = 0) -> Expr:
 # Joining and making -----------------------------------------------------------------------------
 
 
-def concat(arrays: Sequence[Operand], /, axis: int | None = 0) -> Expr:
+def concat(arrays: Sequence[Values], /, axis: int | None = 0) -> Expr:
     """The arrays joined along ``axis``; with None, their elements in C order.
 
-    Raises ValueError for no arrays, ShapeError where other axes differ, Unsupported for a symbolic
-    length along ``axis``.
+    Lists among them, nested ones too, are the rows of an array.  Raises ValueError for no arrays,
+    ShapeError where other axes differ, Unsupported for a symbolic length along ``axis``.
 
     >>> import symdiff as sd
     >>> a, b = sd.symbol("a", (2, 3)), sd.symbol("b", (1, 3))
     >>> sd.concat([a, b]).shape, sd.concat([a, b], axis=None).shape
     ((3, 3), (9,))
     """
-    parts = [as_expr(x) for x in arrays]
+    parts = [assembled(x) for x in arrays]
     if axis is None:
         parts, axis = [reshape(x, -1) for x in parts], 0
     return _joined("concat", parts, axis)
@@ -460,17 +503,18 @@ def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
     return primitive("not_equal", joined, number_node(0)) if whole else joined
 
 
-def stack(arrays: Sequence[Operand], /, axis: int = 0) -> Expr:
+def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:
     """The arrays, of one shape, along a new axis at place ``axis`` of the result.
 
-    Raises ValueError for no arrays, ShapeError where shapes differ.
+    Lists among them, nested ones too, are the rows of an array: ``stack([[a, b], [c, d]])`` is a
+    matrix.  Raises ValueError for no arrays, ShapeError where shapes differ.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
     >>> sd.stack([x, y, x * y]).shape
     (3,)
     """
-    parts = [as_expr(x) for x in arrays]
+    parts = [assembled(x) for x in arrays]
     if not parts:
         raise ValueError("stack: needs at least one array")
     for x in parts:

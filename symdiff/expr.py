@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, overload
 
 import numpy as np
 import sympy as sp
@@ -30,16 +30,22 @@ from symdiff.algebra import (
 )
 from symdiff.contraction import contract, strong
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.leaves import as_expr, number_node, number_of, size
+from symdiff.guesses import EXPRESSION, missing
+from symdiff.leaves import as_expr, full, number_node, number_of, size
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from symdiff.arrays import Axis
+
 Operand: TypeAlias = "Expr | int | float | Fraction | NDArray[Any] | sp.Expr"
+# What stands for a symbol: lists of rows, too.
+Values: TypeAlias = "Operand | Sequence[Any]"
+Replacements: TypeAlias = "Mapping[Any, Values] | Sequence[tuple[Any, Values]]"
 
 
 class Expr(Node):
@@ -75,7 +81,7 @@ class Expr(Node):
         """The name of a symbol.  Raises AttributeError for any other expression."""
         if isinstance(self.op, ops.Symbol):
             return self.op.name
-        raise AttributeError(f"only symbols have a name; this is {self!r}")
+        raise AttributeError  # __getattr__ is asked next, and says why
 
     @property
     def free_symbols(self) -> tuple[Expr, ...]:
@@ -84,7 +90,10 @@ class Expr(Node):
 
     def __iter__(self) -> Iterator[Expr]:
         if not self.shape:
-            raise TypeError("iteration over a 0-d expression")
+            raise TypeError(
+                f"iteration over {self!r}, a 0-d expression: several expressions go into a list, "
+                "as in sd.stack([x, y]); the larger of two is sd.maximum(x, y), the sum x + y"
+            )
         if isinstance(self.shape[0], str):
             raise Unsupported(f"iteration over an axis of symbolic length {self.shape[0]}")
         return (self[i] for i in range(self.shape[0]))
@@ -95,6 +104,11 @@ class Expr(Node):
         if isinstance(self.shape[0], str):
             raise Unsupported(f"len() of an axis of symbolic length {self.shape[0]}")
         return self.shape[0]
+
+    if not TYPE_CHECKING:  # which would take every name for one of its own
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing("an expression", name, EXPRESSION, self)
 
     # What an expression is not --------------------------------------------------------------------
 
@@ -293,21 +307,159 @@ class Expr(Node):
         """The elements in C order under another shape; one length may be -1."""
         return self._methods.reshape(self, *shape)  # type: ignore[no-any-return]
 
-    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Expr:
+    def ravel(self) -> Expr:
+        """The elements in C order, along one axis."""
+        return self._methods.ravel(self)  # type: ignore[no-any-return]
+
+    def flatten(self) -> Expr:
+        """The elements in C order, along one axis."""
+        return self._methods.ravel(self)  # type: ignore[no-any-return]
+
+    def squeeze(self, axis: Axis = None) -> Expr:
+        """Without the axes ``axis`` of length 1; without all such axes by default."""
+        return self._methods.squeeze(self, axis)  # type: ignore[no-any-return]
+
+    def swapaxes(self, axis1: int, axis2: int) -> Expr:
+        """Two axes exchanged."""
+        return self._methods.swapaxes(self, axis1, axis2)  # type: ignore[no-any-return]
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
+        """The diagonal of two axes, as the last one."""
+        return self._methods.diagonal(self, offset, axis1, axis2)  # type: ignore[no-any-return]
+
+    def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Expr:
+        """Every element along ``axis`` as often as ``repeats`` says; of all in C order for None."""
+        return self._methods.repeat(self, repeats, axis)  # type: ignore[no-any-return]
+
+    def take(
+        self, indices: int | Sequence[int] | NDArray[Any] | Expr, axis: int | None = None
+    ) -> Expr:
+        """The elements at ``indices`` along ``axis``; of all in C order for None."""
+        return self._methods.take(self, indices, axis)  # type: ignore[no-any-return]
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The sum over ``axis``, over all axes by default."""
         return self._methods.sum(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
 
-    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Expr:
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The mean over ``axis``, over all axes by default."""
         return self._methods.mean(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Expr:
+        """The product over ``axis``, over all axes by default."""
+        return self._methods.prod(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Expr:
+        """The largest element over ``axis``, over all axes by default."""
+        return self._methods.max(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Expr:
+        """The smallest element over ``axis``, over all axes by default."""
+        return self._methods.min(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
+        """The variance over ``axis``, over all axes by default; of N observations, by N - ddof."""
+        return self._methods.var(self, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
+        """The square root of the variance."""
+        return self._methods.std(self, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Expr:
+        """Whether an element over ``axis`` is not 0."""
+        return self._methods.any(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Expr:
+        """Whether no element over ``axis`` is 0."""
+        return self._methods.all(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
+        """The place of the first largest element along ``axis``; among all in C order for None."""
+        return self._methods.argmax(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
+        """The place of the first smallest element along ``axis``; among all in C order for None."""
+        return self._methods.argmin(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def argsort(self, axis: int | None = -1) -> Expr:
+        """The places of the elements along ``axis`` in ascending order."""
+        return self._methods.argsort(self, axis)  # type: ignore[no-any-return]
+
+    def cumsum(self, axis: int | None = None) -> Expr:
+        """The sums of the elements so far along ``axis``; of all in C order for None."""
+        return self._methods.cumsum(self, axis)  # type: ignore[no-any-return]
+
+    def cumprod(self, axis: int | None = None) -> Expr:
+        """The products of the elements so far along ``axis``; of all in C order for None."""
+        return self._methods.cumprod(self, axis)  # type: ignore[no-any-return]
+
+    def clip(self, min: Operand | None = None, max: Operand | None = None) -> Expr:
+        """Every element, or the bound that it is beyond."""
+        return self._methods.clip(self, min, max)  # type: ignore[no-any-return]
+
+    def round(self, decimals: int = 0) -> Expr:
+        """Rounded to ``decimals``; halves to the even neighbour."""
+        return self._methods.round(self, decimals)  # type: ignore[no-any-return]
+
+    def dot(self, other: Operand) -> Expr:
+        """The product of ``np.dot``: over the last axis and the last but one of ``other``."""
+        return self._methods.dot(self, other)  # type: ignore[no-any-return]
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
+        """The sum of a diagonal."""
+        return self._methods.trace(self, offset, axis1, axis2)  # type: ignore[no-any-return]
+
+    def det(self) -> Expr:
+        """The determinant of the matrices in the last two axes."""
+        return self._methods.det(self)  # type: ignore[no-any-return]
+
+    def inv(self) -> Expr:
+        """The inverse of the matrices in the last two axes."""
+        return self._methods.inv(self)  # type: ignore[no-any-return]
+
+    def astype(self, dtype: Any) -> Expr:
+        """As a real (``float``), integer (``int``) or boolean (``bool``) expression.
+
+        Raises Unsupported for reals as integers and integers as reals, which they become where
+        they meet one, and for a precision: it is the arguments'.
+        """
+        return self._methods.astype(self, dtype)  # type: ignore[no-any-return]
+
+    def copy(self) -> Expr:
+        """The expression itself: it never changes."""
+        return self
+
+    def conj(self) -> Expr:
+        """The expression itself: it is real."""
+        return self
+
+    conjugate = conj
+
+    @property
+    def real(self) -> Expr:
+        """The expression itself."""
+        return self
+
+    @property
+    def imag(self) -> Expr:
+        """Zeros."""
+        return full(self.shape, 0)
 
     def diff(self, *variables: Expr | int) -> Expr:
         """The derivative in SymPy's calling convention: ``f.diff(x, 3, y)``."""
         return self._methods.diff(self, *variables)  # type: ignore[no-any-return]
 
-    def subs(self, replacements: Mapping[Expr, Operand]) -> Expr:
-        """Replace symbols simultaneously by values or expressions."""
-        return self._methods.substitute(self, replacements)  # type: ignore[no-any-return]
+    @overload
+    def subs(self, replacements: Replacements, /) -> Expr: ...
+    @overload
+    def subs(self, symbol: Expr | str, value: Values, /) -> Expr: ...
+    def subs(self, *replacements: Any) -> Expr:
+        """Replace symbols simultaneously: ``f.subs({x: 1})``, ``f.subs(x, 1)`` or pairs in a list.
+
+        Raises ValueError for a pair whose value contains the symbol of a later one: SymPy
+        replaces one after the other.
+        """
+        return self._methods.replaced(self, replacements)  # type: ignore[no-any-return]
 
     def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
         """The value at ``n`` significant digits: an ``mpmath.mpf``, or an object array of them."""

@@ -41,3 +41,6 @@ if not TYPE_CHECKING:
         *signals.__all__,
         *statistics.__all__,
     ]
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -17,6 +17,7 @@ from symdiff.algebra import linear, primitive
 from symdiff.algebra import select as where
 from symdiff.arrays import (
     Axis,
+    assembled,
     axes_of,
     axis_of,
     broadcast_to,
@@ -142,7 +143,7 @@ def ravel(x: Expr) -> Expr:
 
 
 def _at_least(name: str, arrays: tuple[Operand, ...], rank: int) -> Expr | tuple[Expr, ...]:
-    results = [_ranked(as_expr(x), rank) for x in arrays]
+    results = [_ranked(assembled(x), rank) for x in arrays]
     if not results:
         raise ValueError(f"{name}: needs at least one array")
     return results[0] if len(results) == 1 else tuple(results)
@@ -196,7 +197,7 @@ def broadcast_arrays(*arrays: Operand) -> tuple[Expr, ...]:
     >>> a.shape, b.shape
     ((2, 3), (2, 3))
     """
-    operands = [as_expr(x) for x in arrays]
+    operands = [assembled(x) for x in arrays]
     shape = broadcast_shapes("broadcast_arrays", *(x.shape for x in operands))
     return tuple(broadcast_to(x, shape) for x in operands)
 
@@ -214,7 +215,7 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing {indexing!r} is neither 'xy' nor 'ij'")
-    vectors = [_ranked(as_expr(x), 1) for x in arrays]
+    vectors = [_ranked(assembled(x), 1) for x in arrays]
     for x in vectors:
         if x.ndim > 1:
             raise ShapeError(f"meshgrid: {shape_text(x.shape)} is not a vector")
@@ -229,7 +230,7 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
 
 
 def _stacked(arrays: Sequence[Operand], rank: int, axis: int) -> Expr:
-    return concat([_ranked(as_expr(x), rank) for x in arrays], axis=axis)
+    return concat([_ranked(assembled(x), rank) for x in arrays], axis=axis)
 
 
 def hstack(arrays: Sequence[Operand], /) -> Expr:
@@ -239,7 +240,7 @@ def hstack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.hstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 1))]).shape
     (2, 4)
     """
-    parts = [_ranked(as_expr(x), 1) for x in arrays]
+    parts = [_ranked(assembled(x), 1) for x in arrays]
     return concat(parts, axis=0 if parts and parts[0].ndim == 1 else 1)
 
 
@@ -270,7 +271,7 @@ def column_stack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.column_stack([sd.symbol("a", 3), sd.symbol("b", (3, 2))]).shape
     (3, 3)
     """
-    parts = [_ranked(as_expr(x), 1) for x in arrays]
+    parts = [_ranked(assembled(x), 1) for x in arrays]
     return concat([expand_dims(x, 1) if x.ndim == 1 else x for x in parts], axis=1)
 
 

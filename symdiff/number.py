@@ -21,6 +21,7 @@ Number: TypeAlias = int | Fraction | float
 # measurements.
 _SHORT = 1 << 10
 _LARGEST_INTEGRAL = 2.0**53
+_LONGEST_REPR = 60
 
 
 def exact(value: object) -> Number:
@@ -47,7 +48,20 @@ def exact(value: object) -> Number:
         return exact(Fraction(value)) if value.is_finite() else float(value)
     if isinstance(value, complex | np.complexfloating):
         raise TypeError(f"complex number {value!r}: symdiff is real; pass real and imaginary parts")
-    raise TypeError(f"{value!r} of type {type(value).__name__} is not a real number")
+    remedy = ""
+    if isinstance(value, list | tuple):
+        remedy = ": sd.stack makes one array of expressions in a list, sd.constant one of numbers"
+    elif hasattr(value, "requires_grad"):
+        remedy = ": of an eager tensor t, t.expr is the formula and t.detach().numpy() the value"
+    raise TypeError(
+        f"{shortened(value)} of type {type(value).__name__} is not a real number{remedy}"
+    )
+
+
+def shortened(value: object) -> str:
+    """``repr(value)``, the beginning of it if it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}..."
 
 
 def _exact_float(value: float) -> Number:

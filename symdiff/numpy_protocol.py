@@ -18,6 +18,7 @@ import numpy as np
 
 from symdiff import functions as f
 from symdiff.algebra import as_numeric
+from symdiff.arrays import assembled
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, constant, number_of
@@ -360,6 +361,33 @@ SCIPY: dict[str, Callable[..., Any]] = {
 """The universal functions of ``scipy.special``, by the name under which that module has them."""
 
 
+SCIPY_REFUSED: dict[str, str] = {
+    "beta": "sd.exp(sd.betaln(a, b)) for positive a and b",
+    "binom": (
+        "sd.exp(sd.gammaln(n + 1) - sd.gammaln(k + 1) - sd.gammaln(n - k + 1)) for 0 <= k <= n"
+    ),
+    "cosm1": "-2 * sd.sin(x / 2)**2",
+    "entr": "-sd.xlogy(x, x)",
+    "erfcx": "sd.exp(x**2) * sd.erfc(x) where neither overflows",
+    "exp10": "10**x",
+    "i0e": "sd.exp(-sd.abs(x)) * sd.i0(x) where neither overflows",
+    "i1e": "sd.exp(-sd.abs(x)) * sd.i1(x) where neither overflows",
+    "ive": "sd.exp(-sd.abs(x)) * sd.iv(n, x) where neither overflows",
+    "k0e": "sd.exp(x) * sd.k0(x) where neither overflows",
+    "k1e": "sd.exp(x) * sd.k1(x) where neither overflows",
+    "kl_div": "sd.xlogy(x, x / y) - x + y",
+    "kve": "sd.exp(x) * sd.kv(n, x) where neither overflows",
+    "loggamma": "sd.gammaln(x) for positive x",
+    "ndtr": "sd.erfc(-x / sd.sqrt(2)) / 2",
+    "ndtri": "-sd.sqrt(2) * sd.erfcinv(2 * p)",
+    "poch": "sd.exp(sd.gammaln(z + m) - sd.gammaln(z)) for positive z and z + m",
+    "rel_entr": "sd.xlogy(x, x / y)",
+    "rgamma": "1 / sd.gamma(x)",
+    "xlog1py": "x * sd.log1p(y) where x is not 0",
+}
+"""Universal functions of ``scipy.special`` that are not here, and how they are written."""
+
+
 def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     module = sys.modules.get("scipy.special")
     if module is None:
@@ -368,6 +396,13 @@ def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
         if getattr(module, name, None) is ufunc:
             return ours
     return None
+
+
+def _scipy_name(ufunc: Any) -> str | None:
+    """The name of one of SciPy's universal functions; None for any other."""
+    name = getattr(ufunc, "__name__", "")
+    found = getattr(sys.modules.get("scipy.special"), name, None) is ufunc
+    return name if found and isinstance(ufunc, np.ufunc) else None
 
 
 # Functions ----------------------------------------------------------------------------------------
@@ -417,7 +452,7 @@ def array_function(
         if value is np._NoValue or value is inspect.Parameter.empty:
             break
         if place.endswith(":") and isinstance(value, list | tuple):
-            value = constant(value)
+            value = assembled(value)
         positions.append(value)
     words = {}
     for word, value in bound.items():
@@ -454,6 +489,11 @@ def _refusal(function: Any) -> Unsupported:
     reason = REFUSED.get(function)
     if reason is not None:
         return Unsupported(f"{name} of expressions: {reason}")
+    scipy = _scipy_name(function)
+    if scipy is not None:
+        ours = SCIPY_REFUSED.get(scipy)
+        instead = f"it is {ours}" if ours else "sd.custom makes an op of it and of its derivative"
+        return Unsupported(f"scipy.special.{scipy} takes no expressions: {instead}")
     names = {_ufunc_name(u): None for u in UFUNCS} | {_name(g): None for g in FUNCTIONS}
     (nearest,) = difflib.get_close_matches(name, list(names), 1, cutoff=0.0)
     return Unsupported(f"{name} takes no expressions; the nearest function that does is {nearest}")
@@ -488,6 +528,41 @@ def _linspace(start: Operand, stop: Operand, num: int, endpoint: bool = True) ->
     rank = max(first.ndim, last.ndim)
     t = np.linspace(0, 1, num, endpoint=endpoint).reshape((num,) + (1,) * rank)
     return first * (1 - t) + last * t
+
+
+def _cross(
+    x: Operand,
+    y: Operand,
+    *,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Expr:
+    if axis is not None:
+        return f.cross(x, y, axis)
+    a, b = f.moveaxis(as_expr(x), axisa, -1), f.moveaxis(as_expr(y), axisb, -1)
+    return f.moveaxis(f.cross(a, b), -1, axisc)
+
+
+def astype(x: Operand, dtype: Any) -> Expr:
+    """``x`` as a real, integer or boolean expression: ``np.astype``, and the method."""
+    operand, kind = as_expr(x), np.dtype(dtype)
+    known = {np.dtype(float): float, np.dtype(int): int, np.dtype(bool): bool}.get(kind)
+    if known is operand.dtype:
+        return operand
+    if known is bool:
+        return f.not_equal(operand, 0)
+    if known is int and operand.dtype is bool:
+        return as_numeric(operand)
+    if known is int:
+        raise Unsupported("astype: real numbers as integers; sd.trunc(x) is their whole part")
+    if known is float:
+        raise Unsupported("astype: integers as real numbers; they become real where they meet one")
+    raise Unsupported(
+        f"astype: {kind.name}; an expression is real, integer or boolean (float, int or bool), and "
+        "its precision is that of the arguments when it is evaluated"
+    )
 
 
 def _unstack(x: Operand, *, axis: int = 0) -> tuple[Expr, ...]:
@@ -607,6 +682,7 @@ FUNCTIONS: dict[Callable[..., Any], Entry] = {
     np.iscomplexobj: _on(lambda _: False, "x"),
     np.isrealobj: _on(lambda _: True, "x"),
     np.copy: _on(as_expr, "a"),
+    np.astype: _on(astype, "x: dtype"),
     # Shapes
     np.shape: _on(_column("shape"), "a"),
     np.ndim: _on(_column("ndim"), "a"),
@@ -663,7 +739,7 @@ FUNCTIONS: dict[Callable[..., Any], Entry] = {
     np.inner: _on(f.inner, "a: b:"),
     np.outer: _on(f.outer, "a: b:"),
     np.kron: _on(f.kron, "a: b:"),
-    np.cross: _on(f.cross, "a: b:", "axis"),
+    np.cross: _on(_cross, "a: b:", "axisa axisb axisc axis"),
     np.tensordot: _on(f.tensordot, "a: b: axes"),
     np.einsum: _on(f.einsum, "*operands"),
     np.trace: _on(f.trace, "a: offset axis1 axis2"),
@@ -721,7 +797,6 @@ REFUSED: dict[Callable[..., Any], str] = {
     np.isreal: "expressions are real",
     np.iscomplex: "expressions are real",
     np.empty_like: "it has no values; use np.zeros_like",
-    np.astype: "the precision is that of the arguments when the expression is evaluated",
     np.result_type: "the precision is that of the arguments when the expression is evaluated",
     np.fmod: "its remainder has the sign of x; np.mod (sd.mod) has that of y",
     np.copysign: "it tells -0 from 0; use sd.where(y < 0, -sd.abs(x), sd.abs(x))",

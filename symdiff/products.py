@@ -6,7 +6,7 @@ Every product here is one contraction: it names the letters of its operands' axe
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import ops
 from symdiff.algebra import mul, opaque
@@ -208,13 +208,14 @@ def _tensordot(
     return contract([(a, left), (b, right)], out, None, name)
 
 
-def einsum(subscripts: str, /, *operands: Operand) -> Expr:
+def einsum(subscripts: str | Operand, /, *operands: Any) -> Expr:
     """Einstein's summation: of ``"ij,jk->ik"`` it is ``value[i, k] = sum_j A[i, j] B[j, k]``.
 
     Letters that the part after ``->`` lacks are summed.  Without that part, it is the letters that
     occur once, in alphabetical order, after those of ``...``.  A letter repeated in an operand
     takes its diagonal; one repeated after ``->`` puts zeros off the diagonal.  ``...`` stands for
-    any number of axes, aligned at the right.  Lengths of 1 are stretched.
+    any number of axes, aligned at the right.  Lengths of 1 are stretched.  ``einsum(A, [0, 1], B,
+    [1, 2], [0, 2])`` has numbers for letters.
 
     Raises ValueError for subscripts that do not fit the operands, ShapeError where a letter would
     have two lengths.
@@ -224,6 +225,8 @@ def einsum(subscripts: str, /, *operands: Operand) -> Expr:
     >>> sd.einsum("ij,j", A, x) is A @ x, sd.einsum("i->ii", x) is sd.diag(x)
     (True, True)
     """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _lettered([subscripts, *operands])
     terms = [as_expr(x) for x in operands]
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     words = inputs.split(",")
@@ -247,6 +250,26 @@ def einsum(subscripts: str, /, *operands: Operand) -> Expr:
     if unknown := [c for c in output.replace("...", "") if c not in inputs]:
         raise ValueError(f"einsum: {subscripts!r}: no operand has {unknown[0]}")
     return lengths.contract(out)
+
+
+def _lettered(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    """The subscripts in letters, and the operands, of operands with lists of numbers."""
+    arrays, lists = operands[0::2], operands[1::2]
+    if len(operands) % 2:
+        lists.append(arrays.pop())
+    words = []
+    for axes in lists:
+        if not isinstance(axes, list | tuple) or not all(
+            k is Ellipsis or (isinstance(k, int) and 0 <= k < len(string.ascii_letters))
+            for k in axes
+        ):
+            raise TypeError(
+                f"einsum: {axes!r} is no list of axes (numbers from 0 to 51, or ...): write "
+                'einsum("ij,jk->ik", A, B) or einsum(A, [0, 1], B, [1, 2], [0, 2])'
+            )
+        words.append("".join("..." if k is Ellipsis else string.ascii_letters[k] for k in axes))
+    output = f"->{words.pop()}" if len(operands) % 2 else ""
+    return ",".join(words) + output, tuple(arrays)
 
 
 def _span(subscripts: str, word: str, x: Expr | None) -> int | None:

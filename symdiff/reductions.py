@@ -25,7 +25,6 @@ from symdiff.arrays import (
     reshaped,
 )
 from symdiff.contraction import contract
-from symdiff.errors import Unsupported
 from symdiff.leaves import as_expr, full, number_node, number_of, size
 from symdiff.letters import shape_text
 
@@ -302,11 +301,11 @@ def norm(
     Without ``ord`` it is ``√(sum(x²))`` over ``axis``, over all axes by default.  With one axis,
     or for a vector, ``ord`` is a number p: ``sum(|x|**p)**(1/p)``; inf and -inf: the largest and
     smallest ``|x|``; 0: the number of elements other than 0.  With two axes, or for a matrix:
-    "fro"; 1, -1, inf, -inf: the largest or smallest sum of ``|x|`` over columns or rows.  The
-    derivative at a norm of 0 is 0.
+    "fro"; 1, -1, inf, -inf: the largest or smallest sum of ``|x|`` over columns or rows; 2, -2,
+    "nuc": the largest or smallest singular value, or the sum of all.  The derivative at a norm of 0
+    is 0; of singular values it is that of ``svdvals``.
 
-    Raises Unsupported for norms by singular values (2, -2, "nuc" of matrices), ValueError for
-    another ``ord`` or number of axes.
+    Raises ValueError for another ``ord`` or number of axes, and as ``svdvals`` does.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -344,7 +343,10 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
 
 def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: bool) -> Expr:
     if ord in (2, -2, "nuc"):
-        raise Unsupported(f"norm: order {ord!r} of a matrix needs its singular values")
+        last = permute_dims(x, (*(k for k in range(x.ndim) if k not in axes), *axes))
+        values = opaque(ops.opaque_op(ops.SingularValues), last)
+        result = sum(values, -1) if ord == "nuc" else (max if ord == 2 else min)(values, -1)
+        return expand_dims(result, tuple(sorted(axes))) if keepdims else result
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: no order {ord!r} for matrices")
     assert not isinstance(ord, str)

@@ -7,29 +7,28 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff import ops
 from symdiff.algebra import linear, opaque
+from symdiff.arrays import assembled
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr, free_symbols, rebuild
-from symdiff.leaves import as_expr, full, size, symbol
+from symdiff.leaves import full, size, symbol
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Shape, make, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from symdiff.expr import Operand
+    from symdiff.expr import Values
 
-__all__ = ["bound_sizes", "named", "substitute"]
+__all__ = ["bound_sizes", "named", "replaced", "substitute"]
 
 
 @overload
-def substitute(outputs: Expr, replacements: Mapping[Any, Operand]) -> Expr: ...
+def substitute(outputs: Expr, replacements: Mapping[Any, Values]) -> Expr: ...
 @overload
+def substitute(outputs: Sequence[Expr], replacements: Mapping[Any, Values]) -> tuple[Expr, ...]: ...
 def substitute(
-    outputs: Sequence[Expr], replacements: Mapping[Any, Operand]
-) -> tuple[Expr, ...]: ...
-def substitute(
-    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Operand]
+    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Values]
 ) -> Expr | tuple[Expr, ...]:
     """``outputs`` with symbols replaced, simultaneously: ``{x: y, y: x}`` exchanges x and y.
 
@@ -40,8 +39,8 @@ def substitute(
 
     Args:
         outputs: an expression, or a list or tuple of them, which gives a tuple.
-        replacements: values, arrays or expressions by symbol, or by the name of a free symbol.
-            Symbols that the outputs do not contain are ignored.
+        replacements: values, arrays or expressions by symbol, or by the name of a free symbol;
+            lists are the rows of an array.  Symbols that the outputs do not contain are ignored.
 
     Raises TypeError for a key that is no symbol, ValueError for a name that no free symbol has,
     ShapeError for a value of another shape, or a symbolic length bound to two lengths.
@@ -56,15 +55,50 @@ def substitute(
     return tuple(_substituted(list(outputs), replacements))
 
 
-def _substituted(outputs: list[Expr], replacements: Mapping[Any, Operand]) -> list[Expr]:
+def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
     given = named("substitute", free_symbols(outputs), replacements, strict=True)
-    values = {x: as_expr(value) for x, value in given.items()}
+    values = {x: assembled(value) for x, value in given.items()}
     sizes = bound_sizes("substitute", ((x, value.shape) for x, value in values.items()))
     done: dict[Expr, Expr] = {}
     for node in topological(outputs):
         value = values.get(node)
         done[node] = _rebuilt(node, done, sizes) if value is None else value
     return [done[node] for node in outputs]
+
+
+def replaced(f: Expr, replacements: Sequence[Any]) -> Expr:
+    """``substitute`` with SymPy's arguments: a mapping, a symbol and its value, or pairs of these.
+
+    Raises TypeError for other arguments, ValueError for a pair whose value contains the symbol of a
+    later one: SymPy replaces one after the other, a mapping all at once.
+    """
+    if len(replacements) == 2:
+        return substitute(f, {replacements[0]: replacements[1]})
+    given = replacements[0] if len(replacements) == 1 else replacements
+    if isinstance(given, Mapping):
+        return substitute(f, given)
+    if (
+        len(replacements) != 1
+        or not isinstance(given, list | tuple)
+        or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given)
+    ):
+        raise TypeError(
+            f"subs: {given!r} is not a mapping from symbols to values: write f.subs({{x: 3}}), "
+            "f.subs(x, 3) or f.subs([(x, 3), (y, 4)])"
+        )
+    later: set[str] = set()
+    for key, value in reversed(given):
+        again = [x.name for x in free_symbols([assembled(value)]) if x.name in later]
+        if again:
+            raise ValueError(
+                f"subs: {again[0]} is replaced after a value that contains it: write "
+                "f.subs({...}) to replace all at once, f.subs(...).subs(...) one after the other"
+            )
+        name = key if isinstance(key, str) else getattr(key, "name", "")
+        if name in later:
+            raise ValueError(f"subs: {name} is given twice")
+        later.add(name)
+    return substitute(f, dict(given))
 
 
 def named(
@@ -76,7 +110,9 @@ def named(
     ValueError for a name that no symbol has.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"{name}: {given!r} is not a mapping from symbols to values")
+        raise TypeError(
+            f"{name}: {given!r} is not a mapping from symbols to values, as {{x: 3}} is"
+        )
     by_name = {x.name: x for x in symbols}
     wanted = set(by_name.values())
     found: dict[Expr, Any] = {}

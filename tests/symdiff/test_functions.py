@@ -624,9 +624,6 @@ def test_matrix_norms(order):
 
 def test_norms_refuse():
     x = np.zeros((2, 2))
-    for order in (2, -2, "nuc"):
-        with pytest.raises(sd.Unsupported, match="norm: order"):
-            sd.norm(x, order)
     for order, operand in ((3, x), ("fro", x[0]), (1, np.zeros((2, 2, 2)))):
         with pytest.raises(ValueError, match="norm: no order"):
             sd.norm(operand, order)

@@ -324,6 +324,7 @@ CALLS = {
     np.cumulative_sum: (lambda v: np.cumulative_sum(v, axis=1), A),
     np.cumulative_prod: (lambda v: np.cumulative_prod(v, axis=1), A),
     np.shape: (np.shape, A),
+    np.astype: (lambda v: np.astype(v, bool), A),
 }
 JOINING = [np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack]
 TWO = {np.inner, np.outer, np.vdot}

@@ -1,0 +1,157 @@
+"""Names that users of other libraries try, and what stands for them here.
+
+Only errors read these tables: a name that is in one does not exist.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SYMPY = "to_sympy(f) is SymPy's expression, which has it; from_sympy goes back"
+_VALUES = "it needs the values: lower the expression with numeric.lower and call the Function"
+_IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a new one"
+_INFINITE = 'float("inf") is infinity, in formulas too'
+_MEMORY = "an expression has no memory: lower it and call the Function"
+
+PACKAGE: dict[str, str] = {
+    "Symbol": 'sd.symbol("x") makes one',
+    "Function": "sd.pointwise makes a function of a formula, sd.custom one of NumPy code; an "
+    "undefined function has no counterpart",
+    "Matrix": "sd.stack of rows or sd.constant([[1, 2], [3, 4]]) make matrices, "
+    'sd.symbol("A", (2, 2)) a symbol',
+    "Array": "sd.stack and sd.constant make arrays",
+    "array": "sd.stack makes an array of expressions, sd.constant one of numbers",
+    "asarray": "sd.stack makes an array of expressions, sd.constant one of numbers",
+    "arange": "sd.constant(np.arange(n)) makes one of NumPy's arrays an expression",
+    "linspace": "np.linspace takes expressions as its ends",
+    "lambdify": "numeric.lower(f, [x, y]) makes a function of an expression",
+    "Piecewise": "sd.where(condition, a, b), or sd.select for several conditions",
+    "Rational": "sd.constant(fractions.Fraction(1, 3)), or x / 3: quotients of ints are exact",
+    "Integer": "Python's ints are exact in expressions",
+    "Float": "Python's floats are taken as the binary numbers that they are",
+    "S": "sd.constant makes a number an expression; quotients with ints are exact",
+    "oo": _INFINITE,
+    "inf": _INFINITE,
+    "nan": 'float("nan") is it',
+    "E": "Euler's number is sd.e",
+    "I": "expressions are real; pairs (re, im) are the operands of sd.fft",
+    "ln": "sd.log is the natural logarithm",
+    "Abs": "sd.abs",
+    "Max": "sd.maximum",
+    "Min": "sd.minimum",
+    "Heaviside": "sd.where(x > 0, 1, 0), or np.heaviside(x, 1/2)",
+    "sec": "1 / sd.cos(x)",
+    "csc": "1 / sd.sin(x)",
+    "cot": "1 / sd.tan(x)",
+    "factorial": "sd.gamma(n + 1)",
+    "binomial": "sd.gamma(n + 1) / (sd.gamma(k + 1) * sd.gamma(n - k + 1))",
+    "beta": "sd.exp(sd.betaln(a, b))",
+    "lgamma": "sd.gammaln",
+    "loggamma": "sd.gammaln",
+    "besselj": "sd.jv",
+    "bessely": "sd.yv",
+    "besseli": "sd.iv",
+    "besselk": "sd.kv",
+    "logdet": "the second result of sd.slogdet",
+    "linalg": "its functions are here: sd.solve, sd.inv, sd.det, sd.norm ...",
+    "gradient": "sd.grad differentiates, sd.finite_diff subtracts neighbours",
+    "Derivative": "sd.diff differentiates at once",
+    "partial": "sd.diff(f, x)",
+    "value_and_grad": "numeric.lower(f, x).value_and_grad is it",
+    "vmap": "sd.batch gives a formula a leading axis",
+    "jit": "numeric.lower makes a fast function of a formula",
+    "block": "sd.concat of rows that sd.concat made",
+    "scan": "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far",
+    "simplify": _SYMPY,
+    "expand": _SYMPY,
+    "factor": _SYMPY,
+    "collect": _SYMPY,
+    "trigsimp": _SYMPY,
+    "series": _SYMPY,
+    "taylor": "a sum of sd.diff(f, x, k).subs({x: x0}) * (x - x0)**k / math.factorial(k)",
+    "integrate": _SYMPY,
+    "limit": _SYMPY,
+    "solveset": "sd.solve solves linear systems; " + _SYMPY,
+    "cse": "equal parts are one node from the start",
+    "count_ops": "sd.count_operations",
+    "subs": "sd.substitute(f, {x: value}), or f.subs({x: value})",
+    "N": "sd.evalf(f, n)",
+    "pprint": "sd.text, or sd.latex",
+    "sympify": "sd.from_sympy, or sd.parse for text",
+    "lower": "numeric.lower",
+    "logm": "it is not there; sd.eigh gives that of a symmetric matrix",
+    "sqrtm": "it is not there; sd.eigh gives that of a symmetric matrix",
+}
+"""Of the package ``symdiff``."""
+
+EXPRESSION: dict[str, str] = {
+    "name": "only symbols have a name",
+    "grad": "sd.grad(f, x)",
+    "gradient": "sd.grad(f, x)",
+    "hessian": "sd.hessian(f, x)",
+    "jacobian": "sd.jacobian(f, x)",
+    "lambdify": "numeric.lower(f, [x, y])",
+    "lower": "numeric.lower(f, [x, y])",
+    "backward": "numeric.lower(f, x).value_and_grad gives values of derivatives; Tensors record",
+    "simplify": _SYMPY,
+    "expand": _SYMPY,
+    "factor": _SYMPY,
+    "collect": _SYMPY,
+    "trigsimp": _SYMPY,
+    "series": _SYMPY,
+    "integrate": _SYMPY,
+    "limit": _SYMPY,
+    "doit": "nothing is left undone",
+    "equals": "`is` compares structures; evalf the difference at a point, or compare in SymPy",
+    "has": "x in f.free_symbols",
+    "atoms": "f.free_symbols are the symbols, sd.nodes(f) all nodes",
+    "count_ops": "sd.count_operations(f)",
+    "xreplace": "f.subs({x: value})",
+    "replace": "f.subs({x: value})",
+    "n": "f.evalf(n)",
+    "norm": "sd.norm(x)",
+    "logdet": "the second result of sd.slogdet(x)",
+    "H": "expressions are real: mT exchanges the last two axes",
+    "numpy": _VALUES,
+    "item": "float(x) of a number, .evalf(subs={...}) of any expression",
+    "tolist": "list(x) are the parts along the first axis",
+    "nonzero": "its shape would depend on values; use sd.where, or a mask of 0 and 1",
+    "compress": "its shape would depend on values; use sd.where, or a mask of 0 and 1",
+    "sort": "NumPy's sorts in place; sd.sort(x) is a new expression",
+    "partition": "NumPy's sorts in place; sd.partition(x, kth) is a new expression",
+    "argpartition": "sd.argsort(x)",
+    "resize": _IN_PLACE,
+    "fill": _IN_PLACE,
+    "put": _IN_PLACE,
+    "choose": "sd.select",
+    "searchsorted": "sd.searchsorted(table, x)",
+    "view": "the precision is that of the arguments when the expression is evaluated",
+    "byteswap": _MEMORY,
+    "base": _MEMORY,
+    "data": _MEMORY,
+    "ctypes": _MEMORY,
+    "flags": _MEMORY,
+    "flat": "sd.ravel(x) has the elements in one axis",
+    "device": _MEMORY,
+    "to_device": _MEMORY,
+    "itemsize": _MEMORY,
+    "nbytes": _MEMORY,
+    "strides": _MEMORY,
+    "setflags": _MEMORY,
+    "getfield": _MEMORY,
+    "setfield": _MEMORY,
+    "dump": "pickle.dump takes expressions",
+    "dumps": "pickle.dumps takes expressions",
+    "tobytes": "pickle.dumps takes expressions",
+    "tofile": "pickle.dump takes expressions",
+}
+"""Of expressions."""
+
+
+def missing(owner: str, name: str, table: Mapping[str, str], obj: object) -> AttributeError:
+    """The error for an attribute that ``owner`` does not have, with what stands for it here."""
+    instead = f": {table[name]}" if name in table else ""
+    return AttributeError(f"{owner} has no attribute {name!r}{instead}", name=name, obj=obj)

@@ -1,0 +1,242 @@
+"""Methods of expressions are NumPy's, and a name that is not there says what is."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import special
+
+import numeric
+import symdiff as sd
+from symdiff import guesses, numpy_protocol
+
+A = np.array([[[0.3, -1.7, 2.2], [2.2, 0.4, -0.6]]])
+SQUARE = np.array([[2.0, 0.5, -1.0], [0.25, 3.0, 0.75], [-0.5, 1.5, 4.0]])
+# Of every method of NumPy's arrays: calls, which give the same here.
+CALLS = {
+    "T": [A, SQUARE],
+    "mT": [A, SQUARE],
+    "real": [A],
+    "imag": [A],
+    "conj": [(A,)],
+    "conjugate": [(A,)],
+    "copy": [(A,)],
+    "all": [(A > 0,), (A > 0, 1), (A, -1, {"keepdims": True})],
+    "any": [(A > 0,), (A > 0, (0, 2)), (A * 0, -1, {"keepdims": True})],
+    "argmax": [(A,), (A, 1), (A, -1, {"keepdims": True})],
+    "argmin": [(A,), (A, 1), (A, -1, {"keepdims": True})],
+    "argsort": [(SQUARE,), (SQUARE, 0), (SQUARE, None)],
+    "clip": [(A, -1, 1), (A, 0), (A, None, 0.5), (A, {"min": 0.0}), (A, {"max": A[:, :1]})],
+    "cumprod": [(A,), (A, 1)],
+    "cumsum": [(A,), (A, 1), (A, {"axis": 2})],
+    "diagonal": [(SQUARE,), (SQUARE, 1), (A, 0, 1, 2)],
+    "dot": [(SQUARE, SQUARE), (A, SQUARE), (SQUARE, 2.0), (SQUARE[0], SQUARE[1])],
+    "flatten": [(A,)],
+    "max": [(A,), (A, 1), (A, (0, -1)), (A, 1, {"keepdims": True})],
+    "mean": [(A,), (A, 1), (A, (0, -1)), (A, 1, {"keepdims": True})],
+    "min": [(A,), (A, 1), (A, (0, -1)), (A, 1, {"keepdims": True})],
+    "prod": [(A,), (A, 1), (A, (0, -1)), (A, 1, {"keepdims": True})],
+    "ravel": [(A,)],
+    "repeat": [(A, 2), (A, 2, 1), (A, [1, 2], 1)],
+    "reshape": [(A, 3, 2), (A, (2, -1)), (A, -1)],
+    "round": [(A,), (A, 1), (A, -1)],
+    "squeeze": [(A,), (A, 0)],
+    "std": [(A,), (A, 1), (A, {"ddof": 1}), (A, 1, {"keepdims": True})],
+    "sum": [(A,), (A, 1), (A, (0, -1)), (A, 1, {"keepdims": True})],
+    "swapaxes": [(A, 0, 2), (A, -1, 1)],
+    "take": [(A, 4), (A, [2, 0], 2), (A, np.array([[1, 0]]), 1)],
+    "trace": [(SQUARE,), (SQUARE, 1), (A, 0, 1, 2)],
+    "transpose": [(A,), (A, 2, 0, 1), (A, (1, 0, 2))],
+    "var": [(A,), (A, 1), (A, {"ddof": 1}), (A, 1, {"keepdims": True})],
+    "astype": [(A, float), (A > 0, bool), (A, bool), (A > 0, int)],
+}
+DESCRIBED = {"ndim", "shape", "size", "dtype"}
+
+
+@pytest.mark.parametrize("name", sorted(set(dir(np.ndarray)) - DESCRIBED))
+def test_a_method_of_arrays_is_here_or_says_what_is(name):
+    if name.startswith("_"):
+        return
+    if name not in CALLS:
+        assert not hasattr(sd.Expr, name)
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': "):
+            getattr(sd.symbol("x", 3), name)
+        return
+    for call in CALLS[name]:
+        a, *given = call if isinstance(call, tuple) else (call,)
+        words = given.pop() if given and isinstance(given[-1], dict) else {}
+        x = sd.symbol("x", a.shape, a.dtype.type if a.dtype != bool else bool)
+        found, expected = getattr(x, name), getattr(a, name)
+        if isinstance(call, tuple):
+            found, expected = found(*given, **words), expected(*given, **words)
+        value = np.asarray(numeric.interpret(found, {x: a}))
+        assert value.shape == expected.shape
+        assert value.dtype == expected.dtype
+        np.testing.assert_allclose(value, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["det", "inv"])
+def test_methods_of_matrices(name):
+    x = sd.symbol("x", (3, 3))
+    value = numeric.interpret(getattr(x, name)(), {x: SQUARE})
+    np.testing.assert_allclose(value, getattr(np.linalg, name)(SQUARE), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, "f2", int, complex, str])
+def test_precision_is_no_matter_of_expressions(dtype):
+    with pytest.raises(sd.Unsupported, match=r"astype: .*"):
+        sd.symbol("x", 3).astype(dtype)
+
+
+# Names that are not there -------------------------------------------------------------------------
+
+OWNERS = {"symdiff": (sd, guesses.PACKAGE), "expressions": (sd.pi, guesses.EXPRESSION)}
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_a_guess_does_not_exist_and_names_what_does(owner):
+    thing, table = OWNERS[owner]
+    names = {"sd": sd, "numeric": numeric, "f": sd.pi, "x": sd.pi}
+    for name, text in table.items():
+        assert not hasattr(thing, name)
+        with pytest.raises(AttributeError, match=re.escape(text)) as caught:
+            getattr(thing, name)
+        assert f"no attribute '{name}'" in str(caught.value)
+        for room, known in re.findall(r"\b(sd|numeric|f|x)\.(\w+)", text):
+            assert hasattr(names[room], known), text
+
+
+def test_a_misspelt_name_is_an_attribute_error_as_everywhere():
+    for thing in (sd, sd.pi):
+        with pytest.raises(AttributeError, match="'sinn'") as caught:
+            thing.sinn  # noqa: B018
+        assert caught.value.name == "sinn"
+        assert caught.value.obj is thing
+
+
+# Lists, and operands in the place of an axis ------------------------------------------------------
+
+x, y = sd.symbols("x y")
+V = sd.symbol("V", 2)
+
+
+def same(found, expected):
+    return found is sd.stack([sd.stack(row) for row in expected])
+
+
+def test_nested_lists_are_arrays():
+    rows = [[x, 1], [2, y]]
+    assert same(sd.stack(rows), rows)
+    assert sd.concat([rows, [[x, x]]]).shape == (3, 2)
+    assert sd.concatenate([[x], V]).shape == (3,)
+    assert sd.vstack([rows, [x, y]]).shape == (3, 2)
+    M = sd.symbol("M", (2, 2))
+    assert M.T.subs({M: rows}) is sd.stack(rows).T
+    assert (x * V).subs({V: [y, 2]}) is x * sd.stack([y, 2])
+    assert np.dot(V, [x, y]) is V @ sd.stack([x, y])
+    assert sd.stack([[[1, 2], [x, y]]]).shape == (1, 2, 2)
+
+
+def test_lists_that_are_no_arrays_say_so():
+    with pytest.raises(sd.ShapeError, match="stack: shapes"):
+        sd.stack([[x, y], [x]])
+    deep = [x]
+    for _ in range(10_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested"):
+        sd.stack(deep)
+    with pytest.raises(TypeError, match=r"sd\.stack"):
+        sd.sin([x, y])
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: sd.max(x, y), "sd.maximum(x, y)"),
+        (lambda: sd.min(V, V), "sd.minimum(x, y)"),
+        (lambda: sd.sum(x, y), "x + y"),
+        (lambda: sd.prod(x, y), "x * y"),
+        (lambda: sd.stack(x, y), "sd.stack([x, y])"),
+        (lambda: sd.stack(V, x), "sd.stack([x, y])"),
+        (lambda: sd.concat(V, V), "sd.concat([x, y])"),
+        (lambda: sd.logsumexp(x, y), "sd.logsumexp([x, y])"),
+        (lambda: sum(x), "sd.stack([x, y])"),
+        (lambda: x.sum(y), "x + y"),
+    ],
+)
+def test_an_operand_in_the_place_of_an_axis_names_the_remedy(call, remedy):
+    with pytest.raises(TypeError, match=re.escape(remedy)):
+        call()
+
+
+def test_subs_takes_what_sympy_takes():
+    f = x**2 * y
+    assert f.subs(x, 3) is 9 * y
+    assert f.subs("x", 3) is 9 * y
+    assert f.subs([(x, 3), (y, x)]) is 9 * x
+    assert f.subs([(x, x + 1)]) is (x + 1) ** 2 * y
+    assert f.subs([(x, 3), (y, 2)]) is sd.constant(18)
+    assert f.subs([]) is f
+    with pytest.raises(ValueError, match="subs: y is replaced after"):
+        f.subs([(x, y), (y, x)])
+    with pytest.raises(ValueError, match="given twice"):
+        f.subs([(x, 1), (x, 2)])
+    for wrong in ((3,), ([x, 3],), (), (x, 3, y)):
+        with pytest.raises(TypeError, match="subs: "):
+            f.subs(*wrong)
+
+
+# NumPy's and SciPy's forms ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+@pytest.mark.parametrize("axis", [None, (0, 1), (1, 0)])
+def test_norms_by_singular_values(order, axis):
+    B = sd.symbol("B", (3, 2))
+    b = SQUARE[:, :2]
+    value = numeric.interpret(np.linalg.norm(B, order, axis=axis), {B: b})
+    np.testing.assert_allclose(value, np.linalg.norm(b, order, axis=axis), rtol=1e-14)
+    kept = numeric.interpret(sd.norm(A[..., :2], order, (0, 2), keepdims=True), {})
+    np.testing.assert_allclose(kept, np.linalg.norm(A[..., :2], order, (0, 2), keepdims=True))
+    slope = numeric.interpret(sd.grad(sd.norm(B, order), B), {B: b})
+    step = 1e-6 * np.eye(1, 6, 3).reshape(3, 2)
+    near = [np.linalg.norm(b + s * step, order) for s in (1, -1)]
+    assert abs(slope[1, 1] - (near[0] - near[1]) / 2e-6) < 1e-8
+
+
+def test_einsum_takes_lists_of_axes():
+    P, Q = sd.symbol("P", (2, 3)), sd.symbol("Q", (3, 4))
+    assert sd.einsum(P, [0, 1], Q, [1, 2], [0, 2]) is P @ Q
+    assert np.einsum(P, [5, 7], Q, [7, 6]) is P @ Q
+    assert sd.einsum(P, [..., 0], [..., 0]) is P
+    assert sd.einsum(P, [0, 1], []) is sd.sum(P)
+    for wrong in ((P, [0, 52]), (P, "ij"), (P, [0, 1], Q), (P, ["i", "j"])):
+        with pytest.raises((TypeError, ValueError), match="einsum"):
+            sd.einsum(*wrong)
+
+
+def test_cross_takes_an_axis_of_each():
+    P, Q = sd.symbol("P", (3, 2)), sd.symbol("Q", (2, 3))
+    p, q = np.arange(6.0).reshape(3, 2), np.cos(np.arange(6.0)).reshape(2, 3)
+    for words in ({"axisa": 0}, {"axisa": 0, "axisc": 0}, {"axisa": 0, "axisb": 1}):
+        value = numeric.interpret(np.cross(P, Q, **words), {P: p, Q: q})
+        np.testing.assert_allclose(value, np.cross(p, q, **words), rtol=1e-15)
+    assert np.cross(Q, Q, axis=1).shape == (2, 3)
+
+
+def test_scipys_functions_that_are_not_here_say_how_they_are_written():
+    points = {"x": 0.3, "y": 0.7, "a": 0.3, "b": 0.7, "p": 0.2, "n": 2, "k": 1, "z": 1.5, "m": 0.5}
+    for name, text in numpy_protocol.SCIPY_REFUSED.items():
+        ufunc = getattr(special, name)
+        with pytest.raises(sd.Unsupported, match=re.escape(f"scipy.special.{name} takes no")) as e:
+            ufunc(*[x] * ufunc.nin)
+        formula = re.split(" for | where ", text)[0]
+        assert formula in str(e.value)
+        used = re.findall(r"\b[a-z]\b", formula)
+        symbols = {name: sd.symbol(name) for name in dict.fromkeys(used)}
+        value = eval(formula, {"sd": sd, **{k: v for k, v in symbols.items() if k != "n"}, "n": 2})
+        found = value.evalf(15, {k: points[k] for k in symbols if k != "n" or "iv" not in formula})
+        order = [k for k in ("n", "k", "a", "b", "z", "m", "p", "x", "y") if k in symbols]
+        np.testing.assert_allclose(float(found), ufunc(*(points[k] for k in order)), rtol=1e-12)
+    with pytest.raises(sd.Unsupported, match=r"scipy\.special\.hyp2f1 takes no .*sd\.custom"):
+        special.hyp2f1(x, x, x, x)
