@@ -9,11 +9,11 @@ derivatives and Jacobian-vector products have programs of their own.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.derivatives import Derivatives, comment_name
 from numeric.kinked import hit, questions
 from numeric.lowering.arguments import (
     Call,
@@ -24,7 +24,6 @@ from numeric.lowering.arguments import (
     cotangent,
     snapshots,
     summed_to,
-    tangent,
 )
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.kernels import is_real, lengths
@@ -32,9 +31,8 @@ from numeric.lowering.programs import Lowered, each, plain, python_number, stack
 from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
-from symdiff.contraction import contract
 from symdiff.corners import noted, raising
-from symdiff.derivative import grad, jacobian, jvp
+from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, dummy, full
@@ -143,7 +141,7 @@ def eager(kind: type, call: Callable[[Function, tuple[Any, ...], dict[str, Any]]
     _eager.kind, _eager.call = kind, call
 
 
-class Function:
+class Function(Derivatives):
     """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
 
     Calls are pure and may run in any number of threads.  Arguments are arrays, or numbers for
@@ -433,7 +431,7 @@ class Function:
         comment = "\n".join(
             [f"v{i + 1}: {_described(v)}" for i, v in enumerate(kept)]
             + [f"v{len(kept) + i + 1}: cotangent {i}" for i in range(len(seeds))]
-            + [f"returns the cotangents of {', '.join(_comment_name(x) for x in real)}"]
+            + [f"returns the cotangents of {', '.join(comment_name(x) for x in real)}"]
         )
         reals = [True for _ in xbars]
         backward = Lowered(self._emitter, "backward", (*kept, *seeds), xbars, reals, comment)
@@ -492,27 +490,13 @@ class Function:
                     found = self._joint[order] = self._differentiated(order)
         return found, order
 
-    def _places(self, wrt: Any, method: str) -> tuple[int, ...]:
-        if wrt is None:
-            return self._real_places
-        places = []
-        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
-            name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
-            place = self._signature.place.get(name) if isinstance(name, str) else None
-            if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
-                raise ValueError(f"{method}: {key!r} is no input; those are {self._signature}")
-            if self.inputs[place].dtype is not float:
-                raise NotDifferentiable(f"{method}: input {name} is not real")
-            places.append(place)
-        return tuple(places)
-
     def _differentiated(self, order: tuple[int, ...]) -> Lowered:
         (y,) = self.outputs
         xs = [self.inputs[i] for i in dict.fromkeys(order)]
         found = dict(zip(xs, grad(y, xs), strict=True)) if xs else {}
         outputs = (y, *(found[self.inputs[i]] for i in order))
         reals = [*self._real, *(True for _ in order)]
-        names = ", ".join(_comment_name(self.inputs[i]) for i in order)
+        names = ", ".join(comment_name(self.inputs[i]) for i in order)
         comment = f"{self._comment((y,))}\nand the derivatives with respect to {names}"
         lowered = Lowered(self._emitter, "value_and_grad", self.inputs, outputs, reals, comment)
         lowered.program(self._flavour)
@@ -532,181 +516,6 @@ class Function:
         dtypes = [x.dtype for x in self.inputs]
         program = lowered.program(MATH)
         return self._emitter.entry(name, program, dtypes, cast, slow, many=self._many)
-
-    # Products with the derivative, and the whole derivative ---------------------------------------
-
-    def vjp(self, /, *args: Any, **named: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """The outputs, and the pullback: cotangents of the outputs to those of the inputs.
-
-        The pullback is ``backward`` at these arguments: it takes one cotangent for each output,
-        gives a tuple with one for each input (None for integer and boolean ones), accepts
-        ``accumulate``, and may be called any number of times.  It works under ``no_grad()`` too.
-
-        >>> import symdiff as sd
-        >>> x = sd.symbol("x", 2)
-        >>> y, pullback = lower(x * x, x).vjp(np.array([1.0, 3.0]))
-        >>> pullback(np.ones(2))[0].tolist()
-        [2.0, 6.0]
-        """
-        call = self._signature.bind(args, named)
-        self._refuse_kinks(self._value, call)
-        values, kept = self._forwarded(call, tuple(np.shape(v) for v in call.values))
-        return self._structured(values), partial(self.backward, kept)
-
-    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """The outputs, and their tangents for ``tangents`` of the inputs.
-
-        ``ydot_i = sum_j dy_i/dx_j . t_j`` has the shape of output i, also where arguments of scalar
-        inputs are arrays of points.
-
-        Args:
-            args: a list or tuple with one argument for each input.
-            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
-                for integer and boolean inputs.
-
-        Raises TypeError, ShapeError for what does not fit.
-
-        >>> import symdiff as sd
-        >>> x = sd.symbol("x", 2)
-        >>> y, t = lower(x * x, x).jvp([np.array([1.0, 3.0])], [np.array([1.0, 0.5])])
-        >>> t.tolist()
-        [2.0, 3.0]
-        """
-        for name, values in (("args", args), ("tangents", tangents)):
-            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
-                raise TypeError(
-                    f"jvp: {name} must be a list or tuple with one entry for each of the inputs "
-                    f"{self._signature}"
-                )
-        call = self._signature.bind(args, {})
-        moved = [
-            tangent(x, t, np.shape(v), call.precision)
-            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
-        ]
-        real = [t for x, t in zip(self.inputs, moved, strict=True) if x.dtype is float]
-        lowered = self._derivative(("jvp",), self._pushed)
-        self._refuse_kinks(lowered, call)
-        values = self._evaluated(lowered, call._replace(values=(*call.values, *real)))
-        count = len(self.outputs)
-        return self._structured(values[:count]), self._structured(values[count:])
-
-    def jacobian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
-        """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
-
-        Args:
-            args: the arguments, as for a call.
-            wrt: an input (a symbol or its name): one array of shape output + input; a list or
-                tuple of inputs: a tuple of these.  By default all inputs: one array if there is
-                one input, else a tuple in which None stands for integer and boolean inputs.
-            named: arguments by name.
-
-        A Function of a list or tuple of outputs gives a tuple of such results, one per output.
-        Where arguments of scalar inputs are arrays of points, the derivatives are those at each
-        point, and their shape is the points' shape before that of the output.
-
-        Raises ValueError for ``wrt`` that is no input, NotDifferentiable for one that is not real.
-
-        >>> import symdiff as sd
-        >>> x = sd.symbol("x", 2)
-        >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
-        [[2.0, 0.0], [0.0, 6.0]]
-        """
-        order = self._places(wrt, "jacobian")
-        lowered = self._derivative(("jacobian", order), partial(self._jacobians, order))
-        call = self._signature.bind(args, named)
-        self._refuse_kinks(lowered, call)
-        values = iter(self._evaluated(lowered, call))
-        rows = [[next(values) for _ in order] for _ in self.outputs]
-        return self._structured([self._by_input(row, wrt, order, "jacobian") for row in rows])
-
-    def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
-        """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
-
-        Args and structure are those of ``jacobian``, once for each of the two inputs: one array
-        for one input; a tuple of tuples, ``H[x][z]``, for several.
-
-        >>> import symdiff as sd
-        >>> x, y = sd.symbols("x y")
-        >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
-        ((10.0, 6.0), (6.0, 0.0))
-        """
-        order = self._places(wrt, "hessian")
-        lowered = self._derivative(("hessian", order), partial(self._hessians, order))
-        call = self._signature.bind(args, named)
-        self._refuse_kinks(lowered, call)
-        values = iter(self._evaluated(lowered, call))
-        results = []
-        for _ in self.outputs:
-            rows = [
-                self._by_input([next(values) for _ in order], wrt, order, "hessian") for _ in order
-            ]
-            results.append(self._by_input(rows, wrt, order, "hessian"))
-        return self._structured(results)
-
-    def _by_input(self, values: Sequence[Any], wrt: Any, order: Sequence[int], method: str) -> Any:
-        """One value for each input of ``order``, as ``wrt`` asks for them."""
-        if isinstance(wrt, list | tuple):
-            return tuple(values)
-        if wrt is not None:
-            return values[0]
-        found = dict(zip(order, values, strict=True))
-        if len(self.inputs) != 1:
-            return tuple([found.get(i) for i in range(len(self.inputs))])
-        if not order:
-            raise NotDifferentiable(f"{method}: input {self._signature} is not real")
-        return values[0]
-
-    def _derivative(
-        self,
-        key: tuple[Any, ...],
-        make: Callable[[], tuple[list[Expr], list[Expr], list[Expr], str]],
-    ) -> Lowered:
-        found = self._derived.get(key)
-        if found is None:
-            with self._lock:
-                found = self._derived.get(key)
-                if found is None:
-                    more, outputs, traces, text = make()
-                    comment = f"{self._comment(self.outputs)}\n{text}"
-                    values = self.outputs if key == ("jvp",) else ()
-                    reals = [*map(is_real, values), *(True for _ in outputs)]
-                    results = [*values, *outputs]
-                    params = (*self.inputs, *more)
-                    found = Lowered(self._emitter, key[0], params, results, reals, comment)
-                    found.program(self._flavour)
-                    if self._strict:
-                        self._traces[found] = traces
-                    self._derived[key] = found
-        return found
-
-    def _pushed(self) -> tuple[list[Expr], list[Expr], list[Expr], str]:
-        real = [x for x in self.inputs if x.dtype is float]
-        moved = [dummy(x) for x in real]
-        pushed = list(jvp(self.outputs, real, moved)) if real else []
-        names = ", ".join(_comment_name(x) for x in real)
-        text = f"v{len(self.inputs) + 1}, ...: tangents of {names}; returns values and tangents"
-        return moved, pushed or [full(y.shape, 0) for y in self.outputs], [], text
-
-    def _jacobians(self, order: tuple[int, ...]) -> tuple[list[Expr], list[Expr], list[Expr], str]:
-        xs = [self.inputs[i] for i in order]
-        names = ", ".join(_comment_name(x) for x in xs)
-        found = [j for y in self.outputs for j in (jacobian(y, xs) if xs else ())]
-        return [], found, [], f"differentiated with respect to {names}"
-
-    def _hessians(self, order: tuple[int, ...]) -> tuple[list[Expr], list[Expr], list[Expr], str]:
-        xs = [self.inputs[i] for i in order]
-        names = ", ".join(_comment_name(x) for x in xs)
-        found: list[Expr] = []
-        traces: list[Expr] = []
-        for y in self.outputs:
-            rows: dict[tuple[int, int], Expr] = {}
-            for i, first in enumerate(jacobian(y, xs) if xs else ()):
-                traces.append(first)
-                for j, second in enumerate(jacobian(first, xs[i:]), start=i):
-                    rows[i, j] = second
-                    rows.setdefault((j, i), _exchanged(second, xs[i].ndim, xs[j].ndim))
-            found += [rows[i, j] for i in range(len(xs)) for j in range(len(xs))]
-        return [], found, traces, f"differentiated twice with respect to {names}"
 
     # Description ----------------------------------------------------------------------------------
 
@@ -768,23 +577,8 @@ def _lowered_again(nodes: list[Expr], places: Sequence[int], count: int, many: b
     return lower(outputs if many else outputs[0], found[count:])
 
 
-def _exchanged(h: Expr, j: int, k: int) -> Expr:
-    """``h`` with its last j + k axes in the order of k + j."""
-    word = tuple(range(h.ndim))
-    lead, middle, last = (
-        word[: h.ndim - j - k],
-        word[h.ndim - j - k : h.ndim - k],
-        word[h.ndim - k :],
-    )
-    return contract([(h, word)], (*lead, *last, *middle))
-
-
-def _comment_name(x: Expr) -> str:
-    return x.name if x.name.isidentifier() else "an input"
-
-
 def _described(x: Expr) -> str:
-    name = _comment_name(x) if isinstance(x.op, ops.Symbol) else x.op.name or type(x.op).__name__
+    name = comment_name(x) if isinstance(x.op, ops.Symbol) else x.op.name or type(x.op).__name__
     shape = f" {shape_text(x.shape)}" if x.shape else ""
     return f"{name}{shape}" + ("" if x.dtype is float else f" {x.dtype.__name__}")
 
