@@ -13,7 +13,7 @@ from numeric.graph import Node, serial
 from numeric.modes import current
 from numeric.plans import Op
 from numeric.pullbacks import differentiated, restored
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import FIXED, apply, cast, noted, watched_version
 from numeric.tensors import Tensor, edge_of, wrap
 from symdiff.arrays import broadcast_to
@@ -51,15 +51,16 @@ def called(function: Function, args: Sequence[Any], named: dict[str, Any]) -> An
     tensors = [x for x in operands if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
     recorded = mode.grad and not volatile and any(x._rg for x in tensors)
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         if recorded:
             shapes = tuple(np.shape(v) for v in call.values)
             values, kept = function._forwarded(call, shapes, copies=False)
         else:
             values = function._evaluated(function._value, call)
     finally:
-        speak(token)
+        set_noise(before)
     outs = [wrap(np.asarray(v)) for v in values]
     for out in outs if volatile else ():
         out._volatile = out._special = True
@@ -185,11 +186,12 @@ class FunctionBackward0(Node):
             ]
             call = self.function._signature.bind(given, {})
             shapes = tuple(np.shape(v) for v in call.values)
-            token = hush()
+            before = noise()
             try:
+                set_noise(SILENCE)
                 self.residuals = self.function._forwarded(call, shapes, copies=False)[1]
             finally:
-                speak(token)
+                set_noise(before)
             self.residuals.kink = kink
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numeric import dtypes
 from numeric.dtypes import INT64, OF_NUMPY
 from numeric.dtypes import dtype as Dtype  # noqa: N812  # the name is an argument's
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.tensors import Size, Tensor, counter, edge_of, method, wrap
 
 if TYPE_CHECKING:
@@ -255,11 +255,12 @@ def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> NDArray[A
 
 def as_kind(array: NDArray[Any], kind: Any, copy: bool) -> NDArray[Any]:
     """The array in another dtype, by C's conversions; always new memory for ``copy``."""
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         return array.astype(array.dtype if kind is None else kind, copy=copy)
     finally:
-        speak(token)
+        set_noise(before)
 
 
 def _usable(array: NDArray[Any]) -> NDArray[Any]:
@@ -369,8 +370,9 @@ def cast_numbers(values: Sequence[Any], kind: Any) -> NDArray[Any]:
 
     Raises ValueError for what 64 bits do not hold, RuntimeError for what the dtype does not.
     """
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         if kind.kind in "fb":
             return np.array(values, dtype=kind)
         whole = [x if isinstance(x, int) else int(x) for x in values]
@@ -380,7 +382,7 @@ def cast_numbers(values: Sequence[Any], kind: Any) -> NDArray[Any]:
             raise ValueError("Overflow when unpacking long long") from None
         raise RuntimeError(f"value cannot be converted to type {kind} without overflow") from None
     finally:
-        speak(token)
+        set_noise(before)
     if kind != INT64 and array.size:
         info = np.iinfo(kind)
         # Negative numbers wrap around in unsigned dtypes.

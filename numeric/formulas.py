@@ -6,7 +6,6 @@ its formula in terms of leaves.  No saved value is needed: it works after ``back
 
 from __future__ import annotations
 
-import threading
 import weakref
 from heapq import heappop, heappush
 from itertools import repeat
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from numeric.graph import Formula, Record
 from numeric.tensors import Tensor, edge_of, method
 from symdiff.leaves import as_expr, symbol
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ class _Numbers:
     """The numbers of leaves without a name: the smallest that no living record has."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a record may die while a number is being taken
+        self._lock = fork_safe_lock()  # a record may die while a number is being taken
         self._free: list[int] = []
         self._next = 0
         self._held: dict[int, weakref.ref[Record]] = {}

@@ -10,7 +10,6 @@ so that it has a pullback too, and so on to any order.
 from __future__ import annotations
 
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from symdiff.algebra import PRIMITIVES, int_power, mul
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr, rebuild
 from symdiff.leaves import as_expr, full, is_zero
+from symdiff.locks import fork_safe_lock
 from symdiff.node import make, topological
 from symdiff.rules import NONE, Flow, pullback
 
@@ -43,7 +43,7 @@ _MARKED = 2
 # Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.
 _KNOWN = 4096
 
-_lock = threading.RLock()
+_lock = fork_safe_lock()
 
 
 # Ops by module, names, and number among those that are alike: declared while modules are imported.

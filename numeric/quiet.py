@@ -2,7 +2,17 @@
 
 Eager operations follow IEEE arithmetic without a word, as programs written for PyTorch expect.
 ``numpy.errstate`` takes a microsecond, about the time of the operation itself, so its context
-variable is set directly where NumPy has it; elsewhere ``errstate`` is used.
+variable is set directly where NumPy has it; elsewhere ``seterr`` is used.
+
+What is to be restored is read before anything changes, so that an interrupt anywhere leaves the
+warnings as they were::
+
+    before = noise()
+    try:
+        set_noise(SILENCE)
+        ...
+    finally:
+        set_noise(before)
 """
 
 from __future__ import annotations
@@ -14,27 +24,19 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# token = hush(); try: ... finally: speak(token)
-hush: Callable[[], Any]
-speak: Callable[[Any], object]
-
-
-def _slow() -> Any:
-    state = np.errstate(all="ignore")
-    state.__enter__()
-    return state
-
+noise: Callable[[], Any]  # what is reported now, and how
+set_noise: Callable[[Any], object]
+SILENCE: Any  # nothing is reported
 
 try:
-    from functools import partial
-
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
-    hush = partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
-    speak = _extobj_contextvar.reset
+    noise, set_noise = _extobj_contextvar.get, _extobj_contextvar.set
+    SILENCE = _make_extobj(all="ignore")
 except (ImportError, AttributeError, TypeError):  # pragma: no cover  # another NumPy
-    hush = _slow
+    noise = np.geterr
+    SILENCE = dict.fromkeys(noise(), "ignore")
 
-    def speak(token: Any) -> None:
-        """Restore the state before ``hush``."""
-        token.__exit__(None, None, None)
+    def set_noise(state: Any) -> object:
+        """Report what ``state`` says, which ``noise`` told."""
+        return np.seterr(**state)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numeric.dtypes import F32, F64
 from numeric.factories import fused, integer, kind_of, made, number, sizes
 from numeric.modes import current
 from numeric.tensors import Tensor, method, wrap
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = None) -> None:
-        self.lock = threading.RLock()
+        self.lock = fork_safe_lock()
         self._seed = 0
         self._bits: Any = None
         self._kept: float | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from numeric.graph import Formula, Node, Packed, serial
 from numeric.modes import RECORD, Switch, current
 from numeric.plans import Op
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
     volatile = special and any(isinstance(x, Tensor) and x._volatile for x in operands)
     recorded = recorded and mode.grad and not (volatile or mode.inference)
     bound = None
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         if recorded or op.kernel is None:
             bound = op.bound(arrays, params)
         values = (
@@ -71,7 +72,7 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
             raise
         raise RuntimeError(misfits(op, [np.shape(x) for x in arrays])) from None
     finally:
-        speak(token)
+        set_noise(before)
     if not (op.pointwise or op.view or op.name in _KEEP_ORDER):
         values = _in_order(values)
     if mode is RECORD and op.outputs == 1:

@@ -14,7 +14,7 @@ import numpy as np
 from numeric.dtypes import F32, F64
 from numeric.graph import serial
 from numeric.modes import RECORD, current
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import FIXED, apply, record
 from numeric.tensors import Tensor, blank, edge_of
 
@@ -62,13 +62,14 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
             if mode.special():
                 return otherwise(a, b)
             which = which if mode.grad else 0
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             r = kernel(x, y)
         except (ValueError, OverflowError):
             return otherwise(a, b)
         finally:
-            speak(token)
+            set_noise(before)
         if r.__class__ is not _ndarray:
             r = _asarray(r)
         if not which:
@@ -137,11 +138,12 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Any]) -> Callable[[Any], 
         mode = current()
         if mode is not RECORD and mode.special():
             return otherwise(a)
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             r = kernel(x)
         finally:
-            speak(token)
+            set_noise(before)
         if r.__class__ is not _ndarray:
             r = _asarray(r)
         out = blank(r)
@@ -197,11 +199,12 @@ def shortcut_inplace(
             return otherwise(a, b)
         if recorded or mode.tracing is not None:
             return otherwise(a, b)
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             kernel(x, y, out=x)
         finally:
-            speak(token)
+            set_noise(before)
         v = a._v
         if v is None:
             a._v = [1]

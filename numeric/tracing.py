@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections import OrderedDict, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,7 +15,7 @@ from numeric.dtypes import default
 from numeric.function import Function, lower
 from numeric.modes import Switch, current
 from numeric.plans import Op
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import TO, cast, misfit, misfits
 from numeric.shadows import Shadow, converted, frames, refuse, stand_in
 from numeric.tensors import Tensor, blank, counter
@@ -24,6 +23,7 @@ from symdiff.arrays import broadcast_to
 from symdiff.derivative import detach
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, symbol
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,8 +66,9 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
                 exprs[i], tried[i] = converted(exprs[i], a.dtype, kind), a.astype(kind)
     if op is TO:
         exprs[0] = converted(exprs[0], tried[0].dtype, np.dtype(params[0]))
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         values = (
             op.bound(tried, params).forward(tried)
             if op.kernel is None
@@ -81,7 +82,7 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
             raise
         raise RuntimeError(misfits(op, [np.shape(a) for a in tried])) from None
     finally:
-        speak(token)
+        set_noise(before)
     layouts = tuple([np.asarray(v) for v in (values if op.outputs > 1 else (values,))])
     whole = [
         y if y.shape == layout.shape else broadcast_to(y, layout.shape)
@@ -198,11 +199,12 @@ class Trace:
             refuse(f"{name} meets a tensor from outside the function; pass it as an argument")
         try:
             values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))
-            token = hush()
+            before = noise()
             try:
+                set_noise(SILENCE)
                 tried = call(*_mapped(args, Shadow.stand_in), **_mapped(kwargs, Shadow.stand_in))
             finally:
-                speak(token)
+                set_noise(before)
         except (Unsupported, TypeError, ValueError, ShapeError) as error:
             refuse(f"{name} cannot be traced ({error})")
         if isinstance(values, tuple):
@@ -509,7 +511,7 @@ class Compiled:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
-        self._lock = threading.RLock()
+        self._lock = fork_safe_lock()
         self._traces: OrderedDict[tuple[Any, int], _Traced] = OrderedDict()
         functools.update_wrapper(self, fn, updated=())
 

@@ -11,7 +11,6 @@ one recorded operation, so that transforms nest and results can be differentiate
 from __future__ import annotations
 
 import functools
-import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +33,7 @@ from numeric.tracing import Trace, _filled, _flat
 from symdiff import derivative, ops
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.leaves import symbol
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -289,7 +289,7 @@ def layout_of(x: Tensor) -> Any:
 
 # Programs ---------------------------------------------------------------------------------------
 
-_lock = threading.RLock()
+_lock = fork_safe_lock()
 _programs: OrderedDict[Any, Function] = OrderedDict()
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import operator
 import random
+from contextlib import contextmanager
 from fractions import Fraction
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -24,13 +24,14 @@ from symdiff import number, ops
 from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.expr import Expr, free_symbols, rebuild
 from symdiff.lifting import lift
+from symdiff.locks import fork_safe_lock
 from symdiff.node import topological
 from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
 from symdiff.substitution import bound_sizes, named, substitute
 from symdiff.vocabulary import Stepwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from symdiff.node import Dim
     from symdiff.number import Number
@@ -44,7 +45,29 @@ _GUARDS = (15, 45, 135, 405, 1215)
 _NOISE = 16
 # Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.
 _LARGEST_EXPONENT = 100_000
-_ONE_MPMATH = RLock()  # mpmath's precision is one for all threads
+
+
+def _restore() -> None:
+    if _OUTSIDE:
+        mp.prec, mp._prec_rounding[1] = _OUTSIDE[0]
+
+
+# mpmath's precision and direction of rounding are one for all threads.
+_OUTSIDE: list[tuple[int, str]] = []  # what they are outside of the call that has the lock
+_ONE_MPMATH = fork_safe_lock(_restore)
+
+
+@contextmanager
+def _mpmath() -> Generator[None]:
+    """Mpmath for one thread; whatever happens, it is left as it was, in a forked child too."""
+    with _ONE_MPMATH:
+        before = mp.prec, mp._prec_rounding[1]
+        try:
+            _OUTSIDE.append(before)
+            yield
+        finally:
+            mp.prec, mp._prec_rounding[1] = before
+            _OUTSIDE.clear()
 
 
 def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
@@ -74,7 +97,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"evalf: {n!r} is not a number of digits")
     outputs, env, sizes = _prepared("evalf", [f], subs or {})
-    with _ONE_MPMATH:
+    with _mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):
                 plain, noisy = (

@@ -9,11 +9,13 @@ once.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from symdiff.locks import fork_safe_lock
+
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterable
 
     from symdiff.expr import Expr
@@ -22,7 +24,7 @@ Dim: TypeAlias = int | str
 Shape: TypeAlias = tuple[Dim, ...]
 Dtype: TypeAlias = type  # float, int or bool: real, integer or boolean
 
-_LOCK = threading.RLock()
+_LOCK = fork_safe_lock()
 _new = object.__new__
 _node_class: type[Expr]
 _describe: Callable[[Op], tuple[Any, ...]]

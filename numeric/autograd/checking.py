@@ -9,7 +9,7 @@ import numpy as np
 
 from numeric.autograd.derivatives import grad
 from numeric.graph import Node, serial
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.random_numbers import rand, randn
 from numeric.tensors import Tensor, blank, edge_of, wrap
 
@@ -258,13 +258,14 @@ def _compare(
     for i, k in enumerate(outputs):
         analytical = _analytical(results[k], given)
         again = _analytical(results[k], given)
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             differ = any(
                 (np.abs(a - b) > nondet_tol).any() for a, b in zip(analytical, again, strict=True)
             )
         finally:
-            speak(token)
+            set_noise(before)
         if differ:
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and "
@@ -300,12 +301,13 @@ def _numerical(
             above = _moved(func, args, results, real, place, eps)
         finally:
             array[place] = kept
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             for k, a, b in zip(real, below, above, strict=True):
                 found[k][row] = ((b - a) / (2 * eps)).ravel()
         finally:
-            speak(token)
+            set_noise(before)
     return found
 
 

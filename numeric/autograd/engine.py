@@ -7,7 +7,6 @@ recorded.  A cotangent that came through a selection is *marked*: its exact zero
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
 from heapq import heappop, heappush
@@ -19,16 +18,17 @@ from numeric.graph import AccumulateGrad
 from numeric.inplace import changed
 from numeric.modes import Switch, current
 from numeric.pullbacks import pull_asked
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import cast, follow, unfollowed
 from numeric.shadows import refuse
 from numeric.tensors import Tensor, counter, wrap
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # Held while a leaf's ``grad`` is read and added to: several threads may run backward at once.
-_accumulating = threading.RLock()
+_accumulating = fork_safe_lock()
 
 # Below so many elements a new sum is cheaper than one in place.
 _SMALL = 4096
@@ -68,8 +68,9 @@ def run(
     if targets is not None:
         task.limit([node for node, _ in roots], targets, capture=not accumulate)
     with Switch(grad=create):
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             for (node, nr), seed in zip(roots, seeds, strict=True):
                 task.taken[id(seed._array)] = seed._array
                 task.give(node, nr, seed if create else seed._array, False)
@@ -77,7 +78,7 @@ def run(
                 task.arrive(node)
             task.loop()
         finally:
-            speak(token)
+            set_noise(before)
     return task.captured
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from symdiff.letters import canonical, letter_name
 from symdiff.node import make
 from symdiff.ops import Contract, Fill, contract_op
@@ -428,8 +428,9 @@ def _masked(
     views = [_only(word, letters) for word, letters in zip(words, unique, strict=True)]
 
     def call(arrays: Sequence[Array], sizes: Mapping[str, int]) -> Array:
-        token = hush()
+        before = noise()
         try:
+            set_noise(SILENCE)
             result = planned.call(arrays, sizes)
             # A sum of squares is finite only if all are, and BLAS has it at once.
             flat = result.ravel("K")
@@ -444,7 +445,7 @@ def _masked(
             result[wrong] = _terms(operands, unique, places, out, kills, result.dtype)
             return result[()]
         finally:
-            speak(token)
+            set_noise(before)
 
     return call
 

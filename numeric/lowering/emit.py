@@ -12,7 +12,6 @@ import ast
 import inspect
 import math
 import re
-import threading
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +26,7 @@ from numeric.lowering.schedule import Schedule, Spelling, quotient
 from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.letters import shape_text
+from symdiff.locks import fork_safe_lock
 from symdiff.scalar import canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Emitter:
     """Writes the programs of one Function; they share kernels, constants and names."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # programs may be written when they are first called
+        self.lock = fork_safe_lock()  # programs may be written when they are first called
         self.namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "quotient": quotient}
         self._named: dict[Any, str] = {}
         self._counts: dict[str, int] = {}

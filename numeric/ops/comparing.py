@@ -12,7 +12,7 @@ from numeric.inplace import inplace
 from numeric.modes import current
 from numeric.ops.arithmetic import argument, augmented, operators, taken
 from numeric.ops.pointwise import word
-from numeric.quiet import hush, speak
+from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import misfit
 from numeric.tensors import Tensor, method, wrap
 
@@ -59,13 +59,14 @@ def _met(name: str, kernel: Callable[..., Any], a: Any, b: Any, common: Any = No
     x, y = (t._array if isinstance(t, Tensor) else t for t in (a, b))
     kind = promoted((x, y)) if common is None else common
     x, y = (t.astype(kind, copy=False) if isinstance(t, np.ndarray) else t for t in (x, y))
-    token = hush()
+    before = noise()
     try:
+        set_noise(SILENCE)
         return wrap(kernel(x, y))
     except ValueError:
         raise RuntimeError(misfit(name, np.shape(x), np.shape(y))) from None
     finally:
-        speak(token)
+        set_noise(before)
 
 
 # Comparisons ------------------------------------------------------------------------------------
