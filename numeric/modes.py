@@ -1,21 +1,17 @@
 """Modes of execution, per thread and per asynchronous task: whether operations are recorded.
 
-A mode is an immutable value in one context variable.  Entering a context pushes a changed copy
-that remembers the one below, leaving it pops; so contexts nest, may be used many times at once,
-and new threads start with recording on.
+A mode is an immutable value in one context variable; new threads start with recording on.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from symdiff.contexts import Context, F
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-F = TypeVar("F", bound="Callable[..., Any]")
+    from collections.abc import Callable
 
 
 class Mode(NamedTuple):
@@ -57,23 +53,9 @@ _mode: ContextVar[Mode] = ContextVar("mode", default=RECORD)
 current = _mode.get
 
 
-def push(**changes: Any) -> None:
-    """Enter the current mode with some fields changed."""
-    mode = _mode.get()
-    if mode is RECORD and changes == _OFF:
-        _mode.set(_QUIET)
-    else:
-        _mode.set(mode._replace(**changes, below=mode))
-
-
 # The mode that is entered most often is made once.
 _OFF = {"grad": False}
 _QUIET = RECORD._replace(grad=False, below=RECORD)
-
-
-def pop() -> None:
-    """Leave what ``push`` entered."""
-    _mode.set(_mode.get().below or RECORD)
 
 
 def is_grad_enabled() -> bool:
@@ -94,98 +76,34 @@ def is_inference_mode_enabled() -> bool:
     return _mode.get().inference
 
 
-class Switch:
-    """A context that changes the mode; also a decorator of functions, generators and coroutines.
-
-    It holds for the thread or asynchronous task that enters it; it has no state, so that one
-    object may be used many times at once.
-    """
+class Switch(Context):
+    """A context that changes the mode; also a decorator of functions, generators and coroutines."""
 
     __slots__ = ("changes",)
+    variable = _mode
 
     def __init__(self, **changes: Any) -> None:
         self.changes = changes
 
-    def __enter__(self) -> None:
-        push(**self.changes)
-
-    def __exit__(self, *_: object) -> None:
-        pop()
-
-    def __call__(self, function: F) -> F:
-        """``function``, run inside the context: also a generator or coroutine function.
-
-        Raises TypeError for an asynchronous generator function, and for what is not a function.
-        """
-        if not callable(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"cannot decorate {function!r}; use a `with` statement inside it")
-        inside = Switch(**self.changes)
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def coroutine(*args: Any, **kwargs: Any) -> Any:
-                with inside:
-                    return await function(*args, **kwargs)
-
-            return coroutine  # type: ignore[return-value]
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generator(*args: Any, **kwargs: Any) -> Any:
-                return (yield from _steps(inside, function(*args, **kwargs)))
-
-            return generator  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def plain(*args: Any, **kwargs: Any) -> Any:
-            with inside:
-                return function(*args, **kwargs)
-
-        return plain  # type: ignore[return-value]
+    def changed(self, outer: Mode) -> Mode:
+        """The mode ``outer`` with some fields changed."""
+        if outer is RECORD and self.changes == _OFF:
+            return _QUIET
+        return outer._replace(**self.changes, below=outer)
 
 
-def _steps(inside: Switch, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    # The mode holds while the generator runs, and not for its consumer between two items; what the
-    # generator's body does to the mode is its own, and waits for it with it.
-    outer = _mode.get()
-    own = outer._replace(**inside.changes, below=outer)
-    resume, value = inner.send, None
-    while True:
-        outer = _mode.get()
-        _mode.set(own)
-        try:
-            item = resume(value)
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            own = _mode.get()
-            _mode.set(outer)
-        try:
-            resume, value = inner.send, (yield item)
-        except GeneratorExit:
-            outer = _mode.get()
-            _mode.set(own)
-            try:
-                inner.close()
-            finally:
-                _mode.set(outer)
-            raise
-        except BaseException as error:  # whatever the consumer throws in is the generator's
-            resume, value = inner.throw, error
-
-
-class SetGrad(Switch):
-    """What ``set_grad_enabled`` returns: the mode is already set; leaving restores the old one."""
+class Setting(Switch):
+    """A switch that is already on when it is made; leaving it restores the mode before."""
 
     __slots__ = ("before",)
 
-    def __init__(self, enabled: bool) -> None:
-        super().__init__(grad=enabled)
+    def __init__(self, **changes: Any) -> None:
+        super().__init__(**changes)
         self.before = _mode.get()
-        _mode.set(self.before._replace(grad=enabled))
+        self.__enter__()
 
     def __enter__(self) -> None:
-        _mode.set(self.before._replace(grad=self.changes["grad"]))
+        _mode.set(self.before._replace(**self.changes))
 
     def __exit__(self, *_: object) -> None:
         _mode.set(self.before)
@@ -228,7 +146,7 @@ def enable_grad(function: F | None = None) -> Switch | F:
     return switch if function is None else switch(function)
 
 
-def set_grad_enabled(mode: bool) -> SetGrad:
+def set_grad_enabled(mode: bool) -> Setting:
     """Recording on or off from now on; as a context, until it is left; also a decorator.
 
     >>> with set_grad_enabled(False):
@@ -237,7 +155,7 @@ def set_grad_enabled(mode: bool) -> SetGrad:
     """
     if not isinstance(mode, bool):
         raise TypeError(f"set_grad_enabled: expected a bool, got {mode!r}")
-    return SetGrad(mode)
+    return Setting(grad=mode)
 
 
 def inference_mode(mode: Any = True) -> Any:

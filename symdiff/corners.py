@@ -9,14 +9,17 @@ nodes and asks about their operands.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import sys
 import weakref
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff import ops
 from symdiff.algebra import primitive, select
+from symdiff.contexts import Context
 from symdiff.contraction import contract
 from symdiff.expr import Expr
 from symdiff.leaves import number_node
@@ -25,18 +28,25 @@ from symdiff.node import topological
 from symdiff.scalar import canonical, kernel_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from symdiff.node import Op
 
 __all__ = ["Kink", "condition", "kinks", "note", "noted", "raising"]
 
 _MODES = ("subgradient", "raise")
-_mode: ContextVar[str] = ContextVar("kinks", default=_MODES[0])
 
 
-@contextmanager
-def kinks(mode: str) -> Generator[None]:
+class _Choice(NamedTuple):
+    mode: str = "subgradient"
+    below: _Choice | None = None
+
+
+_CONVENTIONS = _Choice()
+_choice: ContextVar[_Choice] = ContextVar("kinks", default=_CONVENTIONS)
+
+
+class kinks(Context):  # noqa: N801  # used as a function
     """A context that says what a derivative at a kink is: a convention, or an error.
 
     ``"subgradient"``, the default everywhere, takes the conventions.  A Function that is lowered
@@ -55,25 +65,47 @@ def kinks(mode: str) -> Generator[None]:
     that derivative.
 
     It holds for the thread or asynchronous task that enters it, may be nested, and decorates
-    functions.  Raises ValueError for another mode.
+    functions, coroutines and generators; of a generator it holds for the body, not for the consumer
+    between two items.  A ``with`` in the body of a generator would hold for the consumer, too, and
+    is refused, unless the generator is itself a context (``contextlib.contextmanager``).
+
+    Raises ValueError for another mode, RuntimeError in the body of a generator.
 
     >>> import symdiff as sd
     >>> with sd.kinks("raise"):
     ...     raising()
     True
     """
-    if mode not in _MODES:
-        raise ValueError(f"kinks: {mode!r} is neither 'subgradient' nor 'raise'")
-    token = _mode.set(mode)
-    try:
-        yield
-    finally:
-        _mode.reset(token)
+
+    __slots__ = ("mode",)
+    variable = _choice
+
+    def __init__(self, mode: str) -> None:
+        if mode not in _MODES:
+            raise ValueError(f"kinks: {mode!r} is neither 'subgradient' nor 'raise'")
+        self.mode = mode
+
+    def changed(self, outer: _Choice) -> _Choice:
+        """This mode, above ``outer``."""
+        return _Choice(self.mode, outer)
+
+    def __enter__(self) -> None:
+        body = sys._getframe(1)
+        if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+            driver = body.f_back
+            if driver is None or driver.f_code.co_filename != contextlib.__file__:
+                raise RuntimeError(
+                    f"kinks: `with` in the generator {body.f_code.co_name} would also hold for "
+                    "whoever consumes it, until it is resumed; decorate the generator function "
+                    f"with @kinks({self.mode!r}), or, where it is to hold for the consumer, use "
+                    "contextlib.ExitStack().enter_context"
+                )
+        super().__enter__()
 
 
 def raising() -> bool:
     """Whether kinks are to raise, here and now."""
-    return _mode.get() == "raise"
+    return _choice.get().mode == "raise"
 
 
 class Kink(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numeric.modes import Switch, pop, push
+from numeric.modes import Setting, Switch
 
 
 def detect_anomaly(check_nan: bool = True) -> Switch:
@@ -20,19 +20,11 @@ def detect_anomaly(check_nan: bool = True) -> Switch:
     return Switch(anomaly=True, nan=check_nan)
 
 
-class set_detect_anomaly:  # noqa: N801  # the name by which programs know it
+def set_detect_anomaly(mode: bool, check_nan: bool = True) -> Setting:
     """Anomaly detection on or off from now on; as a context, until it is left.
 
     >>> import numeric as torch
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.ones(1, requires_grad=True).sum().backward()
     """
-
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        push(anomaly=mode, nan=check_nan)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pop()
+    return Setting(anomaly=mode, nan=check_nan)
