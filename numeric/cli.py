@@ -14,14 +14,13 @@ import argparse
 import os
 import re
 import sys
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 
 import symdiff as sd
 from numeric.function import lower
-from symdiff import ops
+from symdiff import number, ops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -222,8 +221,8 @@ def _values(words: Iterable[str], known: set[str]) -> dict[str, Any]:
 def _number(text: str) -> Any:
     """An exact number: a decimal or fraction, or a formula of such."""
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return number.decimal(text)
+    except ValueError:
         value = sd.parse(text)
     if value.free_symbols:
         names = ", ".join(x.name for x in value.free_symbols)

@@ -597,15 +597,21 @@ trunc = _unary(
 )
 
 
+_DECIMALS = 400
+
+
 def round(x: Operand, /, decimals: int = 0) -> Expr:
     """The nearest integer, or multiple of ``10**-decimals``.
 
-    Of two equally near, the even one.  Its derivative is 0.
+    Of two equally near, the even one.  Its derivative is 0.  Raises ValueError for more decimals
+    than 400, on either side: floats have none there.
 
     >>> import symdiff as sd
     >>> sd.round(2.5) is sd.constant(2), sd.round(1250, -2) is sd.constant(1200)
     (True, True)
     """
+    if not -_DECIMALS <= decimals <= _DECIMALS:
+        raise ValueError(f"round: {decimals} decimals; floats have at most {_DECIMALS}")
     unit = Fraction(10) ** -decimals
     return scale(_number(unit), primitive("round", scale(_number(1 / unit), as_expr(x))))
 

@@ -43,8 +43,10 @@ _GUARDS = (15, 45, 135, 405, 1215)
 # The random error of an operation is up to 2**_NOISE units in the last place: so much more than
 # the few units by which mpmath's functions may be off, and a chance agreement is as unlikely.
 _NOISE = 16
-# Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.
-_LARGEST_EXPONENT = 100_000
+# Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.  The
+# digits of this many bits are twice those that the largest guard adds.
+_LARGEST_EXPONENT = 8192
+_MOST_DIGITS = 100_000
 
 
 def _restore() -> None:
@@ -81,21 +83,22 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
 
     Args:
         f: an expression of any shape.
-        n: the number of digits, at least 1.
+        n: the number of digits, from 1 to 100000.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
             mpmath numbers, arrays of these, or expressions.
 
     Raises ShapeError for a value of another shape than its symbol's, ValueError for a symbol
-    without value, ArithmeticError if the digits of an element cannot be told from rounding (a value
-    that is exactly 0 where its terms are not, such as sin(pi)).
+    without value or a number of digits out of range, ArithmeticError if the digits of an element
+    cannot be told from rounding (a value that is exactly 0 where its terms are not, such as
+    sin(pi)), or if a function would have to be evaluated where that takes mpmath too long.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> sd.evalf(sd.sin(x), 40, {x: 1})
     0.8414709848078965066525023216302989996226
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"evalf: {n!r} is not a number of digits")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
+        raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
     outputs, env, sizes = _prepared("evalf", [f], subs or {})
     with _mpmath():
         for guard in _GUARDS:
@@ -147,9 +150,7 @@ def _value(
     finally:
         mp._prec_rounding[1] = "n"
     if arithmetic.refused and any(map(mp.isnan, value.ravel() if many else [value])):
-        raise ArithmeticError(
-            f"evalf: {arithmetic.refused} of a number beyond 2**{_LARGEST_EXPONENT} is met"
-        )
+        raise ArithmeticError(f"evalf: {arithmetic.refused}")
     return value
 
 
@@ -236,9 +237,9 @@ def _plain(value: Any, name: str, x: Expr) -> Any:
         value = value.item()
     if isinstance(value, str):
         try:
-            return Fraction(value)
-        except ValueError:
-            raise ValueError(f"{name}: {value!r}, given for {x.name}, is no decimal") from None
+            return number.decimal(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: the value of {x.name}: {error}") from None
     if isinstance(value, mp.mpf):
         return value
     if isinstance(value, sp.Float) and value.is_finite:
@@ -287,7 +288,7 @@ def _truth(value: Any) -> Any:
 class _Mp(Arithmetic):
     """mpmath numbers at the precision in force; nan for what is undefined."""
 
-    refused = ""  # the name of a function that met too large a number
+    refused = ""  # why a function had no value, if that is mpmath's limit and not its own
 
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
@@ -345,13 +346,26 @@ class _Mp(Arithmetic):
         if name not in _EXACT and name not in _SLOWLY_GROWING:
             for a in args:
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
-                    self.refused = name
+                    self.refused = f"{name} of a number beyond 2**{_LARGEST_EXPONENT} is met"
                     return mp.nan
         return self.called(name, args)
 
     def called(self, name: str, args: Sequence[Any]) -> Any:
         """The vocabulary function ``name`` of numbers of moderate size."""
-        return self.rounded(lambda *a: _truth(MPMATH[name](*a)), *args)
+        return self.rounded(self.bounded(name), *args)
+
+    def bounded(self, name: str) -> Callable[..., Any]:
+        """The vocabulary function ``name``; nan, with the reason noted, if mpmath gives up."""
+
+        def value(*args: Any) -> Any:
+            try:
+                return _truth(MPMATH[name](*args))
+            except mp.NoConvergence:
+                point = ", ".join(mpmath.nstr(a, 5) for a in args)
+                self.refused = f"the series of {name}({point}) converges too slowly"
+                return mp.nan
+
+        return value
 
     def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
         return a if condition else b
@@ -416,7 +430,7 @@ class _NoisyMp(_Mp):
         return mp.mpf(((mantissa << shift) + error, exponent - shift))
 
     def called(self, name: str, args: Sequence[Any]) -> Any:
-        below, above = self.both_ways(lambda *a: _truth(MPMATH[name](*a)), *args)
+        below, above = self.both_ways(self.bounded(name), *args)
         # Not every function of mpmath rounds as it is told: equal results prove exactness only
         # where all numbers are short, or the function can do no rounding.
         if below == above and (name in _EXACT or all(map(_short, (*args, below)))):

@@ -8,6 +8,7 @@ others (0.1, inf, nan) stay floats.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -80,6 +81,28 @@ def is_short(value: Number) -> bool:
     (True, False)
     """
     return value.__class__ is int or (isinstance(value, Fraction) and value.denominator <= _SHORT)
+
+
+def decimal(text: str) -> Fraction:
+    """The exact value of a decimal or a fraction in text: "0.1" is 1/10.
+
+    Raises ValueError for other text, and for exponents of more than five digits.
+
+    >>> decimal("0.1"), decimal("-2/3"), decimal("1e3")
+    (Fraction(1, 10), Fraction(-2, 3), Fraction(1000, 1))
+    """
+    exponent = _EXPONENT.search(text)
+    if exponent and not len(exponent[1]) <= _EXPONENT_DIGITS:
+        raise ValueError(f"{text!r} has an exponent of more than {_EXPONENT_DIGITS} digits")
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text[:100]!r} is no decimal and no fraction") from None
+
+
+# Two digits more, and the number itself would fill the memory.
+_EXPONENT = re.compile(r"[eE][+-]?[0_]*([0-9_]+)\s*$")
+_EXPONENT_DIGITS = 5
 
 
 def exact_exponent(value: object) -> int | Fraction:

@@ -409,10 +409,14 @@ def cross(x: Operand, y: Operand, /, axis: int = -1) -> Expr:
     return stack(parts, axis=axis_of("cross", axis, len(shape)))
 
 
+_MOST_POWERS = 10_000
+
+
 def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> Expr:
     """The powers of the elements of a vector as rows: ``x**(N-1) ... x, 1``, or the other way.
 
-    Raises ShapeError for another shape, Unsupported for a symbolic length without N.
+    Raises ShapeError for another shape, Unsupported for a symbolic length without N, ValueError for
+    more than 10000 powers, each of which is an expression.
 
     >>> import symdiff as sd
     >>> sd.vander(sd.symbol("x", 3), 4).shape
@@ -426,5 +430,7 @@ def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> 
         raise Unsupported(f"vander: a symbolic number {count} of powers; pass N")
     if not count:
         return full((*operand.shape, 0), 0)
+    if count > _MOST_POWERS:
+        raise ValueError(f"vander: {count} powers, each an expression; at most {_MOST_POWERS}")
     powers = range(count) if increasing else range(count - 1, -1, -1)
     return stack([int_power(operand, p) for p in powers], axis=1)

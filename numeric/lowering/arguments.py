@@ -134,6 +134,10 @@ def _real_array(x: Expr, value: Any) -> Array:
         array = np.asarray(float(value) if x.dtype is float and value.__class__ is int else value)
     except ValueError:
         raise ShapeError(f"input {x.name}: the argument is ragged, not an array") from None
+    except OverflowError:
+        raise ValueError(
+            f"input {x.name}: an integer of {value.bit_length()} bits is beyond the largest float"
+        ) from None
     if array.dtype.kind not in _ACCEPTED[x.dtype] or isinstance(value, np.ma.MaskedArray):
         kind = "a masked array" if isinstance(value, np.ma.MaskedArray) else f"dtype {array.dtype}"
         advice = "; pass real and imaginary parts" if array.dtype.kind == "c" else ""
