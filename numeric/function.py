@@ -199,6 +199,12 @@ class Function(Derivatives):
                 self._value.found.clear()
         self._value.program(self._flavour)
 
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self  # calls change nothing that another holder could see
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _lowered_again, (
             *together([*self.outputs, *self.inputs]),

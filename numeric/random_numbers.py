@@ -10,6 +10,7 @@ last bit wherever that library does.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,15 @@ class Generator:
         self._bits: Any = None
         self._kept: float | None = None
         self.manual_seed(67280421310721)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=fork_safe_lock())
+
+    def __copy__(self) -> Generator:
+        return copy.deepcopy(self)  # two sources that shared their state would be one
 
     def manual_seed(self, seed: Any) -> Generator:
         """Start again from ``seed``, of which the last 32 bits count."""

@@ -515,6 +515,12 @@ class Compiled:
         self._traces: OrderedDict[tuple[Any, int], _Traced] = OrderedDict()
         functools.update_wrapper(self, fn, updated=())
 
+    def __copy__(self) -> Compiled:
+        return self  # as functions are copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return self
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 

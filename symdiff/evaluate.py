@@ -129,14 +129,27 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
         """``value`` rounded to ``digits`` significant digits."""
         with mp.workdps(digits):
             rounded = +value
-        found: Digits = object.__new__(cls)
-        found._mpf_, found.digits = rounded._mpf_, digits
-        return found
+        return _digits_again(rounded._mpf_, digits)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _digits_again, (self._mpf_, self.digits)
+
+    def __copy__(self) -> Digits:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Digits:
+        return self
 
     def __repr__(self) -> str:
         return str(mpmath.nstr(self, self.digits))
 
     __str__ = __repr__
+
+
+def _digits_again(value: Any, digits: int) -> Digits:
+    found: Digits = object.__new__(Digits)
+    found._mpf_, found.digits = value, digits
+    return found
 
 
 def _value(

@@ -1,0 +1,514 @@
+"""Forks, copies, generators, interrupts, and bounds on work."""
+
+import ast
+import asyncio
+import contextlib
+import copy
+import functools
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp
+
+import numeric as nm
+import symdiff as sd
+from symdiff import locks
+from symdiff.corners import raising
+
+ROOT = Path(sd.__file__).parent.parent
+SOURCES = [*ROOT.glob("symdiff/**/*.py"), *ROOT.glob("numeric/**/*.py")]
+FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
+
+x, y = sd.symbols("x y")
+
+
+# --- forks ---------------------------------------------------------------------------------------
+
+
+def child_finishes(work, seconds=60):
+    """Whether a forked child does the work in time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is the point
+        child = os.fork()
+    if not child:  # pragma: no cover  # another process
+        done = False
+        with contextlib.suppress(BaseException):
+            done = work()
+        os._exit(0 if done else 1)
+    for _ in range(100 * seconds):
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@contextlib.contextmanager
+def held_elsewhere(taken):
+    """Locks that another thread holds meanwhile."""
+    ready, free = threading.Event(), threading.Event()
+
+    def hold():
+        with contextlib.ExitStack() as stack:
+            for one in taken:
+                stack.enter_context(one)
+            ready.set()
+            free.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        free.set()
+        thread.join()
+
+
+def everything_works():
+    """What takes the locks: interning, lowering, evaluation, recording, tracing, random numbers."""
+    t = sd.symbol(f"t{os.getpid()}", 3)
+    value, (gradient,) = nm.lower(sd.sum(sd.sin(t) ** 2), [t]).value_and_grad(np.ones(3))
+    a = nm.ones(3, requires_grad=True)
+    nm.vmap(lambda row: row * 2)(nm.compile(nm.sin)(a) * nm.rand(3)).sum().backward()
+    digits = sd.evalf(sd.exp(x), 20, {x: 1})
+    return (
+        np.isclose(value, 3 * np.sin(1) ** 2)
+        and np.allclose(gradient, np.sin(2))
+        and a.grad is not None
+        and str(digits) == "2.7182818284590452354"
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_takes_every_lock():
+    everything_works()  # makes locks of its own, too
+    with held_elsewhere(locks.made()):
+        assert child_finishes(everything_works)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_lock_of_the_forking_thread_stays_its_own():
+    with contextlib.ExitStack() as stack:
+        for one in locks.made():
+            stack.enter_context(one)
+        assert child_finishes(everything_works)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_ordinary_lock_hangs():
+    """The check can fail."""
+    lock = threading.RLock()
+    with held_elsewhere([lock]):
+        assert not child_finishes(lambda: lock.acquire(timeout=0.1))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_has_mpmaths_precision_of_outside():
+    """Another thread is in the middle of evalf."""
+    from symdiff import evaluate
+
+    before = mp.prec
+    inside, free = threading.Event(), threading.Event()
+
+    def evaluating():
+        with evaluate._mpmath(), mp.workprec(1000):
+            inside.set()
+            free.wait()
+
+    thread = threading.Thread(target=evaluating)
+    thread.start()
+    inside.wait()
+    try:
+        assert mp.prec == 1000
+        assert child_finishes(lambda: mp.prec == before)
+    finally:
+        free.set()
+        thread.join()
+    assert mp.prec == before
+
+
+def test_every_lock_is_made_for_forks():
+    for path in SOURCES:
+        if path.name != "locks.py":
+            calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+            assert not [n for n in calls if ast.unparse(n.func).endswith("Lock")], path
+
+
+# --- copies --------------------------------------------------------------------------------------
+
+
+def sine_vjp(g, t):
+    return g * sd.cos(t)
+
+
+custom = sd.custom(np.sin, sine_vjp, name="custom")
+
+
+@nm.compile
+def compiled(t):
+    return t * 2
+
+
+def parse_error():
+    with pytest.raises(sd.ParseError) as caught:
+        sd.parse("1+")
+    return caught.value
+
+
+def function():
+    v = sd.symbol("v", 3)
+    return nm.lower(sd.sum(v) * x + sd.constant(np.array([1.5, 2.5])), [v, x])
+
+
+def generator():
+    made = nm.Generator().manual_seed(3)
+    nm.randn(17, generator=made)
+    return made
+
+
+# What it is; how it is used.
+COPIED = {
+    "expression": (lambda: sd.sin(x) * y, str),
+    "function": (function, lambda f: [a.tolist() for a in f(np.ones(3), 2.0)]),
+    "custom function": (lambda: custom, lambda f: str(f(x))),
+    "digits": (lambda: sd.evalf(sd.pi, 20), str),
+    "parse error": (parse_error, str),
+    "shape error": (lambda: sd.ShapeError("text"), str),
+    "kinks": (lambda: sd.kinks("raise"), lambda k: k(raising)()),
+    "tensor": (lambda: nm.tensor([1.0, 2.0], requires_grad=True), repr),
+    "dtype": (lambda: nm.float32, repr),
+    "size": (lambda: nm.ones(2, 3).shape, repr),
+    "no_grad": (nm.no_grad, lambda c: c(nm.is_grad_enabled)()),
+    "compiled": (lambda: compiled, lambda f: f(nm.ones(2)).tolist()),
+    "generator": (generator, lambda g: nm.randn(5, generator=g).tolist()),
+}
+
+
+def unpickled(one):
+    return pickle.loads(pickle.dumps(one))
+
+
+@pytest.mark.parametrize(
+    ("name", "copied"),
+    [
+        (name, copied)
+        for name in COPIED
+        for copied in (copy.copy, copy.deepcopy, unpickled)
+        if (name, copied) != ("compiled", unpickled)  # functions are pickled by name
+    ],
+)
+def test_copies_do_what_the_original_does(name, copied):
+    make, used = COPIED[name]
+    one = make()
+    other = copied(one)
+    assert used(other) == used(make())
+    assert used(one) == used(make())  # the copy took nothing from it
+
+
+# --- generators ----------------------------------------------------------------------------------
+
+
+def test_kinks_in_a_decorated_generator_hold_for_its_body_only():
+    @sd.kinks("raise")
+    def body():
+        yield raising()
+        yield raising()
+
+    steps = body()
+    assert next(steps)
+    assert not raising()
+    assert next(steps)
+    assert not raising()
+
+
+def test_kinks_in_a_decorated_coroutine():
+    @sd.kinks("raise")
+    async def body():
+        await asyncio.sleep(0)
+        return raising()
+
+    async def both():
+        return await asyncio.gather(body(), asyncio.to_thread(raising))
+
+    assert asyncio.run(both()) == [True, False]
+
+
+def test_a_suspended_body_would_leak_and_is_refused():
+    def body():
+        with sd.kinks("raise"):
+            yield 1
+
+    with pytest.raises(RuntimeError, match=r"generator body would also hold .* @kinks\('raise'\)"):
+        next(body())
+    assert not raising()
+
+    async def asynchronous():
+        with sd.kinks("raise"):
+            yield 1
+
+    async def consumed():
+        return await anext(asynchronous())
+
+    with pytest.raises(RuntimeError, match="generator asynchronous"):
+        asyncio.run(consumed())
+
+
+def test_a_context_made_of_a_generator_holds_for_its_block():
+    @contextlib.contextmanager
+    def mine():
+        with sd.kinks("raise"):
+            yield
+
+    def fixture():
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(sd.kinks("raise"))
+            yield raising()
+
+    with mine():
+        assert raising()
+    assert not raising()
+    steps = fixture()
+    assert next(steps)
+    assert raising()
+    assert next(steps, None) is None
+    assert not raising()
+
+
+def test_kinks_nest_and_are_used_many_times():
+    choice = sd.kinks("raise")
+    with choice, sd.kinks("subgradient"):
+        assert not raising()
+        with choice:
+            assert raising()
+        assert not raising()
+    assert not raising()
+    with pytest.raises(ValueError, match="neither"):
+        sd.kinks("sometimes")
+
+
+# --- interrupts ----------------------------------------------------------------------------------
+
+
+@functools.cache
+def cleaning(filename):
+    """The lines of a source that clean up: `finally`, and the functions of CALLBACKS."""
+    lines = set()
+    tree = ast.parse(Path(filename).read_text())
+    for node in ast.walk(tree):
+        parts = []
+        if isinstance(node, ast.Try):
+            parts = node.finalbody
+        elif isinstance(node, ast.FunctionDef) and node.name in CALLBACKS:
+            parts = [node]
+        for part in parts:
+            lines.update(range(part.lineno, part.end_lineno + 1))
+    return lines
+
+
+# What runs while an object dies, where Python only reports an exception; and ends of contexts.
+CALLBACKS = {"__exit__", "__aexit__", "_forget", "forget", "_release", "__del__"}
+TRACED = (str(ROOT / "symdiff"), str(ROOT / "numeric"), str(Path(mpmath.__file__).parent))
+
+
+def interrupted(program, k):
+    """Run the program and raise KeyboardInterrupt at its k-th line; whether it got there."""
+    left = k
+
+    def local(frame, event, _):
+        nonlocal left
+        if event == "line" and frame.f_lineno not in cleaning(frame.f_code.co_filename):
+            left -= 1
+            if not left:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return local
+
+    def entered(frame, *_):
+        name = frame.f_code.co_filename
+        return local if name.startswith(TRACED) and "lambda" not in frame.f_code.co_name else None
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(entered)
+        program()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def state():
+    """What a program must leave as it was."""
+    return np.geterr(), nm.is_grad_enabled(), raising(), mp.prec, mp.dps, mp._prec_rounding[1]
+
+
+_fresh = iter(range(10**9))
+
+
+def lowered():
+    """Building, differentiating, lowering and calling, in nodes and programs that are new."""
+    k = next(_fresh)
+    u, w = sd.symbol(f"u{k}", 2), sd.symbol(f"w{k}")
+    f = nm.lower(sd.sum(sd.where(u > 0, sd.sqrt(u) * w, u**2)), [u, w])
+    value, gradients = f.value_and_grad(np.array([4.0, -3.0]), 2.0)
+    return value.item(), gradients[0].tolist(), gradients[1].item()
+
+
+def evaluated():
+    k = next(_fresh)
+    t = sd.symbol(f"t{k}")
+    return str(sd.evalf(sd.diff(sd.erf(t) ** 2 + sd.betaln(t, 2), t), 30, {t: 3}))
+
+
+def eager():
+    t = nm.tensor([1.0, 2.0], requires_grad=True)
+    u = nm.tanh(t) * t
+    with nm.no_grad():
+        u.detach().mul_(2)
+    u[0].add_(1)
+    (g,) = nm.autograd.grad(u.sum(), t, create_graph=True)
+    g.sum().backward()
+    return t.grad.tolist()
+
+
+def traced():
+    t = nm.tensor([1.0, 2.0], requires_grad=True)
+    f = nm.compile(lambda a: nm.exp(a) * a)
+    return nm.func.grad(lambda a: f(a).sum())(t).tolist(), nm.vmap(f)(t).tolist()
+
+
+@sd.kinks("raise")
+def refused():
+    k = next(_fresh)
+    t = sd.symbol(f"t{k}")
+    slope = nm.lower(abs(t), [t])
+    with contextlib.suppress(sd.NotDifferentiable):
+        slope.value_and_grad(0.0)
+    return slope.value_and_grad(-2.0)
+
+
+def pickled():
+    k = next(_fresh)
+    t = sd.symbol(f"t{k}")
+    f = pickle.loads(pickle.dumps([sd.sin(t) * t, sd.sin(t)]))
+    return f[1] is sd.sin(t) and f[0] is f[1] * t
+
+
+PROGRAMS = [lowered, evaluated, eager, traced, refused, pickled]
+
+
+def lines_of(program):
+    counted = 0
+
+    def local(_, event, __):
+        nonlocal counted
+        counted += event == "line"
+        return local
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(lambda f, *_: local if f.f_code.co_filename.startswith(TRACED) else None)
+        program()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_interrupt_leaves_no_trace(program):
+    """At every line of the program (a sample of them, but for `make fuzz`)."""
+    expected = program()
+    before = state()
+    count = lines_of(program)
+    step = 1 if FUZZ else max(count // 150, 1)
+    stops = range(1 + (0 if FUZZ else step // 2), count + 1, step)
+    hit = 0
+    for k in stops:
+        hit += interrupted(program, k)
+        assert state() == before, k
+        assert program() == expected, k
+    assert hit > 0.7 * len(stops)
+
+
+def test_a_context_that_is_left_open_is_noticed():
+    """The check can fail: what is restored is not inside `try`."""
+
+    def careless():
+        before = np.seterr(all="ignore")
+        nm.lower(sd.sin(x), [x])
+        np.seterr(**before)
+
+    before = state()
+    try:
+        assert interrupted(careless, 50)
+        assert state() != before
+    finally:
+        np.seterr(**before[0])
+
+
+# --- bounds on work ------------------------------------------------------------------------------
+
+
+REFUSED = {
+    "exp of exp of exp": (
+        lambda: sd.evalf(sd.exp(sd.exp(sd.exp(x))), 15, {x: 10}),
+        ArithmeticError,
+        r"evalf: exp of a number beyond 2\*\*8192 is met",
+    ),
+    "a decimal": (
+        lambda: sd.evalf(x, 15, {x: "1e1000000000"}),
+        ValueError,
+        "evalf: the value of x: '1e1000000000' has an exponent of more than 5 digits",
+    ),
+    "digits": (lambda: sd.evalf(sd.pi, 10**9), ValueError, "number of digits from 1 to 100000"),
+    "a series": (
+        lambda: sd.evalf(sd.betainc(10**6, 10**6, x), 15, {x: "1/2"}),
+        ArithmeticError,
+        r"evalf: the series of betainc\(.*\) converges too slowly",
+    ),
+    "decimals": (lambda: sd.round(x, 10**9), ValueError, "round: 1000000000 decimals"),
+    "tens": (lambda: sd.round(x, -(10**9)), ValueError, "round: -1000000000 decimals"),
+    "powers": (
+        lambda: sd.vander(sd.symbol("v", 3), 10**9),
+        ValueError,
+        "vander: 1000000000 powers, each an expression; at most 10000",
+    ),
+    "an argument": (
+        lambda: nm.lower(x * y, [x, y])(1.0, 10**400),
+        ValueError,
+        "input y: an integer of 1329 bits is beyond the largest float",
+    ),
+    "an argument beside arrays": (
+        lambda: nm.lower(x * y, [x, y]).value_and_grad(np.ones(2), -(10**400)),
+        ValueError,
+        "input y: an integer of 1329 bits",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_work_without_end_is_refused(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_what_is_quick_is_not_refused():
+    assert str(sd.evalf(x, 5, {x: "1e99999"})) == "1.0e+99999"
+    assert str(sd.evalf(sd.gamma(x), 15, {x: 10**30})).endswith(
+        "e+29565705518096748172348871081068"
+    )
+    assert sd.round(sd.constant(10**300), -299) is sd.constant(10**300)
