@@ -303,7 +303,7 @@ def test_kinks_nest_and_are_used_many_times():
 
 @functools.cache
 def cleaning(filename):
-    """The lines of a source that clean up: `finally`, and the functions of CALLBACKS."""
+    """The lines of a source that clean up: `finally`, ends of `with`, and CALLBACKS."""
     lines = set()
     tree = ast.parse(Path(filename).read_text())
     for node in ast.walk(tree):
@@ -312,6 +312,8 @@ def cleaning(filename):
             parts = node.finalbody
         elif isinstance(node, ast.FunctionDef) and node.name in CALLBACKS:
             parts = [node]
+        elif isinstance(node, ast.With):  # its line comes again when the block is left
+            parts = [item.context_expr for item in node.items]
         for part in parts:
             lines.update(range(part.lineno, part.end_lineno + 1))
     return lines
@@ -352,7 +354,25 @@ def interrupted(program, k):
 
 def state():
     """What a program must leave as it was."""
-    return np.geterr(), nm.is_grad_enabled(), raising(), mp.prec, mp.dps, mp._prec_rounding[1]
+    precision = mp.prec, mp.dps, mp._prec_rounding[1]
+    return np.geterr(), nm.is_grad_enabled(), raising(), precision, held()
+
+
+def held():
+    """How many locks another thread cannot take."""
+    found = []
+
+    def count():
+        for lock in locks.made():
+            if lock.acquire(blocking=False):
+                lock.release()
+            else:
+                found.append(lock)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    thread.join()
+    return len(found)
 
 
 _fresh = iter(range(10**9))
