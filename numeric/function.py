@@ -20,6 +20,7 @@ from numeric.lowering.arguments import (
     Owner,
     Signature,
     accumulated,
+    bindable,
     check_targets,
     cotangent,
     snapshots,
@@ -31,18 +32,19 @@ from numeric.lowering.programs import Lowered, each, plain, python_number, stack
 from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
-from symdiff.corners import noted, raising
+from symdiff.corners import kinks, noted, raising
 from symdiff.derivative import grad
-from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
+from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.node import topological
 from symdiff.pickling import apart, together
 from symdiff.rules import NONE, Flow, pullback
+from symdiff.substitution import substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symdiff.corners import Kink
 
@@ -321,8 +323,8 @@ class Function(Derivatives):
         return values, Residuals(self, call, shapes, kept, kink=kink)
 
     def backward(
-        self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None
-    ) -> tuple[Any, ...]:
+        self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None, wrt: Any = None
+    ) -> Any:
         """The cotangents of the inputs for ``cotangents`` of the outputs, one for each output.
 
         ``xbar_j = sum_i g_i . dy_i/dx_j`` has the shape of argument j; it is None for an integer
@@ -333,6 +335,8 @@ class Function(Derivatives):
             cotangents: arrays of the shapes of the outputs.
             accumulate: arrays, one per input or None, that the cotangents are added to, in place;
                 they take the cotangents' places in the result.
+            wrt: an input (a symbol or its name), for its cotangent alone; a list or tuple of
+                inputs, for a tuple of these.  What only the others need is not computed.
 
         Raises RuntimeError after a ``forward`` under ``no_grad()``, TypeError, ValueError and
         ShapeError for arguments that do not fit; then no array has been touched.
@@ -355,19 +359,25 @@ class Function(Derivatives):
             cotangent(i, g, call.points + lengths(y.shape, call.sizes))
             for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
         ]
+        order = range(len(self.inputs)) if wrt is None else self._places(wrt, "backward")
+        several = wrt is None or isinstance(wrt, list | tuple)
         targets = None
         if accumulate is not None:
-            targets = check_targets(accumulate, self.inputs, residuals.shapes)
-        results = self._pulled(residuals, seeds)
-        return tuple(results) if targets is None else accumulated(targets, results)
+            xs, shapes = [self.inputs[i] for i in order], [residuals.shapes[i] for i in order]
+            targets = check_targets(accumulate if several else [accumulate], xs, shapes)
+        results = self._pulled(residuals, seeds, None if wrt is None else tuple(order))
+        found = tuple(results) if targets is None else accumulated(targets, results)
+        return found if several else found[0]
 
-    def _pulled(self, residuals: Residuals, seeds: Sequence[Any]) -> list[Any]:
-        """One cotangent per input, for cotangents that were checked."""
+    def _pulled(
+        self, residuals: Residuals, seeds: Sequence[Any], order: tuple[int, ...] | None = None
+    ) -> list[Any]:
+        """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
         call = residuals.call
         assert residuals.values is not None
-        _, backward, _ = self._passes()
+        backward = self._passes()[1] if order is None else self._pulling(order)
         if residuals.parts is not None:
-            values = self._pulled_at_points(residuals.parts, seeds, backward, call)
+            values = self._pulled_at_points(residuals.parts, seeds, backward, call, order)
         elif self._flat and call.weak:
             given = backward.floats([*residuals.values, *(plain(g) for g in seeds)])
             values = [python_number(v, True) for v in given]
@@ -375,13 +385,26 @@ class Function(Derivatives):
             params = [*residuals.values, *seeds]
             values = self._owned(backward.arrays(params, call.sizes), backward, call, params)
         rest = iter(values)
-        results = [next(rest) if x.dtype is float else None for x in self.inputs]
+        places = range(len(self.inputs)) if order is None else order
+        results = [next(rest) if self.inputs[i].dtype is float else None for i in places]
         if not call.points:
             return results
         return [
-            None if v is None else summed_to(v, shape)[()]
-            for v, shape in zip(results, residuals.shapes, strict=True)
+            None if v is None else summed_to(v, residuals.shapes[i])[()]
+            for v, i in zip(results, places, strict=True)
         ]
+
+    def _pulling(self, order: tuple[int, ...]) -> Lowered:
+        """The part of the backward program that computes the cotangents of some inputs."""
+        _, backward, _ = self._passes()
+
+        def made() -> Lowered:
+            outputs = [backward.outputs[self._real_places.index(i)] for i in order]
+            comment = f"{backward.comment}, of which places {order} are wanted"
+            reals = [True for _ in outputs]
+            return Lowered(self._emitter, "backward", backward.params, outputs, reals, comment)
+
+        return self._once(("backward", order), made)
 
     def _pulled_at_points(
         self,
@@ -389,6 +412,7 @@ class Function(Derivatives):
         seeds: Sequence[Any],
         backward: Lowered,
         call: Call,
+        order: tuple[int, ...] | None,
     ) -> list[Any]:
         flat = [
             np.reshape(g, (len(parts), *lengths(y.shape, call.sizes)))
@@ -396,7 +420,7 @@ class Function(Derivatives):
         ]
         rows = []
         for i, part in enumerate(parts):
-            found = self._pulled(part, [g[i] for g in flat])
+            found = self._pulled(part, [g[i] for g in flat], order)
             rows.append([v for v in found if v is not None])
         return [stacked(rows, i, backward, call) for i in range(len(backward.outputs))]
 
@@ -447,15 +471,14 @@ class Function(Derivatives):
 
     # Value and gradient ---------------------------------------------------------------------------
 
-    def value_and_grad(
-        self, /, *args: Any, wrt: Any = None, **named: Any
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """The value of a scalar output, and its derivatives with respect to inputs, in a tuple.
+    def value_and_grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
+        """The value of a scalar output, and a tuple of its derivatives with respect to the inputs.
 
         Args:
             args: the arguments, as for a call.
-            wrt: symbols or names of inputs, one or several; all inputs by default, and then None
-                stands in the place of integer and boolean ones.
+            wrt: an input (a symbol or its name), whose derivative comes bare, not in a tuple; or a
+                list or tuple of inputs.  All inputs by default, and then None stands in the place
+                of integer and boolean ones.
             named: arguments by name.
 
         Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
@@ -467,9 +490,7 @@ class Function(Derivatives):
             return self.__dict__["value_and_grad"](*args, **named)  # type: ignore[no-any-return]
         return self._differentiating(*args, wrt=wrt, **named)
 
-    def _differentiating(
-        self, /, *args: Any, wrt: Any = None, **named: Any
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _differentiating(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
         lowered, order = self._joint_of(wrt)
         call = self._signature.bind(args, named)
         self._refuse_kinks(lowered, call)
@@ -478,15 +499,11 @@ class Function(Derivatives):
         if wrt is None and len(order) < len(self.inputs):
             found = dict(zip(order, grads, strict=True))
             grads = [found.get(i) for i in range(len(self.inputs))]
-        return (value,) if self._many else value, tuple(grads)
+        gradient = tuple(grads) if wrt is None or isinstance(wrt, list | tuple) else grads[0]
+        return (value,) if self._many else value, gradient
 
     def _joint_of(self, wrt: Any) -> tuple[Lowered, tuple[int, ...]]:
-        if len(self.outputs) != 1 or self.outputs[0].shape:
-            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
-            raise ShapeError(
-                f"value_and_grad: needs one scalar output, this Function has {shapes}; "
-                "sum it, or use forward and backward with a cotangent, or jacobian"
-            )
+        self._check_scalar("value_and_grad")
         order = self._places(wrt, "value_and_grad")
         found = self._joint.get(order)
         if found is None:
@@ -522,6 +539,42 @@ class Function(Derivatives):
         dtypes = [x.dtype for x in self.inputs]
         program = lowered.program(MATH)
         return self._emitter.entry(name, program, dtypes, cast, slow, many=self._many)
+
+    # Data -----------------------------------------------------------------------------------------
+
+    def bind(self, /, *values: Mapping[Any, Any], **named: Any) -> Function:
+        """The Function of the remaining inputs, with values for the others: ``F.bind(X=data)``.
+
+        The values are copied, and lengths of axes that they have are fixed.  Nothing is
+        differentiated by them any more.
+
+        Args:
+            values: a mapping from inputs, symbols or names, to values.
+            named: values by name.
+
+        Raises what a call raises for a wrong name, dtype or shape; TypeError for an input given
+        twice; Unsupported for a Function whose formulas are derivatives and that was lowered under
+        ``kinks("raise")``.
+
+        >>> import symdiff as sd
+        >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
+        >>> f = lower(sd.sum((X @ w) ** 2), (X, w)).bind(X=np.eye(2))
+        >>> f(np.array([1.0, 2.0])), f.grad(np.array([1.0, 2.0])).tolist()
+        (np.float64(5.0), [2.0, 4.0])
+        """
+        given: dict[Expr, Any] = {}
+        for key, value in [*(pair for m in values for pair in m.items()), *named.items()]:
+            x = self.inputs[self._place(key, "bind")]
+            if x in given:
+                raise TypeError(f"bind: input {x.name} is given twice")
+            given[x] = bindable(x, value)
+        if self._strict and noted(self.outputs):
+            raise Unsupported("bind: derivatives in the formulas forget that kinks are to raise")
+        found = substitute([*self.outputs, *self.inputs], given)
+        count = len(self.outputs)
+        rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
+        with kinks("raise" if self._strict else "subgradient"):
+            return lower(found[:count] if self._many else found[0], rest)
 
     # Description ----------------------------------------------------------------------------------
 

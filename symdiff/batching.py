@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from symdiff import ops
 from symdiff.algebra import linear, opaque
 from symdiff.contraction import broadcast_to, contract
+from symdiff.derivative import jvp
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr, built, free_symbols
 from symdiff.layouts import moveaxis
-from symdiff.leaves import as_expr
+from symdiff.leaves import as_expr, full, symbol
 from symdiff.letters import shape_text
 from symdiff.node import topological
 from symdiff.substitution import named
@@ -84,6 +86,34 @@ def batch(
             done[node] = node, False
     results = [_led(*done[y], length) for y in ys]
     return tuple(results) if many else results[0]
+
+
+def pushed_jacobian(f: Expr, x: Expr) -> tuple[Expr, Expr]:
+    """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]`` by columns, and the column of a tangent.
+
+    Column j is the tangent of ``f`` for the tangent of x that is 1 at j and 0 elsewhere; all are
+    computed as a batch.  It costs as many passes as x has elements, the pullback of ``jacobian``
+    as many as f has.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 2)
+    >>> pushed_jacobian(sd.stack([x @ x, x[0], x[1]]), x)[0].shape
+    (3, 2)
+    """
+    names = {s.name for s in free_symbols([f])}
+    new = (name for k in itertools.count() if (name := f"t{k}") not in names)
+    t = symbol(next(new), x.shape) if x.ndim else as_expr(1)
+    column = result = jvp(f, x, t)
+    word = tuple(range(x.ndim))
+    for axis in reversed(word):
+        many = contract([], word + word, dict(enumerate(x.shape)))
+        if axis:
+            many = symbol(next(new), (x.shape[axis], *t.shape))
+        if t not in free_symbols([result]):
+            return full(f.shape + x.shape, 0), column
+        result, t = batch(result, {t: many}), many
+    lead = tuple(range(result.ndim))
+    return contract([(result, lead)], lead[x.ndim :] + lead[: x.ndim]), column
 
 
 def _length(values: Mapping[Expr, Expr]) -> Dim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 import sympy as sp
@@ -84,8 +84,8 @@ class Expr(Node):
         raise AttributeError  # __getattr__ is asked next, and says why
 
     @property
-    def free_symbols(self) -> tuple[Expr, ...]:
-        """The symbols of the expression, in order of first use."""
+    def free_symbols(self) -> Symbols:
+        """The symbols of the expression, in order of first use; ``x in f.free_symbols`` works."""
         return free_symbols([self])
 
     def __iter__(self) -> Iterator[Expr]:
@@ -495,17 +495,48 @@ def _operand(value: object) -> Any:
     return NotImplemented
 
 
-def free_symbols(outputs: Iterable[Expr]) -> tuple[Expr, ...]:
-    """The symbols of ``outputs`` in order of first use (left to right, depth first).
+class Symbols(tuple["Expr", ...]):
+    """A tuple of symbols that are told apart by identity: ``y in f.free_symbols`` has an answer."""
 
-    Raises ShapeError if two symbols have one name.
+    __slots__ = ()
+
+    def __contains__(self, x: object) -> bool:
+        return any(x is y for y in self)
+
+    def index(self, x: object, *bounds: SupportsIndex) -> int:
+        """The place of a symbol; raises ValueError if it is not there."""
+        for i in range(len(self))[slice(*bounds, *(None,) * (2 - len(bounds)))]:
+            if self[i] is x:
+                return i
+        raise ValueError(f"{x!r} is not among {tuple(self)!r}")
+
+    def count(self, x: object) -> int:
+        """How often a symbol is there: 0 or 1."""
+        return int(x in self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(a is b for a, b in zip(self, other, strict=True))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
+def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
+    """The symbols of ``outputs`` in order of first use (left to right, depth first), each once.
+
+    The result is a tuple that tells symbols apart by identity, so that ``in`` works.  Raises
+    ShapeError if two symbols have one name.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
-    >>> free_symbols([x * y, y**2]) == (x, y)
-    True
+    >>> free_symbols([x * y, y**2]), y in free_symbols(x)
+    ((x, y), False)
     """
-    stack = list(outputs)[::-1]
+    stack = list(dict.fromkeys([outputs] if isinstance(outputs, Expr) else outputs))[::-1]
     seen = set(stack)
     found: list[Expr] = []
     while stack:
@@ -517,7 +548,7 @@ def free_symbols(outputs: Iterable[Expr]) -> tuple[Expr, ...]:
                 seen.add(arg)
                 stack.append(arg)
     check_names(found)
-    return tuple(node for node in found if not node.op.dummy)  # type: ignore[attr-defined]
+    return Symbols(node for node in found if not node.op.dummy)  # type: ignore[attr-defined]
 
 
 def check_names(symbols: Iterable[Expr]) -> None:
@@ -528,10 +559,17 @@ def check_names(symbols: Iterable[Expr]) -> None:
         assert isinstance(op, ops.Symbol)
         other = node if op.dummy else found.setdefault(op.name, node)
         if other is not node:
+            remedy = "rename one of them"
+            if other.dtype is node.dtype and other.ndim == node.ndim:
+                remedy += (
+                    ". If a value given for another symbol fixed the length of its axes, replace "
+                    f"that in the symbol too, f, {op.name} = sd.substitute([f, {op.name}], {{X: "
+                    "data}), or bind the data of a Function, F.bind(X=data)"
+                )
             raise ShapeError(
                 f"two symbols are named {op.name!r}: one of shape {shape_text(other.shape)} and "
                 f"dtype {other.dtype.__name__}, one of shape {shape_text(node.shape)} and dtype "
-                f"{node.dtype.__name__}; rename one of them"
+                f"{node.dtype.__name__}; {remedy}"
             )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
+from symdiff.batching import pushed_jacobian
 from symdiff.leaves import as_expr
 from tests.oracles import richardson
 
@@ -147,6 +148,12 @@ def check(row: Row, shapes: tuple[Shape, ...]) -> int:
         found = nm.interpret(list(sd.jacobian(y, xs)), env)
         for k, (best, error) in enumerate(wanted_row):
             done += _close(found[k], best, error, f"{row.title}, Jacobian by operand {k}")
+
+        # The same by columns: the tangents of a unit basis, in batch axes.
+        columns = [k for k, x in enumerate(xs) if x.ndim]
+        forward = nm.interpret([y, *(pushed_jacobian(y, xs[k])[0] for k in columns)], env)[1:]
+        for k, j in zip(columns, forward, strict=True):
+            done += _close(j, *wanted_row[k], f"{row.title}, Jacobian by columns of operand {k}")
 
     # The gradient of a weighted sum: by the lowered program of the backward pass.
     function = nm.lower(fs, xs)

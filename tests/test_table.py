@@ -742,6 +742,7 @@ EXCEPTIONS = {
     "custom": "black boxes: tests/symdiff/test_custom.py",
     "from_function": "calls NumPy code: tests/symdiff/test_numpy_protocol.py",
     "kinks": "a context: tests/symdiff/test_kinks.py",
+    "__version__": "a text",
     "latex": "writes text: tests/symdiff/test_latex.py",
     "evalf": "evaluates: tests/symdiff/test_evaluate.py",
     "from_sympy": "converts: tests/symdiff/test_bridge.py",

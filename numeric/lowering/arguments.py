@@ -145,6 +145,14 @@ def _real_array(x: Expr, value: Any) -> Array:
     return array
 
 
+def bindable(x: Expr, value: Any) -> Any:
+    """A value of an input as a constant: what a call would take, numbers without a precision."""
+    array = _real_array(x, value)
+    if value.__class__ in WEAK:
+        return value
+    return _as_kind(x, array, False, _FLOAT)
+
+
 def _bind_shape(
     x: Expr, shape: tuple[int, ...], sizes: dict[str, int], source: dict[str, str]
 ) -> None:
@@ -241,13 +249,15 @@ def cotangent(place: int, value: Any, shape: tuple[int, ...]) -> Any:
     return _real_numbers(f"cotangent {place}", value, shape, "output")
 
 
-def tangent(x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
+def tangent(
+    method: str, x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any]
+) -> Any:
     """The tangent given for the argument of ``x``, which has ``shape``, checked; zeros for None."""
     if value is None:
         return np.zeros(shape, precision)[()]
     if x.dtype is not float:
-        raise TypeError(f"jvp: input {x.name} is not real and has no tangent; pass None")
-    return _real_numbers(f"jvp: tangent of {x.name}", value, shape, "argument")
+        raise TypeError(f"{method}: input {x.name} is not real and has no tangent; pass None")
+    return _real_numbers(f"{method}: tangent of {x.name}", value, shape, "argument")
 
 
 def _real_numbers(what: str, value: Any, shape: tuple[int, ...], whose: str) -> Any:
