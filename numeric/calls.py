@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -32,21 +32,27 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+# The dtypes of a Function's outputs; None: that of its real arguments.
+Kinds: TypeAlias = "tuple[np.dtype[Any], ...] | None"
 
-def called(function: Function, args: Sequence[Any], named: dict[str, Any]) -> Any:
+
+def called(
+    function: Function, args: Sequence[Any], named: dict[str, Any], kinds: Kinds = None
+) -> Any:
     """A Function of arguments of which some are Tensors: a Tensor, or a tuple of them.
 
     Arrays and numbers among the arguments are constants.  The results have the dtype in which the
-    real arguments meet, by the promotion of Tensors.
+    real arguments meet, by the promotion of Tensors; or ``kinds``, where the formula itself says
+    what is converted to what.
     """
     given = function._signature.ordered(args, named)
-    operands = _promoted(function, given)
+    operands = _promoted(function, given) if kinds is None else given
     mode = current()
     if mode.tracing is not None:
-        outs = apply(op_of(function), operands)
+        outs = apply(op_of(function, kinds), operands)
         return function._structured(outs if isinstance(outs, tuple) else (outs,))
     arrays = [x._array if isinstance(x, Tensor) else x for x in operands]
-    call = function._signature.bind(arrays, {})
+    call = function._signature.bind(arrays, {})._replace(kinds=kinds)
     function._refuse_kinks(function._value, call)
     tensors = [x for x in operands if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
@@ -65,7 +71,7 @@ def called(function: Function, args: Sequence[Any], named: dict[str, Any]) -> An
     for out in outs if volatile else ():
         out._volatile = out._special = True
     if recorded:
-        _record(function, operands, kept, outs)
+        _record(function, operands, kept, outs, kinds)
     return function._structured(outs)
 
 
@@ -205,10 +211,14 @@ def _stand_in(shape: tuple[int, ...], kind: Any) -> Any:
 
 
 def _record(
-    function: Function, operands: Sequence[Any], kept: Residuals, outs: Sequence[Tensor]
+    function: Function,
+    operands: Sequence[Any],
+    kept: Residuals,
+    outs: Sequence[Tensor],
+    kinds: Kinds,
 ) -> None:
     """Give the results of a call their history."""
-    op, places = op_of(function), function.needs()
+    op, places = op_of(function, kinds), function.needs()
     node = FunctionBackward0()
     node.function, node.residuals, node.op, node.outputs = function, kept, op, len(outs)
     node.mask = tuple([isinstance(x, Tensor) and x._rg for x in operands])
@@ -243,17 +253,19 @@ def _has_shape(a: Any) -> bool:
 # The formula ------------------------------------------------------------------------------------
 
 
-def op_of(function: Function) -> Op:
-    """The operation whose formula is the Function's."""
-    found: Op | None = getattr(function, "_op", None)
+def op_of(function: Function, kinds: Kinds = None) -> Op:
+    """The operation whose formula is the Function's, with results of these dtypes."""
+    known: dict[Kinds, Op] = function.__dict__.setdefault("_ops", {})
+    found = known.get(kinds)
     if found is None:
-        found = function._op = Op(  # type: ignore[attr-defined]
+        found = known[kinds] = Op(
             "function",
             _formula(function),
             promotion=None,
-            pointwise=function._flat,
+            pointwise=function._flat and kinds is None,
             outputs=len(function.outputs),
             concrete=True,
+            kinds=kinds,
         )
         found.origin = weakref.ref(function)
     return found

@@ -56,7 +56,7 @@ OF_NUMPY: dict[Numpy, dtype] = {
 }
 
 BOOL, INT64 = bool_.numpy, int64.numpy
-F32, F64 = float32.numpy, float64.numpy
+F16, F32, F64 = float16.numpy, float32.numpy, float64.numpy
 
 _ARRAYS = (np.ndarray, Shadow)
 

@@ -10,8 +10,13 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib._stride_tricks_impl import DummyArray
 
+from numeric.modes import current
+from numeric.recording import alias
+from numeric.shadows import Shadow
 from numeric.tensors import Tensor, blank
+from numeric.tracing import counted
 from numeric.transforms import (
     Formula,
     Inner,
@@ -546,7 +551,10 @@ def _mapped(
     batched = [led[i] for i in places]
     parts: list[Any] = []
 
+    arguments: list[Tensor] = []
+
     def call(given: list[Tensor]) -> Any:
+        arguments.extend(given)
         whole = list(tensors)
         for i, x in zip(places, given, strict=True):
             whole[i] = x
@@ -568,6 +576,7 @@ def _mapped(
     slices = [*f.symbols, *(x for x, _ in trace.draws)]
     full = [symbol(f"b{i}", (n, *s.shape), s.dtype) for i, s in enumerate(slices)]
     moves = _out_dims(out_dims, f.tree, name)
+    counts = counted(f.checks)
     mapped = set(slices)
     for y, d in zip(outs, moves, strict=True):
         if d is None and not mapped.isdisjoint(y.free_symbols):
@@ -578,11 +587,17 @@ def _mapped(
     try:
         function = program(
             ("vmap", n, len(trace.draws), tuple([d is None for d in moves]), f.key()),
-            lambda: (_batches(outs, moves, known, n), [*full, *f.outer_symbols]),
+            lambda: (
+                _batches([*outs, *counts], [*moves, *[0] * len(counts)], known, n),
+                [*full, *f.outer_symbols],
+            ),
         )
     except Unsupported as error:
         raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
-    results = run(function, [*batched, *(x for _, x in trace.draws), *f.outer], kinds)
+    given = [*batched, *(x for _, x in trace.draws), *f.outer]
+    results = run(function, given, kinds, f.checks)
+    for result, one in zip(results, f.results or (), strict=True):
+        _view(result, one, arguments, batched)
     moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
     return filled(f.tree, moved)
 
@@ -597,9 +612,36 @@ def _batches(
     return [y if d is None else z for y, z, d in zip(outs, led, moves, strict=True)]
 
 
+def _view(y: Tensor, one: Tensor, arguments: Sequence[Tensor], batched: Sequence[Tensor]) -> None:
+    """Let a result share the memory of an argument, if each slice of it is a view of a slice."""
+    shadow: Any = one._array
+    root: Any = shadow.root() if isinstance(shadow, Shadow) else None
+    for x, whole in zip(arguments, batched, strict=True):
+        array: Any = whole._array
+        if root is x._array and isinstance(array, np.ndarray) and array.size:
+            strides = (array.strides[0], *shadow.strides)
+            y._array = memory_of(array, y._array.shape, strides, shadow.offset)
+            special = y._special
+            alias(y, whole, current().grad)
+            y._special = y._special or special
+
+
+def memory_of(array: Any, shape: Any, strides: Any, offset: int) -> Any:
+    """The memory of an array from ``offset`` bytes on, under another shape."""
+    interface = dict(array.__array_interface__)
+    start, locked = interface["data"]
+    interface |= {"shape": shape, "strides": strides, "data": (start + offset, locked)}
+    return np.asarray(DummyArray(interface, base=array))
+
+
 def _slice(x: Tensor) -> Tensor:
-    """Something of the shape and dtype of a slice."""
-    return blank(np.broadcast_to(np.empty((), x._array.dtype), x._array.shape[1:]))
+    """Something that has the shape and dtype of a slice, and lies in memory as it does."""
+    array: Any = x._array
+    if isinstance(array, Shadow):
+        array = array.layout
+    if not array.shape[0]:
+        return blank(np.empty(array.shape[1:], array.dtype))
+    return blank(array[0])
 
 
 def _dims_of(in_dims: Any, args: tuple[Any, ...], told: str) -> list[int | None]:

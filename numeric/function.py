@@ -9,6 +9,7 @@ derivatives and Jacobian-vector products have programs of their own.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ from symdiff.rules import NONE, Flow, pullback
 from symdiff.substitution import substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.corners import Kink
 
@@ -264,17 +265,26 @@ class Function(Derivatives):
             values = lowered.floats([plain(v) for v in call.values])
             return [python_number(v, real) for v, real in zip(values, lowered.real, strict=True)]
         values = lowered.arrays(call.values, call.sizes)
-        return self._owned(values, lowered, call, call.values)
+        return self._owned(values, lowered, call, call.values, call.kinds)
 
     def _owned(
-        self, values: Sequence[Any], lowered: Lowered, call: Call, taken: Sequence[Any]
+        self,
+        values: Sequence[Any],
+        lowered: Lowered,
+        call: Call,
+        taken: Sequence[Any],
+        kinds: Iterable[Any] | None,
     ) -> list[Any]:
-        """Results of arrays, in memory of their own: not that of ``taken``, nor of constants."""
+        """Results of arrays, in memory of their own: not that of ``taken``, nor of constants.
+
+        ``kinds``: their dtypes; None for the precision of the arguments.
+        """
         owner = Owner([*taken, *self._constants])
         results = []
-        for value, y, real in zip(values, lowered.outputs, lowered.real, strict=False):
+        kinds = repeat(call.precision) if kinds is None else kinds
+        for value, y, real, kind in zip(values, lowered.outputs, lowered.real, kinds, strict=False):
             shape = call.points + lengths(y.shape, call.sizes)
-            results.append(owner.result(value, shape, real, call.precision))
+            results.append(owner.result(value, shape, real, kind))
         return (
             [python_number(v, r) for v, r in zip(results, lowered.real, strict=False)]
             if call.weak
@@ -319,7 +329,8 @@ class Function(Derivatives):
             return values, Residuals(self, call, shapes, tuple(results[count:]), kink=kink)
         results = forward.arrays(call.values, call.sizes)
         kept = snapshots(results[count:], call.values) if copies else tuple(results[count:])
-        values = self._owned(results[:count], self._value, call, (*call.values, *kept))
+        taken = (*call.values, *kept)
+        values = self._owned(results[:count], self._value, call, taken, call.kinds)
         return values, Residuals(self, call, shapes, kept, kink=kink)
 
     def backward(
@@ -383,7 +394,7 @@ class Function(Derivatives):
             values = [python_number(v, True) for v in given]
         else:
             params = [*residuals.values, *seeds]
-            values = self._owned(backward.arrays(params, call.sizes), backward, call, params)
+            values = self._owned(backward.arrays(params, call.sizes), backward, call, params, None)
         rest = iter(values)
         places = range(len(self.inputs)) if order is None else order
         results = [next(rest) if self.inputs[i].dtype is float else None for i in places]

@@ -10,6 +10,7 @@ so that it has a pullback too, and so on to any order.
 from __future__ import annotations
 
 import sys
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class Op:
         stretches: axes of length 1 may be stretched, so that formulas depend on which they are.
         concrete: axis lengths go into the formula as numbers, as letters cannot express them.
         holds: operands that PyTorch saves and so watches for changes, needed or not.
+        kinds: the dtypes of the results, where the operands' do not say it.
         partial: pullbacks leave out results that nothing came back to, instead of taking zeros for
             them: for terms that may be infinite, or cost much.
     """
@@ -107,7 +109,9 @@ class Op:
         stretches: bool = True,
         holds: tuple[int, ...] = (),
         partial: bool = False,
+        kinds: tuple[np.dtype[Any], ...] | None = None,
     ) -> None:
+        self.kinds = kinds
         self.name, self.build, self.kernel, self.saves = name, build, kernel, saves
         self.pointwise, self.promotion, self.view = pointwise, promotion, view
         self.outputs, self.reuse, self.concrete = outputs, reuse, concrete
@@ -493,9 +497,10 @@ class Bound:
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
         out: list[Any] = []
-        for value, y in zip(values, self.pattern.ys, strict=True):
+        kinds = repeat(kind) if op.kinds is None else op.kinds
+        for value, y, kind in zip(values, self.pattern.ys, kinds, strict=False):
             shape = given[0].shape if self.shapes is None else self._length(y.shape)
-            array = _filled(value, shape, kind if y.dtype is float else None)
+            array = _filled(value, shape, kind if y.dtype is float or op.kinds else None)
             # Kernels may hand out views of their operands, or one array twice.
             shared = array.base is not None or any(array is a for a in [*given, *out])
             out.append(np.array(array) if shared and not op.view else array)
@@ -511,7 +516,8 @@ class Bound:
             real = [kind for kind in self.kinds if kind is not None and kind.kind == "f"]
             y = self.pattern.ys[0]
             kind = np.result_type(*real) if real and y.dtype is float else None
-            self.result = self._length(y.shape), kind
+            known = self.pattern.op.kinds
+            self.result = self._length(y.shape), kind if known is None else known[0]
         return self.result
 
     def _length(self, shape: Any) -> tuple[int, ...]:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from numeric.modes import current
+from symdiff.arrays import converted
 from symdiff.derivative import detach, vjp
-from symdiff.elementwise import not_equal, trunc, where
+from symdiff.elementwise import where
 from symdiff.leaves import as_expr, dummy, full
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ class Shadow(NDArrayOperatorsMixin):
 
     A view has a parent, of whose expression it is a part; writing to it replaces that part.
     ``fixed``: it is an argument of the function, which must not be written to.  ``layout``: an
-    array of other values, that lies in memory as the array would.  ``grown``: what requires
-    gradients was written to it.
+    array of other values, that lies in memory as the array would; a view begins ``offset`` bytes
+    behind the memory that it is a view of.  ``grown``: what requires gradients was written to it.
     """
 
-    __slots__ = ("_expr", "_seen", "fixed", "grown", "layout", "parent", "part", "trace", "version")
+    __slots__ = (
+        *("_expr", "_seen", "fixed", "grown", "layout", "offset", "parent", "part", "trace"),
+        "version",
+    )
     __array_priority__ = 2000
 
     def __init__(
@@ -50,7 +54,7 @@ class Shadow(NDArrayOperatorsMixin):
     ) -> None:
         self.trace, self._expr, self.layout = trace, expr, layout
         self.parent, self.part, self.fixed, self.version = parent, part, fixed, 0
-        self.grown = False
+        self.grown, self.offset = False, 0
         self._seen = parent.now() if parent is not None else 0
 
     # What needs no data -----------------------------------------------------------------------
@@ -180,8 +184,17 @@ class Shadow(NDArrayOperatorsMixin):
 
 
 def some(conditions: Any) -> bool:
-    """Whether one of the conditions is true; False where a trace cannot know that."""
-    return not isinstance(conditions, Shadow) and bool(conditions.any())
+    """Whether one of the conditions is true, for which the caller will raise an error.
+
+    A trace cannot know that: False, and what was traced raises IndexError when it runs.
+    """
+    if not isinstance(conditions, Shadow):
+        return bool(conditions.any())
+    frame = frames()[-1]
+    line = f"at line {frame.f_lineno} of {frame.f_code.co_filename}, in {frame.f_code.co_name}"
+    trace = conditions._present()
+    trace.checks.append((trace.expr(conditions), f"an index is out of bounds, {line}"))
+    return False
 
 
 def beside(array: Any, other: Any) -> Any:
@@ -199,19 +212,6 @@ def stand_in(like: Any) -> Any:
     if out.ndim > 1:
         out[...] = np.eye(*out.shape[-2:])
     return out
-
-
-def converted(x: Expr, before: Any, after: Any) -> Expr:
-    """An expression of values in another dtype."""
-    if before.kind == after.kind:
-        return x
-    if before.kind == "b":
-        return where(x, 1, 0)
-    if after.kind == "f" or (before.kind in "iu" and after.kind in "iu"):
-        return x
-    if after.kind == "b":
-        return not_equal(x, 0)
-    return trunc(x)
 
 
 def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:

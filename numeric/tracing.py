@@ -11,19 +11,21 @@ import numpy as np
 
 from numeric import inplace, shadows, tensors
 from numeric.calls import called
-from numeric.dtypes import default
+from numeric.dtypes import F16, F32, INT64, default
 from numeric.function import Function, lower
 from numeric.modes import Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import TO, cast, misfit, misfits
-from numeric.shadows import Shadow, converted, frames, refuse, stand_in
+from numeric.shadows import Shadow, frames, refuse, stand_in
 from numeric.tensors import Tensor, blank, counter
-from symdiff.arrays import broadcast_to
+from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
+from symdiff.elementwise import not_equal, where
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, symbol
 from symdiff.locks import fork_safe_lock
+from symdiff.reductions import sum as total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +51,7 @@ class _Done(NamedTuple):
     exprs: tuple[Expr, ...]
     layouts: tuple[Any, ...]
     rest: tuple[Expr, ...]
+    offsets: tuple[int, ...]  # of views: bytes in memory behind the first operand's beginning
 
 
 # Operations on expressions, by operation, parameters, expressions and layouts of the operands.
@@ -59,6 +62,8 @@ _REMEMBERED = 4096
 def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[Any, ...]) -> _Done:
     """An operation, on expressions and on stand-ins."""
     tried, exprs = [_tried(x) for x in operands], list(given)
+    if op.view:  # how the result lies in memory depends on how the operand does
+        tried[0] = _layout(operands[0])
     if op.promotion is not None:
         kind = op.promotion(tried)
         for i, (x, a) in enumerate(zip(operands, tried, strict=True)):
@@ -74,7 +79,7 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
             if op.kernel is None
             else op.kernel(*tried, *params)
         )
-        ys = op.results(exprs, params)
+        ys = rounded(op, exprs, [getattr(a, "dtype", None) for a in tried], params)
     except (Unsupported, NotImplementedError) as error:
         refuse(f"{op.name} has no formula here ({error})")
     except ValueError:
@@ -84,14 +89,41 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
     finally:
         set_noise(before)
     layouts = tuple([np.asarray(v) for v in (values if op.outputs > 1 else (values,))])
-    whole = [
-        y if y.shape == layout.shape else broadcast_to(y, layout.shape)
-        for y, layout in zip(ys, layouts, strict=True)
-    ]
-    return _Done(tuple(whole), tuple(map(_without_values, layouts)), tuple(exprs[1:]))
+    whole = []
+    for y, layout in zip(ys, layouts, strict=True):
+        if layout.dtype.kind in "iu" and layout.dtype is not INT64 and not op.view:
+            y = converted(y, INT64, layout.dtype)  # sums of narrow integers are wide ones to NumPy
+        whole.append(y if y.shape == layout.shape else broadcast_to(y, layout.shape))
+    offsets = tuple([_start(v) - _start(tried[0]) for v in layouts]) if op.view else ()
+    return _Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)
 
 
-def _without_values(layout: Any) -> Any:
+def _start(a: Any) -> int:
+    start: int = a.__array_interface__["data"][0]
+    return start
+
+
+def _layout(x: Any) -> Any:
+    """An array that lies in memory as an operand does."""
+    a = x._array if isinstance(x, Tensor) else x
+    return a.layout if isinstance(a, Shadow) else a
+
+
+def rounded(
+    op: Op, exprs: Sequence[Expr], kinds: Sequence[Any], params: tuple[Any, ...]
+) -> tuple[Expr, ...]:
+    """The results of an operation on operands of these dtypes.
+
+    Half precision is computed in single, and rounded after each operation.
+    """
+    if op.view or op is TO or op.kinds is not None or F16 not in kinds:
+        return op.results(exprs, params)
+    wide = [converted(x, F16, F32) if k == F16 else x for x, k in zip(exprs, kinds, strict=True)]
+    ys = op.results(wide, params)
+    return tuple(converted(y, F32, F16) if y.dtype is float else y for y in ys)
+
+
+def without_values(layout: Any) -> Any:
     """An array that lies in memory like another, in pages that nobody touches."""
     if layout.flags.c_contiguous or layout.flags.f_contiguous:
         return np.empty_like(layout)
@@ -115,6 +147,8 @@ class Trace:
         self.name, self.randomness = name, randomness
         self.symbols: list[Expr] = []
         self.outer: list[Tensor] = []
+        # Conditions that must hold nowhere when it runs, and what to say if one does.
+        self.checks: list[tuple[Expr, str]] = []
         self._found: dict[int, Expr] = {}
 
     # Inputs -----------------------------------------------------------------------------------
@@ -171,7 +205,10 @@ class Trace:
             fixed = op.view and parent is None
             value = y if grad or not real else detach(y)
             shadow = Shadow(self, value, layout, parent=parent, part=part, fixed=fixed)
-            outs.append(blank(shadow, bool(wanted and real)))  # type: ignore[arg-type]
+            if parent is not None:
+                shadow.offset = parent.offset + done.offsets[i]
+            rg = real and (wanted or (op.view and _requires(first)))  # views are as their base
+            outs.append(blank(shadow, rg))  # type: ignore[arg-type]
         return tuple(outs) if op.outputs > 1 else outs[0]
 
     def _done(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> _Done:
@@ -291,6 +328,22 @@ class Trace:
 
     def _is_outer(self, x: Tensor) -> bool:
         return not isinstance(x._array, Shadow) and x._traced is not self
+
+
+def counted(checks: Sequence[tuple[Expr, str]]) -> list[Expr]:
+    """At how many places each of the conditions holds."""
+    return [total(where(x, 1, 0)) for x, _ in checks]
+
+
+def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, str]]) -> None:
+    """Raise IndexError if one of the values of ``counted`` is not 0; maybe later, in a trace."""
+    for value, (_, text) in zip(values, checks, strict=True):
+        array: Any = value._array
+        if isinstance(array, Shadow):
+            outer = current().tracing
+            outer.checks.append((not_equal(outer.expr(value), 0), text))
+        elif array.any():
+            raise IndexError(text)
 
 
 _RANDOM = {
@@ -503,6 +556,7 @@ class _Traced(NamedTuple):
     # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
     results: list[tuple[str, Any, Any]]
     structure: Any
+    checks: list[tuple[Expr, str]]
     guard: dict[Any, Any]  # what must be as it was when the function was traced
 
 
@@ -584,10 +638,11 @@ class Compiled:
                 else:
                     results.append(("output", len(exprs), (y._array.dtype, _requires(y))))
                     exprs.append(trace.expr(y))
+        exprs += counted(trace.checks)
         function = lower(exprs, trace.symbols) if exprs else None
         after = _surroundings((self._fn, structure))
         guard = {way: value for way, value in around.items() if after.get(way) == value}
-        return _Traced(function, trace.outer, results, tree, guard)
+        return _Traced(function, trace.outer, results, tree, trace.checks, guard)
 
     @property
     def functions(self) -> list[Function]:
@@ -602,7 +657,10 @@ def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
     unique = list({id(x): x for x in tensors}.values())
     values: Any = ()
     if traced.function is not None:
-        values = called(traced.function, [*unique, *traced.outer], {})
+        kinds = [like[0] for kind, _, like in traced.results if kind == "output"]
+        kinds += [INT64] * len(traced.checks)
+        values = called(traced.function, [*unique, *traced.outer], {}, tuple(kinds))
+        checked(values[len(values) - len(traced.checks) :], traced.checks)
     outs = []
     for kind, what, like in traced.results:
         if kind == "output":

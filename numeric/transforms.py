@@ -18,7 +18,7 @@ import numpy as np
 
 from numeric.autograd import derivatives as autograd
 from numeric.calls import FunctionBackward0, called
-from numeric.dtypes import default
+from numeric.dtypes import F16, INT64, default
 from numeric.formulas import before, expression
 from numeric.function import Function, lower
 from numeric.graph import AccumulateGrad, Node, Record, serial
@@ -26,11 +26,12 @@ from numeric.graph import Formula as Known
 from numeric.modes import Switch, current
 from numeric.ops.rearranging import stack
 from numeric.ops.shaping import ALIAS
-from numeric.recording import apply, cast
+from numeric.recording import TO, apply, cast
 from numeric.shadows import Shadow, refuse
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
-from numeric.tracing import Trace, _filled, _flat
+from numeric.tracing import Trace, _filled, _flat, checked, counted, rounded, without_values
 from symdiff import derivative, ops
+from symdiff.arrays import converted
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.leaves import symbol
 from symdiff.locks import fork_safe_lock
@@ -52,7 +53,7 @@ class Formula(NamedTuple):
     ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``outs`` is None where
     there are no expressions: then only the eager run is known.  ``kinds``, ``shapes``: of the
     results; ``tree``: how they are nested.  ``leaves``: what the function ran on, and ``results``,
-    of an eager run.
+    of a run.  ``checks``: conditions that must hold nowhere, and what to say if one does.
     """
 
     symbols: list[Expr]
@@ -64,10 +65,12 @@ class Formula(NamedTuple):
     tree: Any
     leaves: list[Tensor] | None = None
     results: list[Tensor] | None = None
+    checks: Sequence[tuple[Expr, str]] = ()
 
     def key(self) -> tuple[Any, ...]:
         """Equal for formulas that are the same expressions of the same symbols."""
-        return (tuple(self.outs or ()), tuple(self.symbols), tuple(self.outer_symbols))
+        checks = tuple([x for x, _ in self.checks])
+        return (tuple(self.outs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
 
 
 def formula(
@@ -97,7 +100,9 @@ def formula(
         for end, y in zip(ends, tensors, strict=True):
             kept.setdefault(end, y)
         outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
-        outs = [expression(end, nr, known, _remembered) for end, nr in ends]
+        known_tensors = zip([*symbols, *outer_symbols], [*leaves, *outer], strict=True)
+        halves = {s for s, x in known_tensors if x._array.dtype == F16}
+        outs = [expression(end, nr, known, _remembered(halves)) for end, nr in ends]
     except _NO_FORMULA:
         pass
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
@@ -114,24 +119,56 @@ _expressions: dict[Any, Any] = {}
 _REMEMBERED = 1024
 
 
-def _remembered(record: Any, operands: list[Expr]) -> Any:
-    """The expressions of a record; no data is kept alive for them."""
-    kind = type(record)
-    if any(isinstance(x.op, ops.Constant) for x in operands):
-        return record.expr(operands)
-    if kind.expr is Node.expr:
+def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
+    """How the expressions of a record are made; no data is kept alive for them.
+
+    Conversions between dtypes, which are no part of an exact formula, are part of these.
+    ``halves`` are the expressions of half precision, to which results are added.
+    """
+
+    def made(record: Any, operands: list[Expr]) -> Any:
+        kind = type(record)
+        if kind is TO.node:
+            bound = record.pullback.bound
+            of, to = bound.kinds[0], bound.pattern.params[0]
+            y = converted(operands[0], of, to)
+            halves.update([y] if to == F16 else ())
+            return y
+        if kind is FunctionBackward0:
+            ys = _kept((record.op,), operands, lambda: record.expr(operands))
+            types = record.types[len(record.mask) :]
+            each = ys if isinstance(ys, tuple) else (ys,)
+            halves.update(y for y, (_, d) in zip(each, types, strict=True) if d == F16)
+            return ys
+        if kind.expr is not Node.expr:
+            return record.expr(operands)
         pattern = record.pullback.bound.pattern
         op, params = pattern.op, pattern.params
-    elif kind is FunctionBackward0:
-        op, params = record.op, ()
-    else:
-        return record.expr(operands)
-    key = (op, params, default(), *(x.serial for x in operands))
+        kinds = [F16 if x in halves else None for x in operands]
+        many = op.outputs > 1
+
+        def exprs() -> Any:
+            ys = rounded(op, operands, kinds, params)
+            return ys if many else ys[0]
+
+        ys = _kept((op, params, *kinds), operands, exprs)
+        if F16 in kinds:
+            halves.update(y for y in (ys if many else (ys,)) if y.dtype is float)
+        return ys
+
+    return made
+
+
+def _kept(what: tuple[Any, ...], operands: Sequence[Expr], make: Callable[[], Any]) -> Any:
+    """``make()``, or what it gave for the same operation and operands before."""
+    if any(isinstance(x.op, ops.Constant) for x in operands):
+        return make()
+    key = (*what, default(), *(x.serial for x in operands))
     found = _expressions.get(key)
     if found is None:
         if len(_expressions) >= _REMEMBERED:
             _expressions.clear()
-        found = _expressions[key] = record.expr(operands)
+        found = _expressions[key] = make()
     return found
 
 
@@ -279,12 +316,16 @@ def traced(
         tree = _flat(answer, tensors)
         outs = [trace.expr(y) for y in tensors]
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
-    return Formula(trace.symbols[:n], trace.outer, trace.symbols[n:], outs, kinds, shapes, tree)
+    symbols, outer = trace.symbols[:n], trace.symbols[n:]
+    return Formula(
+        symbols, trace.outer, outer, outs, kinds, shapes, tree, None, tensors, trace.checks
+    )
 
 
 def layout_of(x: Tensor) -> Any:
-    """An array without values of the shape and dtype of a tensor."""
-    return np.empty(x._array.shape, x._array.dtype)
+    """An array without values that lies in memory as a tensor does."""
+    array: Any = x._array
+    return without_values(array.layout if isinstance(array, Shadow) else array)
 
 
 # Programs ---------------------------------------------------------------------------------------
@@ -307,9 +348,26 @@ def program(key: Any, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]
         return found
 
 
-def run(function: Function, tensors: Sequence[Tensor], kinds: Sequence[Any]) -> list[Tensor]:
-    """The results of a program on tensors, in given dtypes; recorded."""
-    outs = called(function, list(tensors), {})
+def _with_checks(
+    f: Formula, outputs: Sequence[Expr], inputs: Sequence[Expr]
+) -> tuple[Sequence[Expr], Sequence[Expr]]:
+    return [*outputs, *counted(f.checks)], inputs
+
+
+def run(
+    function: Function,
+    tensors: Sequence[Tensor],
+    kinds: Sequence[Any],
+    checks: Sequence[tuple[Expr, str]] = (),
+) -> list[Tensor]:
+    """The results of a program on tensors, in given dtypes; recorded.
+
+    Its last outputs are those of ``counted`` for the checks.
+    """
+    all_kinds = (*kinds, *[INT64] * len(checks))
+    outs = list(called(function, list(tensors), {}, all_kinds))
+    checked(outs[len(kinds) :], checks)
+    del outs[len(kinds) :]
     return [
         y if y._array.dtype == kind else cast(y, kind) for y, kind in zip(outs, kinds, strict=True)
     ]
@@ -349,12 +407,12 @@ def computed(
     outs = f.outs
     if outs is not None:
         try:
-            function = program((key, f.key()), lambda: build(outs))
+            function = program((key, f.key()), lambda: _with_checks(f, *build(outs)))
         except (Unsupported, NotDifferentiable, NotImplementedError) as error:
             if f.leaves is None:
                 refuse(f"a function has no derivative that is a formula ({error})")
         else:
-            return run(function, tensors, kinds)
+            return run(function, tensors, kinds, f.checks)
     assert f.leaves is not None
     return settled(f, otherwise())
 

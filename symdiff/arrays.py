@@ -13,10 +13,11 @@ from collections import Counter
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from symdiff import contraction, leaves, ops
-from symdiff.algebra import as_numeric, linear, primitive
+from symdiff import contraction, leaves, number, ops
+from symdiff.algebra import as_numeric, linear, opaque, primitive
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, checked_shape, number_node, number_of
@@ -134,6 +135,29 @@ def _assembled(value: Any, depth: int) -> Expr:
     if all(isinstance(row.op, ops.Constant) or number_of(row) is not None for row in rows):
         return leaves.constant(value)
     return stack(rows)
+
+
+def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:
+    """The elements of ``x``, which are of dtype ``of``, in the dtype ``to``.
+
+    Between real precisions this is rounding, and counts as the identity: cotangents and tangents
+    are rounded likewise.  Conversions to integers and from them have derivative 0.
+
+    >>> from symdiff import symbol
+    >>> converted(symbol("x"), np.dtype("float64"), np.dtype("float32"))
+    cast(x, to=float32)
+    """
+    if of == to:
+        return x
+    if to.kind == "b":
+        return primitive("not_equal", x, number_node(0))
+    value = number_of(x)
+    if value is not None:
+        with np.errstate(all="ignore"):
+            return leaves.full(x.shape, number.exact(np.array(value).astype(of).astype(to).item()))
+    if of.kind == to.kind == "f":
+        return linear(ops.cast_op(of.name, to.name), x)
+    return opaque(ops.converted_op(to.name), x)
 
 
 def apply(op: ops.Linear, x: Expr) -> Expr:

@@ -480,6 +480,8 @@ class _Walk:
         if isinstance(node.op, ops.Inv | ops.Cofactor | ops.Cholesky):
             return _stacked(results, x.shape)
         if isinstance(node.op, ops.Pinv):
+            if node.op.limits is not None:
+                raise Unsupported("pinv: only with the limits of rounding it has exact elements")
             return _stacked(results, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
         return _unwrapped(filled(x.shape[:-2], results))
 

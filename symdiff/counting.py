@@ -153,7 +153,7 @@ def _opaque(node: Expr, lengths: Mapping[str, int]) -> int:
         return 3 * _elements(shape, lengths)
     if isinstance(op, ops.Cumprod | ops.ArgMax | ops.ArgMin | ops.Put):
         return _elements(shape, lengths)
-    if isinstance(op, ops.Take):
+    if isinstance(op, ops.Take | ops.Converted):
         return 0
     if isinstance(op, ops.Recurrence):
         return _elements(node.shape, lengths)

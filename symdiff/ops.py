@@ -563,6 +563,28 @@ def fourier_op(part: str) -> Linear:
     return _linear(Fourier, part)
 
 
+class Cast(_Same):
+    """The operand, of real precision ``of``, rounded to the precision ``to``: names of dtypes.
+
+    Rounding counts as the identity: the transpose, and so the derivative, is the cast back.
+    """
+
+    __slots__ = ("of", "to")
+    fields = ("to",)
+    name = "cast"
+
+    def __init__(self, of: str, to: str) -> None:
+        self.of, self.to = of, to
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return cast_op(self.to, self.of)
+
+
+def cast_op(of: str, to: str) -> Linear:
+    """The op that rounds real numbers of one precision to another."""
+    return _linear(Cast, of, to)
+
+
 # Opaque -------------------------------------------------------------------------------------------
 
 
@@ -580,6 +602,36 @@ class Opaque(Op):
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the value for these operand shapes."""
         return shapes[0][: len(shapes[0]) - self.drop]
+
+
+class Converted(Opaque):
+    """The elements in the dtype ``to``, a name; beyond its range as NumPy has it."""
+
+    __slots__ = ("to",)
+    fields = ("to",)
+    name = "converted"
+
+    def __init__(self, to: str) -> None:
+        self.to = to
+
+
+class ToInteger(Converted):
+    """Integers of a width, of numbers or wider integers; it has no derivative."""
+
+    __slots__ = ()
+    kind = int
+
+
+class ToReal(Converted):
+    """Real numbers of a precision, of integers."""
+
+    __slots__ = ()
+
+
+def converted_op(to: str) -> Opaque:
+    """The op that converts to a dtype, from integers or to them."""
+    cls = ToReal if np.dtype(to).kind == "f" else ToInteger
+    return intern_op((cls, to), lambda: cls(to))  # type: ignore[return-value]
 
 
 class Solve(Opaque):
@@ -710,15 +762,17 @@ class Gaps(Opaque):
 class Pinv(Opaque):
     """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank.
 
-    None takes the rank of each matrix as constant in derivatives, whatever it is.
+    None takes the rank of each matrix as constant in derivatives, whatever it is.  ``limits`` are
+    (atol, rtol, hermitian): singular values up to the larger of atol and rtol times the largest
+    count as 0, and of hermitian matrices the lower triangle is read.
     """
 
-    __slots__ = ("full",)
+    __slots__ = ("full", "limits")
     fields = ("full",)
     name = "pinv"
 
-    def __init__(self, full: bool | None) -> None:
-        self.full = full
+    def __init__(self, full: bool | None, limits: tuple[float, float, bool] | None = None) -> None:
+        self.full, self.limits = full, limits
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, m, n = shapes[0]

@@ -413,7 +413,7 @@ def statement(node: Expr, k: int) -> Statement | None:
             "this expression was made with create_graph=False, so it cannot be differentiated; "
             "call grad with create_graph=True"
         )
-    if op is ops.DETACH or isinstance(op, ops.DetSign):
+    if op is ops.DETACH or isinstance(op, ops.DetSign | ops.ToReal):
         return None
     if isinstance(op, ops.Opaque) and op.kind is int:  # places in an order: integers
         return None

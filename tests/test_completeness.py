@@ -24,6 +24,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels import kernel
 from symdiff import ops
+from symdiff.arrays import converted
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import rebuild
@@ -63,7 +64,14 @@ def roots() -> list[Expr]:
     found: list[Expr] = [sd.detach(sd.symbol("x")), sd.pi + sd.e, size("n"), sd.constant(np.eye(2))]
     x = sd.symbol("x")
     found.append(sd.grad(x**3, x, create_graph=False))
-    v = sd.symbol("v", 2)
+    v, k = sd.symbol("v", 2), sd.symbol("k", 2, dtype=int)
+    double, single, whole = map(np.dtype, ("float64", "float32", "int64"))
+    found += [
+        converted(v, double, single),
+        sd.grad(sd.sum(converted(v, double, single)), v),
+        converted(v, double, whole),
+        converted(k, whole, single),
+    ]
     sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
     cosine = sd.custom(np.cos, vjp_numpy=lambda g, out, x: -g * np.sin(x), name="cosine")
     found += [sine(v), sd.grad(sd.sum(cosine(v)), v)]
@@ -229,6 +237,10 @@ NOT_DRAWN = {
     ops.Exact: "numbers of programs are rational; pi comes from derivatives, if at all",
     ops.DetSign: "programs take the logarithm of the determinant only: the sign has no derivative",
     ops.Barrier: "its derivative is not that of its value: tests/test_laws.py",
+    **dict.fromkeys(
+        (ops.Cast, ops.ToInteger, ops.ToReal),
+        "expressions have no precision; those of Tensors do: tests/eager/test_traced_ops.py",
+    ),
     ops.ArgMax: "integers without a derivative: tests/symdiff/test_sequences.py",
     ops.ArgMin: "integers without a derivative: tests/symdiff/test_sequences.py",
     ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",

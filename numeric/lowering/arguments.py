@@ -31,7 +31,8 @@ class Call(NamedTuple):
     """Arguments that fit: one value per input, the lengths of symbolic axes, and the precision.
 
     ``points`` is the broadcast shape of the arguments where all inputs are scalars, else ().
-    ``weak``: all arguments are Python numbers, and so are the results.
+    ``weak``: all arguments are Python numbers, and so are the results.  ``kinds``: the dtypes of
+    the outputs, where they are known and may differ.
     """
 
     values: tuple[Any, ...]
@@ -39,6 +40,7 @@ class Call(NamedTuple):
     precision: np.dtype[Any]
     points: tuple[int, ...] = ()
     weak: bool = False
+    kinds: tuple[np.dtype[Any], ...] | None = None
 
 
 class Signature:

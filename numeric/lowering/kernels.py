@@ -526,6 +526,17 @@ def _fourier(op: ops.Fourier, node: Expr) -> Kernel:
 # Opaque -------------------------------------------------------------------------------------------
 
 
+@_kernel.register(ops.Cast)
+@_kernel.register(ops.Converted)
+def _converted(op: ops.Cast | ops.Converted, node: Expr) -> Kernel:
+    kind = np.dtype(op.to)
+
+    def run(x: Any, sizes: Mapping[str, int]) -> Any:
+        return x if x.dtype is kind else x.astype(kind)
+
+    return _of_arrays(node, run)
+
+
 @_kernel.register(ops.Opaque)
 def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
     run = OPAQUE[type(op)]
@@ -539,7 +550,7 @@ def _gaps(op: ops.Gaps, node: Expr) -> Kernel:
 
 @_kernel.register(ops.Pinv)
 def _pinv(op: ops.Pinv, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: matrices.pinv(bool(op.full), real(x)))
+    return _of_arrays(node, lambda x, sizes: matrices.pinv(bool(op.full), real(x), op.limits))
 
 
 @_kernel.register(ops.Put)

@@ -119,22 +119,28 @@ def gaps(sign: int, diagonal: bool, x: Array) -> Array:
     return inverse
 
 
-def pinv(full: bool, a: Array) -> Array:
+def pinv(full: bool, a: Array, limits: tuple[float, float, bool] | None = None) -> Array:
     """The pseudoinverse; singular values up to max(m, n) eps times the largest count as 0.
 
-    Raises LinAlgError if ``full`` and one of them does.
+    ``limits`` are others: (atol, rtol, hermitian), as of the op.  Raises LinAlgError if ``full``
+    and one of them does.
 
     >>> pinv(False, np.array([[2.0], [0.0]])).tolist()
     [[0.5, 0.0]]
     """
-    u, s, v = svd(a)
-    least = max(a.shape[-2:]) * np.finfo(a.dtype).eps * np.max(s, axis=-1, initial=0)[..., None]
-    kept = s > least
+    atol, rtol, hermitian = limits or (0.0, max(a.shape[-2:]) * np.finfo(a.dtype).eps, False)
+    if hermitian:
+        s, u = np.linalg.eigh(a)
+        v = u
+    else:
+        u, s, v = svd(a)
+    size = abs(s)
+    kept = size > np.maximum(atol, rtol * np.max(size, axis=-1, initial=0))[..., None]
     if full and not kept.all():
         raise np.linalg.LinAlgError(
             "derivative of pinv or qr: the matrix does not have full rank, where they jump"
         )
-    factors = np.where(kept, 1 / np.where(kept, s, 1), 0)
+    factors = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(a.dtype)
     result: Array = (v * factors[..., None, :]) @ u.swapaxes(-1, -2)
     return result
 

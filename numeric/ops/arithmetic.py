@@ -229,11 +229,18 @@ _DIV_ROUNDED: dict[str | None, Op] = {
     ),
 }
 
+
+def _truncated_rest(a: Any, b: Any) -> Any:
+    """``a - b trunc(a / b)``, which is a where only b is infinite."""
+    whole = sd.logical_and(sd.equal(abs(b), math.inf), sd.less(abs(a), math.inf))
+    return sd.where(whole, a, a - b * sd.trunc(a / b))
+
+
 _REMAINDER, _FMOD = (
     [Op(name, build, kernel, pointwise=True, label=f"{name.title()}Backward{i}") for i in (0, 1)]
     for name, build, kernel in (
         ("remainder", sd.mod, _nonzero("remainder", np.remainder)),
-        ("fmod", lambda a, b: a - b * sd.trunc(a / b), _nonzero("fmod", np.fmod)),
+        ("fmod", _truncated_rest, _nonzero("fmod", np.fmod)),
     )
 )
 

@@ -66,8 +66,10 @@ def required(name: str, dim: Any) -> Any:
 
 
 def found(value: Any, kind: Any = np.int64) -> Any:
-    """What NumPy found, in a dtype; what stands for an array in a trace stays."""
-    return np.asarray(value, kind) if isinstance(value, np.ndarray | np.generic) else value
+    """What NumPy found, in a dtype."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value, kind)
+    return value if value.dtype == kind else value.astype(kind)
 
 
 def in_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import promoted_real
+from numeric.dtypes import F32, promoted_real
 from numeric.ops.axes import axes_or_all, in_dtype, renamed, required
 from numeric.ops.dims import axis_of
 from numeric.ops.pointwise import word
@@ -208,6 +208,8 @@ def _norm_formula(x: Any, axes: Axes, keepdim: bool, p: float) -> Any:
 
 
 def _norm_kernel(a: Any, axes: Axes, keepdim: bool, p: float) -> Any:
+    if a.dtype.itemsize == 2:  # squares need the range of single precision
+        return _norm_kernel(a.astype(F32), axes, keepdim, p).astype(a.dtype)
     if p == 2:
         return np.sqrt(total(a * a, axes, keepdim))
     if p == 0:

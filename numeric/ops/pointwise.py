@@ -147,6 +147,11 @@ def _sign(a: Any) -> Any:
     return np.greater(a, 0).astype(a.dtype) - np.less(a, 0).astype(a.dtype)
 
 
+def _sign_formula(x: Any) -> Any:
+    """The sign, which is 0 at nan."""
+    return sd.sign(sd.where(sd.equal(x, x), x, 0))
+
+
 def _keeping(name: str, kinds: str) -> Callable[[Iterable[Any]], np.dtype[Any]]:
     """The dtype of one operand, which is real or of ``kinds``; NotImplementedError for others."""
 
@@ -218,10 +223,10 @@ _ROWS: dict[str, Row] = {
                 known=lambda x, y: {sd.less_equal(x, 0): sd.less_equal(y, 0)}, whole="iu"),
     "rsqrt": Row(lambda x: x**-_HALF, lambda a: 1 / np.sqrt(a), "``1 / sqrt(input)``.", (4, 0.5),
                  known=lambda x, y: {x ** (-3 * _HALF): y**3}),
-    "sgn": Row(sd.sign, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sgn": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
     "sigmoid": Row(sd.sigmoid, _sigmoid, "``1 / (1 + e**-input)``.", (0, 0.5),
                    known=lambda x, y: {sd.sigmoid(-x): 1 - y}),
-    "sign": Row(sd.sign, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sign": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
     "sin": Row(sd.sin, np.sin, "The sine.", (0, 0)),
     "sinc": Row(sd.sinc, _like(special.NUMPY["sinc"]), "``sin(πx) / (πx)``, and 1 at 0.", (0, 1)),
     "sinh": Row(sd.sinh, np.sinh, "The hyperbolic sine.", (0, 0)),

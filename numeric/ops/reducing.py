@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import BOOL
-from numeric.ops.arithmetic import DIV
+from numeric.dtypes import BOOL, F32, F64
+from numeric.ops.arithmetic import DIV, MUL
 from numeric.ops.axes import axes_or_all, found, in_dtype, nonzero_axis, renamed
 from numeric.ops.pointwise import maximum, minimum, word
 from numeric.ops.selecting import Choice, along, result_type
@@ -91,9 +91,12 @@ _multiply: Any = np.multiply.reduce
 
 
 def total(a: Any, axes: Axes, keepdim: bool) -> Any:
-    if a.dtype.itemsize == 2:  # a long sum needs more than half precision
-        return add(a, axes, np.float32, keepdims=keepdim).astype(a.dtype)
-    return add(a, axes, keepdims=keepdim)
+    kind = a.dtype
+    if kind is F32 or kind is F64:
+        return add(a, axes, keepdims=keepdim)
+    if kind.kind == "f" and kind.itemsize == 2:  # a long sum needs more than half precision
+        return add(a, axes, F32, keepdims=keepdim).astype(kind)
+    return add(a, axes, kind, keepdims=keepdim)  # narrow integers stay narrow
 
 
 def average(a: Any, axes: Axes, keepdim: bool) -> Any:
@@ -105,7 +108,7 @@ def count(shape: tuple[int, ...], axes: Axes) -> int:
 
 
 def _prod(a: Any, axes: Axes, keepdim: bool) -> Any:
-    return _multiply(a, axes, keepdims=keepdim)
+    return _multiply(a, axes, a.dtype, keepdims=keepdim)
 
 
 SUM = _two("sum", of_axes(sd.sum), total)
@@ -243,6 +246,8 @@ def nanmean(
         )
     whole = nansum(input, dim, keepdim, dtype=dtype)
     axes = axes_or_all(dim, input._array.ndim)
+    if not count(input._array.shape, axes):  # a sum of nothing is 0, whatever it is divided by
+        return binary(MUL, whole, math.nan)  # type: ignore[no-any-return]
     present = add(np.equal(input._array, input._array), axes, keepdims=keepdim)
     out: Tensor = binary(DIV, whole, wrap(present))
     return out

@@ -31,7 +31,7 @@ def _running(
     return Op(
         name,
         lambda x, axis: function(x, axis) if x.ndim else x,
-        lambda a, axis: kernel(a, axis) if a.ndim else a.copy(),
+        lambda a, axis: kernel(a, axis, a.dtype) if a.ndim else a.copy(),
         promotion=None,
         **options,
     )

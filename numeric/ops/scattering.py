@@ -8,6 +8,7 @@ import numpy as np
 
 from numeric.dtypes import can_cast
 from numeric.inplace import inplace, write
+from numeric.ops.arithmetic import remainder
 from numeric.ops.dims import axis_of, by_axis
 from numeric.ops.places import (
     COPY,
@@ -246,8 +247,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     n = shape[k] if shape else 1
     wrong = (places < 0) | (places >= n)
     if some(wrong):
-        raise RuntimeError(
-            f"INDICES element is out of DATA bounds, id={places[wrong][0]} axis_dim={n}"
+        raise IndexError(
+            f"index out of range in self: {places[wrong][0]} for dimension {k} with size {n}"
         )
     if not shape:
         return input.reshape(1).index_select(0, index).reshape(())
@@ -489,6 +490,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """As ``gather``, both broadcast apart from the dimension; of all in a row without one.
 
+    With a dimension, indices outside are taken modulo its length.
+
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.take_along_dim(x, torch.tensor([[1]]), 1).tolist()
@@ -505,7 +508,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     k = axis_of(dim, len(a))
     shape = list(common_shape((*a[:k], *a[k + 1 :]), (*b[:k], *b[k + 1 :])))
     wide = expand(input, [*shape[:k], a[k], *shape[k:]])
-    return gather(wide, k, expand(indices, [*shape[:k], b[k], *shape[k:]]))
+    places = expand(indices, [*shape[:k], b[k], *shape[k:]])
+    if a[k]:
+        places = remainder(places, a[k])
+    return gather(wide, k, places)
 
 
 # Arrays of indices ------------------------------------------------------------------------------

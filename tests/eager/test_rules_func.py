@@ -431,9 +431,32 @@ def test_memory_is_not_shared_by_identities(x):
     value, pullback = func.vjp(lambda a: a, x)
     value.mul_(5)
     pullback(x)[0].mul_(5)
-    func.vmap(lambda a: a)(x).mul_(5)
     func.vmap(lambda a: x)(x).mul_(5)
     check(x, X)
+
+
+def test_a_mapped_view_shares_the_memory_of_the_argument():
+    """As PyTorch: what is a view in each slice is one of the whole, for writing and gradients."""
+    x = torch.ones(2, 3)
+    part, total, wide = func.vmap(lambda t: (t[:2], t.sum(), t.expand(2, 3)), out_dims=(1, 0, 0))(x)
+    assert part._base is x
+    assert wide._base is x
+    assert total._base is None
+    part.mul_(5)
+    check(x, [[5.0, 5.0, 1.0]] * 2)
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    y = func.vmap(lambda t: t.t()[1:, ::2], in_dims=2, out_dims=1)(x)
+    check(y, np.stack([x[:, :, i].numpy().T[1:, ::2] for i in range(4)], 1))
+    y.zero_()
+    assert x[::2, 1:].count_nonzero().item() == 0
+    leaf = torch.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        func.vmap(lambda t: t[:2])(leaf).mul_(2)
+    base = leaf.clone()
+    func.vmap(lambda t: t[:2])(base).mul_(3)
+    check(base, [[3.0, 3.0, 1.0]] * 2)
+    base.sum().backward()
+    check(leaf.grad, [[3.0, 3.0, 1.0]] * 2)
 
 
 # Batches ------------------------------------------------------------------------------------------

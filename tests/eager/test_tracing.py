@@ -358,3 +358,22 @@ def test_tensors_from_outside_are_never_kept_as_they_were():
         assert torch.allclose(compiled(x, i), program(x, i))
         traced += 1
     assert traced >= 4
+
+
+def test_an_index_out_of_bounds_is_noticed_when_the_program_runs():
+    """In traces, where indices have no values yet; negative ones are no row of another slice."""
+    gather = torch.compile(lambda x, i: x.gather(0, i))
+    x = torch.arange(3.0)
+    assert gather(x, torch.tensor([1])).tolist() == [1.0]
+    rows = torch.arange(12.0).reshape(2, 2, 3)
+    deep = torch.func.vmap(torch.func.vmap(lambda x, i: x.gather(0, i)))
+    slopes = torch.func.vmap(torch.func.grad(lambda x, i: (x * x).gather(0, i).sum()))
+    assert slopes(rows[0], torch.tensor([[0], [1]])).tolist() == [[0.0, 0, 0], [0, 8, 0]]
+    for i in (-1, 3):
+        for call in (
+            lambda i=i: gather(x, torch.tensor([i])),
+            lambda i=i: deep(rows, torch.full((2, 2, 1), i)),
+            lambda i=i: slopes(rows[0], torch.tensor([[0], [i]])),
+        ):
+            with pytest.raises(IndexError, match="out of bounds"):
+                call()

@@ -1,0 +1,227 @@
+"""Every row of the table of operations, traced, beside PyTorch's recorded answers.
+
+A row runs as it is (``test_op_table``), compiled, mapped over a batch, and through ``func`` and
+``autograd.functional``; each form keeps the casts, parameters and index rules of the eager one.
+What a trace refuses, by name and line, is listed: it may only become less.
+"""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+
+import numeric
+from tests.eager import op_table, record
+
+# The ordinary profile takes the main cases only.
+EVERYTHING = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
+
+# --- the forms -----------------------------------------------------------------------------------
+
+
+def compiled(call):
+    """Traced without values, one program."""
+    return lambda T, *xs: T.compile(lambda *ys: call(T, *ys))(*xs)
+
+
+def mapped(call):
+    """The second slice of two, which are the same."""
+
+    def run(T, *xs):
+        dims = tuple(0 if isinstance(x, T.Tensor) else None for x in xs)
+        twice = [x if d is None else T.stack([x, x]) for x, d in zip(xs, dims, strict=True)]
+        return [y[1] for y in T.vmap(lambda *ys: call(T, *ys), in_dims=dims)(*twice)]
+
+    return run
+
+
+def pulled(call):
+    """The value that comes with a pullback: the record of an eager run, as a formula."""
+    return _of_real(call, lambda T, f, xs: T.func.vjp(f, *xs)[0])
+
+
+def functional(call):
+    """The same by ``autograd.functional``."""
+
+    def run(T, f, xs):
+        vs = tuple(T.ones_like(y) for y in f(*xs))
+        return T.autograd.functional.vjp(f, xs, vs, create_graph=True)[0]
+
+    return _of_real(call, run)
+
+
+def _of_real(call, run):
+    def form(T, *xs):
+        real = [i for i, x in enumerate(xs) if x.dtype.is_floating_point]
+
+        def f(*ys):
+            given = list(xs)
+            for i, y in zip(real, ys, strict=True):
+                given[i] = y
+            return call(T, *given)
+
+        return run(T, f, tuple(xs[i] for i in real))
+
+    return form
+
+
+FORMS = {"compile": compiled, "vmap": mapped, "func": pulled, "functional": functional}
+DIFFERENTIATED = ("func", "functional")  # only real results of real operands
+
+
+def traced(row, form):
+    """The row in a form; its nodes have other names."""
+    call = FORMS[form](lambda T, *xs: tuple(op_table.listed(row.call(T, *xs))))
+    return dataclasses.replace(row, call=call, named=False)
+
+
+# --- what may differ -----------------------------------------------------------------------------
+
+# Rows whose formula differs in rounding, or at edge points, from what PyTorch computes step by
+# step: what is compared then, and why.
+_SATURATED = "1 - y or 1 + y of a rounded result y, which is 0 where the formula is not"
+_SHIFTED = "numbers of size 1000 are added inside: errors are relative to these"
+_HALF = "a derivative in half precision, in other roundings"
+OTHERWISE = {
+    "expm1": _SATURATED,
+    "sigmoid": _SATURATED,
+    "F.sigmoid": _SATURATED,
+    "rsqrt": "the sign of an infinite derivative at -0.0",
+    "x ** 1.5": "a power of -inf is nan where the exponent is no integer",
+    "sqrt(x * x)": "sqrt(x**2) is |x|, also at infinities",
+    "hypot": "sqrt(x**2 + y**2) of tiny numbers in single precision",
+    "F.gelu": "x * cdf(x) at inf is inf in single precision, too",
+    "F.binary_cross_entropy ends": "x - x + 1 is x + 1 - x, rounded: 0 and 1 are not met exactly",
+    "through float16 sin": _HALF,
+    "softmax far": _SHIFTED,
+    "log_softmax far": _SHIFTED,
+    "F.cross_entropy far": _SHIFTED,
+}
+_REFUSED = ("compile: ", "vmap: ", "a leaf Variable that requires grad is being")
+
+
+def differences(row, facts, form):
+    """What differs from the recorded facts of a row, as texts; None for each refusal."""
+    like = traced(row, form)
+    for case in row.cases:
+        if not (EVERYTHING or case.name in ("main", "edges", "shape 0")):
+            continue
+        by_dtype, exponents = facts["cases"][case.name]
+        first = dataclasses.replace(case, orders=min(case.orders, 1))
+        for dtype, recorded in by_dtype.items():
+            if dtype == "float64" and form == "functional" and not EVERYTHING:
+                continue
+            expected = [_bare(f) for f in recorded if f.label[0] != "h"]
+            sizes = exponents[: len(expected)]
+            found = [_bare(f) for f in op_table.facts(like, first, dtype, numeric)]
+            if _is_refused(found):
+                yield None
+                continue
+            if form == "vmap" and case.layout and _is_of_layout(expected):
+                continue  # slices of a stack lie in C order
+            wrong = op_table.disagreement(like, first, dtype, found, expected, sizes)
+            if wrong and not (row.name in OTHERWISE and _nearly(row, found, expected)):
+                yield f"{row.name}, {case.name}, {dtype}, {form}: {wrong}"
+
+
+def _bare(f):
+    """A fact without names of nodes and layouts in memory, which are the eager run's affair."""
+    return f if f.label == "error" else dataclasses.replace(f, flags=())
+
+
+def _is_refused(found):
+    last = found[-1] if found else None
+    return last is not None and last.label == "error" and _says(last.flags[0])
+
+
+def _is_of_layout(expected):
+    return expected[0].label == "error" and "view size" in expected[0].flags[0]
+
+
+def _says(text):
+    return text.startswith(_REFUSED)
+
+
+def _nearly(row, found, expected):
+    """Finite numbers agree, relative to 1 or 1000."""
+    why = OTHERWISE[row.name]
+    for f, e in zip(found, expected, strict=True):
+        both = np.isfinite(f.values) & np.isfinite(e.values)
+        size = (1000 if why is _SHIFTED else 1) + np.abs(e.values[both])
+        unit = op_table.ROUNDINGS * op_table.UNIT["float16" if why is _HALF else e.dtype]
+        if np.any(np.abs(f.values[both] - e.values[both]) > unit * size):
+            return row.name.startswith("F.binary_cross_entropy")
+    return True
+
+
+# --- the tests -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return record.load_operations()[0]
+
+
+# Rows that traces refuse, by name and line, in some case: they need values, or shapes that depend
+# on them.  Eager runs refuse none.
+NEEDS_VALUES = (
+    "signbit", "i & j", "i | j", "i ^ j", "allclose", "equal", "where nonzero", "masked_select",
+    "masked_scatter", "cummax ties dim", "cummin ties dim", "cummax", "cummax 0",
+    "cummax -1 of 3", "cummin", "cummin 0", "cummin -1 of 3", "[mask of all]", "[mask] = 0-d",
+    "[mask] = number", "nonzero", "nonzero tuple", "t_", "F.binary_cross_entropy mean",
+    "F.binary_cross_entropy sum", "F.binary_cross_entropy none", "F.binary_cross_entropy weight",
+    "F.binary_cross_entropy ends", "F.cross_entropy smoothing",
+    "F.cross_entropy smoothing weight",
+)  # fmt: skip
+REFUSED = {"compile": NEEDS_VALUES, "vmap": NEEDS_VALUES, "func": (), "functional": ()}
+# A division by an integer may be one by 0, which has to raise an error.
+REFUSED_DTYPES = (
+    "signbit", "fmod", "remainder", "floor division", "modulo", "div floor", "div trunc",
+    "cummax 0", "cummin 0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows(form, recorded):
+    wrong, refused = [], {}
+    for row in op_table.ROWS:
+        if not row.operands or (form in DIFFERENTIATED and not _is_real(row, recorded[row.name])):
+            continue
+        for text in differences(row, recorded[row.name], form):
+            if text is None:
+                refused[row.name] = None
+            else:
+                wrong.append(text)
+    assert not wrong, "\n".join(wrong)
+    assert not set(refused) - set(REFUSED[form]), ", ".join(refused)
+
+
+def _is_real(row, facts):
+    results = [
+        f
+        for by_dtype, _ in facts["cases"].values()
+        for recorded in by_dtype.values()
+        for f in recorded
+        if f.label[0] == "f"
+    ]
+    return all("float" in f.dtype for f in results) and any(
+        o.domain not in ("int", "bool") for o in row.operands
+    )
+
+
+@pytest.mark.parametrize("form", ["compile", "vmap"])
+def test_dtypes(form, recorded):
+    """Every dtype beside every other."""
+    wrong, refused = [], {}
+    for row in op_table.ROWS:
+        if not row.kinds:
+            continue
+        found = op_table.kind_facts(traced(row, form), numeric, 1 if EVERYTHING else 5)
+        for text in op_table.kind_differences(row, found, recorded[row.name]["kinds"]):
+            if "RuntimeError, expected [" in text:
+                refused[row.name] = None
+            else:
+                wrong.append(text)
+    assert not wrong, "\n".join(wrong[:80])
+    assert not set(refused) - set(REFUSED_DTYPES), ", ".join(refused)
