@@ -1,8 +1,8 @@
 """Elementwise algebra: sums, products, powers and pointwise functions, each value in one spelling.
 
 Numbers are coefficients of a Sum, exponents of a Product, or the operand of a Fill.  ``+`` flattens
-short sums and merges like terms; a product merges equal bases of its two operands and stays binary,
-so that sharing survives.
+short sums and merges like terms.  A product stays binary, so that sharing survives; where real
+leaves are among its factors, it is read through the nesting, so that equal bases meet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from symdiff import number, ops
 from symdiff.contraction import broadcast_to
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
-from symdiff.node import Dtype, Shape, make
+from symdiff.node import ATOM, LEAF, OPEN, Dtype, Shape, make
 from symdiff.scalar import VOCABULARY, kernel_symbol
 
 if TYPE_CHECKING:
@@ -28,13 +28,22 @@ if TYPE_CHECKING:
 
 # A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
 _FLAT_TERMS = 8
+# A product of more factors counts as one, for the same reason.
+_FLAT_FACTORS = 8
 
 _PLUS = ops.sum_op(0, (1, 1))
 _FIRST_MINUS = ops.sum_op(0, (1, -1))
 _MINUS_FIRST = ops.sum_op(0, (-1, 1))
-_TIMES = ops.product_op((1, 1))
-_OVER = ops.product_op((1, -1))
-_UNDER = ops.product_op((-1, 1))
+# By the number of leaves among two factors.
+_TIMES, _OVER, _UNDER = (
+    tuple([ops.product_op(exponents, 2 * (leaves > 0), leaves == 2) for leaves in range(3)])
+    for exponents in ((1, 1), (1, -1), (-1, 1))
+)
+# By the number of factors, and by whether all are leaves.
+_FLAT = [
+    [ops.product_op((1, 1), n, of_leaves) for of_leaves in (False, True)]
+    for n in range(_FLAT_FACTORS + 1)
+]
 
 
 def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
@@ -181,9 +190,58 @@ def scale(c: Number, x: Expr) -> Expr:
 
 def mul(a: Expr, b: Expr) -> Expr:
     """``a * b``."""
-    if a.op.simple_factor and b.op.simple_factor and _alike(a, b):
-        return make(_TIMES, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
-    return scaled_product(1, a, b)
+    leaves = a.op.factor + b.op.factor
+    if (
+        leaves < OPEN
+        and a is not b
+        and a.dtype is float
+        and b.dtype is float
+        and a.shape == b.shape
+    ):
+        op = _TIMES[leaves]
+        return make(op, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
+    node = _beside(a, b)
+    return scaled_product(1, a, b) if node is None else node
+
+
+def _beside(a: Expr, b: Expr) -> Expr | None:
+    """``a * b`` where one is a product with leaves and nothing is to be merged; None if unknown."""
+    p, q = a.op, b.op
+    if not (p.simple_factor and q.simple_factor and _alike(a, b)):
+        return None
+    if p.factor != OPEN:
+        a, b, p, q = b, a, q, p
+    if not isinstance(p, ops.Product):
+        return None
+    other = isinstance(q, ops.Product)
+    size = p.size + (q.size or 1 if other else 1)  # type: ignore[attr-defined]
+    of_leaves = p.of_leaves and (q.factor == LEAF or (other and q.of_leaves))  # type: ignore[attr-defined]
+    op = _FLAT[size][of_leaves] if size <= _FLAT_FACTORS else _TIMES[0]
+    args = (a, b) if a.serial < b.serial else (b, a)
+    ref = op.table.get(args)
+    node: Expr | None = None if ref is None else ref()
+    if node is not None:
+        return node  # it was not merged when it was made
+    if q.factor == OPEN or _occurs(b, a):
+        return None
+    if op.of_leaves:
+        u, v = a.args
+        last = v if v.op.factor == LEAF else u
+        if b.serial < last.serial or min(p.exponents) < 0:
+            return None
+    return make(op, args, a.shape, float)
+
+
+def _occurs(base: Expr, x: Expr) -> bool:
+    """Whether ``base`` may be a factor of the product x."""
+    stack = [x]
+    while stack:
+        for y in stack.pop().args:
+            if y is base:
+                return True
+            if y.op.factor == OPEN:
+                stack.append(y)
+    return False
 
 
 def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
@@ -200,14 +258,91 @@ def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
     if x is None or y is None or c == 0:
         rest = y if x is None else x
         return full(a.shape, c) if rest is None or c == 0 else scale(c, rest)
-    (x, p), (y, q) = _power_of(x), _power_of(y)
+    node = _multiplied(x, y)
+    return node if c == 1 else scale(c, node)
+
+
+def _multiplied(a: Expr, b: Expr) -> Expr:
+    """``a * b`` of one shape, without coefficients: like bases merged, leaves in one order."""
+    (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
-        return scale(c, int_power(x, number.norm(Fraction(p + q))))
-    op = _TIMES if p == q == 1 else ops.product_op((p, q) if x.serial < y.serial else (q, p))
+        return int_power(x, _exact(p + q))
+    one, other = x.op.factor, y.op.factor
+    if one != OPEN and other != OPEN:
+        return _pair(x, p, y, q)
+    of_leaves = _is_of_leaves(x) and _is_of_leaves(y)
+    if not of_leaves and (
+        (other != OPEN and not _occurs(y, x)) or (one != OPEN and not _occurs(x, y))
+    ):
+        return _pair(x, p, y, q)
+    powers, others = _factors(a), _factors(b)
+    if all(base not in powers for base in others) and not (
+        of_leaves and len(powers) + len(others) <= _FLAT_FACTORS
+    ):
+        return _pair(x, p, y, q)
+    for base, r in others.items():
+        powers[base] = _exact(powers.get(base, 0) + r)
+    merged = _of_powers(powers, a.shape)
+    return _pair(x, p, y, q) if merged is None else merged
+
+
+def _factors(x: Expr) -> dict[Expr, int | Fraction]:
+    """The factors of a product that is open, else ``x`` itself: bases and exponents."""
+    powers: dict[Expr, int | Fraction] = {}
+    stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
+    while stack:
+        x, p = stack.pop()
+        op = x.op
+        if op.__class__ is ops.Product and op.factor == OPEN and p.__class__ is int:
+            for base, q in zip(reversed(x.args), reversed(op.exponents), strict=True):
+                stack.append((base, _exact(p * q)))
+        else:
+            powers[x] = _exact(powers.get(x, 0) + p)
+    return powers
+
+
+def _of_powers(powers: Mapping[Expr, int | Fraction], shape: Shape) -> Expr | None:
+    """The product of powers: leaves by creation, over leaves, times the rest in its order.
+
+    None where only integers are left.
+    """
+    kept = [x for x, p in powers.items() if p]
+    if not kept:
+        return full(shape, 1)
+    # Integers come last: each is made real before it is multiplied, for their product may overflow.
+    kept.sort(key=lambda x: (x.op.factor != LEAF, x.dtype is not float))
+    leaves = sum(x.op.factor == LEAF for x in kept)
+    kept[:leaves] = sorted(kept[:leaves], key=lambda x: (powers[x] < 0, x.serial))
+    if kept[0].dtype is not float:
+        return None
+    result, *others = [int_power(x, powers[x]) for x in kept]
+    for factor in others:
+        (x, p), (y, q) = _power_of(result), _power_of(factor)
+        result = int_power(x, _exact(p + q)) if x is y else _pair(x, p, y, q)
+    return result
+
+
+def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction) -> Expr:
+    """The node of ``x**p * y**q`` for different bases."""
     whole = x.dtype is not float and y.dtype is not float
     dtype = _power_dtype((x, p), (y, q)) if whole else float
-    node = make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
-    return node if c == 1 else scale(c, node)
+    size = 0
+    if not whole and (x.op.factor != ATOM or y.op.factor != ATOM):
+        size = _size(x) + _size(y)
+    if size > _FLAT_FACTORS:
+        size = 0
+    of_leaves = size > 0 and _is_of_leaves(x) and _is_of_leaves(y)
+    op = ops.product_op((p, q) if x.serial < y.serial else (q, p), size, of_leaves)
+    return make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
+
+
+def _size(x: Expr) -> int:
+    return x.op.size or 1 if isinstance(x.op, ops.Product) else 1
+
+
+def _is_of_leaves(x: Expr) -> bool:
+    op = x.op
+    return op.factor == LEAF or (isinstance(op, ops.Product) and op.of_leaves)
 
 
 def product(factors: Iterable[Expr]) -> Expr:
@@ -216,6 +351,10 @@ def product(factors: Iterable[Expr]) -> Expr:
     for factor in factors:
         result = mul(result, factor)
     return result
+
+
+def _exact(p: int | Fraction) -> int | Fraction:
+    return p if p.__class__ is int else number.norm(Fraction(p))
 
 
 def _power_of(x: Expr) -> tuple[Expr, int | Fraction]:
@@ -233,10 +372,11 @@ def divide(a: Expr, b: Expr) -> Expr:
     """``a / b``; integers divide to a real number."""
     if not b.shape and (d := number_of(b)):
         return scale(_reciprocal(d), a)
-    if a.op.simple_factor and b.op.simple_factor and _alike(a, b):
+    leaves = a.op.factor + b.op.factor
+    if leaves < OPEN and _alike(a, b):
         if a.serial < b.serial:
-            return make(_OVER, (a, b), a.shape, float)
-        return make(_UNDER, (b, a), a.shape, float)
+            return make(_OVER[leaves], (a, b), a.shape, float)
+        return make(_UNDER[leaves], (b, a), a.shape, float)
     return mul(a, int_power(as_numeric(b), -1))
 
 
@@ -246,7 +386,7 @@ def _reciprocal(d: Number) -> Number:
 
 def int_power(x: Expr, p: int | Fraction) -> Expr:
     """``x ** p`` for an exact number p."""
-    if x.op.simple_factor and x.dtype is float and p != 0 and p != 1:
+    if x.op.factor < OPEN and x.dtype is float and p != 0 and p != 1:
         return make(ops.product_op((p,)), (x,), x.shape, float)
     if p == 1:
         return x
@@ -263,6 +403,11 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
     outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
     if outer is not None and outer != 0 and (not isinstance(outer, float) or math.isfinite(outer)):
         return scale(outer, int_power(base, p))
+    if p.__class__ is int and isinstance(x.op, ops.Product) and x.op.of_leaves:
+        powers = {leaf: _exact(p * q) for leaf, q in _factors(x).items()}
+        product = _of_powers(powers, x.shape)
+        assert product is not None
+        return product
     base, q = _power_of(x)
     # (x**q)**p is x**(q*p) for every real x if p is an integer, or if the inner power is negative
     # exactly where x is and the merged exponent is still undefined there.

@@ -393,9 +393,10 @@ class _Writer:
         if isinstance(op, ops.Strong):
             return self._strong(op)
         if how.form == "product":
-            return _PRODUCTS[how.signs]
+            return _product(how.signs)
         if isinstance(op, ops.Product):
-            return self._power(node, op.exponents[0])
+            p = op.exponents[0]
+            return self._power(node, p if p > 0 else -p)
         assert isinstance(op, ops.Pointwise)
         if self.flavour == MATH:
             function_of(op.formula, op.arity)  # arrays must be possible too: it raises if not
@@ -448,10 +449,15 @@ class _Writer:
         return Text(template.text.format(*parts), template.level, names, depth)
 
 
-_PRODUCTS = {
-    (1, 1): Template("{0}*{1}", PRODUCT, (PRODUCT, POWER)),
-    (1, -1): Template("{0}/{1}", PRODUCT, (PRODUCT, POWER)),
-    (1, -1, -1): Template("{0}/{1}/{2}", PRODUCT, (PRODUCT, POWER, POWER)),
+@lru_cache(maxsize=64)
+def _product(signs: tuple[int, ...]) -> Template:
+    if signs[0] > 0:
+        rest = "".join(f"{'*' if sign > 0 else '/'}{{{k}}}" for k, sign in enumerate(signs) if k)
+        return Template(f"{{0}}{rest}", PRODUCT, (PRODUCT,) + (POWER,) * (len(signs) - 1))
+    return _DIVIDED[signs]
+
+
+_DIVIDED = {
     (-1, 1): Template("{1}/{0}", PRODUCT, (POWER, PRODUCT)),
     (-1, -1): Template("1/({0}*{1})", PRODUCT, (PRODUCT, POWER)),
     (-1,): Template("1/{0}", PRODUCT, (POWER,)),

@@ -249,14 +249,61 @@ def _power(p: int | Fraction) -> Callable[[Any], Any]:
 def _product(op: ops.Product, node: Expr) -> Kernel:
     """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``.
 
-    A square is divided by twice: it may underflow where the quotient does not.
+    A square is divided by twice: it may underflow where the quotient does not.  Equal powers are
+    those of one product, and a low power is multiplied step by step, for the same reason.
     """
     p = op.exponents[0]
     f = _power(p if p > 0 else -p)
     if len(op.exponents) == 1:
         return _elementwise(_real_operands(node, f if p > 0 else lambda x: 1 / f(x)))
     q = op.exponents[1]
-    g = _power(q if q > 0 else -q)
+    if node.dtype is float and together(op.exponents):
+        inner = _kernel_of_two(1 if p > 0 else -1, 1 if q > 0 else -1)
+        return _elementwise(_real_operands(node, lambda x, y: f(inner(x, y))))
+    order = stepwise(op.exponents) if node.dtype is float else None
+    if order is not None:
+        return _elementwise(_real_operands(node, lambda x, y: _in_steps((x, y), order)))
+    return _elementwise(_real_operands(node, _kernel_of_two(p, q)))
+
+
+def together(exponents: tuple[int | Fraction, ...]) -> bool:
+    """Whether two powers are one of the product or the quotient: ``x**3 / y**3`` is so.
+
+    >>> together((2, -2)), together((2, 1))
+    (True, False)
+    """
+    p, q = exponents
+    return isinstance(p, int) and p in (q, -q) and p not in (1, -1)
+
+
+def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...] | None:
+    """``x**p * y`` and ``x**p / y`` for p from 2 to 4, factor by factor: places and signs.
+
+    Every value on the way lies between one that is given and the result, so that none leaves the
+    range alone; and 0 stays 0.
+
+    >>> stepwise((2, 1)), stepwise((-1, 2))
+    (((1, 1), (0, 1), (0, 1)), ((1, 1), (0, -1), (1, 1)))
+    """
+    for this, other in ((0, 1), (1, 0)):
+        p, q = exponents[this], exponents[other]
+        if p in (2, 3, 4) and q == 1:
+            return ((other, 1), *[(this, 1)] * int(p))
+        if p in (2, 3, 4) and q == -1:
+            return ((this, 1), (other, -1), *[(this, 1)] * (int(p) - 1))
+    return None
+
+
+def _in_steps(factors: Sequence[Any], order: tuple[tuple[int, int], ...]) -> Any:
+    (place, _), *steps = order
+    result = factors[place]
+    for place, sign in steps:
+        result = result * factors[place] if sign > 0 else result / factors[place]
+    return result
+
+
+def _kernel_of_two(p: int | Fraction, q: int | Fraction) -> Callable[[Any, Any], Any]:
+    f, g = _power(p if p > 0 else -p), _power(q if q > 0 else -q)
     run: dict[tuple[bool, bool], Callable[..., Any]] = {
         (True, True): lambda x, y: f(x) * g(y),
         (True, False): lambda x, y: f(x) / g(y),
@@ -268,7 +315,7 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
         call = lambda x, y: f(x) / y / y  # noqa: E731
     elif p == -2 and q > 0:
         call = lambda x, y: g(y) / x / x  # noqa: E731
-    return _elementwise(_real_operands(node, call))
+    return call
 
 
 def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from numeric.lowering.kernels import kernel, weak
+from numeric.lowering.kernels import kernel, stepwise, together, weak
 from symdiff import ops
 from symdiff.leaves import number_of
 from symdiff.node import make
@@ -112,6 +112,14 @@ def _product(node: Expr, op: ops.Product) -> Spelling:
     factors = _real(node, _loosened(node.shape, node.args))
     if len(factors) == 2:
         (x, y), (p, q) = factors, op.exponents
+        if node.dtype is float and together(op.exponents):
+            signs = ops.product_op((1 if p > 0 else -1, 1 if q > 0 else -1))
+            inner = make(signs, (x, y), node.shape, float)
+            return spelling(_power(inner, _size(p)))
+        order = stepwise(op.exponents) if node.dtype is float else None
+        if order is not None:
+            places, steps = zip(*order, strict=True)
+            return Spelling("product", tuple([factors[k] for k in places]), steps)
         if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
             return Spelling("product", (_power(x, p), y, y), (1, -1, -1))
         if p == -2 and q > 0:
@@ -288,8 +296,13 @@ def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
     under = math.prod(v for v, sign in zip(values, signs, strict=True) if sign < 0)
     if min(signs) > 0:
         return over
+    if under and signs[0] > 0:
+        result = values[0]
+        for v, sign in zip(values[1:], signs[1:], strict=True):
+            result = result * v if sign > 0 else result / v
+        return result
     if under:
-        return over / values[1] / values[2] if len(values) == 3 else over / under
+        return over / under
     with np.errstate(all="ignore"):
         return (np.float64(over) / np.float64(under)).item()
 
@@ -318,7 +331,7 @@ def cheap(node: Expr, how: Spelling) -> bool:
         case "sum" | "product" | "strong":
             return True
         case "power":
-            return isinstance(op, ops.Product) and op.exponents[0] in (2, Fraction(1, 2))
+            return isinstance(op, ops.Product) and abs(op.exponents[0]) in (2, Fraction(1, 2))
         case "pointwise":
             return isinstance(op, ops.Pointwise) and op.primitive and op.name in _CHEAP
         case "kernel":
