@@ -4,7 +4,9 @@ import ast
 import asyncio
 import contextlib
 import copy
+import dis
 import functools
+import itertools
 import os
 import pickle
 import signal
@@ -301,55 +303,79 @@ def test_kinks_nest_and_are_used_many_times():
 # --- interrupts ----------------------------------------------------------------------------------
 
 
-@functools.cache
-def cleaning(filename):
-    """The lines of a source that clean up: `finally`, ends of `with`, and CALLBACKS."""
-    lines = set()
-    tree = ast.parse(Path(filename).read_text())
-    for node in ast.walk(tree):
-        parts = []
-        if isinstance(node, ast.Try):
-            parts = node.finalbody
-        elif isinstance(node, ast.FunctionDef) and node.name in CALLBACKS:
-            parts = [node]
-        elif isinstance(node, ast.With):  # its line comes again when the block is left
-            parts = [item.context_expr for item in node.items]
-        for part in parts:
-            lines.update(range(part.lineno, part.end_lineno + 1))
-    return lines
-
-
 # What runs while an object dies, where Python only reports an exception; and ends of contexts.
 CALLBACKS = {"__exit__", "__aexit__", "_forget", "forget", "_release", "__del__"}
 TRACED = (str(ROOT / "symdiff"), str(ROOT / "numeric"), str(Path(mpmath.__file__).parent))
 
 
+@functools.cache
+def spared(filename):
+    """The lines of a source that clean up, and those of `try` and `with`.
+
+    No signal is looked for when a `try` or `with` is entered, and a trace function that raised
+    there would raise outside of it.
+    """
+    cleaning, entering = set(), set()
+    for node in ast.walk(ast.parse(Path(filename).read_text())):
+        if isinstance(node, ast.Try):
+            entering.add(node.lineno)
+            for part in node.finalbody:
+                cleaning.update(range(part.lineno, part.end_lineno + 1))
+        elif isinstance(node, ast.With):
+            entering.update(range(node.lineno, node.items[-1].context_expr.end_lineno + 1))
+        elif isinstance(node, ast.FunctionDef) and node.name in CALLBACKS:
+            cleaning.update(range(node.lineno, node.end_lineno + 1))
+    return frozenset(cleaning), frozenset(cleaning | entering)
+
+
+@functools.cache
+def after_calls(code):
+    """Where Python looks for signals: what a call returned is not stored yet."""
+    places = list(dis.get_instructions(code))
+    return frozenset(b.offset for a, b in itertools.pairwise(places) if a.opname.startswith("CALL"))
+
+
 def interrupted(program, k):
-    """Run the program and raise KeyboardInterrupt at its k-th line; whether it got there."""
-    left = k
+    """Run the program and raise KeyboardInterrupt at its k-th line or end of a call.
+
+    The result is how many of them were passed, k if the program was interrupted.
+    """
+    passed = 0
 
     def local(frame, event, _):
-        nonlocal left
-        if event == "line" and frame.f_lineno not in cleaning(frame.f_code.co_filename):
-            left -= 1
-            if not left:
+        nonlocal passed
+        cleaning, all_spared = spared(frame.f_code.co_filename)
+        if event == "line":
+            counts = frame.f_lineno not in all_spared
+        else:
+            counts = (
+                event == "opcode"
+                and frame.f_lasti in after_calls(frame.f_code)
+                and frame.f_lineno not in cleaning
+            )
+        if counts:
+            passed += 1
+            if passed == k:
                 sys.settrace(None)
                 raise KeyboardInterrupt
         return local
 
     def entered(frame, *_):
         name = frame.f_code.co_filename
-        return local if name.startswith(TRACED) and "lambda" not in frame.f_code.co_name else None
+        if not name.startswith(TRACED) or "lambda" in frame.f_code.co_name:
+            return None
+        frame.f_trace_opcodes = True
+        return local
 
     before = sys.gettrace()
     try:
         sys.settrace(entered)
         program()
     except KeyboardInterrupt:
-        return True
+        pass
     finally:
         sys.settrace(before)
-    return False
+    return passed
 
 
 def state():
@@ -430,53 +456,47 @@ def pickled():
 PROGRAMS = [lowered, evaluated, eager, traced, refused, pickled]
 
 
-def lines_of(program):
-    counted = 0
-
-    def local(_, event, __):
-        nonlocal counted
-        counted += event == "line"
-        return local
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(lambda f, *_: local if f.f_code.co_filename.startswith(TRACED) else None)
-        program()
-    finally:
-        sys.settrace(before)
-    return counted
-
-
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_interrupt_leaves_no_trace(program):
-    """At every line of the program (a sample of them, but for `make fuzz`)."""
+    """At every line and call of the program (a sample of them, but for `make fuzz`)."""
     expected = program()
     before = state()
-    count = lines_of(program)
-    step = 1 if FUZZ else max(count // 150, 1)
+    count = interrupted(program, 0)
+    step = 1 if FUZZ else max(count // 60, 1)
     stops = range(1 + (0 if FUZZ else step // 2), count + 1, step)
     hit = 0
     for k in stops:
-        hit += interrupted(program, k)
+        hit += interrupted(program, k) == k
         assert state() == before, k
         assert program() == expected, k
     assert hit > 0.7 * len(stops)
 
 
-def test_a_context_that_is_left_open_is_noticed():
-    """The check can fail: what is restored is not inside `try`."""
+def careless(change, restore):
+    """A program in which nothing restores what an interrupt finds changed."""
 
-    def careless():
-        before = np.seterr(all="ignore")
+    def program():
+        change()
         nm.lower(sd.sin(x), [x])
-        np.seterr(**before)
+        restore()
 
+    return program
+
+
+def test_what_stays_changed_is_noticed():
+    """The check can fail."""
     before = state()
-    try:
-        assert interrupted(careless, 50)
+    errors = np.geterr()
+    lock = locks.fork_safe_lock()
+    for change, restore in [
+        (lambda: np.seterr(all="ignore"), lambda: np.seterr(**errors)),
+        (lock.acquire, lock.release),
+        (lambda: mp._set_prec(99), lambda: mp._set_prec(53)),
+    ]:
+        assert interrupted(careless(change, restore), 50) == 50
         assert state() != before
-    finally:
-        np.seterr(**before[0])
+        restore()
+        assert state() == before
 
 
 # --- bounds on work ------------------------------------------------------------------------------
