@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric import bessel, gammas
 from symdiff.errors import Unsupported
+from symdiff.vocabulary import integer_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _SCIPY = {
     "erf": "erf",
     "erfc": "erfc",
+    "erfcx": "erfcx",
     "gamma": "gamma",
     "gammaln": "gammaln",
     "digamma": "digamma",
@@ -120,9 +123,64 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
     return np.minimum(hi, np.maximum(lo, x))
 
 
-def _polygamma(n: Any, x: Any) -> Any:
-    x = np.asarray(x)  # SciPy has it in double precision only
-    return np.asarray(_from_scipy("polygamma")(n, x), np.result_type(x, np.float32))[()]
+def _erfc(x: Any) -> Any:
+    value = _from_scipy("erfc")(x)
+    tail = (x > _ERFC_TAIL) & (value == 0)  # SciPy has 0 for subnormal numbers
+    if not np.any(tail):
+        return value
+    inside = np.where(tail, x, _ERFC_TAIL)
+    return np.where(tail, np.exp(-inside * inside) * _from_scipy("erfcx")(inside), value)[()]
+
+
+_ERFC_TAIL = 26.0
+
+
+def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of a float64 array as a function of numbers and arrays of any type."""
+
+    def of_any(x: Any) -> Any:
+        _from_scipy(name)  # or say that SciPy is missing
+        x = np.asarray(x)
+        value = function(np.asarray(x, np.float64))
+        return np.asarray(value, np.result_type(x, np.float32))[()]
+
+    return of_any
+
+
+def _of_order(
+    name: str, function: Callable[..., Any], negative: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """``function`` of an order and a float64 array, for an order that is a number or an array.
+
+    ``negative`` is the sign that takes an order below 0 to the one above; None: there are none.
+    """
+
+    def of_one(n: float, x: Any) -> Any:
+        order = integer_order(name, n, None if negative else 0)
+        if order >= 0 or negative is None:
+            return function(order, x)
+        return negative(-order) * function(-order, x)
+
+    def of_orders(n: Any, x: Any) -> Any:
+        if needs_scipy(name):
+            _from_scipy(name)  # or say that it is missing
+        x = np.asarray(x)
+        dtype, x = np.result_type(x, np.float32), np.asarray(x, np.float64)
+        orders = np.unique(n)
+        if orders.size == 1 and np.size(n) == 1:
+            shape = np.broadcast_shapes(np.shape(n), x.shape)
+            return np.broadcast_to(np.asarray(of_one(float(orders[0]), x), dtype), shape)[()]
+        n, x = np.broadcast_arrays(n, x)
+        result = np.empty(x.shape, dtype)
+        for order in orders:
+            chosen = n == order
+            result[chosen] = of_one(float(order), x[chosen])
+        return result
+
+    return of_orders
+
+
+_polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
@@ -153,6 +211,14 @@ def _sign_of_gamma(a: Any) -> Any:
     return np.where((a > 0) | np.equal(np.remainder(np.floor(a), 2), 0), 1, -1)
 
 
+def _alternating(n: int) -> int:
+    return -1 if n % 2 else 1
+
+
+def _unchanged(_: int) -> int:
+    return 1
+
+
 def _beta_density(p: Any, q: Any, c: Any, x: Any) -> Any:
     x = np.asarray(x)
     inside = np.where((x >= 0) & (x <= 1), x, np.nan)
@@ -163,15 +229,6 @@ def _beta_density(p: Any, q: Any, c: Any, x: Any) -> Any:
 def _xlog1py(x: Any, y: Any) -> Any:
     vanishes = np.equal(x, 0) & ~np.isnan(y)
     return x * np.log1p(np.where(vanishes, 0, y))
-
-
-def _bessel(name: str) -> Callable[..., Any]:
-    def function(n: Any, x: Any) -> Any:
-        x = np.asarray(x)
-        value = _from_scipy(name)(np.asarray(n, np.float64), np.asarray(x, np.float64))
-        return np.asarray(value, np.result_type(x, np.float32))[()]
-
-    return function
 
 
 # The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
@@ -190,26 +247,12 @@ def _sinc(x: Any) -> Any:
     return np.where(at_zero, 1, _sincos_pi(x)[0]) / np.where(at_zero, 1, t)
 
 
-def _sinc_derivative(n: Any, x: Any) -> Any:
-    orders = np.unique(n)
-    if orders.size == 1:
-        return _sinc_order(int(orders[0]), np.asarray(x))
-    n, x = np.broadcast_arrays(n, x)
-    result = np.empty(x.shape, np.result_type(x, np.float32))
-    for order in orders:
-        chosen = n == order
-        result[chosen] = _sinc_order(int(order), x[chosen])
-    return result
-
-
 def _sinc_order(n: int, x: Any) -> Any:
     """The n-th derivative of sinc: πⁿ·fₙ(t), t = πx, by the recurrence t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t.
 
     Upwards a rounding error grows by n/|t| at each step, downwards by |t|/n: upwards is right for
     |t| >= n, downwards (Miller) for the others.  The downward start is an arbitrary f far above.
     """
-    dtype = np.result_type(x, np.float32)
-    x = np.asarray(x, dtype=np.float64)
     t = np.pi * x
     sine, cosine = _sincos_pi(x)
     cycle = (sine, cosine, -sine, -cosine)  # the derivatives of the sine
@@ -219,12 +262,12 @@ def _sinc_order(n: int, x: Any) -> Any:
     for k in range(1, n + 1):
         upward = (cycle[k % 4] - k * upward) / divisor
     if np.all(far):
-        return (math.pi**n * upward).astype(dtype)[()]
+        return math.pi**n * upward
     small = np.where(far, 0, t)
     downward = np.zeros_like(t)
     for k in range(_start(n), n, -1):
         downward = (cycle[k % 4] - small * downward) / k
-    return (math.pi**n * np.where(far, upward, downward)).astype(dtype)[()]
+    return math.pi**n * np.where(far, upward, downward)
 
 
 def _start(n: int) -> int:
@@ -291,10 +334,10 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "acosh": np.arccosh,
     "atanh": np.arctanh,
     "erf": lambda x: _from_scipy("erf")(x),
-    "erfc": lambda x: _from_scipy("erfc")(x),
-    "gamma": lambda x: _from_scipy("gamma")(x),
-    "gammaln": lambda x: _from_scipy("gammaln")(x),
-    "digamma": lambda x: _from_scipy("digamma")(x),
+    "erfc": _erfc,
+    "gamma": _in_double("gamma", gammas.gamma),
+    "gammaln": _in_double("gammaln", gammas.gammaln),
+    "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,
     "betaln": lambda a, b: _from_scipy("betaln")(a, b),
     "gammainc": lambda a, x: _from_scipy("gammainc")(a, x),
@@ -304,12 +347,12 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "beta_density": _beta_density,
     "erfinv": lambda x: _from_scipy("erfinv")(x),
     "erfcinv": lambda x: _from_scipy("erfcinv")(x),
-    "jv": _bessel("jv"),
-    "yv": _bessel("yv"),
-    "iv": _bessel("iv"),
-    "kv": _bessel("kv"),
+    "jv": _of_order("jv", bessel.jv, _alternating),
+    "yv": _of_order("yv", bessel.yv, _alternating),
+    "iv": _of_order("iv", bessel.iv, _unchanged),
+    "kv": _of_order("kv", bessel.kv, _unchanged),
     "sinc": _sinc,
-    "sinc_derivative": _sinc_derivative,
+    "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
 """The functions of ``symdiff.scalar.VOCABULARY`` for arrays."""
 
@@ -353,8 +396,8 @@ def _math_sinc(x: float) -> float:
     return (-sine if nearest % 2 else sine) / (math.pi * x) if x else 1.0
 
 
-def _math_sinc_derivative(n: float, x: float) -> float:
-    n = int(n)
+def _math_sinc_derivative(order: float, x: float) -> float:
+    n = integer_order("sinc_derivative", order)
     t, nearest = math.pi * x, round(x)
     turned, parity = math.pi * (x - nearest), -1.0 if nearest % 2 else 1.0
     sine, cosine = parity * math.sin(turned), parity * math.cos(turned)
@@ -368,6 +411,14 @@ def _math_sinc_derivative(n: float, x: float) -> float:
         for k in range(_start(n), n, -1):
             f = (cycle[k % 4] - t * f) / k
     return math.pi**n * f
+
+
+def _math_gammaln(x: float) -> float:
+    if not 0.5 <= x <= 2.5:
+        return math.lgamma(x)
+    if x >= 1.5:
+        return float(gammas.gammaln_of_two_and(x - 2))
+    return float(gammas.gammaln_of_two_and(x - 1)) - math.log1p(x - 1)
 
 
 def _of_floats(name: str) -> Callable[..., float]:
@@ -431,9 +482,9 @@ MATH: dict[str, Callable[..., Any]] = {
     "erf": math.erf,
     "erfc": math.erfc,
     "gamma": math.gamma,
-    "gammaln": math.lgamma,
-    "digamma": lambda x: float(_from_scipy("digamma")(x)),
-    "polygamma": lambda n, x: float(_polygamma(n, x)),
+    "gammaln": _math_gammaln,
+    "digamma": _of_floats("digamma"),
+    "polygamma": _of_floats("polygamma"),
     "betaln": _of_floats("betaln"),
     "gammainc": _of_floats("gammainc"),
     "gammaincc": _of_floats("gammaincc"),

@@ -661,7 +661,7 @@ class polygamma(Transcendental):
     nargs = 2
     definition = _(lambda n, x: sp.polygamma(n, x))
     partials = _(lambda n, x: (None, polygamma(n + 1, x)))
-    value = _(lambda n, x: _real(mp.psi)(int(n), x))
+    value = _(lambda n, x: _real(mp.psi)(integer_order("polygamma", n), x))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -672,8 +672,16 @@ class polygamma(Transcendental):
 
 
 def _check_order(name: str, n: sp.Expr) -> None:
-    if n.is_number and (n < 0 or n != int(n)):
-        raise Unsupported(f"{name}: the order {n} is not an integer >= 0")
+    if n.is_number:
+        integer_order(name, n)
+
+
+def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
+    """The integer that an order is; Unsupported for any other number, which has no meaning here."""
+    if n % 1 != 0 or (lowest is not None and n < lowest):
+        needed = "an integer" if lowest is None else f"an integer >= {lowest}"
+        raise Unsupported(f"{name}: the order {n} is not {needed}")
+    return int(n)
 
 
 # The beta family, and the incomplete gamma and beta functions ------------------------------------
@@ -852,8 +860,7 @@ class Bessel(Transcendental):
         n, x = args
         if not n.is_number:
             return None
-        if n != int(n):
-            raise Unsupported(f"{cls.__name__}: the order {n} is not an integer")
+        integer_order(cls.__name__, n, None)
         if n < 0:
             return cls.reflection ** int(-n) * cls(-n, x)
         return cls.at_zero[n != 0] if x == 0 and cls.at_zero else None
@@ -871,7 +878,7 @@ class jv(Bessel):
 
     definition = _(lambda n, x: sp.besselj(n, x))
     partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
-    value = _(lambda n, x: _real(mp.besselj)(int(n), x))
+    value = _(lambda n, x: _real(mp.besselj)(integer_order("jv", n, None), x))
     reflection, at_zero = -1, (ONE, ZERO)
 
 
@@ -880,7 +887,7 @@ class yv(Bessel):
 
     definition = _(lambda n, x: sp.bessely(n, x))
     partials = _(lambda n, x: (None, HALF * _below(yv, n, x) - HALF * yv(n + 1, x)))
-    value = _(lambda n, x: _singular_value(mp.bessely, int(n), x, -1 if n >= 0 else -((-1) ** n)))
+    value = _(lambda n, x: _second_kind(mp.bessely, integer_order("yv", n, None), x, -1))
     reflection = -1
 
 
@@ -889,7 +896,7 @@ class iv(Bessel):
 
     definition = _(lambda n, x: sp.besseli(n, x))
     partials = _(lambda n, x: (None, HALF * _below(iv, n, x) + HALF * iv(n + 1, x)))
-    value = _(lambda n, x: _real(mp.besseli)(int(n), x))
+    value = _(lambda n, x: _real(mp.besseli)(integer_order("iv", n, None), x))
     at_zero = (ONE, ZERO)
 
 
@@ -898,12 +905,13 @@ class kv(Bessel):
 
     definition = _(lambda n, x: sp.besselk(n, x))
     partials = _(lambda n, x: (None, -HALF * _below(kv, n, x) - HALF * kv(n + 1, x)))
-    value = _(lambda n, x: _singular_value(mp.besselk, int(n), x, 1))
+    value = _(lambda n, x: _second_kind(mp.besselk, integer_order("kv", n, None), x, 1))
 
 
-def _singular_value(function: Any, n: int, x: Any, sign_at_zero: Any) -> Any:
-    """A function of the second kind, infinite at 0 and complex below."""
+def _second_kind(function: Any, n: int, x: Any, reflection: int) -> Any:
+    """Y_n or K_n, which is infinite at 0 and complex below."""
     if not x > 0:
+        sign_at_zero = reflection if n >= 0 else reflection ** (1 - n)
         return sign_at_zero * mp.inf if x == 0 else mp.nan
     return _real(function)(n, x)
 
@@ -929,7 +937,7 @@ class sinc_derivative(Transcendental):
     nargs = 2
     definition = _(lambda n, x: _differentiated_sinc(n, x))
     partials = _(lambda n, x: (None, sinc_derivative(n + 1, x)))
-    value = _(lambda n, x: _sinc_value(int(n), x))
+    value = _(lambda n, x: _sinc_value(integer_order("sinc_derivative", n), x))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:

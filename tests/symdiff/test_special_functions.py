@@ -6,10 +6,13 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special
+import sympy
 
 import numeric as nm
 import symdiff as sd
-from symdiff.errors import NotDifferentiable
+from numeric.special import NUMPY
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.scalar import VOCABULARY
 
 x = sd.symbol("x")
 X = np.array([0.25, 0.5, 0.75, 0.9])
@@ -55,6 +58,49 @@ def test_bessel_functions_of_low_order_are_those_of_number_0_and_1():
             ours(0.5, x)
         with pytest.raises(ValueError, match="order"):
             ours(x, x)
+
+
+OF_ORDER = {
+    "jv": (sympy.besselj, True),
+    "yv": (sympy.bessely, True),
+    "iv": (sympy.besseli, True),
+    "kv": (sympy.besselk, True),
+    "polygamma": (sympy.polygamma, False),
+}
+
+
+def test_every_function_of_an_order_is_in_the_table():
+    """Those whose first parameter is called n; SymPy has no derivative of sinc of any order."""
+    named = {name for name, f in VOCABULARY.items() if first_parameter(f) == "n"}
+    assert named == {*OF_ORDER, "sinc_derivative"}
+
+
+def first_parameter(function):
+    definition = getattr(function, "definition", None)
+    return definition and definition.__code__.co_varnames[0]
+
+
+@pytest.mark.parametrize("name", OF_ORDER)
+@pytest.mark.parametrize("derivative", [0, 1, 2])
+def test_an_order_that_is_a_symbol_takes_integers_and_refuses_others(name, derivative):
+    theirs, negative = OF_ORDER[name]
+    order, t = sympy.symbols("order t")
+    n, at = sd.symbol("order"), sd.symbol("t")
+    expr = sd.from_sympy(theirs(order, t))
+    expr = sd.diff(expr, at, derivative) if derivative else expr
+    f = nm.lower(expr, (n, at))
+    row = np.array([0.75, 0.75])
+    for k in (-4, -1, 0, 1, 5) if negative else (1, 5):
+        wanted = sympy.diff(theirs(k, t), t, derivative).subs(t, sympy.Rational(3, 4)).evalf(25)
+        assert abs(sd.evalf(expr, 25, {n: k, at: 0.75}) - wanted) <= abs(wanted) * 1e-23
+        assert f(float(k), 0.75) == pytest.approx(float(wanted), rel=1e-13)
+    for k in (0.5, 1.5, -2.5, 3.0000001, math.nan, math.inf, *(() if negative else (-3.0,))):
+        with pytest.raises(Unsupported, match=r"the order .* is not an integer"):
+            sd.evalf(expr, 25, {n: k, at: 0.75})
+        with pytest.raises(Unsupported, match=r"the order .* is not an integer"):
+            f(k, 0.75)
+        with pytest.raises(Unsupported, match=r"the order .* is not an integer"):
+            NUMPY[name](k, row)
 
 
 def test_bessel_functions_at_zero():
