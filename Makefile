@@ -5,6 +5,7 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS  ?= 2
+MINUTES ?= 30
 
 # The first interpreter that is new enough; override with `make PYTHON=/path/to/python3.12`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -47,9 +48,9 @@ coverage: $(STAMP) ## branch coverage of the tests without those of scale; symdi
 	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/test_engine.py --cov --cov-report=term-missing --cov-fail-under=0
 	$(BIN)/python -m coverage report --include='symdiff/*'
 
-fuzz: $(STAMP) ## the property tests with fresh random examples, and many of them; PyTorch is one oracle
+fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; PyTorch is one oracle
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
 crosscheck: $(STAMP) ## the eager layer beside PyTorch: every operation, and 10 000 random programs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'

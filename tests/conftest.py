@@ -3,6 +3,9 @@
 import os
 
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.budget import scaled
 
 # A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
 # The ordinary profile draws the same examples every time; `fuzz` draws new ones, and many.
@@ -14,6 +17,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "fuzz", settings.get_profile("repeatable"), derandomize=False, max_examples=2_000
+    "fuzz",
+    settings.get_profile("repeatable"),
+    derandomize=False,
+    max_examples=scaled(100),
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # failures come first next time
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

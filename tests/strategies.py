@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import settings
 
 from tests.fields import FLOAT, MPMATH_FUNCTIONS, Array, Shape
 from tests.programs import KINDS, Program, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-
-def sample(examples: int) -> settings:
-    """The budget of a property: so many examples, and ten times as many under ``fuzz``."""
-    fuzz = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
-    return settings(max_examples=examples * (10 if fuzz else 1))
 
 
 # Where a function needs its argument: steps of these names come before it.

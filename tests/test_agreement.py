@@ -10,10 +10,11 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from symdiff import ops
+from tests.budget import sample
 from tests.evaluation import evaluate
 from tests.fields import FLOAT, HIGH
 from tests.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties
-from tests.strategies import FAMILIES, programs_at_points, sample
+from tests.strategies import FAMILIES, programs_at_points
 
 
 def with_gradient(program):

@@ -14,10 +14,11 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import symdiff as sd
+from tests.budget import sample
 from tests.evaluation import evaluate
 from tests.fields import EXACT, HIGH
 from tests.oracles import DIGITS, LOST_DIGITS, agree, bound, inputs_of
-from tests.strategies import FAMILIES, points, programs, sample
+from tests.strategies import FAMILIES, points, programs
 
 x, y, z = sd.symbols("x y z")
 v, w = sd.symbols("v w", (3,))

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 
 from tests import oracles
+from tests.budget import sample
 from tests.fields import EXACT, HIGH
-from tests.strategies import FAMILIES, programs_at_points, sample
+from tests.strategies import FAMILIES, programs_at_points
 
 ANALYTIC = ("pointwise", "contraction", "linear", "opaque")
 

@@ -4,7 +4,6 @@
 """
 
 import importlib.util
-import os
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ import numeric
 from numeric import inplace
 from numeric.autograd import engine
 from numeric.graph import Node
+from tests.budget import FUZZ
 from tests.eager import random_programs, record
 
-FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 INSTALLED = importlib.util.find_spec("torch") is not None
 # Six tests of each 2000 programs.
 PARTS = range(6)

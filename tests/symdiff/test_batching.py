@@ -11,11 +11,12 @@ from symdiff import ops
 from symdiff.letters import shape_text
 from symdiff.node import topological
 from tests import oracles, strategies
+from tests.budget import sample
 from tests.evaluation import evaluate
 from tests.fields import EXACT, HIGH
 
-RATIONAL = strategies.sample(300)
-ANY = strategies.sample(150)
+RATIONAL = sample(300)
+ANY = sample(150)
 COUNT = 3
 
 
