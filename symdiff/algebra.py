@@ -14,17 +14,28 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from symdiff import number, ops
-from symdiff.contraction import broadcast_to
+from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
 from symdiff.node import ATOM, LEAF, OPEN, Dtype, Shape, make
+from symdiff.ranges import (
+    WHOLE,
+    composed,
+    count,
+    meeting,
+    places_of,
+    reversed_places,
+    step_of,
+)
 from symdiff.scalar import VOCABULARY, kernel_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from symdiff.expr import Expr
+    from symdiff.node import Dim
     from symdiff.number import Number
+    from symdiff.ranges import Places, Step
 
 # A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
 _FLAT_TERMS = 8
@@ -553,7 +564,247 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
             return full(shape, value)
         if isinstance(op, ops.Reshape) and op.before == op.after:
             return operands[0]
+        if isinstance(op, ops.Slice | ops.Flip):
+            moved = _taken(op, operands[0])
+            if moved is not None:
+                return moved
     return make(op, operands, shape, float if isinstance(op, ops.Fourier) else promoted(operands))
+
+
+# Elements and slices: each block of a leaf in one spelling ----------------------------------------
+
+
+def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
+    """A slice of x, or its reverse, taken further inside: of what x itself rearranges or joins.
+
+    A slice of a slice is one slice, and one of a transpose the transpose of one; an element of
+    zeros, deltas, stacks and scattered parts is a part, or 0.  None where nothing gets smaller.
+    """
+    inner = x.op
+    if isinstance(op, ops.Flip):
+        if inner.__class__ is not ops.Slice:
+            return None
+        held = blocks(inner, x.args[0].shape)
+        turned = {x.ndim + axis for axis in op.axes}
+        if not any(
+            k in turned and isinstance(r, range) and step_of(r, n) != WHOLE
+            for k, (r, n) in enumerate(zip(held, x.args[0].shape, strict=True))
+        ):
+            return None
+        reverse = [
+            (-1, None, -1) if k in turned and isinstance(n, int) else WHOLE
+            for k, n in enumerate(x.shape)
+        ]
+        rest = tuple([axis for axis in op.axes if isinstance(x.shape[axis], str)])
+        moved = _rearranged(x.args[0], inner, reverse)
+        return linear(ops.flip_op(rest), moved) if rest and moved is not None else moved
+    lead = x.ndim - len(op.before)
+    steps = [*[WHOLE] * lead, *op.steps]
+    match inner:
+        case ops.Slice() | ops.Flip():
+            return _rearranged(x.args[0], inner, steps)
+        case ops.Contract() if len(inner.letters) < 2 and not _sums(x):
+            return _of_letters(inner, x, steps)
+        case ops.Unslice():
+            return _of_part(inner, x, steps)
+        case ops.Concat():
+            return _of_joined(inner, x, steps)
+        case ops.Reshape():
+            return _of_reshaped(inner, x, steps)
+        case ops.Sum() if len(x.args) == 1 and inner.const == 0:
+            return scale(inner.coefs[0], linear(op, x.args[0]))
+        case ops.Sum() if inner.const == 0 and all(
+            y.op.__class__ is ops.Unslice
+            for _, y in map(split_coefficient, x.args)
+            if y is not None
+        ):
+            parts = zip(inner.coefs, x.args, strict=True)
+            return combine("add", [(c, linear(op, y)) for c, y in parts])
+    return None
+
+
+def _sums(x: Expr) -> bool:
+    op = x.op
+    assert isinstance(op, ops.Contract)
+    pairs = (
+        (k, n)
+        for w, y in zip(op.letters, x.args, strict=True)
+        for k, n in zip(w, y.shape, strict=True)
+    )
+    return any(k not in op.out and n != 1 for k, n in pairs)
+
+
+def blocks(op: ops.Slice | ops.Unslice, shape: Shape) -> list[Places]:
+    """The places that a slice takes, or a part fills, along every axis of the whole's ``shape``."""
+    lead = len(shape) - len(op.before)
+    steps = [*[WHOLE] * lead, *op.steps]
+    return [places_of(step, n) for step, n in zip(steps, shape, strict=True)]
+
+
+def block(x: Expr, places: Sequence[Places]) -> Expr:
+    """The elements of x at these places of each axis."""
+    return _blockwise(x, places, x.shape, inside=False)
+
+
+def part(x: Expr, places: Sequence[Places], shape: Shape) -> Expr:
+    """Zeros of ``shape``, with the elements of x at these places of each axis."""
+    return _blockwise(x, places, shape, inside=True)
+
+
+def _blockwise(x: Expr, places: Sequence[Places], shape: Shape, *, inside: bool) -> Expr:
+    steps = [step_of(r, n) for r, n in zip(places, shape, strict=True)]
+    first = next((k for k, step in enumerate(steps) if step != WHOLE), None)
+    if first is None:
+        return x
+    after = tuple([count(r, n) for r, n in zip(places, shape, strict=True)][first:])
+    make_op = ops.unslice_op if inside else ops.slice_op
+    return linear(make_op(shape[first:], tuple(steps[first:]), after), x)
+
+
+def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> Expr | None:
+    """The slice ``steps`` of a slice of x, or of its reverse, as one slice of x."""
+    if isinstance(inner, ops.Slice):
+        whole = blocks(inner, x.shape)
+        turned: set[int] = set()
+    else:
+        whole = [places_of(WHOLE, n) for n in x.shape]
+        turned = {x.ndim + axis for axis in inner.axes}
+    try:
+        places = [composed(step, r, n) for step, r, n in zip(steps, whole, x.shape, strict=True)]
+    except LookupError:
+        return None
+    flipped = []
+    for k, n in enumerate(x.shape):
+        r = places[k]
+        if k in turned:
+            if r is None:  # a whole axis of symbolic length
+                flipped.append(k - x.ndim)
+                continue
+            r = places[k] = reversed_places(r, n)
+        if isinstance(r, range) and len(r) == n and r.step < 0 and len(r) > 1:
+            flipped.append(k - x.ndim)
+            places[k] = r[::-1]
+    taken = block(x, places)
+    return linear(ops.flip_op(tuple(flipped)), taken) if flipped else taken
+
+
+def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None:
+    """A slice of a transpose, of a broadcast array or of a diagonal."""
+    places: dict[int, Places] = {}  # of each letter
+    sizes: dict[int, Dim] = {}
+    ahead: list[tuple[Places, Dim]] = []  # where the block stands on each axis of the result
+    for letter, step, n in zip(op.out, steps, x.shape, strict=True):
+        new = places_of(step, n)
+        ahead.append((None, count(new, n)))
+        if letter not in places:
+            places[letter], sizes[letter] = new, n
+        elif step_of(places[letter], n) != step:
+            if op.out.count(letter) > 2:
+                return None
+            try:
+                met = meeting(places[letter], new, n)
+            except LookupError:
+                return None
+            if met is None:
+                return full(
+                    tuple([count(places_of(s, m), m) for s, m in zip(steps, x.shape, strict=True)]),
+                    0,
+                )
+            first = op.out.index(letter)
+            ahead[first] = met[0], ahead[first][1]
+            ahead[-1] = met[1], ahead[-1][1]
+            chosen = places[letter]
+            if not isinstance(n, int):
+                places[letter] = chosen if isinstance(chosen, int) else new
+            else:
+                whole = range(n) if chosen is None else chosen
+                assert isinstance(whole, range)
+                assert isinstance(met[0], range)
+                places[letter] = whole[met[0].start : met[0].stop : met[0].step]
+    lengths = {letter: count(r, sizes[letter]) for letter, r in places.items()}
+    terms: list[tuple[Expr, tuple[int, ...]]] = []
+    for word, y in zip(op.letters, x.args, strict=True):
+        terms.append(
+            (
+                block(
+                    y,
+                    [
+                        places[k] if k in places else places_of(WHOLE, n)
+                        for k, n in zip(word, y.shape, strict=True)
+                    ],
+                ),
+                word,
+            )
+        )
+    out, extra = list(op.out), 1 + max([*op.out, *(k for w in op.letters for k in w)], default=0)
+    for axis, letter in enumerate(op.out):  # the axes of one element need not be a diagonal
+        if lengths[letter] == 1 and op.out.index(letter) != axis:
+            out[axis], extra = extra, extra + 1
+            lengths[out[axis]] = 1
+    shape = tuple([n for _, n in ahead])
+    return part(contract(terms, tuple(out), lengths), [r for r, _ in ahead], shape)
+
+
+def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
+    """A slice of zeros in which a part stands: what it takes of the part."""
+    (y,) = x.args
+    outer, inner = [], []
+    for step, held, n in zip(steps, blocks(op, x.shape), x.shape, strict=True):
+        try:
+            met = meeting(places_of(step, n), held, n)
+        except LookupError:
+            return None
+        if met is None:
+            return full(
+                tuple([count(places_of(s, m), m) for s, m in zip(steps, x.shape, strict=True)]), 0
+            )
+        outer.append(met[0])
+        inner.append(met[1])
+    shape = tuple([count(places_of(s, n), n) for s, n in zip(steps, x.shape, strict=True)])
+    return part(block(y, inner), outer, shape)
+
+
+def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
+    """A slice that lies within one of the operands that were joined."""
+    axis = x.ndim + op.axis
+    places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
+    taken = places[axis]
+    assert isinstance(taken, range)
+    if not taken:
+        return None
+    start = 0
+    for y, length in zip(x.args, op.lengths, strict=True):
+        if min(taken) >= start and max(taken) < start + length:
+            local = range(length)
+            i, j = local.index(taken[0] - start), local.index(taken[-1] - start)
+            places[axis] = range(i, j + (1 if taken.step > 0 else -1), taken.step)
+            return block(y, places)
+        start += length
+    return None
+
+
+def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None:
+    """One element of an array that was reshaped."""
+    (y,) = x.args
+    lead = x.ndim - len(op.after)
+    places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
+    flat = 0
+    for r, n in zip(places[lead:], op.after, strict=True):
+        if not isinstance(r, range) or len(r) != 1 or not isinstance(n, int):
+            return None
+        flat = flat * n + r[0]
+    found: list[Places] = []
+    for n in reversed(op.before):
+        if not isinstance(n, int):
+            return None
+        flat, k = divmod(flat, n)
+        found.append(range(k, k + 1))
+    taken = block(y, [*places[:lead], *reversed(found)])
+    return contract(
+        [(taken, (*range(lead), *range(lead, y.ndim)))],
+        (*range(lead), *range(y.ndim, y.ndim + len(op.after))),
+        dict.fromkeys(range(y.ndim, y.ndim + len(op.after)), 1),
+    )
 
 
 def opaque(op: ops.Opaque, *operands: Expr) -> Expr:

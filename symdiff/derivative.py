@@ -11,7 +11,8 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, full, number_node
 from symdiff.letters import shape_text
-from symdiff.rules import NONE, Flow, pullback, pushforward
+from symdiff.rules import NONE, Flow
+from symdiff.variables import check, check_apart, check_paths, pulled, pushed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,19 +38,27 @@ def _sequence(value: object, name: str, what: str) -> tuple[list[Expr], bool]:
     return [as_expr(v) for v in values], many
 
 
-def _inputs(value: object, name: str) -> tuple[list[Expr], bool]:
+def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[list[Expr], bool]:
+    """The variables as a list, and whether they were a sequence: each one that has a derivative.
+
+    Without outputs it is checked later whether the variables stand for symbols of theirs.
+    """
     many = isinstance(value, tuple | list)
     for x in value if many else [value]:  # type: ignore[attr-defined]
         if not isinstance(x, Expr):
             raise TypeError(
                 f"{name}: input {x!r} is not an expression; differentiate with respect to a symbol"
+                + ("; weights are given by name, grad_outputs=..." if name == "grad" else "")
             )
         if x.dtype is not float:
             raise NotDifferentiable(
                 f"{name}: input {x!r} is {'boolean' if x.dtype is bool else 'integer'}; "
                 "only real inputs have derivatives"
             )
-    return _sequence(value, name, "inputs")
+    xs, many = _sequence(value, name, "inputs")
+    if outputs is not None:
+        check(name, outputs, xs)
+    return xs, many
 
 
 def _seeds(outputs: list[Expr], values: Any, many: bool, name: str, what: str) -> list[Expr]:
@@ -69,33 +78,38 @@ def _seeds(outputs: list[Expr], values: Any, many: bool, name: str, what: str) -
     return seeds
 
 
-def _value(flow: Flow | None, shape: tuple[Any, ...]) -> Expr:
-    return full(shape, 0) if flow is None else flow.expr
+def _value(expr: Expr | None, shape: tuple[Any, ...]) -> Expr:
+    return full(shape, 0) if expr is None else expr
+
+
+def _by_scalar(ys: list[Expr], x: Expr) -> list[Flow | None]:
+    """The derivatives of the outputs by one scalar, in one forward walk."""
+    return pushed(ys, [x], [number_node(1)])
 
 
 @overload
 def grad(
     outputs: Any,
     inputs: Expr,
-    grad_outputs: Any = None,
     *,
+    grad_outputs: Any = None,
     create_graph: bool = True,
     allow_unused: bool = True,
 ) -> Expr: ...
 @overload
 def grad(
     outputs: Any,
-    inputs: Sequence[Expr],
+    inputs: Expr | Sequence[Expr],
+    *more: Expr,
     grad_outputs: Any = None,
-    *,
     create_graph: bool = True,
     allow_unused: bool = True,
 ) -> tuple[Expr, ...]: ...
 def grad(
     outputs: Any,
     inputs: Expr | Sequence[Expr],
+    *more: Expr,
     grad_outputs: Any = None,
-    *,
     create_graph: bool = True,
     allow_unused: bool = True,
 ) -> Expr | tuple[Expr, ...]:
@@ -105,28 +119,42 @@ def grad(
 
     Args:
         outputs: an expression or a sequence of them. inputs: one input gives an expression; a tuple
-        or list, also of length one, gives a tuple. grad_outputs: weights of the shapes of the
-        outputs; 1 by default, which needs scalar outputs. create_graph: whether the result may be
-        differentiated again. allow_unused: whether an input that no output depends on gets the
-        exact zero of its shape.
+        or list, also of length one, gives a tuple, and so do several inputs in a row. grad_outputs:
+        weights of the shapes of the outputs; 1 by default, which needs scalar outputs.
+        create_graph: whether the result may be differentiated again. allow_unused: whether an
+        input that no output depends on gets the exact zero of its shape.
 
-    Raises ShapeError for a non-scalar output without weights, ValueError for an unused input if
-    that is not allowed, NotDifferentiable for an integer or boolean input, or through a result of
-    ``create_graph=False``.
+    An input is a symbol, or a component of one: an element or a basic slice (``q[0]``, ``A.T[0]``),
+    by which the derivative is that by the elements in it. Any other expression counts as a symbol
+    of its own, if all that depends on its symbols depends on them through it.
 
-    >>> from symdiff import symbols
+    Raises ShapeError for a non-scalar output without weights, ValueError for an input that is no
+    such expression, or an unused one if that is not allowed, NotDifferentiable for an integer or
+    boolean input, or through a result of ``create_graph=False``.
+
+    >>> from symdiff import symbol, symbols
     >>> x, y = symbols("x y")
-    >>> grad(x * y**2, (x, y)) == (y**2, 2 * x * y)
+    >>> grad(x * y**2, (x, y)) == grad(x * y**2, x, y) == (y**2, 2 * x * y)
+    True
+    >>> q = symbol("q", 3)
+    >>> grad(q @ q, q[:2]) is 2 * q[:2]
     True
     """
+    if more:
+        if isinstance(inputs, tuple | list):
+            raise TypeError(
+                f"grad: {more[0]!r} stands beside a sequence of inputs; weights are given by name, "
+                "grad_outputs=..."
+            )
+        inputs = [inputs, *more]  # type: ignore[list-item]  # mypy does not see that it is no list
     ys, many_outputs = _sequence(outputs, "grad", "outputs")
-    xs, many = _inputs(inputs, "grad")
+    xs, many = _inputs(inputs, "grad", ys)
     if grad_outputs is None:
         for y in ys:
             if y.shape:
                 raise ShapeError(
                     f"grad: output of shape {shape_text(y.shape)} is not a scalar; pass "
-                    "grad_outputs of that shape, or use jacobian"
+                    "grad_outputs=... of that shape, or use jacobian"
                 )
         seeds = [number_node(1) for _ in ys]
     else:
@@ -134,25 +162,22 @@ def grad(
     if len(xs) == 1 and not xs[0].shape:
         flows = [_forward(ys, xs[0], seeds)]
     else:
-        flows = [
-            None if f is None else f.expr for f in pullback(ys, xs, [Flow(g, NONE) for g in seeds])
-        ]
+        flows = pulled(ys, xs, [Flow(g, NONE) for g in seeds])
     results = []
     for x, flow in zip(xs, flows, strict=True):
         if flow is None and not allow_unused:
             raise ValueError(
                 f"grad: no output depends on {x!r}; pass allow_unused=True to get its zero"
             )
-        result = full(x.shape, 0) if flow is None else flow
+        result = _value(flow, x.shape)
         results.append(result if create_graph else barrier(ops.NO_GRAPH, result))
     return tuple(results) if many else results[0]
 
 
 def _forward(ys: list[Expr], x: Expr, seeds: list[Expr]) -> Expr | None:
     """``sum_i seed_i . dy_i/dx`` for a scalar x: one tangent serves every output."""
-    flows = pushforward(ys, {x: Flow(number_node(1), NONE)})
     terms = []
-    for flow, seed in zip(flows, seeds, strict=True):
+    for flow, seed in zip(_by_scalar(ys, x), seeds, strict=True):
         if flow is not None:
             word = tuple(range(seed.ndim))
             terms.append(contract([(seed, word), (flow.expr, word, flow.mark > NONE)], ()))
@@ -160,23 +185,29 @@ def _forward(ys: list[Expr], x: Expr, seeds: list[Expr]) -> Expr | None:
 
 
 def diff(f: Expr, *variables: Expr | int) -> Expr:
-    """The derivative of ``f`` in SymPy's calling convention: ``diff(f, x, 3, y)`` is d4 f / dx3 dy.
+    """The derivative in SymPy's calling convention: ``diff(f, x, 3, y)`` is d4 f / dx3 dy.
 
-    ``f`` may have any shape; the variables are scalars.  Derivatives run forward, so orders share
-    their nodes.
+    ``f`` may have any shape; the variables are scalars: symbols, elements of symbols, or whatever
+    else ``grad`` takes.  Derivatives run forward, so orders share their nodes.
 
     Raises TypeError for a variable that is no expression or a count without one, ValueError for a
-    negative count, ShapeError for a variable of array shape.
+    negative count or a variable that stands for no symbol, ShapeError for one of array shape.
 
-    >>> from symdiff import symbols
+    >>> from symdiff import cos, sin, symbol, symbols
     >>> x, y = symbols("x y")
     >>> diff(x**3 * y, x, 2, y) is 6 * x
     True
+    >>> q = symbol("q", 2)
+    >>> diff(sin(q[0]) * q[1], q[0]) is cos(q[0]) * q[1]
+    True
     """
     result = as_expr(f)
-    for x, order in _orders(variables):
+    orders = _orders(variables)
+    check("diff", [result], [x for x, _ in orders])
+    for x, order in orders:
         for _ in range(order):
-            flow = pushforward([result], {x: Flow(number_node(1), NONE)})[0]
+            check_paths("diff", [result], [x])
+            flow = _by_scalar([result], x)[0]
             result = full(result.shape, 0) if flow is None else flow.expr
     return result
 
@@ -191,7 +222,7 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
                     f"diff: variable {v!r} has shape {shape_text(v.shape)}; diff takes "
                     "scalars, use grad or jacobian"
                 )
-            _inputs(v, "diff")
+            _inputs(v, "diff", None)
             orders.append((v, 1))
             counted = False
         elif isinstance(v, bool) or not isinstance(v, int) or counted:
@@ -208,51 +239,67 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
     return orders
 
 
-def jacobian(f: Expr, x: Expr | Sequence[Expr]) -> Any:
+def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
 
-    A tuple or list of inputs gives a tuple.  It is the pullback of a symbolic identity, or a
-    pushforward for scalar x.
+    A tuple or list of inputs gives a tuple, one of outputs a tuple of what each of them gives.  It
+    is the pullback of a symbolic identity, or a pushforward for scalar x.  Inputs are those that
+    ``grad`` takes.
 
     >>> from symdiff import symbol
     >>> x = symbol("x", (3,))
     >>> jacobian(x * x, x).shape
     (3, 3)
+    >>> [[block.shape for block in row] for row in jacobian([x @ x, 2 * x], [x, x[:2]])]
+    [[(3,), (2,)], [(3, 3), (3, 2)]]
     """
-    f = as_expr(f)
-    xs, many = _inputs(x, "jacobian")
+    ys, many_outputs = _sequence(f, "jacobian", "outputs")
+    xs, many = _inputs(x, "jacobian", ys)
+    rows = [_jacobians(y, xs) for y in ys]
+    found = [tuple(row) if many else row[0] for row in rows]
+    return tuple(found) if many_outputs else found[0]
+
+
+def _jacobians(f: Expr, xs: list[Expr]) -> list[Expr]:
     if len(xs) == 1 and not xs[0].shape:
-        flow = pushforward([f], {xs[0]: Flow(number_node(1), NONE)})[0]
-        results = [_value(flow, f.shape)]
-    else:
-        word = tuple(range(f.ndim))
-        identity = contract([], word + word, dict(enumerate(f.shape)))
-        flows = pullback([f], xs, [Flow(identity, NONE)])
-        results = [_value(flow, f.shape + v.shape) for flow, v in zip(flows, xs, strict=True)]
-    return tuple(results) if many else results[0]
+        flow = _by_scalar([f], xs[0])[0]
+        return [_value(None if flow is None else flow.expr, f.shape)]
+    word = tuple(range(f.ndim))
+    identity = contract([], word + word, dict(enumerate(f.shape)))
+    flows = pulled([f], xs, [Flow(identity, NONE)])
+    return [_value(flow, f.shape + v.shape) for flow, v in zip(flows, xs, strict=True)]
 
 
-def hessian(f: Expr, x: Expr) -> Expr:
+def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
 
-    Its shape is f.shape + x.shape + x.shape.
+    Its shape is f.shape + x.shape + x.shape.  A tuple or list of inputs gives the blocks as a tuple
+    of tuples, ``H[a][b] = d2 f / d x_a d x_b``, one of outputs a tuple of what each of them gives.
+    Inputs are those that ``grad`` takes.
 
     >>> from symdiff import symbol
-    >>> A, x = symbol("A", (3, 3)), symbol("x", (3,))
+    >>> A, x, y = symbol("A", (3, 3)), symbol("x", (3,)), symbol("y", (3,))
     >>> hessian(x @ A @ x, x) is A + A.T
     True
+    >>> hessian(x @ A @ y, [x, y])[0][1] is A
+    True
     """
-    if isinstance(x, tuple | list):
-        raise TypeError("hessian: takes one input; concatenate several into one array")
-    first = jacobian(f, x)
-    return jacobian(first, x)  # type: ignore[no-any-return]
+    ys, many_outputs = _sequence(f, "hessian", "outputs")
+    xs, many = _inputs(x, "hessian", ys)
+    found = []
+    for y in ys:
+        first = _jacobians(y, xs)
+        check_paths("hessian", first, xs)
+        blocks = tuple(tuple(_jacobians(g, xs)) for g in first)
+        found.append(blocks if many else blocks[0][0])
+    return tuple(found) if many_outputs else found[0]
 
 
 def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
     """Cotangents of ``inputs`` for ``cotangents`` of ``outputs``: ``xbar_j = sum_i g_i dy_i/dx_j``.
 
     Cotangents have the shapes of the outputs, results those of the inputs; a sequence of inputs
-    gives a tuple.
+    gives a tuple.  Inputs are those that ``grad`` takes.
 
     >>> from symdiff import symbol
     >>> x, g = symbol("x", (3,)), symbol("g", (3,))
@@ -260,9 +307,9 @@ def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
     True
     """
     ys, many_outputs = _sequence(outputs, "vjp", "outputs")
-    xs, many = _inputs(inputs, "vjp")
+    xs, many = _inputs(inputs, "vjp", ys)
     seeds = _seeds(ys, cotangents, many_outputs, "vjp", "cotangents")
-    flows = pullback(ys, xs, [Flow(g, NONE) for g in seeds])
+    flows = pulled(ys, xs, [Flow(g, NONE) for g in seeds])
     results = [_value(flow, x.shape) for flow, x in zip(flows, xs, strict=True)]
     return tuple(results) if many else results[0]
 
@@ -271,7 +318,7 @@ def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
     """Tangents of ``outputs`` for ``tangents`` of ``inputs``: ``ydot_i = sum_j dy_i/dx_j t_j``.
 
     Tangents have the shapes of the inputs, results those of the outputs; a sequence of outputs
-    gives a tuple.
+    gives a tuple.  Inputs are those that ``grad`` takes, but no two may share an element.
 
     >>> from symdiff import symbol
     >>> x, t = symbol("x", (3,)), symbol("t", (3,))
@@ -279,14 +326,17 @@ def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
     True
     """
     ys, many = _sequence(outputs, "jvp", "outputs")
-    xs, many_inputs = _inputs(inputs, "jvp")
+    xs, many_inputs = _inputs(inputs, "jvp", ys)
+    check_apart("jvp", xs)
     seeds = _seeds(xs, tangents, many_inputs, "jvp", "tangents")
     return _pushed(ys, xs, seeds, many)
 
 
 def _pushed(ys: list[Expr], xs: list[Expr], tangents: list[Expr], many: bool) -> Any:
-    flows = pushforward(ys, {x: Flow(t, NONE) for x, t in zip(xs, tangents, strict=True)})
-    results = [_value(flow, y.shape) for flow, y in zip(flows, ys, strict=True)]
+    flows = pushed(ys, xs, tangents)
+    results = [
+        _value(None if t is None else t.expr, y.shape) for t, y in zip(flows, ys, strict=True)
+    ]
     return tuple(results) if many else results[0]
 
 
@@ -294,16 +344,18 @@ def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
     """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
 
     ``r_j = sum_k d2f/dx_j dx_k t_k``; results have the shapes of the inputs, a sequence gives a
-    tuple.
+    tuple.  Inputs are those that ``grad`` takes, but no two may share an element.
 
     >>> from symdiff import symbol
     >>> A, x, t = symbol("A", (3, 3)), symbol("x", (3,)), symbol("t", (3,))
     >>> hvp(x @ A @ x, x, t) is t @ A + A @ t
     True
     """
-    xs, many = _inputs(inputs, "hvp")
+    xs, many = _inputs(inputs, "hvp", [as_expr(f)])
+    check_apart("hvp", xs)
     seeds = _seeds(xs, tangents, many, "hvp", "tangents")
     gradients = grad(f, xs)
+    check_paths("hvp", gradients, xs)
     return _pushed(list(gradients), xs, seeds, many)
 
 

@@ -378,6 +378,11 @@ def slice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
     return _linear(Slice, before, steps, after)
 
 
+def unslice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
+    """The op that writes its operand into zeros of trailing shape ``before``, where slices read."""
+    return _linear(Unslice, before, steps, after)
+
+
 class Gather(Linear):
     """``x.reshape(batch + (-1,))[..., index]``, over trailing axes ``before``."""
 

@@ -8,8 +8,9 @@ and nothing else, so derivatives differentiate again.
 Masks.  A selection (where, max, clip, slices and gathers ...) passes zeros on where it did not
 select.  Such a flow is *marked*, and meets partials in a strong product (0 where the flow is
 exactly 0), so that an infinite partial in an unselected branch stays unseen, at every order.
-``HOISTED`` flows are visibly ``where(c, a, 0)`` around an unmarked ``a``: there the product moves
-inside and nothing is left for run time.  ``DEEP`` ones are checked when they run.
+``HOISTED`` flows are visibly ``where(c, a, 0)``, or zeros with a part in them, around an unmarked
+``a``: there the product moves inside and nothing is left for run time.  ``DEEP`` ones are checked
+when they run.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ from symdiff.expr import Expr, check_names
 from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
 from symdiff.lifting import Step, run, steps
 from symdiff.node import Op, topological
+from symdiff.parts import contracted, parts, together
 from symdiff.scalar import kernel_symbol, partial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 NONE, HOISTED, DEEP = 0, 1, 2
 _WHERE = PRIMITIVES["where"]
@@ -71,7 +73,11 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         condition = broadcast_to(condition, expr.shape)
         return Flow(_masked(condition, inner.expr, is_zero(b)), max(inner.mark, HOISTED))
     if mark == HOISTED:
-        return Flow(_inside(expr, broadcast_to(p, expr.shape)), HOISTED)
+        p = broadcast_to(p, expr.shape)
+        found = parts(expr)
+        if len(found) > 1:
+            return Flow(total([_inside(s.with_inner(s.inner), p) for s in found]), HOISTED)
+        return Flow(_inside(expr, p), HOISTED)
     if expr.shape == p.shape:
         return Flow(strong(expr, p) if mark == DEEP else mul(expr, p), mark)
     # A batch of cotangents: the letters keep an identity seed symbolic.
@@ -95,20 +101,36 @@ def _masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
 
 def _inside(x: Expr, p: Expr) -> Expr:
     """``x * p`` with p moved inside the masks of x."""
-    path: list[tuple[Expr, bool]] = []
+    path: list[tuple[Expr, bool] | ops.Unslice] = []
     coefficient: number.Number = 1
     while True:
         c, base = split_coefficient(x)
         coefficient = number.times(coefficient, c)
+        if base is not None and isinstance(base.op, ops.Unslice):
+            path.append(base.op)
+            (x,) = base.args
+            p = linear(base.op.transposed(0, base.shape), p)
+            continue
         if base is None or not _is_mask(base):
             break
         condition, a, b = base.args
         path.append((condition, is_zero(b)))
         x = a if is_zero(b) else b
     result = scale(coefficient, p if base is None else mul(base, p))
-    for condition, where_true in reversed(path):
-        result = _masked(condition, result, where_true)
+    for mask in reversed(path):
+        result = (
+            linear(mask, result)
+            if isinstance(mask, ops.Unslice)
+            else _masked(mask[0], result, mask[1])
+        )
     return result
+
+
+def _pushed(x: Expr, mark: int) -> Flow:
+    """A tangent whose zeros, if it had visible ones, are visible still or gone."""
+    if mark != HOISTED:
+        return Flow(x, mark)
+    return Flow(x, HOISTED if parts(x) else NONE)
 
 
 # The statements -----------------------------------------------------------------------------------
@@ -233,6 +255,10 @@ class ContractRule(Statement):
         terms = list(zip(args, op.letters, op.kills, strict=True))
         terms[k] = (t.expr, op.letters[k], t.mark > NONE)
         sizes = dict(zip(op.out, self.node.shape, strict=True))
+        if t.mark == HOISTED:
+            result = contracted(terms, k, op.out, sizes)
+            if result is not None:
+                return _pushed(result, DEEP if any(op.kills) else HOISTED)
         return Flow(
             contract(terms, op.out, sizes), DEEP if any(kill for *_, kill in terms) else NONE
         )
@@ -258,6 +284,10 @@ class LinearRule(Statement):
         op, args = self.node.op, self.node.args
         assert isinstance(op, ops.Linear)
         mark = DEEP if t.mark or op.selects else NONE
+        if t.mark == HOISTED and isinstance(op, ops.Slice) and parts(t.expr):
+            taken = linear(op, t.expr)
+            still = taken.op is op and taken.args[0] is t.expr  # where a length decides
+            return _pushed(taken, DEEP if still else HOISTED)
         operands = [t.expr if i == self.k else full(x.shape, 0) for i, x in enumerate(args)]
         return Flow(linear(op, *operands), mark)
 
@@ -268,7 +298,10 @@ class OpaqueRule(Statement):
     __slots__ = ()
 
     def push(self, t: Flow) -> Flow:
+        op = self.node.op
         result = differential(self.node, self.k, t.expr)
+        if t.mark == HOISTED and op.__class__ in _SUMMED and parts(t.expr):
+            return _pushed(result, HOISTED)
         chooses = isinstance(self.node.op, ops.Max | ops.Min | ops.Take | ops.Put)
         return Flow(result, DEEP if t.mark or chooses else NONE)
 
@@ -288,7 +321,9 @@ class OpaqueRule(Statement):
 def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
     """``sum over the last axes of x * y``."""
     word = tuple(range(x.ndim))
-    return contract([(x, word), (y, word)], word[: x.ndim - axes])
+    out = word[: x.ndim - axes]
+    result = contracted([(x, word, False), (y, word, False)], 1, out, {})
+    return contract([(x, word), (y, word)], out) if result is None else result
 
 
 def _stretched(y: Expr, x: Expr) -> Expr:
@@ -365,6 +400,10 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
     raise NotDifferentiable(f"{node.op.name} has no derivative rule")
 
 
+# Opaque ops whose differential is the sum of the tangent's elements with weights.
+_SUMMED = frozenset([ops.Det, ops.LogAbsDet, ops.Prod, ops.LogSumExp])
+
+
 def op_linear_in(op: ops.Opaque) -> int:
     """The operand that take, put and recurrence are linear in."""
     return 1 if isinstance(op, ops.Recurrence) else 0
@@ -438,8 +477,12 @@ def register(op: type[Op], rule: type[Statement]) -> None:
 # The two walks ------------------------------------------------------------------------------------
 
 
-def dependents(outputs: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
+def dependents(
+    outputs: Sequence[Expr], inputs: Iterable[Expr], closed: Container[Expr] = ()
+) -> list[Expr]:
     """The nodes on a path from an input to an output (inputs included), operands before users.
+
+    No path leads through a closed node.
 
     Raises ShapeError if two symbols of the graph have one name.
     """
@@ -450,6 +493,8 @@ def dependents(outputs: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
     for node in order:
         if node in reached:
             path.append(node)
+            continue
+        if closed and node in closed:
             continue
         for arg in node.args:
             if arg in reached:
@@ -467,10 +512,21 @@ def pullback(
     ``xbar = sum_i seed_i . d output_i / dx``; a seed has shape batch + output.shape with one batch
     for all, and the cotangents have shape batch + input.shape.
     """
-    path = dependents(outputs, inputs)
-    active = {node for node in path if node.dtype is float}
+    found = arrivals(outputs, inputs, seeds)
+    return [gathered(found[x]) if x in found else None for x in inputs]
+
+
+def arrivals(
+    outputs: Sequence[Expr],
+    inputs: Iterable[Expr],
+    seeds: Sequence[Flow],
+    closed: Container[Expr] = (),
+) -> dict[Expr, list[Flow]]:
+    """The flows of which the cotangents of ``inputs`` are the sums; through no closed node."""
     wanted = set(inputs)
-    found: dict[Expr, Flow] = {}
+    path = dependents(outputs, wanted, closed)
+    active = {node for node in path if node.dtype is float}
+    found: dict[Expr, list[Flow]] = {}
     arrived: dict[Expr, list[Flow]] = {}
     for output, seed in zip(outputs, seeds, strict=True):
         arrived.setdefault(output, []).append(seed)
@@ -478,9 +534,11 @@ def pullback(
         flows = arrived.pop(node, None)
         if flows is None:
             continue
-        g = flows[0] if len(flows) == 1 else gathered(flows)
         if node in wanted:
-            found[node] = g
+            found[node] = flows
+            if not node.args:
+                continue
+        g = flows[0] if len(flows) == 1 else gathered(flows)
         if is_zero(g.expr):
             continue
         for k, arg in enumerate(node.args):
@@ -493,16 +551,18 @@ def pullback(
                         arrived[arg] = [flow]
                     else:
                         flows.append(flow)
-    return [found.get(x) for x in inputs]
+    return found
 
 
-def pushforward(outputs: Sequence[Expr], tangents: Mapping[Expr, Flow]) -> list[Flow | None]:
+def pushforward(
+    outputs: Sequence[Expr], tangents: Mapping[Expr, Flow], closed: Container[Expr] = ()
+) -> list[Flow | None]:
     """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
 
-    ``ydot = sum_k dy/dx_k . tangent_k``.
+    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node.
     """
     found: dict[Expr, Flow] = dict(tangents)
-    path = dependents(outputs, tangents)
+    path = dependents(outputs, tangents, closed)
     # What only a detached value or a condition depends on passes nothing on, and may even refuse
     # derivatives.
     needed = set(outputs)
@@ -544,6 +604,10 @@ def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
 def gathered(flows: Sequence[Flow]) -> Flow:
     """The sum of the flows that arrived at a node; deep if it still holds marked ones."""
     if len(flows) > 1 and any(g.mark == HOISTED for g in flows):
+        if all(g.mark == HOISTED for g in flows):
+            sum_of_parts = together([g.expr for g in flows])
+            if sum_of_parts is not None:
+                return _pushed(sum_of_parts, HOISTED)
         flows = _joined(flows)
     if len(flows) == 1:
         return flows[0]

@@ -72,6 +72,7 @@ class _Draft:
         self.draw, self.rational, self.lengths, self.largest = draw, rational, lengths, largest
         self.shapes: list[Shape] = []
         self.steps: list[Step] = []
+        self.inputs = 0
 
     def pick(self, allowed: Callable[[Shape], bool] = lambda shape: True) -> int | None:
         """One of the values with an allowed shape, later ones more often."""
@@ -336,6 +337,26 @@ class _Draft:
         else:
             self.put(name, (i if name == "cumprod" else self.put("bounded", (i,)),), axis)
 
+    def element(self) -> None:
+        """An element or a row of an input, in one of the ways in which users spell it."""
+        inputs = [i for i in range(self.inputs) if math.prod(self.shapes[i]) and self.shapes[i]]
+        if not inputs:
+            return
+        i = self.draw(st.sampled_from(inputs))
+        for _ in range(self.draw(st.integers(0, 2))):
+            shape = self.shapes[i]
+            name = self.draw(st.sampled_from(["slice", "flip", "permute"]))
+            if name == "flip":
+                i = self.put(name, (i,), self.draw(st.integers(-len(shape), len(shape) - 1)))
+            elif name == "permute":
+                i = self.put(name, (i,), tuple(self.draw(st.permutations(range(len(shape))))))
+            else:
+                parts = [(None, None, 1), (None, None, 2), (-1, None, -2), (None, 1, 1)]
+                i = self.put(name, (i,), tuple(self.draw(st.sampled_from(parts)) for _ in shape))
+        for _ in range(self.draw(st.integers(1, len(self.shapes[i])))):
+            length = self.shapes[i][0]
+            i = self.put("item", (i,), self.draw(st.integers(-length, length - 1)))
+
     def selection(self) -> None:
         name = self.draw(
             st.sampled_from(["where", "maximum", "minimum", "clip", "abs", "max", "min"])
@@ -389,6 +410,7 @@ def programs(
     draft = _Draft(draw, rational, lengths, largest)
     inputs = tuple(draw(shape) for _ in range(draw(st.integers(1, 2))))
     draft.shapes = list(inputs)
+    draft.inputs = len(inputs)
     wanted = draw(st.integers(2, steps))
     for _ in range(3 * wanted):  # a family may find nothing that fits
         if len(draft.steps) >= wanted:
