@@ -1,0 +1,100 @@
+"""Is this tree slower than an older commit?  ``python -m benchmarks.commits REVISION``.
+
+Three processes take turns at every workload: this tree, the commit, and the commit once more.  The
+ratio of the medians is this tree's time as a part of the commit's; the commit against itself shows
+what the machine does to such a ratio.  A workload fails if it is slower by more than 5 % and that
+spread.  The exit status is 1 if one fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+from io import BytesIO
+from pathlib import Path
+
+from benchmarks.workloads import WORKLOADS
+
+ROOT = Path(__file__).resolve().parent.parent
+_TOLERATED = 0.05
+
+
+class Tree:
+    """A process that runs workloads with the library of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "benchmarks" / "workloads.py")],
+            env=os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def seconds(self, name: str) -> float:
+        """How long the workload takes."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(name, file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"commits: {name} fails in one of the trees")
+        return float(line)
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def extracted(revision: str, folder: Path) -> None:
+    """The files of a commit, in a folder."""
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision]
+    archive = subprocess.run(command, check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+
+
+def main() -> int:
+    """Run the workloads, print a line for each."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.commits", description=__doc__)
+    parser.add_argument("revision")
+    parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="workload")
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    failed = []
+    with tempfile.TemporaryDirectory() as folder:
+        extracted(options.revision, Path(folder))
+        new, old, again = Tree(ROOT), Tree(Path(folder)), Tree(Path(folder))
+        trees = (new, old, again)
+        for name in options.workloads:
+            times: dict[Tree, list[float]] = {tree: [] for tree in trees}
+            for k in range(options.rounds + 1):
+                for tree in trees[k % 3 :] + trees[: k % 3]:
+                    took = tree.seconds(name)
+                    if k:  # the first round warms up
+                        times[tree].append(took)
+            medians = {tree: statistics.median(found) for tree, found in times.items()}
+            ratio = medians[new] / medians[old]
+            spread = abs(medians[again] / medians[old] - 1)
+            slower = ratio > 1 + _TOLERATED + spread
+            failed += [name] * slower
+            print(
+                f"{name:<28} {1e3 * medians[old]:>9.3f} ms -> {1e3 * medians[new]:>9.3f} ms   "
+                f"ratio {ratio:.3f}, spread {spread:.3f}{'   SLOWER' if slower else ''}",
+                flush=True,
+            )
+        for tree in trees:
+            tree.close()
+    print(f"\n{len(failed)} slower: {', '.join(failed)}" if failed else "\nnone is slower")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
