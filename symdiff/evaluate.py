@@ -22,6 +22,7 @@ from mpmath import mp
 
 from symdiff import number, ops
 from symdiff.components import Arithmetic, evaluated, filled
+from symdiff.digits import Digits
 from symdiff.expr import Expr, free_symbols, rebuild
 from symdiff.lifting import lift
 from symdiff.locks import fork_safe_lock
@@ -85,12 +86,15 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
         f: an expression of any shape.
         n: the number of digits, from 1 to 100000.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
-            mpmath numbers, arrays of these, or expressions.
+            mpmath numbers, arrays of these, tensors, or expressions.
+
+    Arithmetic with the result prints only what is right of its digits, too (``Digits``).
 
     Raises ShapeError for a value of another shape than its symbol's, ValueError for a symbol
-    without value or a number of digits out of range, ArithmeticError if the digits of an element
-    cannot be told from rounding (a value that is exactly 0 where its terms are not, such as
-    sin(pi)), or if a function would have to be evaluated where that takes mpmath too long.
+    without value, a name that no symbol has or a number of digits out of range, ArithmeticError if
+    the digits of an element cannot be told from rounding (a value that is exactly 0 where its terms
+    are not, such as sin(pi)), or if a function would have to be evaluated where that takes mpmath
+    too long.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -117,39 +121,6 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
         f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: {where} is "
         f"about {mpmath.nstr(value, 5)}; it may be exactly 0, or at a jump"
     )
-
-
-class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
-    """An mpf that prints the digits it was computed to, not those of mpmath's working precision."""
-
-    __slots__ = ("digits",)
-
-    @classmethod
-    def of(cls, value: Any, digits: int) -> Digits:
-        """``value`` rounded to ``digits`` significant digits."""
-        with mp.workdps(digits):
-            rounded = +value
-        return _digits_again(rounded._mpf_, digits)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _digits_again, (self._mpf_, self.digits)
-
-    def __copy__(self) -> Digits:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Digits:
-        return self
-
-    def __repr__(self) -> str:
-        return str(mpmath.nstr(self, self.digits))
-
-    __str__ = __repr__
-
-
-def _digits_again(value: Any, digits: int) -> Digits:
-    found: Digits = object.__new__(Digits)
-    found._mpf_, found.digits = value, digits
-    return found
 
 
 def _value(
@@ -217,6 +188,7 @@ def _prepared(
 ) -> tuple[list[Expr], dict[Expr, Any], dict[str, Dim]]:
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
     values = named(name, free_symbols(outputs), given)
+    _refuse_unknown(name, outputs, given)
     expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
     if expressions:  # inserted at once, evaluated in place; what they contain may have values too
         outputs = list(substitute(outputs, expressions))
@@ -231,6 +203,24 @@ def _prepared(
     return outputs, env, sizes
 
 
+def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, Any]) -> None:
+    """Raise ValueError for a name that neither the outputs nor the values of symbols have."""
+    texts = [key for key in given if isinstance(key, str)]
+    if not texts:
+        return
+    inserted = [value for value in given.values() if isinstance(value, Expr)]
+    names = {x.name for x in free_symbols(outputs)} | {
+        x.name for value in inserted for x in free_symbols(value)
+    }
+    for text in texts:
+        if text not in names:
+            constant = f"; {text} is a number, sd.{text}" if text in ("e", "pi") else ""
+            known = ", ".join(x.name for x in free_symbols(outputs)) or "none"
+            raise ValueError(
+                f"{name}: no symbol is named {text!r}; the free symbols are {known}{constant}"
+            )
+
+
 def _without(given: Mapping[Any, Any], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
     names = {x.name for x in expressions}
     return {
@@ -242,6 +232,8 @@ def _without(given: Mapping[Any, Any], expressions: Mapping[Expr, Expr]) -> dict
 
 def _plain(value: Any, name: str, x: Expr) -> Any:
     """A user's value as an int, Fraction, float, mpf, or an object array of these."""
+    if hasattr(value, "detach"):  # an eager tensor
+        value = value.detach().numpy()
     if isinstance(value, list | tuple):
         value = np.array(value, dtype=object)
     if isinstance(value, np.ndarray) and value.ndim:

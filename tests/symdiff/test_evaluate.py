@@ -367,7 +367,9 @@ def test_arguments():
             sd.evalf(x, n, {x: 1})
     with pytest.raises(Unsupported, match="symbolic length n"):
         sd.evalf(sd.sum(sd.ones(("n",))))
-    assert x.evalf(5, {x: 2, "unused": 3}) == 2
+    assert x.evalf(5, {x: 2, y: 3}) == 2
+    with pytest.raises(ValueError, match="no symbol is named 'unused'"):
+        x.evalf(5, {x: 2, "unused": 3})
 
 
 def test_evalf_of_an_array_is_an_array_of_digits():

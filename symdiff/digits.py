@@ -1,0 +1,213 @@
+"""Numbers that know how many of their digits are right, and print no others."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+from mpmath import libmp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NO_NUMBERS = (libmp.finf, libmp.fninf, libmp.fnan)
+_LOG2 = math.log10(2)
+_SPARE = 20  # bits beyond the digits, with which results of arithmetic are rounded
+_HALF = math.log10(0.625)  # half a unit of the last digit, and what rounding adds to it
+
+
+class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
+    """An mpf with the digits it was computed to, and a bound of its error.
+
+    Arithmetic carries the bound along: what is printed is right up to one unit of the last digit.
+    Ints, Fractions, floats and other mpf count as exact.  Functions of mpmath give mpf,
+    without a bound.
+
+    >>> import symdiff as sd
+    >>> pi = sd.evalf(sd.pi, 10)
+    >>> pi, 2 * pi, pi - 3, pi - pi
+    (3.141592654, 6.283185307, 0.141592654, ±1e-9)
+    >>> f"{pi:.3f}"
+    '3.142'
+    """
+
+    __slots__ = ("digits", "error")
+    digits: int  # that are right
+    error: float  # the decimal logarithm of the bound
+
+    @classmethod
+    def of(cls, value: Any, digits: int) -> Digits:
+        """``value``, of which so many digits are right, rounded to them."""
+        rounded = libmp.mpf_pos(value._mpf_, libmp.dps_to_prec(digits), "n")
+        return digits_again(rounded, digits, _size(rounded) - digits + _HALF)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return digits_again, (self._mpf_, self.digits, self.error)
+
+    def __copy__(self) -> Digits:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Digits:
+        return self
+
+    # Text -----------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        if self.digits < 1:  # all that is known
+            largest = _plus(_size(self._mpf_), self.error)
+            return f"±1e{math.ceil(largest)}" if largest < math.inf else "±inf"
+        return str(libmp.to_str(self._mpf_, self.digits))
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        """As a Decimal is formatted, of the digits that are right; zeros stand for any others."""
+        text = repr(self)
+        return format(text if text.startswith("±") or not spec else Decimal(text), spec)
+
+    # Arithmetic -----------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        return _combined("__add__", libmp.mpf_add, _of_sum, self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined("__sub__", libmp.mpf_sub, _of_sum, self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combined("__mul__", libmp.mpf_mul, _of_product, self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _combined("__truediv__", libmp.mpf_div, _of_quotient, self, other)
+
+    def __pow__(self, other: Any) -> Any:
+        return _combined("__pow__", libmp.mpf_pow, _of_power, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combined("__radd__", libmp.mpf_add, _of_sum, self, other, reflected=True)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combined("__rsub__", libmp.mpf_sub, _of_sum, self, other, reflected=True)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _combined("__rmul__", libmp.mpf_mul, _of_product, self, other, reflected=True)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _combined("__rtruediv__", libmp.mpf_div, _of_quotient, self, other, reflected=True)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _combined("__rpow__", libmp.mpf_pow, _of_power, self, other, reflected=True)
+
+    def __neg__(self) -> Digits:
+        return digits_again(libmp.mpf_neg(self._mpf_), self.digits, self.error)
+
+    def __pos__(self) -> Digits:
+        return self
+
+    def __abs__(self) -> Digits:
+        return digits_again(libmp.mpf_abs(self._mpf_), self.digits, self.error)
+
+
+def digits_again(value: Any, digits: int, error: float) -> Digits:
+    """A number made of its parts."""
+    found: Digits = object.__new__(Digits)
+    found._mpf_, found.digits, found.error = value, digits, error
+    return found
+
+
+def _combined(
+    name: str,
+    function: Callable[..., Any],
+    bound: Callable[..., float],
+    x: Digits,
+    other: Any,
+    reflected: bool = False,
+) -> Any:
+    most = max(x.digits, other.digits) if isinstance(other, Digits) else max(x.digits, 15)
+    prec = libmp.dps_to_prec(most) + _SPARE
+    y = _exact(other, prec)
+    if y is None:
+        return getattr(mpmath.mpf, name)(x, other)
+    error = other.error if isinstance(other, Digits) else -math.inf
+    a, b = (x._mpf_, x.error), (y, error)
+    if reflected:
+        a, b = b, a
+    try:
+        value = function(a[0], b[0], prec, "n")
+    except libmp.ComplexResult:
+        return getattr(mpmath.mpf, name)(x, other)
+    size = _size(value)
+    found = math.inf
+    if max(a[1], b[1]) < math.inf:
+        found = _plus(bound(_size(a[0]), _size(b[0]), a[1], b[1], size), size - prec * _LOG2)
+    if found == -math.inf or (value in _NO_NUMBERS and found < math.inf):
+        return digits_again(value, most, -math.inf)
+    known = size > -math.inf and found < math.inf
+    # Half a unit of the last digit is for the bound, half for rounding to it.
+    right = math.floor(size) + 1 - math.ceil(found + _LOG2) if known else 0
+    return digits_again(value, max(min(right, most), 0), found)
+
+
+def _exact(value: Any, prec: int) -> Any:
+    """Mpmath's raw form of a real number; None of anything else."""
+    if isinstance(value, mpmath.mpf):
+        return value._mpf_
+    if isinstance(value, int | np.integer | np.bool_):
+        return libmp.from_int(int(value))
+    if isinstance(value, float | np.floating):
+        return libmp.from_float(float(value))
+    if isinstance(value, Fraction):
+        return libmp.from_rational(value.numerator, value.denominator, prec, "n")
+    return None
+
+
+# Decimal logarithms of sizes and of errors --------------------------------------------------------
+
+
+def _size(value: Any) -> float:
+    """Of the absolute value; -inf of 0."""
+    _, mantissa, exponent, _ = value
+    return (math.log2(mantissa) + exponent) * _LOG2 if mantissa else -math.inf
+
+
+def _plus(a: float, b: float) -> float:
+    high, low = max(a, b), min(a, b)
+    return (
+        high if low == -math.inf or high == math.inf else high + math.log10(1 + 10 ** (low - high))
+    )
+
+
+def _of_sum(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+    return _plus(ea, eb)
+
+
+def _of_product(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+    return _plus(_plus(sa + eb, sb + ea), ea + eb)
+
+
+def _of_quotient(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+    if eb == -math.inf:
+        return ea - sb if sb > -math.inf else -math.inf
+    if eb >= sb:  # the divisor may be 0
+        return math.inf
+    return _plus(ea, sa + eb - sb) - sb - math.log10(1 - 10 ** (eb - sb))
+
+
+def _of_power(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+    if ea == eb == -math.inf:
+        return -math.inf
+    if ea - sa >= -0.3 or sa == -math.inf:
+        return math.inf
+    # log(a**b) is off by |b| times what log(a) is off by, and by |log(a)| times what b is off by.
+    log_a = ea - sa
+    if log_a > -300:
+        log_a = math.log10(-math.log1p(-(10**log_a)))
+    off = _plus(_plus(sb, eb) + log_a, eb + math.log10(abs(sa) * math.log(10) + 1))
+    if off == -math.inf:
+        return off
+    # Below 1e-300 the powers of ten would be no floats, and are their own exponentials less 1.
+    change = off if off < -300 else math.log10(math.expm1(10**off)) if off < 0 else math.inf
+    return change + size

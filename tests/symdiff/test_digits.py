@@ -1,0 +1,141 @@
+"""What results of ``evalf`` print after arithmetic is right up to one unit of the last digit."""
+
+import copy
+import operator
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numeric as nm
+import symdiff as sd
+from symdiff.digits import Digits
+from tests.budget import sample
+
+x, y = sd.symbols("x y")
+OPERATIONS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+
+
+def is_right(found, exact):
+    """Whether the printed digits of ``found`` are those of ``exact``, up to one unit."""
+    text = repr(found)
+    if text.startswith("±"):
+        return abs(exact) <= mpmath.mpf(text[1:])
+    value = Decimal(text)
+    unit = mpmath.mpf(10) ** (value.adjusted() - found.digits + 1)
+    assert len(value.normalize().as_tuple().digits) <= found.digits
+    return abs(mpmath.mpf(text) - exact) <= unit
+
+
+leaves = st.one_of(
+    st.tuples(st.integers(1, 30), st.fractions("1/999", 999, max_denominator=999)),
+    st.sampled_from([2, -3, 0.1, Fraction(1, 3), Fraction(-7, 2), np.float64(0.3), np.int64(5)]),
+)
+programs = st.lists(st.tuples(st.sampled_from(OPERATIONS), leaves, st.booleans()), max_size=6)
+
+
+@sample(200)
+@given(leaves.filter(lambda leaf: isinstance(leaf, tuple)), programs)
+def test_arithmetic_prints_what_is_right(first, steps):
+    with mpmath.workdps(120):
+        value, truth = made(first)
+        for operation, leaf, reflected in steps:
+            other = made(leaf)
+            pair = [other, (value, truth)] if reflected else [(value, truth), other]
+            (a, x), (b, y) = pair
+            if operation is operator.pow and (
+                x <= 0 or a == 0 or abs(y) > 50 or isinstance(a, Fraction)
+            ):
+                continue  # a Fraction makes itself a float first
+            if b == 0 and operation is operator.truediv:
+                continue
+            value, truth = operation(a, b), operation(x, y)
+            assert isinstance(value, Digits)
+            assert is_right(value, truth), (value, truth)
+
+
+def made(leaf):
+    """An exact number, or one with some right digits of a square root; and the truth."""
+    if isinstance(leaf, tuple):
+        digits, square = leaf
+        truth = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+        return Digits.of(truth, digits), truth
+    exact = Fraction(leaf.item() if isinstance(leaf, np.generic) else leaf)
+    return leaf, mpmath.mpf(exact.numerator) / exact.denominator
+
+
+def test_the_test_sees_a_false_digit():
+    wrong = sd.evalf(sd.pi, 10)
+    assert is_right(wrong, mpmath.mpf("3.141592654"))
+    assert not is_right(Digits.of(mpmath.mpf("3.141592659"), 10), mpmath.mpf("3.141592654"))
+
+
+def test_what_users_see():
+    pi = sd.evalf(sd.pi, 10)
+    assert repr(pi * 2) == repr(2 * pi) == "6.283185307"
+    assert repr(-pi) == "-3.141592654"
+    assert repr(abs(-pi)) == repr(+pi) == repr(pi)
+    assert repr(pi - pi) == "±1e-9"
+    assert repr(mpmath.mpf("inf") * pi) == "+inf"
+    assert repr(1 / (pi - 314159265 / 10**8) ** 20) == "±inf"
+    with pytest.raises(ZeroDivisionError):
+        pi / (pi - pi)
+    assert repr(pi - 3) == "0.141592654"
+    assert f"{pi:.3f}" == "3.142"
+    assert f"{pi:>14}|{pi}" == "   3.141592654|3.141592654"
+    assert f"{pi:.12f}" == "3.141592654000"
+    assert f"{sd.evalf(sd.exp(x), 12, {x: 100}):.3e}" == "2.688e+43"
+    assert f"{pi - pi:>7}" == "  ±1e-9"
+    assert isinstance((-pi) ** 0.5, mpmath.mpc)
+    assert repr((2 * np.array([pi], dtype=object))[0]) == "6.283185307"
+    for again in (copy.deepcopy(2 * pi), pickle.loads(pickle.dumps(2 * pi))):
+        assert repr(again - 6) == "0.283185307"
+    assert repr(sd.evalf(sd.constant(3), 5) + 1) == "4.0"
+
+
+# Values of symbols --------------------------------------------------------------------------------
+
+
+def test_evalf_refuses_names_that_it_does_not_know():
+    with pytest.raises(ValueError, match="no symbol is named 'z'; the free symbols are x, y"):
+        (x * y).evalf(5, {"x": 1, "y": 2, "z": 3})
+    with pytest.raises(ValueError, match=r"named 'e'; .* e is a number, sd\.e"):
+        sd.parse("e*x").evalf(5, {"e": 1, "x": 1})
+    assert (x * y).evalf(5, {"x": y + 1, "y": 2}) == 6
+    assert (x + 1).evalf(5, {"x": y, "y": 2}) == 3
+    assert sd.diff(x * y, x).evalf(5, {x: 1, y: 2}) == 2  # symbols may be of the formula before
+
+
+def test_evalf_takes_tensors():
+    t = nm.tensor([0.5, 2.0], requires_grad=True, dtype=nm.float64, name="t")
+    z = (t * t).sum() * 3
+    assert repr(z.expr.evalf(20, z.leaves())) == "12.75"
+    with pytest.raises(sd.ShapeError, match="evalf: symbol x has shape"):
+        x.evalf(5, {x: t})
+
+
+# Symbols ------------------------------------------------------------------------------------------
+
+
+def test_free_symbols_are_found_by_identity():
+    f = y * sd.sin(x)
+    found = f.free_symbols
+    assert sd.free_symbols([x, x]) == (x,)
+    assert sd.free_symbols(x) == (x,)
+    assert x in found
+    assert sd.symbol("z") not in found
+    assert 3 not in found
+    assert found.index(found[1]) == 1
+    assert found.count(y) == 1
+    assert found == tuple(found)
+    assert found != (x,)
+    assert (found == 3) is False
+    assert {found: 1}[tuple(found)] == 1
+    with pytest.raises(ValueError, match="is not among"):
+        found.index(sd.symbol("z"))
+    assert pickle.loads(pickle.dumps(found)) == found
