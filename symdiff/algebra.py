@@ -17,7 +17,7 @@ from symdiff import number, ops
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
-from symdiff.node import ATOM, LEAF, OPEN, Dtype, Shape, make
+from symdiff.node import LEAF, OPEN, Dtype, Shape, make
 from symdiff.ranges import (
     WHOLE,
     composed,
@@ -30,7 +30,7 @@ from symdiff.ranges import (
 from symdiff.scalar import VOCABULARY, kernel_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.expr import Expr
     from symdiff.node import Dim
@@ -250,7 +250,7 @@ def _occurs(base: Expr, x: Expr) -> bool:
         for y in stack.pop().args:
             if y is base:
                 return True
-            if y.op.factor == OPEN:
+            if y.op.factor == OPEN and isinstance(y.op, ops.Product):
                 stack.append(y)
     return False
 
@@ -321,25 +321,30 @@ def _of_powers(powers: Mapping[Expr, int | Fraction], shape: Shape) -> Expr | No
     if not kept:
         return full(shape, 1)
     # Integers come last: each is made real before it is multiplied, for their product may overflow.
-    kept.sort(key=lambda x: (x.op.factor != LEAF, x.dtype is not float))
-    leaves = sum(x.op.factor == LEAF for x in kept)
-    kept[:leaves] = sorted(kept[:leaves], key=lambda x: (powers[x] < 0, x.serial))
+    kept.sort(key=lambda x: (x.dtype is not float, *_place(x, powers[x])))
     if kept[0].dtype is not float:
         return None
-    result, *others = [int_power(x, powers[x]) for x in kept]
-    for factor in others:
-        (x, p), (y, q) = _power_of(result), _power_of(factor)
-        result = int_power(x, _exact(p + q)) if x is y else _pair(x, p, y, q)
+    factors = [int_power(x, powers[x]) for x in kept]
+    if any(_power_of(factor)[0] is not x for factor, x in zip(factors, kept, strict=True)):
+        return product(factors)  # a root that is gone leaves any formula behind
+    result = factors[0]
+    for x in kept[1:]:
+        result = _pair(*_power_of(result), x, powers[x])
     return result
+
+
+def _place(x: Expr, p: int | Fraction) -> tuple[int, ...]:
+    """Leaves first, by creation, and over leaves; the rest keeps its order."""
+    return (0, p < 0, x.serial) if x.op.factor == LEAF else (1, 0, 0)
 
 
 def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction) -> Expr:
     """The node of ``x**p * y**q`` for different bases."""
     whole = x.dtype is not float and y.dtype is not float
     dtype = _power_dtype((x, p), (y, q)) if whole else float
-    size = 0
-    if not whole and (x.op.factor != ATOM or y.op.factor != ATOM):
-        size = _size(x) + _size(y)
+    size = 0 if whole else _leafy(x) + _leafy(y)
+    if size:
+        size = (_leafy(x) or 1) + (_leafy(y) or 1)
     if size > _FLAT_FACTORS:
         size = 0
     of_leaves = size > 0 and _is_of_leaves(x) and _is_of_leaves(y)
@@ -347,8 +352,10 @@ def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction) -> Expr:
     return make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
 
 
-def _size(x: Expr) -> int:
-    return x.op.size or 1 if isinstance(x.op, ops.Product) else 1
+def _leafy(x: Expr) -> int:
+    """The number of factors of a leaf or of a product with leaves, 0 of anything else."""
+    op = x.op
+    return op.size if isinstance(op, ops.Product) else int(op.factor == LEAF)
 
 
 def _is_of_leaves(x: Expr) -> bool:
@@ -419,6 +426,8 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
         product = _of_powers(powers, x.shape)
         assert product is not None
         return product
+    if x.op is _NORM_SQRT and p.__class__ is int and p > 0 and p % 2 == 0:
+        return int_power(x.args[0], p // 2)  # and its derivative at 0 is 0, as the norm's is
     base, q = _power_of(x)
     # (x**q)**p is x**(q*p) for every real x if p is an integer, or if the inner power is negative
     # exactly where x is and the merged exponent is still undefined there.
@@ -482,7 +491,8 @@ PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VO
 PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
     cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()
 }
-_WHERE = PRIMITIVES["where"]
+_WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
+_LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
 
 
 def primitive(name: str, *operands: Expr) -> Expr:
@@ -495,6 +505,8 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
     if op.arity == 1 and op.primitive and len(operands) == 1:
         x = operands[0]
         if x.op.simple_term and x.dtype is float:  # not a number, not a boolean
+            if op is _LOG and x.op is _ABS and isinstance(x.args[0].op, ops.Det):
+                return opaque(ops.opaque_op(ops.LogAbsDet), x.args[0].args[0])
             return make(op, operands, x.shape, op.result or float)
     elif op is _WHERE:
         return select(*operands)
@@ -814,7 +826,16 @@ def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
     place = _LINEAR_IN.get(op.__class__)
     if place is not None and is_zero(operands[place]):
         return full(shape, 0)
+    identity = IDENTITIES.get(op.__class__)
+    if identity is not None:
+        node = identity(*operands)
+        if node is not None:
+            return node
     return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
+
+
+# What an op is of some operands, None of others; stated with the op's other facts.
+IDENTITIES: dict[type[ops.Opaque], Callable[..., Expr | None]] = {}
 
 
 # Opaque ops that are linear in one operand: their value for a zero is a zero.

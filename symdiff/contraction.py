@@ -227,9 +227,48 @@ class _Contraction:
             pair = x.args if len(x.args) == 2 else x.args * 2
             powers = op.exponents if len(x.args) == 2 else (1, 1)
             return contract([(y**p, word) for y, p in zip(pair, powers, strict=True)], inner)
+        lengths = {k: self.letters.length[k] for k in word}
+        if isinstance(op, ops.Eigvalsh) and x.args[0].dtype is float and word[-1] not in inner:
+            # The eigenvalues of a matrix, or of its symmetric part, add up to its trace.
+            return contract([(x.args[0], (*word, word[-1]))], inner, lengths)
+        if isinstance(op, ops.Sum) and _is_centred(x, word, inner):
+            terms = [
+                k * contract([(y, word)], inner, lengths)
+                for k, y in zip(op.coefs, x.args, strict=True)
+            ]
+            total = reduce(
+                lambda a, b: a + b,
+                terms,
+                contract([(full(x.shape, op.const), word)], inner, lengths),
+            )
+            if number_of(total) == 0:
+                return total
         (word,), named = canonical([word], inner)
         shape = tuple(self.letters.length[k] for k in inner)
         return make(ops.contract_op((word,), named, (), (False,)), (x,), shape, x.dtype)
+
+
+# A longer sum is not looked through.
+_CENTRED_TERMS = 8
+
+
+def _is_centred(x: Expr, word: Word, inner: Word) -> bool:
+    """Whether a sum may add up to 0: it has a mean, or 1s on the diagonal and a number."""
+    if len(x.args) > _CENTRED_TERMS or len(set(word)) < len(word):
+        return False
+    summed = [place for place, letter in enumerate(word) if letter not in inner]
+    for y in x.args:
+        op = y.op
+        if not isinstance(op, ops.Contract) or op.sums or len(op.letters) > 1:
+            continue
+        if not op.letters:
+            return True
+        mean = y.args[0]
+        if all(op.out[place] not in op.letters[0] for place in summed) and any(
+            isinstance(part.op, ops.Contract) and part.op.sums for part in (mean, *mean.args)
+        ):
+            return True
+    return False
 
 
 def _least_words(args: Sequence[Expr], words: list[Word], kills: Sequence[bool]) -> list[Word]:

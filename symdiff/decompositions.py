@@ -12,13 +12,14 @@ Automat. Control 23 (1978) 395; Magnus and Neudecker, Matrix Differential Calcul
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symdiff import ops
-from symdiff.algebra import int_power, linear, mul, opaque, scale, total
+from symdiff.algebra import IDENTITIES, int_power, linear, mul, opaque, scale, total
 from symdiff.contraction import broadcast_to, contract
-from symdiff.leaves import full
+from symdiff.leaves import full, split_coefficient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,6 +190,57 @@ def _expm(node: Expr, k: int, t: Expr) -> Expr:
     return total([opaque(op, a, *directions[:place], t, *directions[place:]) for place in places])
 
 
+def _expm_identity(a: Expr, *directions: Expr) -> Expr | None:
+    """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
+
+    Those commute with A, and so with its exponential: the integral over the places is that of 1.
+    Without directions, ``e^(A')`` is the transpose of ``e^A``.
+    """
+    if not directions:
+        back = matrix_transpose(a)
+        if len(a.args) != 1 or a.args[0] is not back:
+            return None
+        return matrix_transpose(opaque(ops.opaque_op(ops.Expm), back))
+    core = _matrix_of(a)
+    for e in directions:
+        factor = _matrix_of(e)
+        if factor is not core and factor is not _IDENTITY:
+            return None
+    result = opaque(ops.opaque_op(ops.Expm), a)
+    for e in reversed(directions):
+        result = matrix_product(e, result)
+    return scale(Fraction(1, math.factorial(len(directions))), result)
+
+
+_IDENTITY = object()
+
+
+def _matrix_of(x: Expr) -> object:
+    """The one factor of x that differs within a matrix, which the others multiply."""
+    found: list[object] = []
+    stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
+    while stack:
+        y, p = stack.pop()
+        base, op = split_coefficient(y)[1], y.op
+        if base is None:
+            found.append(y)
+        elif base is not y:
+            stack.append((base, p))
+        elif isinstance(op, ops.Product):
+            stack.extend((z, p * q) for z, q in zip(y.args, op.exponents, strict=True))
+        elif isinstance(op, ops.Contract) and not op.sums and _outside(op):
+            if op.out[-1] == op.out[-2]:
+                found.append(_IDENTITY)
+        else:
+            found.append(y if p == 1 else x)
+    return found[0] if len(found) == 1 else x
+
+
+def _outside(op: ops.Contract) -> bool:
+    """Whether the last two letters are those of no operand: of an identity, or a broadcast."""
+    return len(op.letters) < 2 and all(k not in word for word in op.letters for k in op.out[-2:])
+
+
 def _cofactor(node: Expr, k: int, t: Expr) -> Expr:
     """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices too."""
     return opaque(ops.opaque_op(ops.CofactorTangent), node.args[0], t)
@@ -244,6 +296,8 @@ DIFFERENTIALS: dict[type[ops.Opaque], Callable[[Expr, int, Expr], Expr]] = {
     ops.SingularValues: _singular_values,
 }
 """The share of operand k, with tangent t, in the differential of a node; linear in t."""
+
+IDENTITIES[ops.Expm] = _expm_identity
 
 
 def transposed(node: Expr, k: int, g: Expr) -> Expr | None:

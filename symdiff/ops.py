@@ -94,6 +94,7 @@ class Size(Op):
 
     __slots__ = ("name",)
     fields = ("name",)
+    factor = LEAF
     name: str
 
     def __init__(self, name: str) -> None:
@@ -185,7 +186,7 @@ class Pointwise(Op):
     user and hold a composed formula.
     """
 
-    __slots__ = ("arity", "formula", "name", "primitive", "result")
+    __slots__ = ("arity", "factor", "formula", "name", "primitive", "result")
     fields = ("name", "formula")
     name: str
 
@@ -194,6 +195,7 @@ class Pointwise(Op):
     ) -> None:
         self.name, self.formula, self.arity = name, formula, arity
         self.result, self.primitive = result, primitive
+        self.factor = OPEN if name == "norm_sqrt" else ATOM  # its square is its operand
 
 
 def pointwise_op(

@@ -97,7 +97,8 @@ def mean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     """
     operand = as_expr(x)
     axes = axes_of("mean", axis, operand.ndim)
-    return divide(sum(operand, axes, keepdims=keepdims), _count(operand, axes))
+    result = divide(sum(operand, axes), _count(operand, axes))
+    return expand_dims(result, axes) if keepdims else result
 
 
 def var(

@@ -1,0 +1,120 @@
+"""Derivatives that an identity makes small: what they become, and that they are right."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+
+t = sd.symbol("t")
+v, w = sd.symbols("v w", 3)
+u = sd.symbol("u", "n")
+A, X = sd.symbol("A", (3, 3)), sd.symbol("X", (3, 3))
+AT_V = np.array([0.75, -1.5, 2.25])
+AT_X = np.array([[1.5, -0.25, 0.5], [0.75, 2.0, -0.5], [0.25, 1.0, -1.25]])
+EYE = sd.eye(3)
+
+mp = mpmath.mp.clone()
+mp.dps = 60
+
+
+def norm(m):
+    return mp.sqrt(mp.fsum(a * a for a in m))
+
+
+def variance(m):
+    mean = mp.fsum(m) / len(m)
+    return mp.fsum((a - mean) ** 2 for a in m) / len(m)
+
+
+def trace(m):
+    return mp.fsum(m[i, i] for i in range(m.rows))
+
+
+def eigenvalues(m):
+    return mp.eigsy((m + m.T) / 2, eigvals_only=True)
+
+
+# What is differentiated, by what and where; the gradient; the same function of mpmath's.
+CASES = [
+    (sd.norm(v) ** 2, v, AT_V, 2 * v, lambda m: norm(m) ** 2),
+    (sd.norm(v) ** 4, v, AT_V, 4 * sd.sum(v * v) * v, lambda m: norm(m) ** 4),
+    (sd.norm(X) ** 2, X, AT_X, 2 * X, lambda m: norm(m) ** 2),
+    (sd.norm(u) ** 2, u, AT_V, 2 * u, lambda m: norm(m) ** 2),
+    (sd.std(v) ** 2, v, AT_V, 2 * (v - sd.mean(v)) / 3, variance),
+    (sd.var(v), v, AT_V, 2 * (v - sd.mean(v)) / 3, variance),
+    (sd.var(u), u, AT_V, 2 * (u - sd.mean(u)) / sd.sum(u**0), variance),
+    (sd.trace(sd.expm(X)), X, AT_X, sd.expm(X).T, lambda m: trace(mp.expm(m))),
+    (sd.log(sd.abs(sd.det(X))), X, AT_X, sd.inv(X).T, lambda m: mp.log(abs(mp.det(m)))),
+    (sd.sum(sd.eigvalsh(X)), X, AT_X, EYE, lambda m: mp.fsum(eigenvalues(m))),
+    (sd.mean(sd.eigvalsh(X) * 6), X, AT_X, 2 * EYE, lambda m: 2 * mp.fsum(eigenvalues(m))),
+]
+
+
+@pytest.mark.parametrize(("f", "by", "at", "expected", "exact"), CASES, ids=lambda p: str(p)[:40])
+def test_gradients_are_as_small_as_on_paper(f, by, at, expected, exact):
+    gradient = sd.grad(f, by)
+    assert gradient is expected
+    matrix = mp.matrix(at.tolist())
+    got = nm.lower(gradient, [by])(at)
+    assert float(nm.lower(f, [by])(at)) == pytest.approx(float(exact(matrix)), rel=1e-13)
+    for k in range(at.size):
+        place = (k // 3, k % 3) if at.ndim == 2 else (k, 0)
+
+        def moved(h, place=place):
+            m = matrix.copy()
+            m[place] += h
+            return exact(m)
+
+        assert got.flat[k] == pytest.approx(float(mp.diff(moved, 0)), rel=1e-12, abs=1e-13)
+
+
+def test_singular_points_keep_their_conventions():
+    zero = np.zeros(3)
+    for f in (sd.norm(v), sd.norm(v) ** 2, sd.std(v), sd.var(v)):
+        assert nm.lower(sd.grad(f, v), [v])(zero).tolist() == [0, 0, 0]
+    assert nm.lower(sd.hessian(sd.norm(v) ** 2, v), [v])(zero).tolist() == (2 * np.eye(3)).tolist()
+    assert nm.lower(sd.log(sd.abs(sd.det(X))), [X])(np.zeros((3, 3))) == -np.inf
+
+
+def test_second_derivatives_are_constant_where_they_are():
+    assert sd.hessian(sd.norm(v) ** 2, v) is 2 * EYE
+    assert sd.hessian(sd.var(v), v) is 2 * EYE / 3 - sd.constant(2) / 9
+    assert sd.grad(sd.sum(v - sd.mean(v)), v) is sd.zeros(3)
+
+
+def test_directions_that_commute_come_out_of_the_exponential():
+    first = sd.diff(sd.expm(t * A), t)
+    assert first is A @ sd.expm(t * A)
+    assert sd.diff(first, t) is A @ first
+    assert sd.diff(sd.expm(t**2 * A), t) is (2 * t * A) @ sd.expm(t**2 * A)
+    assert sd.expm(A.T) is sd.expm(A).T
+    at = nm.lower(sd.diff(sd.expm(t**2 * A), t, 2), [t, A])(0.5, AT_X)
+    m = mp.matrix(AT_X.tolist())
+    for i in range(3):
+        for j in range(3):
+            exact = mp.diff(lambda s, i=i, j=j: mp.expm(s**2 * m)[i, j], 0.5, 2)
+            assert at[i, j] == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("build", [lambda s, a, b: s * a + b, lambda s, a, b: b + s * a.T])
+def test_directions_that_do_not_commute_stay(build):
+    other = np.diag([0.5, 1.0, -0.75]) + 0.25
+    got = nm.lower(sd.diff(sd.expm(build(t, A, X)), t), [t, A, X])(0.5, AT_X, other)
+    a, b = mp.matrix(AT_X.tolist()), mp.matrix(other.tolist())
+    for i in range(3):
+        for j in range(3):
+            exact = mp.diff(lambda s, i=i, j=j: mp.expm(build(s, a, b))[i, j], 0.5)
+            assert got[i, j] == pytest.approx(float(exact), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((3,), None), ((2, 3), None), ((2, 3), 0), ((2, 3), -1), (("n",), 0), (("n", 3), None)],
+)
+def test_what_is_centred_adds_up_to_nothing(shape, axis):
+    x = sd.symbol("x", shape)
+    total = sd.sum(3 * (x - sd.mean(x, axis=axis, keepdims=True)), axis=axis)
+    assert total is sd.zeros(total.shape)
+    assert sd.sum(x - 2 * sd.mean(x, axis=axis, keepdims=True), axis=axis) is not total
