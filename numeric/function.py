@@ -28,7 +28,7 @@ from numeric.lowering.arguments import (
     summed_to,
 )
 from numeric.lowering.emit import MATH, NUMPY, Emitter
-from numeric.lowering.kernels import is_real, lengths
+from numeric.lowering.kernels import lengths
 from numeric.lowering.programs import Lowered, each, plain, python_number, stacked
 from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
@@ -41,6 +41,7 @@ from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.node import topological
 from symdiff.pickling import apart, together
+from symdiff.reals import is_real
 from symdiff.rules import NONE, Flow, pullback
 from symdiff.substitution import substitute
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from numeric.kinked import questions, refuse
-from numeric.lowering.kernels import WEAK, discards, filled, is_real, kernel, whole_numbers
+from numeric.lowering.kernels import WEAK, discards, filled, kernel
 from symdiff import ops
 from symdiff.corners import noted, raising
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr
 from symdiff.letters import shape_text
 from symdiff.node import topological
+from symdiff.reals import is_real
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,8 +228,6 @@ def _checked(x: Expr, value: Any, sizes: dict[str, int], source: dict[str, str])
         return x.dtype(value)
     if array.dtype.kind in "iub" and x.dtype is float:
         array = array.astype(np.float64)
-    elif array.dtype.kind in "iu":
-        array = whole_numbers(array)
     return array if x.shape else array[()]
 
 

@@ -74,6 +74,14 @@ def as_numeric(x: Expr) -> Expr:
     return select(x, number_node(1), number_node(0)) if x.dtype is bool else x
 
 
+def as_real(x: Expr) -> Expr:
+    """An integer or boolean as a real number, in floating point; numbers have no dtype."""
+    x = as_numeric(x)
+    if x.dtype is float or number_of(x) is not None:
+        return x
+    return make(ops.REAL, (x,), x.shape, float)
+
+
 def _alike(a: Expr, b: Expr) -> bool:
     """Two real expressions of one shape: nothing to broadcast, convert or merge."""
     return a.shape == b.shape and a is not b and a.dtype is float and b.dtype is float
@@ -555,7 +563,9 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def barrier(op: ops.Barrier, x: Expr) -> Expr:
-    """``x`` behind a barrier: detached, or refused for differentiation."""
+    """``x`` behind a barrier: detached, refused for differentiation, or as a real number."""
+    if op is ops.REAL:
+        return as_real(x)
     return x if number_of(x) is not None else make(op, (x,), x.shape, x.dtype)
 
 

@@ -225,6 +225,12 @@ def _add(witness: Expr, entries: Sequence[Kink]) -> None:
     known[1].extend(entry for entry in entries if not any(_same(entry, old) for old in known[1]))
 
 
+def carry(old: Expr, new: Expr) -> None:
+    """Note for ``new`` what was noted of ``old``, which has become it."""
+    if old is not new and old.serial in _NOTES:
+        _add(new, _before(new, _NOTES[old.serial][1]))
+
+
 def _same(a: Kink, b: Kink) -> bool:
     return a.name == b.name and all(x is y for x, y in zip(a.operands, b.operands, strict=True))
 

@@ -5,7 +5,8 @@ Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in 
 Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
 Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch
 Opaque          everything with a written rule: solve, det, prod, ...
-Barrier         the identity, with no derivative (detach) or a refused one (create_graph=False)
+Barrier         the identity, with no derivative (detach), a refused one (create_graph=False), or of
+                an integer as a real number
 
 Every op treats leading axes as batch, which is what lets a Jacobian be the pullback of an identity
 seed.
@@ -226,7 +227,10 @@ def strong_op(kills: tuple[bool, bool]) -> Strong:
 
 
 class Barrier(Op):
-    """The identity as a value; ``detach`` has derivative 0, ``create_graph=False`` refuses it."""
+    """The identity as a value; ``detach`` has derivative 0, ``create_graph=False`` refuses it.
+
+    ``real`` is an integer as a real number: the same value, in floating point.
+    """
 
     __slots__ = ("name",)
     fields = ("name",)
@@ -237,6 +241,7 @@ class Barrier(Op):
 
 
 DETACH: Barrier = intern_op((Barrier, "detach"), lambda: Barrier("detach"))  # type: ignore[assignment]
+REAL: Barrier = intern_op((Barrier, "real"), lambda: Barrier("real"))  # type: ignore[assignment]
 NO_GRAPH: Barrier = intern_op(  # type: ignore[assignment]
     (Barrier, "create_graph=False"), lambda: Barrier("create_graph=False")
 )

@@ -379,6 +379,8 @@ def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: boo
         case ops.Strong():
             return notation.call("strong_both" if all(op.kills) else "strong", _texts(operands))
         case ops.Barrier():
+            if op is ops.REAL:
+                return operands[0]
             return notation.call("detach" if op is ops.DETACH else "no_graph", _texts(operands))
     assert isinstance(op, ops.Pointwise)
     return notation.function(op, operands)

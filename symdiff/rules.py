@@ -39,6 +39,7 @@ from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
 from symdiff.lifting import Step, run, steps
 from symdiff.node import Op, topological
 from symdiff.parts import contracted, parts, together
+from symdiff.reals import derived
 from symdiff.scalar import kernel_symbol, partial
 
 if TYPE_CHECKING:
@@ -315,7 +316,8 @@ class OpaqueRule(Statement):
         if transpose is not None:
             return Flow(transpose, g.mark)
         t = dummy(self.node.args[k])
-        return pullback([differential(self.node, k, t)], [t], [g])[0]
+        flows = arrivals([differential(self.node, k, t)], [t], [g]).get(t)
+        return None if flows is None else gathered(flows)
 
 
 def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
@@ -510,10 +512,17 @@ def pullback(
     """The cotangents of ``inputs`` for ``seeds`` of ``outputs``; None where no path leads.
 
     ``xbar = sum_i seed_i . d output_i / dx``; a seed has shape batch + output.shape with one batch
-    for all, and the cotangents have shape batch + input.shape.
+    for all, and the cotangents have shape batch + input.shape.  They are computed in floating
+    point, also from integers (see ``reals``).
     """
     found = arrivals(outputs, inputs, seeds)
-    return [gathered(found[x]) if x in found else None for x in inputs]
+    flows = [gathered(found[x]) if x in found else None for x in inputs]
+    sources = [*outputs, *(seed.expr for seed in seeds)]
+    real = derived(sources, [None if flow is None else flow.expr for flow in flows])
+    return [
+        flow if flow is None or x is None else Flow(x, flow.mark)
+        for flow, x in zip(flows, real, strict=True)
+    ]
 
 
 def arrivals(

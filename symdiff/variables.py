@@ -18,6 +18,7 @@ from symdiff.leaves import is_zero
 from symdiff.node import topological
 from symdiff.parts import parts, together
 from symdiff.ranges import disjoint
+from symdiff.reals import derived
 from symdiff.rules import DEEP, HOISTED, NONE, Flow, arrivals, gathered, op_letters, pushforward
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def pulled(
             if root not in splits:
                 splits[root] = _Arrived(root, flows)
             results.append(splits[root].share(c))
-    return results
+    return derived([*outputs, *(seed.expr for seed in seeds)], results)
 
 
 class _Slices:
@@ -287,7 +288,11 @@ def pushed(
             given[root] = Flow(whole, HOISTED if parts(whole) else DEEP)
         else:
             given[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
-    return pushforward(outputs, given, _closed(outputs, components))
+    flows = pushforward(outputs, given, _closed(outputs, components))
+    real = derived([*outputs, *tangents], [None if f is None else f.expr for f in flows])
+    return [
+        f if f is None or y is None else Flow(y, f.mark) for f, y in zip(flows, real, strict=True)
+    ]
 
 
 def check_apart(name: str, inputs: Sequence[Expr]) -> None:

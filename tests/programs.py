@@ -95,6 +95,30 @@ def _slice(spec: tuple[tuple[int | None, ...], ...]) -> tuple[slice, ...]:
     return tuple(slice(*part) for part in spec)
 
 
+def _condition(form: str, shape: Shape, true: bool) -> Any:
+    """A condition that is known when the expression is made, in one of its spellings."""
+    if form == "number":
+        return true
+    if form == "array":
+        return np.full(shape, true)
+    return (sd.ones if true else sd.zeros)(shape) > 0
+
+
+def _literal(form: str, shape: Shape, value: int) -> Any:
+    """An array of one number, in one of its spellings."""
+    if form == "full":
+        return sd.full(shape, value)
+    return np.full(shape, value, int if form == "integers" else float)
+
+
+def _meeting(a: Any, name: str, b: Any) -> Any:
+    return a + b if name == "add" else a * b if name == "mul" else b - a
+
+
+def _wide(f: Field, x: Array, *shapes: Shape) -> Array:
+    return f.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, *shapes)))
+
+
 def _bounded(x: Any) -> Any:
     return x / (x * x + 2)
 
@@ -231,6 +255,23 @@ KINDS: dict[str, Kind] = {
     "minimum": Kind(sd.minimum, lambda f, a, b: f.where_less(b, a, b, a)),
     "clip": Kind(sd.clip, _clip),
     "abs": Kind(sd.abs, lambda f, a: f.absolute(a)),
+    # literals: what is known when the expression is made
+    "chosen": Kind(
+        lambda a, form, shape, true, other: sd.where(_condition(form, shape, true), a, other),
+        lambda f, a, form, shape, true, other: _wide(
+            f, a if true else f.array(f.number(Fraction(other))), a.shape, shape
+        ),
+    ),
+    "meets": Kind(
+        lambda a, name, form, shape, value: _meeting(a, name, _literal(form, shape, value)),
+        lambda f, a, name, form, shape, value: _wide(
+            f, f.array(_meeting(a, name, f.number(Fraction(value)))), shape
+        ),
+    ),
+    "updated": Kind(
+        lambda a, shape: sd.index_update(sd.zeros(shape), slice(None), a),
+        lambda f, a, shape: _wide(f, a, shape),
+    ),
 }
 
 

@@ -378,8 +378,31 @@ class _Draft:
             if self.shapes[i][axis]:
                 self.put(name, (i,), axis)
 
+    def literal(self) -> None:
+        name = self.draw(st.sampled_from(["chosen", "meets", "updated"]))
+        i = self.pick()
+        assert i is not None
+        axis = st.sampled_from(self.lengths)
+        lead = self.draw(st.sampled_from([(), self.shapes[i], (self.draw(axis),)]))
+        shape = lead + self.shapes[i][len(lead) :] if self.draw(st.booleans()) else lead
+        try:
+            np.broadcast_shapes(shape, self.shapes[i])
+        except ValueError:
+            shape = self.shapes[i]
+        if name == "chosen":
+            form = self.draw(st.sampled_from(["comparison", "comparison", "array", "number"]))
+            shape = () if form == "number" else shape
+            true = self.draw(st.sampled_from([True, True, False]))
+            self.put(name, (i,), form, shape, true, self.draw(st.integers(0, 1)))
+        elif name == "meets":
+            form = self.draw(st.sampled_from(["full", "floats", "integers"]))
+            op = self.draw(st.sampled_from(["add", "mul", "sub"]))
+            self.put(name, (i,), op, form, shape, self.draw(st.integers(0, 1)))
+        elif np.broadcast_shapes(shape, self.shapes[i]) == shape and shape:
+            self.put(name, (i,), shape)
 
-FAMILIES = ("pointwise", "contraction", "linear", "opaque", "sequence", "selection")
+
+FAMILIES = ("pointwise", "contraction", "linear", "opaque", "sequence", "selection", "literal")
 
 
 @st.composite

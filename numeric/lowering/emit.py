@@ -21,7 +21,14 @@ import sympy as sp
 
 from numeric import special
 from numeric.lowering.contraction import explain
-from numeric.lowering.kernels import discards, function_of, kernel, weak, with_float_constants
+from numeric.lowering.kernels import (
+    discards,
+    function_of,
+    kernel,
+    weak,
+    whole_numbers,
+    with_float_constants,
+)
 from numeric.lowering.schedule import Schedule, Spelling, quotient
 from symdiff import ops
 from symdiff.errors import Unsupported
@@ -157,7 +164,7 @@ def number_text(value: Number) -> Text:
     return Text(text, SUM if text.startswith("-") else ATOM)
 
 
-def _term(coef: Number, x: Text, first: bool, alone: bool) -> str:
+def _term(coef: Number, x: Text, first: bool, alone: bool, whole: bool) -> str:
     """``coef * x`` behind what is left of it; as ``kernels`` computes it, to the last bit."""
     negative = coef < 0
     size = -coef if negative else coef
@@ -166,15 +173,17 @@ def _term(coef: Number, x: Text, first: bool, alone: bool) -> str:
         return sign + x.within(SUM if first and not negative and not alone else PRODUCT)
     if isinstance(size, Fraction) and size.numerator == 1 and size.denominator.bit_count() > 1:
         return f"{sign}{x.within(PRODUCT)}/{weak(size.denominator)!r}"
+    if first and negative and whole:  # unsigned integers meet no negative number
+        return f"-({weak(size)!r}*{x.within(POWER)})"
     return f"{sign}{weak(size)!r}*{x.within(POWER)}"
 
 
-def _sum(op: ops.Sum, operands: Sequence[Text]) -> tuple[str, int]:
+def _sum(op: ops.Sum, operands: Sequence[Text], whole: bool) -> tuple[str, int]:
     alone = (
         len(operands) == 1 and op.const == 0
     )  # then what is written is the operand, as a product
     pieces = [
-        _term(coef, x, first=not i, alone=alone)
+        _term(coef, x, first=not i, alone=alone, whole=whole)
         for i, (coef, x) in enumerate(zip(op.coefs, operands, strict=True))
     ]
     if op.const != 0:
@@ -375,7 +384,7 @@ class _Writer:
         if isinstance(x.op, ops.Size):
             return Text(f"sizes[{x.op.name!r}]", ATOM)
         assert isinstance(x.op, ops.Constant)
-        value = x.op.value
+        value = whole_numbers(x.op.value)
         return Text(self.emitter.bind(x.op, "constant", lambda: value, numbered=True), ATOM)
 
     def _template(self, node: Expr, how: Spelling) -> Template | None:
@@ -444,7 +453,7 @@ class _Writer:
             call = f"{self.emitter.kernel_of(node)}(({inner}{comma}), {sizes})"
             return Text(call, ATOM, names, depth)
         if isinstance(node.op, ops.Sum):
-            return Text(*_sum(node.op, operands), names, depth)
+            return Text(*_sum(node.op, operands, node.dtype is int), names, depth)
         parts = [x.within(need) for x, need in zip(operands, template.needs, strict=True)]
         return Text(template.text.format(*parts), template.level, names, depth)
 

@@ -196,13 +196,11 @@ def _size(op: ops.Size, node: Expr) -> Kernel:
 
 
 def _term(coef: Number) -> Callable[[Any], Any]:
-    """``coef * x``.  Dividing by 3 rounds once, multiplying by 1/3 twice; halves are exact."""
+    """``coef * x`` for coef > 0.  Dividing by 3 rounds once, multiplying by 1/3 twice."""
     if coef == 1:
         return lambda x: x
-    if coef == -1:
-        return lambda x: -x
-    if isinstance(coef, Fraction) and abs(coef.numerator) == 1 and coef.denominator.bit_count() > 1:
-        divisor = weak(coef.denominator * coef.numerator)
+    if isinstance(coef, Fraction) and coef.numerator == 1 and coef.denominator.bit_count() > 1:
+        divisor = weak(coef.denominator)
         return lambda x: x / divisor
     factor = weak(coef)
     return lambda x: factor * x
@@ -210,19 +208,29 @@ def _term(coef: Number) -> Callable[[Any], Any]:
 
 @_kernel.register(ops.Sum)
 def _sum(op: ops.Sum, node: Expr) -> Kernel:
-    """The terms from left to right, then the constant."""
+    """The terms from left to right, then the constant; unsigned integers meet no negative number.
+
+    Integers are cast where the sum is real.
+    """
     const: Any = weak(op.const)
     if not op.coefs:
         return lambda args, sizes: const
-    terms = [_term(coef) for coef in op.coefs]
-    first, rest = terms[0], terms[1:]
-    signs = op.coefs[1:]
+    size: Any = weak(-op.const if op.const < 0 else op.const)
+    terms = [_term(-coef if coef < 0 else coef) for coef in op.coefs]
+    signs = [coef < 0 for coef in op.coefs]
+    first, rest = terms[0], list(zip(terms, signs, strict=True))[1:]
+    cast = node.dtype is float and any(x.dtype is not float for x in node.args)
+    whole = [cast and x.dtype is not float for x in node.args]
 
     def run(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        total = first(args[0])
-        for x, term, sign in zip(args[1:], rest, signs, strict=True):
-            total = total - x if sign == -1 else total + term(x)
-        return total + const if const != 0 else total
+        if cast:
+            args = [a * 1.0 if k else a for a, k in zip(args, whole, strict=True)]
+        total = -first(args[0]) if signs[0] else first(args[0])
+        for x, (term, negative) in zip(args[1:], rest, strict=True):
+            total = total - term(x) if negative else total + term(x)
+        if const == 0:
+            return total
+        return total - size if const < 0 else total + size
 
     return run
 
@@ -445,6 +453,8 @@ def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
 
 @_kernel.register(ops.Barrier)
 def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
+    if op is ops.REAL:
+        return lambda args, sizes: args[0] * 1.0
     return lambda args, sizes: args[0]
 
 
@@ -454,6 +464,8 @@ def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
 @_kernel.register(ops.Contract)
 def _contract(op: ops.Contract, node: Expr) -> Kernel:
     call = plan(op, [x.shape for x in node.args]).call
+    if node.dtype is float and any(x.dtype is not float for x in node.args):
+        call = _of_reals(call)
     slow = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
 
     def general(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
@@ -469,6 +481,17 @@ def _contract(op: ops.Contract, node: Expr) -> Kernel:
         return args[0] if args[0].__class__ in WEAK else call(args, sizes)
 
     return broadcast
+
+
+def _of_reals(call: Callable[..., Array]) -> Callable[..., Array]:
+    """``call`` with integer operands cast before anything is summed."""
+
+    def cast(args: Sequence[Any], sizes: Mapping[str, int]) -> Array:
+        work = np.result_type(*(a.dtype for a in args))
+        work = work if work.kind == "f" else np.dtype(float)
+        return call([a if a.dtype.kind == "f" else a.astype(work) for a in args], sizes)
+
+    return cast
 
 
 # Linear maps --------------------------------------------------------------------------------------
@@ -630,31 +653,3 @@ def _custom(op: Custom, node: Expr) -> Kernel:
 @_kernel.register(CustomPullback)
 def _custom_pullback(op: CustomPullback, node: Expr) -> Kernel:
     return _of_arrays(node, lambda *args: blackbox.pulled(op, *args[:-1]))
-
-
-# Results ----------------------------------------------------------------------------------------
-
-_DATA = (ops.Symbol, ops.Constant, ops.Size)
-
-
-def is_real(node: Expr) -> bool:
-    """Whether a result is a float; integers come from integers, masks and lengths that go in.
-
-    Places in an order (argsort) are integers too.  The numbers 1 and 1.0 are one node, so
-    ``where(x > 0, 1.0, 0.0)`` counts as real.
-    """
-    if node.dtype is not int:
-        return node.dtype is float
-    seen, waiting = {node}, [node]
-    while waiting:
-        x = waiting.pop()
-        if x.dtype is not float and isinstance(x.op, _DATA):
-            return False
-        if isinstance(x.op, ops.Opaque) and x.op.kind is int:
-            return False
-        # Indices say where the elements are, not what they are.
-        parts = x.args[:1] if isinstance(x.op, ops.Take | ops.Put) else x.args
-        fresh = [part for part in parts if part not in seen]
-        seen.update(fresh)
-        waiting += fresh
-    return True

@@ -74,7 +74,7 @@ class Lowered:
                 self.has_math = False
             else:
                 return results
-        return self.arrays([np.float64(v) if v.__class__ is float else v for v in values], {})
+        return self.arrays([np.asarray(v)[()] for v in values], {})
 
 
 # Numbers and points -----------------------------------------------------------------------------

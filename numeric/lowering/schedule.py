@@ -18,14 +18,13 @@ import numpy as np
 from numeric.lowering.kernels import kernel, stepwise, together, weak
 from symdiff import ops
 from symdiff.leaves import number_of
-from symdiff.node import make
+from symdiff.node import make, topological
 from symdiff.number import norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.expr import Expr
-    from symdiff.node import Shape
 
 POINTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
 
@@ -49,14 +48,38 @@ class Spelling(NamedTuple):
 
 
 def behind(x: Expr) -> Expr:
-    """``x`` without barriers, which are the identity as a value."""
+    """``x`` without barriers, which are the identity as a value, but for casts."""
     while isinstance(x.op, ops.Barrier):
+        if x.op is ops.REAL:
+            return _cast(behind(x.args[0]))
         x = x.args[0]
     return x
 
 
-def spelling(node: Expr) -> Spelling:
-    """How ``node`` is computed; its operands are free of barriers."""
+def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:
+    """The nodes over numbers and axis lengths alone, whose values are weak: they have no shape.
+
+    >>> import symdiff as sd
+    >>> x, ones = sd.symbol("x", 3), sd.ones(3)
+    >>> (ones > 0) in numbers([sd.where(ones > 0, x, 0)])
+    True
+    """
+    found: set[Expr] = set()
+    for node in topological(outputs):
+        if node in known:
+            continue
+        leaf = isinstance(node.op, ops.Exact | ops.Size) or number_of(node) is not None
+        made = isinstance(node.op, (*POINTWISE, ops.Barrier)) or _is_spread(node)
+        if leaf or (made and all(x in found for x in node.args)):
+            found.add(node)
+    return frozenset(found)
+
+
+def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
+    """How ``node`` is computed; its operands are free of barriers.
+
+    The values of ``weak`` operands are numbers, whatever their shape (see ``numbers``).
+    """
     op = node.op
     match op:
         case ops.Symbol():
@@ -68,21 +91,22 @@ def spelling(node: Expr) -> Spelling:
         case ops.Size():
             return Spelling("size")
         case ops.Sum():
-            return _sum(node, op)
+            return _sum(node, op, weak)
         case ops.Product():
-            return _product(node, op)
+            return _product(node, op, weak)
         case ops.Pointwise():
-            return _pointwise(node, op)
+            return _pointwise(node, op, weak)
         case ops.Strong():
-            return Spelling("strong", _loosened(node.shape, node.args))
+            return Spelling("strong", _loosened(node, weak))
     return Spelling("kernel", tuple(behind(x) for x in node.args))
 
 
-def _sum(node: Expr, op: ops.Sum) -> Spelling:
+def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
     if not node.args:
         return Spelling("number")
     if len(node.args) <= TERMS:
-        return Spelling("sum", _loosened(node.shape, node.args))
+        operands = _loosened(node, weak)
+        return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
     raise AssertionError("a long sum is spelled by its partial sums")
 
 
@@ -108,8 +132,8 @@ def short(node: Expr) -> Expr:
     return partial
 
 
-def _product(node: Expr, op: ops.Product) -> Spelling:
-    factors = _real(node, _loosened(node.shape, node.args))
+def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
+    factors = _real(node, _loosened(node, weak))
     if len(factors) == 2:
         (x, y), (p, q) = factors, op.exponents
         if node.dtype is float and together(op.exponents):
@@ -157,10 +181,10 @@ def _cast(x: Expr) -> Expr:
     return make(_AS_REAL, (x,), x.shape, float)
 
 
-def _pointwise(node: Expr, op: ops.Pointwise) -> Spelling:
+def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling:
     if node.dtype is int and op.name in _WHOLE:
         return Spelling("kernel", tuple(behind(x) for x in node.args))
-    operands = _loosened(node.shape, node.args)
+    operands = _loosened(node, weak)
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
 
 
@@ -180,13 +204,13 @@ def stretched(x: Expr) -> Expr | None:
     return None
 
 
-def _loosened(shape: Shape, args: Sequence[Expr]) -> tuple[Expr, ...]:
+def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     """Operands in front of their stretching, as long as one of them keeps the shape."""
-    operands = tuple([behind(x) for x in args])
-    if not shape:
+    operands = tuple([behind(x) for x in node.args])
+    if not node.shape:
         return operands
     sources = [stretched(x) for x in operands]
-    if all(source is not None for source in sources):
+    if all(y is not None or x in weak for x, y in zip(node.args, sources, strict=True)):
         return operands
     return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))
 
@@ -210,6 +234,8 @@ class Schedule:
         self.literals: dict[Expr, int | float] = {}
         self.static: set[Expr] = set()
         self._short: dict[Expr, Expr] = {}
+        outputs = list(outputs)
+        self._weak = numbers(outputs, self.known)
         self.outputs = tuple(self._visible(behind(y)) for y in outputs)
         self._walk()
 
@@ -219,6 +245,8 @@ class Schedule:
         found = self._short.get(x)
         if found is None:
             found = self._short[x] = short(x)
+            if found is not x:
+                self._weak |= numbers([found], self.known)
         return found
 
     def _walk(self) -> None:
@@ -228,7 +256,7 @@ class Schedule:
             if ready:
                 self._place(node)
             elif node not in self.spellings:
-                how = Spelling("input") if node in self.known else spelling(node)
+                how = Spelling("input") if node in self.known else spelling(node, self._weak)
                 how = how._replace(operands=tuple(self._visible(x) for x in how.operands))
                 self.spellings[node] = how
                 stack.append((node, True))
