@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.arguments import Call, Signature, tangent
-from numeric.lowering.kernels import is_real, lengths
+from numeric.lowering.kernels import lengths
 from numeric.lowering.programs import Lowered
 from symdiff import ops
 from symdiff.batching import pushed_jacobian
@@ -19,6 +19,7 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
 from symdiff.leaves import dummy, full
 from symdiff.letters import shape_text
+from symdiff.reals import is_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
