@@ -10,8 +10,8 @@ calling          what a call of a lowered function costs
 cases            what a case is, and how contestants are timed against each other
 formulas         the formulas that several modules look at
 
-``python -m benchmarks.commits REVISION`` compares this tree with an older commit, workload by workload
-(``workloads``), in interleaved runs.
+``python -m benchmarks.commits REVISION`` compares this tree with an older commit, in interleaved
+runs of the programs of ``workloads``.
 
 A module of cases offers ``cases()``; a new one is added to ``MODULES`` in ``benchmarks.__main__``.
 """

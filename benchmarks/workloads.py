@@ -174,8 +174,8 @@ def eager_network() -> Callable[[], object]:
         loss = (nm.tanh(X @ W)[:, :4].reshape(-1) ** 2).mean()
         loss.backward()
         with nm.no_grad():
-            W.sub_(W.grad * 0.1)
-            W.grad.zero_()
+            W.sub_(W.grad * 0.1)  # type: ignore[operator]
+            W.grad = None
 
     step()
     return repeated(step, 100)
