@@ -1,9 +1,10 @@
 """Is this tree slower than an older commit?  ``python -m benchmarks.commits REVISION``.
 
-Three processes take turns at every workload: this tree, the commit, and the commit once more.  The
-ratio of the medians is this tree's time as a part of the commit's; the commit against itself shows
-what the machine does to such a ratio.  A workload fails if it is slower by more than 5 % and that
-spread.  The exit status is 1 if one fails.
+A round is three new processes that take turns at every workload: this tree, the commit, and the
+commit once more.  (One process each would not do: where memory happens to lie makes tens of per
+cent.)  The ratio of the medians over all rounds is this tree's time as a part of the commit's; the
+commit against itself shows what the machine does to such a ratio.  A workload fails if it is slower
+by more than 5 % and that spread.  The exit status is 1 if one fails.
 """
 
 from __future__ import annotations
@@ -68,30 +69,29 @@ def main() -> int:
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="workload")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    failed = []
+    times: dict[tuple[str, int], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         extracted(options.revision, Path(folder))
-        new, old, again = Tree(ROOT), Tree(Path(folder)), Tree(Path(folder))
-        trees = (new, old, again)
-        for name in options.workloads:
-            times: dict[Tree, list[float]] = {tree: [] for tree in trees}
-            for k in range(options.rounds + 1):
-                for tree in trees[k % 3 :] + trees[: k % 3]:
-                    took = tree.seconds(name)
-                    if k:  # the first round warms up
-                        times[tree].append(took)
-            medians = {tree: statistics.median(found) for tree, found in times.items()}
-            ratio = medians[new] / medians[old]
-            spread = abs(medians[again] / medians[old] - 1)
-            slower = ratio > 1 + _TOLERATED + spread
-            failed += [name] * slower
-            print(
-                f"{name:<28} {1e3 * medians[old]:>9.3f} ms -> {1e3 * medians[new]:>9.3f} ms   "
-                f"ratio {ratio:.3f}, spread {spread:.3f}{'   SLOWER' if slower else ''}",
-                flush=True,
-            )
-        for tree in trees:
-            tree.close()
+        for k in range(options.rounds):
+            trees = [Tree(ROOT), Tree(Path(folder)), Tree(Path(folder))]
+            for name in options.workloads:
+                for i in (0, 1, 2, *((k + i) % 3 for i in range(3))):
+                    took = trees[i].seconds(name)
+                    times.setdefault((name, i), []).append(took)
+            for tree in trees:
+                tree.close()
+            print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
+    failed = []
+    for name in options.workloads:
+        # The first of the two turns of a round warms up.
+        new, old, again = (1e3 * statistics.median(times[name, i][1::2]) for i in range(3))
+        ratio, spread = new / old, abs(again / old - 1)
+        slower = ratio > 1 + _TOLERATED + spread
+        failed += [name] * slower
+        print(
+            f"{name:<28} {old:>9.3f} ms -> {new:>9.3f} ms   ratio {ratio:.3f}, "
+            f"spread {spread:.3f}{'   SLOWER' if slower else ''}"
+        )
     print(f"\n{len(failed)} slower: {', '.join(failed)}" if failed else "\nnone is slower")
     return 1 if failed else 0
 

@@ -21,15 +21,16 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from hypothesis.statistics import collector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
-# What Hypothesis's statistics say of a test.
-_EXAMPLES = re.compile(r"(\d+) passing\D*, (\d+) failing\D*, \D*(\d+) invalid")
+# The line in which a turn says how many examples it drew, and rejected.
+_COUNTED = "examples drawn and rejected:"
 # A turn may take so many times what the one before lets expect, and some time to start.
 _PATIENCE, _START = 5, 120
 _GROWTH = 4
@@ -109,7 +110,7 @@ def fuzz(
 def run(test: str, share: float, kept: Path) -> Turns:
     """The turns of one test, for ``share`` seconds; at least one."""
     start = time.monotonic()
-    scale, expected = 1.0, _START
+    scale, expected = 1.0, float(_START)
     turns = drawn = rejected = 0
     while True:
         began = time.monotonic()
@@ -118,16 +119,16 @@ def run(test: str, share: float, kept: Path) -> Turns:
         if code is None:
             return Turns(test, turns, drawn, rejected, "cut")
         turns += 1
-        counts = [tuple(map(int, found)) for found in _EXAMPLES.findall(output)]
-        drawn += sum(passing + failing for passing, failing, _ in counts)
-        rejected += sum(invalid for _, _, invalid in counts)
+        counted = re.search(rf"{_COUNTED} (\d+) (\d+)", output)
+        new = (int(counted[1]), int(counted[2])) if counted else (0, 0)
+        drawn, rejected = drawn + new[0], rejected + new[1]
         if code not in _FINE:
             kept.mkdir(parents=True, exist_ok=True)
             name = re.sub(r"\W+", "_", test)
             (kept / f"{name}.txt").write_text(output)
             return Turns(test, turns, drawn, rejected, "failed")
         left = share - (time.monotonic() - start)
-        if left < took / _GROWTH or not counts:
+        if left < took / _GROWTH or not new[0]:
             return Turns(test, turns, drawn, rejected, "passed")
         growth = min(left / took, _GROWTH)
         scale, expected = scale * growth, took * max(growth, 1)
@@ -135,11 +136,11 @@ def run(test: str, share: float, kept: Path) -> Turns:
 
 def turn(test: str, scale: float, seconds: float) -> tuple[int | None, str]:
     """One run of a test: pytest's exit code, None if it took too long, and what it printed."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rN"]
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.fuzz"]
     environment = {"HYPOTHESIS_PROFILE": "fuzz", "FUZZ_SCALE": repr(scale), "OMP_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
-            [*command, "--hypothesis-show-statistics", test],
+            [sys.executable, "-m", "pytest", "-q", "-rN", *plugins, test],
             env=os.environ | environment,
             capture_output=True,
             text=True,
@@ -149,6 +150,31 @@ def turn(test: str, scale: float, seconds: float) -> tuple[int | None, str]:
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, done.stdout + done.stderr
+
+
+# In the process of a turn, whose plugin of pytest this module is.
+
+
+_drawn: list[str] = []
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # inside of Hypothesis's own wrapper
+def pytest_runtest_call() -> Iterator[None]:
+    """Count what the properties of a test draw, whether it is one or contains some."""
+    with collector.with_value(_count):  # type: ignore[arg-type]
+        return (yield)
+
+
+def _count(statistics: Mapping[str, Any]) -> None:
+    for name, phase in statistics.items():
+        if name.endswith("-phase"):
+            _drawn.extend(case["status"] for case in phase["test-cases"])
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was drawn."""
+    kept = sum(status in ("valid", "interesting") for status in _drawn)
+    terminalreporter.write_line(f"{_COUNTED} {kept} {len(_drawn) - kept}")
 
 
 def summary(results: list[Turns], minutes: float) -> str:
