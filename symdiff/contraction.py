@@ -143,12 +143,11 @@ class _Contraction:
         if scalars:
             rest = [term for term in terms if term[1]]
             result = self.of_terms(rest, out)
+            killing = any(kill for _, _, kill in rest)
             for x, kill in scalars:
-                result = (
-                    strong(broadcast_to(x, result.shape), result, (True, False))
-                    if kill
-                    else x * result
-                )
+                wide = broadcast_to(x, result.shape)
+                result = strong(wide, result, (kill, killing)) if kill or killing else x * result
+                killing = killing or kill
             return result
         terms.sort(key=lambda term: term[0].serial)
         carried = list(dict.fromkeys(letter for _, word, _ in terms for letter in word))

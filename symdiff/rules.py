@@ -45,6 +45,8 @@ from symdiff.scalar import kernel_symbol, partial
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from symdiff.letters import Word
+
 NONE, HOISTED, DEEP = 0, 1, 2
 _WHERE = PRIMITIVES["where"]
 
@@ -243,6 +245,10 @@ class ContractRule(Statement):
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
         batch = tuple(range(op_letters(op), op_letters(op) + g.expr.ndim - self.node.ndim))
+        if g.mark == HOISTED:
+            found = self.inside(g, batch + op.out, batch + op.letters[k])
+            if found is not None:
+                return found
         others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
         sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
         result = contract(
@@ -263,6 +269,36 @@ class ContractRule(Statement):
         return Flow(
             contract(terms, op.out, sizes), DEEP if any(kill for *_, kill in terms) else NONE
         )
+
+    def inside(self, g: Flow, word: Word, result: Word) -> Flow | None:
+        """The cotangent inside g's mask, if the mask has no letter that is summed; else None.
+
+        ``sum where(c, a, 0) x`` is ``where(c, sum a x, 0)``: a norm's cotangent shows its zeros.
+        """
+        coefficient, mask = split_coefficient(g.expr)
+        if mask is None or mask.op is not _WHERE or len(set(result)) < len(result):
+            return None
+        condition, a, b = mask.args
+        chosen = split_coefficient(a if is_zero(b) else b)[1]
+        if not (is_zero(a) or is_zero(b)) or chosen is None or chosen.op is _WHERE:
+            return None
+        known = condition.op
+        if (
+            isinstance(known, ops.Contract)
+            and len(known.letters) == 1
+            and len(set(known.out)) == len(known.out)
+            and not known.sums
+        ):
+            outer = dict(zip(known.out, word, strict=True))
+            word = tuple(outer[letter] for letter in known.letters[0])
+            condition = condition.args[0]
+        if any(letter not in result for letter in word):
+            return None
+        inner = self.pull(Flow(scale(coefficient, a if is_zero(b) else b), NONE))
+        sizes = dict(zip(result, inner.expr.shape, strict=True))
+        condition, zero = contract([(condition, word)], result, sizes), full(inner.expr.shape, 0)
+        x, y = (inner.expr, zero) if is_zero(b) else (zero, inner.expr)
+        return Flow(select(condition, x, y), max(inner.mark, HOISTED))
 
 
 def op_letters(op: ops.Contract) -> int:

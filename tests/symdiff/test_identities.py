@@ -6,6 +6,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from symdiff.contraction import contract
 
 t = sd.symbol("t")
 v, w = sd.symbols("v w", 3)
@@ -39,6 +40,7 @@ def eigenvalues(m):
 # What is differentiated, by what and where; the gradient; the same function of mpmath's.
 CASES = [
     (sd.norm(v) ** 2, v, AT_V, 2 * v, lambda m: norm(m) ** 2),
+    (sd.norm(v), v, AT_V, sd.where(sd.norm(v) == 0, 0, v * (1 / sd.norm(v))), norm),
     (sd.norm(v) ** 4, v, AT_V, 4 * sd.sum(v * v) * v, lambda m: norm(m) ** 4),
     (sd.norm(X) ** 2, X, AT_X, 2 * X, lambda m: norm(m) ** 2),
     (sd.norm(u) ** 2, u, AT_V, 2 * u, lambda m: norm(m) ** 2),
@@ -76,6 +78,29 @@ def test_singular_points_keep_their_conventions():
         assert nm.lower(sd.grad(f, v), [v])(zero).tolist() == [0, 0, 0]
     assert nm.lower(sd.hessian(sd.norm(v) ** 2, v), [v])(zero).tolist() == (2 * np.eye(3)).tolist()
     assert nm.lower(sd.log(sd.abs(sd.det(X))), [X])(np.zeros((3, 3))) == -np.inf
+    for f in (sd.norm(v), sd.std(v)):  # the convention holds at every order
+        for order in (2, 3):
+            flat = f
+            for _ in range(order - 1):
+                flat = sd.sum(sd.grad(flat, v) * np.array([1.0, 2.0, 4.0]))
+            assert nm.lower(sd.jacobian(sd.grad(flat, v), v), [v])(zero).tolist() == [[0] * 3] * 3
+
+
+@pytest.mark.parametrize("f", [sd.norm(v), sd.std(v), sd.norm(A @ v), sd.sum(sd.norm(X, axis=1))])
+def test_a_norm_shows_the_zeros_of_its_gradient(f):
+    """The mask stands around the whole: nothing is left to be checked when it runs."""
+    by = X if X in set(f.free_symbols) else v
+    kinds = [node.op.name for node in sd.nodes(sd.grad(f, by))]
+    assert kinds.count("where") == 1
+    assert "strong product" not in kinds
+
+
+def test_a_masked_factor_of_a_contraction_wins_over_an_infinite_number():
+    mask, x = sd.where(v > 0, v, 0), sd.symbol("x")
+    for out, expected in (((0,), [0, np.inf, 0]), ((0, 0), np.diag([0, np.inf, 0]).tolist())):
+        product = contract([(mask, (0,), True), (1 / x, ())], out)
+        with np.errstate(all="ignore"):
+            assert nm.lower(product, [v, x])(np.array([-1.0, 2.0, 0.0]), 0.0).tolist() == expected
 
 
 def test_second_derivatives_are_constant_where_they_are():
