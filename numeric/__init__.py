@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from numeric import (
     dtypes,
     factories,
     formulas,
+    guesses,
     random_numbers,
     tensor_printing,
     tracing,
@@ -86,6 +88,7 @@ from numeric.tensor_printing import *  # noqa: F403
 from numeric.tensors import Size as Size
 from numeric.tensors import Tensor as Tensor
 from numeric.tracing import *  # noqa: F403
+from symdiff.guesses import missing
 
 try:
     __version__ = version("symdiff-numeric")
@@ -181,7 +184,7 @@ if not TYPE_CHECKING:
             return import_module(f"numeric.{name}")
         if name == "vmap":
             return import_module("numeric.func").vmap
-        raise AttributeError(f"module 'numeric' has no attribute {name!r}")
+        raise missing("module 'numeric'", name, guesses.PACKAGE, sys.modules[__name__])
 
     def __dir__() -> list[str]:
         return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -96,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"symdiff {sd.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     diff = commands.add_parser(
         "diff",
@@ -238,6 +239,10 @@ def _number(text: str) -> Any:
 
 def _value(derivative: sd.Expr, digits: int, values: dict[str, Any]) -> Any:
     subs = {x: values[x.name] for x in derivative.free_symbols if x.name in values}
+    missing = [x.name for x in derivative.free_symbols if x not in subs]
+    if missing:
+        places = ",".join(f"{name}=..." for name in missing)
+        raise _Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
     try:
         return derivative.evalf(digits, subs)
     except (ValueError, ArithmeticError) as error:

@@ -7,11 +7,13 @@ lowered; results are recorded operations of the arguments, and of all else that 
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib._stride_tricks_impl import DummyArray
 
+from numeric.guesses import FUNC
 from numeric.modes import current
 from numeric.recording import alias
 from numeric.shadows import Shadow
@@ -38,6 +40,7 @@ from symdiff import derivative
 from symdiff.arrays import broadcast_to
 from symdiff.batching import batch
 from symdiff.errors import Unsupported
+from symdiff.guesses import missing
 from symdiff.leaves import symbol
 
 if TYPE_CHECKING:
@@ -714,3 +717,9 @@ def _out_dims(out_dims: Any, tree: Any, name: str) -> list[int | None]:
             f"structure {out_dims} but outputs has structure {tree}"
         )
     return [d for d, _ in pairs]
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.func'", name, FUNC, sys.modules[__name__])

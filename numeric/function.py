@@ -10,11 +10,12 @@ derivatives and Jacobian-vector products have programs of their own.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from numeric.derivatives import Derivatives, comment_name
+from numeric.guesses import FUNCTION
 from numeric.kinked import hit, questions
 from numeric.lowering.arguments import (
     Call,
@@ -37,6 +38,7 @@ from symdiff.corners import kinks, noted, raising
 from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import Expr, free_symbols
+from symdiff.guesses import missing
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.node import topological
@@ -208,6 +210,11 @@ class Function(Derivatives):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         return self  # calls change nothing that another holder could see
+
+    if not TYPE_CHECKING:  # which would take every name for one of its own
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing("a Function", name, FUNCTION, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _lowered_again, (

@@ -13,6 +13,7 @@ tensor(2.5360, requires_grad=True)
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import defaultdict
 from copy import deepcopy
@@ -20,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from numeric.dtypes import float32, float64, get_default_dtype
 from numeric.factories import tensor, zeros_like
+from numeric.guesses import OPTIM
 from numeric.modes import Switch
 from numeric.ops.pointwise import maximum
 from numeric.tensors import Tensor
+from symdiff.guesses import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -475,3 +478,9 @@ class AdamW(Adam):
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.optim'", name, OPTIM, sys.modules[__name__])

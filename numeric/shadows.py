@@ -237,7 +237,7 @@ def frames() -> list[FrameType]:
     return found
 
 
-def refuse(what: str) -> NoReturn:
+def refuse(what: str, remedy: str = "") -> NoReturn:
     """Raise the RuntimeError of a program that cannot be traced, with the user's line."""
     frame = frames()[-1]
     code = frame.f_code
@@ -245,8 +245,9 @@ def refuse(what: str) -> NoReturn:
     name = "compile" if trace is None else trace.name
     raise RuntimeError(
         f"{name}: {what}, at line {frame.f_lineno} of {code.co_filename}, in {code.co_name}. "
-        f"A traced function runs once for all {_MANY.get(name, 'values of its arguments')}: use "
-        f"torch.where for a choice between values, or {name} a smaller part of the program."
+        f"A traced function runs once for all {_MANY.get(name, 'values of its arguments')}: "
+        + (remedy or "use torch.where for a choice between values, or ")
+        + ("." if remedy else f"{name} a smaller part of the program.")
     )
 
 

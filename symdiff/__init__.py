@@ -6,7 +6,16 @@
     2*x*cos(y)
 
 Expressions are immutable graphs in which equal parts are one node.  ``numeric`` turns them into
-fast functions.
+fast functions.  What users need first:
+
+- ``symbol``, ``symbols``, ``constant``, ``parse``, ``from_function``, ``from_sympy`` make them;
+- operators, NumPy's functions and those of this package (``sin``, ``where``, ``sum``, ``stack``,
+  ``solve`` ...) build with them;
+- ``diff``, ``grad``, ``jacobian``, ``hessian``, ``jvp``, ``vjp``, ``hvp`` differentiate;
+- ``substitute`` (``f.subs``), ``evalf`` (``f.evalf``), ``latex``, ``to_sympy`` use the result, and
+  ``numeric.lower`` makes a function of it.
+
+The modules below are internal: everything public has its name here, ``symdiff.__all__``.
 """
 
 from __future__ import annotations

@@ -102,7 +102,9 @@ class Expr(Node):
         if not self.shape:
             raise TypeError("len() of a 0-d expression")
         if isinstance(self.shape[0], str):
-            raise Unsupported(f"len() of an axis of symbolic length {self.shape[0]}")
+            raise Unsupported(
+                f"len() of an axis of symbolic length {self.shape[0]}; x.size is an expression"
+            )
         return self.shape[0]
 
     if not TYPE_CHECKING:  # which would take every name for one of its own
@@ -492,6 +494,11 @@ def _operand(value: object) -> Any:
     """``value`` as an expression, or NotImplemented so that the other operand may answer."""
     if number.is_number(value) or isinstance(value, np.ndarray | complex | sp.Expr):
         return as_expr(value)
+    if isinstance(value, str):
+        raise TypeError(
+            f"{value!r} is no number: the length of a symbolic axis is a name, and v.size, for one "
+            "axis of a matrix X[:, 0].size, is its expression; sd.parse reads formulas"
+        )
     return NotImplemented
 
 

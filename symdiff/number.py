@@ -52,6 +52,8 @@ def exact(value: object) -> Number:
     remedy = ""
     if isinstance(value, list | tuple):
         remedy = ": sd.stack makes one array of expressions in a list, sd.constant one of numbers"
+    elif hasattr(value, "outputs"):
+        remedy = ": the formulas of a Function F are F.outputs"
     elif hasattr(value, "requires_grad"):
         remedy = ": of an eager tensor t, t.expr is the formula and t.detach().numpy() the value"
     raise TypeError(

@@ -159,11 +159,12 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     """The expression that ``text`` writes, as Python's operators build it; nothing is evaluated.
 
     Names are scalar symbols, equal to ``symbol(name)``, except the numbers ``pi``, ``e``, ``inf``
-    and ``nan``.  A name in front of a bracket is a function: ``gamma`` is a symbol, ``gamma(x)``
-    the function.  Functions go by their array-API, NumPy and mathematical names (``acos``,
-    ``arccos``, ``ln``).  Integers are exact, so that ``x/3`` is a third of x; a decimal number is
-    the float that it denotes.  Operators are ``+ - * / // % **``, comparisons (also in chains),
-    ``and``, ``or`` and ``not``.
+    and ``nan``; Euler's number is the small ``e``, and ``E`` is a symbol, where SymPy has it the
+    other way round.  A name in front of a bracket is a function: ``gamma`` is a symbol,
+    ``gamma(x)`` the function.  Functions go by their array-API, NumPy and mathematical names
+    (``acos``, ``arccos``, ``ln``).  Integers are exact, so that ``x/3`` is a third of x; a decimal
+    number is the float that it denotes.  Operators are ``+ - * / // % **``, comparisons (also in
+    chains), ``and``, ``or`` and ``not``.
 
     Args:
         text: one formula of at most a million characters, in which no number has more than 1000

@@ -16,7 +16,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from symdiff import ops
-from symdiff.leaves import number_of
+from symdiff.leaves import as_expr, number_of
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
 from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
@@ -65,7 +65,7 @@ def text(expr: Expr, notation: Notation = PLAIN) -> str:
     >>> print(text(sd.symbol("A", (2, 3)) @ sd.symbol("b", 3)))
     [i] = sum[j](A[i,j]*b[j])
     """
-    return "\n".join(complete(expr, notation))
+    return "\n".join(complete(as_expr(expr), notation))
 
 
 def complete(expr: Expr, notation: Notation) -> list[str]:
@@ -118,6 +118,7 @@ def short(expr: Expr, notation: Notation = PLAIN) -> str:
     >>> print(short(x * sd.sin(x)), short(A), short(A.T))
     x*sin(x) <A: (2, 3)> <A[j,i]: (3, 2)>
     """
+    expr = as_expr(expr)
     nodes, graph = _nearest(expr, _SHORT_NODES, _SHORT_OPERANDS)
     for node in nodes:
         if graph.measure(node) > _SHORT_PART and node is not expr:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from symdiff.leaves import as_expr
 from symdiff.notation import (
     ATOM,
     COMPARE,
@@ -60,6 +61,7 @@ def latex(expr: Expr, full: bool = False) -> str:
     >>> print(latex(x**2 / (2 * sd.sin(y) ** 2)))
     \frac{x^{2}}{2 \sin^{2}{\left(y \right)}}
     """
+    expr = as_expr(expr)
     if full:
         return _joined(complete(expr, _Latex(full=True)))
     most = _NODES

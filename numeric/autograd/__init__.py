@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from numeric.autograd.derivatives import backward, grad
 from numeric.autograd.function import Function
 from numeric.autograd.hooks import RemovableHandle
 from numeric.autograd.legacy import Variable
+from numeric.guesses import AUTOGRAD
 from numeric.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from symdiff.guesses import missing
 
 __all__ = [
     "Function",
@@ -40,4 +43,4 @@ else:  # out of sight of type checkers, which would take every name for one of i
     def __getattr__(name: str) -> object:
         if name == "functional":
             return import_module("numeric.autograd.functional")
-        raise AttributeError(f"module 'numeric.autograd' has no attribute {name!r}")
+        raise missing("module 'numeric.autograd'", name, AUTOGRAD, sys.modules[__name__])

@@ -542,7 +542,10 @@ def _applied(cls: Any, args: tuple[Any, ...], setup: bool) -> Any:
     """Run forward, and give what it returns its history."""
     mode = current()
     if mode.tracing is not None:
-        refuse(f"{cls.__name__}, a custom autograd.Function, is applied")
+        refuse(
+            f"{cls.__name__}, a custom autograd.Function, is applied",
+            "write it with operations that have derivatives, or loop over the slices outside",
+        )
     node = Applied(cls, args)
     tensors = [x for x in args if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)

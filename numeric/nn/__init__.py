@@ -5,7 +5,18 @@
 [0.0, 2.0]
 """
 
+import sys
+from typing import TYPE_CHECKING
+
+from numeric.guesses import NN
 from numeric.nn import functional, utils
 from numeric.nn.parameter import Parameter
+from symdiff.guesses import missing
 
 __all__ = ["Parameter", "functional", "utils"]
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.nn'", name, NN, sys.modules[__name__])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.guesses import FUNCTIONAL
 from numeric.nn import activations, losses
 from numeric.nn.activations import *  # noqa: F403  # the modules' lists say what
 from numeric.nn.losses import *  # noqa: F403
@@ -16,6 +18,7 @@ from numeric.recording import apply
 from numeric.shadows import some
 from numeric.tensors import Tensor, wrap
 from symdiff import functions as sd
+from symdiff.guesses import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,3 +166,9 @@ def _check_widths(shape: tuple[int, ...], widths: Any, mode: str, n: int) -> Non
             )
         if mode == "circular" and max(low, high) > length:
             raise RuntimeError("Padding value causes wrapping around more than once.")
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.nn.functional'", name, FUNCTIONAL, sys.modules[__name__])

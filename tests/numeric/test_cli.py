@@ -23,6 +23,17 @@ def run(capsys):
     return run
 
 
+def test_a_missing_value_is_asked_for_as_the_command_takes_it(run):
+    status, _, err = run("diff", "x**2*y", "x", "--digits", "30")
+    assert (status, "--at x=...,y=..." in err) == (1, True)
+
+
+def test_the_version(run):
+    assert run("--version") == (0, f"symdiff {sd.__version__}\n", "")
+    command = [sys.executable, "-m", "symdiff", "diff", "x**2", "x"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "2*x\n"
+
+
 def test_a_derivative(run):
     assert run("diff", "x**3*sin(y)", "y") == (0, "x**3*cos(y)\n", "")
 

@@ -1,6 +1,7 @@
 """Methods of expressions are NumPy's, and a name that is not there says what is."""
 
 import re
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -90,24 +91,37 @@ def test_precision_is_no_matter_of_expressions(dtype):
 
 # Names that are not there -------------------------------------------------------------------------
 
-OWNERS = {"symdiff": (sd, guesses.PACKAGE), "expressions": (sd.pi, guesses.EXPRESSION)}
+ours = numeric.guesses
+OWNERS = {
+    "symdiff": (sd, guesses.PACKAGE),
+    "expressions": (sd.pi, guesses.EXPRESSION),
+    "numeric": (numeric, ours.PACKAGE),
+    "nn": (numeric.nn, ours.NN),
+    "nn.functional": (numeric.nn.functional, ours.FUNCTIONAL),
+    "optim": (numeric.optim, ours.OPTIM),
+    "autograd": (numeric.autograd, ours.AUTOGRAD),
+    "func": (numeric.func, ours.FUNC),
+    "Functions": (numeric.lower(sd.pi, []), ours.FUNCTION),
+}
 
 
 @pytest.mark.parametrize("owner", OWNERS)
 def test_a_guess_does_not_exist_and_names_what_does(owner):
     thing, table = OWNERS[owner]
-    names = {"sd": sd, "numeric": numeric, "f": sd.pi, "x": sd.pi}
+    names = {"sd": sd, "numeric": numeric, "f": sd.pi, "F": OWNERS["Functions"][0], "np": np}
     for name, text in table.items():
         assert not hasattr(thing, name)
         with pytest.raises(AttributeError, match=re.escape(text)) as caught:
             getattr(thing, name)
         assert f"no attribute '{name}'" in str(caught.value)
-        for room, known in re.findall(r"\b(sd|numeric|f|x)\.(\w+)", text):
-            assert hasattr(names[room], known), text
+        for room, known in re.findall(r"\b(sd|numeric|np|f|F)\.([\w.]*\w)", text):
+            assert attrgetter(known)(names[room]) is not None, text
+        for known in re.findall(r"(?<!\.)\b((?:nn|autograd|func)\.[\w.]*\w)", text):
+            assert attrgetter(known)(numeric) is not None, text
 
 
 def test_a_misspelt_name_is_an_attribute_error_as_everywhere():
-    for thing in (sd, sd.pi):
+    for thing, _ in OWNERS.values():
         with pytest.raises(AttributeError, match="'sinn'") as caught:
             thing.sinn  # noqa: B018
         assert caught.value.name == "sinn"
@@ -240,3 +254,37 @@ def test_scipys_functions_that_are_not_here_say_how_they_are_written():
         np.testing.assert_allclose(float(found), ufunc(*(points[k] for k in order)), rtol=1e-12)
     with pytest.raises(sd.Unsupported, match=r"scipy\.special\.hyp2f1 takes no .*sd\.custom"):
         special.hyp2f1(x, x, x, x)
+
+
+# Other messages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "remedy"),
+    [
+        (lambda: sd.latex(numeric.ones(2)), TypeError, "t.expr is the formula"),
+        (lambda: sd.text(numeric.lower(x, x)), TypeError, "F.outputs"),
+        (lambda: sd.short([x]), TypeError, "sd.stack"),
+        (lambda: sd.sin(numeric.ones(2)), TypeError, "t.expr is the formula"),
+        (lambda: x / sd.symbol("v", "n").shape[0], TypeError, "v.size"),
+        (lambda: len(sd.symbol("v", "n")), sd.Unsupported, "x.size"),
+    ],
+)
+def test_a_message_names_the_remedy(call, error, remedy):
+    with pytest.raises(error, match=re.escape(remedy)):
+        call()
+
+
+def test_a_custom_function_under_vmap_is_no_choice_between_values():
+    class Square(numeric.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises(RuntimeError, match="loop over the slices outside") as caught:
+        numeric.func.vmap(Square.apply)(numeric.ones(3))
+    assert "torch.where" not in str(caught.value)

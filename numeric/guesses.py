@@ -1,0 +1,119 @@
+"""Names that users of other libraries try, and what stands for them here.
+
+Only errors read these tables: a name that is in one does not exist.
+"""
+
+from __future__ import annotations
+
+_EXPRESSIONS = "it is about expressions: "
+_MODULES = "there are no modules: parameters are tensors, layers functions of them"
+_FILES = "pickle.dump and pickle.load take tensors"
+_CPU = "tensors are on the CPU"
+
+PACKAGE: dict[str, str] = {
+    "lambdify": "numeric.lower(f, [x, y])",
+    "symbol": _EXPRESSIONS + "sd.symbol",
+    "symbols": _EXPRESSIONS + "sd.symbols",
+    "jit": "numeric.lower makes a fast function of a formula, numeric.compile one of eager code",
+    "grad": "of eager functions numeric.func.grad, of what was recorded numeric.autograd.grad, "
+    "of formulas sd.grad and the method grad of a Function",
+    "value_and_grad": "of eager functions numeric.func.grad_and_value, of a Function its method",
+    "jacobian": "numeric.autograd.functional.jacobian; of formulas sd.jacobian",
+    "hessian": "numeric.autograd.functional.hessian; of formulas sd.hessian",
+    "jvp": "numeric.func.jvp",
+    "vjp": "numeric.func.vjp",
+    "hvp": "numeric.autograd.functional.hvp; of formulas sd.hvp",
+    "gradcheck": "numeric.autograd.gradcheck",
+    "check_grad": "numeric.autograd.gradcheck",
+    "array": "numeric.tensor",
+    "save": _FILES,
+    "load": _FILES,
+    "cuda": _CPU,
+    "backends": _CPU,
+    "mps": _CPU,
+    "utils": "numeric.nn.utils has what there is",
+    "FloatTensor": "numeric.tensor(data, dtype=numeric.float32)",
+    "DoubleTensor": "numeric.tensor(data, dtype=numeric.float64)",
+    "LongTensor": "numeric.tensor(data, dtype=numeric.int64)",
+    "IntTensor": "numeric.tensor(data, dtype=numeric.int32)",
+    "BoolTensor": "numeric.tensor(data, dtype=numeric.bool)",
+    "set_num_threads": "NumPy's libraries have their own settings",
+    "jit_script": "numeric.compile",
+    "complex64": "tensors are real",
+    "complex128": "tensors are real",
+    "polygamma": "sd.polygamma, of expressions",
+    "bincount": "it has no derivative; np.bincount(t.numpy())",
+    "cdist": "(x[:, None] - y).norm(dim=-1)",
+    "Module": _MODULES,
+}
+"""Of the package ``numeric``."""
+
+NN: dict[str, str] = {
+    "Module": _MODULES,
+    "Linear": "nn.functional.linear(x, weight, bias)",
+    "Sequential": _MODULES,
+    "ModuleList": _MODULES,
+    "ReLU": "nn.functional.relu",
+    "Tanh": "numeric.tanh",
+    "Sigmoid": "numeric.sigmoid",
+    "Softmax": "nn.functional.softmax",
+    "Dropout": "nn.functional.dropout",
+    "Conv1d": "there are no convolutions of tensors; sd.convolve has expressions",
+    "Conv2d": "there are no convolutions of tensors; sd.convolve has expressions",
+    "Embedding": "weight[indices]",
+    "LayerNorm": "(x - x.mean(-1, True)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()",
+    "MSELoss": "nn.functional.mse_loss",
+    "L1Loss": "nn.functional.l1_loss",
+    "CrossEntropyLoss": "nn.functional.cross_entropy",
+    "NLLLoss": "nn.functional.nll_loss",
+    "BCELoss": "nn.functional.binary_cross_entropy",
+    "BCEWithLogitsLoss": "nn.functional.binary_cross_entropy_with_logits",
+    "init": "tensors fill themselves: t.uniform_(-a, a), t.normal_(0, s)",
+}
+"""Of ``numeric.nn``."""
+
+FUNCTIONAL: dict[str, str] = {
+    "conv1d": "there are no convolutions of tensors; sd.convolve has expressions",
+    "conv2d": "there are no convolutions of tensors; sd.convolve has expressions",
+    "embedding": "weight[indices]",
+    "layer_norm": NN["LayerNorm"],
+    "normalize": "x / x.norm(dim=1, keepdim=True)",
+    "cosine_similarity": "(x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))",
+}
+"""Of ``numeric.nn.functional``."""
+
+OPTIM: dict[str, str] = {
+    "LBFGS": "scipy.optimize.minimize, with a Function and its method grad",
+    "RMSprop": "SGD, Adam and AdamW are what there is",
+    "Adagrad": "SGD, Adam and AdamW are what there is",
+    "lr_scheduler": 'set group["lr"] of optimizer.param_groups',
+}
+"""Of ``numeric.optim``."""
+
+AUTOGRAD: dict[str, str] = {
+    "forward_ad": "numeric.func.jvp",
+    "profiler": "there is none",
+    "hessian": "autograd.functional.hessian",
+    "jacobian": "autograd.functional.jacobian",
+}
+"""Of ``numeric.autograd``."""
+
+FUNC: dict[str, str] = {
+    "functional_call": "there are no modules: write a function of the parameters",
+    "linearize": "func.jvp, at the same point for every tangent",
+    "functionalize": "functions are traced as they are",
+}
+"""Of ``numeric.func``."""
+
+FUNCTION: dict[str, str] = {
+    "gradient": "F.grad(x)",
+    "partial": "F.bind(X=data), or F.grad(x, wrt=...) for a derivative",
+    "diff": "F.grad(x), or numeric.lower of sd.diff(f, x)",
+    "subs": "F.bind(X=data)",
+    "save": "pickle.dump takes Functions",
+    "value": "F(x)",
+    "jac": "F.jacobian(x)",
+    "hess": "F.hessian(x)",
+    "vmap": "arrays of points for scalar inputs, or sd.batch of the formula",
+}
+"""Of Functions."""
