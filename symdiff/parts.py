@@ -13,7 +13,7 @@ from symdiff import number, ops
 from symdiff.algebra import block, blocks, linear, part, scale, total
 from symdiff.contraction import contract
 from symdiff.leaves import split_coefficient
-from symdiff.ranges import WHOLE, chosen, count, meeting, places_of
+from symdiff.ranges import WHOLE, chosen, count, meeting, places_of, reversed_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +70,73 @@ def together(xs: Sequence[Expr]) -> Expr | None:
     if len(at) > _MOST:
         return None
     return total([linear(op, total(inner)) for op, inner in at.items()])
+
+
+def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
+    """``op``, with zeros for its other operands, of visible parts x: parts where it moves these.
+
+    ``shape`` is that of the value.  None where it does more than move them, or where it depends on
+    a symbolic length.
+    """
+    found = parts(x)
+    if isinstance(op, ops.Slice):
+        taken = linear(op, x) if found else None
+        return None if taken is None or any(map(_is_open, _terms(taken))) else taken
+    shares = []
+    for c, cut, inner in found:
+        places = _moved(op, k, blocks(cut, x.shape), x.shape, shape)
+        if places is None:
+            return None
+        word = tuple(range(inner.ndim))
+        if isinstance(op, ops.Reshape):  # one element: all axes have length 1
+            word = word[: inner.ndim - len(op.before)]
+            new = tuple(range(inner.ndim, inner.ndim + len(op.after)))
+            inner = contract([(inner, tuple(range(inner.ndim)))], word + new, dict.fromkeys(new, 1))
+        shares.append(scale(c, part(inner, places, shape)))
+    return together(shares) if shares else None
+
+
+def _moved(
+    op: ops.Linear, k: int, places: list[Places], before: Shape, after: Shape
+) -> list[Places] | None:
+    """Where the op puts the elements of operand k, of shape ``before``, at these places."""
+    match op:
+        case ops.Flip():
+            axes = {len(before) + axis for axis in op.axes}
+            return [
+                reversed_places(r, n) if i in axes else r
+                for i, (r, n) in enumerate(zip(places, before, strict=True))
+            ]
+        case ops.Concat():
+            axis, start = len(before) + op.axis, sum(op.lengths[:k])
+            r = places[axis]
+            assert isinstance(r, range)
+            places[axis] = range(r.start + start, r.stop + start, r.step)
+            return places
+        case ops.Reshape():
+            lead = len(before) - len(op.before)
+            flat = 0
+            for r, n in zip(places[lead:], op.before, strict=True):
+                if not isinstance(r, range) or len(r) != 1 or not isinstance(n, int):
+                    return None
+                flat = flat * n + r[0]
+            found: list[Places] = []
+            for n in reversed(op.after):
+                if not isinstance(n, int):
+                    return None
+                flat, i = divmod(flat, n)
+                found.append(range(i, i + 1))
+            return [*places[:lead], *reversed(found)]
+    return None
+
+
+def _terms(x: Expr) -> tuple[Expr, ...]:
+    return x.args if isinstance(x.op, ops.Sum) else (x,)
+
+
+def _is_open(x: Expr) -> bool:
+    """Whether a slice of a part was left as it is."""
+    return isinstance(x.op, ops.Slice) and isinstance(x.args[0].op, ops.Unslice)
 
 
 def contracted(

@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from symdiff import corners, number, ops
 from symdiff.algebra import (
     PRIMITIVES,
+    block,
+    blocks,
     int_power,
     linear,
     mul,
     opaque,
+    part,
     primitive,
     scale,
     scaled_product,
@@ -38,7 +41,7 @@ from symdiff.expr import Expr, check_names
 from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
 from symdiff.lifting import Step, run, steps
 from symdiff.node import Op, topological
-from symdiff.parts import contracted, parts, together
+from symdiff.parts import contracted, moved, parts, together
 from symdiff.reals import derived
 from symdiff.scalar import kernel_symbol, partial
 
@@ -321,10 +324,10 @@ class LinearRule(Statement):
         op, args = self.node.op, self.node.args
         assert isinstance(op, ops.Linear)
         mark = DEEP if t.mark or op.selects else NONE
-        if t.mark == HOISTED and isinstance(op, ops.Slice) and parts(t.expr):
-            taken = linear(op, t.expr)
-            still = taken.op is op and taken.args[0] is t.expr  # where a length decides
-            return _pushed(taken, DEEP if still else HOISTED)
+        if t.mark == HOISTED:
+            result = moved(op, self.k, t.expr, self.node.shape)
+            if result is not None:
+                return _pushed(result, HOISTED)
         operands = [t.expr if i == self.k else full(x.shape, 0) for i, x in enumerate(args)]
         return Flow(linear(op, *operands), mark)
 
@@ -354,6 +357,25 @@ class OpaqueRule(Statement):
         t = dummy(self.node.args[k])
         flows = arrivals([differential(self.node, k, t)], [t], [g]).get(t)
         return None if flows is None else gathered(flows)
+
+
+def _of_others(x: Expr, t: Expr) -> Expr | None:
+    """The differential of ``prod(x)`` where visibly only one place of the last axis varies."""
+    found = parts(t)
+    if len(found) != 1:
+        return None
+    ((c, op, inner),) = found
+    *rows, place = blocks(op, t.shape)
+    if not isinstance(place, range) or len(place) != 1:
+        return None
+    left = [range(place[0]), range(place[0] + 1, x.shape[-1])]  # type: ignore[arg-type]  # as a range has an int
+    sides = [block(x, [*rows, r]) for r in left if r]
+    one = contract([(inner, tuple(range(x.ndim)))], tuple(range(x.ndim - 1)))
+    if sides:
+        lengths = tuple([len(r) for r in left if r])
+        rest = linear(ops.concat_op(-1, lengths), *sides) if len(sides) == 2 else sides[0]
+        one = mul(one, opaque(ops.opaque_op(ops.Prod), rest))
+    return part(scale(c, one), rows, x.shape[:-1])
 
 
 def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
@@ -397,6 +419,8 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             return _last(opaque(ops.opaque_op(ops.Cofactor), x), t, axes=2)
         case ops.LogAbsDet():
             return _last(matrix_transpose(opaque(ops.opaque_op(ops.Inv), x)), t, axes=2)
+        case ops.Prod() if (single := _of_others(x, t)) is not None:
+            return single
         case ops.Prod():
             return _last(opaque(ops.opaque_op(ops.ProdOthers), x), t)
         case ops.ProdOthers():

@@ -126,7 +126,8 @@ def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> N
     for x in inputs:
         if isinstance(x.op, ops.Symbol) or component(x) is not None:
             continue
-        own = symbols_of(x)
+        # A detached node inside passes no derivative on, but x is not all that depends on it.
+        own = symbols_of(x) | {n for n in topological([x]) if n.op is ops.DETACH and n is not x}
         stack = [y for y in outputs if y is not x]
         seen = set(stack)
         while stack:
