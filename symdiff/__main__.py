@@ -3,5 +3,6 @@
 import sys
 from importlib import import_module
 
-# The command evaluates and lowers, which the package ``numeric`` does: this file alone names it.
-sys.exit(import_module("numeric.cli").main())
+if __name__ == "__main__":
+    # The command lowers and runs, which ``numeric`` does: this file alone names it.
+    sys.exit(import_module("numeric.cli").main())

@@ -422,8 +422,7 @@ class Expr(Node):
     def astype(self, dtype: Any) -> Expr:
         """As a real (``float``), integer (``int``) or boolean (``bool``) expression.
 
-        Raises Unsupported for reals as integers and integers as reals, which they become where
-        they meet one, and for a precision: it is the arguments'.
+        Raises Unsupported for reals as integers, and for a precision: it is the arguments'.
         """
         return self._methods.astype(self, dtype)  # type: ignore[no-any-return]
 

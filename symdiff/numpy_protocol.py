@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from symdiff import functions as f
-from symdiff.algebra import as_numeric
+from symdiff.algebra import as_numeric, as_real
 from symdiff.arrays import assembled
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
@@ -558,7 +558,7 @@ def astype(x: Operand, dtype: Any) -> Expr:
     if known is int:
         raise Unsupported("astype: real numbers as integers; sd.trunc(x) is their whole part")
     if known is float:
-        raise Unsupported("astype: integers as real numbers; they become real where they meet one")
+        return as_real(operand)
     raise Unsupported(
         f"astype: {kind.name}; an expression is real, integer or boolean (float, int or bool), and "
         "its precision is that of the arguments when it is evaluated"

@@ -49,7 +49,7 @@ CALLS = {
     "trace": [(SQUARE,), (SQUARE, 1), (A, 0, 1, 2)],
     "transpose": [(A,), (A, 2, 0, 1), (A, (1, 0, 2))],
     "var": [(A,), (A, 1), (A, {"ddof": 1}), (A, 1, {"keepdims": True})],
-    "astype": [(A, float), (A > 0, bool), (A, bool), (A > 0, int)],
+    "astype": [(A, float), (A > 0, bool), (A, bool), (A > 0, int), (A > 0, float)],
 }
 DESCRIBED = {"ndim", "shape", "size", "dtype"}
 
