@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel, gammas
+from numeric import bessel, gammas, incomplete
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import integer_order
 
@@ -41,6 +41,7 @@ _SCIPY = {
     "betainc": "betainc",
     "erfinv": "erfinv",
     "erfcinv": "erfcinv",
+    "erfcinv_slope": "erfcinv",
     "jv": "jv",
     "yv": "yv",
     "iv": "iv",
@@ -135,14 +136,42 @@ def _erfc(x: Any) -> Any:
 _ERFC_TAIL = 26.0
 
 
-def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` of a float64 array as a function of numbers and arrays of any type."""
+def _erfcinv(x: Any) -> Any:
+    value = _from_scipy("erfcinv")(x)
+    tiny = (x > 0) & (x < _NORMAL)  # SciPy has infinity for the smallest
+    if not np.any(tiny):
+        return value
+    # Newton for log erfc(y) = log erfcx(y) - y², whose slope is -2/(√π erfcx(y)).
+    logarithm = np.log(np.where(tiny, x, 1))
+    y = np.full_like(logarithm, 26.5)
+    for _ in range(4):
+        scaled = _from_scipy("erfcx")(y)
+        y = y + (np.log(scaled) - y * y - logarithm) * math.sqrt(math.pi) / 2 * scaled
+    return np.where(tiny, y, value)
 
-    def of_any(x: Any) -> Any:
-        _from_scipy(name)  # or say that SciPy is missing
-        x = np.asarray(x)
-        value = function(np.asarray(x, np.float64))
-        return np.asarray(value, np.result_type(x, np.float32))[()]
+
+def _erfcinv_slope(x: Any) -> Any:
+    # e^(-y²) = erfc(y)/erfcx(y) = x/erfcx(y) at y = erfcinv(x), whose square would lose digits.
+    outside = np.equal(x, 0)
+    at = np.where(outside, 1, x)
+    slope = -math.sqrt(math.pi) / 2 * _from_scipy("erfcx")(_erfcinv(at)) / at
+    return np.where(outside, -np.inf, slope)
+
+
+_NORMAL = 2.0**-1022
+
+
+def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of float64 arrays of one shape as a function of numbers and of any arrays."""
+
+    def of_any(*args: Any) -> Any:
+        if needs_scipy(name):
+            _from_scipy(name)  # or say that it is missing
+        dtype = np.result_type(*args, np.float32)
+        if all(isinstance(a, float | int) for a in args):
+            dtype = np.dtype(np.float64)
+        arrays = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in args))
+        return np.asarray(function(*arrays), dtype)[()]
 
     return of_any
 
@@ -183,52 +212,12 @@ def _of_order(
 _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
-    # The logarithm of the whole, since each factor alone overflows; 1/Γ(a) has the sign, and is 0
-    # at the poles of Γ.
-    plain = isinstance(a, float | int) and isinstance(x, float | int)
-    dtype = np.float64 if plain else np.result_type(a, x, np.float32)
-    a, x = np.asarray(a, np.float64), np.asarray(x, np.float64)
-    small = np.abs(a) < _SMALL_ORDER
-    reciprocal = _from_scipy("gamma_density")(np.where(small, a, 1))
-    logarithm = np.where(small, 0, _from_scipy("gammaln")(np.where(small, 1, a)))
-    with np.errstate(divide="ignore", over="ignore"):  # at x = 0 with a < 1, and next to it
-        size = np.exp(_xlogy(a - 1, np.where(x < 0, np.nan, x)) - x - logarithm)
-    factor = np.where(small, reciprocal, np.where(_is_pole(a), 0, _sign_of_gamma(a)))
-    vanishes = np.equal(factor, 0) & (x >= 0)
-    result = np.where(vanishes, 0, size) * np.where(vanishes, 0, factor)
-    return np.asarray(result, dtype)[()]
-
-
-_SMALL_ORDER = 100.0  # below it 1/Γ is neither 0 nor infinite in double precision
-
-
-def _is_pole(a: Any) -> Any:
-    return (a <= 0) & np.equal(a, np.floor(a))
-
-
-def _sign_of_gamma(a: Any) -> Any:
-    return np.where((a > 0) | np.equal(np.remainder(np.floor(a), 2), 0), 1, -1)
-
-
 def _alternating(n: int) -> int:
     return -1 if n % 2 else 1
 
 
 def _unchanged(_: int) -> int:
     return 1
-
-
-def _beta_density(p: Any, q: Any, c: Any, x: Any) -> Any:
-    x = np.asarray(x)
-    inside = np.where((x >= 0) & (x <= 1), x, np.nan)
-    with np.errstate(divide="ignore", over="ignore"):  # at an end, with a negative exponent
-        return np.exp(_xlogy(p, inside) + _xlog1py(q, -inside) - c)
-
-
-def _xlog1py(x: Any, y: Any) -> Any:
-    vanishes = np.equal(x, 0) & ~np.isnan(y)
-    return x * np.log1p(np.where(vanishes, 0, y))
 
 
 # The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
@@ -340,13 +329,14 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,
     "betaln": lambda a, b: _from_scipy("betaln")(a, b),
-    "gammainc": lambda a, x: _from_scipy("gammainc")(a, x),
-    "gammaincc": lambda a, x: _from_scipy("gammaincc")(a, x),
-    "gamma_density": _gamma_density,
-    "betainc": lambda a, b, x: _from_scipy("betainc")(a, b, x),
-    "beta_density": _beta_density,
+    "gammainc": _in_double("gammainc", incomplete.gammainc),
+    "gammaincc": _in_double("gammaincc", incomplete.gammaincc),
+    "gamma_density": _in_double("gamma_density", incomplete.gamma_density),
+    "betainc": _in_double("betainc", incomplete.betainc),
+    "beta_density": _in_double("beta_density", incomplete.beta_density),
     "erfinv": lambda x: _from_scipy("erfinv")(x),
-    "erfcinv": lambda x: _from_scipy("erfcinv")(x),
+    "erfcinv": _in_double("erfcinv", _erfcinv),
+    "erfcinv_slope": _in_double("erfcinv_slope", _erfcinv_slope),
     "jv": _of_order("jv", bessel.jv, _alternating),
     "yv": _of_order("yv", bessel.yv, _alternating),
     "iv": _of_order("iv", bessel.iv, _unchanged),
@@ -493,6 +483,7 @@ MATH: dict[str, Callable[..., Any]] = {
     "beta_density": _of_floats("beta_density"),
     "erfinv": _of_floats("erfinv"),
     "erfcinv": _of_floats("erfcinv"),
+    "erfcinv_slope": _of_floats("erfcinv_slope"),
     "jv": _of_floats("jv"),
     "yv": _of_floats("yv"),
     "iv": _of_floats("iv"),

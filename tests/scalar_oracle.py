@@ -101,6 +101,10 @@ def beta_series(a, b, x):
     return mp.power(x, a) * mp.power(1 - x, b) * scale * mp.hyp2f1(a + b, 1, a + 1, x)
 
 
+def inverse_of_erfc(x):
+    return mp.findroot(lambda y: mp.erfc(y) - x, mp.erfinv(1 - x) * (1 + mp.mpf(2) ** -20))
+
+
 def bessel_series(n, x, sign):
     """J_n for sign -1, I_n for sign 1; DLMF 10.2.2 and 10.25.2."""
     n, half = int(n), x / 2
@@ -229,7 +233,12 @@ MEANING = {
         digits=110,
     ),
     "erfcinv": Meaning(
-        lambda x: mp.findroot(lambda y: mp.erfc(y) - x, mp.erfinv(1 - x) * (1 + mp.mpf(2) ** -20)),
+        lambda x: inverse_of_erfc(x),
+        points=((0.5,), (1.25,), (0.125,), (1.75,), (1e-3,)),
+        digits=110,
+    ),
+    "erfcinv_slope": Meaning(
+        lambda x: -mp.sqrt(mp.pi) / 2 * mp.exp(inverse_of_erfc(x) ** 2),
         points=((0.5,), (1.25,), (0.125,), (1.75,), (1e-3,)),
         digits=110,
     ),

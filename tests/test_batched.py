@@ -517,6 +517,7 @@ DOMAINS = {
     "beta_density": (0.1, 0.9),
     "erfinv": WITHIN,
     "erfcinv": (0.1, 1.9),
+    "erfcinv_slope": (0.1, 1.9),
     "yv": POSITIVE,
     "kv": POSITIVE,
 }

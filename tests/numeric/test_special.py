@@ -12,6 +12,7 @@ from functools import cache
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special
 import sympy as sp
 
 from numeric import special
@@ -290,6 +291,79 @@ def test_the_start_of_the_downward_recurrence():
         assert left / (start + 1) * (n + 1) < Fraction(1, 2**53)
 
 
+# The ends of the line ---------------------------------------------------------------------------
+
+LINE = [5e-324, 2.3e-308, 1e-307, 1e-160, 1e-10, 0.25, 1 + 1e-8, 2 - 1e-8, 5.0]
+NEAR_POLES = [-k + d for k in (1, 2, 171, 178) for d in (-0.3, 1e-8, 1e-3)]
+ENDS = {
+    ("erfc",): (mp.erfc, [*LINE, 26.5, 27.0]),
+    ("gamma",): (mp.gamma, [*LINE, 171.5, *NEAR_POLES]),
+    ("gammaln",): (lambda x: mp.re(mp.loggamma(x)), [*LINE, *(-x for x in LINE[:5]), 1e300]),
+    ("digamma",): (lambda x: mp.psi(0, x), [*LINE, *NEAR_POLES, -1e4 - 0.25, 1e20]),
+    **{
+        ("polygamma", n): (lambda x, n=n: mp.psi(n, x), [*LINE, *NEAR_POLES, 1e20])
+        for n in (1, 2, 5)
+    },
+    **{("jv", n): (lambda x, n=n: mp.besselj(n, x), [*LINE, 1e6, -5.0]) for n in (0, 1, 2, 5)},
+    **{("iv", n): (lambda x, n=n: mp.besseli(n, x), [*LINE, 713.0, -5.0]) for n in (0, 1, 2, 5)},
+    **{("yv", n): (lambda x, n=n: mp.bessely(n, x), [*LINE, 1e6]) for n in (0, 1, 2, 5)},
+    **{("kv", n): (lambda x, n=n: mp.besselk(n, x), [*LINE, 700.0, 740.0]) for n in (0, 1, 2, 5)},
+    **{
+        ("gammainc", a): (lambda x, a=a: mp.gammainc(a, 0, x, regularized=True), LINE)
+        for a in (0.5, 2.5, 0.001)
+    },
+    ("gammaincc", 0.5): (lambda x: mp.erfc(mp.sqrt(x)), [*LINE, 0.5, 720.0]),
+    ("gamma_density", 2.5): (lambda x: mp.power(x, 1.5) * mp.exp(-x) / mp.gamma(2.5), LINE),
+    ("betainc", 2.0, 3.0): (lambda x: 6 * x**2 - 8 * x**3 + 3 * x**4, [1e-160, *LINE[4:6]]),
+    ("erfcinv",): (MPMATH["erfcinv"], [5e-324, 1e-10, 0.25]),
+    ("erfcinv_slope",): (MPMATH["erfcinv_slope"], [1e-160, 1e-10, 0.25]),
+}
+
+
+def missed(key, table):
+    """The points of ``key`` with an error beyond 8 roundings of the value and of its argument."""
+    (name, *parameters), found = key, []
+    function, points = ENDS[key]
+    for point in points:
+        with mp.workdps(100), np.errstate(all="ignore"):
+            x, step = mp.mpf(point), mp.mpf(10) ** -40
+            wanted = mp.re(function(x))
+            turned = mp.fabs(mp.re(function(x * (1 + step))) - wanted) / step  # |x f'(x)|
+            try:
+                got = float(table[name](*parameters, point))
+            except (OverflowError, ValueError):
+                assert table is MATH
+                continue
+            if mp.fabs(wanted) >= LARGEST:
+                right = got == mp.sign(wanted) * math.inf
+            else:
+                bound = 8 * mp.mpf(2) ** -53 * (mp.fabs(wanted) + turned) + mp.mpf(2) ** -1073
+                right = mp.isfinite(got) and mp.fabs(got - wanted) <= bound
+            if not right:
+                found.append((point, got, mp.nstr(wanted, 17)))
+    return found
+
+
+@pytest.mark.parametrize("key", ENDS, ids=str)
+def test_special_functions_at_the_ends_of_the_line(key):
+    assert missed(key, {key[0]: arrays(NUMPY[key[0]])}) == []
+    assert missed(key, MATH) == []
+
+
+def test_polygamma_of_large_negative_numbers_is_quick():
+    """A sum from there up to 0 would take minutes; ψ' is π²/sin²(πx) less 1/|x| and smaller."""
+    got = NUMPY["polygamma"](1, np.array([-1e10 - 0.125, -1e15 - 0.25]))
+    wanted = [(np.pi / np.sin(np.pi / 8)) ** 2 - 1e-10, 2 * np.pi**2 - 1e-15]
+    np.testing.assert_allclose(got, wanted, rtol=1e-15)
+
+
+def test_what_scipy_has_there_is_caught():
+    """The functions in whose place ours stand."""
+    replaced = [("gamma",), ("gammaln",), ("erfc",), ("jv", 1), ("iv", 1), ("kv", 0), ("yv", 0)]
+    for key in [*replaced, ("gammainc", 0.5), ("gammaincc", 0.5), ("erfcinv",)]:
+        assert missed(key, {key[0]: getattr(scipy.special, key[0])}), key
+
+
 # SciPy ------------------------------------------------------------------------------------------
 
 
@@ -297,7 +371,8 @@ def test_needs_scipy():
     assert [name for name in VOCABULARY if needs_scipy(name)] == sorted(
         [
             *("erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"),
-            *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc", "erfinv", "erfcinv"),
+            *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc"),
+            *("erfinv", "erfcinv", "erfcinv_slope"),
             *("jv", "yv", "iv", "kv"),
         ],
         key=list(VOCABULARY).index,
