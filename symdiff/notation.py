@@ -47,9 +47,9 @@ class Notation:
         """The name of a symbol, a letter or a part; ``...`` stands for what is left out."""
         return name
 
-    def exact(self, name: str) -> str:
-        """The name of a number: pi, e."""
-        return name
+    def exact(self, name: str, taken: bool) -> str:
+        """The name of a number: pi, e; told from that of a symbol, if one is called so, too."""
+        return f"sd.{name}" if taken else name
 
     def literal(self, text: str) -> str:
         """Data and parameters of functions, in Python's notation."""

@@ -333,7 +333,7 @@ def _written(
         piece = _contraction(graph, op, place, operands, notation)
         return _array_of(graph, place, piece, notation)
     if not node.args and not isinstance(op, ops.Sum):
-        return notation.indexed(_leaf(node, notation), letters)
+        return notation.indexed(_leaf(graph, node, notation), letters)
     if isinstance(op, ops.Linear | ops.Opaque):
         piece = _array_call(node, operands, notation)
         return notation.indexed(piece.text, letters)
@@ -346,10 +346,12 @@ def _array_of(graph: _Graph, place: _Place, element: Piece, notation: Notation) 
     return notation.anonymous(letters, element) if letters else element
 
 
-def _leaf(node: Expr, notation: Notation) -> str:
+def _leaf(graph: _Graph, node: Expr, notation: Notation) -> str:
     op = node.op
+    if isinstance(op, ops.Exact):
+        return notation.exact(op.name, op.name in graph.taken)
     if not isinstance(op, ops.Constant):
-        return notation.exact(op.name) if isinstance(op, ops.Exact) else notation.name(op.name)
+        return notation.name(op.name)
     if op.value.size <= _LISTED:
         return notation.literal(str(op.value.tolist()))
     text = f"array(shape={shape_text(node.shape)}, dtype={op.value.dtype})"

@@ -194,7 +194,7 @@ class _Latex(Notation):
             self.shown[name] = known
         return known
 
-    def exact(self, name: str) -> str:
+    def exact(self, name: str, taken: bool) -> str:
         return {"pi": r"\pi"}.get(name, name)
 
     def literal(self, text: str) -> str:

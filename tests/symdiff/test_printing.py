@@ -275,3 +275,11 @@ def test_huge_integers_are_printed():
     huge = sd.constant(10**2000) * sd.constant(10**2000) * sd.constant(10**2000) * x
     assert len(text(huge)) > 4000
     assert len(repr(huge)) < 200
+
+
+def test_a_symbol_called_as_a_number_is_told_from_it():
+    pi, e = sd.symbols("pi e")
+    assert str(pi + sd.pi) == "pi + sd.pi" or str(pi + sd.pi) == "sd.pi + pi"
+    assert repr(sd.pi * e) == "pi*e"
+    assert str(sd.sin(sd.e) * e).count("sd.e") == 1
+    assert "sd" not in str(pi + sd.e)
