@@ -359,23 +359,32 @@ class OpaqueRule(Statement):
         return None if flows is None else gathered(flows)
 
 
-def _of_others(x: Expr, t: Expr) -> Expr | None:
-    """The differential of ``prod(x)`` where visibly only one place of the last axis varies."""
-    found = parts(t)
+def _by_element(node: Expr, t: Expr) -> Expr | None:
+    """The differential of prod or logsumexp where visibly one place of the last axis varies.
+
+    The weight of its tangent is the product of the others, or ``exp(x_j - y)``, of no zeros.
+    """
+    found, (x, *_) = parts(t), node.args
     if len(found) != 1:
         return None
     ((c, op, inner),) = found
     *rows, place = blocks(op, t.shape)
     if not isinstance(place, range) or len(place) != 1:
         return None
-    left = [range(place[0]), range(place[0] + 1, x.shape[-1])]  # type: ignore[arg-type]  # as a range has an int
-    sides = [block(x, [*rows, r]) for r in left if r]
-    one = contract([(inner, tuple(range(x.ndim)))], tuple(range(x.ndim - 1)))
-    if sides:
-        lengths = tuple([len(r) for r in left if r])
-        rest = linear(ops.concat_op(-1, lengths), *sides) if len(sides) == 2 else sides[0]
-        one = mul(one, opaque(ops.opaque_op(ops.Prod), rest))
-    return part(scale(c, one), rows, x.shape[:-1])
+    word = tuple(range(x.ndim))
+    moving = contract([(inner, word)], word[:-1])
+    if isinstance(node.op, ops.LogSumExp):
+        chosen = contract([(block(x, [*rows, place]), word)], word[:-1])
+        weight = primitive("exp", chosen - block(node, rows))
+    else:
+        length = x.shape[-1]
+        assert isinstance(length, int)
+        sides = [r for r in (range(place[0]), range(place[0] + 1, length)) if r]
+        others = [block(x, [*rows, r]) for r in sides]
+        if len(others) == 2:
+            others = [linear(ops.concat_op(-1, tuple(map(len, sides))), *others)]
+        weight = opaque(ops.opaque_op(ops.Prod), others[0]) if others else number_node(1)
+    return part(scale(c, mul(moving, weight)), rows, node.shape)
 
 
 def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
@@ -419,8 +428,8 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             return _last(opaque(ops.opaque_op(ops.Cofactor), x), t, axes=2)
         case ops.LogAbsDet():
             return _last(matrix_transpose(opaque(ops.opaque_op(ops.Inv), x)), t, axes=2)
-        case ops.Prod() if (single := _of_others(x, t)) is not None:
-            return single
+        case ops.Prod() | ops.LogSumExp() if (share := _by_element(node, t)) is not None:
+            return share
         case ops.Prod():
             return _last(opaque(ops.opaque_op(ops.ProdOthers), x), t)
         case ops.ProdOthers():

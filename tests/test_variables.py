@@ -243,6 +243,10 @@ def test_of_elements_alone_the_derivative_is_that_of_scalar_symbols(formula, ord
         (lambda a: sd.sqrt(a @ a) * a[1], lambda s: sd.sqrt(sum(a**2 for a in s)) * s[1]),
         (lambda a: sd.prod(a) * a[0], lambda s: s[0] * s[1] * s[2] * s[3] * s[0]),
         (
+            lambda a: sd.logsumexp(a) * a[0],
+            lambda s: sd.log(sum(sd.exp(a) for a in s)) * s[0],
+        ),
+        (
             lambda a: (c := sd.concat([a[2:], a[::-1]])) @ c * sd.sin(a[0]),
             lambda s: (sum(a**2 for a in s) + s[2] ** 2 + s[3] ** 2) * sd.sin(s[0]),
         ),
