@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 10_000
 _MOST_ORDER = 1000
 
+# Commands that users try, and what does it here.
+_GUESSES = {
+    "grad": "symdiff lower FORMULA --gradient --source, or symdiff diff FORMULA x for each",
+    "hessian": "symdiff diff FORMULA x y for each pair of variables",
+    "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",
+    **dict.fromkeys(
+        ("eval", "evalf"),
+        "symdiff diff FORMULA x 0 --at x=1, where 0 derivatives leave the formula as it is",
+    ),
+}
+
 _EPILOG = """\
 A formula is written as in Python: 2*x**2, sqrt(x), where(x > 0, x, 0); "-" reads it from the
 standard input.  Values are decimals, fractions or formulas without names; they are exact: 0.1 is
@@ -57,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] and given[0] in _GUESSES:
+        print(f"symdiff: error: there is no {given[0]}: {_GUESSES[given[0]]}", file=sys.stderr)
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

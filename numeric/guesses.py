@@ -43,6 +43,8 @@ PACKAGE: dict[str, str] = {
     "complex128": "tensors are real",
     "polygamma": "sd.polygamma, of expressions",
     "bincount": "it has no derivative; np.bincount(t.numpy())",
+    "trapezoid": "((y[1:] + y[:-1]) / 2).sum() * dx; sd.trapezoid has expressions",
+    "cov": "c = x - x.mean(1, True), then c @ c.T / (c.shape[1] - 1); sd.cov has expressions",
     "cdist": "(x[:, None] - y).norm(dim=-1)",
     "Module": _MODULES,
 }

@@ -227,7 +227,8 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
             counted = False
         elif isinstance(v, bool) or not isinstance(v, int) or counted:
             raise TypeError(
-                f"diff: {v!r} is neither a symbol nor the count of the symbol before it"
+                f"diff: {v!r} is neither a symbol nor the count of the symbol before it; write "
+                "diff(f, x, 2, y)"
             )
         elif v < 0:
             raise ValueError(f"diff: order {v} is negative")

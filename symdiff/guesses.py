@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SYMPY = "to_sympy(f) is SymPy's expression, which has it; from_sympy goes back"
+_SYMPY = "sd.to_sympy(f) is SymPy's expression, which has it; sd.from_sympy goes back"
 _VALUES = "it needs the values: lower the expression with numeric.lower and call the Function"
 _IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a new one"
 _INFINITE = 'float("inf") is infinity, in formulas too'

@@ -28,6 +28,14 @@ def test_a_missing_value_is_asked_for_as_the_command_takes_it(run):
     assert (status, "--at x=...,y=..." in err) == (1, True)
 
 
+@pytest.mark.parametrize("command", ["eval", "evalf", "grad", "hessian", "latex"])
+def test_a_guessed_command_names_what_does_it(run, command):
+    status, out, err = run(command, "x**2")
+    assert (status, out) == (2, "")
+    assert f"there is no {command}: symdiff " in err
+    assert run("diff", "x**2", "x", "0", "--at", "x=3") == (0, "x**2\n9.0\n", "")
+
+
 def test_the_version(run):
     assert run("--version") == (0, f"symdiff {sd.__version__}\n", "")
     command = [sys.executable, "-m", "symdiff", "diff", "x**2", "x"]
