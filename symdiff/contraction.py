@@ -181,7 +181,13 @@ class _Contraction:
         """A contraction that sums: operands in creation order, ``out`` in order of first use."""
         args = tuple(x for x, _, _ in terms)
         kills = tuple(kill for _, _, kill in terms)
-        words = _least_words(args, [word for _, word, _ in terms], kills)
+        words = [word for _, word, _ in terms]
+        for place, x in enumerate(args):
+            if x.ndim > 1 and symmetric(x, x.ndim - 2, x.ndim - 1):
+                word = words[place]
+                turned = [*words[:place], (*word[:-2], word[-1], word[-2]), *words[place + 1 :]]
+                words = min(words, turned, key=lambda trial: canonical(trial, ())[0])
+        words = _least_words(args, words, kills)
         inner = tuple(
             k for k in dict.fromkeys(letter for word in words for letter in word) if k in inner
         )
@@ -201,6 +207,10 @@ class _Contraction:
             word = inner
         if word == out and len(set(out)) == len(out):  # x_ii on a diagonal is not x
             return x
+        if len(word) == len(out) > 1:
+            moved = [place for place, letter in enumerate(word) if letter != out[place]]
+            if len(moved) == 2 and set(word) == set(out) and symmetric(x, *moved):
+                return x
         if number_of(x) is not None:
             return contract([(x, word)], out, {k: self.letters.length[k] for k in out})
         if isinstance(x.op, ops.Contract) and len(x.op.letters) == 1 and not self.really_sums(x):
@@ -245,6 +255,73 @@ class _Contraction:
         (word,), named = canonical([word], inner)
         shape = tuple(self.letters.length[k] for k in inner)
         return make(ops.contract_op((word,), named, (), (False,)), (x,), shape, x.dtype)
+
+
+# A formula is looked through for a symmetry down to so many nodes.
+_LOOKED = 32
+
+
+def symmetric(x: Expr, i: int, j: int) -> bool:
+    """Whether the formula of x shows that exchanging its axes i and j changes nothing.
+
+    So are identities, ``A @ A.T``, what is made of symmetric matrices element by element, and
+    inverses, cofactors and exponentials of such.
+
+    >>> import symdiff as sd
+    >>> A = sd.symbol("A", (2, 2))
+    >>> symmetric(A @ A.T, 0, 1), symmetric(A, 0, 1), (A @ A.T).T is A @ A.T
+    (True, False, True)
+    """
+    stack, seen = [(x, i, j)], 0
+    while stack:
+        x, i, j = stack.pop()
+        seen += 1
+        if x.shape[i] != x.shape[j] or seen > _LOOKED:
+            return False
+        op = x.op
+        if isinstance(op, ops.Contract):
+            a, b = op.out[i], op.out[j]
+            turn = {a: b, b: a}
+            if any(k in turn for place, k in enumerate(op.out) if place not in (i, j)) and a != b:
+                return False  # on a diagonal with another axis
+            words = [tuple(turn.get(k, k) for k in word) for word in op.letters]
+            if len(words) == 1 and words[0].count(a) == words[0].count(b) == 1 and a != b:
+                stack.append((x.args[0], words[0].index(a), words[0].index(b)))
+                continue
+            terms = zip(x.args, op.letters, op.kills, strict=True)
+            exchanged = zip(x.args, words, op.kills, strict=True)
+            key = lambda term: (term[0].serial, term[1], term[2])  # noqa: E731
+            if sorted(map(key, terms)) != sorted(map(key, exchanged)):
+                return False
+        elif isinstance(op, ops.Sum | ops.Product):
+            if not x.args:
+                return False
+            weights = op.coefs if isinstance(op, ops.Sum) else op.exponents
+            placed = [(*_placed(y), weight) for y, weight in zip(x.args, weights, strict=True)]
+            for y, (base, places, weight) in zip(x.args, placed, strict=True):
+                order = list(places)
+                order[i], order[j] = order[j], order[i]
+                if not any(b is base and p == order and w == weight for b, p, w in placed):
+                    stack.append((y, i, j))
+        elif isinstance(op, ops.Pointwise | ops.Strong):
+            stack.extend((y, i, j) for y in x.args)
+        elif isinstance(op, ops.Inv | ops.Cofactor | ops.Expm) and len(x.args) == 1:
+            if {i, j} != {x.ndim - 2, x.ndim - 1}:
+                return False
+            stack.append((x.args[0], i, j))
+        else:
+            return False
+    return True
+
+
+def _placed(x: Expr) -> tuple[Expr, list[int]]:
+    """What x is a permutation or a broadcast of, and which of its axes stand where; -1: none."""
+    op = x.op
+    if isinstance(op, ops.Contract) and len(op.letters) == 1 and not op.sums:
+        (word,) = op.letters
+        if len(set(word)) == len(word) and len(set(op.out)) == len(op.out):
+            return x.args[0], [word.index(k) if k in word else -1 for k in op.out]
+    return x, list(range(x.ndim))
 
 
 # A longer sum is not looked through.

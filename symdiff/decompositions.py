@@ -46,7 +46,9 @@ def matrix_product(a: Expr, b: Expr) -> Expr:
 
 
 def _symmetric(a: Expr) -> Expr:
-    return scale(_HALF, a + matrix_transpose(a))
+    """``(a + a')/2``, which is a itself where its formula shows that it is symmetric."""
+    back = matrix_transpose(a)
+    return a if back is a else scale(_HALF, a + back)
 
 
 def _columns_times(a: Expr, factors: Expr) -> Expr:

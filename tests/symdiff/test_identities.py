@@ -6,7 +6,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff.contraction import contract
+from symdiff.contraction import contract, symmetric
 
 t = sd.symbol("t")
 v, w = sd.symbols("v w", 3)
@@ -54,13 +54,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "by", "at", "expected", "exact"), CASES, ids=lambda p: str(p)[:40])
-def test_gradients_are_as_small_as_on_paper(f, by, at, expected, exact):
-    gradient = sd.grad(f, by)
-    assert gradient is expected
-    matrix = mp.matrix(at.tolist())
+def check_gradient(gradient, by, at, exact):
+    """Every element against mpmath's difference quotient of the same function, to 12 digits."""
     got = nm.lower(gradient, [by])(at)
-    assert float(nm.lower(f, [by])(at)) == pytest.approx(float(exact(matrix)), rel=1e-13)
+    matrix = mp.matrix(at.tolist())
     for k in range(at.size):
         place = (k // 3, k % 3) if at.ndim == 2 else (k, 0)
 
@@ -70,6 +67,16 @@ def test_gradients_are_as_small_as_on_paper(f, by, at, expected, exact):
             return exact(m)
 
         assert got.flat[k] == pytest.approx(float(mp.diff(moved, 0)), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize(("f", "by", "at", "expected", "exact"), CASES, ids=lambda p: str(p)[:40])
+def test_gradients_are_as_small_as_on_paper(f, by, at, expected, exact):
+    gradient = sd.grad(f, by)
+    assert gradient is expected
+    assert float(nm.lower(f, [by])(at)) == pytest.approx(
+        float(exact(mp.matrix(at.tolist()))), rel=1e-13
+    )
+    check_gradient(gradient, by, at, exact)
 
 
 def test_singular_points_keep_their_conventions():
@@ -143,3 +150,70 @@ def test_what_is_centred_adds_up_to_nothing(shape, axis):
     total = sd.sum(3 * (x - sd.mean(x, axis=axis, keepdims=True)), axis=axis)
     assert total is sd.zeros(total.shape)
     assert sd.sum(x - 2 * sd.mean(x, axis=axis, keepdims=True), axis=axis) is not total
+
+
+B, S = sd.symbol("B", (3, 2)), X + X.T
+
+
+@pytest.mark.parametrize(
+    "w",
+    [
+        X @ X.T, X.T @ X, B @ B.T, X @ X.T + EYE, X + X.T, X * X.T, sd.outer(v, v), sd.exp(S),
+        sd.inv(X @ X.T), sd.expm(S), sd.inv(sd.inv(S) + B @ B.T), 3 * S - sd.diag(v) * 2,
+        sd.where(S > 1, S, sd.inv(X @ X.T)),
+    ],
+)  # fmt: skip
+def test_a_symmetric_matrix_is_its_transpose(w):
+    assert w.T is w
+    at = {X: AT_X, v: AT_V, B: AT_X[:, :2]}
+    got = nm.interpret(w, {x: at[x] for x in set(w.free_symbols)})
+    np.testing.assert_allclose(got, got.T, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "w",
+    [
+        X, X @ X, X @ A.T, X - X.T, X + 2 * X.T, X * X.T**2, sd.outer(v, w), sd.exp(X), sd.inv(X),
+        X @ X.T + A, sd.where(X > 0.6, S, S + 1), sd.expm(X), sd.triu(S), S @ (S + X @ X.T),
+    ],
+)  # fmt: skip
+def test_other_matrices_are_not(w):
+    assert w.T is not w
+    at = {X: AT_X, A: AT_X * AT_X, v: AT_V, globals()["w"]: AT_V[::-1].copy()}
+    got = nm.interpret(w, {x: at[x] for x in set(w.free_symbols)})
+    assert not np.allclose(got, got.T)
+
+
+@pytest.mark.parametrize(
+    ("f", "most", "exact"),
+    [
+        (sd.slogdet(X @ X.T)[1], 6, lambda m: mp.log(mp.det(m * m.T))),
+        (sd.trace(sd.inv(X @ X.T)), 7, lambda m: trace((m * m.T) ** -1)),
+        (sd.norm(X @ X.T) ** 2, 5, lambda m: norm(m * m.T) ** 2),
+    ],
+)
+def test_functions_of_symmetric_matrices_have_small_gradients(f, most, exact):
+    gradient = sd.grad(f, X)
+    assert sd.count_nodes(gradient) <= most
+    check_gradient(gradient, X, AT_X, exact)
+
+
+@pytest.mark.parametrize("k", range(12))
+def test_symmetries_of_stacks_are_those_of_their_values(k):
+    """Every pair of axes: what the formula shows, the numbers show."""
+    x, y, both = v, sd.symbol("y", 3), X @ X.T
+    stacks = [
+        sd.einsum("ij,k->ijk", EYE, x), sd.einsum("ij,k->ikj", EYE, x),
+        sd.einsum("i,j,k->ijk", x, x, x), sd.einsum("i,j,k->ijk", x, y, x),
+        sd.einsum("ij,k->ikj", both, x), sd.einsum("ij,jk->ijk", both, both),
+        sd.einsum("i->iii", x), sd.einsum("ij->iij", both), sd.einsum("i->ii", x)[None] + both,
+        sd.einsum("ij,k->ijk", EYE, x) * sd.einsum("i,j,k->ijk", x, x, y),
+        sd.jacobian(sd.outer(x, x) * sd.sin(sd.outer(x, x)), x),
+        sd.hessian(sd.norm(x) ** 3, x)[None],
+    ]  # fmt: skip
+    stack = stacks[k]
+    at = {x: AT_V, y: AT_V[::-1].copy() + 1, X: AT_X}
+    got = nm.interpret(stack, {s: at[s] for s in set(stack.free_symbols)})
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if symmetric(stack, i, j):
+            np.testing.assert_allclose(got, got.swapaxes(i, j), rtol=1e-13)
