@@ -554,7 +554,7 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
                 seen.add(arg)
                 stack.append(arg)
     check_names(found)
-    return Symbols(node for node in found if not node.op.dummy)  # type: ignore[attr-defined]
+    return Symbols([node for node in found if not node.op.dummy])  # type: ignore[attr-defined]
 
 
 def check_names(symbols: Iterable[Expr]) -> None:
