@@ -82,6 +82,11 @@ def as_real(x: Expr) -> Expr:
     return make(ops.REAL, (x,), x.shape, float)
 
 
+def floating(x: Expr) -> Expr:
+    """``x`` for a function that is real by nature: integers in floating point, as NumPy does."""
+    return as_real(x) if x.dtype is int else x
+
+
 def _alike(a: Expr, b: Expr) -> bool:
     """Two real expressions of one shape: nothing to broadcast, convert or merge."""
     return a.shape == b.shape and a is not b and a.dtype is float and b.dtype is float

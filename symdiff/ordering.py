@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symdiff import ops
-from symdiff.algebra import as_numeric, divide, opaque, primitive, select
+from symdiff.algebra import as_numeric, divide, floating, opaque, primitive, select
 from symdiff.arrays import (
     Axis,
     axes_of,
@@ -254,7 +254,7 @@ def quantile(
     lines, n, axes = _sorted_lines("quantile", x, axis)
     h = (n - 1) * float(q)
     low = math.floor(h)
-    below, above = (getitem(lines, (..., k)) for k in (low, min(low + 1, n - 1)))
+    below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))
     result = _unless_nan(below + (h - low) * (above - below), lines)
     return expand_dims(result, axes) if keepdims else result
 

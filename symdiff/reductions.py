@@ -12,7 +12,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symdiff import ops
-from symdiff.algebra import as_numeric, divide, int_power, linear, opaque, primitive, product
+from symdiff.algebra import (
+    as_numeric,
+    divide,
+    floating,
+    int_power,
+    linear,
+    opaque,
+    primitive,
+    product,
+)
 from symdiff.arrays import (
     Axis,
     axes_of,
@@ -95,7 +104,7 @@ def mean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.mean(x).shape, sd.mean(x, keepdims=True).shape
     ((), (1,))
     """
-    operand = as_expr(x)
+    operand = floating(as_expr(x))
     axes = axes_of("mean", axis, operand.ndim)
     result = divide(sum(operand, axes), _count(operand, axes))
     return expand_dims(result, axes) if keepdims else result
@@ -313,7 +322,7 @@ def norm(
     >>> sd.norm(x) is sd.norm(x, 2), sd.norm(x, 1) is sd.sum(sd.abs(x))
     (True, True)
     """
-    operand = as_expr(x)
+    operand = floating(as_expr(x))
     axes = axes_of("norm", axis, operand.ndim)
     if ord is None or (len(axes) == 2 and ord == "fro") or (len(axes) == 1 and ord == 2):
         return primitive("norm_sqrt", sum(operand * operand, axes, keepdims=keepdims))

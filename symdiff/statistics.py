@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symdiff.algebra import as_numeric, divide, int_power, primitive, select
+from symdiff.algebra import as_numeric, divide, floating, int_power, primitive, select
 from symdiff.arrays import Axis, axes_of, axis_of, expand_dims, moveaxis_last, stack
 from symdiff.contraction import broadcast_to, contract
 from symdiff.errors import ShapeError, Unsupported
@@ -207,7 +207,7 @@ def nanmean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr
     >>> sd.nanmean(sd.symbol("X", (2, 3)), axis=0).shape
     (3,)
     """
-    operand = as_numeric(as_expr(x))
+    operand = floating(as_numeric(as_expr(x)))
     axes = axes_of("nanmean", axis, operand.ndim)
     total = nansum(operand, axes, keepdims=keepdims)
     return divide(total, _present(operand, axes, keepdims))
@@ -311,7 +311,7 @@ def average(
     if weights is None:
         return mean(operand, axis, keepdims=keepdims)
     axes = axes_of("average", axis, operand.ndim)
-    w = constant(weights)
+    operand, w = floating(operand), floating(constant(weights))
     if w.shape != operand.shape:
         if len(axes) != 1 or w.shape != (operand.shape[axes[0]],):
             raise ShapeError(

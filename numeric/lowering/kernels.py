@@ -118,8 +118,8 @@ def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
         result = run(*map(_strong, args))
         return result if result.__class__ in WEAK else result.item()
     real = [a.dtype for a in strong if a.dtype.kind == "f"]
-    if not real:
-        return run(*(_strong(a) if a.__class__ in WEAK else a for a in args))
+    if not real:  # NumPy's integers and Python's numbers: as lowered code has them
+        return run(*args)
     work = np.result_type(*real).type
     return run(*(work(a) if a.__class__ in WEAK else a for a in args))
 

@@ -1,0 +1,284 @@
+"""Integers of every width and sign, at their extremes: values are NumPy's, derivatives are exact.
+
+The oracle is Taylor arithmetic in fractions, to second order along one direction.  Beside every
+coefficient it carries a bound of the terms that make it, in which nothing cancels: floating point
+errs by roundings of that.
+"""
+
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import assume, given
+
+import numeric as nm
+import symdiff as sd
+from tests.budget import sample
+from tests.fields import Field
+from tests.strategies import programs
+
+# The roundings on the way to a value: a few dozen operations, each of a few dozen terms.
+ROUNDINGS = 1000
+LARGEST = Fraction(10) ** 280
+
+DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+@dataclass(frozen=True)
+class Jet:
+    """``c0 + c1 e + c2 e²``, and bounds of what the coefficients are sums of."""
+
+    c: tuple[Fraction, Fraction, Fraction]
+    bound: tuple[Fraction, Fraction, Fraction]
+
+    def __add__(self, other):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        other = jet(other)
+        return Jet(_plus(self.c, other.c), _plus(self.bound, other.bound))
+
+    def __mul__(self, other):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        other = jet(other)
+        return Jet(_times(self.c, other.c), _times(self.bound, other.bound))
+
+    def __neg__(self):
+        return Jet(tuple(-c for c in self.c), self.bound)
+
+    def __pow__(self, p):
+        result = jet(1)
+        for _ in range(abs(p)):
+            result = result * self
+        return result if p > 0 else result.inverse()
+
+    def inverse(self):
+        """1/c by its series; a bound b of c is one of b/c² of 1/c."""
+        r = 1 / self.c[0]
+        size = self.bound[0] * r * r
+        return Jet(_series(r, self.c, -1), _series(size, self.bound, 1))
+
+    def __truediv__(self, other):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self * jet(other).inverse()
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __rsub__(self, other):
+        return jet(other) + -self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _plus(a, b):
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def _times(a, b):
+    return a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[1] * b[1] + a[2] * b[0]
+
+
+def _series(r, c, sign):
+    return r, sign * r * r * c[1], sign * r * r * c[2] + r * r * r * c[1] * c[1]
+
+
+def jet(value, slope=0):
+    if isinstance(value, Jet):
+        return value
+    c = Fraction(value), Fraction(slope), Fraction(0)
+    return Jet(c, tuple(map(abs, c)))
+
+
+JETS = Field("jets", object, jet, {}, lambda a, b: a.c[0] < b.c[0], lambda c, a, b: a if c else b)
+
+
+def jets(values, slopes):
+    out = np.empty(np.shape(values), object)
+    for place in np.ndindex(out.shape):
+        out[place] = jet(np.asarray(values)[place].item(), np.asarray(slopes)[place].item())
+    return out
+
+
+def extremes(dtype):
+    i = np.iinfo(dtype)
+    return st.sampled_from([i.max, i.min, i.max - 1, i.min + 1, i.max // 2 + 1, 100, 3, 1, 0])
+
+
+@st.composite
+def mixed_programs(draw, family):
+    """A rational program of a real and an integer input, and values for both."""
+    program = draw(programs(("pointwise", family), rational=True, steps=5))
+    assume(len(program.shapes) == 2)
+    real, whole = program.shapes
+    count = int(np.prod(real, dtype=int))
+    x = np.array(draw(st.lists(st.integers(-16, 16), min_size=count, max_size=count))) / 8
+    dtype = draw(st.sampled_from(DTYPES))
+    count = int(np.prod(whole, dtype=int))
+    k = draw(st.lists(extremes(dtype), min_size=count, max_size=count))
+    values = np.array(k, dtype).reshape(whole)
+    if not whole:
+        values = int(values) if draw(st.booleans()) else values[()]
+    return program, x.reshape(real) if real else float(x[0]), values
+
+
+def close(found, expected, bound, what):
+    """Assert that floats err by roundings of the bounds of the exact values."""
+    found = np.asarray(found)
+    assert found.dtype == float, what
+    assert found.shape == expected.shape, what
+    for place in np.ndindex(found.shape):
+        error = abs(Fraction(found[place].item()) - expected[place])
+        assert error <= ROUNDINGS * bound[place] * Fraction(1, 2**53) + Fraction(1, 2**1000), (
+            f"{what} {place}: {found[place]}, exactly {float(expected[place])}"
+        )
+
+
+def parts(array, place):
+    """Coefficient number ``place`` of each jet, and its bound."""
+    array = JETS.array(array)
+    found = np.empty(array.shape, object), np.empty(array.shape, object)
+    for at in np.ndindex(array.shape):
+        value = jet(array[at])
+        found[0][at], found[1][at] = value.c[place], value.bound[place]
+    return found
+
+
+@pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal"])
+def test_derivatives_of_formulas_with_integers_are_exact(family):
+    @sample(60)
+    @given(mixed_programs(family))
+    def run(drawn):
+        program, x, k = drawn
+        xs = [sd.symbol("x", program.shapes[0]), sd.symbol("k", program.shapes[1], dtype=int)]
+        f = sd.constant(0) + program.ours(xs)
+        u = np.arange(1.0, f.size + 1).reshape(f.shape)
+        F, S = nm.lower(f, xs), nm.lower(sd.sum(f * u), xs)
+        columns = {}
+        for place in np.ndindex(np.shape(x)):
+            slope = np.zeros(np.shape(x), int)
+            slope[place] = 1
+            try:
+                value = program.plain(JETS, [jets(x, slope), jets(k, np.zeros(np.shape(k), int))])
+            except ZeroDivisionError:
+                assume(False)
+            columns[place] = JETS.array(value)
+            assume(all(b < LARGEST for v in columns[place].flat for b in jet(v).bound))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                F(x, k)
+            except OverflowError:  # NumPy refuses numbers that the dtype of an operand lacks
+                assume(False)
+            J, H = F.jacobian(x, k, wrt="x"), F.hessian(x, k, wrt="x")
+            _, kept = F.forward(x, k)
+            g, none = F.backward(kept, u[()] if f.shape else 1.0)
+            _, (joint, _) = S.value_and_grad(x, k)
+            single = nm.lower(sd.jacobian(f, xs[0]), xs)(x, k)
+        assert none is None
+        for place, column in columns.items():
+            exact, bound = parts(column, 1)
+            close(np.asarray(J)[(..., *place)], exact, bound, f"jacobian of {program}")
+            close(np.asarray(single)[(..., *place)], exact, bound, f"jacobian of {program}")
+            second, of_second = parts(column, 2)
+            at = (..., *place, *place)
+            twice = JETS.array(2 * second), JETS.array(2 * of_second)
+            close(np.asarray(H)[at], *twice, f"hessian of {program}")
+            weights = np.array([Fraction(int(v)) for v in np.ravel(u)] or [], object)
+            total = sum(exact.ravel() * weights, Fraction(0))
+            size = sum(bound.ravel() * weights, Fraction(0))
+            for found, what in ((g, "backward"), (joint, "value_and_grad")):
+                entry = np.asarray(np.asarray(found)[place])
+                close(entry, JETS.array(total), JETS.array(size), f"{what} of {program}")
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                t = np.zeros(np.shape(x))
+                t[place] = 1
+                _, pushed = F.jvp([x, k], [t[()] if np.shape(x) else float(t), None])
+            close(pushed, exact, bound, f"jvp of {program}")
+
+    run()
+
+
+@pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal"])
+def test_values_of_formulas_with_integers_are_interpreted_ones(family):
+    @sample(60)
+    @given(mixed_programs(family))
+    def run(drawn):
+        program, x, k = drawn
+        assume(not isinstance(k, int))  # Python's integers do not wrap around
+        xs = [sd.symbol("x", program.shapes[0]), sd.symbol("k", program.shapes[1], dtype=int)]
+        f = sd.constant(0) + program.ours(xs)
+        assume(any(node.shape for node in sd.nodes(f)))
+        results = []
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for run in (nm.lower(f, xs), lambda *v: nm.interpret(f, dict(zip(xs, v, strict=True)))):
+                try:
+                    results.append(np.asarray(run(np.asarray(x)[()], k)))
+                except OverflowError as error:
+                    results.append(str(error))
+        lowered, interpreted = results
+        if isinstance(lowered, str) or isinstance(interpreted, str):
+            assert isinstance(lowered, str)
+            assert isinstance(interpreted, str)
+        else:
+            assert lowered.shape == interpreted.shape
+            np.testing.assert_allclose(
+                lowered.astype(float), interpreted.astype(float), rtol=1e-12, err_msg=str(program)
+            )
+
+    run()
+
+
+REDUCTIONS = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "max": np.max,
+    "ptp": np.ptp,
+    "mean": np.mean,
+    "var": np.var,
+    "std": np.std,
+    "average": np.average,
+    "nanmean": np.nanmean,
+    "nanvar": np.nanvar,
+    "nanstd": np.nanstd,
+    "nansum": np.nansum,
+    "cov": np.cov,
+    "median": np.median,
+    "norm": np.linalg.norm,
+    "abs": np.abs,
+    "square": np.square,
+    "negative": np.negative,
+    "sort": np.sort,
+    "floor": np.floor,
+}
+NORMS = (1, 2, 3, np.inf, -np.inf)
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*REDUCTIONS, *(f"norm {p}" for p in NORMS), "quantile"])
+def test_functions_of_integers_have_the_values_of_numpy(name, dtype):
+    i = np.iinfo(dtype)
+    a = np.array([i.max, i.min, i.max - 1, i.max // 2], dtype)
+    k = sd.symbol("k", 4, dtype=int)
+    if name == "quantile":
+        # NumPy's own wraps around between the elements
+        e, expected = sd.quantile(k, 0.3), np.quantile(a.astype(float), 0.3)
+    elif name.startswith("norm "):
+        p = float(name[5:])
+        e, expected = sd.norm(k, p), np.linalg.norm(a, p)
+    else:
+        e, expected = getattr(sd, name)(k), REDUCTIONS[name](a)
+    for found in (nm.lower(e, [k])(a), nm.interpret(e, {k: a})):
+        assert found.dtype == np.asarray(expected).dtype
+        np.testing.assert_allclose(
+            np.asarray(found, float), np.asarray(expected, float), rtol=1e-12
+        )
