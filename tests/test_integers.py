@@ -282,3 +282,31 @@ def test_functions_of_integers_have_the_values_of_numpy(name, dtype):
         np.testing.assert_allclose(
             np.asarray(found, float), np.asarray(expected, float), rtol=1e-12
         )
+
+
+def test_division_of_python_integers_by_zero_is_that_of_ieee():
+    k, m = sd.symbols("k m", dtype=int)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert nm.lower(k / m, [k, m])(5, 0) == np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert np.isnan(nm.lower(k / m, [k, m])(0, 0))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert nm.lower(k % m, [k, m])(5, 0) == 0
+
+
+def test_formulas_without_integer_inputs_are_real():
+    x = sd.symbol("x", (0, 2))
+    folded = sd.sum(x * x, axis=0) + np.array([3, 4])
+    F = nm.lower(folded, x)
+    for found in (F(np.zeros((0, 2))), nm.interpret(folded, {x: np.zeros((0, 2))})):
+        assert found.dtype == float
+        assert found.tolist() == [3, 4]
+
+
+def test_kinks_raise_behind_integers():
+    x, k, m = sd.symbol("x"), *sd.symbols("k m", dtype=int)
+    with sd.kinks("raise"):
+        F = nm.lower(sd.abs(x * (k + m)) * (k * k + 1), [x, k, m])
+    assert F.value_and_grad(1.0, 1, 2)[1][0] == 6.0
+    with pytest.raises(sd.NotDifferentiable, match="abs"):
+        F.value_and_grad(0.0, 1, 2)
