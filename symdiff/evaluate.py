@@ -103,6 +103,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
         raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
+    _refuse_unknown("evalf", [f], subs or {})
     outputs, env, sizes = _prepared("evalf", [f], subs or {})
     with _mpmath():
         for guard in _GUARDS:
@@ -188,7 +189,6 @@ def _prepared(
 ) -> tuple[list[Expr], dict[Expr, Any], dict[str, Dim]]:
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
     values = named(name, free_symbols(outputs), given)
-    _refuse_unknown(name, outputs, given)
     expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
     if expressions:  # inserted at once, evaluated in place; what they contain may have values too
         outputs = list(substitute(outputs, expressions))
