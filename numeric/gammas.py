@@ -101,6 +101,39 @@ def polygamma(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return np.where(reflected, (-1) ** n * value - math.pi ** (n + 1) * slope, value)
 
 
+def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """log|B(a, b)|; for a, b > 0 by the expansion of log Γ(b) - log Γ(a + b), b >= a (5.11.1).
+
+    As a sum of three logarithms of Γ it would lose the digits of their size, b log b.
+    """
+    from scipy import special
+
+    positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
+    plain: NDArray[Any] = special.betaln(a, b)
+    if not np.any(positive):
+        return plain
+    small = np.where(positive, np.minimum(a, b), 1)
+    large = np.where(positive, np.maximum(a, b), 1)
+    total = gammaln(small)
+    for k in range(_STEPS_UP):
+        total = total + np.log1p(small / (large + k))
+    large = large + _STEPS_UP
+    total = total - small * (np.log(large) - 1)
+    total = total - (large + (small - 0.5)) * np.log1p(small / large)
+    for k, bernoulli in enumerate(_BERNOULLI, 1):
+        total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, large, small)
+    return np.where(positive, total, plain)
+
+
+_STEPS_UP = 20
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def _falling(m: int, x: NDArray[Any], step: NDArray[Any]) -> Any:
+    """x^-m - (x + step)^-m."""
+    return -np.expm1(-m * np.log1p(step / x)) * x ** float(-m)
+
+
 def _of_positive(n: int, x: NDArray[Any]) -> NDArray[Any]:
     from scipy import special
 

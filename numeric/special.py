@@ -328,7 +328,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "gammaln": _in_double("gammaln", gammas.gammaln),
     "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,
-    "betaln": lambda a, b: _from_scipy("betaln")(a, b),
+    "betaln": _in_double("betaln", gammas.betaln),
     "gammainc": _in_double("gammainc", incomplete.gammainc),
     "gammaincc": _in_double("gammaincc", incomplete.gammaincc),
     "gamma_density": _in_double("gamma_density", incomplete.gamma_density),

@@ -315,6 +315,10 @@ ENDS = {
     ("gammaincc", 0.5): (lambda x: mp.erfc(mp.sqrt(x)), [*LINE, 0.5, 720.0]),
     ("gamma_density", 2.5): (lambda x: mp.power(x, 1.5) * mp.exp(-x) / mp.gamma(2.5), LINE),
     ("betainc", 2.0, 3.0): (lambda x: 6 * x**2 - 8 * x**3 + 3 * x**4, [1e-160, *LINE[4:6]]),
+    **{
+        ("betaln", a): (lambda x, a=a: mp.log(mp.beta(a, x)), [0.25, 5.0, 710.0, 1e5])
+        for a in (1.1e-16, 0.5, 1.5, 700.0)
+    },
     ("erfcinv",): (MPMATH["erfcinv"], [5e-324, 1e-10, 0.25]),
     ("erfcinv_slope",): (MPMATH["erfcinv_slope"], [1e-160, 1e-10, 0.25]),
 }
