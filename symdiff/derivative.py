@@ -11,6 +11,7 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, full, number_node
 from symdiff.letters import shape_text
+from symdiff.node import topological
 from symdiff.rules import NONE, Flow
 from symdiff.variables import check, check_apart, check_paths, pulled, pushed
 
@@ -191,7 +192,9 @@ def diff(f: Expr, *variables: Expr | int) -> Expr:
     else ``grad`` takes.  Derivatives run forward, so orders share their nodes.
 
     Raises TypeError for a variable that is no expression or a count without one, ValueError for a
-    negative count or a variable that stands for no symbol, ShapeError for one of array shape.
+    negative count, for a variable that stands for no symbol, and for an order whose formulas grow
+    beyond reach (those of polynomials and of sin(x) do not); ShapeError for a variable of array
+    shape.
 
     >>> from symdiff import cos, sin, symbol, symbols
     >>> x, y = symbols("x y")
@@ -205,11 +208,58 @@ def diff(f: Expr, *variables: Expr | int) -> Expr:
     orders = _orders(variables)
     check("diff", [result], [x for x, _ in orders])
     for x, order in orders:
-        for _ in range(order):
-            check_paths("diff", [result], [x])
-            flow = _by_scalar([result], x)[0]
-            result = full(result.shape, 0) if flow is None else flow.expr
+        result = _repeated(result, x, order)
     return result
+
+
+# Checked when the order is a power of two, from this one on, as the estimate takes a walk.
+_FIRST_ESTIMATE = 16
+# Visits of nodes by all derivatives together; so many take minutes.
+_MOST_VISITS = 20_000_000
+
+
+def _repeated(f: Expr, x: Expr, order: int) -> Expr:
+    """The derivative of this order by x.  Where derivatives come round again, so does the walk."""
+    history = [f]
+    place = {f: 0}
+    size = 0
+    for k in range(1, order + 1):
+        check_paths("diff", [f], [x])
+        flow = _by_scalar([f], x)[0]
+        f = full(f.shape, 0) if flow is None else flow.expr
+        first = place.setdefault(f, k)
+        if first < k:
+            return history[first + (order - first) % (k - first)]
+        history.append(f)
+        if k >= _FIRST_ESTIMATE and not k & (k - 1):
+            size = _check_growth(f, x, k, order, size)
+    return f
+
+
+def _check_growth(f: Expr, x: Expr, k: int, order: int, before: int) -> int:
+    """The size of a derivative of order k, if those up to ``order`` are no endless work.
+
+    What has grown since ``before``, the size at half the order, is taken to go on in proportion.
+    Raises ValueError.
+    """
+    nodes = topological([f])
+    bits = sum(
+        c.bit_length()
+        for node in nodes
+        if isinstance(node.op, ops.Sum)
+        for c in node.op.coefs
+        if isinstance(c, int)
+    )
+    size = len(nodes) + bits // 1000  # long numbers take time, too
+    visits = size * (order - k)
+    if size > before:
+        visits = visits * (order // k + 1) // 2
+    if visits > _MOST_VISITS:
+        raise ValueError(
+            f"diff: order {order} by {x!r} is out of reach: the derivative of order {k} has "
+            f"{len(nodes)} nodes, and each order visits all of them"
+        )
+    return size
 
 
 def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:

@@ -527,6 +527,16 @@ REFUSED = {
         ValueError,
         "vander: 1000000000 powers, each an expression; at most 10000",
     ),
+    "an order": (
+        lambda: sd.diff(sd.exp(x**2), x, 10**6),
+        ValueError,
+        "diff: order 1000000 by x is out of reach: the derivative of order 16 has .* nodes",
+    ),
+    "an order of a power": (
+        lambda: sd.diff(1 / x, x, 10**6),
+        ValueError,
+        "diff: order 1000000 by x is out of reach",
+    ),
     "an argument": (
         lambda: nm.lower(x * y, [x, y])(1.0, 10**400),
         ValueError,
@@ -548,6 +558,9 @@ def test_work_without_end_is_refused(name):
 
 
 def test_what_is_quick_is_not_refused():
+    assert sd.diff(x**5, x, 10**6) is sd.constant(0)
+    around = [sd.diff(sd.sin(x), x, 10**6 + k) for k in range(4)]
+    assert around == [sd.sin(x), sd.cos(x), -sd.sin(x), -sd.cos(x)]
     assert str(sd.evalf(x, 5, {x: "1e99999"})) == "1.0e+99999"
     assert str(sd.evalf(sd.gamma(x), 15, {x: 10**30})).endswith(
         "e+29565705518096748172348871081068"
