@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis.statistics import collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -161,6 +160,8 @@ _drawn: list[str] = []
 @pytest.hookimpl(wrapper=True, trylast=True)  # inside of Hypothesis's own wrapper
 def pytest_runtest_call() -> Iterator[None]:
     """Count what the properties of a test draw, whether it is one or contains some."""
+    from hypothesis.statistics import collector  # pytest must be the first to import it
+
     with collector.with_value(_count):  # type: ignore[arg-type]
         return (yield)
 
