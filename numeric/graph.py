@@ -288,6 +288,24 @@ class AccumulateGrad(Record):
     __repr__, extra, metadata = Node.__repr__, Node.extra, Node.metadata
 
 
+class Nowhere(AccumulateGrad):
+    """The end at a view that was made without recording, of what requires gradients.
+
+    The view says so too, and so does what is computed from it, but no gradient goes further.
+    """
+
+    __slots__ = ()
+
+    @property
+    def variable(self) -> Any:
+        """None: no gradient arrives anywhere."""
+        return None
+
+    def shown(self) -> Any:
+        """None, as for an operand that requires no gradient."""
+        return None
+
+
 class Constant(Record):
     """An operand that requires no gradient: known by name and shape in expressions."""
 

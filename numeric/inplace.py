@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric import dtypes
-from numeric.graph import Constant, Node, serial
+from numeric.graph import Constant, Node, Nowhere, serial
 from numeric.modes import current
 from numeric.plans import Op
 from numeric.recording import cast, record
@@ -91,7 +91,12 @@ def changed(x: Tensor) -> None:
     for y in (base, *(() if base._views is None else base._views.live())):
         if isinstance(y._edge, Constant):
             y._edge = None
-        elif y is not base and base._rg and y._rg and y._origin != "no_grad":
+        elif (
+            y is not base
+            and base._rg
+            and y._rg
+            and (y._origin != "no_grad" or isinstance(y._edge, Nowhere))
+        ):
             y._stale = y._special = True
 
 
@@ -132,7 +137,7 @@ def _check_target(x: Tensor, mode: Any, name: str = "") -> None:
             "a clone to get a normal tensor before doing inplace update."
         )
     if mode.grad and x._rg:
-        if x.is_leaf:
+        if x.is_leaf and not isinstance(x._edge, Nowhere):
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation."
             )
@@ -269,7 +274,7 @@ def rebase(x: Tensor, out: Tensor) -> None:
     if base._views is not None:
         for view in base._views.live():
             leaf = view._rg and view._edge is not None and view._edge.is_leaf and not view._stale
-            if not leaf:
+            if not leaf or isinstance(view._edge, Nowhere):
                 view._rg = view._stale = view._special = True
                 if view._retains and not view._origin:
                     edge_of(view)

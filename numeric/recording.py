@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.graph import Formula, Node, Packed, serial
+from numeric.graph import Formula, Node, Nowhere, Packed, serial
 from numeric.modes import RECORD, Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
@@ -55,6 +55,8 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
     if op.promotion is not None and (mixed or alike is None or alike.kind != "f"):
         operands = _promoted(op, operands, arrays)
     volatile = special and any(isinstance(x, Tensor) and x._volatile for x in operands)
+    if special and op.view and operands[0]._inference:  # its views are such tensors themselves
+        recorded = False
     recorded = recorded and mode.grad and not (volatile or mode.inference)
     bound = None
     before = noise()
@@ -167,6 +169,8 @@ def alias(out: Tensor, of: Tensor, recording: bool) -> None:
     out._base = base
     if not recording:
         out._origin = "no_grad"
+        if base._rg and not out._inference and out._array.dtype.kind == "f":
+            out._rg, out._edge = True, Nowhere(out)
     elif of._origin:
         out._origin = of._origin
     views = base._views

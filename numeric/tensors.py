@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from numeric import dtypes
-from numeric.graph import AccumulateGrad, Constant, Node, Record
+from numeric.graph import AccumulateGrad, Constant, Node, Nowhere, Record
 from numeric.modes import RECORD, current
 from numeric.shadows import Shadow
 
@@ -163,10 +163,20 @@ class Tensor(TensorMethods):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
             )
-        if requires_grad != self._rg:
+        if isinstance(self._edge, Nowhere) and not self._stale:
+            if requires_grad:  # from now on gradients end here
+                self._edge = None
+        elif requires_grad != self._rg:
             self._rg = requires_grad
             if isinstance(self._edge, AccumulateGrad | Constant):
                 self._edge = None
+            for view in self._views.live() if self._views is not None else ():
+                if view._origin != "no_grad":
+                    continue
+                if requires_grad and not view._rg:
+                    view._rg, view._edge = True, Nowhere(view)
+                elif not requires_grad and isinstance(view._edge, Nowhere):
+                    view._rg, view._edge = False, None
         return self
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.graph import AccumulateGrad
+from numeric.graph import AccumulateGrad, Nowhere
 from numeric.inplace import changed
 from numeric.modes import Switch, current
 from numeric.pullbacks import pull_asked
@@ -406,7 +406,7 @@ class _Task:
         """The end of the record: hooks, then the sum into ``grad``."""
         g = self.arrived.pop(end, None)
         leaf = end.variable
-        if g is None:
+        if g is None or end.__class__ is Nowhere:
             return
         if leaf is not None:
             g = self.cast(g, leaf._array.dtype)

@@ -658,3 +658,68 @@ def test_volatile():
     assert not (w * x).requires_grad
     assert not (w * (x + 1)).requires_grad
     assert (w * 2).requires_grad
+
+
+# Views without recording --------------------------------------------------------------------------
+
+
+def test_views_under_no_grad_say_what_their_base_says():
+    """They require gradients as the base does, now and later; no gradient goes through them."""
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        views = [x.view(2), x[0], x.unbind()[0], (x * 1)[:1], x.detach(), x.data]
+    assert [v.requires_grad for v in views] == [True, True, True, False, False, False]
+    y = views[0]
+    assert y.is_leaf
+    assert y.grad_fn is None
+    z = y * x
+    assert z.requires_grad
+    assert [fn is None for fn, _ in z.grad_fn.next_functions] == [True, False]
+    z.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+    assert y.grad is None
+    (y * 2).sum().backward()  # nothing to do, and no error
+    with pytest.raises(RuntimeError, match="not have been used"):
+        torch.autograd.grad((y * 2).sum(), y)
+    assert y.requires_grad_(False).requires_grad
+    y.requires_grad_()
+    (y * 3).sum().backward()
+    assert y.grad.tolist() == [3.0, 3.0]
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_views_under_no_grad_follow_the_flag_of_their_base():
+    x = torch.ones(2)
+    with torch.no_grad():
+        y = x.view(2)
+    assert not y.requires_grad
+    x.requires_grad_()
+    assert y.requires_grad
+    assert (y * 2).requires_grad
+    x.requires_grad_(False)
+    assert not y.requires_grad
+
+
+def test_views_under_no_grad_are_not_written_to_with_recording():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        y = x.view(2)
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        y.add_(1)
+    assert x.tolist() == [1.0, 1.0]
+    with torch.no_grad():
+        y.add_(1)
+    assert x.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        y.sum().backward()
+
+
+def test_views_of_inference_tensors_are_inference_tensors():
+    with torch.inference_mode():
+        a = torch.ones(2, 2, requires_grad=True)
+        inner = a.view(-1)
+    assert a.requires_grad
+    assert not inner.requires_grad
+    b = a.view(-1)
+    assert (b.requires_grad, b.is_inference(), b.grad_fn) == (False, True, None)
+    assert not (b * 2).requires_grad
