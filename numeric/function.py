@@ -41,10 +41,11 @@ from symdiff.expr import Expr, free_symbols
 from symdiff.guesses import missing
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
+from symdiff.marks import NONE, Flow
 from symdiff.node import topological
 from symdiff.pickling import apart, together
 from symdiff.reals import is_real
-from symdiff.rules import NONE, Flow, pullback
+from symdiff.rules import pullback
 from symdiff.substitution import substitute
 
 if TYPE_CHECKING:

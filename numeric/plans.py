@@ -27,8 +27,9 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr, rebuild
 from symdiff.leaves import as_expr, full, is_zero
 from symdiff.locks import fork_safe_lock
+from symdiff.marks import NONE, Flow
 from symdiff.node import make, topological
-from symdiff.rules import NONE, Flow, pullback
+from symdiff.rules import pullback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -15,8 +15,9 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, checked_shape, dummy
 from symdiff.letters import broadcast_shapes, shape_text
+from symdiff.marks import DEEP, NONE, Flow
 from symdiff.node import intern_op, topological
-from symdiff.rules import DEEP, NONE, Flow, Statement, pullback, register
+from symdiff.rules import Statement, pullback, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

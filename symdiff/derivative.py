@@ -11,8 +11,8 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, full, number_node
 from symdiff.letters import shape_text
+from symdiff.marks import NONE, Flow
 from symdiff.node import topological
-from symdiff.rules import NONE, Flow
 from symdiff.variables import check, check_apart, check_paths, pulled, pushed
 
 if TYPE_CHECKING:

@@ -36,7 +36,8 @@ from symdiff.expr import Expr
 from symdiff.indexing import getitem, split, take
 from symdiff.leaves import as_expr, dummy, full, number_node, number_of
 from symdiff.letters import broadcast_shapes, shape_text
-from symdiff.rules import NONE, Flow, pullback
+from symdiff.marks import NONE, Flow
+from symdiff.rules import pullback
 
 if TYPE_CHECKING:
     from symdiff.expr import Operand

@@ -14,6 +14,7 @@ seed.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -300,9 +301,10 @@ class Linear(Op):
     """A linear map on the trailing axes of its operand(s); leading axes are batch."""
 
     __slots__ = ()
-    selects: ClassVar[bool] = (
-        False  # whether it, or its transpose, writes zeros: then cotangents are masked
-    )
+
+    def writes_zeros(self) -> bool:
+        """Whether elements of the value are 0 whatever the operands are."""
+        return False
 
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the value for these operand shapes."""
@@ -350,7 +352,6 @@ class Slice(Linear):
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
     name = "slice"
-    selects = True
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
@@ -368,10 +369,12 @@ class Unslice(Linear):
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
     name = "unslice"
-    selects = True
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
+
+    def writes_zeros(self) -> bool:
+        return self.after != self.before
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.before
@@ -396,7 +399,6 @@ class Gather(Linear):
     __slots__ = ("before", "index")
     fields = ("before",)
     name = "gather"
-    selects = True
 
     def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
         self.before, self.index = before, index
@@ -415,11 +417,15 @@ class Scatter(Linear):
     __slots__ = ("before", "index")
     fields = ("before",)
     name = "scatter"
-    selects = True
 
     def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
         self.before, self.index = before, index
         self.table = {}
+
+    def writes_zeros(self) -> bool:
+        reached = np.zeros(math.prod(self.before), bool)
+        reached[self.index] = True
+        return not reached.all()
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - self.index.ndim] + self.before
@@ -448,7 +454,6 @@ class Concat(Linear):
     __slots__ = ("axis", "lengths")
     fields = ("axis", "lengths")
     name = "concat"
-    selects = True
 
     def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
         self.axis, self.lengths = axis, lengths
@@ -526,10 +531,12 @@ class Triangle(_Same):
     __slots__ = ("diagonal", "lower")
     fields = ("lower", "diagonal")
     name = "triangle"
-    selects = True
 
     def __init__(self, lower: bool, diagonal: int) -> None:
         self.lower, self.diagonal = lower, diagonal
+
+    def writes_zeros(self) -> bool:
+        return True
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
@@ -549,10 +556,12 @@ class Shift(_Same):
     __slots__ = ("offset",)
     fields = ("offset",)
     name = "shift"
-    selects = True
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
+
+    def writes_zeros(self) -> bool:
+        return True
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return shift_op(-self.offset)

@@ -5,18 +5,13 @@ The derivative of a node with respect to operand k is a linear map.  Its stateme
 and ``push`` (tangent of the operand in, its share of the node's tangent out).  Rules build nodes
 and nothing else, so derivatives differentiate again.
 
-Masks.  A selection (where, max, clip, slices and gathers ...) passes zeros on where it did not
-select.  Such a flow is *marked*, and meets partials in a strong product (0 where the flow is
-exactly 0), so that an infinite partial in an unselected branch stays unseen, at every order.
-``HOISTED`` flows are visibly ``where(c, a, 0)``, or zeros with a part in them, around an unmarked
-``a``: there the product moves inside and nothing is left for run time.  ``DEEP`` ones are checked
-when they run.
+Zeros that stand for what was ignored are told from those that are numbers: see ``marks``.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from symdiff import corners, number, ops
 from symdiff.algebra import (
@@ -30,9 +25,7 @@ from symdiff.algebra import (
     part,
     primitive,
     scale,
-    scaled_product,
     select,
-    total,
 )
 from symdiff.contraction import broadcast_to, contract, strong
 from symdiff.decompositions import DIFFERENTIALS, matrix_product, matrix_transpose, transposed
@@ -40,8 +33,9 @@ from symdiff.errors import NotDifferentiable
 from symdiff.expr import Expr, check_names
 from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
 from symdiff.lifting import Step, run, steps
+from symdiff.marks import DEEP, HOISTED, NONE, Flow, finite, gathered, shown, times, visible
 from symdiff.node import Op, topological
-from symdiff.parts import contracted, moved, parts, together
+from symdiff.parts import contracted, moved, parts
 from symdiff.reals import derived
 from symdiff.scalar import kernel_symbol, partial
 
@@ -50,93 +44,7 @@ if TYPE_CHECKING:
 
     from symdiff.letters import Word
 
-NONE, HOISTED, DEEP = 0, 1, 2
 _WHERE = PRIMITIVES["where"]
-
-
-class Flow(NamedTuple):
-    """A cotangent or tangent, and how its zeros came about."""
-
-    expr: Expr
-    mark: int
-
-
-# Products of flows with partials ------------------------------------------------------------------
-
-
-def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
-    """``c * flow * p`` elementwise, c a number; p has the flow's trailing shape."""
-    expr, mark = flow
-    d, base = split_coefficient(p)
-    if base is None:
-        return Flow(scale(number.times(c, d), expr), mark)
-    if mark == NONE and base.op is not _WHERE and expr.shape == p.shape:
-        return Flow(scaled_product(c, expr, p), NONE)
-    p = scale(c, p)
-    if _is_mask(base) and not _is_identity(expr):
-        condition, a, b = base.args
-        inner = times(flow, scale(number.times(c, d), b if is_zero(a) else a))
-        condition = broadcast_to(condition, expr.shape)
-        return Flow(_masked(condition, inner.expr, is_zero(b)), max(inner.mark, HOISTED))
-    if mark == HOISTED:
-        p = broadcast_to(p, expr.shape)
-        found = parts(expr)
-        if len(found) > 1:
-            return Flow(total([_inside(s.with_inner(s.inner), p) for s in found]), HOISTED)
-        return Flow(_inside(expr, p), HOISTED)
-    if expr.shape == p.shape:
-        return Flow(strong(expr, p) if mark == DEEP else mul(expr, p), mark)
-    # A batch of cotangents: the letters keep an identity seed symbolic.
-    out = tuple(range(expr.ndim))
-    result = contract([(expr, out, mark > NONE), (p, out[len(out) - p.ndim :])], out)
-    return Flow(result, DEEP if _is_mask(base) else mark)
-
-
-def _is_mask(x: Expr) -> bool:
-    return x.op is _WHERE and (is_zero(x.args[1]) or is_zero(x.args[2]))
-
-
-def _is_identity(x: Expr) -> bool:
-    return isinstance(x.op, ops.Contract) and not x.args
-
-
-def _masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
-    zero = full(x.shape, 0)
-    return select(condition, x, zero) if where_true else select(condition, zero, x)
-
-
-def _inside(x: Expr, p: Expr) -> Expr:
-    """``x * p`` with p moved inside the masks of x."""
-    path: list[tuple[Expr, bool] | ops.Unslice] = []
-    coefficient: number.Number = 1
-    while True:
-        c, base = split_coefficient(x)
-        coefficient = number.times(coefficient, c)
-        if base is not None and isinstance(base.op, ops.Unslice):
-            path.append(base.op)
-            (x,) = base.args
-            p = linear(base.op.transposed(0, base.shape), p)
-            continue
-        if base is None or not _is_mask(base):
-            break
-        condition, a, b = base.args
-        path.append((condition, is_zero(b)))
-        x = a if is_zero(b) else b
-    result = scale(coefficient, p if base is None else mul(base, p))
-    for mask in reversed(path):
-        result = (
-            linear(mask, result)
-            if isinstance(mask, ops.Unslice)
-            else _masked(mask[0], result, mask[1])
-        )
-    return result
-
-
-def _pushed(x: Expr, mark: int) -> Flow:
-    """A tangent whose zeros, if it had visible ones, are visible still or gone."""
-    if mark != HOISTED:
-        return Flow(x, mark)
-    return Flow(x, HOISTED if parts(x) else NONE)
 
 
 # The statements -----------------------------------------------------------------------------------
@@ -254,24 +162,27 @@ class ContractRule(Statement):
                 return found
         others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
         sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
-        result = contract(
-            [(g.expr, batch + op.out, g.mark > NONE), *others], batch + op.letters[k], sizes
-        )
-        return Flow(result, DEEP if g.mark or any(kill for *_, kill in others) else NONE)
+        kill = g.mark > NONE and not finite(x for x, *_ in others)
+        result = contract([(g.expr, batch + op.out, kill), *others], batch + op.letters[k], sizes)
+        # Only a diagonal was read: the transpose writes zeros beside it.
+        writes = len(set(op.letters[k])) < len(op.letters[k])
+        return Flow(result, DEEP if g.mark or writes or any(kill for *_, kill in others) else NONE)
 
     def push(self, t: Flow) -> Flow:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
         terms = list(zip(args, op.letters, op.kills, strict=True))
-        terms[k] = (t.expr, op.letters[k], t.mark > NONE)
+        others = [x for i, x in enumerate(args) if i != k]
+        kill = t.mark > NONE and not finite(others)
+        terms[k] = (t.expr, op.letters[k], kill)
         sizes = dict(zip(op.out, self.node.shape, strict=True))
         if t.mark == HOISTED:
             result = contracted(terms, k, op.out, sizes)
             if result is not None:
-                return _pushed(result, DEEP if any(op.kills) else HOISTED)
-        return Flow(
-            contract(terms, op.out, sizes), DEEP if any(kill for *_, kill in terms) else NONE
-        )
+                return visible(result, DEEP if any(op.kills) else HOISTED)
+        writes = len(set(op.out)) < len(op.out)
+        mark = DEEP if t.mark or writes or any(op.kills) else NONE
+        return Flow(contract(terms, op.out, sizes), mark)
 
     def inside(self, g: Flow, word: Word, result: Word) -> Flow | None:
         """The cotangent inside g's mask, if the mask has no letter that is summed; else None.
@@ -284,6 +195,8 @@ class ContractRule(Statement):
         condition, a, b = mask.args
         chosen = split_coefficient(a if is_zero(b) else b)[1]
         if not (is_zero(a) or is_zero(b)) or chosen is None or chosen.op is _WHERE:
+            return None
+        if parts(chosen):
             return None
         known = condition.op
         if (
@@ -317,19 +230,25 @@ class LinearRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op = self.node.op
         assert isinstance(op, ops.Linear)
-        mark = DEEP if g.mark or op.selects else NONE
-        return Flow(linear(op.transposed(self.k, self.node.shape), g.expr), mark)
+        return _through(op.transposed(self.k, self.node.shape), g)
 
     def push(self, t: Flow) -> Flow:
         op, args = self.node.op, self.node.args
         assert isinstance(op, ops.Linear)
-        mark = DEEP if t.mark or op.selects else NONE
         if t.mark == HOISTED:
             result = moved(op, self.k, t.expr, self.node.shape)
             if result is not None:
-                return _pushed(result, HOISTED)
-        operands = [t.expr if i == self.k else full(x.shape, 0) for i, x in enumerate(args)]
-        return Flow(linear(op, *operands), mark)
+                return visible(result, HOISTED)
+        if len(args) > 1:  # to this operand's place among zeros
+            op = op.transposed(self.k, self.node.shape).transposed(0, args[self.k].shape)
+        return _through(op, Flow(t.expr, DEEP) if t.mark else t)
+
+
+def _through(op: ops.Linear, flow: Flow) -> Flow:
+    result = linear(op, flow.expr)
+    if op.writes_zeros():
+        return shown(result, flow.mark)
+    return Flow(result, DEEP if flow.mark else NONE)
 
 
 class OpaqueRule(Statement):
@@ -341,9 +260,9 @@ class OpaqueRule(Statement):
         op = self.node.op
         result = differential(self.node, self.k, t.expr)
         if t.mark == HOISTED and op.__class__ in _SUMMED and parts(t.expr):
-            return _pushed(result, HOISTED)
-        chooses = isinstance(self.node.op, ops.Max | ops.Min | ops.Take | ops.Put)
-        return Flow(result, DEEP if t.mark or chooses else NONE)
+            return visible(result, HOISTED)
+        writes = isinstance(self.node.op, ops.Put) and not _is_order(*self.node.args)
+        return Flow(result, DEEP if t.mark or writes else NONE)
 
     def pull(self, g: Flow) -> Flow | None:
         op, (a, *_), k = self.node.op, self.node.args, self.k
@@ -488,13 +407,20 @@ def sequence_transpose(node: Expr, g: Flow) -> Flow:
     op, (x, index) = node.op, node.args
     match op:
         case ops.Take():
-            return Flow(opaque(ops.put_op(x.shape[-1]), g.expr, index), DEEP)
+            mark = NONE if g.mark == NONE and _is_order(x, index) else DEEP
+            return Flow(opaque(ops.put_op(x.shape[-1]), g.expr, index), mark)
         case ops.Put():
-            return Flow(opaque(ops.opaque_op(ops.Take), g.expr, index), DEEP)
+            mark = DEEP if g.mark else NONE
+            return Flow(opaque(ops.opaque_op(ops.Take), g.expr, index), mark)
         case ops.Recurrence():
             a = _before(x, reverse=not op.reverse)
             return Flow(opaque(ops.recurrence_op(not op.reverse), a, g.expr), g.mark)
     raise AssertionError(op)
+
+
+def _is_order(x: Expr, index: Expr) -> bool:
+    """Whether ``index`` has each place of the last axis of x once: what sorting finds."""
+    return isinstance(index.op, ops.ArgSort) and index.shape[-1] == x.shape[-1]
 
 
 def _before(x: Expr, reverse: bool = False) -> Expr:
@@ -677,38 +603,3 @@ def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
     (x, m), (y, n) = s or zero, t or zero
     mark = max(m, n, HOISTED) if s is None or t is None else DEEP if m or n else NONE
     return [Flow(select(condition, x, y), mark)]
-
-
-def gathered(flows: Sequence[Flow]) -> Flow:
-    """The sum of the flows that arrived at a node; deep if it still holds marked ones."""
-    if len(flows) > 1 and any(g.mark == HOISTED for g in flows):
-        if all(g.mark == HOISTED for g in flows):
-            sum_of_parts = together([g.expr for g in flows])
-            if sum_of_parts is not None:
-                return _pushed(sum_of_parts, HOISTED)
-        flows = _joined(flows)
-    if len(flows) == 1:
-        return flows[0]
-    return Flow(total([g.expr for g in flows]), DEEP if any(g.mark for g in flows) else NONE)
-
-
-def _joined(flows: Sequence[Flow]) -> list[Flow]:
-    """The branches of one ``where`` as one selection: c ? a : 0 plus c ? 0 : b is c ? a : b."""
-    rest: list[Flow] = []
-    branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
-    for g in flows:
-        c, mask = split_coefficient(g.expr)
-        if g.mark == HOISTED and mask is not None and _is_mask(mask):
-            condition, a, b = mask.args
-            chosen = scale(c, a if is_zero(b) else b)
-            core = split_coefficient(chosen)[1]
-            if core is None or not _is_mask(core):
-                branches.setdefault(condition, ([], []))[0 if is_zero(b) else 1].append(chosen)
-                continue
-        rest.append(g)
-    for condition, (true, false) in branches.items():
-        if true and false:
-            rest.append(Flow(select(condition, total(true), total(false)), NONE))
-        else:
-            rest.append(Flow(_masked(condition, total(true or false), bool(true)), HOISTED))
-    return rest

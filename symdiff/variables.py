@@ -15,11 +15,12 @@ from symdiff import ops
 from symdiff.algebra import blocks, linear, scale, total
 from symdiff.contraction import contract
 from symdiff.leaves import is_zero
+from symdiff.marks import DEEP, HOISTED, NONE, Flow, gathered
 from symdiff.node import topological
 from symdiff.parts import parts, together
 from symdiff.ranges import disjoint
 from symdiff.reals import derived
-from symdiff.rules import DEEP, HOISTED, NONE, Flow, arrivals, gathered, op_letters, pushforward
+from symdiff.rules import arrivals, op_letters, pushforward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,12 +4,15 @@ Expected values are derivatives of the selected branch, worked out by hand.
 """
 
 import itertools
+import os
 
 import numpy as np
 import pytest
 
 import numeric as nm
 import symdiff as sd
+from symdiff import ops
+from symdiff.contraction import strong
 
 x, y, z = sd.symbols("x y z")
 v = sd.symbol("v", (3,))
@@ -189,8 +192,6 @@ def test_without_a_selection_arithmetic_is_ieee():
 
 def test_graphs_without_selections_contain_no_mask():
     f = sd.sum(sd.tanh(M @ sd.exp(v)) ** 2) + sd.logsumexp(v) + v @ v
-    from symdiff import ops
-
     for d in (sd.grad(f, v), sd.hessian(f, v)):
         for node in sd.nodes(d):
             assert not isinstance(node.op, ops.Strong)
@@ -198,8 +199,75 @@ def test_graphs_without_selections_contain_no_mask():
 
 
 def test_masks_are_hoisted_where_the_graph_shows_them():
-    from symdiff import ops
-
     f = sd.where(x > 0, sd.log(x) * sd.sqrt(x), x)
     for d in (sd.diff(f, x), sd.grad(f, (x, y))[0]):
         assert not any(isinstance(node.op, ops.Strong) for node in sd.nodes(d))
+
+
+def strong_products(expr):
+    """How many products and contractions ask for zeros when they run."""
+    return sum(
+        isinstance(node.op, ops.Strong)
+        or (isinstance(node.op, ops.Contract) and any(node.op.kills))
+        for node in sd.nodes(expr)
+    )
+
+
+def test_slices_carry_products_inside():
+    f = sd.sum(sd.sqrt(v)[1:]) + sd.sum(sd.exp(M)[:, 1])
+    for d in (*sd.grad(f, (v, M)), sd.jacobian(sd.sqrt(v)[:2], v), sd.hessian(f, v)):
+        assert strong_products(d) == 0
+
+
+def test_joins_and_covering_slices_are_not_masked():
+    w = sd.symbol("w", (6,))
+    joined = sd.tanh(sd.concat([v, v**2]) @ w)
+    halves = sd.exp(v)
+    covered = halves[:1] @ w[:1] + halves[1:] @ w[4:]
+    stacked = sd.stack([sd.sin(x), sd.exp(x), x]) @ v
+    for d in (sd.grad(joined, v), sd.grad(covered, v), sd.diff(stacked, x), sd.jvp(joined, v, v)):
+        assert strong_products(d) == 0
+        assert not any(isinstance(node.op, ops.Unslice) for node in sd.nodes(d))
+
+
+def test_nothing_is_strong_where_the_other_factor_is_always_finite():
+    for entry, expected in ((5.0, 0), (np.inf, 1), (np.nan, 1)):
+        table = sd.constant(np.array([[entry, 1.0], [2.0, 3.0], [0.0, 4.0]]))
+        rows = sd.take(M @ table, [0, 0], axis=0)
+        assert strong_products(sd.grad(sd.sum(rows), M)) == expected
+        columns = sd.take(v * table.T, [0, 2], axis=1)
+        assert strong_products(sd.grad(sd.sum(columns), v)) == expected
+    # sin is nan at inf, sign at nan
+    for h in (sd.sin(v), abs(v)):
+        assert strong_products(sd.grad(sd.sum(sd.take(h, [0, 2])), v)) == 1
+
+
+def test_a_strong_product_is_the_plain_one_but_for_what_is_not_finite():
+    a = np.array([0.0, -0.0, 0.0, 0.0, 2.0, np.nan, 0.0])
+    b = np.array([3.0, 3.0, -3.0, np.inf, np.inf, 0.0, np.nan])
+    p, q = sd.symbol("p", (7,)), sd.symbol("q", (7,))
+    expected = np.array([0.0, -0.0, -0.0, 0.0, np.inf, np.nan, 0.0])
+    product = strong(p, q)
+    for value in evaluations(product, {p: a, q: b}):
+        np.testing.assert_array_equal(value, expected)
+        np.testing.assert_array_equal(np.signbit(value), np.signbit(expected))
+    s, t = sd.symbols("s t")
+    scalar = nm.lower(strong(s, t), [s, t])
+    for k in range(7):
+        value = scalar(float(a[k]), float(b[k]))
+        np.testing.assert_array_equal(value, expected[k])
+        assert np.signbit(value) == np.signbit(expected[k])
+
+
+def test_nests_of_masks_of_any_depth():
+    positive = [x > 0, y > 0]
+    f = sd.exp(x)
+    depth = 5_000 * (20 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1)
+    for k in range(depth):
+        f = sd.where(positive[k % 2], f, 0)
+    f = sd.where(x > 0, f * sd.sqrt(x), 0)
+    for d in (sd.diff(f, x), sd.grad(f, (x, y))[0]):
+        assert sum(1 for _ in sd.nodes(d)) < 5 * depth
+        for at, expected in ((1.0, 1.5 * np.e), (-1.0, 0.0)):
+            found = nm.interpret(d, {x: at, y: 2.0})
+            np.testing.assert_allclose(found, expected, rtol=1e-14)

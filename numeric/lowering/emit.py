@@ -25,6 +25,7 @@ from numeric.lowering.kernels import (
     discards,
     function_of,
     kernel,
+    strong_product,
     weak,
     whole_numbers,
     with_float_constants,
@@ -421,14 +422,13 @@ class _Writer:
         return template
 
     def _strong(self, op: ops.Strong) -> Template:
-        zero = [f"{{{k}}} == 0" for k in (0, 1) if op.kills[k]]
-        repeated = frozenset(k for k in (0, 1) if op.kills[k])
-        if self.flavour == MATH:
-            text = f"0.0 if {' or '.join(zero)} else {{0}}*{{1}}"
-            return Template(text, LOOSE, (POWER, POWER), repeated)
-        where = self.emitter.function("where", np.where)
-        condition = zero[0] if len(zero) == 1 else f"({zero[0]}) | ({zero[1]})"
-        return Template(f"{where}({condition}, 0, {{0}}*{{1}})", ATOM, (POWER, POWER), repeated)
+        if self.flavour == MATH:  # a number minus itself is 0, but for inf and nan
+            plain = [f"({{{k}}} or {{{1 - k}}} - {{{1 - k}}} == 0)" for k in (0, 1) if op.kills[k]]
+            text = f"{{0}}*{{1}} if {' and '.join(plain)} else 0.0"
+            return Template(text, LOOSE, (POWER, POWER), frozenset({0, 1}))
+        name = "_".join(["strong", *(str(k) for k in (0, 1) if op.kills[k])])
+        multiply = self.emitter.function(name, strong_product(op.kills))
+        return Template(f"{multiply}({{0}}, {{1}})", ATOM, (LOOSE, LOOSE))
 
     def _power(self, node: Expr, p: int | Fraction) -> Template:
         if p == 2:

@@ -372,7 +372,10 @@ def discards(op: Op) -> bool:
         if op.primitive:
             return op is _WHERE
         return VOCABULARY["where"] in _functions(op.formula)
-    return isinstance(op, ops.Strong) or (isinstance(op, ops.Contract) and any(op.kills))
+    # An unslice is a derivative's: of what the slice did not read.
+    return isinstance(op, ops.Strong | ops.Unslice) or (
+        isinstance(op, ops.Contract) and any(op.kills)
+    )
 
 
 _WHERE = PRIMITIVES["where"]
@@ -440,15 +443,40 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
 
 @_kernel.register(ops.Strong)
 def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
-    first, second = op.kills
+    multiply = strong_product(op.kills)
 
     def run(a: Any, b: Any) -> Any:
         with np.errstate(all="ignore"):
-            product = a * b
-        zero = (a == 0) | (b == 0) if first and second else a == 0 if first else b == 0
-        return np.where(zero, 0, product)[()]
+            return multiply(a, b)
 
     return _elementwise(run)
+
+
+@lru_cache
+def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
+    """The product that is 0 instead of nan where a killing operand is 0.
+
+    Only an inf or a nan makes a difference, and one pass over the product says whether there is
+    one: a sum of squares is finite only if all are.
+
+    >>> with np.errstate(invalid="ignore"):
+    ...     strong_product((True, False))(np.array([0.0, 2.0]), np.array([np.inf, 3.0])).tolist()
+    [0.0, 6.0]
+    """
+    first, second = kills
+
+    def multiply(a: Any, b: Any) -> Any:
+        product = a * b
+        if product.__class__ is np.ndarray:
+            flat = product.ravel("K")
+            if math.isfinite(flat.dot(flat)):
+                return product
+        elif math.isfinite(product):
+            return product
+        zero = (a == 0) | (b == 0) if first and second else a == 0 if first else b == 0
+        return np.where(zero & np.isnan(product), 0, product)[()]
+
+    return multiply
 
 
 @_kernel.register(ops.Barrier)

@@ -18,7 +18,8 @@ from symdiff import functions as sd
 from symdiff.errors import Unsupported
 from symdiff.indexing import taken
 from symdiff.leaves import dummy
-from symdiff.rules import NONE, Flow, pullback
+from symdiff.marks import NONE, Flow
+from symdiff.rules import pullback
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,0 +1,308 @@
+"""Where zeros are masks and where they are numbers, against derivatives by scalar cells.
+
+Values are 0 or powers of two with even exponents, so roots meet infinite partials and all else is
+exact; weights are often 0.  Below reads and joins that ignore nothing the derivatives are those of
+IEEE arithmetic, nan included; where something is ignored, they are finite wherever they can be.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import numeric as nm
+import symdiff as sd
+from tests.budget import sample
+from tests.cells import cells, each, floats, pulled, pushed, sqrt
+
+
+class Step(NamedTuple):
+    """An array from earlier ones: by symdiff, and by cells."""
+
+    name: str
+    operands: tuple[int, ...]
+    ours: Any
+    plain: Any
+
+
+# A step of each kind: from (draw, shapes) to a Step, or None where nothing fits.  Shapes have rank
+# 1 and 2 and no length is 0.
+
+
+def _same(ours, plain=None):
+    return ours, ours if plain is None else plain
+
+
+def _root(draw, i, shapes):
+    return Step("sqrt", (i,), sd.sqrt, lambda x: each(sqrt, x))
+
+
+def _add(draw, i, shapes):
+    j = draw(st.sampled_from([j for j, shape in enumerate(shapes) if shape == shapes[i]]))
+    return Step("add", (i, j), lambda x, y: x + y, lambda x, y: each(lambda a, b: a + b, x, y))
+
+
+def _flip(draw, i, shapes):
+    axis = draw(st.integers(0, len(shapes[i]) - 1))
+    return Step("flip", (i,), lambda x: sd.flip(x, axis), lambda x: np.flip(x, axis))
+
+
+def _turn(draw, i, shapes):
+    return Step("transpose", (i,), lambda x: x.T, lambda x: x.T)
+
+
+def _ravel(draw, i, shapes):
+    return Step("ravel", (i,), lambda x: sd.reshape(x, -1), lambda x: x.reshape(-1))
+
+
+def _order(draw, i, shapes):
+    order = list(draw(st.permutations(range(shapes[i][0]))))
+    return Step("permuted", (i,), lambda x: x[order], lambda x: x[order])
+
+
+def _sorted(draw, i, shapes):
+    def plain(x):
+        places = np.argsort(floats(x), axis=-1, kind="stable")
+        return np.take_along_axis(x, places, -1)
+
+    return Step("sort", (i,), sd.sort, plain)
+
+
+def _joined(draw, i, shapes):
+    axis = draw(st.integers(0, len(shapes[i]) - 1))
+    name = draw(st.sampled_from(["concat", "stack"]))
+    fits = [j for j, shape in enumerate(shapes) if shape == shapes[i]]
+    parts = (i, *draw(st.lists(st.sampled_from(fits), min_size=1, max_size=2)))
+    if name == "stack" and len(shapes[i]) == 2:
+        return None
+    plain = {"concat": np.concatenate, "stack": np.stack}[name]
+    ours = {"concat": sd.concat, "stack": sd.stack}[name]
+    return Step(name, parts, lambda *xs: ours(xs, axis), lambda *xs: plain(xs, axis))
+
+
+def _cut(draw, i, shapes):
+    """Slices that cover an axis, each through a root or not, joined again."""
+    axis = draw(st.integers(0, len(shapes[i]) - 1))
+    n = shapes[i][axis]
+    whole = (slice(None),) * axis
+    at = draw(st.integers(0, n))
+    kind = draw(st.sampled_from(["parts", "overlap", "comb", "elements"]))
+    keys: list[Any] = {
+        "parts": [slice(0, at), slice(at, n)],
+        "overlap": [slice(0, max(n - 1, 1)), slice(min(1, n - 1), n)],
+        "comb": [slice(0, n, 2), slice(1, n, 2)],
+        "elements": [slice(k, k + 1) for k in range(n)][:: draw(st.sampled_from([1, -1]))],
+    }[kind]
+    rooted = draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
+
+    def through(join, root):
+        def run(x):
+            parts = [x[(*whole, key)] for key in keys]
+            return join([root(p) if r else p for p, r in zip(parts, rooted, strict=True)], axis)
+
+        return run
+
+    return Step(
+        f"cut into {kind}",
+        (i,),
+        through(sd.concat, sd.sqrt),
+        through(np.concatenate, lambda x: each(sqrt, x)),
+    )
+
+
+def _summed(draw, i, shapes):
+    if len(shapes[i]) == 1:
+        return None
+    axis = draw(st.integers(0, 1))
+    return Step("sum", (i,), lambda x: sd.sum(x, axis=axis), lambda x: np.add.reduce(x, axis=axis))
+
+
+COVERING = [_root, _root, _add, _flip, _turn, _ravel, _order, _sorted, _joined, _joined, _cut, _cut]
+COVERING += [_summed]
+
+
+def _sliced(draw, i, shapes):
+    axis = draw(st.integers(0, len(shapes[i]) - 1))
+    step = draw(
+        st.sampled_from([slice(0, 1), slice(1, None), slice(None, None, 2), slice(-1, 0, -1)])
+    )
+    if not len(range(*step.indices(shapes[i][axis]))):
+        return None
+    key = (*(slice(None),) * axis, step)
+    return Step("slice", (i,), lambda x: x[key], lambda x: x[key])
+
+
+def _taken(draw, i, shapes):
+    index = draw(st.lists(st.integers(0, shapes[i][0] - 1), min_size=1, max_size=3))
+    return Step("take", (i,), lambda x: x[index], lambda x: x[index])
+
+
+def _placed(draw, i, shapes):
+    """Beside constants, on either side: zeros where roots are infinite."""
+    axis = draw(st.integers(0, len(shapes[i]) - 1))
+    first = draw(st.booleans())
+    constant = np.zeros(shapes[i])
+
+    def ours(x):
+        parts = [sd.constant(constant), x]
+        return sd.concat(parts if first else parts[::-1], axis)
+
+    def plain(x):
+        parts = [cells(constant), x]
+        return np.concatenate(parts if first else parts[::-1], axis)
+
+    return Step("beside constants", (i,), ours, plain)
+
+
+def _where(draw, i, shapes):
+    size = int(np.prod(shapes[i]))
+    flags = draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    mask = np.array(flags).reshape(shapes[i])
+    j = draw(st.sampled_from([j for j, shape in enumerate(shapes) if shape == shapes[i]]))
+    return Step(
+        "where",
+        (i, j),
+        lambda x, y: sd.where(sd.constant(mask), x, y),
+        lambda x, y: np.where(mask, x, y),
+    )
+
+
+def _triangle(draw, i, shapes):
+    if len(shapes[i]) == 1:
+        return None
+    k = draw(st.integers(-1, 1))
+
+    def plain(x):
+        kept = np.tri(*x.shape, k) > 0
+        return np.where(kept, x, cells(np.zeros(x.shape)))
+
+    return Step("tril", (i,), lambda x: sd.tril(x, k), plain)
+
+
+def _diagonal(draw, i, shapes):
+    if len(shapes[i]) == 2:
+        if len(set(shapes[i])) == 2:
+            return None
+        return Step("diagonal", (i,), lambda x: sd.einsum("ii->i", x), lambda x: np.diagonal(x))
+
+    def plain(x):
+        out = cells(np.zeros(x.shape * 2))
+        np.fill_diagonal(out, x)
+        return out
+
+    return Step("diag", (i,), sd.diag, plain)
+
+
+SELECTING = [*COVERING, _sliced, _sliced, _taken, _placed, _placed, _where, _triangle, _diagonal]
+
+
+class Program(NamedTuple):
+    """Inputs, steps, and an output weighted by a symbol; with the values of all."""
+
+    points: list[Any]
+    steps: list[Step]
+    weights: Any
+    tangents: list[Any]
+
+    def run(self, inputs, ours):
+        """The last value, from expressions or arrays of cells."""
+        values = list(inputs)
+        for step in self.steps:
+            values.append((step.ours if ours else step.plain)(*(values[i] for i in step.operands)))
+        return values[-1]
+
+    def __repr__(self):
+        steps = "; ".join(f"{s.name}{s.operands}" for s in self.steps)
+        return f"{steps} at {self.points}, weights {self.weights}, tangents {self.tangents}"
+
+
+def _array(draw, shape, values):
+    size = int(np.prod(shape))
+    return np.array(
+        draw(st.lists(st.sampled_from(values), min_size=size, max_size=size)), float
+    ).reshape(shape)
+
+
+@st.composite
+def programs(draw, kinds):
+    shape = draw(st.sampled_from([(1,), (2,), (3,), (4,), (2, 2), (2, 3)]))
+    shapes = [shape] * draw(st.integers(1, 2))
+    points = [_array(draw, shape, [0.0, 1.0, 4.0]) for shape in shapes]
+    arrays = [cells(point) for point in points]
+    steps: list[Step] = []
+    wanted = draw(st.integers(2, 6))
+    for _ in range(3 * wanted):
+        if len(steps) == wanted:
+            break
+        i = draw(st.sampled_from(range(len(shapes))[::-1]))
+        step = draw(st.sampled_from(kinds))(draw, i, shapes)
+        if step is None:
+            continue
+        result = step.plain(*(arrays[j] for j in step.operands))
+        if result.size > 24:
+            continue
+        steps.append(step)
+        arrays.append(result)
+        shapes.append(result.shape)
+    weights = _array(draw, shapes[-1], [0.0, 0.0, 1.0, 2.0])
+    tangents = [_array(draw, point.shape, [0.0, 0.0, 1.0, 2.0]) for point in points]
+    return Program(points, steps, weights, tangents)
+
+
+def derivatives(program):
+    """By the library, interpreted and lowered: cotangents, a tangent, and a second derivative."""
+    xs = [sd.symbol(f"x{i}", p.shape) for i, p in enumerate(program.points)]
+    ts = [sd.symbol(f"t{i}", p.shape) for i, p in enumerate(program.points)]
+    w = sd.symbol("w", program.weights.shape)
+    f = program.run(xs, True)
+    first = list(sd.vjp(f, xs, w))
+    tangent = sd.jvp(f, xs, ts)
+    second = list(sd.vjp(first, xs, ts))
+    outputs = [*first, tangent, *second]
+    values = [*program.points, *program.tangents, program.weights]
+    with np.errstate(all="ignore"):
+        found = nm.interpret(outputs, dict(zip([*xs, *ts, w], values, strict=True)))
+        lowered = nm.lower(outputs, [*xs, *ts, w])(*values)
+        backward = nm.lower(f, xs)
+        again = backward.backward(backward.forward(*program.points)[1], program.weights)
+    n = len(xs)
+    for a, b in zip([*found, *found[:n]], [*lowered, *again], strict=True):
+        assert np.array_equal(a, b, equal_nan=True), program
+    return found[:n], found[n], found[n + 1 :]
+
+
+def expected(program):
+    """The same by cells."""
+    xs = [cells(point) for point in program.points]
+    f = program.run(xs, False)
+    first = pulled(f, xs, cells(program.weights))
+    tangent = pushed(f, list(zip(xs, program.tangents, strict=True)))
+    joint = np.concatenate([g.ravel() for g in first])
+    seeds = cells(np.concatenate([t.ravel() for t in program.tangents]))
+    second = pulled(joint, xs, seeds)
+    return [floats(g) for g in first], tangent, [floats(h) for h in second]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@sample(150)
+@given(programs(COVERING))
+def test_what_ignores_nothing_is_ieee_arithmetic(program):
+    first, tangent, _ = derivatives(program)
+    wanted, moved, _ = expected(program)
+    for found, exact in zip([*first, tangent], [*wanted, moved], strict=True):
+        np.testing.assert_array_equal(found, exact, err_msg=repr(program))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@sample(300)
+@given(programs(SELECTING))
+def test_what_is_ignored_is_not_there(program):
+    first, tangent, second = derivatives(program)
+    wanted, moved, curved = expected(program)
+    for found, exact in zip([*first, tangent, *second], [*wanted, moved, *curved], strict=True):
+        found, sure = np.asarray(found), np.isfinite(exact)
+        np.testing.assert_allclose(found[sure], exact[sure], rtol=1e-14, err_msg=repr(program))
