@@ -10,7 +10,7 @@ derivatives and Jacobian-vector products have programs of their own.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from symdiff.corners import kinks, noted, raising
 from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import Expr, free_symbols
-from symdiff.guesses import missing
+from symdiff.guesses import without
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.marks import NONE, Flow
@@ -211,11 +211,6 @@ class Function(Derivatives):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         return self  # calls change nothing that another holder could see
-
-    if not TYPE_CHECKING:  # which would take every name for one of its own
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise missing("a Function", name, FUNCTION, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _lowered_again, (
@@ -647,6 +642,9 @@ class Function(Derivatives):
 
 
 # Helpers ----------------------------------------------------------------------------------------
+
+
+without(Function, "a Function", FUNCTION)
 
 
 def _lowered_again(nodes: list[Expr], places: Sequence[int], count: int, many: bool) -> Function:

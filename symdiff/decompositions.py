@@ -153,7 +153,7 @@ def _pinv(node: Expr, k: int, t: Expr) -> Expr:
     a = node.args[0]
     m, n = a.shape[-2:]
     constant = node.op.full is None  # type: ignore[attr-defined]
-    p = node if constant else opaque(ops.opaque_op(ops.Pinv, True), a)
+    p = node if constant else opaque(ops.opaque_op(ops.Pinv, True, None), a)
     q, dt = matrix_transpose(p), matrix_transpose(t)
     terms = [scale(-1, matrix_product(matrix_product(p, t), p))]
     known = isinstance(m, int) and isinstance(n, int)
@@ -171,7 +171,7 @@ def _qr(node: Expr, k: int, t: Expr) -> Expr:
 
     (Walter and Lehmann, 3.1.)  R^-1 is A+ Q, which refuses matrices without full rank.
     """
-    p = opaque(ops.opaque_op(ops.Pinv, True), node.args[0])
+    p = opaque(ops.opaque_op(ops.Pinv, True, None), node.args[0])
     moved = matrix_product(t, matrix_product(p, node))
     inner = matrix_product(matrix_transpose(node), moved)
     below = _within(_below(node.shape[-1], -1), inner)

@@ -30,7 +30,7 @@ from symdiff.algebra import (
 )
 from symdiff.contraction import contract, strong
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.guesses import EXPRESSION, missing
+from symdiff.guesses import EXPRESSION, missing, without
 from symdiff.leaves import as_expr, full, number_node, number_of, size
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
@@ -81,7 +81,7 @@ class Expr(Node):
         """The name of a symbol.  Raises AttributeError for any other expression."""
         if isinstance(self.op, ops.Symbol):
             return self.op.name
-        raise AttributeError  # __getattr__ is asked next, and says why
+        raise missing("an expression", "name", EXPRESSION, self)
 
     @property
     def free_symbols(self) -> Symbols:
@@ -106,11 +106,6 @@ class Expr(Node):
                 f"len() of an axis of symbolic length {self.shape[0]}; x.size is an expression"
             )
         return self.shape[0]
-
-    if not TYPE_CHECKING:  # which would take every name for one of its own
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise missing("an expression", name, EXPRESSION, self)
 
     # What an expression is not --------------------------------------------------------------------
 
@@ -485,6 +480,7 @@ class Expr(Node):
 
 set_node_class(Expr)
 
+without(Expr, "an expression", EXPRESSION)
 pi = make(ops.exact_op("pi", sp.pi), (), (), float)
 e = make(ops.exact_op("e", sp.E), (), (), float)
 

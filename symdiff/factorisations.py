@@ -265,7 +265,7 @@ def pinv(x: Operand, /, *, constant_rank: bool = False) -> Expr:
     (3, 'm')
     """
     full = None if constant_rank else False
-    return opaque(ops.opaque_op(ops.Pinv, full), matrices("pinv", x))
+    return opaque(ops.opaque_op(ops.Pinv, full, None), matrices("pinv", x))
 
 
 def expm(x: Operand, /) -> Expr:

@@ -5,7 +5,7 @@ Only errors read these tables: a name that is in one does not exist.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,6 +149,33 @@ EXPRESSION: dict[str, str] = {
     "tofile": "pickle.dump takes expressions",
 }
 """Of expressions."""
+
+
+class Absent:
+    """An attribute that is not there, and says what is instead.
+
+    (``__getattr__`` would do the same for all names at once, but a class that has it is slow at
+    reading the attributes that do exist.)
+    """
+
+    def __init__(self, owner: str, table: Mapping[str, str], name: str) -> None:
+        self.error = owner, name, table
+
+    def __get__(self, obj: object, kind: type) -> NoReturn:
+        raise missing(*self.error, obj)
+
+
+def without(cls: type, owner: str, table: Mapping[str, str]) -> None:
+    """Let the names of ``table`` be absent from a class, whose objects are called ``owner``."""
+    absent = {name for name in table if not hasattr(cls, name)}
+    for name in table:
+        if name in absent:
+            setattr(cls, name, Absent(owner, table, name))
+
+    def names(self: object) -> list[str]:
+        return sorted({*object.__dir__(self)} - absent)
+
+    cls.__dir__ = names  # type: ignore[assignment]
 
 
 def missing(owner: str, name: str, table: Mapping[str, str], obj: object) -> AttributeError:

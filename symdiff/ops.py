@@ -803,7 +803,7 @@ class Pinv(Opaque):
     fields = ("full",)
     name = "pinv"
 
-    def __init__(self, full: bool | None, limits: tuple[float, float, bool] | None = None) -> None:
+    def __init__(self, full: bool | None, limits: tuple[float, float, bool] | None) -> None:
         self.full, self.limits = full, limits
 
     def result(self, *shapes: Shape) -> Shape:

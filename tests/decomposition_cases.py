@@ -128,9 +128,9 @@ CASES: dict[type, list[Case]] = {
     + _simple(ops.Gaps, VECTORS, 1, False)
     + _simple(ops.Gaps, VECTORS, 1, True),
     ops.LeftVectors: _simple(ops.LeftVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
-    ops.Pinv: _simple(ops.Pinv, (*TALL, *WIDE, *SQUARE), False, plain=_plain_pinv)
-    + _simple(ops.Pinv, (*TALL, *WIDE), True, plain=_plain_pinv)
-    + _simple(ops.Pinv, (*TALL, *WIDE), None, plain=_plain_pinv),
+    ops.Pinv: _simple(ops.Pinv, (*TALL, *WIDE, *SQUARE), False, None, plain=_plain_pinv)
+    + _simple(ops.Pinv, (*TALL, *WIDE), True, None, plain=_plain_pinv)
+    + _simple(ops.Pinv, (*TALL, *WIDE), None, None, plain=_plain_pinv),
     ops.Qr: _simple(ops.Qr, (*TALL, (2, 2), (0, 2, 2))),
     ops.RightVectors: _simple(ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
     ops.SingularValues: _simple(ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))),

@@ -104,7 +104,8 @@ def users_file() -> str:
         lines += [f"{alias}.{name}" for name in names]
     lines += ["x = sd.symbol('x', (2, 2))", "t = nm.tensor([1.0])", "f = nm.lower(x, x)"]
     for alias, cls in CLASSES.items():
-        lines += [f"{alias}.{name}" for name in dir(cls) if not name.startswith("_")]
+        names = [name for name in dir(cls) if not name.startswith("_") and hasattr(cls, name)]
+        lines += [f"{alias}.{name}" for name in names]
     return "\n".join(lines) + "\n"
 
 
