@@ -136,16 +136,25 @@ def var(
     operand = as_expr(x)
     axes = axes_of("var", axis, operand.ndim)
     deviation = operand - mean(operand, axes, keepdims=True)
-    count = _count(operand, axes)
-    if ddof:
-        rest, zero = count - ddof, number_node(0)
-        known = number_of(rest)
-        count = (
-            primitive("maximum", rest, zero)
-            if known is None
-            else number_node(builtins.max(known, 0))
-        )
+    count = degrees_of_freedom(operand, axes, ddof)
     return divide(sum(deviation * deviation, axes, keepdims=keepdims), count)
+
+
+def degrees_of_freedom(x: Expr, axes: tuple[int, ...], ddof: float) -> Expr:
+    """The number of elements along the axes less ``ddof``; 0 where that is negative.
+
+    >>> import symdiff as sd
+    >>> degrees_of_freedom(sd.symbol("X", (5, 3)), (0,), 1)
+    4
+    """
+    count = _count(x, axes)
+    if not ddof:
+        return count
+    rest = count - ddof
+    known = number_of(rest)
+    if known is None:
+        return primitive("maximum", rest, number_node(0))
+    return number_node(builtins.max(known, 0))
 
 
 def std(

@@ -18,7 +18,7 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, constant, full, number_node
 from symdiff.letters import broadcast_shapes, shape_text
 from symdiff.products import tensordot
-from symdiff.reductions import cumsum, max, mean, min, prod, sum
+from symdiff.reductions import cumsum, degrees_of_freedom, max, mean, min, prod, sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -326,8 +326,8 @@ def average(
 def cov(x: Operand, /, *, rowvar: bool = True, ddof: float = 1) -> Expr:
     """The covariances of the rows of x: ``sum_k (x_ik - mean_i) (x_jk - mean_j) / (n - ddof)``.
 
-    Of the columns unless ``rowvar``; a vector, and a single row, give a variance.  Raises
-    ShapeError above two axes.
+    Of the columns unless ``rowvar``; a vector, and a single row, give a variance.  Where
+    ``n - ddof`` is not positive it counts as 0.  Raises ShapeError above two axes.
 
     >>> import symdiff as sd
     >>> sd.cov(sd.symbol("X", (2, 5))).shape
@@ -341,7 +341,7 @@ def cov(x: Operand, /, *, rowvar: bool = True, ddof: float = 1) -> Expr:
     if operand.ndim == 2 and operand.shape[0] == 1:
         operand = contract([(operand, (0, 1))], (1,))
     deviation = operand - mean(operand, -1, keepdims=True)
-    count = sum(full(operand.shape[-1:], 1)) - ddof
+    count = degrees_of_freedom(operand, (operand.ndim - 1,), ddof)
     return divide(inner(deviation, deviation), count)
 
 

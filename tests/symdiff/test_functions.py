@@ -545,6 +545,23 @@ def test_variance_corrections(ddof):
         sd.var(x, ddof=1, correction=1)
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:Mean of empty slice")
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+@pytest.mark.parametrize("ddof", [0, 1, 3])
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+@pytest.mark.parametrize("length", ["n", None])
+def test_moments_of_few_observations(n, ddof, length):
+    """Those that NumPy has, nan and inf included, whether the number is known or not."""
+    at = values((2, n))
+    x = sd.symbol("x", (2, n if length is None else length))
+    for ours, theirs in [
+        (sd.cov(x, ddof=ddof), np.cov(at, ddof=ddof)),
+        (sd.var(x, axis=1, ddof=ddof), np.var(at, axis=1, ddof=ddof)),
+        (sd.std(x, axis=1, ddof=ddof), np.std(at, axis=1, ddof=ddof)),
+    ]:
+        np.testing.assert_allclose(numeric.lower(ours, [x])(at), theirs, rtol=1e-13, atol=1e-15)
+
+
 def test_reductions_over_symbolic_axes():
     X = sd.symbol("X", ("n", 3))
     at = values((4, 3))
