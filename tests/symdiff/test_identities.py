@@ -69,7 +69,9 @@ def check_gradient(gradient, by, at, exact):
         assert got.flat[k] == pytest.approx(float(mp.diff(moved, 0)), rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.parametrize(("f", "by", "at", "expected", "exact"), CASES, ids=lambda p: str(p)[:40])
+@pytest.mark.parametrize(
+    ("f", "by", "at", "expected", "exact"), CASES, ids=map(str, range(len(CASES)))
+)
 def test_gradients_are_as_small_as_on_paper(f, by, at, expected, exact):
     gradient = sd.grad(f, by)
     assert gradient is expected
