@@ -457,7 +457,7 @@ def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
     """The product that is 0 instead of nan where a killing operand is 0.
 
     Only an inf or a nan makes a difference, and one pass over the product says whether there is
-    one: a sum of squares is finite only if all are.
+    one: a sum is finite only if all its terms are.
 
     >>> with np.errstate(invalid="ignore"):
     ...     strong_product((True, False))(np.array([0.0, 2.0]), np.array([np.inf, 3.0])).tolist()
@@ -467,11 +467,8 @@ def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
 
     def multiply(a: Any, b: Any) -> Any:
         product = a * b
-        if product.__class__ is np.ndarray:
-            flat = product.ravel("K")
-            if math.isfinite(flat.dot(flat)):
-                return product
-        elif math.isfinite(product):
+        array = product.__class__ is np.ndarray
+        if math.isfinite(np.add.reduce(product, axis=None) if array else product):
             return product
         zero = (a == 0) | (b == 0) if first and second else a == 0 if first else b == 0
         return np.where(zero & np.isnan(product), 0, product)[()]
