@@ -1,7 +1,8 @@
 """Where zeros are masks and where they are numbers, against derivatives by scalar cells.
 
-Values are 0, 1 or 4, so that roots meet infinite partials, and weights are often 0.  Below reads and joins that ignore nothing the derivatives are those of
-IEEE arithmetic, nan included; where something is ignored, they are finite wherever they can be.
+Values are 0, 1 or 4, so that roots meet infinite partials, and weights are often 0.  Below reads
+and joins that ignore nothing the derivatives are those of IEEE arithmetic, nan included; where
+something is ignored, they are finite wherever they can be.
 """
 
 from __future__ import annotations
