@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format coverage fuzz crosscheck bench clean
+.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -55,6 +55,9 @@ fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; 
 crosscheck: $(STAMP) ## the eager layer beside PyTorch: every operation, and 10 000 random programs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	$(BIN)/python -m tests.eager.crosscheck
+
+accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
+	$(BIN)/python -m tests.accuracy
 
 bench: $(STAMP) ## time the library next to its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
