@@ -4,10 +4,10 @@ Some derivatives write zeros: a slice when it is pulled, a join beside constants
 a selection both ways.  Such a flow is *marked*: its exact zeros stand for what was ignored, and
 stay zeros whatever partials they meet, at every order.  Reading and moving elements writes none.
 
-``HOISTED`` flows show their zeros, as ``where(c, a, 0)`` or a few unslices, around an unmarked
-``a``: there a product moves inside and nothing is left for run time.  In ``DEEP`` ones the zeros
-are no longer visible: a product with what may be infinite or nan is strong, and checked when it
-runs.
+``HOISTED`` flows show their zeros, as ``where(c, a, 0)``, a few unslices or a diagonal, around an
+unmarked ``a``: there a product moves inside and nothing is left for run time.  In ``DEEP`` ones the
+zeros are no longer visible: a product with what may be infinite or nan is strong, and checked when
+it runs.
 
 Flows that meet at a node are added.  An element that one of them reaches unmarked is not ignored,
 so that an unmarked flow, or slices that together cover the node, leave no mark.
@@ -67,7 +67,7 @@ def masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
 def shown(x: Expr, mark: int = NONE) -> Flow:
     """A flow that was just given zeros, around one with this mark: hoisted if they are visible."""
     base = split_coefficient(x)[1]
-    seen = base is not None and (_is_mask(base) or bool(parts(x)))
+    seen = base is not None and (_is_mask(base) or is_diagonal(base) or bool(parts(x)))
     return Flow(x, HOISTED if seen and mark < DEEP else DEEP)
 
 
@@ -145,7 +145,10 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
                     p = broadcast_to(p, shape)
                 cut = layer.transposed(0, shape)
                 p, shape = linear(cut, p), cut.result(shape)
+    diagonal = flow.mark == HOISTED and is_diagonal(expr)
     result, mark = _met(expr, p, c, mark)
+    if diagonal:
+        return shown(_closed(result, layers), mark)
     if not layers:
         return Flow(result, mark)
     return shown(_closed(result, layers), mark)
@@ -153,7 +156,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
 
 def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     """The product of a flow that shows no zeros with a partial that is no mask."""
-    alike = expr.shape == p.shape and not _is_diagonal(expr)
+    alike = expr.shape == p.shape and not is_diagonal(expr)
     if mark == NONE and alike:
         return Flow(scaled_product(c, expr, p), NONE)
     p = scale(c, p)
@@ -166,7 +169,8 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     return Flow(result, DEEP if _is_mask(p) else mark)
 
 
-def _is_diagonal(x: Expr) -> bool:
+def is_diagonal(x: Expr) -> bool:
+    """Whether x visibly has zeros beside a diagonal, which its letters write."""
     op = x.op
     return isinstance(op, ops.Contract) and len(set(op.out)) < len(op.out)
 

@@ -33,7 +33,18 @@ from symdiff.errors import NotDifferentiable
 from symdiff.expr import Expr, check_names
 from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
 from symdiff.lifting import Step, run, steps
-from symdiff.marks import DEEP, HOISTED, NONE, Flow, finite, gathered, shown, times, visible
+from symdiff.marks import (
+    DEEP,
+    HOISTED,
+    NONE,
+    Flow,
+    finite,
+    gathered,
+    is_diagonal,
+    shown,
+    times,
+    visible,
+)
 from symdiff.node import Op, topological
 from symdiff.parts import contracted, moved, parts
 from symdiff.reals import derived
@@ -162,11 +173,20 @@ class ContractRule(Statement):
                 return found
         others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
         sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
-        kill = g.mark > NONE and not finite(x for x, *_ in others)
-        result = contract([(g.expr, batch + op.out, kill), *others], batch + op.letters[k], sizes)
-        # Only a diagonal was read: the transpose writes zeros beside it.
-        writes = len(set(op.letters[k])) < len(op.letters[k])
-        return Flow(result, DEEP if g.mark or writes or any(kill for *_, kill in others) else NONE)
+        word, target = batch + op.out, batch + op.letters[k]
+        base = split_coefficient(g.expr)[1]
+        # Zeros beside a diagonal are no terms of a contraction, whose letters leave them out: they
+        # are gone where those letters are summed.
+        diagonal = g.mark == HOISTED and base is not None and is_diagonal(base)
+        kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in others)
+        result = contract([(g.expr, word, kill), *others], target, sizes)
+        if (g.mark and not diagonal) or any(kill for *_, kill in others):
+            return Flow(result, DEEP)
+        if diagonal and base is not None:
+            tied = dict(zip(word, base.op.out, strict=True))  # type: ignore[attr-defined]
+            target = tuple([tied.get(letter, ~letter) for letter in target])
+        # Where only a diagonal is read, the transpose writes zeros beside it.
+        return shown(result) if len(set(target)) < len(target) else Flow(result, NONE)
 
     def push(self, t: Flow) -> Flow:
         op, args, k = self.node.op, self.node.args, self.k

@@ -155,7 +155,7 @@ FAULTS = {
     ),
     "strong product": Fault(
         planted_method(rules.StrongRule, "pull"),
-        program((4,), ("power", 3), ("slice", ((1, 3, 1),)), ("power", 2)),
+        program((4,), ("power", 3), ("cumsum", 0), ("slice", ((1, 3, 1),)), ("power", 2)),
         exact,
     ),
     "contract pull": Fault(planted_method(rules.ContractRule, "pull"), CONTRACTION, exact),
