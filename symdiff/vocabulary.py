@@ -661,7 +661,7 @@ class polygamma(Transcendental):
     nargs = 2
     definition = _(lambda n, x: sp.polygamma(n, x))
     partials = _(lambda n, x: (None, polygamma(n + 1, x)))
-    value = _(lambda n, x: _real(mp.psi)(integer_order("polygamma", n), x))
+    value = _(lambda n, x: _polygamma_value(integer_order("polygamma", n), x))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -669,6 +669,32 @@ class polygamma(Transcendental):
         n, x = args
         _check_order("polygamma", n)
         return digamma(x) if n == 0 else None
+
+
+def _polygamma_value(n: int, x: Any) -> Any:
+    """By mpmath's psi, and where its sum of n terms is long, by ζ(s, x) of s = n + 1.
+
+    ψ⁽ⁿ⁾(x) = (-1)ˢ n! Σ_k (x + k)^-s (DLMF 5.15.1).  With x = f - N, 0 < f < 1, the sum is
+    ζ(s, f) + (-1)ˢ (ζ(s, 1 - f) - ζ(s, N + 1 - f)), of which the terms may cancel.
+    """
+    if n < 100 or not mp.isfinite(x) or (x <= 0 and mp.isint(x)):
+        return _real(mp.psi)(n, x)
+    s, sign, extra = n + 1, (-1) ** (n + 1), 30
+    while True:
+        with mp.extraprec(extra + builtins.max(mp.mag(x), 0)):
+            below = builtins.max(-mp.floor(x), 0)
+            f = x + below
+            first = mp.zeta(s, f)
+            total = (
+                first + sign * (mp.zeta(s, 1 - f) - mp.zeta(s, below + 1 - f)) if below else first
+            )
+            if total and mp.mag(first) - mp.mag(total) < extra - 10:
+                result = sign * mp.factorial(n) * total
+                break
+        extra *= 2
+        if extra > 4000:
+            raise mp.libmp.NoConvergence
+    return +result
 
 
 def _check_order(name: str, n: sp.Expr) -> None:

@@ -1,6 +1,7 @@
 """Special functions as users call them: SciPy's values, exact derivatives, refused parameters."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -229,3 +230,15 @@ def test_to_sympy_and_back(expr):
     ours = sd.evalf(expr, 30, {x: 0.5})
     assert abs(formula.subs(symbol, 0.5).evalf(30) - ours) < 1e-14
     assert abs(sd.evalf(sd.from_sympy(formula), 30, {x: 0.5}) - ours) < 1e-27
+
+
+@pytest.mark.parametrize("n", [99, 100, 101, 250])
+@pytest.mark.parametrize("at", ["0.3", "2.5", "1e-5", "40.5", "-0.3", "-0.4999", "-7.25", "-12.75"])
+def test_polygamma_of_high_order_is_its_series(n, at):
+    """evalf takes another way from order 100 on; the oracle adds up the terms."""
+    with mp.workdps(80):
+        x = mp.mpf(Fraction(at).numerator) / Fraction(at).denominator
+        terms = [(x + k) ** -(n + 1) for k in range(100)]
+        exact = (-1) ** (n + 1) * mp.factorial(n) * mp.fsum(terms)
+        found = sd.evalf(sd.polygamma(n, sd.symbol("x")), 25, {"x": at})
+        assert mp.fabs(mp.mpf(str(found)) / exact - 1) < mp.mpf(10) ** -23
