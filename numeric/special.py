@@ -91,9 +91,23 @@ def _log_sigmoid(x: Any) -> Any:
 
 
 def _exp_share(a: Any, b: Any) -> Any:
+    return _sigmoid(_difference(a, b))
+
+
+def _difference(a: Any, b: Any) -> Any:
     with np.errstate(invalid="ignore"):  # inf - inf, which the selection replaces
         difference = np.subtract(a, b)
-    return _sigmoid(np.where(np.equal(a, b), 0, difference))
+    return np.where(np.equal(a, b), 0, difference)
+
+
+def _sech(x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return 2 * e / (1 + e * e)
+
+
+def _sech2(x: Any) -> Any:
+    y = _sech(x)
+    return y * y
 
 
 def _xlogy(x: Any, y: Any) -> Any:
@@ -109,11 +123,21 @@ def _power(x: Any, y: Any) -> Any:
 
 def _cosine(a: Any, b: Any) -> Any:
     r = np.hypot(a, b)
+    kind = np.finfo(r.dtype)
+    short, long = r < 4 * kind.tiny, r > kind.max
+    if np.any(short | long):  # a length of few digits, or of none: scaled by a power of 2
+        scale = np.where(short, 4 / kind.eps, np.where(long, 0.25, 1)).astype(r.dtype)
+        a, b = a * scale, b * scale
+        r = np.hypot(a, b)
     return a / np.where(np.equal(r, 0), 1, r)
 
 
 def _hypot1(x: Any) -> Any:
     return np.hypot(x, 1)
+
+
+def _acosh_slope(x: Any) -> Any:
+    return 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
 
 
 def _step(x: Any) -> Any:
@@ -302,6 +326,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "log10": np.log10,
     "logaddexp": np.logaddexp,
     "exp_share": _exp_share,
+    "difference": _difference,
     "xlogy": _xlogy,
     "power": _power,
     "cbrt": np.cbrt,
@@ -319,8 +344,11 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "sinh": np.sinh,
     "cosh": np.cosh,
     "tanh": np.tanh,
+    "sech": _sech,
+    "sech2": _sech2,
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
+    "acosh_slope": _acosh_slope,
     "atanh": np.arctanh,
     "erf": lambda x: _from_scipy("erf")(x),
     "erfc": _erfc,
@@ -361,6 +389,23 @@ def _math_minimum(a: float, b: float) -> float:
 def _math_sigmoid(x: float) -> float:
     e = math.exp(-abs(x))
     return (1.0 if x >= 0 else e) / (1.0 + e)
+
+
+def _math_sech(x: float) -> float:
+    e = math.exp(-abs(x))
+    return 2.0 * e / (1.0 + e * e)
+
+
+def _math_sech2(x: float) -> float:
+    y = _math_sech(x)
+    return y * y
+
+
+def _math_cosine(a: float, b: float) -> float:
+    r = math.hypot(a, b)
+    if 4 * _NORMAL < r < math.inf:
+        return a / r
+    return float(_cosine(a, b))
 
 
 def _math_softplus(x: float) -> float:
@@ -454,7 +499,8 @@ MATH: dict[str, Callable[..., Any]] = {
     "cbrt": math.cbrt,
     "norm_sqrt": math.sqrt,
     "hypot": math.hypot,
-    "cosine": lambda a, b: a / math.hypot(a, b) if a or b else 0.0,
+    "difference": lambda a, b: 0.0 if a == b else a - b,
+    "cosine": _math_cosine,
     "hypot1": lambda x: math.hypot(x, 1.0),
     "sin": math.sin,
     "cos": math.cos,
@@ -466,8 +512,11 @@ MATH: dict[str, Callable[..., Any]] = {
     "sinh": math.sinh,
     "cosh": math.cosh,
     "tanh": math.tanh,
+    "sech": _math_sech,
+    "sech2": _math_sech2,
     "asinh": math.asinh,
     "acosh": math.acosh,
+    "acosh_slope": lambda x: 1.0 / (math.sqrt(x - 1.0) * math.sqrt(x + 1.0)),
     "atanh": math.atanh,
     "erf": math.erf,
     "erfc": math.erfc,

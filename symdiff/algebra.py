@@ -417,6 +417,8 @@ def _reciprocal(d: Number) -> Number:
 
 def int_power(x: Expr, p: int | Fraction) -> Expr:
     """``x ** p`` for an exact number p."""
+    if p < 0 and (reciprocal := _function_of_reciprocal(x)) is not None:
+        return int_power(reciprocal, -p)
     if x.op.factor < OPEN and x.dtype is float and p != 0 and p != 1:
         return make(ops.product_op((p,)), (x,), x.shape, float)
     if p == 1:
@@ -448,6 +450,19 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
     if q != 1 and (p.__class__ is int or _keeps_domain(q, pq)):
         return int_power(base, pq)
     return make(ops.product_op((p,)), (x,), x.shape, _power_dtype((x, p)))
+
+
+def _function_of_reciprocal(x: Expr) -> Expr | None:
+    """The function that 1/x is, where x overflows and its reciprocal does not; else None.
+
+    It is ``sech(u)`` of ``cosh(u)``, and ``sigmoid(-u)`` of ``1 + exp(u)``.
+    """
+    op = x.op
+    if op is _COSH:
+        return primitive("sech", x.args[0])
+    if op is _ONE_AND and x.args[0].op is _EXP:
+        return primitive("sigmoid", scale(-1, x.args[0].args[0]))
+    return None
 
 
 def _keeps_domain(inner: int | Fraction, merged: int | Fraction) -> bool:
@@ -506,6 +521,7 @@ PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
 }
 _WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
+_COSH, _EXP, _ONE_AND = PRIMITIVES["cosh"], PRIMITIVES["exp"], ops.sum_op(1, (1,))
 
 
 def primitive(name: str, *operands: Expr) -> Expr:

@@ -291,7 +291,7 @@ xlogy = _binary(
 sigmoid = _unary(
     "sigmoid",
     "The logistic function ``1 / (1 + e**-x)``.",
-    "sd.diff(sd.sigmoid(x), x) is sd.sigmoid(x) * sd.sigmoid(-x)",
+    "sd.diff(sd.softplus(x), x) is sd.sigmoid(x)",
 )
 softplus = _unary(
     "softplus",
@@ -333,7 +333,7 @@ atan2 = _binary(
 )
 sinh = _unary("sinh", "The hyperbolic sine.", "sd.diff(sd.sinh(x), x) is sd.cosh(x)")
 cosh = _unary("cosh", "The hyperbolic cosine.", "sd.diff(sd.cosh(x), x) is sd.sinh(x)")
-tanh = _unary("tanh", "The hyperbolic tangent.", "sd.diff(sd.tanh(x), x) is 1 - sd.tanh(x)**2")
+tanh = _unary("tanh", "The hyperbolic tangent.", "sd.diff(sd.log(sd.cosh(x)), x) is sd.tanh(x)")
 asinh = _unary("asinh", "The inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
 acosh = _unary("acosh", "The inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
 atanh = _unary(

@@ -137,7 +137,9 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.Mod: v.mod,
     sp.Pow: _power,
     sp.log: _log,
+    sp.tanh: v.tanh,
     sp.asinh: v.asinh,
+    sp.acosh: v.acosh,
     sp.atan2: v.atan2,
     sp.gamma: v.gamma,
     sp.loggamma: v.gammaln,
@@ -156,14 +158,14 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.cot: lambda x: 1 / sp.tan(x),
     sp.sec: lambda x: 1 / sp.cos(x),
     sp.csc: lambda x: 1 / sp.sin(x),
-    sp.coth: lambda x: 1 / sp.tanh(x),
-    sp.sech: lambda x: 1 / sp.cosh(x),
+    sp.coth: lambda x: 1 / v.tanh(x),
+    sp.sech: v.sech,
     sp.csch: lambda x: 1 / sp.sinh(x),
     sp.acot: lambda x: sp.atan(1 / x),
     sp.asec: lambda x: sp.acos(1 / x),
     sp.acsc: lambda x: sp.asin(1 / x),
     sp.acoth: lambda x: sp.atanh(1 / x),
-    sp.asech: lambda x: sp.acosh(1 / x),
+    sp.asech: lambda x: v.acosh(1 / x),
     sp.acsch: lambda x: v.asinh(1 / x),
 }
 
@@ -283,7 +285,7 @@ def partial(formula: sp.Basic, k: int) -> sp.Expr:
     derivative unevaluated, and Unsupported for a formula without canonical form.
 
     >>> partial(sp.tanh(kernel_symbol(0)), 0)
-    1 - tanh(_0)**2
+    sech2(_0)
     """
     derivative = _diff(canonical(formula), kernel_symbol(k))
     derivative = derivative.replace(sp.DiracDelta, lambda *_: v.ZERO)

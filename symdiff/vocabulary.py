@@ -373,11 +373,11 @@ class mod(ScalarFunction):
 
 
 class sigmoid(ScalarFunction):
-    """1/(1 + e^-x).  σ(x)·σ(-x) keeps both tails of the derivative; σ·(1 - σ) would lose one."""
+    """1/(1 + e^-x).  Its derivative σ·(1 - σ) is sech²(x/2)/4, which keeps the digits of both."""
 
     nargs = 1
     definition = _(lambda x: 1 / (1 + sp.exp(-x)))
-    partials = _(lambda x: (sigmoid(x) * sigmoid(-x),))
+    partials = _(lambda x: (sech2(x / 2) / 4,))
     value = _(lambda x: 1 / (1 + mp.exp(-x)))
 
 
@@ -422,7 +422,8 @@ class exp2(ScalarFunction):
 
     nargs = 1
     definition = _(lambda x: TWO**x)
-    partials = _(lambda x: (sp.log(2) * exp2(x),))
+    # log(2)·2^x in one power: it is finite up to 1024.5, where 2^x is not.
+    partials = _(lambda x: (exp2(x + log2(sp.log(2))),))
     value = _(lambda x: mp.power(2, x))
 
     @classmethod
@@ -449,7 +450,7 @@ class log10(ScalarFunction):
 
     nargs = 1
     definition = _(lambda x: sp.log(x, 10))
-    partials = _(lambda x: (1 / (x * sp.log(10)),))
+    partials = _(lambda x: (log10(sp.E) / x,))  # x·log(10) may overflow
     value = _(lambda x: _log(x) / mp.ln10)
 
 
@@ -467,10 +468,17 @@ class exp_share(ScalarFunction):
 
     nargs = 2
     definition = _(lambda a, b: 1 / (1 + sp.exp(b - a)))
-    partials = _(
-        lambda a, b: (exp_share(a, b) * exp_share(b, a), -exp_share(a, b) * exp_share(b, a))
-    )
+    partials = _(lambda a, b: (sech2(difference(a, b) / 2) / 4, -sech2(difference(a, b) / 2) / 4))
     value = _(lambda a, b: mp.mpf(0.5) if a == b else 1 / (1 + mp.exp(b - a)))
+
+
+class difference(ScalarFunction):
+    """a - b, and 0 also for equal infinities."""
+
+    nargs = 2
+    definition = _(lambda a, b: a - b)
+    partials = _(lambda a, b: (ONE, -ONE))
+    value = _(lambda a, b: mp.mpf(0) if a == b else a - b)
 
 
 class xlogy(ScalarFunction):
@@ -580,8 +588,35 @@ class hypot1(ScalarFunction):
 
     nargs = 1
     definition = _(lambda x: sp.sqrt(1 + x**2))
-    partials = _(lambda x: (x / hypot1(x),))
+    partials = _(lambda x: (cosine(x, ONE),))
     value = _(lambda x: mp.hypot(1, x))
+
+
+class tanh(ScalarFunction):
+    """The hyperbolic tangent; 1 - tanh² would lose the digits of its derivative."""
+
+    nargs = 1
+    definition = _(lambda x: sp.tanh(x))
+    partials = _(lambda x: (sech2(x),))
+    value = _(mp.tanh)
+
+
+class sech(ScalarFunction):
+    """1/cosh(x); it does not overflow where cosh(x) does."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sech(x))
+    partials = _(lambda x: (-sech(x) * tanh(x),))
+    value = _(mp.sech)
+
+
+class sech2(ScalarFunction):
+    """1/cosh(x)², the derivative of tanh; one function, so that its derivatives are products."""
+
+    nargs = 1
+    definition = _(lambda x: sp.sech(x) ** 2)
+    partials = _(lambda x: (-2 * sech2(x) * tanh(x),))
+    value = _(lambda x: mp.sech(x) ** 2)
 
 
 class asinh(ScalarFunction):
@@ -591,6 +626,27 @@ class asinh(ScalarFunction):
     definition = _(lambda x: sp.asinh(x))
     partials = _(lambda x: (1 / hypot1(x),))
     value = _(mp.asinh)
+
+
+class acosh(ScalarFunction):
+    """The inverse of cosh on [1, ∞)."""
+
+    nargs = 1
+    definition = _(lambda x: sp.acosh(x))
+    partials = _(lambda x: (acosh_slope(x),))
+    value = _(_real(mp.acosh))
+
+
+class acosh_slope(ScalarFunction):
+    """1/√(x² - 1) without overflow, the derivative of acosh.
+
+    Its own is -x times its cube, where x times the slope s is √(1 + s²).
+    """
+
+    nargs = 1
+    definition = _(lambda x: 1 / (sp.sqrt(x - 1) * sp.sqrt(x + 1)))
+    partials = _(lambda x: (-(acosh_slope(x) ** 2) * hypot1(acosh_slope(x)),))
+    value = _(_real(lambda x: 1 / (mp.sqrt(x - 1) * mp.sqrt(x + 1)) if x != 1 else mp.inf))
 
 
 class atan2(ScalarFunction):
@@ -1030,8 +1086,9 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(where, maximum, minimum, clip),
     *(abs, sign, step, floor, ceil, trunc, round, floor_divide, mod),
     *(sigmoid, softplus, log_sigmoid, expm1, log1p, exp2, log2, log10),
-    *(logaddexp, exp_share, xlogy),
-    *(power, cbrt, norm_sqrt, hypot, cosine, hypot1, asinh, atan2),
+    *(logaddexp, exp_share, difference, xlogy),
+    *(power, cbrt, norm_sqrt, hypot, cosine, hypot1),
+    *(tanh, sech, sech2, asinh, acosh, acosh_slope, atan2),
     *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
     *(betaln, gammainc, gammaincc, gamma_density, betainc, beta_density),
     *(erfinv, erfcinv, erfcinv_slope),
@@ -1050,8 +1107,6 @@ _SYMPY: dict[Any, Callable[..., Any]] = {
     sp.atan: mp.atan,
     sp.sinh: mp.sinh,
     sp.cosh: mp.cosh,
-    sp.tanh: mp.tanh,
-    sp.acosh: _real(mp.acosh),
     sp.atanh: _real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
     sp.erf: mp.erf,
     sp.erfc: mp.erfc,

@@ -509,6 +509,7 @@ DOMAINS = {
     "acos": WITHIN,
     "atanh": WITHIN,
     "acosh": (1.1, 3.0),
+    "acosh_slope": (1.1, 3.0),
     "betaln": POSITIVE,
     "gammainc": POSITIVE,
     "gammaincc": POSITIVE,

@@ -263,6 +263,8 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
     p = op.exponents[0]
     f = _power(p if p > 0 else -p)
     if len(op.exponents) == 1:
+        if p == Fraction(-3, 2):  # x·√x may be 0 or infinite where the result is not
+            return _elementwise(_real_operands(node, lambda x: 1 / x / np.sqrt(x)))
         return _elementwise(_real_operands(node, f if p > 0 else lambda x: 1 / f(x)))
     q = op.exponents[1]
     if node.dtype is float and together(op.exponents):
@@ -285,13 +287,15 @@ def together(exponents: tuple[int | Fraction, ...]) -> bool:
 
 
 def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...] | None:
-    """``x**p * y`` and ``x**p / y`` for p from 2 to 4, factor by factor: places and signs.
+    """Low powers beside a first power, factor by factor: places and signs.
+
+    They are ``x**p * y``, ``x**p / y`` and ``y / x**p`` for p from 2 to 4.
 
     Every value on the way lies between one that is given and the result, so that none leaves the
     range alone; and 0 stays 0.
 
-    >>> stepwise((2, 1)), stepwise((-1, 2))
-    (((1, 1), (0, 1), (0, 1)), ((1, 1), (0, -1), (1, 1)))
+    >>> stepwise((2, 1)), stepwise((-1, 2)), stepwise((1, -2))
+    (((1, 1), (0, 1), (0, 1)), ((1, 1), (0, -1), (1, 1)), ((0, 1), (1, -1), (1, -1)))
     """
     for this, other in ((0, 1), (1, 0)):
         p, q = exponents[this], exponents[other]
@@ -299,6 +303,8 @@ def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ..
             return ((other, 1), *[(this, 1)] * int(p))
         if p in (2, 3, 4) and q == -1:
             return ((this, 1), (other, -1), *[(this, 1)] * (int(p) - 1))
+        if p in (-2, -3, -4) and q == 1:
+            return ((other, 1), *[(this, -1)] * -int(p))
     return None
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from numeric.lowering.kernels import kernel, stepwise, together, weak
 from symdiff import ops
-from symdiff.leaves import number_of
+from symdiff.leaves import number_node, number_of
 from symdiff.node import make, topological
 from symdiff.number import norm
 
@@ -151,6 +151,8 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
         return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
     (x,), (p,) = factors, op.exponents
+    if p == Fraction(-3, 2):  # x·√x may be 0 or infinite where the result is not
+        return Spelling("product", (number_node(1), x, _power(x, Fraction(1, 2))), (1, -1, -1))
     if p < 0:
         return Spelling("product", (_power(x, -p),), (-1,))
     if p in (3, Fraction(3, 2)):
@@ -385,8 +387,8 @@ def residuals(
     Candidates are inputs and what the outputs need anyway.  The values that gradients use must
     all follow from the kept ones, by cheap steps only and at most a few of them in a row.  Among
     such choices the one of fewest bytes is taken: a minimal cut, the one nearest to the gradients
-    if there are several, because it recomputes least.  (tanh(x@w) keeps its value, x and w, but
-    not x@w, nor 1 - tanh².)  An input or an output counts twice, as it has to be copied.
+    if there are several, because it recomputes least.  (tan(x@w) keeps its value, x and w, but
+    not x@w, nor 1 + tan².)  An input or an output counts twice, as it has to be copied.
     """
     joint = Schedule([*outputs, *gradients], [*inputs, *seeds])
     ys, xbars = joint.outputs[: len(outputs)], joint.outputs[len(outputs) :]

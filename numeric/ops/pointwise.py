@@ -17,6 +17,7 @@ from numeric.recording import apply, cast
 from numeric.shortcuts import shortcut_of_one
 from numeric.tensors import Tensor, method, wrap
 from symdiff import elementwise as sd
+from symdiff.algebra import primitive
 from symdiff.contraction import broadcast_to
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ _ROWS: dict[str, Row] = {
     "erfc": Row(sd.erfc, _scipy("erfc"), "``1 - erf(input)``, accurate in its tail.", (0, 1)),
     "erfinv": Row(sd.erfinv, _scipy("erfinv"), "The inverse of erf.", (0, 0)),
     "exp": Row(sd.exp, np.exp, "``e**input``.", (0, 1), known=()),
-    "exp2": Row(sd.exp2, np.exp2, "``2**input``.", (3, 8), known=()),
+    "exp2": Row(sd.exp2, np.exp2, "``2**input``.", (3, 8),
+                known=lambda x, y: {sd.exp2(x + sd.log2(sd.log(2))): sd.log(2) * y}),
     "expm1": Row(sd.expm1, np.expm1, "``e**input - 1``, accurate near 0.", (0, 0),
                  known=lambda x, y: {sd.exp(x): y + 1}),
     "floor": Row(sd.floor, np.floor, "The largest integer below; derivative 0.", (1.5, 1),
@@ -225,7 +227,7 @@ _ROWS: dict[str, Row] = {
                  known=lambda x, y: {x ** (-3 * _HALF): y**3}),
     "sgn": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
     "sigmoid": Row(sd.sigmoid, _sigmoid, "``1 / (1 + e**-input)``.", (0, 0.5),
-                   known=lambda x, y: {sd.sigmoid(-x): 1 - y}),
+                   known=lambda x, y: {primitive("sech2", x / 2): 4 * (1 - y) * y}),
     "sign": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
     "sin": Row(sd.sin, np.sin, "The sine.", (0, 0)),
     "sinc": Row(sd.sinc, _like(special.NUMPY["sinc"]), "``sin(πx) / (πx)``, and 1 at 0.", (0, 1)),
@@ -233,7 +235,8 @@ _ROWS: dict[str, Row] = {
     "sqrt": Row(sd.sqrt, np.sqrt, "The square root.", (4, 2),
                 known=lambda x, y: {x**-_HALF: 1 / y}),
     "tan": Row(sd.tan, np.tan, "The tangent.", (0, 0), known=()),
-    "tanh": Row(sd.tanh, np.tanh, "The hyperbolic tangent.", (0, 0), known=()),
+    "tanh": Row(sd.tanh, np.tanh, "The hyperbolic tangent.", (0, 0),
+                known=lambda x, y: {primitive("sech2", x): 1 - y**2}),
     "trunc": Row(sd.trunc, np.trunc, "The next integer towards 0; derivative 0.", (-1.5, -1),
                  whole="iu", also=("fix",)),
 }  # fmt: skip

@@ -765,7 +765,7 @@ def test_repr_names_inputs_and_shapes():
 def test_explain_says_what_is_kept():
     text = layer().explain()
     assert "inputs: X (n, 3), W (3, 2)" in text
-    assert "kept for backward: X (n, 3), W (3, 2), tanh (n, 2)" in text
+    assert "kept for backward: X (n, 3), W (3, 2), contract (n, 2)" in text
     assert "matmul" in text
 
 

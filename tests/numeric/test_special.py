@@ -30,9 +30,8 @@ SMALLEST, LARGEST = mp.mpf(2) ** -1022, mp.mpf(2) ** 1024
 # operation of a formula may add 4 ulp of what it is part of.
 ULPS_PER_OPERATION = 4
 
-# tanh' = 1 - tanh² is right to the ulps of its terms, 1, and so absolutely; its tail, e^-2|x|, is
-# lost for the sake of reusing the value (as in PyTorch and JAX).
-DIFFERENCES_OF_ORDER_ONE = {"tanh", "betaln", "gamma_density", "beta_density", "jv", "yv"}
+# Derivatives that are differences are right to the ulps of their terms.
+DIFFERENCES_OF_ORDER_ONE = {"betaln", "gamma_density", "beta_density", "jv", "yv"}
 
 # Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
 # is an ulp away, since π is rounded.

@@ -175,7 +175,7 @@ def test_an_order_has_no_derivative():
         (sp.sign(A), sp.Integer(0)),
         (sp.Mod(A, 2), sp.Integer(1)),
         (sp.floor(A) * A, v.floor(A)),
-        (sp.tanh(A), 1 - sp.tanh(A) ** 2),
+        (sp.tanh(A), v.sech2(A)),
         (sp.cot(A), -(1 + sp.tan(A) ** 2) / sp.tan(A) ** 2),
         (
             sp.Piecewise((sp.sqrt(A), A > 0), (0, True)),
@@ -305,7 +305,7 @@ def test_plain_is_the_same_function_in_sympys_own_classes(name):
         C: sp.Rational(6, 7),
         D: sp.Rational(1, 3),
     }
-    if name == "acosh":
+    if name in ("acosh", "acosh_slope"):
         values[A] = sp.Rational(9, 7)
     reference = MPMATH[name]
     with mp.workdps(30):
