@@ -404,7 +404,8 @@ def divide(a: Expr, b: Expr) -> Expr:
     if not b.shape and (d := number_of(b)):
         return scale(_reciprocal(d), a)
     leaves = a.op.factor + b.op.factor
-    if leaves < OPEN and _alike(a, b):
+    op = b.op
+    if leaves < OPEN and op is not _COSH and op is not _ONE_AND and _alike(a, b):
         if a.serial < b.serial:
             return make(_OVER[leaves], (a, b), a.shape, float)
         return make(_UNDER[leaves], (b, a), a.shape, float)
@@ -417,8 +418,11 @@ def _reciprocal(d: Number) -> Number:
 
 def int_power(x: Expr, p: int | Fraction) -> Expr:
     """``x ** p`` for an exact number p."""
-    if p < 0 and (reciprocal := _function_of_reciprocal(x)) is not None:
-        return int_power(reciprocal, -p)
+    op = x.op
+    if (op is _COSH or op is _ONE_AND) and p < 0:
+        function = _function_of_reciprocal(x)
+        if function is not None:
+            return int_power(function, -p)
     if x.op.factor < OPEN and x.dtype is float and p != 0 and p != 1:
         return make(ops.product_op((p,)), (x,), x.shape, float)
     if p == 1:
@@ -453,16 +457,14 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
 
 
 def _function_of_reciprocal(x: Expr) -> Expr | None:
-    """The function that 1/x is, where x overflows and its reciprocal does not; else None.
+    """The function that 1/x is: sech(u) of cosh(u), sigmoid(-u) of 1 + exp(u); else None.
 
-    It is ``sech(u)`` of ``cosh(u)``, and ``sigmoid(-u)`` of ``1 + exp(u)``.
+    These do not overflow where x does, nor do the parts of their derivatives.
     """
-    op = x.op
-    if op is _COSH:
-        return primitive("sech", x.args[0])
-    if op is _ONE_AND and x.args[0].op is _EXP:
-        return primitive("sigmoid", scale(-1, x.args[0].args[0]))
-    return None
+    (u,) = x.args
+    if x.op is _COSH:
+        return primitive("sech", u)
+    return primitive("sigmoid", scale(-1, u.args[0])) if u.op is _EXP else None
 
 
 def _keeps_domain(inner: int | Fraction, merged: int | Fraction) -> bool:

@@ -409,6 +409,7 @@ named("log_sigmoid", lambda z: -softplus(-z))
 named("logaddexp", lambda a, b: (
     a + softplus(b - a) if at(a) > at(b) else b + softplus(a - b)), arity=2)  # fmt: skip
 named("exp_share", lambda a, b: sigmoid(a - b), arity=2)
+named("difference", lambda a, b: a - b, arity=2)
 named("xlogy", lambda x, y: x * log(y), arity=2, inside=lambda x, y: y > 0)
 named("power", lambda x, y: exp(y * log(x)), arity=2, inside=lambda x, y: x > 0)
 named("cbrt", cbrt)
@@ -426,8 +427,12 @@ named("atan2", atan2, arity=2)
 named("sinh", lambda z: (exp(z) - exp(-z)) / 2)
 named("cosh", lambda z: (exp(z) + exp(-z)) / 2)
 named("tanh", tanh)
+named("sech", lambda z: 2 / (exp(z) + exp(-z)))
+named("sech2", lambda z: 4 / (exp(z) + exp(-z)) / (exp(z) + exp(-z)))
 named("asinh", asinh)
 named("acosh", acosh, near=(1.0,), inside=lambda x: x > 1)
+named("acosh_slope", lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)), near=(1.0,),
+      inside=lambda x: x > 1)  # fmt: skip
 named("atanh", atanh, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
 
 row("x*y", lambda x, y: x * y, lambda x, y: x * y, arity=2)

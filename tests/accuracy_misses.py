@@ -11,7 +11,6 @@ class Miss(NamedTuple):
 
 
 OVERFLOW = "an intermediate power or product leaves the floats where the result does not"
-CANCEL = "the formula of the derivative subtracts numbers that are nearly equal"
 EXTREME = "a constant beyond the floats is rounded to one before it is applied"
 MASK = "the mask of the partial at (0, y <= 0) holds for the diagonal too"
 EXPANSION = "SciPy's regularised function loses these digits near its turning point"
@@ -22,38 +21,15 @@ NEIGHBOURS = "the derivative is a difference of neighbouring orders, which overf
 HIGHER = "the slope near 0 of a high derivative, at a subnormal number"
 
 MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
-    ("exp2", (1,)): Miss((1024.0000000000002,), OVERFLOW),
-    ("exp2", (2,)): Miss((1024.0000000000002,), OVERFLOW),
-    ("log10", (1,)): Miss((1.7976931348623157e308,), OVERFLOW),
-    ("log10", (2,)): Miss((1.3e154,), OVERFLOW),
-    ("sigmoid", (2,)): Miss((1e-300,), CANCEL),
-    ("exp_share", (0, 2)): Miss((1e-52, 1.5e-154), CANCEL),
-    ("exp_share", (1, 1)): Miss((1e-52, 1.5e-154), CANCEL),
-    ("exp_share", (2, 0)): Miss((1e-52, 1.5e-154), CANCEL),
     ("power", (1, 0)): Miss((5e-324, 1e-323), OVERFLOW),
     ("power", (1, 1)): Miss((5e-324, 1e-323), OVERFLOW),
     ("power", (2, 0)): Miss((2.2250738585072014e-308, 2.2250738750852935e-308), OVERFLOW),
-    ("hypot", (0, 1)): Miss((5e-324, 5e-324), OVERFLOW),
-    ("hypot", (1, 0)): Miss((5e-324, 5e-324), OVERFLOW),
-    ("hypot1", (2,)): Miss((1e200,), OVERFLOW),
     ("cosine", (0, 2)): Miss((-1e-200, -2e-200), OVERFLOW),
     ("cosine", (1, 1)): Miss((-1e-200, -2e-200), OVERFLOW),
     ("atan2", (1, 1)): Miss((2.2250738585072014e-308, 2.2250738585074543e-308), OVERFLOW),
-    ("asinh", (2,)): Miss((-9.01283489159814e109,), OVERFLOW),
-    ("tanh", (1,)): Miss((20.0,), CANCEL),
-    ("tanh", (2,)): Miss((20.0,), CANCEL),
-    ("acosh", (2,)): Miss((4.6794747005690035e160,), OVERFLOW),
-    ("x/y", (0, 2)): Miss((-1e-20, -1e-108), OVERFLOW),
     ("x**5", (2,)): Miss((1e-108,), OVERFLOW),
     ("x**-4", (2,)): Miss((1e52,), OVERFLOW),
-    ("x**-0.5", (1,)): Miss((5.0682646183324895e211,), OVERFLOW),
-    ("x**-1.5", (0,)): Miss((2.830843622523261e212,), OVERFLOW),
     ("x**-1.5", (2,)): Miss((2.934841539561694e89,), OVERFLOW),
-    ("1/cosh(x)", (1,)): Miss((745.1,), OVERFLOW),
-    ("1/cosh(x)", (2,)): Miss((300.0,), OVERFLOW),
-    ("1/(1 + exp(-x))", (0,)): Miss((-710.0,), OVERFLOW),
-    ("1/(1 + exp(-x))", (1,)): Miss((-710.0,), OVERFLOW),
-    ("1/(1 + exp(-x))", (2,)): Miss((-237.0,), OVERFLOW),
     ("x/(1 + x**2)", (0,)): Miss((1e200,), OVERFLOW),
     ("x**3/expm1(x)", (0,)): Miss((710.0,), OVERFLOW),
     ("x**3/expm1(x)", (1,)): Miss((500.0,), OVERFLOW),

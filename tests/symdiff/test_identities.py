@@ -219,3 +219,34 @@ def test_symmetries_of_stacks_are_those_of_their_values(k):
     for i, j in ((0, 1), (0, 2), (1, 2)):
         if symmetric(stack, i, j):
             np.testing.assert_allclose(got, got.swapaxes(i, j), rtol=1e-13)
+
+
+# Reciprocals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "becomes"),
+    [
+        (1 / sd.cosh(t), "sech(t)"),
+        (t / sd.cosh(2 * t) ** 3, "t*sech(2*t)**3"),
+        (1 / sd.sqrt(sd.cosh(t)), "sqrt(sech(t))"),
+        (1 / (1 + sd.exp(-t)), "sigmoid(t)"),
+        (t / (1 + sd.exp(t)), "t*sigmoid(-t)"),
+        (1 / (2 + sd.exp(t)), "1/(exp(t) + 2)"),
+    ],
+)
+def test_reciprocals_that_do_not_overflow_are_functions(typed, becomes):
+    assert str(typed) == becomes
+    naive = sd.diff(typed.subs({t: 2 * t}), t, 2)
+    np.testing.assert_allclose(
+        nm.lower(naive, t)(0.4), 4 * nm.lower(sd.diff(typed, t, 2), t)(0.8), rtol=1e-14
+    )
+
+
+def test_reciprocals_reach_where_their_base_overflows():
+    """Beyond 710 the base is infinite; the reciprocal and its derivatives are e^-|z|."""
+    for typed, z, sign in ((1 / sd.cosh(t), 720.0, -1), (1 / (1 + sd.exp(-t)), -720.0, 1)):
+        tail = float(mp.exp(-720)) * (2 if sign < 0 else 1)
+        for order in range(4):
+            d = sd.diff(typed, t, order) if order else typed
+            np.testing.assert_allclose(nm.lower(d, t)(z), sign**order * tail, rtol=1e-9)
