@@ -97,7 +97,7 @@ def _exp_share(a: Any, b: Any) -> Any:
 def _difference(a: Any, b: Any) -> Any:
     with np.errstate(invalid="ignore"):  # inf - inf, which the selection replaces
         difference = np.subtract(a, b)
-    return np.where(np.equal(a, b), 0, difference)
+    return np.where(np.equal(a, b), 0, difference)[()]
 
 
 def _sech(x: Any) -> Any:

@@ -422,8 +422,8 @@ class exp2(ScalarFunction):
 
     nargs = 1
     definition = _(lambda x: TWO**x)
-    # log(2)·2^x in one power: it is finite up to 1024.5, where 2^x is not.
-    partials = _(lambda x: (exp2(x + log2(sp.log(2))),))
+    # log(2)·2^x is finite up to 1024.5, where 2^x is not.
+    partials = _(lambda x: (2 * sp.log(2) * exp2(x - 1),))
     value = _(lambda x: mp.power(2, x))
 
     @classmethod

@@ -169,15 +169,16 @@ def test_steps(name, table):
 WITH_ORDER = {"polygamma", "sinc_derivative", "jv", "yv", "iv", "kv"}
 OF_INTEGERS = {
     *("where", "maximum", "minimum", "clip", "abs", "sign", "step", "mod", "floor_divide"),
-    *("floor", "ceil", "trunc", "round"),
+    *("floor", "ceil", "trunc", "round", "difference"),
 }
 
 
 @pytest.mark.parametrize("name", sorted(set(VOCABULARY) - WITH_ORDER))
 def test_dtypes(name):
-    count, inside = arity(name), 1 if name == "acosh" else 0.5
+    count, inside = arity(name), 2 if name.startswith("acosh") else 0.5
     single = NUMPY[name](*[np.full(2, inside, np.float32)] * count)
-    whole = NUMPY[name](*[np.full(2, 0 if name == "atanh" else 1)] * count)
+    at = {"atanh": 0, "acosh_slope": 2}.get(name, 1)
+    whole = NUMPY[name](*[np.full(2, at)] * count)
     if single.dtype == bool:
         assert name in STEPS
         assert whole.dtype == bool
