@@ -402,7 +402,7 @@ def _power_dtype(*powers: tuple[Expr, int | Fraction]) -> Dtype:
 def divide(a: Expr, b: Expr) -> Expr:
     """``a / b``; integers divide to a real number."""
     if not b.shape and (d := number_of(b)):
-        return scale(_reciprocal(d), a)
+        return scale(number.reciprocal(d), a)
     leaves = a.op.factor + b.op.factor
     op = b.op
     if leaves < OPEN and op is not _COSH and op is not _ONE_AND and _alike(a, b):
@@ -410,10 +410,6 @@ def divide(a: Expr, b: Expr) -> Expr:
             return make(_OVER[leaves], (a, b), a.shape, float)
         return make(_UNDER[leaves], (b, a), a.shape, float)
     return mul(a, int_power(as_numeric(b), -1))
-
-
-def _reciprocal(d: Number) -> Number:
-    return number.exact(1 / d) if isinstance(d, float) else number.norm(Fraction(1) / d)
 
 
 def int_power(x: Expr, p: int | Fraction) -> Expr:
@@ -438,7 +434,7 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
             return make(ops.product_op((p,)), (x,), (), float)
         return broadcast_to(int_power(number_node(c), p), x.shape)
     outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
-    if outer is not None and outer != 0 and (not isinstance(outer, float) or math.isfinite(outer)):
+    if outer is not None and number.is_normal(outer):
         return scale(outer, int_power(base, p))
     if p.__class__ is int and isinstance(x.op, ops.Product) and x.op.of_leaves:
         powers = {leaf: _exact(p * q) for leaf, q in _factors(x).items()}

@@ -8,13 +8,18 @@ others (0.1, inf, nan) stay floats.
 from __future__ import annotations
 
 import math
+import operator
 import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import sympy as sp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Number: TypeAlias = int | Fraction | float
 
@@ -136,15 +141,87 @@ def _normal(value: Number) -> Number:
 
 
 def times(a: Number, b: Number) -> Number:
-    """``a * b`` as a number (Fractions that become integral are ints again)."""
-    c = a * b
-    return c if c.__class__ is int else _normal(c)
+    """``a * b`` as a number (Fractions that become integral are ints again).
+
+    What leaves the floats on the way is exact, until it is back: 1e200 * 1e200 is no infinity.
+
+    >>> times(times(1e200, 1e200), 1e-300)
+    1e+100
+    """
+    try:
+        c = a * b
+    except OverflowError:
+        return _beyond(operator.mul, a, b)
+    if c.__class__ is int:
+        return c
+    return _beyond(operator.mul, a, b) if _is_out(c) else _normal(c)
 
 
 def plus(a: Number, b: Number) -> Number:
-    """``a + b`` as a number."""
-    c = a + b
-    return c if c.__class__ is int else _normal(c)
+    """``a + b`` as a number; exact, as in ``times``, where it is beyond the floats."""
+    try:
+        c = a + b
+    except OverflowError:
+        return _beyond(operator.add, a, b)
+    if c.__class__ is int:
+        return c
+    return _beyond(operator.add, a, b) if _is_out(c) else _normal(c)
+
+
+def reciprocal(d: Number) -> Number:
+    """``1 / d`` for d != 0."""
+    if not isinstance(d, float):
+        return norm(Fraction(1) / d)
+    c = 1 / d
+    return nearest(1 / Fraction(d)) if _is_out(c) and math.isfinite(d) else _exact_float(c)
+
+
+def is_normal(value: Number) -> bool:
+    """Whether a float holds ``value`` to all digits: it is neither 0 nor subnormal nor infinite.
+
+    >>> is_normal(Fraction(1, 3)), is_normal(10**400), is_normal(0)
+    (True, False, False)
+    """
+    return _SMALLEST_NORMAL <= (-value if value < 0 else value) <= sys.float_info.max
+
+
+def _is_out(c: Number) -> bool:
+    """Whether ``c`` is a float that may have lost its digits."""
+    return isinstance(c, float) and not is_normal(c)
+
+
+def _beyond(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
+    """The operation in exact numbers: a float where the floats hold it to all digits."""
+    given = [x for x in (a, b) if isinstance(x, float) and not math.isfinite(x)]
+    if given:  # beside an infinity all that matters of a finite number is its sign
+        plain = [x if isinstance(x, float) and not math.isfinite(x) else _sign(x) for x in (a, b)]
+        return float(operation(*plain))
+    return nearest(operation(Fraction(a), Fraction(b)))
+
+
+def _sign(x: Number) -> float:
+    return float((x > 0) - (x < 0))
+
+
+def nearest(value: Fraction) -> Number:
+    """The float next to ``value`` as a number, but ``value`` itself where floats lose its digits.
+
+    Out of hundred thousands of digits it is infinite or 0 after all.
+
+    >>> nearest(Fraction(1, 3)), nearest(Fraction(10) ** 400) == 10**400
+    (0.3333333333333333, True)
+    """
+    if abs(value) <= sys.float_info.max:
+        found = float(value)
+        if abs(found) >= _SMALLEST_NORMAL or Fraction(found) == value:
+            return _exact_float(found)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _MOST_BITS:
+        return norm(value)
+    return 0 if abs(value) < 1 else math.inf if value > 0 else -math.inf
+
+
+_SMALLEST_NORMAL = sys.float_info.min
+_MOST_BITS = 1 << 18
 
 
 def raised(base: Number, exponent: int | Fraction) -> Number | None:
@@ -152,9 +229,15 @@ def raised(base: Number, exponent: int | Fraction) -> Number | None:
 
     >>> raised(4, Fraction(1, 2)), raised(2, Fraction(1, 2)), raised(2, -2)
     (2, None, Fraction(1, 4))
+    >>> times(raised(1e200, 2), 1e-300)
+    1e+100
     """
     if isinstance(base, float):
-        return _exact_float(_raised_float(base, exponent))
+        value = _raised_float(base, exponent)
+        if not _is_out(value) or not math.isfinite(base) or not isinstance(exponent, int):
+            return _exact_float(value)
+        digits = abs(exponent) * sys.float_info.max_exp
+        return _exact_float(value) if digits > _MOST_BITS else nearest(Fraction(base) ** exponent)
     if isinstance(exponent, int):
         if base == 0 and exponent < 0:
             return math.inf

@@ -29,6 +29,7 @@ from symdiff.contraction import strong
 from symdiff.errors import ParseError, ShapeError, Unsupported
 from symdiff.expr import Expr, e, pi
 from symdiff.leaves import as_expr, number_node, number_of, symbol
+from symdiff.number import decimal
 from symdiff.scalar import VOCABULARY, arity
 
 if TYPE_CHECKING:
@@ -264,8 +265,15 @@ class _Part:
 
     def origin(self, column: int) -> int:
         """The position in the text of byte number ``column`` of this part."""
+        return self.origins[self._number(column)]
+
+    def word(self, column: int) -> str:
+        """The word at a column of the part."""
+        return self.words[self._number(column)].rstrip()
+
+    def _number(self, column: int) -> int:
         starts = [0, *accumulate(len(word.encode()) for word in self.words[:-1])]
-        return self.origins[bisect_right(starts, column) - 1]
+        return bisect_right(starts, column) - 1
 
 
 class _Level:
@@ -532,12 +540,12 @@ class _Reader:
         return symbol(node.id) if known is None else known
 
     def number(self, node: ast.Constant) -> Expr:
-        """The number of a literal."""
+        """The number of a literal: exact where the floats have only infinity or 0 for it."""
         value = node.value
         if type(value) not in (int, float):
             self.fail(node, f"{value!r:.20} is not a real number")
-        if isinstance(value, float) and math.isinf(value):
-            self.fail(node, "a decimal number beyond the range of floats")
+        if isinstance(value, float) and (math.isinf(value) or value == 0):
+            return as_expr(decimal(self.part.word(node.col_offset)))
         return as_expr(value)
 
     def check_power(self, node: ast.expr, base: Expr, exponent: Expr) -> None:

@@ -496,6 +496,17 @@ row("x**3/expm1(x)", lambda x: x**3 / sd.expm1(x), lambda z: z * z * z / (exp(z)
     inside=lambda x: x != 0)  # fmt: skip
 row("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400, "composite")
 row("x/10**400", lambda x: x / 10**400, lambda z: z / mp.mpf(10) ** 400, "composite")
+for _text, _factor in (
+    ("x*1e400", mp.mpf(10) ** 400),
+    ("-1e-400*x", -(mp.mpf(10) ** -400)),
+    ("x/1e-400", mp.mpf(10) ** 400),
+    ("x*7e-315/3e5", mp.mpf(7e-315) / 300000),
+    ("x*1e200*1e200", mp.mpf(1e200) ** 2),
+    ("x*1e-200*1e-200", mp.mpf(1e-200) ** 2),
+):
+    row(
+        f'parse("{_text}")', lambda x, t=_text: sd.parse(t), lambda z, c=_factor: z * c, "composite"
+    )
 for _sign, _text in ((1, ""), (-1, "-")):
     row(f"{_text}xlogy(x, x)", lambda x, s=_sign: s * sd.xlogy(x, x),
         lambda z, s=_sign: z * log(z) * s, "composite",

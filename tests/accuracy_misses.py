@@ -11,7 +11,6 @@ class Miss(NamedTuple):
 
 
 OVERFLOW = "an intermediate power or product leaves the floats where the result does not"
-EXTREME = "a constant beyond the floats is rounded to one before it is applied"
 SUBNORMAL = "a factor comes after a value that was rounded to a subnormal number"
 MASK = "the mask of the partial at (0, y <= 0) holds for the diagonal too"
 EXPANSION = "SciPy's regularised function loses these digits near its turning point"
@@ -36,8 +35,6 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
     ("x**3/expm1(x)", (0,)): Miss((710.0,), OVERFLOW),
     ("x**3/expm1(x)", (1,)): Miss((500.0,), OVERFLOW),
     ("x**3/expm1(x)", (2,)): Miss((300.0,), OVERFLOW),
-    ("x*10**400", (0,)): Miss((5e-324,), EXTREME),
-    ("x/10**400", (0,)): Miss((1e102,), EXTREME),
     ("xlogy(x, x)", (1,)): Miss((0.0,), MASK),
     ("xlogy(x, x)", (2,)): Miss((0.0,), MASK),
     ("-xlogy(x, x)", (1,)): Miss((0.0,), MASK),

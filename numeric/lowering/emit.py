@@ -23,6 +23,8 @@ from numeric import special
 from numeric.lowering.contraction import explain
 from numeric.lowering.kernels import (
     discards,
+    divisor,
+    factors,
     function_of,
     kernel,
     strong_product,
@@ -172,11 +174,16 @@ def _term(coef: Number, x: Text, first: bool, alone: bool, whole: bool) -> str:
     sign = ("-" if negative else "") if first else (" - " if negative else " + ")
     if size == 1 and not isinstance(size, float):
         return sign + x.within(SUM if first and not negative and not alone else PRODUCT)
-    if isinstance(size, Fraction) and size.numerator == 1 and size.denominator.bit_count() > 1:
-        return f"{sign}{x.within(PRODUCT)}/{weak(size.denominator)!r}"
+    d = divisor(size)
+    if d is not None:
+        return f"{sign}{x.within(PRODUCT)}/{d!r}"
+    innermost, *others = factors(size)
+    text = f"{innermost!r}*{x.within(POWER)}"
+    for factor in others:
+        text = f"{factor!r}*({text})"
     if first and negative and whole:  # unsigned integers meet no negative number
-        return f"-({weak(size)!r}*{x.within(POWER)})"
-    return f"{sign}{weak(size)!r}*{x.within(POWER)}"
+        return f"-({text})"
+    return f"{sign}{text}"
 
 
 def _sum(op: ops.Sum, operands: Sequence[Text], whole: bool) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache, singledispatch
+from functools import lru_cache, reduce, singledispatch
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
+from symdiff.number import is_normal
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -195,15 +196,59 @@ def _size(op: ops.Size, node: Expr) -> Kernel:
 # Sums and products --------------------------------------------------------------------------------
 
 
+def divisor(coef: Number) -> int | float | None:
+    """The d of a coefficient 1/d: dividing by 3 rounds once, multiplying by 1/3 twice.
+
+    >>> divisor(Fraction(1, 3)), divisor(Fraction(1, 4))
+    (3, None)
+    """
+    if isinstance(coef, Fraction) and coef.numerator == 1 and coef.denominator.bit_count() > 1:
+        found = weak(coef.denominator)
+        return found if math.isfinite(found) else None
+    return None
+
+
+def factors(coef: Number) -> tuple[int | float, ...]:
+    """What multiplies x one after the other to ``coef * x``, for coef > 0.
+
+    One number, unless an exact coefficient is beyond the normal floats, where x may be as far on
+    the other side: then powers of two, which round nothing as long as x grows, and a number from
+    1/2 to 2, which comes where x is largest in size.
+
+    >>> factors(3), factors(2**1300) == (2.0**1000, 2.0**300, 1.0)
+    ((3,), True)
+    """
+    if isinstance(coef, float) or is_normal(coef):
+        return (weak(coef),)
+    exact = Fraction(coef)
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    rest = float(exact / Fraction(2) ** exponent)
+    if exponent > 0 and rest < 1:
+        rest, exponent = rest * 2, exponent - 1
+    elif exponent < 0 and rest > 1:
+        rest, exponent = rest / 2, exponent + 1
+    left = min(abs(exponent), _FURTHEST)
+    whole, part = divmod(left, _STEP)
+    powers = [math.ldexp(1.0, int(math.copysign(k, exponent))) for k in [_STEP] * whole + [part]]
+    return (*powers, rest) if exponent > 0 else (rest, *powers)
+
+
+_STEP = 1000
+_FURTHEST = 3000  # takes the largest number below the smallest, and back
+
+
 def _term(coef: Number) -> Callable[[Any], Any]:
-    """``coef * x`` for coef > 0.  Dividing by 3 rounds once, multiplying by 1/3 twice."""
+    """``coef * x`` for coef > 0."""
     if coef == 1:
         return lambda x: x
-    if isinstance(coef, Fraction) and coef.numerator == 1 and coef.denominator.bit_count() > 1:
-        divisor = weak(coef.denominator)
-        return lambda x: x / divisor
-    factor = weak(coef)
-    return lambda x: factor * x
+    d = divisor(coef)
+    if d is not None:
+        return lambda x: x / d
+    steps = factors(coef)
+    if len(steps) == 1:
+        factor = steps[0]
+        return lambda x: factor * x
+    return lambda x: reduce(lambda value, step: step * value, steps, x)
 
 
 @_kernel.register(ops.Sum)
