@@ -10,7 +10,8 @@ What is done here about the rest, with the numbers of the Digital Library of Mat
 - K of higher orders comes upwards from the orders 0 and 1 (10.29.1), all terms being positive;
 - I and K are scaled by e^∓x, which is applied as two factors e^(∓x/2): one would overflow, or lose
   the digits of a subnormal number, where the product does not;
-- K near 0 is its leading term, -log(x/2) - γ or 1/x (10.31.2, 10.30.2): the rest is below an ulp.
+- Y and K near 0 are their leading terms, whose rest is below an ulp: Y of higher orders
+  -(n-1)!/π (2/x)^n (10.7.4), K_1 1/x (10.30.2), both of order 0 a logarithm (10.7.2, 10.31.2).
 
 All take the order as one integer >= 0 and float64 arrays, and need SciPy.
 """
@@ -56,6 +57,9 @@ def yv(n: int, x: NDArray[Any]) -> NDArray[Any]:
     if n < 2:  # whose SciPy functions lose 20 ulp at the edge of their table of this interval
         between = (x > 2) & (x < 10)
         value = np.where(between, value, (special.y0, special.y1)[n](x))
+    tiny = (x > 0) & (x < _LEADING_BELOW)
+    if np.any(tiny):
+        value = np.where(tiny, _leading(n, np.where(tiny, x, 1)), value)
     far = x >= _far(n)
     return np.where(far, _expansion(n, x, far)[1], value) if np.any(far) else value
 
@@ -100,6 +104,14 @@ def _series(n: int, x: NDArray[Any], sign: int) -> NDArray[Any]:
         total = 1 + z / (k * (n + k)) * total
     result: NDArray[Any] = half**n / float(math.factorial(n)) * total
     return result
+
+
+def _leading(n: int, x: NDArray[Any]) -> Any:
+    if n == 0:
+        return (np.log(x) - _LOG_2_LESS_EULER) * (2 / math.pi)
+    factorial = float(math.factorial(n - 1)) if n <= _LAST_FACTORIAL else math.inf
+    with np.errstate(over="ignore"):
+        return -((2 / x) ** (n - 1) * (2 / math.pi / x) * factorial)
 
 
 def _far(n: int) -> float:

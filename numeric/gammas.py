@@ -101,10 +101,38 @@ def polygamma(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return np.where(reflected, (-1) ** n * value - math.pi ** (n + 1) * slope, value)
 
 
+def polygamma_difference(n: int, a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a, b > 0 without the cancellation of two nearly equal numbers.
+
+    Both go up by the recurrence (5.15.5) to where their expansions hold (5.11.2, 5.15.8), in which
+    each power of 1/a less that of 1/(a + b) is one term, and all terms have one sign.
+    """
+    positive = (a > 0) & (b > 0)
+    f = digamma if n == 0 else lambda x: polygamma(n, x)
+    with np.errstate(invalid="ignore"):
+        plain = f(a) - f(a + b)
+    if not np.any(positive) or n > _HIGHEST_EXPANDED:
+        return plain
+    a, b = np.where(positive, a, 1), np.where(positive, b, 1)
+    factorial = float(math.factorial(n))
+    with np.errstate(over="ignore", divide="ignore"):
+        total = np.zeros_like(a)
+        for k in range(_STEPS_UP):
+            total = total + factorial * _falling(n + 1, a + k, b)
+        a = a + _STEPS_UP
+        total = total + (np.log1p(b / a) if n == 0 else factorial / n * _falling(n, a, b))
+        total = total + factorial / 2 * _falling(n + 1, a, b)
+        for k, bernoulli in enumerate(_BERNOULLI, 1):
+            size = bernoulli * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+            total = total + size * _falling(2 * k + n, a, b)
+    return np.where(positive, -total if n % 2 == 0 else total, plain)
+
+
 def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """log|B(a, b)|; for a, b > 0 by the expansion of log Γ(b) - log Γ(a + b), b >= a (5.11.1).
 
-    As a sum of three logarithms of Γ it would lose the digits of their size, b log b.
+    As a sum of three logarithms of Γ it would lose the digits of their size, b log b.  Where a is
+    large too, its logarithm is expanded as well.
     """
     from scipy import special
 
@@ -114,24 +142,39 @@ def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return plain
     small = np.where(positive, np.minimum(a, b), 1)
     large = np.where(positive, np.maximum(a, b), 1)
-    total = gammaln(small)
+    both_large = _betaln_of_large(small, large)
+    above = large + _STEPS_UP
+    total = -small * (np.log(above) - 1)
+    total = total - (above + (small - 0.5)) * np.log1p(small / above)
     for k in range(_STEPS_UP):
         total = total + np.log1p(small / (large + k))
-    large = large + _STEPS_UP
-    total = total - small * (np.log(large) - 1)
-    total = total - (large + (small - 0.5)) * np.log1p(small / large)
     for k, bernoulli in enumerate(_BERNOULLI, 1):
-        total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, large, small)
+        total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, above, small)
+    total = np.where(small < _STIRLING_FROM, gammaln(small) + total, both_large)
     return np.where(positive, total, plain)
 
 
+def _betaln_of_large(small: NDArray[Any], large: NDArray[Any]) -> Any:
+    small, large = np.maximum(small, _STIRLING_FROM), np.maximum(large, _STIRLING_FROM)
+    total = _HALF_LOG_TWO_PI - np.log(large) / 2
+    for k, bernoulli in enumerate(_BERNOULLI, 1):
+        power = small ** float(1 - 2 * k) + _falling(2 * k - 1, large, small)
+        total = total + bernoulli / (2 * k * (2 * k - 1)) * power
+    share = np.log(small / (small + large))
+    return total + (small - 0.5) * share - large * np.log1p(small / large)
+
+
 _STEPS_UP = 20
+_HIGHEST_EXPANDED = 60
+_STIRLING_FROM = 12.0
+_HALF_LOG_TWO_PI = 0.9189385332046727
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
 def _falling(m: int, x: NDArray[Any], step: NDArray[Any]) -> Any:
-    """x^-m - (x + step)^-m."""
-    return -np.expm1(-m * np.log1p(step / x)) * x ** float(-m)
+    """x^-m - (x + step)^-m; the power in two halves, since it may overflow where this does not."""
+    half = x ** (-m / 2)
+    return half * -np.expm1(-m * np.log1p(step / x)) * half
 
 
 def _of_positive(n: int, x: NDArray[Any]) -> NDArray[Any]:

@@ -3,9 +3,9 @@
 A density is a product of powers and exponentials, each of which alone may overflow.  As the
 exponential of a sum of logarithms it would lose the digits of that sum, hundreds of ulp; so powers
 are taken as powers, in two halves that the other factors stand between, and logarithms only where
-the parameters are large.  SciPy's incomplete gamma functions lose some tens of ulp for small x and
-small a: there they are a series and a continued fraction times the density.  Numbers in brackets
-are those of the Digital Library of Mathematical Functions.
+the parameters are large.  SciPy's incomplete gamma functions lose tens of ulp, and hundreds for
+orders of a hundred: up to 170 they are a series and a continued fraction times the density.
+Numbers in brackets are those of the Digital Library of Mathematical Functions.
 
 All take and give float64 arrays of one shape; ``beta_density`` alone does without SciPy.
 """
@@ -23,9 +23,9 @@ _SMALL_ORDER = 170.0  # up to it 1/Γ is neither 0 nor infinite in double precis
 _VANISHES_FROM = 3000.0  # where every density of a small order is 0
 _LEADING_BELOW = 1e-17
 _SMALL_EXPONENT, _SMALL_SCALE = 100.0, 300.0
-_SERIES_BELOW, _TERMS = 2.0, 26  # 2^27 / 27! < 2^-53
+_SERIES_BELOW = 2.0
+_TERMS = 26  # of the series for x < 2: 2^27 / 27! < 2^-53; below a the k-th is about e^(-k²/2a)
 _FRACTION_FROM = 0.5
-_FRACTION_TO_ORDER = 10.0
 _STEPS = 240  # of the fraction: they converge like e^(-4√(kx)), 2^-53 after 170 for x = 1/2
 
 
@@ -73,32 +73,25 @@ def beta_density(
 
 
 def gammainc(a: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
-    """P(a, x); for small x its series (8.7.1)."""
+    """P(a, x): its series (8.7.1), and 1 - Q where x is the larger one."""
     from scipy import special
 
-    low = (x < _SERIES_BELOW) & (x > 0) & (a > 0) & (a < _SMALL_ORDER - 1)
     value: NDArray[Any] = special.gammainc(a, x)
-    return np.where(low, _series(a, x, low), value) if np.any(low) else value
+    low = (x > 0) & (x < np.maximum(a, _SERIES_BELOW)) & (a > 0) & (a < _SMALL_ORDER - 1)
+    high = _has_fraction(a, x) & ~low
+    value = np.where(low, _series(a, x, low), value) if np.any(low) else value
+    return np.where(high, 1 - _fraction(a, x, high), value) if np.any(high) else value
 
 
 def gammaincc(a: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
-    """Q(a, x); for small a by the continued fraction (8.9.2), or as 1 - P where P is no larger."""
+    """Q(a, x): its continued fraction (8.9.2), and 1 - P where a is the larger one."""
     from scipy import special
 
     value: NDArray[Any] = special.gammaincc(a, x)
-    low = (x < _FRACTION_FROM) & (x > 0) & (a >= 0.5) & (a <= _FRACTION_TO_ORDER)
-    if np.any(low):
-        value = np.where(low, 1 - _series(a, x, low), value)
-    high = (x >= _FRACTION_FROM) & (x >= a) & (a > 0) & (a <= _FRACTION_TO_ORDER)
-    high &= x <= _VANISHES_FROM
-    if not np.any(high):
-        return value
-    a, x = np.where(high, a, 1), np.where(high, x, 1)
-    steps = int(_STEPS / (1 + 2 * (np.min(x) - _FRACTION_FROM))) + 30
-    fraction: NDArray[Any] = x + 2 * steps + 1 - a
-    for k in range(steps, 0, -1):
-        fraction = x + (2 * k - 1) - a - k * (k - a) / fraction
-    return np.where(high, _scaled_power(a, special.rgamma(a), x) / fraction, value)
+    low = (x > 0) & (x < np.maximum(a, _FRACTION_FROM)) & (a >= 0.5) & (a < _SMALL_ORDER - 1)
+    high = _has_fraction(a, x)
+    value = np.where(low, 1 - _series(a, x, low), value) if np.any(low) else value
+    return np.where(high, _fraction(a, x, high), value) if np.any(high) else value
 
 
 def betainc(a: NDArray[Any], b: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
@@ -120,9 +113,27 @@ def _series(a: NDArray[Any], x: NDArray[Any], low: NDArray[Any]) -> NDArray[Any]
 
     a, x = np.where(low, a, 1), np.where(low, x, 0)
     total = np.ones_like(x)
-    for k in range(_TERMS, 0, -1):
+    for k in range(_TERMS + int(10 * np.sqrt(np.max(a))), 0, -1):
         total = 1 + x / (a + k) * total
     result: NDArray[Any] = _scaled_power(a, special.rgamma(a + 1), x) * total
+    return result
+
+
+def _has_fraction(a: NDArray[Any], x: NDArray[Any]) -> Any:
+    return (
+        (x >= np.maximum(a, _FRACTION_FROM)) & (x <= _VANISHES_FROM) & (a > 0) & (a <= _SMALL_ORDER)
+    )
+
+
+def _fraction(a: NDArray[Any], x: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    from scipy import special
+
+    a, x = np.where(high, a, 1), np.where(high, x, _VANISHES_FROM)
+    steps = int(_STEPS / (1 + 2 * (np.min(x) - _FRACTION_FROM)) + np.max(a) / 4) + 30
+    fraction: NDArray[Any] = x + 2 * steps + 1 - a
+    for k in range(steps, 0, -1):
+        fraction = x + (2 * k - 1) - a - k * (k - a) / fraction
+    result: NDArray[Any] = _scaled_power(a, special.rgamma(a), x) / fraction
     return result
 
 

@@ -35,6 +35,7 @@ _SCIPY = {
     "digamma": "digamma",
     "polygamma": "polygamma",
     "betaln": "betaln",
+    "polygamma_difference": "polygamma",
     "gammainc": "gammainc",
     "gammaincc": "gammaincc",
     "gamma_density": "rgamma",
@@ -178,7 +179,10 @@ def _erfcinv_slope(x: Any) -> Any:
     # e^(-y²) = erfc(y)/erfcx(y) = x/erfcx(y) at y = erfcinv(x), whose square would lose digits.
     outside = np.equal(x, 0)
     at = np.where(outside, 1, x)
-    slope = -math.sqrt(math.pi) / 2 * _from_scipy("erfcx")(_erfcinv(at)) / at
+    y = _erfcinv(at)
+    body = np.abs(y) < 0.5  # where the square is small, and the quotient is the less exact one
+    power = np.where(body, np.exp(np.where(body, y, 0) ** 2), _from_scipy("erfcx")(y) / at)
+    slope = -math.sqrt(math.pi) / 2 * power
     return np.where(outside, -np.inf, slope)
 
 
@@ -203,31 +207,30 @@ def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_order(
     name: str, function: Callable[..., Any], negative: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """``function`` of an order and a float64 array, for an order that is a number or an array.
+    """``function`` of an order and float64 arrays, for an order that is a number or an array.
 
     ``negative`` is the sign that takes an order below 0 to the one above; None: there are none.
     """
 
-    def of_one(n: float, x: Any) -> Any:
+    def of_one(n: float, *xs: Any) -> Any:
         order = integer_order(name, n, None if negative else 0)
         if order >= 0 or negative is None:
-            return function(order, x)
-        return negative(-order) * function(-order, x)
+            return function(order, *xs)
+        return negative(-order) * function(-order, *xs)
 
-    def of_orders(n: Any, x: Any) -> Any:
+    def of_orders(n: Any, *operands: Any) -> Any:
         if needs_scipy(name):
             _from_scipy(name)  # or say that it is missing
-        x = np.asarray(x)
-        dtype, x = np.result_type(x, np.float32), np.asarray(x, np.float64)
+        xs = [np.asarray(x) for x in operands]
+        dtype = np.result_type(*xs, np.float32)
+        n, *xs = np.broadcast_arrays(n, *(x.astype(np.float64) for x in xs))
         orders = np.unique(n)
-        if orders.size == 1 and np.size(n) == 1:
-            shape = np.broadcast_shapes(np.shape(n), x.shape)
-            return np.broadcast_to(np.asarray(of_one(float(orders[0]), x), dtype), shape)[()]
-        n, x = np.broadcast_arrays(n, x)
-        result = np.empty(x.shape, dtype)
+        if orders.size == 1:
+            return np.asarray(of_one(float(orders[0]), *xs), dtype)[()]
+        result = np.empty(n.shape, dtype)
         for order in orders:
             chosen = n == order
-            result[chosen] = of_one(float(order), x[chosen])
+            result[chosen] = of_one(float(order), *(x[chosen] for x in xs))
         return result
 
     return of_orders
@@ -280,7 +283,21 @@ def _sinc_order(n: int, x: Any) -> Any:
     downward = np.zeros_like(t)
     for k in range(_start(n), n, -1):
         downward = (cycle[k % 4] - small * downward) / k
-    return math.pi**n * np.where(far, upward, downward)
+    leading = _sinc_leading(n) * (x if n % 2 else np.ones_like(x))
+    tiny = np.abs(x) < _SINC_LEADING_BELOW
+    return np.where(tiny, leading, math.pi**n * np.where(far, upward, downward))
+
+
+_SINC_LEADING_BELOW = 1e-10  # where the square of t is below 2^-53
+
+
+def _sinc_leading(n: int) -> float:
+    """The first coefficient of the series of the n-th derivative; an odd one starts with x.
+
+    The recurrence would round there to multiples of the smallest subnormal number, n times.
+    """
+    odd = n % 2
+    return (-1.0) ** ((n + odd) // 2) * math.pi ** (n + odd) / (n + odd + 1)
 
 
 def _start(n: int) -> int:
@@ -357,6 +374,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,
     "betaln": _in_double("betaln", gammas.betaln),
+    "polygamma_difference": _of_order("polygamma_difference", gammas.polygamma_difference),
     "gammainc": _in_double("gammainc", incomplete.gammainc),
     "gammaincc": _in_double("gammaincc", incomplete.gammaincc),
     "gamma_density": _in_double("gamma_density", incomplete.gamma_density),
@@ -433,6 +451,8 @@ def _math_sinc(x: float) -> float:
 
 def _math_sinc_derivative(order: float, x: float) -> float:
     n = integer_order("sinc_derivative", order)
+    if abs(x) < _SINC_LEADING_BELOW:
+        return _sinc_leading(n) * (x if n % 2 else 1.0)
     t, nearest = math.pi * x, round(x)
     turned, parity = math.pi * (x - nearest), -1.0 if nearest % 2 else 1.0
     sine, cosine = parity * math.sin(turned), parity * math.cos(turned)
@@ -525,6 +545,7 @@ MATH: dict[str, Callable[..., Any]] = {
     "digamma": _of_floats("digamma"),
     "polygamma": _of_floats("polygamma"),
     "betaln": _of_floats("betaln"),
+    "polygamma_difference": _of_floats("polygamma_difference"),
     "gammainc": _of_floats("gammainc"),
     "gammaincc": _of_floats("gammaincc"),
     "gamma_density": _of_floats("gamma_density"),

@@ -570,7 +570,7 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
 def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
     """Kernel symbols; but the order of a derivative is a number that the definition needs."""
     arguments = [kernel_symbol(k) for k in range(len(args))]
-    if name in ("polygamma", "sinc_derivative"):
+    if name in ("polygamma", "polygamma_difference", "sinc_derivative"):
         arguments[0] = args[0]
     return tuple(arguments)
 

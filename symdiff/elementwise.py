@@ -402,7 +402,7 @@ def polygamma(n: int, x: Operand, /) -> Expr:
 betaln = _binary(
     "betaln",
     "``log|B(x, y)|``, the logarithm of the beta function.",
-    "sd.diff(sd.betaln(x, y), x) is sd.digamma(x) - sd.digamma(x + y)",
+    "sd.diff(sd.betaln(x, y), x, y) is -sd.polygamma(1, x + y)",
 )
 erfinv = _unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
 erfcinv = _unary(

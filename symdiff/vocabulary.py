@@ -774,7 +774,7 @@ class betaln(Transcendental):
 
     nargs = 2
     definition = _(lambda a, b: _lngamma(a) + _lngamma(b) - _lngamma(a + b))
-    partials = _(lambda a, b: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)))
+    partials = _(lambda a, b: (polygamma_difference(ZERO, a, b), polygamma_difference(ZERO, b, a)))
     value = _(lambda a, b: _betaln_value(a, b))
 
 
@@ -788,6 +788,34 @@ def _betaln_value(a: Any, b: Any) -> Any:
     sizes = [mp.mag(x) for x in (a, b) if x]
     with mp.extraprec(20 + 2 * max(map(builtins.abs, sizes), default=0)):  # the terms cancel
         result = gammaln.value(a) + gammaln.value(b) - gammaln.value(a + b)
+    return +result
+
+
+class polygamma_difference(Transcendental):
+    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; a difference of two would cancel."""
+
+    nargs = 3
+    definition = _(lambda n, a, b: sp.polygamma(n, a) - sp.polygamma(n, a + b))
+    partials = _(
+        lambda n, a, b: (None, polygamma_difference(n + 1, a, b), -polygamma(n + 1, a + b))
+    )
+    value = _(
+        lambda n, a, b: _polygamma_difference_value(integer_order("polygamma_difference", n), a, b)
+    )
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing; raises Unsupported for a number that is no order."""
+        _check_order("polygamma_difference", args[0])
+        return None
+
+
+def _polygamma_difference_value(n: int, a: Any, b: Any) -> Any:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return mp.nan
+    sizes = [builtins.abs(mp.mag(x)) for x in (a, b) if x]
+    with mp.extraprec(20 + 2 * (n + 1) * max(sizes, default=0)):  # the terms cancel
+        result = _real(mp.psi)(n, a) - _real(mp.psi)(n, a + b)
     return +result
 
 
@@ -1090,7 +1118,7 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(power, cbrt, norm_sqrt, hypot, cosine, hypot1),
     *(tanh, sech, sech2, asinh, acosh, acosh_slope, atan2),
     *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
-    *(betaln, gammainc, gammaincc, gamma_density, betainc, beta_density),
+    *(betaln, polygamma_difference, gammainc, gammaincc, gamma_density, betainc, beta_density),
     *(erfinv, erfcinv, erfcinv_slope),
     *(jv, yv, iv, kv),
 )

@@ -517,8 +517,9 @@ WITHOUT_ROW = {
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "a truth value"),
     **dict.fromkeys(("sign", "step", "floor", "ceil", "trunc", "round", "floor_divide"), "a step"),
     **dict.fromkeys(("where", "clip"), "selects an operand"),
+    "polygamma_difference": "the derivative of betaln, in whose rows it is",
 }
-"""Functions whose values are exact or selected: other tests hold them equal to exact arithmetic."""
+"""Functions without a row of their own; exact values are held by tests against exact arithmetic."""
 
 
 # Judging ------------------------------------------------------------------------------------------

@@ -145,6 +145,10 @@ def bessel_y(n, x):
     return (2 * logarithmic - finite - total) / mp.pi
 
 
+def polygamma(n, x):
+    return (-1) ** int(n + 1) * mp.factorial(n) * mp.zeta(n + 1, x)
+
+
 def of_orders(*xs):
     return tuple((float(n), x) for n in (0, 3) for x in xs)
 
@@ -195,10 +199,16 @@ MEANING = {
     "erf": Meaning(lambda x: mp.erf(x)),
     "erfc": Meaning(lambda x: 1 - mp.erf(x), lambda x: x <= 1),
     "gamma": Meaning(lambda x: mp.factorial(x - 1), no_pole, digits=110),
+    "polygamma_difference": Meaning(
+        lambda n, a, b: polygamma(n, a) - polygamma(n, a + b),
+        points=tuple((float(n), *p) for n in (1, 2, 3) for p in ((0.5, 0.25), (3.0, 40.0))),
+        constants=(0,),
+        digits=110,
+    ),
     "gammaln": Meaning(lambda x: mp.log(mp.fabs(mp.gamma(x))), no_pole, digits=110),
     "digamma": Meaning(lambda x: mp.harmonic(x - 1) - mp.euler, no_pole, digits=110),
     "polygamma": Meaning(
-        lambda n, x: (-1) ** int(n + 1) * mp.factorial(n) * mp.zeta(n + 1, x),
+        lambda n, x: polygamma(n, x),
         no_pole,
         ORDERS,
         (0,),

@@ -500,6 +500,7 @@ DOMAINS = {
     "gamma": POSITIVE,
     "digamma": POSITIVE,
     "polygamma": POSITIVE,
+    "polygamma_difference": POSITIVE,
     "norm_sqrt": POSITIVE,
     "power": POSITIVE,
     "xlogy": POSITIVE,
@@ -525,6 +526,7 @@ DOMAINS = {
 # First arguments that are numbers, by which there is no derivative.
 PARAMETERS = {
     "polygamma": (2,),
+    "polygamma_difference": (1,),
     "sinc_derivative": (3,),
     "jv": (0,),
     "yv": (1,),
