@@ -484,7 +484,8 @@ class difference(ScalarFunction):
 class xlogy(ScalarFunction):
     """x·log(y), and 0 at x = 0 for every y that is not nan.
 
-    The partials are masked only where x = 0 meets a y at which they do not exist: a mask on all of
+    The partial by x is log(y), -∞ at (0, 0) as well, where it is a limit of difference quotients.
+    That by y is masked only where x = 0 meets a y at which x/y does not exist: a mask on all of
     x = 0 would make the mixed derivative, 1/y, wrong there.
     """
 
@@ -492,7 +493,7 @@ class xlogy(ScalarFunction):
     definition = _(lambda x, y: sp.Piecewise((ZERO, sp.Eq(x, 0)), (x * sp.log(y), True)))
     partials = _(
         lambda x, y: (
-            where(logical_and(equal(x, ZERO), less_equal(y, ZERO)), ZERO, sp.log(y)),
+            where(logical_and(equal(x, ZERO), less(y, ZERO)), ZERO, sp.log(y)),
             where(logical_and(equal(x, ZERO), less_equal(y, ZERO)), ZERO, x / y),
         )
     )

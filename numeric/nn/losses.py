@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.ops.moments import log_softmax
+from numeric.ops.pointwise import masked_xlogy
 from numeric.plans import Op
 from numeric.recording import apply
 from numeric.shadows import Shadow, beside
@@ -623,7 +624,7 @@ def _with_probabilities(
 
 
 def _divergence(x: Expr, t: Expr, logs: bool, reduction: str, count: int) -> Expr:
-    each = sd.exp(t) * (t - x) if logs else sd.xlogy(t, t) - t * x
+    each = sd.exp(t) * (t - x) if logs else masked_xlogy(t, t) - t * x
     return sd.sum(each) / count if reduction == "batchmean" else _reduced(each, reduction)
 
 

@@ -555,8 +555,19 @@ def _xlogy_of(a: Any, b: Any) -> Any:
     return special.NUMPY["xlogy"](np.asarray(a, kind), np.asarray(b, kind))
 
 
+def masked_xlogy(a: Expr, b: Expr) -> Expr:
+    """``xlogy`` with derivatives 0 where it is 0 beside a logarithm that is none, as PyTorch's.
+
+    >>> from symdiff import symbols
+    >>> x, y = symbols("x y")
+    >>> masked_xlogy(x, y)
+    where(x == 0 and y <= 0, 0, xlogy(x, y))
+    """
+    return sd.where(sd.logical_and(sd.equal(a, 0), sd.less_equal(b, 0)), 0, sd.xlogy(a, b))
+
+
 _XLOGY = [
-    _two("xlogy", sd.xlogy, _xlogy_of, promotion=promoted_real, label=label)
+    _two("xlogy", masked_xlogy, _xlogy_of, promotion=promoted_real, label=label)
     for label in ("XlogyBackward0", "XlogyBackward1", "XlogyBackward2")
 ]
 
