@@ -265,10 +265,14 @@ class LinearRule(Statement):
 
 
 def _through(op: ops.Linear, flow: Flow) -> Flow:
-    result = linear(op, flow.expr)
+    x = flow.expr
     if op.writes_zeros():
-        return shown(result, flow.mark)
-    return Flow(result, DEEP if flow.mark else NONE)
+        return shown(linear(op, x), flow.mark)
+    if flow.mark == HOISTED:
+        result = moved(op, 0, x, op.result(x.shape))
+        if result is not None:
+            return visible(result, HOISTED)
+    return Flow(linear(op, x), DEEP if flow.mark else NONE)
 
 
 class OpaqueRule(Statement):

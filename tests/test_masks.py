@@ -271,3 +271,15 @@ def test_nests_of_masks_of_any_depth():
         for at, expected in ((1.0, 1.5 * np.e), (-1.0, 0.0)):
             found = nm.interpret(d, {x: at, y: 2.0})
             np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_slices_of_slices_that_cover_ignore_nothing(depth):
+    """Zeros that a join cuts off again are gone: 0 times infinity is nan at every element."""
+    v, c = sd.symbol("v", 3), sd.symbol("c", 3)
+    f = sd.sqrt(v)
+    for _ in range(depth):
+        f = sd.concat([f[0::2], f[1::2]])
+    gradient = nm.lower(sd.grad(sd.sum(f * c), v), [v, c])
+    with np.errstate(all="ignore"):
+        assert np.isnan(gradient(np.zeros(3), np.zeros(3))).all()
