@@ -25,8 +25,9 @@ import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from multiprocessing import Pool
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import mpmath as mp
 import numpy as np
@@ -653,26 +654,38 @@ def vocabulary_without_row() -> set[str]:
 # The whole table ----------------------------------------------------------------------------------
 
 
-def run(names: list[str], highest: int, show: int) -> dict[tuple[str, tuple[int, ...]], Any]:
-    """Judge rows at every point; what each (row, order) misses."""
-    results: dict[tuple[str, tuple[int, ...]], Any] = {}
-    for number, name in enumerate(names, 1):
-        one = ROWS[name]
-        chosen = one.at()
-        for order in one.orders(highest):
-            results[name, order] = judge(name, order, chosen, highest)
-        counts = [f"{order}: {len(results[name, order])}" for order in one.orders(highest)]
-        bad = [text for text in counts if not text.endswith(" 0")]
-        note = f"misses {'; '.join(bad)}" if bad else ""
-        print(f"[{number}/{len(names)}] {name}: {len(chosen)} points {note}", flush=True)
-        for order in one.orders(highest):
-            for point, path, wrong in results[name, order][:show]:
-                print(f"      {order} {point} {path}: {wrong}")
-        exact.cache_clear()
-    return results
+Results: TypeAlias = dict[tuple[str, tuple[int, ...]], list[tuple[tuple[float, ...], str, str]]]
 
 
-def document(results: dict[tuple[str, tuple[int, ...]], Any]) -> str:
+def _judged(name: str) -> tuple[str, Results]:
+    one = ROWS[name]
+    chosen = one.at()
+    found = {(name, order): judge(name, order, chosen) for order in one.orders()}
+    exact.cache_clear()
+    return name, found
+
+
+def run(names: list[str], show: int) -> Results:
+    """Judge rows at every point, two at a time; what each (row, order) misses."""
+    found: Results = {}
+    with Pool(2) as pool:
+        for number, (name, missed) in enumerate(pool.imap_unordered(_judged, names), 1):
+            found |= missed
+            bad = [f"{order}: {len(m)}" for (_, order), m in missed.items() if m]
+            note = f"misses {'; '.join(bad)}" if bad else "holds"
+            print(f"[{number}/{len(names)}] {name} {note}", flush=True)
+            for (_, order), all_missed in missed.items():
+                for point, path, wrong in all_missed[:show]:
+                    print(f"      {order} {point} {path}: {wrong}")
+    return {key: found[key] for name in names for key in found if key[0] == name}
+
+
+def _severity(miss: tuple[tuple[float, ...], str, str]) -> float:
+    size = miss[2].split(":")[0]
+    return float(size.removesuffix(" u")) if size.endswith(" u") else math.inf
+
+
+def document(results: Results) -> str:
     """docs/accuracy.md."""
     kinds = ("elementary", "composite", "special", "stepwise")
     counts = {kind: [0, 0] for kind in kinds}
@@ -702,10 +715,10 @@ def document(results: dict[tuple[str, tuple[int, ...]], Any]) -> str:
     if not missing:
         lines.append("None.")
     else:
-        lines += ["| function | order | points | worst seen first | cause, and what was tried |"]
+        lines += ["| function | order | points | the worst | cause, and what was tried |"]
         lines += ["|---|---|---|---|---|"]
     for (name, order), missed in missing.items():
-        (point, path, wrong), places = missed[0], len({p for p, _, _ in missed})
+        (point, path, wrong), places = max(missed, key=_severity), len({p for p, _, _ in missed})
         listed = MISSES.get((name, order))
         cause = listed.cause if listed else "not listed"
         text = ", ".join(map(repr, point))
@@ -718,7 +731,7 @@ def document(results: dict[tuple[str, tuple[int, ...]], Any]) -> str:
 
 def main(names: list[str]) -> None:
     """Run the table, or the rows asked for."""
-    results = run(names or list(ROWS), 2, 6 if names else 1)
+    results = run(names or list(ROWS), 6 if names else 1)
     if not names:
         path = Path(__file__).parent.parent / "docs" / "accuracy.md"
         path.write_text(document(results))
