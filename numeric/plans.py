@@ -382,7 +382,8 @@ def replaced(expr: Expr, known: Mapping[Expr, Expr]) -> Expr:
             powers = [int_power(x, p) for x, p in zip(node.args, node.op.exponents, strict=True)]
             if any(p in known for p in powers):
                 factors = zip(powers, node.args, node.op.exponents, strict=True)
-                stand_in = mul(*(known.get(p, int_power(done[x], n)) for p, x, n in factors))
+                a, b = (known.get(p, int_power(done[x], n)) for p, x, n in factors)
+                stand_in = mul(a, b)
         if stand_in is None:
             stand_in = rebuild(node, tuple([done[x] for x in node.args]))
         done[node] = stand_in

@@ -1,8 +1,8 @@
 """Elementwise algebra: sums, products, powers and pointwise functions, each value in one spelling.
 
 Numbers are coefficients of a Sum, exponents of a Product, or the operand of a Fill.  ``+`` flattens
-short sums and merges like terms.  A product stays binary, so that sharing survives; where real
-leaves are among its factors, it is read through the nesting, so that equal bases meet.
+short sums and merges like terms.  A product stays binary, so that sharing survives; where users
+write one with leaves among its factors, it is read through the nesting, so that equal bases meet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from symdiff import number, ops
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
-from symdiff.node import LEAF, OPEN, Dtype, Shape, make
+from symdiff.node import Dtype, Shape, make
 from symdiff.ranges import (
     WHOLE,
     composed,
@@ -39,22 +39,14 @@ if TYPE_CHECKING:
 
 # A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
 _FLAT_TERMS = 8
-# A product of more factors counts as one, for the same reason.
-_FLAT_FACTORS = 8
+# The size of products that are read through their nesting: eight leaves, or one and ten factors.
+_READ = 22
+# What is larger has a product in it.
+_OPEN = 2
 
 _PLUS = ops.sum_op(0, (1, 1))
 _FIRST_MINUS = ops.sum_op(0, (1, -1))
 _MINUS_FIRST = ops.sum_op(0, (-1, 1))
-# By the number of leaves among two factors.
-_TIMES, _OVER, _UNDER = (
-    tuple([ops.product_op(exponents, 2 * (leaves > 0), leaves == 2) for leaves in range(3)])
-    for exponents in ((1, 1), (1, -1), (-1, 1))
-)
-# By the number of factors, and by whether all are leaves.
-_FLAT = [
-    [ops.product_op((1, 1), n, of_leaves) for of_leaves in (False, True)]
-    for n in range(_FLAT_FACTORS + 1)
-]
 
 
 def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
@@ -212,63 +204,35 @@ def scale(c: Number, x: Expr) -> Expr:
     return make(ops.sum_op(0, (c,)), (base,), x.shape, dtype)
 
 
-def mul(a: Expr, b: Expr) -> Expr:
-    """``a * b``."""
-    leaves = a.op.factor + b.op.factor
+def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
+    """``a * b``: as users write it, with ``merge``, equal bases merge through the nesting.
+
+    Derivatives stay nested as the chain rule makes them, so that their parts are shared.
+    """
+    p, q = a.op, b.op
     if (
-        leaves < OPEN
+        p.simple_factor
+        and q.simple_factor
         and a is not b
         and a.dtype is float
         and b.dtype is float
         and a.shape == b.shape
     ):
-        op = _TIMES[leaves]
-        return make(op, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
-    node = _beside(a, b)
-    return scaled_product(1, a, b) if node is None else node
+        size = p.size + q.size
+        op = _TIMES[size]
+        args = (a, b) if a.serial < b.serial else (b, a)
+        if _OPEN < size <= _READ:
+            ref = op.table.get(args)
+            node: Expr | None = None if ref is None else ref()
+            if node is not None:
+                return node
+            if _meet(a, b):
+                return _multiplied(a, b, merge)
+        return make(op, args, a.shape, float)
+    return scaled_product(1, a, b, merge)
 
 
-def _beside(a: Expr, b: Expr) -> Expr | None:
-    """``a * b`` where one is a product with leaves and nothing is to be merged; None if unknown."""
-    p, q = a.op, b.op
-    if not (p.simple_factor and q.simple_factor and _alike(a, b)):
-        return None
-    if p.factor != OPEN:
-        a, b, p, q = b, a, q, p
-    if not isinstance(p, ops.Product):
-        return None
-    other = isinstance(q, ops.Product)
-    size = p.size + (q.size or 1 if other else 1)  # type: ignore[attr-defined]
-    of_leaves = p.of_leaves and (q.factor == LEAF or (other and q.of_leaves))  # type: ignore[attr-defined]
-    op = _FLAT[size][of_leaves] if size <= _FLAT_FACTORS else _TIMES[0]
-    args = (a, b) if a.serial < b.serial else (b, a)
-    ref = op.table.get(args)
-    node: Expr | None = None if ref is None else ref()
-    if node is not None:
-        return node  # it was not merged when it was made
-    if q.factor == OPEN or _occurs(b, a):
-        return None
-    if op.of_leaves:
-        u, v = a.args
-        last = v if v.op.factor == LEAF else u
-        if b.serial < last.serial or min(p.exponents) < 0:
-            return None
-    return make(op, args, a.shape, float)
-
-
-def _occurs(base: Expr, x: Expr) -> bool:
-    """Whether ``base`` may be a factor of the product x."""
-    stack = [x]
-    while stack:
-        for y in stack.pop().args:
-            if y is base:
-                return True
-            if y.op.factor == OPEN and isinstance(y.op, ops.Product):
-                stack.append(y)
-    return False
-
-
-def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
+def scaled_product(c: Number, a: Expr, b: Expr, merge: bool = False) -> Expr:
     """``c * a * b`` for a number c, with no node for an intermediate multiple."""
     (d, x), (e, y) = split_coefficient(a), split_coefficient(b)
     if x is None and not a.shape:
@@ -276,48 +240,86 @@ def scaled_product(c: Number, a: Expr, b: Expr) -> Expr:
     if y is None and not b.shape:
         return scale(number.times(c, e), a)
     if a.shape != b.shape or a.dtype is bool or b.dtype is bool:
-        return scaled_product(c, *aligned("multiply", as_numeric(a), as_numeric(b)))
+        a, b = aligned("multiply", as_numeric(a), as_numeric(b))
+        return scaled_product(c, a, b, merge)
     if d != 1 or e != 1:
         c = number.times(c, number.times(d, e))
     if x is None or y is None or c == 0:
         rest = y if x is None else x
         return full(a.shape, c) if rest is None or c == 0 else scale(c, rest)
-    node = _multiplied(x, y)
+    simple = x.op.simple_factor and y.op.simple_factor and _alike(x, y)
+    node = (mul if simple else _multiplied)(x, y, merge)
     return node if c == 1 else scale(c, node)
 
 
-def _multiplied(a: Expr, b: Expr) -> Expr:
-    """``a * b`` of one shape, without coefficients: like bases merged, leaves in one order."""
+def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
+    """``a * b`` of one shape, without coefficients: merged if asked to, or where a base cancels.
+
+    What would have merged and did not is one factor to other products (its size is 0).
+    """
     (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
         return int_power(x, _exact(p + q))
-    one, other = x.op.factor, y.op.factor
-    if one != OPEN and other != OPEN:
-        return _pair(x, p, y, q)
-    of_leaves = _is_of_leaves(x) and _is_of_leaves(y)
-    if not of_leaves and (
-        (other != OPEN and not _occurs(y, x)) or (one != OPEN and not _occurs(x, y))
+    size = x.op.size + y.op.size
+    if not _OPEN < size <= _READ or (
+        (p == 1 or x.op.size <= 1) and (q == 1 or y.op.size <= 1) and not _meet(x, y)
     ):
         return _pair(x, p, y, q)
     powers, others = _factors(a), _factors(b)
-    if all(base not in powers for base in others) and not (
-        of_leaves and len(powers) + len(others) <= _FLAT_FACTORS
-    ):
+    both = [base for base in others if base in powers]
+    if not both and not _of_leaves(powers, others):
         return _pair(x, p, y, q)
+    merge = merge or any(powers[base] * others[base] < 0 for base in both)
     for base, r in others.items():
         powers[base] = _exact(powers.get(base, 0) + r)
     merged = _of_powers(powers, a.shape)
-    return _pair(x, p, y, q) if merged is None else merged
+    if merged is not None and (merge or {*merged.args} == {x, y}):
+        return merged
+    return _pair(x, p, y, q, 0)
+
+
+def _meet(a: Expr, b: Expr) -> bool:
+    """Whether a and b may have a common factor, or are of leaves that come in another order."""
+    if b.op.size > _OPEN:
+        a, b = b, a
+    if b.op.size > _OPEN:
+        powers, others = _factors(a), _factors(b)
+        return _of_leaves(powers, others) or any(base in powers for base in others)
+    serial = b.serial
+    leaves, later = b.op.size == 1, min(a.op.exponents) < 0  # type: ignore[attr-defined]
+    if serial > a.args[-1].serial:  # newer than all that a is made of
+        return leaves and later
+    stack = [a]
+    while stack:
+        for x in stack.pop().args:
+            if x is b:
+                return True
+            size = x.op.size
+            if size > _OPEN:
+                stack.append(x)
+            elif size != 1:
+                leaves = False
+            elif x.serial > serial:
+                later = True
+    return leaves and later
+
+
+def _of_leaves(*factors: Iterable[Expr]) -> bool:
+    return all(base.op.size == 1 for bases in factors for base in bases)
 
 
 def _factors(x: Expr) -> dict[Expr, int | Fraction]:
-    """The factors of a product that is open, else ``x`` itself: bases and exponents."""
+    """The factors of a power or of a product with leaves, else ``x``: bases and exponents."""
     powers: dict[Expr, int | Fraction] = {}
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
         x, p = stack.pop()
         op = x.op
-        if op.__class__ is ops.Product and op.factor == OPEN and p.__class__ is int:
+        if (
+            isinstance(op, ops.Product)
+            and (len(x.args) == 1 or 0 < op.size <= _READ)
+            and p.__class__ is int
+        ):
             for base, q in zip(reversed(x.args), reversed(op.exponents), strict=True):
                 stack.append((base, _exact(p * q)))
         else:
@@ -348,32 +350,29 @@ def _of_powers(powers: Mapping[Expr, int | Fraction], shape: Shape) -> Expr | No
 
 def _place(x: Expr, p: int | Fraction) -> tuple[int, ...]:
     """Leaves first, by creation, and over leaves; the rest keeps its order."""
-    return (0, p < 0, x.serial) if x.op.factor == LEAF else (1, 0, 0)
+    return (0, p < 0, x.serial) if x.op.size == 1 else (1, 0, 0)
 
 
-def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction) -> Expr:
+def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction, size: int | None = None) -> Expr:
     """The node of ``x**p * y**q`` for different bases."""
     whole = x.dtype is not float and y.dtype is not float
     dtype = _power_dtype((x, p), (y, q)) if whole else float
-    size = 0 if whole else _leafy(x) + _leafy(y)
-    if size:
-        size = (_leafy(x) or 1) + (_leafy(y) or 1)
-    if size > _FLAT_FACTORS:
-        size = 0
-    of_leaves = size > 0 and _is_of_leaves(x) and _is_of_leaves(y)
-    op = ops.product_op((p, q) if x.serial < y.serial else (q, p), size, of_leaves)
+    if size is None:
+        size = 0 if whole else _size(x.op.size + y.op.size)
+    op = ops.product_op((p, q) if x.serial < y.serial else (q, p), size)
     return make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
 
 
-def _leafy(x: Expr) -> int:
-    """The number of factors of a leaf or of a product with leaves, 0 of anything else."""
-    op = x.op
-    return op.size if isinstance(op, ops.Product) else int(op.factor == LEAF)
+def _size(inner: int) -> int:
+    """The size of a product whose operands' sizes add up to ``inner``."""
+    return min(inner + _OPEN, _READ + 1) if inner else 0
 
 
-def _is_of_leaves(x: Expr) -> bool:
-    op = x.op
-    return op.factor == LEAF or (isinstance(op, ops.Product) and op.of_leaves)
+# By the sizes of their operands together.
+_TIMES, _OVER, _UNDER = (
+    [ops.product_op(exponents, _size(inner)) for inner in range(2 * _READ + 3)]
+    for exponents in ((1, 1), (1, -1), (-1, 1))
+)
 
 
 def product(factors: Iterable[Expr]) -> Expr:
@@ -403,13 +402,31 @@ def divide(a: Expr, b: Expr) -> Expr:
     """``a / b``; integers divide to a real number."""
     if not b.shape and (d := number_of(b)):
         return scale(number.reciprocal(d), a)
-    leaves = a.op.factor + b.op.factor
-    op = b.op
-    if leaves < OPEN and op is not _COSH and op is not _ONE_AND and _alike(a, b):
-        if a.serial < b.serial:
-            return make(_OVER[leaves], (a, b), a.shape, float)
-        return make(_UNDER[leaves], (b, a), a.shape, float)
-    return mul(a, int_power(as_numeric(b), -1))
+    p, q = a.op, b.op
+    if (
+        p.simple_factor
+        and q.simple_factor
+        and q is not _COSH
+        and q is not _ONE_AND
+        and _alike(a, b)
+    ):
+        size = p.size + q.size
+        if not _OPEN < size <= _READ or (q.size <= 1 and not _meet(a, b)):
+            if a.serial < b.serial:
+                return make(_OVER[size], (a, b), a.shape, float)
+            return make(_UNDER[size], (b, a), a.shape, float)
+    return mul(a, raised(as_numeric(b), -1), True)
+
+
+def raised(x: Expr, p: int | Fraction) -> Expr:
+    """``x ** p`` as users write it: a power of a product of leaves is one of powers of leaves."""
+    if p.__class__ is int and x.op.__class__ is ops.Product and 0 < x.op.size <= _READ:
+        powers = {base: _exact(p * q) for base, q in _factors(x).items()}
+        if _of_leaves(powers):
+            merged = _of_powers(powers, x.shape)
+            assert merged is not None
+            return merged
+    return int_power(x, p)
 
 
 def int_power(x: Expr, p: int | Fraction) -> Expr:
@@ -419,7 +436,7 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
         function = _function_of_reciprocal(x)
         if function is not None:
             return int_power(function, -p)
-    if x.op.factor < OPEN and x.dtype is float and p != 0 and p != 1:
+    if op.simple_factor and x.dtype is float and p != 0 and p != 1:
         return make(ops.product_op((p,)), (x,), x.shape, float)
     if p == 1:
         return x
@@ -436,11 +453,6 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
     outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
     if outer is not None and number.is_normal(outer):
         return scale(outer, int_power(base, p))
-    if p.__class__ is int and isinstance(x.op, ops.Product) and x.op.of_leaves:
-        powers = {leaf: _exact(p * q) for leaf, q in _factors(x).items()}
-        product = _of_powers(powers, x.shape)
-        assert product is not None
-        return product
     if x.op is _NORM_SQRT and p.__class__ is int and p > 0 and p % 2 == 0:
         return int_power(x.args[0], p // 2)  # and its derivative at 0 is 0, as the norm's is
     base, q = _power_of(x)
@@ -475,7 +487,7 @@ def power(a: Expr, b: Expr) -> Expr:
         and not b.shape
         and (not isinstance(exponent, float) or math.isfinite(exponent))
     ):
-        return int_power(as_numeric(a), number.exact_exponent(exponent))
+        return raised(as_numeric(a), number.exact_exponent(exponent))
     if isinstance(a.op, ops.Exact) and a.op.name == "e":
         return primitive("exp", b)
     return primitive("power", a, b)

@@ -22,7 +22,6 @@ from symdiff.algebra import (
     divide,
     int_power,
     linear,
-    mul,
     power,
     primitive,
     select,
@@ -231,7 +230,7 @@ def _piecewise(parts: list[Expr]) -> Expr:
 def _times(parts: list[Expr]) -> Expr:
     """The product, numbers last, so that they do not stand between the factors."""
     ordered = sorted(parts, key=lambda part: isinstance(part.op, ops.Sum) and not part.args)
-    return reduce(mul, ordered)
+    return reduce(lambda a, b: a * b, ordered)
 
 
 def _nested(name: str) -> Callable[[list[Expr]], Expr]:

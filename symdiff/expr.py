@@ -24,6 +24,7 @@ from symdiff.algebra import (
     power,
     primitive,
     product,
+    raised,
     scale,
     shift,
     sub,
@@ -184,10 +185,10 @@ class Expr(Node):
                 return scale(other, self)
             if (other := _operand(other)) is NotImplemented:
                 return NotImplemented
-        return mul(self, other)
+        return mul(self, other, True)
 
     def __rmul__(self, other: Operand) -> Expr:
-        return scale(other, self) if other.__class__ is int else mul(as_expr(other), self)
+        return scale(other, self) if other.__class__ is int else mul(as_expr(other), self, True)
 
     def __truediv__(self, other: Operand) -> Expr:
         if other.__class__ is not Expr:
@@ -203,7 +204,7 @@ class Expr(Node):
     def __pow__(self, other: Operand) -> Expr:
         if other.__class__ is not Expr:
             if other.__class__ is int:
-                return int_power(as_numeric(self), other)
+                return raised(as_numeric(self), other)
             if (other := _operand(other)) is NotImplemented:
                 return NotImplemented
         return power(self, other)

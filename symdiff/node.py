@@ -31,24 +31,19 @@ _describe: Callable[[Op], tuple[Any, ...]]
 _next_serial = itertools.count().__next__
 
 
-# What a node is to a product: one factor that is no leaf, a leaf, or something to take apart.
-# Two factors of which none is to be taken apart add up to less than OPEN.
-ATOM, LEAF, OPEN = 0, 1, 3
-
-
 class Op:
     """What a node does.  Ops are interned by their parameters and own the table of their nodes.
 
     ``simple_factor`` / ``simple_term`` say that a node of this op carries no coefficient or number
-    that a multiple / a sum would have to take apart, ``factor`` what it is to a product: the fast
-    path of scalar arithmetic is two attribute reads.
+    that a multiple / a sum would have to take apart: the fast path of scalar arithmetic is two
+    attribute reads.  ``size`` is how much a product reads of it: 1 of a leaf, 0 of other factors.
     """
 
     __slots__ = ("__weakref__", "table")
     table: dict[tuple[Expr, ...], _Ref]
     simple_factor: bool = True
     simple_term: bool = True
-    factor: int = ATOM
+    size: int = 0
     name: str = ""
     fields: ClassVar[tuple[str, ...]] = ()
 

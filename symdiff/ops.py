@@ -21,7 +21,7 @@ import numpy as np
 
 from symdiff import number
 from symdiff.errors import Unsupported
-from symdiff.node import ATOM, LEAF, OPEN, Dim, Dtype, Op, Shape, intern_op
+from symdiff.node import Dim, Dtype, Op, Shape, intern_op
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -38,13 +38,13 @@ Letters = tuple[int, ...]
 class Symbol(Op):
     """A named input, one for equal name, shape and dtype; ``dummy`` symbols are unique."""
 
-    __slots__ = ("dtype", "dummy", "factor", "name", "shape")
+    __slots__ = ("dtype", "dummy", "name", "shape", "size")
     fields = ("name", "shape", "dtype")
     name: str
 
     def __init__(self, name: str, shape: Shape, dtype: Dtype, dummy: bool) -> None:
         self.name, self.shape, self.dtype, self.dummy = name, shape, dtype, dummy
-        self.factor = LEAF if dtype is float else ATOM
+        self.size = int(dtype is float)
 
 
 def symbol_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
@@ -63,11 +63,11 @@ def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
 class Constant(Op):
     """An array of data: copied, read-only, equal only to itself (content is never hashed)."""
 
-    __slots__ = ("factor", "value")
+    __slots__ = ("size", "value")
 
     def __init__(self, value: NDArray[Any]) -> None:
         self.value = value
-        self.factor = LEAF if value.dtype.kind == "f" else ATOM
+        self.size = int(value.dtype.kind == "f")
         self.table = {}
 
     def __repr__(self) -> str:
@@ -79,7 +79,7 @@ class Exact(Op):
 
     __slots__ = ("name", "value")
     fields = ("name",)
-    factor = LEAF
+    size = 1
     name: str
 
     def __init__(self, name: str, value: sp.Expr) -> None:
@@ -96,7 +96,7 @@ class Size(Op):
 
     __slots__ = ("name",)
     fields = ("name",)
-    factor = LEAF
+    size = 1
     name: str
 
     def __init__(self, name: str) -> None:
@@ -114,7 +114,7 @@ def size_op(name: str) -> Size:
 class Sum(Op):
     """``const + sum_i coefs[i] * args[i]``; without operands it is the number ``const``."""
 
-    __slots__ = ("coefs", "const", "factor", "simple_factor")
+    __slots__ = ("coefs", "const", "simple_factor")
     fields = ("const", "coefs")
     name = "sum of terms"
     simple_term = False
@@ -123,7 +123,6 @@ class Sum(Op):
         self.const, self.coefs = const, coefs
         # 2*x and 3 are coefficients to a product; x + y and x + 1 are atoms.
         self.simple_factor = len(coefs) > 1 or (len(coefs) == 1 and const != 0)
-        self.factor = ATOM if self.simple_factor else OPEN
 
 
 # The ops of everyday arithmetic are found by a short key and kept.  Only exact numbers get in, and
@@ -152,31 +151,27 @@ def sum_op(const: number.Number, coefs: tuple[number.Number, ...]) -> Sum:
 class Product(Op):
     """One or two powers: ``args[0]**exponents[0] * args[1]**exponents[1]``, exponents exact.
 
-    Never more than two: flattened products would destroy sharing.  ``size`` counts the
-    factors where real leaves are among them, through the nesting; 0: it is one factor to others.
-    ``of_leaves``: all of them are leaves.
+    Never more than two: flattened products would destroy sharing.  ``size`` is the number of
+    leaves and twice that of products in its nesting; 0 where no real leaf is among the factors, or
+    where it would have merged and did not: then it is one factor to other products.
     """
 
-    __slots__ = ("exponents", "factor", "of_leaves", "simple_factor", "size")
-    fields = ("exponents",)
+    __slots__ = ("exponents", "simple_factor", "size")
+    fields = ("exponents", "size")
     name = "product"
 
-    def __init__(self, exponents: tuple[int | Fraction, ...], size: int, of_leaves: bool) -> None:
-        self.exponents, self.size, self.of_leaves = exponents, size, of_leaves
+    def __init__(self, exponents: tuple[int | Fraction, ...], size: int) -> None:
+        self.exponents, self.size = exponents, size
         self.simple_factor = len(exponents) > 1
-        self.factor = ATOM if self.simple_factor and not size else OPEN
 
 
-def product_op(
-    exponents: tuple[int | Fraction, ...], size: int = 0, of_leaves: bool = False
-) -> Product:
+def product_op(exponents: tuple[int | Fraction, ...], size: int = 0) -> Product:
     """The op of a product of one or two powers."""
-    op = _PRODUCTS.get((exponents, size, of_leaves))
+    op = _PRODUCTS.get((exponents, size))
     if op is None:
-        key = (Product, exponents, size, of_leaves)
-        op = intern_op(key, lambda: Product(exponents, size, of_leaves))  # type: ignore[assignment]
+        op = intern_op((Product, exponents, size), lambda: Product(exponents, size))  # type: ignore[assignment]
         if len(_PRODUCTS) < _EVERYDAY:
-            _PRODUCTS[exponents, size, of_leaves] = op  # type: ignore[assignment]
+            _PRODUCTS[exponents, size] = op  # type: ignore[assignment]
     return op  # type: ignore[return-value]
 
 
@@ -188,7 +183,7 @@ class Pointwise(Op):
     user and hold a composed formula.
     """
 
-    __slots__ = ("arity", "factor", "formula", "name", "primitive", "result")
+    __slots__ = ("arity", "formula", "name", "primitive", "result", "simple_factor")
     fields = ("name", "formula")
     name: str
 
@@ -197,7 +192,7 @@ class Pointwise(Op):
     ) -> None:
         self.name, self.formula, self.arity = name, formula, arity
         self.result, self.primitive = result, primitive
-        self.factor = OPEN if name == "norm_sqrt" else ATOM  # its square is its operand
+        self.simple_factor = name != "norm_sqrt"  # its square is its operand
 
 
 def pointwise_op(
@@ -285,7 +280,6 @@ class Fill(Contract):
     __slots__ = ()
     simple_factor = False
     simple_term = False
-    factor = OPEN
 
 
 def fill_op(shape: Shape) -> Fill:
