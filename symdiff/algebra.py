@@ -207,7 +207,8 @@ def scale(c: Number, x: Expr) -> Expr:
 def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
     """``a * b``: as users write it, with ``merge``, equal bases merge through the nesting.
 
-    Derivatives stay nested as the chain rule makes them, so that their parts are shared.
+    Derivatives stay nested as the chain rule makes them, so that their parts are shared, but for
+    bases that cancel and quotients by functions of one leaf.
     """
     p, q = a.op, b.op
     if (
@@ -272,6 +273,11 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
     merge = merge or any(powers[base] * others[base] < 0 for base in both)
     for base, r in others.items():
         powers[base] = _exact(powers.get(base, 0) + r)
+    # Of x by g(x) the quotients get smaller, and x**n/g**n does not overflow where x/g does not.
+    divisors = [base for base, p in powers.items() if p < 0]
+    merge = merge or (
+        len(both) == 1 and bool(divisors) and all(_is_of_one(both[0], g) for g in divisors)
+    )
     merged = _of_powers(powers, a.shape)
     if merged is not None and (merge or {*merged.args} == {x, y}):
         return merged
@@ -302,6 +308,22 @@ def _meet(a: Expr, b: Expr) -> bool:
             elif x.serial > serial:
                 later = True
     return leaves and later
+
+
+_NEAR = 8  # nodes that are looked at
+
+
+def _is_of_one(leaf: Expr, x: Expr) -> bool:
+    """Whether x is a small function of the leaf, and of no other one."""
+    stack = [x]
+    for _ in range(_NEAR):
+        if not stack:
+            return True
+        node = stack.pop()
+        if node.op.size == 1 and node is not leaf:
+            return False
+        stack.extend(node.args)
+    return False
 
 
 def _of_leaves(*factors: Iterable[Expr]) -> bool:

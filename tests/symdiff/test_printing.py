@@ -1,8 +1,10 @@
 """str and repr: the notation, the round trip through parse, and the size of texts."""
 
+import contextlib
 import re
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -212,6 +214,10 @@ def test_derivatives_survive_the_round_trip(expr):
     again = restored(derivative)  # products of derivatives merge when they are written again
     assert restored(again) is again, str(derivative)
     assert sd.count_nodes(again) <= 2 * sd.count_nodes(derivative)
+    at = {s: Fraction(2 * k + 5, 7) for k, s in enumerate(derivative.free_symbols)}
+    with contextlib.suppress(ArithmeticError):  # a value that may be exactly 0
+        old, new = derivative.evalf(20, at), again.evalf(20, at)
+        assert (mp.isnan(old) and mp.isnan(new)) or mp.almosteq(old, new, rel_eps=1e-18)
 
 
 def test_a_wide_sum_is_one_node_again():
