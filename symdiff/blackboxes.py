@@ -187,10 +187,10 @@ def custom(
 
     >>> import numpy as np
     >>> import symdiff as sd
-    >>> x = sd.symbol("x")
+    >>> angle = sd.symbol("angle")
     >>> sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
-    >>> print(sd.grad(sine(x) ** 2, x))
-    2*sine(x)*cos(x)
+    >>> print(sd.grad(sine(angle) ** 2, angle))
+    2*sine(angle)*cos(angle)
     """
     for what, function in (("vjp", vjp), ("vjp_numpy", vjp_numpy), ("shape", shape)):
         if function is not None and not callable(function):

@@ -85,6 +85,8 @@ _SHIFTED = "numbers of size 1000 are added inside: errors are relative to these"
 _HALF = "a derivative in half precision, in other roundings"
 OTHERWISE = {
     "expm1": _SATURATED,
+    "tanh": _SATURATED,
+    "F.tanh": _SATURATED,
     "sigmoid": _SATURATED,
     "F.sigmoid": _SATURATED,
     "rsqrt": "the sign of an infinite derivative at -0.0",
