@@ -31,7 +31,13 @@ class Context:
         raise NotImplementedError
 
     def __enter__(self) -> None:
-        self.variable.set(self.changed(self.variable.get()))
+        outer = self.variable.get()
+        inside = self.changed(outer)
+        try:
+            self.variable.set(inside)
+        except BaseException:  # an interrupt, of which `__exit__` would never hear
+            self.variable.set(outer)
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.variable.set(self.variable.get().below)

@@ -24,6 +24,7 @@ from mpmath import mp
 
 import numeric as nm
 import symdiff as sd
+from numeric import modes
 from symdiff import locks
 from symdiff.corners import raising
 from tests.budget import FUZZ, scaled
@@ -382,7 +383,7 @@ def interrupted(program, k):
 def state():
     """What a program must leave as it was."""
     precision = mp.prec, mp.dps, mp._prec_rounding[1]
-    return np.geterr(), nm.is_grad_enabled(), raising(), precision, held()
+    return np.geterr(), modes.current(), raising(), precision, held()
 
 
 def held():
