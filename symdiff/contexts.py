@@ -40,7 +40,8 @@ class Context:
             raise
 
     def __exit__(self, *_: object) -> None:
-        self.variable.set(self.variable.get().below)
+        value = self.variable.get()
+        self.variable.set(value.below or value)  # the outermost value is below nothing
 
     def __call__(self, function: F) -> F:
         """``function``, run inside the context: also a generator or coroutine function.

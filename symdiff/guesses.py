@@ -16,6 +16,10 @@ _IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a n
 _INFINITE = 'float("inf") is infinity, in formulas too'
 _MEMORY = "an expression has no memory: lower it and call the Function"
 
+_SYMPYS = dict.fromkeys(
+    ["simplify", "expand", "factor", "collect", "trigsimp", "series", "integrate", "limit"], _SYMPY
+)
+
 PACKAGE: dict[str, str] = {
     "Symbol": 'sd.symbol("x") makes one',
     "Function": "sd.pointwise makes a function of a formula, sd.custom one of NumPy code; an "
@@ -65,15 +69,8 @@ PACKAGE: dict[str, str] = {
     "jit": "numeric.lower makes a fast function of a formula",
     "block": "sd.concat of rows that sd.concat made",
     "scan": "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far",
-    "simplify": _SYMPY,
-    "expand": _SYMPY,
-    "factor": _SYMPY,
-    "collect": _SYMPY,
-    "trigsimp": _SYMPY,
-    "series": _SYMPY,
+    **_SYMPYS,
     "taylor": "a sum of sd.diff(f, x, k).subs({x: x0}) * (x - x0)**k / math.factorial(k)",
-    "integrate": _SYMPY,
-    "limit": _SYMPY,
     "solveset": "sd.solve solves linear systems; " + _SYMPY,
     "cse": "equal parts are one node from the start",
     "count_ops": "sd.count_operations",
@@ -96,14 +93,7 @@ EXPRESSION: dict[str, str] = {
     "lambdify": "numeric.lower(f, [x, y])",
     "lower": "numeric.lower(f, [x, y])",
     "backward": "numeric.lower(f, x).value_and_grad gives values of derivatives; Tensors record",
-    "simplify": _SYMPY,
-    "expand": _SYMPY,
-    "factor": _SYMPY,
-    "collect": _SYMPY,
-    "trigsimp": _SYMPY,
-    "series": _SYMPY,
-    "integrate": _SYMPY,
-    "limit": _SYMPY,
+    **_SYMPYS,
     "doit": "nothing is left undone",
     "equals": "`is` compares structures; evalf the difference at a point, or compare in SymPy",
     "has": "x in f.free_symbols",

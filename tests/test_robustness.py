@@ -59,13 +59,13 @@ def child_finishes(work, seconds=60):
 
 
 @contextlib.contextmanager
-def held_elsewhere(taken):
-    """Locks that another thread holds meanwhile."""
+def held_elsewhere(contexts):
+    """Locks, or other contexts, that another thread is in meanwhile."""
     ready, free = threading.Event(), threading.Event()
 
     def hold():
         with contextlib.ExitStack() as stack:
-            for one in taken:
+            for one in contexts:
                 stack.enter_context(one)
             ready.set()
             free.wait()
@@ -124,22 +124,9 @@ def test_a_child_has_mpmaths_precision_of_outside():
     from symdiff import evaluate
 
     before = mp.prec
-    inside, free = threading.Event(), threading.Event()
-
-    def evaluating():
-        with evaluate._mpmath(), mp.workprec(1000):
-            inside.set()
-            free.wait()
-
-    thread = threading.Thread(target=evaluating)
-    thread.start()
-    inside.wait()
-    try:
+    with held_elsewhere([evaluate._mpmath(), mp.workprec(1000)]):
         assert mp.prec == 1000
         assert child_finishes(lambda: mp.prec == before)
-    finally:
-        free.set()
-        thread.join()
     assert mp.prec == before
 
 
@@ -300,6 +287,13 @@ def test_kinks_nest_and_are_used_many_times():
     assert not raising()
     with pytest.raises(ValueError, match="neither"):
         sd.kinks("sometimes")
+
+
+def test_modes_left_in_another_order_end_in_the_outermost():
+    setting = nm.set_grad_enabled(False)
+    with nm.no_grad():
+        setting.__exit__()
+    assert nm.is_grad_enabled()
 
 
 # --- interrupts ----------------------------------------------------------------------------------
