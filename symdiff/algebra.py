@@ -260,7 +260,7 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
     """
     (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
-        return int_power(x, _exact(p + q))
+        return int_power(x, _exact(p + q), merge)
     size = x.op.size + y.op.size
     if not _OPEN < size <= _READ or (
         (p == 1 or x.op.size <= 1) and (q == 1 or y.op.size <= 1) and not _meet(x, y)
@@ -437,23 +437,21 @@ def divide(a: Expr, b: Expr) -> Expr:
             if a.serial < b.serial:
                 return make(_OVER[size], (a, b), a.shape, float)
             return make(_UNDER[size], (b, a), a.shape, float)
-    return mul(a, raised(as_numeric(b), -1), True)
+    return mul(a, int_power(as_numeric(b), -1, True), True)
 
 
-def raised(x: Expr, p: int | Fraction) -> Expr:
-    """``x ** p`` as users write it: a power of a product of leaves is one of powers of leaves."""
-    if p.__class__ is int and x.op.__class__ is ops.Product and 0 < x.op.size <= _READ:
+def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
+    """``x ** p`` for an exact number p.
+
+    As users write it, with ``merge``, a power of a product of leaves is one of powers of leaves.
+    """
+    op = x.op
+    if merge and p.__class__ is int and op.__class__ is ops.Product and 0 < op.size <= _READ:
         powers = {base: _exact(p * q) for base, q in _factors(x).items()}
         if _of_leaves(powers):
             merged = _of_powers(powers, x.shape)
             assert merged is not None
             return merged
-    return int_power(x, p)
-
-
-def int_power(x: Expr, p: int | Fraction) -> Expr:
-    """``x ** p`` for an exact number p."""
-    op = x.op
     if (op is _COSH or op is _ONE_AND) and p < 0:
         function = _function_of_reciprocal(x)
         if function is not None:
@@ -474,7 +472,7 @@ def int_power(x: Expr, p: int | Fraction) -> Expr:
         return broadcast_to(int_power(number_node(c), p), x.shape)
     outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
     if outer is not None and number.is_normal(outer):
-        return scale(outer, int_power(base, p))
+        return scale(outer, int_power(base, p, merge))
     if x.op is _NORM_SQRT and p.__class__ is int and p > 0 and p % 2 == 0:
         return int_power(x.args[0], p // 2)  # and its derivative at 0 is 0, as the norm's is
     base, q = _power_of(x)
@@ -509,7 +507,7 @@ def power(a: Expr, b: Expr) -> Expr:
         and not b.shape
         and (not isinstance(exponent, float) or math.isfinite(exponent))
     ):
-        return raised(as_numeric(a), number.exact_exponent(exponent))
+        return int_power(as_numeric(a), number.exact_exponent(exponent), True)
     if isinstance(a.op, ops.Exact) and a.op.name == "e":
         return primitive("exp", b)
     return primitive("power", a, b)

@@ -184,7 +184,7 @@ def _node(part: sp.Basic, operands: list[Expr]) -> Expr:
         return _leaf(part)
     if isinstance(part, sp.Pow):
         if len(operands) == 1:
-            return int_power(operands[0], _exponent(part.exp))
+            return int_power(operands[0], _exponent(part.exp), True)
         return power(*operands)
     if _is_log_gamma(part):
         return primitive("gammaln", *operands)

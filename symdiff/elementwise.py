@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import sympy as sp
 
 from symdiff import algebra, ops
-from symdiff.algebra import as_numeric, primitive, raised, scale, select
+from symdiff.algebra import as_numeric, int_power, primitive, scale, select
 from symdiff.expr import pi
 from symdiff.leaves import as_expr, number_node, number_of
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
@@ -215,7 +215,7 @@ def reciprocal(x: Operand, /) -> Expr:
     >>> sd.reciprocal(x) is 1 / x
     True
     """
-    return raised(as_numeric(as_expr(x)), -1)
+    return int_power(as_numeric(as_expr(x)), -1, True)
 
 
 def square(x: Operand, /) -> Expr:
@@ -226,7 +226,7 @@ def square(x: Operand, /) -> Expr:
     >>> sd.square(x) is x * x
     True
     """
-    return raised(as_numeric(as_expr(x)), 2)
+    return int_power(as_numeric(as_expr(x)), 2, True)
 
 
 def sqrt(x: Operand, /) -> Expr:
@@ -237,7 +237,7 @@ def sqrt(x: Operand, /) -> Expr:
     >>> sd.diff(sd.sqrt(x), x) is 1 / (2 * sd.sqrt(x))
     True
     """
-    return raised(as_numeric(as_expr(x)), Fraction(1, 2))
+    return int_power(as_numeric(as_expr(x)), Fraction(1, 2), True)
 
 
 floor_divide = _binary(

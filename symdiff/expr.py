@@ -24,7 +24,6 @@ from symdiff.algebra import (
     power,
     primitive,
     product,
-    raised,
     scale,
     shift,
     sub,
@@ -204,7 +203,7 @@ class Expr(Node):
     def __pow__(self, other: Operand) -> Expr:
         if other.__class__ is not Expr:
             if other.__class__ is int:
-                return raised(as_numeric(self), other)
+                return int_power(as_numeric(self), other, True)
             if (other := _operand(other)) is NotImplemented:
                 return NotImplemented
         return power(self, other)

@@ -65,7 +65,7 @@ def _nested(build: Callable[[Expr, Expr], Expr]) -> Function:
 
 
 def _reciprocal(build: Callable[[Expr], Expr]) -> Function:
-    return Function(lambda x: int_power(build(x), -1), 1, 1)
+    return Function(lambda x: int_power(build(x), -1, True), 1, 1)
 
 
 def _functions() -> dict[str, Function]:
