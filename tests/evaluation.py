@@ -17,7 +17,7 @@ from symdiff import ops
 from symdiff.node import topological
 from symdiff.scalar import MPMATH
 from tests import decomposed
-from tests.fields import EXACT, Array, Field
+from tests.fields import EXACT, Array, Field, is_singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -206,7 +206,7 @@ def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
 
 def _solved(a: Array, b: Array) -> Array:
     x, det = _eliminated(a, b)
-    if det == 0:
+    if is_singular(a, det):
         raise ZeroDivisionError("the matrix is singular")
     return x
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Array = np.ndarray[Any, Any]
 
+# Digits that a computation may lose: to cancellation, and to the scale of intermediate values.
+LOST_DIGITS = 15
+
 
 @dataclass(frozen=True)
 class Field:
@@ -173,6 +176,17 @@ def minors(f: Field, a: Array) -> Array:
     return out
 
 
+def is_singular(a: Array, det: Any) -> bool:
+    """Whether a matrix has no inverse: its determinant is 0, or hardly more than rounding."""
+    if not isinstance(det, mp.mpf):
+        return bool(det == 0)
+    largest = max(map(abs, a.ravel()), default=mp.mpf(1))
+    return bool(abs(det) <= largest ** len(a) * mp.mpf(10) ** -LOST_DIGITS)
+
+
 def inverse(f: Field, a: Array) -> Array:
-    """The adjugate over the determinant."""
-    return np.swapaxes(minors(f, a), -1, -2) / determinant(f, a)[..., None, None]
+    """The adjugate over the determinant; at ``HIGH`` precision not of a singular matrix."""
+    det = determinant(f, a)
+    if f.name == HIGH.name and any(is_singular(a[i], det[i]) for i in np.ndindex(det.shape)):
+        raise ZeroDivisionError("the matrix is singular")
+    return np.swapaxes(minors(f, a), -1, -2) / det[..., None, None]

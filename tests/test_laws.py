@@ -10,14 +10,14 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
 from tests.budget import sample
 from tests.evaluation import evaluate
 from tests.fields import EXACT, HIGH
-from tests.oracles import DIGITS, LOST_DIGITS, agree, bound, inputs_of
+from tests.oracles import DIGITS, LOST_DIGITS, agree, bound, inputs_of, values_of
 from tests.strategies import FAMILIES, points, programs
 
 x, y, z = sd.symbols("x y z")
@@ -38,10 +38,7 @@ def ours(draw, **kwargs):
 def equal(first, second, env):
     """Assert that expressions have equal values where these are finite."""
     with mp.workdps(DIGITS):
-        try:
-            found = evaluate([*first, *second], env, HIGH)
-        except ZeroDivisionError:  # a singular matrix
-            reject()
+        found = values_of([*first, *second], env, HIGH)
         for a, b in zip(found[: len(first)], found[len(first) :], strict=True):
             agree(a, b, "law", first, mp.mpf(10) ** (LOST_DIGITS - DIGITS))
 

@@ -290,6 +290,16 @@ def expected(program):
     return [floats(g) for g in first], tangent, [floats(h) for h in second]
 
 
+def finite(x):
+    """Numbers, or nan.
+
+    Two flows, 0 and 1, that meet below an infinite partial are inf there; if they meet behind it,
+    nan.  Where they meet depends on which nodes are equal (``sqrt(x)`` twice is one) and on what
+    merges (``sqrt(sqrt(x))`` is a power of x), of which cells know nothing.  Both are never finite.
+    """
+    return np.where(np.isfinite(x), x, np.nan)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @sample(150)
 @given(programs(COVERING))
@@ -297,7 +307,9 @@ def test_what_ignores_nothing_is_ieee_arithmetic(program):
     first, tangent, _ = derivatives(program)
     wanted, moved, _ = expected(program)
     for found, exact in zip([*first, tangent], [*wanted, moved], strict=True):
-        np.testing.assert_allclose(found, exact, rtol=ROUNDING, err_msg=repr(program))
+        np.testing.assert_allclose(
+            finite(found), finite(exact), rtol=ROUNDING, err_msg=repr(program)
+        )
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

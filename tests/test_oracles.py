@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from symdiff import ops, rules
 from tests import oracles
-from tests.fields import EXACT
+from tests.evaluation import evaluate
+from tests.fields import EXACT, HIGH
 from tests.programs import Program, Step
 
 WRONG = Fraction(1001, 1000)
@@ -233,3 +235,21 @@ def test_a_planted_fault_is_caught(name, monkeypatch):
     fault.plant(monkeypatch)
     with pytest.raises(AssertionError):
         fault.check(fault.program, [ratio(*shape) for shape in fault.program.shapes])
+
+
+@pytest.mark.parametrize("field", [EXACT, HIGH])
+def test_rounding_does_not_hide_a_singular_matrix(field):
+    a = np.array([[-2, 3, -2], [8, 5, -1], [8, -12, 8]]) * Fraction(1, 7)
+    inverse = program((3, 3), ("inv",), ("inv",))
+    xs = oracles.inputs_of(inverse)
+    with mp.workdps(oracles.DIGITS):
+        env = oracles.bound(xs, [a], field)
+        with pytest.raises(ZeroDivisionError):
+            inverse.plain(field, list(env.values()))
+        with pytest.raises(ZeroDivisionError):
+            evaluate([inverse.ours(xs)], env, field)
+
+
+def test_rounding_does_not_hide_a_tie():
+    with mp.workdps(oracles.DIGITS), pytest.raises(oracles.Tie):
+        oracles._strictly_less(mp.mpf(1) / 49 * 49, mp.mpf(1) - mp.eps)
