@@ -33,8 +33,10 @@ _ONE_LESS_EULER = 0.42278433509846713  # 1 - γ
 _SHIFTED_BELOW, _SHIFT = -170.0, 20
 _ZERO_BELOW = -190.0  # where the gamma function is below the smallest number
 _LOGARITHM_BELOW = 1e-17
-_LARGE = 1e8
-_HIGHEST_REFLECTED = 60
+_LARGE = 1e4  # times n: the next term of the expansion is below 2^-53
+_NEGLIGIBLE = 2.0**-60
+_HIGHEST_FACTORIAL = 170
+_HIGHEST_REFLECTED = 50  # and where SciPy's zeta function does not underflow before that
 
 
 def gammaln_of_two_and(e: Any) -> Any:
@@ -87,9 +89,14 @@ def digamma(x: NDArray[Any]) -> Any:
     return np.where(reflected, special.psi(1 - inside) - np.pi * _cotangent(inside), special.psi(x))
 
 
-def polygamma(n: int, x: NDArray[Any]) -> NDArray[Any]:
-    """ψ⁽ⁿ⁾(x) for n >= 1, by reflection for x < 0 (5.15.6), far out by its expansion (5.15.8)."""
-    reflected = _is_reflected(x) & (n <= _HIGHEST_REFLECTED)
+def polygamma(n: int, x: NDArray[Any]) -> Any:
+    """ψ⁽ⁿ⁾(x) for n >= 1, by reflection for x < 0 (5.15.6), far out by its expansion (5.15.8).
+
+    For high n a few terms of its series are enough, on both sides of a pole.
+    """
+    if n > _HIGHEST_REFLECTED:
+        return _of_high_order(int(n), x)
+    reflected = _is_reflected(x)
     value = _of_positive(n, np.where(reflected, 1 - x, x))
     if not np.any(reflected):
         return value
@@ -188,6 +195,53 @@ def _of_positive(n: int, x: NDArray[Any]) -> NDArray[Any]:
     u = 1 / np.where(far, x, np.inf)
     power = u ** (n // 2) * float(special.gamma(n)) * u ** (n - n // 2)
     return np.where(far, (-1) ** (n + 1) * power * (1 + n * u / 2 * (1 + (n + 1) * u / 6)), value)
+
+
+def _of_high_order(n: int, x: NDArray[Any]) -> Any:
+    """ψ⁽ⁿ⁾(x) = (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0 (5.15.1)."""
+    sign = 1 if n % 2 else -1
+    left = _is_reflected(x)
+    with np.errstate(all="ignore"):
+        # Left of 0 the nearest poles dominate: from the upper one on the terms are those of the
+        # distance to it, from the lower one on, of the distance to that, with signs of their own.
+        turned = x - np.rint(x)
+        upper = np.where(left, np.where(turned > 0, turned, 1 + turned), x)
+        value = sign * _terms(n, upper)
+        if not np.any(left):
+            return value
+        lower = np.where(left, np.where(turned > 0, 1 - turned, -turned), 1)
+        other = _terms(n, lower)
+        both = np.where(left, value + other, value)
+        nearer = np.where(upper < lower, value, np.where(upper > lower, other, 0))
+        return np.where(left & np.isnan(both), nearer, both)
+
+
+def _terms(n: int, x: NDArray[Any]) -> Any:
+    """The sum of n! (x + k)^-(n+1) over k >= 0; infinite from 0 on to the left.
+
+    As many terms as count, but at most until x + k is 2n, where the rest is Euler's and
+    Maclaurin's expansion (2.10.1).  All are multiples of the first one, whose two factors leave
+    the floats where it does not.
+    """
+    start = np.where((x > 0) & (x < np.inf), x, 1)
+    total, term, k = np.ones_like(start), np.ones_like(start), 0
+    while np.any((start + k < 2 * n) & (term > _NEGLIGIBLE)):
+        k += 1
+        term = np.exp(-(n + 1) * np.log1p(k / start))
+        total += term
+    end = np.maximum(start + k, 2 * n)
+    rest, factor = end / n - 0.5, (n + 1) / end
+    for j, bernoulli in enumerate(_BERNOULLI, 1):
+        rest = rest + bernoulli / math.factorial(2 * j) * factor
+        factor = factor * ((n + 2 * j) / end) * ((n + 2 * j + 1) / end)
+    total += np.where(start + k < 2 * n, 0, term * rest)
+    if n <= _HIGHEST_FACTORIAL:
+        scale, base = float(math.factorial(n)), 1 / start
+    else:  # Stirling's formula (5.11.3), whose next term is less than the rounding of the power
+        scale = math.sqrt(2 * math.pi * n) * math.exp(1 / (12 * n) - 1 / (360 * n**3))
+        base = n / (math.e * start)
+    value = base ** (n // 2) * (scale / start * total) * base ** (n - n // 2)
+    return np.where(start == x, value, np.where(x > 0, 0, np.where(np.isnan(x), x, np.inf)))
 
 
 def _is_reflected(x: NDArray[Any]) -> Any:

@@ -466,7 +466,7 @@ for _name, _exact in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope)):
 special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0)
 special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0)
 special("digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0)
-for _n in (1, 2, 3):
+for _n in (1, 2, 3, 171):
     special("polygamma", (_n,), psi(_n), near=INTEGERS, inside=no_pole, low=-180.0, high=1e8)
 for _a in (0.5, 1, 2.5, 40):
     special("gammainc", (_a,), gammainc(_a), low=5e-324, high=1e4)

@@ -304,8 +304,11 @@ ENDS = {
     ("gammaln",): (lambda x: mp.re(mp.loggamma(x)), [*LINE, *(-x for x in LINE[:5]), 1e300]),
     ("digamma",): (lambda x: mp.psi(0, x), [*LINE, *NEAR_POLES, -1e4 - 0.25, 1e20]),
     **{
-        ("polygamma", n): (lambda x, n=n: mp.psi(n, x), [*LINE, *NEAR_POLES, 1e20])
-        for n in (1, 2, 5)
+        ("polygamma", n): (
+            lambda x, n=n: mp.psi(n, x),
+            [*LINE, *NEAR_POLES, 40.0, 500.0, 5e4, 1e20],
+        )
+        for n in (1, 2, 5, 45, 60, 171)
     },
     **{("jv", n): (lambda x, n=n: mp.besselj(n, x), [*LINE, 1e6, -5.0]) for n in (0, 1, 2, 5)},
     **{("iv", n): (lambda x, n=n: mp.besseli(n, x), [*LINE, 713.0, -5.0]) for n in (0, 1, 2, 5)},
