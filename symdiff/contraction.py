@@ -56,15 +56,15 @@ def contract(
         letters.put(letter, dim)
     whole: list[tuple[Expr, Word, bool]] = []
     for x, word, *kill in terms:
-        if len(word) != x.ndim:
+        if len(word) != len(x.shape):
             raise ShapeError(
                 f"{name}: operand of shape {shape_text(x.shape)} has {x.ndim} axes, not {len(word)}"
             )
         for letter, dim in zip(word, x.shape, strict=True):
-            letters.put(letter, dim, f"operand of shape {shape_text(x.shape)}: ")
+            letters.put(letter, dim, x.shape)
         whole.append((x, word, bool(kill and kill[0])))
-    if len(whole) > 1 or any(
-        k not in out and letters.length[k] != 1 for _, w, _ in whole for k in w
+    if any([x.dtype is bool for x, _, _ in whole]) and (
+        len(whole) > 1 or any(k not in out and letters.length[k] != 1 for k in whole[0][1])
     ):
         whole = [
             (1 * x, word, kill) for x, word, kill in whole
@@ -87,7 +87,8 @@ class _Contraction:
         """Take over the operand of a contraction that sums nothing; collect coefficients."""
         while True:
             c, base = split_coefficient(x)
-            self.coef = number.times(self.coef, c)
+            if c != 1:
+                self.coef = number.times(self.coef, c)
             if base is None:
                 return
             x, op = base, base.op
@@ -114,7 +115,7 @@ class _Contraction:
         """Whether the contraction sums over a letter of length other than 1."""
         op = x.op
         assert isinstance(op, ops.Contract)
-        return any(
+        return op.sums and any(
             letter not in op.out and dim != 1
             for word, arg in zip(op.letters, x.args, strict=True)
             for letter, dim in zip(word, arg.shape, strict=True)
@@ -127,7 +128,7 @@ class _Contraction:
             return full(tuple(self.letters.length[letter] for letter in out), 0)
         terms = [(x, self.letters.word(word), kill) for x, word, kill in self.terms]
         carried = {letter for _, word, _ in terms for letter in word}
-        loose = dict.fromkeys(self.letters.find(letter) for letter in self.seen)
+        loose = dict.fromkeys(self.letters.word(self.seen))
         factors = [size(self.letters.length[k]) for k in loose if k not in carried and k not in out]
         result = self.of_terms(terms, out)
         for factor in factors:
@@ -183,7 +184,7 @@ class _Contraction:
         kills = tuple(kill for _, _, kill in terms)
         words = [word for _, word, _ in terms]
         for place, x in enumerate(args):
-            if x.ndim > 1 and symmetric(x, x.ndim - 2, x.ndim - 1):
+            if len(x.shape) > 1 and symmetric(x, x.ndim - 2, x.ndim - 1):
                 word = words[place]
                 turned = [*words[:place], (*word[:-2], word[-1], word[-2]), *words[place + 1 :]]
                 words = min(words, turned, key=lambda trial: canonical(trial, ())[0])
@@ -200,9 +201,8 @@ class _Contraction:
 
     def one(self, x: Expr, word: Word, out: Word) -> Expr:
         """One operand: sum what ``out`` lacks, then permute, repeat and broadcast."""
-        summed = [letter for letter in dict.fromkeys(word) if letter not in out]
-        if any(self.letters.length[letter] != 1 for letter in summed):
-            inner = tuple(letter for letter in dict.fromkeys(word) if letter in out)
+        if [k for k in word if k not in out and self.letters.length[k] != 1]:
+            inner = tuple([k for k in dict.fromkeys(word) if k in out])
             x = self.reduced(x, word, inner)
             word = inner
         if word == out and len(set(out)) == len(out):  # x_ii on a diagonal is not x
@@ -217,8 +217,8 @@ class _Contraction:
             return contract([(x, word)], out, {k: self.letters.length[k] for k in out})
         (word,), named = canonical([word], out)
         extra = dict.fromkeys(k for k, n in zip(out, named, strict=True) if n not in word)
-        created = tuple(self.letters.length[k] for k in extra)
-        shape = tuple(self.letters.length[k] for k in out)
+        created = tuple([self.letters.length[k] for k in extra])
+        shape = tuple([self.letters.length[k] for k in out])
         return make(ops.contract_op((word,), named, created, (False,)), (x,), shape, x.dtype)
 
     def reduced(self, x: Expr, word: Word, inner: Word) -> Expr:
@@ -293,9 +293,9 @@ def symmetric(x: Expr, i: int, j: int) -> bool:
             key = lambda term: (term[0].serial, term[1], term[2])  # noqa: E731
             if sorted(map(key, terms)) != sorted(map(key, exchanged)):
                 return False
+        elif not x.args:
+            return False
         elif isinstance(op, ops.Sum | ops.Product):
-            if not x.args:
-                return False
             weights = op.coefs if isinstance(op, ops.Sum) else op.exponents
             placed = [(*_placed(y), weight) for y, weight in zip(x.args, weights, strict=True)]
             for y, (base, places, weight) in zip(x.args, placed, strict=True):

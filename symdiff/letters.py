@@ -73,19 +73,23 @@ class Sizes:
 
     def find(self, letter: int) -> int:
         """The representative of the letters that equal ``letter``."""
-        while (up := self.parent.get(letter, letter)) != letter:
-            letter = up
+        while letter in self.parent:
+            letter = self.parent[letter]
         return letter
 
     def word(self, word: Iterable[int]) -> Word:
         """``word`` in representatives."""
-        return tuple(self.find(letter) for letter in word)
+        return tuple([self.find(k) for k in word] if self.parent else word)
 
-    def put(self, letter: int, dim: Dim, context: str = "") -> None:
-        """Record that ``letter`` has length ``dim``; raises ShapeError if it has another one."""
+    def put(self, letter: int, dim: Dim, operand: Shape | None = None) -> None:
+        """Record that ``letter`` has length ``dim``; raises ShapeError if it has another one.
+
+        ``operand`` is the shape of the operand that has it, for the message.
+        """
         letter = self.find(letter)
         known = self.length.setdefault(letter, dim)
         if known != dim:
+            context = "" if operand is None else f"operand of shape {shape_text(operand)}: "
             raise ShapeError(
                 f"{self.name}: {context}letter {letter_name(letter)} would be both {known} "
                 f"and {dim}"
@@ -116,6 +120,6 @@ def canonical(words: Sequence[Word], out: Word) -> tuple[tuple[Word, ...], Word]
         for letter in word:
             names.setdefault(letter, len(names))
     return (
-        tuple(tuple(names[letter] for letter in word) for word in words),
-        tuple(names[letter] for letter in out),
+        tuple([tuple([names[letter] for letter in word]) for word in words]),
+        tuple([names[letter] for letter in out]),
     )

@@ -64,16 +64,22 @@ def _parts(x: Expr) -> tuple[Expr, ...]:
 
 def has_integers(nodes: Iterable[Expr]) -> bool:
     """Whether one of the nodes holds integers or truth values that are no numbers."""
-    return any(
-        node.dtype is not float
-        and (isinstance(node.op, _LEAVES) or (isinstance(node.op, ops.Opaque) and _counts(node)))
-        for node in nodes
-    )
+    for node in nodes:
+        if node.dtype is not float:
+            op = node.op
+            if isinstance(op, _LEAVES) or (isinstance(op, ops.Opaque) and _counts(node)):
+                return True
+    return False
 
 
-def derived(sources: Iterable[Expr], results: list[Expr | None]) -> list[Expr | None]:
-    """Derivatives that were made of ``sources``, in floating point; None stays None."""
-    if not has_integers(topological(sources)):
+def derived(
+    order: Iterable[Expr], seeds: Iterable[Expr], results: list[Expr | None]
+) -> list[Expr | None]:
+    """Derivatives that were made of the nodes in ``order`` and of ``seeds``, in floating point.
+
+    None stays None.
+    """
+    if not has_integers(order) and not has_integers(topological(seeds)):
         return results
     real = iter(in_reals([x for x in results if x is not None]))
     return [None if x is None else next(real) for x in results]

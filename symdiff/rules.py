@@ -298,7 +298,8 @@ class OpaqueRule(Statement):
         if transpose is not None:
             return Flow(transpose, g.mark)
         t = dummy(self.node.args[k])
-        flows = arrivals([differential(self.node, k, t)], [t], [g]).get(t)
+        share = differential(self.node, k, t)
+        flows = arrivals(topological([share]), [share], [t], [g]).get(t)
         return None if flows is None else gathered(flows)
 
 
@@ -499,15 +500,14 @@ def register(op: type[Op], rule: type[Statement]) -> None:
 
 
 def dependents(
-    outputs: Sequence[Expr], inputs: Iterable[Expr], closed: Container[Expr] = ()
+    order: Sequence[Expr], inputs: Iterable[Expr], closed: Container[Expr] = ()
 ) -> list[Expr]:
-    """The nodes on a path from an input to an output (inputs included), operands before users.
+    """The nodes in ``order`` on a path from an input (inputs included), operands before users.
 
     No path leads through a closed node.
 
     Raises ShapeError if two symbols of the graph have one name.
     """
-    order = topological(outputs)
     check_names([node for node in order if node.op.__class__ is ops.Symbol])
     reached = set(inputs)
     path = []
@@ -534,10 +534,11 @@ def pullback(
     for all, and the cotangents have shape batch + input.shape.  They are computed in floating
     point, also from integers (see ``reals``).
     """
-    found = arrivals(outputs, inputs, seeds)
+    order = topological(outputs)
+    found = arrivals(order, outputs, inputs, seeds)
     flows = [gathered(found[x]) if x in found else None for x in inputs]
-    sources = [*outputs, *(seed.expr for seed in seeds)]
-    real = derived(sources, [None if flow is None else flow.expr for flow in flows])
+    results = [None if flow is None else flow.expr for flow in flows]
+    real = derived(order, [seed.expr for seed in seeds], results)
     return [
         flow if flow is None or x is None else Flow(x, flow.mark)
         for flow, x in zip(flows, real, strict=True)
@@ -545,14 +546,18 @@ def pullback(
 
 
 def arrivals(
+    order: Sequence[Expr],
     outputs: Sequence[Expr],
     inputs: Iterable[Expr],
     seeds: Sequence[Flow],
     closed: Container[Expr] = (),
 ) -> dict[Expr, list[Flow]]:
-    """The flows of which the cotangents of ``inputs`` are the sums; through no closed node."""
+    """The flows of which the cotangents of ``inputs`` are the sums; through no closed node.
+
+    ``order`` is the topological order of the outputs.
+    """
     wanted = set(inputs)
-    path = dependents(outputs, wanted, closed)
+    path = dependents(order, wanted, closed)
     active = {node for node in path if node.dtype is float}
     found: dict[Expr, list[Flow]] = {}
     arrived: dict[Expr, list[Flow]] = {}
@@ -583,14 +588,18 @@ def arrivals(
 
 
 def pushforward(
-    outputs: Sequence[Expr], tangents: Mapping[Expr, Flow], closed: Container[Expr] = ()
+    order: Sequence[Expr],
+    outputs: Sequence[Expr],
+    tangents: Mapping[Expr, Flow],
+    closed: Container[Expr] = (),
 ) -> list[Flow | None]:
     """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
 
-    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node.
+    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node;
+    ``order`` is the topological order of the outputs.
     """
     found: dict[Expr, Flow] = dict(tangents)
-    path = dependents(outputs, tangents, closed)
+    path = dependents(order, tangents, closed)
     # What only a detached value or a condition depends on passes nothing on, and may even refuse
     # derivatives.
     needed = set(outputs)

@@ -165,7 +165,8 @@ def pulled(
     found = [component(x) for x in inputs]
     roots = [x if c is None else c.root for c, x in zip(found, inputs, strict=True)]
     components = [c for c in found if c is not None]
-    arrived = arrivals(outputs, roots, seeds, _closed(outputs, components))
+    order = topological(outputs)
+    arrived = arrivals(order, outputs, roots, seeds, _closed(order, components))
     splits: dict[Expr, _Arrived] = {}
     results: list[Expr | None] = []
     for c, root in zip(found, roots, strict=True):
@@ -178,7 +179,7 @@ def pulled(
             if root not in splits:
                 splits[root] = _Arrived(root, flows)
             results.append(splits[root].share(c))
-    return derived([*outputs, *(seed.expr for seed in seeds)], results)
+    return derived(order, [seed.expr for seed in seeds], results)
 
 
 class _Slices:
@@ -253,14 +254,14 @@ def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
     return {root: None if cuts is None else _Slices(root, cuts) for root, cuts in found.items()}
 
 
-def _closed(outputs: Sequence[Expr], components: Iterable[Component]) -> set[Expr]:
-    """The slices of symbols that share no element with any component."""
+def _closed(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
+    """The slices of symbols that share no element with any component, of the nodes in ``order``."""
     asked = {root: cuts for root, cuts in _by_root(components).items() if cuts is not None}
     if not asked:
         return set()
     return {
         node
-        for node in topological(outputs)
+        for node in order
         if isinstance(node.op, ops.Slice)
         and node.args[0] in asked
         and node.op not in asked[node.args[0]].all
@@ -290,8 +291,9 @@ def pushed(
             given[root] = Flow(whole, HOISTED if parts(whole) else DEEP)
         else:
             given[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
-    flows = pushforward(outputs, given, _closed(outputs, components))
-    real = derived([*outputs, *tangents], [None if f is None else f.expr for f in flows])
+    order = topological(outputs)
+    flows = pushforward(order, outputs, given, _closed(order, components))
+    real = derived(order, tangents, [None if f is None else f.expr for f in flows])
     return [
         f if f is None or y is None else Flow(y, f.mark) for f, y in zip(flows, real, strict=True)
     ]
