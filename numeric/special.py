@@ -103,12 +103,17 @@ def _difference(a: Any, b: Any) -> Any:
 
 def _sech(x: Any) -> Any:
     e = np.exp(-np.abs(x))
-    return 2 * e / (1 + e * e)
+    d = e * e
+    d += 1  # in place, as new arrays would cost more than the exponential
+    e += e
+    e /= d
+    return e
 
 
 def _sech2(x: Any) -> Any:
     y = _sech(x)
-    return y * y
+    y *= y
+    return y
 
 
 def _xlogy(x: Any, y: Any) -> Any:

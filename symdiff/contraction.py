@@ -55,7 +55,9 @@ def contract(
     for letter, dim in (sizes or {}).items():
         letters.put(letter, dim)
     whole: list[tuple[Expr, Word, bool]] = []
+    masks = False
     for x, word, *kill in terms:
+        masks = masks or x.dtype is bool
         if len(word) != len(x.shape):
             raise ShapeError(
                 f"{name}: operand of shape {shape_text(x.shape)} has {x.ndim} axes, not {len(word)}"
@@ -63,9 +65,7 @@ def contract(
         for letter, dim in zip(word, x.shape, strict=True):
             letters.put(letter, dim, x.shape)
         whole.append((x, word, bool(kill and kill[0])))
-    if any([x.dtype is bool for x, _, _ in whole]) and (
-        len(whole) > 1 or any(k not in out and letters.length[k] != 1 for k in whole[0][1])
-    ):
+    if masks and (len(whole) > 1 or any(k not in out and letters.length[k] != 1 for k in word)):
         whole = [
             (1 * x, word, kill) for x, word, kill in whole
         ]  # masks are numbers in a product or sum

@@ -180,13 +180,14 @@ def is_diagonal(x: Expr) -> bool:
 
 def gathered(flows: Sequence[Flow]) -> Flow:
     """The sum of the flows that arrived at a node; marked if they leave elements out."""
-    if len(flows) > 1 and any([g.mark for g in flows]):
+    marks = [g.mark for g in flows]
+    if len(flows) > 1 and any(marks):
         flows = [g for g in flows if not is_zero(g.expr)] or flows[:1]
-        if any([g.mark == HOISTED for g in flows]):
+        if any(g.mark == HOISTED for g in flows):
             flows = _branches(_slices(flows))
+        marks = [g.mark for g in flows]
     if len(flows) == 1:
         return flows[0]
-    marks = [g.mark for g in flows]
     result = total([g.expr for g in flows])
     return shown(result, max(marks)) if all(marks) else Flow(result, NONE)
 
