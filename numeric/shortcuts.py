@@ -120,24 +120,26 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
     return binary
 
 
-def shortcut_of_one(op: Op, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``apply(op, (a,))`` as a function of a, short for real operands; otherwise ``otherwise``."""
+def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:
+    """``apply(op, (input,))`` as a function of input, short for real operands.
+
+    ``otherwise`` is asked for everything else.
+    """
     kernel, kind_of_node = op.kernel, op.node
-    if kernel is None:
-        return otherwise
+    assert kernel is not None
     pullback: Any = None
 
-    def unary(a: Any) -> Any:
+    def unary(input: Tensor) -> Tensor:
         nonlocal pullback
-        if a.__class__ is not Tensor or a._special:
-            return otherwise(a)
-        x = a._array
+        if input.__class__ is not Tensor or input._special:
+            return otherwise(input)
+        x = input._array
         d = x.dtype
         if d is not F32 and d is not F64:
-            return otherwise(a)
+            return otherwise(input)
         mode = current()
         if mode is not RECORD and mode.special():
-            return otherwise(a)
+            return otherwise(input)
         before = noise()
         try:
             set_noise(SILENCE)
@@ -147,13 +149,13 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Any]) -> Callable[[Any], 
         if r.__class__ is not _ndarray:
             r = _asarray(r)
         out = blank(r)
-        if not a._rg or not mode.grad:
+        if not input._rg or not mode.grad:
             return out
         if pullback is None:  # compiled when it is first needed
             pullback = op.bound((x,)).pullback((True,))
-        edge = a._edge
+        edge = input._edge
         if edge is None:
-            edge = edge_of(a)
+            edge = edge_of(input)
         node = kind_of_node()
         node.edges, node.operands, node.pullback = (edge,), None, pullback
         node.nrs = node.extras = None
@@ -161,7 +163,7 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Any]) -> Callable[[Any], 
         out._rg = True
         out._edge = node
         if pullback.keeps:
-            _save(node, pullback.keeps, (a, out))
+            _save(node, pullback.keeps, (input, out))
         else:
             node.saved = node.check = ()
         return out

@@ -257,10 +257,17 @@ def method(*names: str) -> Callable[[F], F]:
     return added
 
 
+_new = Tensor.__new__
+
+
 def blank(array: NDArray[Any], rg: bool = False, edge: Any = None) -> Tensor:
     """A new Tensor on an array, whatever the mode."""
-    out = Tensor.__new__(Tensor)
-    out._array, out._rg, out._edge, out._v, out._special = array, rg, edge, None, False
+    out = _new(Tensor)
+    out._array = array
+    out._rg = rg
+    out._edge = edge
+    out._v = None
+    out._special = False
     return out
 
 

@@ -261,12 +261,7 @@ def _unary(name: str) -> Callable[[Tensor], Tensor]:
             argument(name, "input", 1, input)
         return apply(op, (input,))
 
-    short = shortcut_of_one(op, otherwise)
-
-    def function(input: Tensor) -> Tensor:
-        out: Tensor = short(input)
-        return out
-
+    function = shortcut_of_one(op, otherwise)
     at, value = map(float, row.example)
     shown = 'float("inf")' if math.isinf(at) else at
     function.__name__ = function.__qualname__ = name
