@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from numeric.lowering.emit import MATH, NUMPY, Emitter, Program
 from numeric.lowering.kernels import WEAK, lengths
+from numeric.quiet import SILENCE, noise, set_noise
 from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,10 +58,15 @@ class Lowered:
     def arrays(self, values: Sequence[Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
         """The results for arrays and NumPy scalars."""
         program = self.program(NUMPY)
-        quiet = np.errstate(all="ignore") if program.masked else nullcontext()
-        with quiet:
-            results: tuple[Any, ...] = program.function(*values, sizes)
-        return results
+        run: Callable[..., tuple[Any, ...]] = program.function
+        if not program.masked:
+            return run(*values, sizes)
+        before = noise()
+        try:
+            set_noise(SILENCE)
+            return run(*values, sizes)
+        finally:
+            set_noise(before)
 
     def floats(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
