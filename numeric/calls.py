@@ -183,6 +183,8 @@ class FunctionBackward0(Node):
         """The opposite of ``state``."""
         kink = state.pop("kink")
         super().restore(state)
+        # Unpickled dtypes may be equal without being the same.
+        self.types = tuple([t and (t[0], np.dtype(t[1].str)) for t in self.types])
         self.residuals = None
         if self.saved is not None:
             known = dict(zip(self.places, self.saved, strict=True))

@@ -303,7 +303,7 @@ class Pulled:
         self.pointwise = not any(x.shape for x in xs) and all(
             e is not None and any(g in _symbols(e) for g in gs) for e in self.exprs
         )
-        self._derived: dict[int, tuple[Op, list[int], list[bool]]] = {}
+        self._derived: dict[Any, tuple[Op, list[int], list[bool]]] = {}
         self.places = places
         self.gs = gs
         # Cotangents of results that go through as they are, by operand.
@@ -325,18 +325,19 @@ class Pulled:
                 return False
         return True
 
-    def derived(self, k: int) -> tuple[Op, list[int], list[bool]]:
+    def derived(self, k: int, kind: Any = None) -> tuple[Op, list[int], list[bool]]:
         """The pullback to the k-th operand of the mask as an operation, and what it takes.
 
         Its operands are those of ``[*kept, *gs]`` that its formula contains, given by place.  The
-        last item says which of them it has a derivative by.
+        last item says which of them it has a derivative by.  ``kind`` is the dtype of the k-th
+        operand, of an operation whose formula says itself what is converted to what.
         """
-        found = self._derived.get(k)
+        found = self._derived.get((k, kind))
         if found is None:
             with _lock:
-                found = self._derived.get(k)
+                found = self._derived.get((k, kind))
                 if found is None:
-                    found = self._derived[k] = _derived(self, k)
+                    found = self._derived[k, kind] = _derived(self, k, kind)
         return found
 
 
@@ -394,7 +395,7 @@ def replaced(expr: Expr, known: Mapping[Expr, Expr]) -> Expr:
 _DEPENDING = frozenset({"abs", "leaky_relu", "relu"})
 
 
-def _derived(pulled: Pulled, k: int) -> tuple[Op, list[int], list[bool]]:
+def _derived(pulled: Pulled, k: int, kind: Any) -> tuple[Op, list[int], list[bool]]:
     """An op whose formula is made anew for the shapes it meets: from the pulled back op's own.
 
     Its parameter are the shapes of the operands that were pulled back to, None where all operands
@@ -434,8 +435,9 @@ def _derived(pulled: Pulled, k: int) -> tuple[Op, list[int], list[bool]]:
         promotion=None,
         label=_label(parent, expr),
         concrete=True,
+        kinds=None if kind is None else (kind,),
     )
-    op.origin = pulled, k
+    op.origin = pulled, k, kind
     places = [*pulled.places, *pulled.gs]
     seed = Flow(_placeholder("g", expr.shape, float), NONE)
     flows = pullback([expr], [places[i] for i in taken], [seed])

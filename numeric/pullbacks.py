@@ -128,6 +128,7 @@ def differentiated(p: Pullback, kept: Sequence[Any], gs: Sequence[Tensor]) -> tu
     """A pullback of what was kept and of cotangents, as recorded operations."""
     out = []
     wanted = [i for i, m in enumerate(p.mask) if m]
+    converts = p.bound.pattern.op.kinds is not None and p.bound.kinds is not None
     for k, i in enumerate(wanted):
         if p.pulled.exprs[k] is None:
             shape = gs[0]._array.shape if p.bound.shapes is None else p.bound.shapes[i]
@@ -136,7 +137,8 @@ def differentiated(p: Pullback, kept: Sequence[Any], gs: Sequence[Tensor]) -> tu
         elif k in p.pulled.through:
             out.append(_in_kind(gs[p.pulled.through[k]], p, i))
         else:
-            op, taken, smooth = p.pulled.derived(k)
+            kind = p.bound.kinds[i] if converts else None  # type: ignore[index]
+            op, taken, smooth = p.pulled.derived(k, kind)
             operands = [*kept, *gs]
             shapes = None if p.bound.shapes is None else tuple(p.bound.shapes)
             given = [

@@ -37,18 +37,22 @@ def _reduced_op(op: Op, _: Any) -> Any:
     if isinstance(op.origin, weakref.ref):
         function = op.origin()
         if function is not None:
-            return op_of, (function,)
+            return _op_of, (function, op.kinds)
     elif op.origin is not None and not isinstance(op.origin[0], Pulled):
         return op.origin
     elif op.origin is not None:
-        pulled, k = op.origin
+        pulled, k, kind = op.origin
         like = pulled.pattern
         types = [(x.shape, x.dtype) for x in like.xs]
         which = pulled.mask, pulled.marked, pulled.absent
-        return _derived, (like.op, like.params, types, which, k)
+        return _derived, (like.op, like.params, types, which, k, kind)
     raise pickle.PicklingError(
         f"a tensor made by {op.node.__name__} cannot be pickled with its history; detach() it"
     )
+
+
+def _op_of(function: Any, kinds: Any) -> Op:
+    return op_of(function, None if kinds is None else tuple(map(_kind, kinds)))
 
 
 def _op_at(*key: Any) -> Op:
@@ -61,10 +65,10 @@ def _op_at(*key: Any) -> Op:
     return found
 
 
-def _derived(parent: Op, params: Any, types: Sequence[Any], which: Any, k: int) -> Op:
+def _derived(parent: Op, params: Any, types: Sequence[Any], which: Any, k: int, kind: Any) -> Op:
     arrays = [np.zeros((), dtype) for _, dtype in types]
     pattern = parent._pattern(params, [shape for shape, _ in types], arrays)
-    return pattern.pullback(*which).derived(k)[0]
+    return pattern.pullback(*which).derived(k, None if kind is None else _kind(kind))[0]
 
 
 def _reduced_bound(bound: Bound, _: Any) -> Any:

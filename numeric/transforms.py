@@ -152,8 +152,11 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
             return ys if many else ys[0]
 
         ys = _kept((op, params, *kinds), operands, exprs)
-        if F16 in kinds:
-            halves.update(y for y in (ys if many else (ys,)) if y.dtype is float)
+        each = ys if many else (ys,)
+        if op.kinds is not None:
+            halves.update(y for y, d in zip(each, op.kinds, strict=True) if d == F16)
+        elif F16 in kinds:
+            halves.update(y for y in each if y.dtype is float)
         return ys
 
     return made
