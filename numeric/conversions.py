@@ -304,7 +304,7 @@ def detach(input: Tensor) -> Tensor:
     """
     a: Any = input._array
     if a.__class__ is Shadow:
-        a = a.detached()
+        a = a.detached(input._rg or a.requires())
     out = blank(a)
     out._v = counter(input)
     if input._inference:
@@ -323,10 +323,10 @@ def _detach_(self: Tensor) -> Tensor:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as a solution."
         )
-    self._rg, self._edge = False, None
     a: Any = self._array
     if a.__class__ is Shadow:
-        self._array = a.detached()  # type: ignore[assignment]
+        self._array = a.detached(self._rg or a.requires())  # type: ignore[assignment]
+    self._rg, self._edge = False, None
     if self._nr:
         self._nr = 0
         self._special = self._inference or self._volatile
@@ -342,7 +342,7 @@ def _data(self: Tensor) -> Tensor:
     """
     a: Any = self._array
     if a.__class__ is Shadow:
-        a = a.detached()
+        a = a.detached(self._rg or a.requires())
     out = blank(a)
     if self._inference:
         out._inference = out._special = True

@@ -11,12 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib._stride_tricks_impl import DummyArray
 
 from numeric.guesses import FUNC
-from numeric.modes import current
-from numeric.recording import alias
 from numeric.shadows import Shadow
+from numeric.sharing import placed, share
 from numeric.tensors import Tensor, blank
 from numeric.tracing import counted
 from numeric.transforms import (
@@ -115,17 +113,11 @@ def _gradient(
         ),
         [*inputs, *f.outer],
         [*f.kinds, *(x._array.dtype for x in inputs)],
-        lambda: [*_values(f), *jacobians(_values(f)[:1], f.leaves or (), 1, recording())],
+        lambda: [*f.results, *jacobians(f.results[:1], f.leaves or (), 1, recording())],
     )
     gradient = filled(tree, results[len(f.kinds) :])
     value, aux = _with_aux(f, results, has_aux)
     return gradient, value, aux
-
-
-def _values(f: Formula) -> list[Tensor]:
-    """The results of the eager run."""
-    assert f.results is not None
-    return f.results
 
 
 def _formula(
@@ -334,7 +326,7 @@ def _jacobians(
         ),
         [*inputs, *f.outer],
         f.kinds + (by_output if name == "jacfwd" else by_input),
-        lambda: [*_values(f), *jacobians(_values(f)[:n], f.leaves or (), order, recording())],
+        lambda: [*f.results, *jacobians(f.results[:n], f.leaves or (), order, recording())],
     )
     rest = iter(results[len(f.kinds) :])
 
@@ -367,7 +359,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     f, tree, inputs, n = _formula(func, tuple(range(len(primals))), has_aux, primals, {}, "vjp")
     everything = [*f.symbols, *f.outer_symbols]
     given = [*inputs, *f.outer]
-    results = computed(f, "value", lambda ys: (ys, everything), given, f.kinds, lambda: _values(f))
+    results = computed(f, "value", lambda ys: (ys, everything), given, f.kinds, lambda: f.results)
     value, aux = _with_aux(f, results, has_aux)
     shape_of, outputs = flat(value)
 
@@ -395,9 +387,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 lambda ys: (derivative.vjp(ys[:n], f.symbols, seeds), [*everything, *seeds]),
                 [*given, *gs],
                 [x._array.dtype for x in inputs],
-                lambda: pulled(
-                    _values(f)[:n], f.leaves or (), [g.clone() for g in gs], recording()
-                ),
+                lambda: pulled(f.results[:n], f.leaves or (), [g.clone() for g in gs], recording()),
             ),
         )
         return found
@@ -464,8 +454,8 @@ def jvp(
         [*inputs, *f.outer, *given],
         [*f.kinds, *f.kinds[:n]],
         lambda: [
-            *_values(f),
-            *pushed(_values(f)[:n], f.leaves or (), [t.clone() for t in given], recording()),
+            *f.results,
+            *pushed(f.results[:n], f.leaves or (), [t.clone() for t in given], recording()),
         ],
     )
     value, aux = _with_aux(f, results[: len(f.kinds)], has_aux)
@@ -554,10 +544,7 @@ def _mapped(
     batched = [led[i] for i in places]
     parts: list[Any] = []
 
-    arguments: list[Tensor] = []
-
     def call(given: list[Tensor]) -> Any:
-        arguments.extend(given)
         whole = list(tensors)
         for i, x in zip(places, given, strict=True):
             whole[i] = x
@@ -599,8 +586,9 @@ def _mapped(
         raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
     given = [*batched, *(x for _, x in trace.draws), *f.outer]
     results = run(function, given, kinds, f.checks)
-    for result, one in zip(results, f.results or (), strict=True):
-        _view(result, one, arguments, batched)
+    sliced = [i for i, d in enumerate(moves) if d is not None]
+    views = placed(f.given, [f.results[i] for i in sliced])
+    share([results[i] for i in sliced], batched, views, 1)
     moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
     return filled(f.tree, moved)
 
@@ -613,28 +601,6 @@ def _batches(
     used = {x: z for x, z in known.items() if x in free}
     led = batch(outs, used) if used else [broadcast_to(y, (n, *y.shape)) for y in outs]
     return [y if d is None else z for y, z, d in zip(outs, led, moves, strict=True)]
-
-
-def _view(y: Tensor, one: Tensor, arguments: Sequence[Tensor], batched: Sequence[Tensor]) -> None:
-    """Let a result share the memory of an argument, if each slice of it is a view of a slice."""
-    shadow: Any = one._array
-    root: Any = shadow.root() if isinstance(shadow, Shadow) else None
-    for x, whole in zip(arguments, batched, strict=True):
-        array: Any = whole._array
-        if root is x._array and isinstance(array, np.ndarray) and array.size:
-            strides = (array.strides[0], *shadow.strides)
-            y._array = memory_of(array, y._array.shape, strides, shadow.offset)
-            special = y._special
-            alias(y, whole, current().grad)
-            y._special = y._special or special
-
-
-def memory_of(array: Any, shape: Any, strides: Any, offset: int) -> Any:
-    """The memory of an array from ``offset`` bytes on, under another shape."""
-    interface = dict(array.__array_interface__)
-    start, locked = interface["data"]
-    interface |= {"shape": shape, "strides": strides, "data": (start + offset, locked)}
-    return np.asarray(DummyArray(interface, base=array))
 
 
 def _slice(x: Tensor) -> Tensor:

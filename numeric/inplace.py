@@ -144,7 +144,11 @@ def _check_target(x: Tensor, mode: Any, name: str = "") -> None:
         check_history(x)
     elif mode.grad and x._base is not None and x._base._rg:
         check_history(x)
-    array = x._array
+    check_memory(x._array, name)
+
+
+def check_memory(array: Any, name: str) -> None:
+    """Whether each element has a place of its own.  Raises RuntimeError if not."""
     if name in _FILLING or not array.size:
         return
     if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
@@ -359,7 +363,8 @@ def _strided(flat: NDArray[Any], like: NDArray[Any], start: int) -> NDArray[Any]
     return np.lib.stride_tricks.as_strided(flat[start:], like.shape, strides)
 
 
-def _part(x: Expr, places: Expr) -> Expr:
+def part(x: Expr, places: Expr) -> Expr:
+    """The elements of ``x`` at places in it, which ``positions`` gives."""
     flat = taken(reshape(x, -1), reshape(places, -1), 0)
     return reshape(flat, places.shape)
 
@@ -370,7 +375,7 @@ def _replaced(x: Expr, places: Expr, inside: Expr, value: Expr) -> Expr:
     return where(inside, reshape(new, x.shape), x)
 
 
-AS_STRIDED = Op("as_strided", _part, lambda a, i: a.reshape(-1)[i], promotion=None, concrete=True)
+AS_STRIDED = Op("as_strided", part, lambda a, i: a.reshape(-1)[i], promotion=None, concrete=True)
 COPY_SLICES = Op(
     "copy_slices",
     _replaced,

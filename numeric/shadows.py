@@ -7,9 +7,10 @@ of ``symdiff``; whatever needs its values raises an error that names the user's 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.lib._stride_tricks_impl import DummyArray
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from numeric.modes import current
@@ -34,11 +35,12 @@ class Shadow(NDArrayOperatorsMixin):
     ``fixed``: it is an argument of the function, which must not be written to.  ``layout``: an
     array of other values, that lies in memory as the array would; a view begins ``offset`` bytes
     behind the memory that it is a view of.  ``grown``: what requires gradients was written to it.
+    ``cut``: it is its parent, detached; True if that required gradients, False if not.
     """
 
     __slots__ = (
-        *("_expr", "_seen", "fixed", "grown", "layout", "offset", "parent", "part", "trace"),
-        "version",
+        *("_expr", "_seen", "cut", "fixed", "grown", "layout", "offset", "parent", "part"),
+        *("trace", "version"),
     )
     __array_priority__ = 2000
 
@@ -55,6 +57,7 @@ class Shadow(NDArrayOperatorsMixin):
         self.trace, self._expr, self.layout = trace, expr, layout
         self.parent, self.part, self.fixed, self.version = parent, part, fixed, 0
         self.grown, self.offset = False, 0
+        self.cut: bool | None = None
         self._seen = parent.now() if parent is not None else 0
 
     # What needs no data -----------------------------------------------------------------------
@@ -116,6 +119,15 @@ class Shadow(NDArrayOperatorsMixin):
         """Whose memory it is."""
         return self if self.parent is None else self.parent.root()
 
+    def cuts(self) -> list[bool]:
+        """What was detached on the way from whose memory it is: whether that required gradients."""
+        found = [] if self.cut is None else [self.cut]
+        return found if self.parent is None else found + self.parent.cuts()
+
+    def requires(self) -> bool:
+        """Whether what requires gradients was written to it."""
+        return self.root().grown and not self.cuts()
+
     def expr(self) -> Expr:
         """The expression of the present value."""
         if self.parent is not None and self._seen != self.now():
@@ -129,11 +141,15 @@ class Shadow(NDArrayOperatorsMixin):
             self._expr, self.version = value, self.version + 1
             return
         assert self.part is not None
-        self.parent.write(_replaced(self.parent.expr(), self.part, value))
+        if self.cut is None:
+            value = _replaced(self.parent.expr(), self.part, value)
+        self.parent.write(value)
 
-    def detached(self) -> Shadow:
-        """The same value without derivative."""
-        return Shadow(self.trace, detach(self.expr()), self.layout, fixed=True)
+    def detached(self, required: bool) -> Shadow:
+        """The same memory without derivative; ``required``: it has one."""
+        found = Shadow(self.trace, detach(self.expr()), self.layout, parent=self, part=detach)
+        found.offset, found.cut = self.offset, required
+        return found
 
     def astype(self, kind: Any, **_: Any) -> Shadow:
         """The values in another dtype."""
@@ -212,6 +228,26 @@ def stand_in(like: Any) -> Any:
     if out.ndim > 1:
         out[...] = np.eye(*out.shape[-2:])
     return out
+
+
+class Place(NamedTuple):
+    """Where a view lies in other memory: strides and offset in bytes; whether it is detached.
+
+    ``of``: the strides of the whole.
+    """
+
+    strides: tuple[int, ...]
+    offset: int
+    detached: bool
+    of: tuple[int, ...]
+
+
+def memory_of(array: Any, shape: Any, strides: Any, offset: int) -> Any:
+    """The memory of an array from ``offset`` bytes on, under another shape."""
+    interface = dict(array.__array_interface__)
+    start, locked = interface["data"]
+    interface |= {"shape": shape, "strides": strides, "data": (start + offset, locked)}
+    return np.asarray(DummyArray(interface, base=array))
 
 
 def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:

@@ -17,7 +17,8 @@ from numeric.modes import Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import TO, cast, misfit, misfits
-from numeric.shadows import Shadow, frames, refuse, stand_in
+from numeric.shadows import Place, Shadow, frames, memory_of, refuse, stand_in
+from numeric.sharing import placed, share
 from numeric.tensors import Tensor, blank, counter
 from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
@@ -155,7 +156,7 @@ class Trace:
 
     def argument(self, x: Tensor) -> Tensor:
         """What stands for an argument in the run."""
-        shadow = Shadow(self, self._symbol(x), stand_in(x._array), fixed=True)
+        shadow = Shadow(self, self._symbol(x), without_values(x._array), fixed=True)
         return blank(shadow, x._rg)  # type: ignore[arg-type]
 
     def _symbol(self, x: Tensor) -> Expr:
@@ -267,22 +268,44 @@ class Trace:
         shadow: Any = x._array
         if not isinstance(shadow, Shadow):
             refuse(f"{name} changes a tensor from outside the function in place")
-        if shadow.trace is not self:
+        root = shadow.root()
+        if root.trace is not self:
             refuse(f"{name} changes a tensor from outside the function in place")
-        if shadow.root().fixed:
+        if root.fixed:
             refuse(f"{name} changes an argument in place")
+        inplace.check_memory(shadow, name)
         old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)  # type: ignore[arg-type]
         out = compute(old)
         inplace.check_result(x, out, name)
+        cuts = shadow.cuts()
+        if cuts and (any(cuts) or out._rg):
+            refuse(f"{name} changes a detached tensor in place", "clone() it before")
         value = converted(self.expr(out), out._array.dtype, shadow.dtype)
         try:
             shadow.write(broadcast_to(value, shadow.shape))
         except (Unsupported, TypeError, ValueError, ShapeError) as error:
             refuse(f"{name} cannot be traced ({error})")
         x._rg = x._rg or out._rg
-        shadow.root().grown |= out._rg
+        root.grown |= out._rg
         counter(x)[0] += 1
         return x
+
+    def view(self, y: Tensor, of: Tensor, place: Place, lead: int) -> None:
+        """Let ``y`` be a view of another tensor, whose leading axes it has, too."""
+        self._shadowed(of)
+        array: Any = of._array
+        shadow: Any = y._array
+        if not isinstance(array, Shadow) or array.root().trace is not self:
+            shadow.fixed = True  # it belongs to a tensor from outside
+            return
+        strides = (*array.strides[:lead], *place.strides)
+        layout = memory_of(array.layout, shadow.shape, strides, place.offset)
+        places = as_expr(inplace.positions(layout, array.layout))
+        found = Shadow(
+            self, shadow.expr(), layout, parent=array, part=functools.partial(_at, places)
+        )
+        found.offset = array.offset + place.offset
+        y._array = found  # type: ignore[assignment]
 
     def _shadowed(self, x: Tensor) -> None:
         """Let a constant that the run made be a shadow, that may be written to."""
@@ -360,7 +383,7 @@ def _requires(x: Any) -> bool:
     if not isinstance(x, Tensor):
         return False
     array: Any = x._array
-    return x._rg or (isinstance(array, Shadow) and array.root().grown)
+    return x._rg or (isinstance(array, Shadow) and array.requires())
 
 
 def _is_number(array: Any, calls: Sequence[FrameType]) -> bool:
@@ -384,6 +407,10 @@ def _tried(x: Any) -> Any:
 
 def _part(op: Op, rest: tuple[Expr, ...], params: tuple[Any, ...], i: int, x: Expr) -> Expr:
     return op.results([x, *rest], params)[i]
+
+
+def _at(places: Expr, x: Expr) -> Expr:
+    return inplace.part(x, places)
 
 
 def _has_data(given: Any) -> bool:
@@ -556,6 +583,7 @@ class _Traced(NamedTuple):
     # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
     results: list[tuple[str, Any, Any]]
     structure: Any
+    places: list[tuple[int, int, Place]]  # of results that are views
     checks: list[tuple[Expr, str]]
     guard: dict[Any, Any]  # what must be as it was when the function was traced
 
@@ -586,7 +614,7 @@ class Compiled:
         structure = _flat((args, kwargs), tensors)
         key = (
             _key(structure),
-            tuple([(x._array.shape, x._array.dtype, x._rg) for x in tensors]),
+            tuple([(x._array.shape, x._array.strides, x._array.dtype, x._rg) for x in tensors]),
             tuple([next(i for i, y in enumerate(tensors) if y is x) for x in tensors]),
             (current().grad, default()),
         )
@@ -642,7 +670,12 @@ class Compiled:
         function = lower(exprs, trace.symbols) if exprs else None
         after = _surroundings((self._fn, structure))
         guard = {way: value for way, value in around.items() if after.get(way) == value}
-        return _Traced(function, trace.outer, results, tree, trace.checks, guard)
+        places = [
+            place
+            for place in placed(list(stand_ins.values()), outs)
+            if results[place[0]][0] == "output"
+        ]
+        return _Traced(function, trace.outer, results, tree, places, trace.checks, guard)
 
     @property
     def functions(self) -> list[Function]:
@@ -669,6 +702,7 @@ def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
             outs.append(y if y._array.dtype == dtype else cast(y, dtype))
         else:
             outs.append(what if kind == "outer" else tensors[what])
+    share(outs, unique, traced.places)
     return _filled(traced.structure, outs)
 
 

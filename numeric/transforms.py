@@ -52,8 +52,9 @@ class Formula(NamedTuple):
 
     ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``outs`` is None where
     there are no expressions: then only the eager run is known.  ``kinds``, ``shapes``: of the
-    results; ``tree``: how they are nested.  ``leaves``: what the function ran on, and ``results``,
-    of a run.  ``checks``: conditions that must hold nowhere, and what to say if one does.
+    results; ``tree``: how they are nested.  ``given``: what the function ran on, and ``results``;
+    ``leaves``: the former, of an eager run.  ``checks``: conditions that must hold nowhere, and
+    what to say if one does.
     """
 
     symbols: list[Expr]
@@ -63,8 +64,9 @@ class Formula(NamedTuple):
     kinds: list[Any]
     shapes: list[tuple[int, ...]]
     tree: Any
+    given: list[Tensor]
+    results: list[Tensor]
     leaves: list[Tensor] | None = None
-    results: list[Tensor] | None = None
     checks: Sequence[tuple[Expr, str]] = ()
 
     def key(self) -> tuple[Any, ...]:
@@ -106,7 +108,9 @@ def formula(
     except _NO_FORMULA:
         pass
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
-    return Formula(symbols, outer, outer_symbols, outs, kinds, shapes, tree, leaves, tensors)
+    return Formula(
+        symbols, outer, outer_symbols, outs, kinds, shapes, tree, leaves, tensors, leaves
+    )
 
 
 # What says that there is no expression, or no derivative of one.
@@ -321,7 +325,7 @@ def traced(
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
     symbols, outer = trace.symbols[:n], trace.symbols[n:]
     return Formula(
-        symbols, trace.outer, outer, outs, kinds, shapes, tree, None, tensors, trace.checks
+        symbols, trace.outer, outer, outs, kinds, shapes, tree, shadows, tensors, None, trace.checks
     )
 
 
@@ -484,7 +488,7 @@ def settled(f: Formula, tensors: Sequence[Tensor]) -> list[Tensor]:
     for t in tensors:
         if not recording() or not (t._rg and _depends(t, own)):
             t = t.detach()
-        if any(np.may_share_memory(t._array, x._array) for x in (*f.leaves, *(f.results or ()))):
+        if any(np.may_share_memory(t._array, x._array) for x in (*f.leaves, *f.results)):
             t = t.clone()
         out.append(t)
     return out
@@ -515,7 +519,6 @@ def independent(f: Formula, n: int) -> list[tuple[int, int | None]]:
             there = [any(s is x for s in free) for x in f.symbols]
         else:
             assert f.leaves is not None
-            assert f.results is not None
             there = [_reaches(f.results[i], x) for x in f.leaves]
         found += [(i, None)] if not any(there) else [(i, j) for j, t in enumerate(there) if not t]
     return found
