@@ -11,7 +11,6 @@ class Miss(NamedTuple):
 
 
 OVERFLOW = "an intermediate power or product leaves the floats where the result does not"
-SUBNORMAL = "a factor comes after a value that was rounded to a subnormal number"
 INFINITE = (
     "nan where the derivative is beyond the largest number: it is the difference of neighbouring "
     "orders, which are infinite; so are both terms of the other recurrences"
@@ -22,17 +21,9 @@ PARTS = (
 )
 
 MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
-    ("exp2", (2,)): Miss((-1072.951171875,), SUBNORMAL),
-    ("power", (1, 0)): Miss((5e-324, 1e-323), OVERFLOW),
-    ("power", (1, 1)): Miss((5e-324, 1e-323), OVERFLOW),
-    ("power", (2, 0)): Miss((2.2250738585072014e-308, 2.2250738750852935e-308), OVERFLOW),
     ("cosine", (0, 2)): Miss((-1e-200, -2e-200), OVERFLOW),
     ("cosine", (1, 1)): Miss((-1e-200, -2e-200), OVERFLOW),
     ("atan2", (1, 1)): Miss((2.2250738585072014e-308, 2.2250738585074543e-308), OVERFLOW),
-    ("x**5", (2,)): Miss((1e-108,), SUBNORMAL),
-    ("x**-4", (2,)): Miss((1e52,), OVERFLOW),
-    ("x**-1.5", (2,)): Miss((2.934841539561694e89,), OVERFLOW),
-    ("x/(1 + x**2)", (0,)): Miss((1e200,), OVERFLOW),
     ("x**3/expm1(x)", (0,)): Miss((710.0,), OVERFLOW),
     ("x**3/expm1(x)", (1,)): Miss((500.0,), OVERFLOW),
     ("x**3/expm1(x)", (2,)): Miss((300.0,), OVERFLOW),

@@ -33,12 +33,27 @@ def same(found, expected, what):
 
 # Powers that lowered code and the reference round alike; they multiply others out differently.
 ALIKE = {1, 2, -1, Fraction(1, 2), Fraction(-1, 2)}
+# Functions that lowered code multiplies last of all factors (see numeric/lowering/monomials.py).
+GRADED = {"power", "exp2"}
 
 
 def reassociated(outputs):
-    """Whether a power among the nodes may be rounded differently by lowered code."""
-    powers = [node.op.exponents for node in sd.nodes(outputs) if isinstance(node.op, ops.Product)]
-    return any(p not in ALIKE for exponents in powers for p in exponents)
+    """Whether a power among the nodes may be rounded differently by lowered code.
+
+    A number times a power comes first there: ``5*x**2`` is ``5*x*x``.
+    """
+    nodes = sd.nodes(outputs)
+    powers = [node.op.exponents for node in nodes if isinstance(node.op, ops.Product)]
+    scaled = [
+        node.args[0].op
+        for node in nodes
+        if isinstance(node.op, ops.Sum) and len(node.args) == 1 and node.op.const == 0
+    ]
+    return (
+        any(p not in ALIKE for exponents in powers for p in exponents)
+        or any(isinstance(op, ops.Product) and op.exponents == (2,) for op in scaled)
+        or any(node.op.name in GRADED for node in nodes if isinstance(node.op, ops.Pointwise))
+    )
 
 
 def close(found, reference, exact, what):

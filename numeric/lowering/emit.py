@@ -32,7 +32,8 @@ from numeric.lowering.kernels import (
     whole_numbers,
     with_float_constants,
 )
-from numeric.lowering.schedule import Schedule, Spelling, quotient
+from numeric.lowering.monomials import FAR, NEAR, monomial, over_sum, shifted_power
+from numeric.lowering.schedule import Schedule, Spelling, behind, places_of_sum, quotient
 from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.letters import shape_text
@@ -400,10 +401,14 @@ class _Writer:
         if how.form == "kernel":
             return None
         op = node.op
-        if isinstance(op, ops.Sum):
+        if how.form == "sum":
             return Template("", LOOSE, ())  # its text depends on its operands'
+        if how.form == "quotient" and node not in self.schedule.static:
+            return self._quotient(how)
+        if how.form == "monomial":
+            return self._monomial(how)
         if node in self.schedule.static:
-            if how.form != "product":
+            if how.form not in ("product", "quotient"):
                 return None
             inner = ", ".join(f"{{{k}}}" for k in range(len(how.signs)))
             return Template(f"quotient(({inner},), {how.signs!r})", ATOM, (LOOSE,) * len(how.signs))
@@ -420,6 +425,8 @@ class _Writer:
         if self.flavour == MATH and op.primitive and op.name in _OPERATORS:
             text, needs = _OPERATORS[op.name]
             return Template(text, LOOSE, needs)
+        if how.form == "shifted":
+            return self._shifted_power(node)
         template, calls = _printed(op.formula, op.arity, self.flavour)
         names = {old: self.emitter.function(old, f) for old, f in calls.items()}
         if any(old != new for old, new in names.items()):
@@ -449,6 +456,57 @@ class _Writer:
         power = self.emitter.function(name, getattr(module, name))
         return Template(f"{power}({{0}}, {weak(p)!r})", ATOM, (LOOSE,))
 
+    def _quotient(self, how: Spelling) -> Template:
+        signs, count = how.signs, len(how.operands)
+        places = places_of_sum(how)
+        if self.flavour == NUMPY:
+            key = ("quotient", signs, places)
+            name = self.emitter.bind(key, "quotient_over", lambda: over_sum(signs, places), True)
+            inner = ", ".join(f"{{{k}}}" for k in range(count))
+            return Template(f"{name}({inner})", ATOM, (LOOSE,) * count)
+        plain, beyond = "", ""
+        divisors = "".join(f"/{{{k}}}" for k in range(len(signs), count))
+        for k, sign in enumerate(signs):
+            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
+            plain += factor
+            beyond += divisors if k in places else factor
+        text = f"{plain} if {{{places[0]}}} < inf else {beyond}"
+        return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
+
+    def _monomial(self, how: Spelling) -> Template:
+        of, count = how.monomial, len(how.operands)
+        assert of is not None
+        name = self.emitter.bind(of, "monomial", lambda: monomial(of), numbered=True)
+        inner = ", ".join(f"{{{k}}}" for k in range(count))
+        if self.flavour == NUMPY:
+            return Template(f"{name}({inner})", ATOM, (LOOSE,) * count)
+        low, high = of.bound() ** -2, of.bound() ** 2
+        over = [f"{{{k}}}" for k, p in enumerate(of.exponents) for _ in range(p)]
+        under = [f"{{{k}}}" for k, p in enumerate(of.exponents) for _ in range(-p)]
+        over = over if of.coef == 1 and over else [number_text(of.coef).within(POWER), *over]
+        text = "*".join(over) + (f"/({'*'.join(under)})" if under else "")
+        known = [self.schedule.literals.get(x) for x in how.operands]
+        ok = [
+            f"{low!r} < {{{k}}}*{{{k}}} < {high!r}"
+            for k in range(len(of.exponents))
+            if (value := known[k]) is None or not low < value * value < high
+        ]
+        text = f"{text} if {' and '.join(ok)} else float({name}({inner}))"
+        return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
+
+    def _shifted_power(self, node: Expr) -> Template:
+        shift = behind(node.args[1]).op.const  # type: ignore[attr-defined]
+        name = self.emitter.bind(("shifted", shift), "shifted_power", lambda: shifted_power(shift))
+        power = self.emitter.function("power", special.NUMPY["power"])
+        exact = f"{name}({{0}}, {{2}}, {power}({{0}}, {{1}}))"
+        twice = frozenset({0, 2})
+        if self.flavour == NUMPY:
+            return Template(exact, ATOM, (LOOSE,) * 3, twice)
+        pow_ = self.emitter.function("pow", math.pow)
+        ok = f"{{2}}*{{2}} >= {NEAR**2!r} or {FAR**-2!r} <= {{0}}*{{0}} <= {FAR**2!r}"
+        text = f"{pow_}({{0}}, {{1}}) if {ok} else float({exact})"
+        return Template(text, LOOSE, (POWER, POWER, POWER), frozenset({0, 1, 2}))
+
     def _written(self, node: Expr, operands: Sequence[Text]) -> Text:
         names = tuple(dict.fromkeys(name for x in operands for name in x.names))
         depth = 1 + max((x.depth for x in operands), default=0)
@@ -459,7 +517,7 @@ class _Writer:
             sizes = "sizes" if self.flavour == NUMPY else "{}"  # scalars have no axes
             call = f"{self.emitter.kernel_of(node)}(({inner}{comma}), {sizes})"
             return Text(call, ATOM, names, depth)
-        if isinstance(node.op, ops.Sum):
+        if isinstance(node.op, ops.Sum) and self.schedule.spellings[node].form == "sum":
             return Text(*_sum(node.op, operands, node.dtype is int), names, depth)
         parts = [x.within(need) for x, need in zip(operands, template.needs, strict=True)]
         return Text(template.text.format(*parts), template.level, names, depth)

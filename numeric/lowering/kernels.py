@@ -32,7 +32,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
-from symdiff.number import is_normal
+from symdiff.number import is_normal, norm
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -298,19 +298,42 @@ def _power(p: int | Fraction) -> Callable[[Any], Any]:
     return lambda x: np.power(x, exponent)
 
 
+def pieces(p: int | Fraction) -> tuple[int | Fraction, ...]:
+    """Powers that multiply to ``x ** p``, p > 1, none of them beyond its square root, or x.
+
+    A number times them, or over them, one after the other, goes one way from the number to the
+    result: no value in between leaves the floats where the result does not.
+
+    >>> pieces(2), pieces(3), pieces(7), pieces(Fraction(5, 2)), pieces(Fraction(13, 10))
+    ((1, 1), (1, 2), (3, 3, 1), (1, 1, Fraction(1, 2)), (Fraction(13, 20), Fraction(13, 20)))
+    """
+    if isinstance(p, int):
+        if p <= 3:
+            return (1, p - 1) if p > 1 else (p,)
+        return (p // 2, p // 2, 1) if p % 2 else (p // 2, p // 2)
+    if p.denominator == 2 and p > 1:
+        return (*pieces(int(p)), Fraction(1, 2))
+    return (norm(p / 2), norm(p / 2))
+
+
 @_kernel.register(ops.Product)
 def _product(op: ops.Product, node: Expr) -> Kernel:
     """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``.
 
-    A square is divided by twice: it may underflow where the quotient does not.  Equal powers are
+    A power is divided by in pieces: it may underflow where the quotient does not.  Equal powers are
     those of one product, and a low power is multiplied step by step, for the same reason.
     """
     p = op.exponents[0]
-    f = _power(p if p > 0 else -p)
     if len(op.exponents) == 1:
-        if p == Fraction(-3, 2):  # x·√x may be 0 or infinite where the result is not
-            return _elementwise(_real_operands(node, lambda x: 1 / x / np.sqrt(x)))
-        return _elementwise(_real_operands(node, f if p > 0 else lambda x: 1 / f(x)))
+        if p > 0:
+            return _elementwise(_real_operands(node, _power(p)))
+        if p < -1:
+            parts = [_power(part) for part in pieces(-p)]
+            over = lambda x: reduce(lambda value, part: value / part(x), parts, 1)  # noqa: E731
+            return _elementwise(_real_operands(node, over))
+        g = _power(-p)
+        return _elementwise(_real_operands(node, lambda x: 1 / g(x)))
+    f = _power(p if p > 0 else -p)
     q = op.exponents[1]
     if node.dtype is float and together(op.exponents):
         inner = _kernel_of_two(1 if p > 0 else -1, 1 if q > 0 else -1)

@@ -11,20 +11,31 @@ from __future__ import annotations
 import math
 from collections import deque
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from numeric.lowering.kernels import kernel, stepwise, together, weak
+from numeric.lowering.kernels import (
+    divisor,
+    factors,
+    kernel,
+    pieces,
+    stepwise,
+    together,
+    weak,
+)
+from numeric.lowering.monomials import GRADED, Graded, Monomial
 from symdiff import ops
+from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
 from symdiff.node import make, topological
-from symdiff.number import norm
+from symdiff.number import norm, raised, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.expr import Expr
+    from symdiff.number import Number
 
 POINTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
 
@@ -35,13 +46,17 @@ TERMS = 64
 class Spelling(NamedTuple):
     """How a node is written: ``form`` names the way, ``operands`` are the values it is over.
 
-    Forms: ``input number array size | sum product power | pointwise strong | kernel``; the last
-    is a call of the node's kernel.  ``signs`` are the exponents +1 and -1 of a product.
+    Forms: ``input number array size | sum product quotient power monomial | pointwise shifted
+    strong | kernel``; the last is a call of the node's kernel.  ``signs`` are the exponents +1 and
+    -1 of a product.  A quotient is a product over a sum that may overflow, whose last operands are
+    the divisors that take its place there.  ``monomial`` says what a monomial is of its operands
+    (see ``monomials``).
     """
 
     form: str
     operands: tuple[Expr, ...] = ()
     signs: tuple[int, ...] = ()
+    monomial: Monomial | None = None
 
 
 # Spellings --------------------------------------------------------------------------------------
@@ -105,9 +120,40 @@ def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
     if not node.args:
         return Spelling("number")
     if len(node.args) <= TERMS:
+        scaled = _monomial(node, weak) or _scaled_power(node, op, weak)
+        if scaled is not None:
+            return scaled
         operands = _loosened(node, weak)
         return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
     raise AssertionError("a long sum is spelled by its partial sums")
+
+
+def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | None:
+    """``c * x**p`` with the number first: it would come too late for a power below the normal ones.
+
+    None for other sums, and where the rounding of a power costs less than two of its last digits.
+    """
+    if len(op.coefs) != 1 or op.const != 0:
+        return None
+    x, c = behind(node.args[0]), op.coefs[0]
+    if not isinstance(x.op, ops.Product) or len(x.args) != 1 or x.dtype is not float:
+        return None
+    p, size = x.op.exponents[0], _size(c)
+    if p in _EASY or (p == 2 and 1 <= size <= 3) or len(factors(size)) > 1:
+        return None
+    (base,) = _real(x, _loosened(x, weak))
+    parts = tuple([_power(base, part) for part in pieces(_size(p))])
+    sign = 1 if p > 0 else -1
+    d = divisor(c)
+    if d is not None and p > 0:
+        return Spelling(
+            "product", (parts[0], number_node(d), *parts[1:]), (1, -1, *[1] * (len(parts) - 1))
+        )
+    return Spelling("product", (number_node(c), *parts), (1, *[sign] * len(parts)))
+
+
+# These are normal numbers wherever x is, or nearly.
+_EASY = frozenset({1, -1, Fraction(1, 2), Fraction(-1, 2)})
 
 
 # Not interned among the ops of arithmetic, where 1.0 is the number 1.
@@ -132,7 +178,105 @@ def short(node: Expr) -> Expr:
     return partial
 
 
+def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
+    """A product, through its nesting, that has a graded function among its factors; else None."""
+    if node.dtype is not float or node in weak:
+        return None
+    coef: Number = 1
+    powers: dict[Expr, int] = {}
+    found = False
+    stack: list[tuple[Expr, int]] = [(node, 1)]
+    for _ in range(_PARTS):
+        if not stack:
+            break
+        x, p = stack.pop()
+        op = x.op
+        if isinstance(op, ops.Sum) and len(op.coefs) == 1 and op.const == 0 and x.dtype is float:
+            more = raised(op.coefs[0], p)
+            product = None if more is None else times(coef, more)
+            if product is not None and 1 / _MODERATE < _size(product) < _MODERATE:
+                coef = product
+                stack.append((behind(x.args[0]), p))
+                continue
+        elif isinstance(op, ops.Product) and x.dtype is float:
+            whole = [q for q in op.exponents if isinstance(q, int)]
+            if len(whole) == len(x.args):
+                stack += [(behind(y), p * q) for y, q in zip(x.args, whole, strict=True)]
+                continue
+        powers[x] = powers.get(x, 0) + p
+        found = found or (isinstance(op, ops.Pointwise) and op.primitive and op.name in GRADED)
+    if stack or not found or max(map(abs, powers.values())) > _HIGHEST:
+        return None
+    operands = [x if x.dtype is float or number_of(x) is not None else _cast(x) for x in powers]
+    graded = []
+    for place, x in enumerate(powers):
+        if isinstance(x.op, ops.Pointwise) and x.op.primitive and x.op.name in GRADED:
+            inner, shift = [behind(y) for y in x.args], 0
+            if x.op.name == "power" and (parts := _shifted(inner[1])):
+                inner[1], shift = parts
+            places = tuple(range(len(operands), len(operands) + len(inner)))
+            operands += inner
+            graded.append(Graded(place, x.op.name, places, shift))
+    of = Monomial(coef, tuple(powers.values()), tuple(graded))
+    return Spelling("monomial", tuple(operands), monomial=of)
+
+
+_PARTS = 24  # nodes that are looked at
+_HIGHEST = 8
+_MODERATE = 2.0**90
+
+
+def _shifted(y: Expr) -> tuple[Expr, int] | None:
+    """The x and the integer k of a sum y = x + k; else None."""
+    op = y.op
+    if not isinstance(op, ops.Sum) or op.coefs != (1,) or y.dtype is not float:
+        return None
+    k = op.const
+    return (behind(y.args[0]), k) if isinstance(k, int) and 0 < abs(k) <= _HIGHEST else None
+
+
 def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
+    found = _monomial(node, weak)
+    if found is not None:
+        return found
+    how = _quotient(node, op, weak)
+    return how if how.form != "product" else _over_sum(how)
+
+
+def _over_sum(how: Spelling) -> Spelling:
+    """A product over a sum 1 + x**2 as a quotient: where that overflows, it is x**2, in pieces."""
+    if how.signs in ((-1,), (-1, 1)):
+        first = number_node(1) if len(how.signs) == 1 else how.operands[1]
+        how = Spelling("product", (first, how.operands[0]), (1, -1))
+    for z, sign in zip(how.operands, how.signs, strict=True):
+        if sign < 0 < how.signs[0] and (parts := _beyond(z)):
+            return Spelling("quotient", (*how.operands, *parts), how.signs)
+    return how
+
+
+def places_of_sum(how: Spelling) -> tuple[int, ...]:
+    """The places among the factors of a quotient at which the sum stands."""
+    divisors = [z for z, sign in zip(how.operands, how.signs, strict=False) if sign < 0]
+    z = next(z for z in divisors if _beyond(z))
+    return tuple([k for k, sign in enumerate(how.signs) if sign < 0 and how.operands[k] is z])
+
+
+def _beyond(z: Expr) -> tuple[Expr, ...] | None:
+    """What to divide by, one after the other, where c + k·x**2 or c + k·x**4 overflows."""
+    op = z.op
+    if not isinstance(op, ops.Sum) or len(op.coefs) != 1 or op.const <= 0 or op.coefs[0] <= 0:
+        return None
+    power = behind(z.args[0])
+    if not isinstance(power.op, ops.Product) or len(power.args) != 1 or power.dtype is not float:
+        return None
+    p = power.op.exponents[0]
+    if p not in (2, 4) or z.dtype is not float:
+        return None
+    parts = [_power(behind(power.args[0]), q) for q in pieces(p)]
+    return (*parts, number_node(op.coefs[0])) if op.coefs[0] != 1 else tuple(parts)
+
+
+def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     factors = _real(node, _loosened(node, weak))
     if len(factors) == 2:
         (x, y), (p, q) = factors, op.exponents
@@ -151,8 +295,9 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
         return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
     (x,), (p,) = factors, op.exponents
-    if p == Fraction(-3, 2):  # x·√x may be 0 or infinite where the result is not
-        return Spelling("product", (number_node(1), x, _power(x, Fraction(1, 2))), (1, -1, -1))
+    if p < -1:  # the power may be 0 or infinite where the result is not
+        parts = tuple([_power(x, part) for part in pieces(-p)])
+        return Spelling("product", (number_node(1), *parts), (1, *[-1] * len(parts)))
     if p < 0:
         return Spelling("product", (_power(x, -p),), (-1,))
     if p in (3, Fraction(3, 2)):
@@ -160,7 +305,11 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     return Spelling("power", (x,))
 
 
-def _size(p: int | Fraction) -> int | Fraction:
+@overload
+def _size(p: int | Fraction) -> int | Fraction: ...
+@overload
+def _size(p: Number) -> Number: ...
+def _size(p: Number) -> Number:
     return p if p > 0 else -p
 
 
@@ -187,8 +336,12 @@ def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling
     if node.dtype is int and op.name in _WHOLE:
         return Spelling("kernel", tuple(behind(x) for x in node.args))
     operands = _loosened(node, weak)
+    if op is _POWER and node not in weak and (parts := _shifted(behind(node.args[1]))):
+        return Spelling("shifted", (*operands, parts[0]))
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
 
+
+_POWER = PRIMITIVES["power"]
 
 # NumPy gives these as floats, also of integers.
 _WHOLE = frozenset({"step", "floor", "ceil", "trunc", "round"})
@@ -313,8 +466,9 @@ def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int
     values: list[Any] = [literals[x] for x in how.operands]
     if how.form == "kernel":
         return values[0]  # type: ignore[no-any-return]
-    if how.form == "product":
-        return quotient(values, how.signs)
+    if how.form in ("product", "quotient"):
+        return quotient(values[: len(how.signs)], how.signs)
+    assert how.form not in ("monomial", "shifted")  # these are never of numbers alone
     with np.errstate(all="ignore"):
         value: Any = kernel(node)(values, {})  # weak operands make a weak value
         return value  # type: ignore[no-any-return]
@@ -358,7 +512,7 @@ def cheap(node: Expr, how: Spelling) -> bool:
     """Whether ``node`` may be computed twice: arithmetic, selections and views are."""
     op = node.op
     match how.form:
-        case "sum" | "product" | "strong":
+        case "sum" | "product" | "quotient" | "monomial" | "strong":
             return True
         case "power":
             return isinstance(op, ops.Product) and abs(op.exponents[0]) in (2, Fraction(1, 2))
