@@ -16,6 +16,7 @@ so that an unmarked flow, or slices that together cover the node, leave no mark.
 from __future__ import annotations
 
 import math
+import weakref
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,11 +28,12 @@ from symdiff.contraction import broadcast_to, contract, strong
 from symdiff.expr import Expr
 from symdiff.leaves import full, is_zero, number_of, split_coefficient
 from symdiff.parts import parts
+from symdiff.ranges import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from symdiff.node import Dim
+    from numpy.typing import NDArray
 
 NONE, HOISTED, DEEP = 0, 1, 2
 _WHERE = PRIMITIVES["where"]
@@ -138,7 +140,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
             return shown(_closed(total(shares), layers))
         shape = expr.shape
         d, expr = _opened(expr, layers, unslices=True)
-        c, mark = number.times(c, d), DEEP if parts(expr) else NONE
+        c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
         for layer in layers[outer:]:
             if isinstance(layer, ops.Unslice):
                 if len(layer.before) > p.ndim:  # it leaves out places of the batch, too
@@ -217,51 +219,95 @@ def _branches(flows: Sequence[Flow]) -> list[Flow]:
 def _slices(flows: Sequence[Flow]) -> list[Flow]:
     """Unslices of the same place as one; all of them as one unmarked flow if they cover the node.
 
-    Parts that lie end to end are joined.
+    Parts that lie end to end are joined.  What is inside may be a sum of parts again.
     """
     rest: list[Flow] = []
+    inside: list[Expr] = []
+    shares: list[tuple[ops.Unslice, NDArray[np.bool_]]] = []
     at: dict[tuple[ops.Unslice, ...], list[Expr]] = {}
     for x, mark in [Flow(x, g.mark) for g in flows for x in _separate(g.expr)]:
         layers: list[Any] = []
         if mark == HOISTED:
             c, core = _opened(x, layers, unslices=True)
-        if layers and all(isinstance(k, ops.Unslice) for k in layers) and not parts(core):
+            found = parts(x)
+            shares += [(p.op, _written(p.inner)) for p in found]
+        if layers and all(isinstance(k, ops.Unslice) for k in layers) and is_whole(core):
             at.setdefault(tuple(layers), []).append(scale(c, core))
+        elif mark == HOISTED and found:
+            inside.append(x)
         else:
             rest.append(Flow(x, mark))
     merged = {places: total(terms) for places, terms in at.items()}
-    if len(merged) > 1 and _cover(list(merged)):
-        whole = _end_to_end(merged)
+    if len(shares) > 1 and _joint(flows[0].expr, shares).all():
+        whole = None if inside else _end_to_end(merged)
         if whole is None:
-            whole = total([_closed(x, places) for places, x in merged.items()])
+            whole = total([*(_closed(x, places) for places, x in merged.items()), *inside])
         return [*rest, Flow(whole, NONE)]
+    rest += [Flow(x, HOISTED) for x in inside]
     return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
 
 
-def _cover(places: Sequence[tuple[ops.Unslice, ...]]) -> bool:
-    """Whether unslices inside unslices, the outermost first, together write every element."""
-    length: dict[int, Dim] = {}  # of axes, counted from the last
-    cut: set[int] = set()  # those that are not taken whole
-    for layers in places:
-        for layer in reversed(layers):
-            length.update(
-                enumerate(reversed(layer.before), 1)
-            )  # the outermost one has the last word
-            cut.update(k for k, step in enumerate(reversed(layer.steps), 1) if step != (0, None, 1))
-    lengths: list[int] = []
-    for k in range(len(length), 0, -1):
-        n = length[k]
-        if k in cut and isinstance(n, str):
-            return False
-        lengths.append(int(n) if k in cut else 1)
-    reached = np.zeros(lengths, dtype=np.bool_)
-    for layers in places:
-        part = reached
-        for layer in layers:
-            key: tuple[Any, ...] = (..., *(slice(*step) for step in layer.steps))
-            part = part[key]
-        part[...] = True
-    return bool(reached.all())
+# Of sums of parts, by serial numbers, which are never used twice: the node, and what is written.
+_WRITTEN: dict[int, tuple[weakref.ref[Expr], NDArray[np.bool_]]] = {}
+
+
+def is_whole(x: Expr) -> bool:
+    """Whether x, unmarked or visible zeros around what is unmarked, leaves no element out."""
+    return not parts(x) or bool(_written(x).all())
+
+
+def _written(x: Expr) -> NDArray[np.bool_]:
+    """Where visible parts, unslices in one another, write elements; axes not cut have length 1."""
+    found: dict[Expr, NDArray[np.bool_]] = {}
+    stack = [x]
+    while stack:
+        y = stack[-1]
+        if y not in found:
+            known = _WRITTEN.get(y.serial)
+            if known is None:
+                shares = parts(y)
+                if inner := [p.inner for p in shares if p.inner not in found]:
+                    stack.extend(inner)
+                    continue
+                found[y] = _joint(y, [(p.op, found[p.inner]) for p in shares])
+                if shares:
+                    _remember(y, found[y])
+            else:
+                found[y] = known[1]
+        stack.pop()
+    return found[x]
+
+
+def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> NDArray[np.bool_]:
+    """Where x is written by these parts; without parts, everywhere but in other visible zeros."""
+    if not shares:
+        base = split_coefficient(x)[1]
+        seen = base is not None and (_is_mask(base) or is_diagonal(base))
+        return np.full((1,) * x.ndim, not seen)
+    lengths: list[Any] = [1] * x.ndim
+    for op, inner in shares:
+        for k, n in enumerate(inner.shape):
+            if n != 1:
+                lengths[k] = n
+        lead = x.ndim - len(op.before)
+        for k, (n, step) in enumerate(zip(op.before, op.steps, strict=True), lead):
+            if step != WHOLE:
+                lengths[k] = n
+    if any(isinstance(n, str) for n in lengths):  # nobody knows what is left out
+        return np.zeros((1,) * x.ndim, np.bool_)
+    result = np.zeros(lengths, np.bool_)
+    for op, inner in shares:
+        key: tuple[Any, ...] = (..., *(slice(*step) for step in op.steps))
+        result[key] |= inner
+    return np.ones((1,) * x.ndim, np.bool_) if result.all() else result
+
+
+def _remember(x: Expr, written: NDArray[np.bool_]) -> None:
+    # The names are defaults because globals are gone when the last nodes are.
+    def forget(_: object, known: dict[int, Any] = _WRITTEN, serial: int = x.serial) -> None:
+        known.pop(serial, None)
+
+    _WRITTEN[x.serial] = weakref.ref(x, forget), written
 
 
 def _end_to_end(parts: dict[tuple[ops.Unslice, ...], Expr]) -> Expr | None:
@@ -282,7 +328,7 @@ def _end_to_end(parts: dict[tuple[ops.Unslice, ...], Expr]) -> Expr | None:
         if not alike or (step != 1 and stop - start != 1):
             return None
         found.append((start, stop, x))
-    found.sort(key=lambda part: part[0])
+    found.sort(key=lambda part: part[:2])
     if any(a[1] != b[0] for a, b in pairwise(found)):
         return None
     lengths = tuple(stop - start for start, stop, _ in found)
