@@ -222,13 +222,12 @@ def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
         size = p.size + q.size
         op = _TIMES[size]
         args = (a, b) if a.serial < b.serial else (b, a)
-        if _OPEN < size <= _READ:
-            ref = op.table.get(args)
-            node: Expr | None = None if ref is None else ref()
-            if node is not None:
-                return node
-            if _meet(a, b):
-                return _multiplied(a, b, merge)
+        ref = op.table.get(args)
+        node: Expr | None = None if ref is None else ref()
+        if node is not None:
+            return node
+        if _OPEN < size <= _READ and _meet(a, b):
+            return _multiplied(a, b, merge)
         return make(op, args, a.shape, float)
     return scaled_product(1, a, b, merge)
 
@@ -287,22 +286,21 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
 def _meet(a: Expr, b: Expr) -> bool:
     """Whether a and b may have a common factor, or are of leaves that come in another order."""
     if b.op.size > _OPEN:
+        if a.op.size > _OPEN:
+            powers, others = _factors(a), _factors(b)
+            return _of_leaves(powers, others) or any(base in powers for base in others)
         a, b = b, a
-    if b.op.size > _OPEN:
-        powers, others = _factors(a), _factors(b)
-        return _of_leaves(powers, others) or any(base in powers for base in others)
-    serial = b.serial
-    leaves, later = b.op.size == 1, min(a.op.exponents) < 0  # type: ignore[attr-defined]
+    serial, leaves, later = b.serial, b.op.size == 1, a.op.over
     if serial > a.args[-1].serial:  # newer than all that a is made of
         return leaves and later
-    stack = [a]
-    while stack:
-        for x in stack.pop().args:
+    nested = [a]
+    for product in nested:
+        for x in product.args:
             if x is b:
                 return True
             size = x.op.size
             if size > _OPEN:
-                stack.append(x)
+                nested.append(x)
             elif size != 1:
                 leaves = False
             elif x.serial > serial:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterable
 
     from symdiff.expr import Expr
@@ -44,6 +43,7 @@ class Op:
     simple_factor: bool = True
     simple_term: bool = True
     size: int = 0
+    over: bool = False
     name: str = ""
     fields: ClassVar[tuple[str, ...]] = ()
 
@@ -62,12 +62,13 @@ class _Ref(weakref.ref):  # type: ignore[type-arg]
     key: tuple[Expr, ...]
 
 
-def _forget(ref: _Ref, lock: threading.RLock = _LOCK) -> None:
-    # The lock keeps another thread from putting a new node under the key between the test and the
-    # deletion; it is a default because globals are gone when the interpreter frees the last nodes.
-    with lock:
-        if ref.table.get(ref.key) is ref:
-            del ref.table[ref.key]
+def _forget(
+    ref: _Ref,
+    remove: Callable[[dict[Any, _Ref], Any], None] = weakref._remove_dead_weakref,  # type: ignore[attr-defined]
+) -> None:
+    # One step, as another thread may just now put a new node under the key.  It is a default
+    # because globals are gone when the interpreter frees the last nodes.
+    remove(ref.table, ref.key)
 
 
 class Node:

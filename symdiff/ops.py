@@ -156,12 +156,13 @@ class Product(Op):
     where it would have merged and did not: then it is one factor to other products.
     """
 
-    __slots__ = ("exponents", "simple_factor", "size")
+    __slots__ = ("exponents", "over", "simple_factor", "size")
     fields = ("exponents", "size")
     name = "product"
 
     def __init__(self, exponents: tuple[int | Fraction, ...], size: int) -> None:
         self.exponents, self.size = exponents, size
+        self.over = min(exponents) < 0
         self.simple_factor = len(exponents) > 1
 
 
