@@ -229,8 +229,8 @@ def _reduced(word: Word, kept: Word, unit: bool = False) -> Callable[[Array], Ar
     if unit:
         return lambda x: view(x).squeeze(axes)[()]
     if len(axes) == len(letters):
-        return lambda x: view(x).sum()
-    return lambda x: view(x).sum(axis=axes)
+        return lambda x: np.add.reduce(view(x), axis=None)
+    return lambda x: np.add.reduce(view(x), axis=axes)
 
 
 def _summed(word: Word, out: Word, created: Shape, unit: bool) -> Callable[..., Array]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.lowering import matrices, sequences
+from numeric.quiet import SILENCE, noise, set_noise
 from symdiff import ops
 from symdiff.letters import shape_text
 
@@ -85,10 +86,14 @@ def logsumexp(x: Array) -> Array:
     >>> float(logsumexp(np.array([1000.0, 1000.0]))) == 1000.0 + math.log(2.0)
     True
     """
-    top = np.max(x, axis=-1, keepdims=True, initial=-np.inf)
+    top = np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
-    with np.errstate(all="ignore"):  # exp underflows beside the largest; log(0) is right for none
-        total: Array = np.log(np.sum(np.exp(x - top), axis=-1)) + top[..., 0]
+    before = noise()
+    try:
+        set_noise(SILENCE)  # exp underflows beside the largest; log(0) is right for none
+        total: Array = np.log(np.add.reduce(np.exp(x - top), axis=-1)) + top[..., 0]
+    finally:
+        set_noise(before)
     return total
 
 
@@ -117,7 +122,7 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     ops.Expm: lambda *x: matrices.expm(*map(real, x)),
     ops.LogAbsDet: lambda a: np.linalg.slogdet(real(a))[1],
     ops.DetSign: lambda a: np.linalg.slogdet(real(a))[0],
-    ops.Prod: lambda x: np.prod(x, axis=-1),
+    ops.Prod: lambda x: np.multiply.reduce(x, axis=-1),
     ops.ProdOthers: prod_others,
     ops.Max: _extreme("max", np.max),
     ops.Min: _extreme("min", np.min),
