@@ -36,7 +36,9 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
     (('n', 3), True)
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"symbol name {name!r} is not an identifier")
+        ranged = isinstance(name, str) and ":" in name  # SymPy's x0:4
+        remedy = "; write the names out, or make one symbol of that shape" if ranged else ""
+        raise ValueError(f"symbol name {name!r} is not an identifier{remedy}")
     name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
     shape = checked_shape(shape)
     dtype = checked_dtype(dtype)

@@ -66,8 +66,9 @@ def _forget(
     ref: _Ref,
     remove: Callable[[dict[Any, _Ref], Any], None] = weakref._remove_dead_weakref,  # type: ignore[attr-defined]
 ) -> None:
-    # One step, as another thread may just now put a new node under the key.  It is a default
-    # because globals are gone when the interpreter frees the last nodes.
+    # One step, for another thread may just now put a new node under the key: what the standard
+    # library's WeakValueDictionary does.  It is a default because globals are gone when the
+    # interpreter frees the last nodes.
     remove(ref.table, ref.key)
 
 
