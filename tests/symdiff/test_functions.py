@@ -287,10 +287,13 @@ def test_pointwise_refuses_what_is_no_formula():
             sd.pointwise("f", fn)
     with pytest.raises(ValueError, match="not an identifier"):
         sd.pointwise("a b", lambda x: x)
-    with pytest.raises(ValueError, match="'x0:4' is not an identifier; write the names out"):
-        sd.symbols("x0:4")
     with pytest.raises(sd.Unsupported, match="airyai"):
         sd.pointwise("j", lambda x: sympy.airyai(x))
+
+
+def test_a_range_of_names_is_refused_with_the_remedy():
+    with pytest.raises(ValueError, match="'x0:4' is not an identifier; write the names out"):
+        sd.symbols("x0:4")
 
 
 # Axes and shapes --------------------------------------------------------------------------------
