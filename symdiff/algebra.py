@@ -227,7 +227,7 @@ def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
         if node is not None:
             return node
         if _OPEN < size <= _READ and _meet(a, b):
-            return _multiplied(a, b, merge)
+            return _collected(a, b, merge)
         return make(op, args, a.shape, float)
     return scaled_product(1, a, b, merge)
 
@@ -253,10 +253,7 @@ def scaled_product(c: Number, a: Expr, b: Expr, merge: bool = False) -> Expr:
 
 
 def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
-    """``a * b`` of one shape, without coefficients: merged if asked to, or where a base cancels.
-
-    What would have merged and did not is one factor to other products (its size is 0).
-    """
+    """``a * b`` of one shape, without coefficients."""
     (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
         return int_power(x, _exact(p + q), merge)
@@ -265,6 +262,15 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
         (p == 1 or x.op.size <= 1) and (q == 1 or y.op.size <= 1) and not _meet(x, y)
     ):
         return _pair(x, p, y, q)
+    return _collected(a, b, merge)
+
+
+def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
+    """``a * b`` of factors that may meet: merged if asked to, or where a base cancels.
+
+    What would have merged and did not is one factor to other products (its size is 0).
+    """
+    (x, p), (y, q) = _power_of(a), _power_of(b)
     powers, others = _factors(a), _factors(b)
     both = [base for base in others if base in powers]
     if not both and not _of_leaves(powers, others):
@@ -277,7 +283,7 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
     merge = merge or (
         len(both) == 1 and bool(divisors) and all(_is_of_one(both[0], g) for g in divisors)
     )
-    merged = _of_powers(powers, a.shape)
+    merged = _of_powers(powers, a.shape, None if merge else (x, y))
     if merged is not None and (merge or {*merged.args} == {x, y}):
         return merged
     return _pair(x, p, y, q, 0)
@@ -299,12 +305,13 @@ def _meet(a: Expr, b: Expr) -> bool:
             if x is b:
                 return True
             size = x.op.size
-            if size > _OPEN:
+            if size == 1:
+                if x.serial > serial:
+                    later = True
+            elif size > _OPEN:
                 nested.append(x)
-            elif size != 1:
+            else:
                 leaves = False
-            elif x.serial > serial:
-                later = True
     return leaves and later
 
 
@@ -347,10 +354,12 @@ def _factors(x: Expr) -> dict[Expr, int | Fraction]:
     return powers
 
 
-def _of_powers(powers: Mapping[Expr, int | Fraction], shape: Shape) -> Expr | None:
+def _of_powers(
+    powers: Mapping[Expr, int | Fraction], shape: Shape, ends: tuple[Expr, Expr] | None = None
+) -> Expr | None:
     """The product of powers: leaves by creation, over leaves, times the rest in its order.
 
-    None where only integers are left.
+    None where only integers are left, or where the last base is none of ``ends``.
     """
     kept = [x for x, p in powers.items() if p]
     if not kept:
@@ -362,6 +371,8 @@ def _of_powers(powers: Mapping[Expr, int | Fraction], shape: Shape) -> Expr | No
     factors = [int_power(x, powers[x]) for x in kept]
     if any(_power_of(factor)[0] is not x for factor, x in zip(factors, kept, strict=True)):
         return product(factors)  # a root that is gone leaves any formula behind
+    if ends is not None and kept[-1] is not ends[0] and kept[-1] is not ends[1]:
+        return None
     result = factors[0]
     for x in kept[1:]:
         result = _pair(*_power_of(result), x, powers[x])
