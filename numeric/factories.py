@@ -735,6 +735,8 @@ def logspace(
     """
     a, b = number("logspace", "start", start), number("logspace", "end", end)
     kind = kind_of("logspace", dtype) or dtypes.default()
+    if kind.kind != "f":
+        a, b = int(a), int(b)
     array = (np.float64(base) ** _spaced(a, b, integer(steps), dtypes.F64)).astype(kind)
     return made(array, requires_grad, device, out)
 

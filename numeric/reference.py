@@ -124,6 +124,8 @@ def _handed_out(
     value: Any, node: Expr, sizes: Mapping[str, int], precision: np.dtype[Any] | None
 ) -> Any:
     """A value that the caller may keep and change: filled, of its own memory, in ``precision``."""
+    if value.__class__ is int and not node.shape and abs(value) >= 2**63 and not is_real(node):
+        return value
     value = filled(value, node.shape, sizes)
     if value.dtype.kind in "iu" and is_real(node):
         value = value.astype(np.float64)  # the numbers 1 and 1.0 are one node
@@ -217,7 +219,8 @@ def _checked(x: Expr, value: Any, sizes: dict[str, int], source: dict[str, str])
     """The value of ``x`` as kernels take it; its shape and dtype are those of the symbol."""
     if isinstance(value, Expr):
         raise TypeError(f"symbol {x.name}: expected numbers, given the expression {value!r}")
-    array = np.asarray(value)
+    # Python's integers have any size.
+    array = np.zeros((), np.int64) if value.__class__ is int else np.asarray(value)
     if array.dtype.kind not in _ACCEPTED[x.dtype]:
         advice = "; pass real and imaginary parts" if array.dtype.kind == "c" else ""
         raise TypeError(

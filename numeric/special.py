@@ -445,7 +445,8 @@ _LOG_2 = math.log(2)
 
 
 def _math_sign(x: float) -> float:
-    return x if x != x else float((x > 0) - (x < 0))
+    sign = (x > 0) - (x < 0)
+    return sign if x.__class__ is int else x if x != x else float(sign)
 
 
 def _math_sinc(x: float) -> float:

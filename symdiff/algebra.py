@@ -560,6 +560,7 @@ PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
 }
 _WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
+_ROUNDINGS = frozenset(PRIMITIVES[name] for name in ("floor", "ceil", "round", "trunc"))
 _COSH, _EXP, _ONE_AND = PRIMITIVES["cosh"], PRIMITIVES["exp"], ops.sum_op(1, (1,))
 
 
@@ -576,6 +577,8 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
             if op is _LOG and x.op is _ABS and isinstance(x.args[0].op, ops.Det):
                 return opaque(ops.opaque_op(ops.LogAbsDet), x.args[0].args[0])
             return make(op, operands, x.shape, op.result or float)
+        if x.dtype is int and op in _ROUNDINGS:
+            return x
     elif op is _WHERE:
         return select(*operands)
     if len(operands) != op.arity:

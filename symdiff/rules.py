@@ -403,7 +403,10 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             share = mul(t, _before(node, reverse=node.op.reverse)) if k == 0 else t
             return opaque(node.op, x, share)
         case ops.Cumprod():
-            previous = _before(node) + (1 - _before(full(x.shape[-1:], 1)))
+            # 1 in the first place.  Squared, as a sum of numbers it would be merged with the other
+            # term, and p - 1 + 1 has lost the digits of a small p.
+            first = int_power(1 - _before(full(x.shape[-1:], 1)), 2)
+            previous = _before(node) + first
             return opaque(ops.recurrence_op(reverse=False), x, mul(previous, t))
         case ops.LogCumSumExp():
             step = select(_first(x), full(x.shape, 0), _before(node) - node)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symdiff.algebra import as_numeric, divide, floating, int_power, primitive, select
-from symdiff.arrays import Axis, axes_of, axis_of, expand_dims, moveaxis_last, stack
+from symdiff import ops
+from symdiff.algebra import as_numeric, divide, floating, int_power, opaque, primitive, select
+from symdiff.arrays import Axis, axes_of, axis_of, expand_dims, flip, moveaxis_last, stack
 from symdiff.contraction import broadcast_to, contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, constant, full, number_node
@@ -252,6 +253,8 @@ def nanmax(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     (3,)
     """
     operand = as_numeric(as_expr(x))
+    if operand.dtype is int:
+        return max(operand, axis, keepdims=keepdims)
     result = max(_instead(operand, -math.inf), axis, keepdims=keepdims)
     return _if_present(operand, result, axis, keepdims)
 
@@ -266,6 +269,8 @@ def nanmin(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     (3,)
     """
     operand = as_numeric(as_expr(x))
+    if operand.dtype is int:
+        return min(operand, axis, keepdims=keepdims)
     result = min(_instead(operand, math.inf), axis, keepdims=keepdims)
     return _if_present(operand, result, axis, keepdims)
 
@@ -433,4 +438,8 @@ def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> 
     if count > _MOST_POWERS:
         raise ValueError(f"vander: {count} powers, each an expression; at most {_MOST_POWERS}")
     powers = range(count) if increasing else range(count - 1, -1, -1)
+    if operand.dtype is int and count > 1:  # as NumPy: in the dtype where they meet with int64
+        steps = stack([full(operand.shape, 1), *[operand] * (count - 1)], axis=1)
+        whole = opaque(ops.opaque_op(ops.Cumprod), steps)
+        return whole if increasing else flip(whole, axis=1)
     return stack([int_power(operand, p) for p in powers], axis=1)

@@ -5,6 +5,8 @@ coefficient it carries a bound of the terms that make it, in which nothing cance
 errs by roundings of that.
 """
 
+import itertools
+import operator
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +18,10 @@ from hypothesis import assume, given
 
 import numeric as nm
 import symdiff as sd
+from symdiff.reals import is_real
 from tests.budget import sample
 from tests.fields import Field
-from tests.strategies import programs
+from tests.strategies import FAMILIES, programs
 
 # The roundings on the way to a value: a few dozen operations, each of a few dozen terms.
 ROUNDINGS = 1000
@@ -71,6 +74,9 @@ class Jet:
 
     def __rsub__(self, other):
         return jet(other) + -self
+
+    def __rtruediv__(self, other):
+        return jet(other) * self.inverse()
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -148,26 +154,36 @@ def parts(array, place):
     return found
 
 
-@pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal"])
+def along(program, x, k, *places):
+    """The program's jets in the direction of elements of x."""
+    slope = np.zeros(np.shape(x), int)
+    for place in places:
+        slope[place] = 1
+    try:
+        value = program.plain(JETS, [jets(x, slope), jets(k, np.zeros(np.shape(k), int))])
+    except ZeroDivisionError:
+        assume(False)
+    column = JETS.array(value)
+    assume(all(b < LARGEST for v in column.flat for b in jet(v).bound))
+    return column
+
+
+@pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal", "sequence"])
 def test_derivatives_of_formulas_with_integers_are_exact(family):
     @sample(60)
     @given(mixed_programs(family))
     def run(drawn):
         program, x, k = drawn
+        assume(family != "sequence" or not program.kinks)
         xs = [sd.symbol("x", program.shapes[0]), sd.symbol("k", program.shapes[1], dtype=int)]
         f = sd.constant(0) + program.ours(xs)
         u = np.arange(1.0, f.size + 1).reshape(f.shape)
         F, S = nm.lower(f, xs), nm.lower(sd.sum(f * u), xs)
-        columns = {}
-        for place in np.ndindex(np.shape(x)):
-            slope = np.zeros(np.shape(x), int)
-            slope[place] = 1
-            try:
-                value = program.plain(JETS, [jets(x, slope), jets(k, np.zeros(np.shape(k), int))])
-            except ZeroDivisionError:
-                assume(False)
-            columns[place] = JETS.array(value)
-            assume(all(b < LARGEST for v in columns[place].flat for b in jet(v).bound))
+        places = list(np.ndindex(np.shape(x)))
+        columns = {place: along(program, x, k, place) for place in places}
+        pairs = {
+            both: along(program, x, k, *both) for both in itertools.combinations(places[:3], 2)
+        }
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -200,11 +216,18 @@ def test_derivatives_of_formulas_with_integers_are_exact(family):
                 t[place] = 1
                 _, pushed = F.jvp([x, k], [t[()] if np.shape(x) else float(t), None])
             close(pushed, exact, bound, f"jvp of {program}")
+        for (p, q), column in pairs.items():  # 2 d²f/dp dq, with the squares that come along
+            mixed = [parts(c, 2) for c in (column, columns[p], columns[q])]
+            exact = mixed[0][0] - mixed[1][0] - mixed[2][0]
+            bound = mixed[0][1] + mixed[1][1] + mixed[2][1]
+            for at in ((..., *p, *q), (..., *q, *p)):
+                entry = np.asarray(np.asarray(H)[at])
+                close(entry, JETS.array(exact), JETS.array(bound), f"hessian of {program}")
 
     run()
 
 
-@pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_values_of_formulas_with_integers_are_interpreted_ones(family):
     @sample(60)
     @given(mixed_programs(family))
@@ -220,7 +243,7 @@ def test_values_of_formulas_with_integers_are_interpreted_ones(family):
             for run in (nm.lower(f, xs), lambda *v: nm.interpret(f, dict(zip(xs, v, strict=True)))):
                 try:
                     results.append(np.asarray(run(np.asarray(x)[()], k)))
-                except OverflowError as error:
+                except (OverflowError, np.linalg.LinAlgError) as error:
                     results.append(str(error))
         lowered, interpreted = results
         if isinstance(lowered, str) or isinstance(interpreted, str):
@@ -258,6 +281,12 @@ REDUCTIONS = {
     "negative": np.negative,
     "sort": np.sort,
     "floor": np.floor,
+    "nanmax": np.nanmax,
+    "nanmin": np.nanmin,
+    "vander": np.vander,
+    "argsort": np.argsort,
+    "flip": np.flip,
+    "nan_to_num": np.nan_to_num,
 }
 NORMS = (1, 2, 3, np.inf, -np.inf)
 
@@ -310,3 +339,136 @@ def test_kinks_raise_behind_integers():
     assert F.value_and_grad(1.0, 1, 2)[1][0] == 6.0
     with pytest.raises(sd.NotDifferentiable, match="abs"):
         F.value_and_grad(0.0, 1, 2)
+
+
+# Formulas of integers alone ---------------------------------------------------------------------
+
+LITERALS = (1, 2, 3, 7, 100, 127, 128, 255, 2**31, 2**63 - 1, 2**63, 2**64, 2**70, 10**30)
+PAIRS = {  # ours, NumPy's, and Python's
+    "add": (sd.add, np.add, operator.add),
+    "subtract": (sd.subtract, np.subtract, operator.sub),
+    "multiply": (sd.multiply, np.multiply, operator.mul),
+    "maximum": (sd.maximum, np.maximum, max),
+    "minimum": (sd.minimum, np.minimum, min),
+    "mod": (sd.mod, np.mod, operator.mod),
+    "floor_divide": (sd.floor_divide, np.floor_divide, operator.floordiv),
+    "where": (
+        lambda a, b: sd.where(a < b, a, b),
+        lambda a, b: np.where(np.less(a, b), a, b),
+        lambda a, b: a if a < b else b,
+    ),
+    "where not equal": (
+        lambda a, b: sd.where(sd.not_equal(a, b), a + 1, b),
+        lambda a, b: np.where(np.not_equal(a, b), np.add(a, 1), b),
+        lambda a, b: a + 1 if a != b else b,
+    ),
+}
+SINGLE = {
+    "negative": (sd.negative, np.negative, operator.neg),
+    "abs": (sd.abs, np.abs, abs),
+    "sign": (sd.sign, np.sign, lambda a: (a > 0) - (a < 0)),
+    "cube": (lambda a: a**3, lambda a: np.power(a, 3), lambda a: a**3),
+    "seventh": (lambda a: a**7, lambda a: np.power(a, 7), lambda a: a**7),
+    "floor": (sd.floor, np.floor, lambda a: a),
+    "round": (sd.round, np.round, lambda a: a),
+    "clip": (
+        lambda a: sd.clip(a, 2, 99),
+        lambda a: np.clip(a, 2, 99),
+        lambda a: sorted((2, a, 99))[1],
+    ),
+}
+SEQUENCES = {
+    "none": (lambda a: a, lambda a: a),
+    "sort": (sd.sort, np.sort),
+    "flip": (sd.flip, np.flip),
+    "cumsum": (sd.cumsum, np.cumsum),
+    "cumprod": (sd.cumprod, np.cumprod),
+    "diff": (
+        lambda a: sd.concat([a[:1], np.diff(a)]),
+        lambda a: np.concatenate([a[:1], np.diff(a)]),
+    ),
+    "take": (lambda a: sd.take(a, [1, 0, 1]), lambda a: np.take(a, [1, 0, 1])),
+    "convolve": (lambda a: sd.convolve(a, a, "same"), lambda a: np.convolve(a, a, "same")),
+    "max": (lambda a: a - sd.max(a), lambda a: a - np.max(a)),
+}
+
+
+@st.composite
+def integer_formulas(draw):
+    """Steps over two integers: a name, and the places of operands; negative ones are literals."""
+    steps, count = [], 2
+    for _ in range(draw(st.integers(1, 4))):
+        first = draw(st.integers(0, count - 1))
+        if draw(st.booleans()):
+            operands = [first, draw(st.integers(-len(LITERALS), count - 1))]
+            steps.append((draw(st.sampled_from([*PAIRS])), operands))
+        else:
+            steps.append((draw(st.sampled_from([*SINGLE])), [first]))
+        count += 1
+    return steps
+
+
+def evaluated(steps, inputs, way):
+    """The last of the steps' values: in expressions (0), NumPy (1) or Python (2)."""
+    values = list(inputs)
+    for name, operands in steps:
+        call = (PAIRS.get(name) or SINGLE[name])[way]
+        values.append(call(*(values[i] if i >= 0 else LITERALS[i] for i in operands)))
+    return values[-1]
+
+
+def outcomes(e, inputs, values):
+    """What a lowered Function and the interpreter give, or the names of their errors."""
+    for run in (
+        lambda *v: nm.lower(e, inputs)(*v),
+        lambda *v: nm.interpret(e, dict(zip(inputs, v, strict=True))),
+    ):
+        try:
+            yield run(*values)
+        except OverflowError:
+            yield OverflowError
+
+
+@sample(150)
+@given(integer_formulas(), st.data())
+def test_values_of_integer_formulas_are_those_of_numpy(steps, data):
+    """In each dtype.  A number that the dtype lacks may be refused, as terms are collected."""
+    dtype = data.draw(st.sampled_from(DTYPES))
+    shape = data.draw(st.sampled_from([(), (3,)]))
+    numbers = data.draw(st.lists(extremes(dtype), min_size=6, max_size=6))
+    values = [np.array(v, dtype) for v in ((numbers[:3], numbers[3:]) if shape else numbers[:2])]
+    values = [v if shape else v[()] for v in values]
+    inputs = [sd.symbol(name, shape, int) for name in ("k", "m")]
+    name = data.draw(st.sampled_from([*SEQUENCES] if shape else ["none"]))
+    ours, theirs = SEQUENCES[name]
+    with np.errstate(all="ignore"):
+        e = evaluated(steps, [ours(x) for x in inputs], 0)
+        assume(not is_real(e))  # a number alone
+        lowered, interpreted = outcomes(e, inputs, values)
+        if lowered is OverflowError or interpreted is OverflowError:
+            assert lowered is interpreted
+            return
+        assert lowered.dtype == interpreted.dtype
+        np.testing.assert_array_equal(lowered, interpreted)
+        try:
+            expected = evaluated(steps, [theirs(v) for v in values], 1)
+        except OverflowError:
+            return
+        np.testing.assert_array_equal(lowered, expected)
+
+
+@sample(150)
+@given(
+    integer_formulas(),
+    st.lists(st.integers(-(2**70), 2**70) | st.integers(-9, 9), min_size=2, max_size=2),
+)
+def test_integer_formulas_of_python_integers_are_exact(steps, values):
+    inputs = sd.symbols("k m", dtype=int)
+    try:
+        expected = evaluated(steps, values, 2)
+    except ZeroDivisionError:
+        return
+    e = evaluated(steps, inputs, 0)
+    assume(not is_real(e))
+    lowered, interpreted = outcomes(e, inputs, values)
+    assert (lowered, interpreted) == (expected, expected)

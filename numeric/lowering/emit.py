@@ -26,6 +26,7 @@ from numeric.lowering.kernels import (
     divisor,
     factors,
     function_of,
+    integral,
     kernel,
     strong_product,
     weak,
@@ -157,13 +158,13 @@ class _RealPowers(ast.NodeTransformer):
         return ast.Call(func=ast.Name("pow", ast.Load()), args=[node.left, node.right], keywords=[])
 
 
-def number_text(value: Number) -> Text:
-    """A number as it is written in source.
+def number_text(value: Number, whole: bool = False) -> Text:
+    """A number as it is written in source; ``whole``: among integers.
 
     >>> number_text(Fraction(1, 4)).text, number_text(-3)
     ('0.25', Text(text='-3', level=1, names=(), depth=0))
     """
-    value = value if value.__class__ is bool else weak(value)
+    value = value if value.__class__ is bool else weak(value, whole)
     text = repr(value)  # inf and nan are names of every program
     return Text(text, SUM if text.startswith("-") else ATOM)
 
@@ -178,7 +179,7 @@ def _term(coef: Number, x: Text, first: bool, alone: bool, whole: bool) -> str:
     d = divisor(size)
     if d is not None:
         return f"{sign}{x.within(PRODUCT)}/{d!r}"
-    innermost, *others = factors(size)
+    innermost, *others = (size,) if whole else factors(size)
     text = f"{innermost!r}*{x.within(POWER)}"
     for factor in others:
         text = f"{factor!r}*({text})"
@@ -196,7 +197,8 @@ def _sum(op: ops.Sum, operands: Sequence[Text], whole: bool) -> tuple[str, int]:
         for i, (coef, x) in enumerate(zip(op.coefs, operands, strict=True))
     ]
     if op.const != 0:
-        pieces.append(f" - {weak(-op.const)!r}" if op.const < 0 else f" + {weak(op.const)!r}")
+        size = weak(-op.const if op.const < 0 else op.const, whole)
+        pieces.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")
     text = "".join(pieces)
     return text, SUM if len(pieces) > 1 or text.startswith("-") else PRODUCT
 
@@ -354,7 +356,8 @@ class _Writer:
         """The lines of the body, and the texts of the results."""
         written: list[tuple[str, Text]] = []
         for node in self.schedule.order:
-            operands = [self._operand(x) for x in self.schedule.spellings[node].operands]
+            whole = integral(node)
+            operands = [self._operand(x, whole) for x in self.schedule.spellings[node].operands]
             value = self._written(node, operands)
             if self.uses.get(node, 0) == 1 and len(value.text) <= _WIDTH and value.depth < _DEPTH:
                 self.texts[node] = value
@@ -380,16 +383,16 @@ class _Writer:
             lines.append(f"{name} = {value.text}")
         return lines[::-1]
 
-    def _operand(self, x: Expr) -> Text:
+    def _operand(self, x: Expr, whole: bool = False) -> Text:
+        literals = self.schedule.literals
+        if x in literals:
+            return number_text(literals[x], whole)
         found = self.texts.get(x)
         if found is None:
             found = self.texts[x] = self._leaf(x)
         return found
 
     def _leaf(self, x: Expr) -> Text:
-        literals = self.schedule.literals
-        if x in literals:
-            return number_text(literals[x])
         if isinstance(x.op, ops.Size):
             return Text(f"sizes[{x.op.name!r}]", ATOM)
         assert isinstance(x.op, ops.Constant)

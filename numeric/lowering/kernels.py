@@ -17,6 +17,7 @@ discards values has to be run under ``np.errstate``; ``discards`` says which gra
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce, singledispatch
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -91,18 +92,36 @@ def filled(
     return np.broadcast_to(scalar, lengths(shape, sizes)) if shape else scalar
 
 
-def weak(value: Number) -> int | float:
+def weak(value: Number, whole: bool = False) -> int | float:
     """A number as a weak Python one; integers beyond 64 bits become floats, beyond the floats inf.
 
-    >>> weak(Fraction(1, 4)), weak(3)
-    (0.25, 3)
+    In formulas of integers (``whole``) they stay as they are: NumPy refuses those that a dtype
+    lacks, Python's integers lack none.
+
+    >>> weak(Fraction(1, 4)), weak(3), weak(2**64, whole=True)
+    (0.25, 3, 18446744073709551616)
     """
-    if value.__class__ is int and -(2**63) <= value < 2**63:
+    if value.__class__ is int and (whole or -(2**63) <= value < 2**63):
         return int(value)
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def integral(node: Expr) -> bool:
+    """Whether a node computes with integers and truth values alone.
+
+    >>> import symdiff as sd
+    >>> k = sd.symbol("k", dtype=int)
+    >>> integral(k < 3), integral(k / 2)
+    (True, False)
+    """
+    return node.dtype is not float and all(x.dtype is not float for x in node.args)
+
+
+def _real(value: Any) -> Any:
+    return (weak(value) if value.__class__ is int else value) * 1.0
 
 
 def _strong(value: Any) -> Any:
@@ -122,17 +141,26 @@ def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     if not real:  # NumPy's integers and Python's numbers: as lowered code has them
         return run(*args)
     work = np.result_type(*real).type
-    return run(*(work(a) if a.__class__ in WEAK else a for a in args))
+    values = [work(weak(a)) if a.__class__ in WEAK else a for a in args]  # type: ignore[arg-type]
+    return run(*values)
 
 
-def _elementwise(run: Callable[..., Any]) -> Kernel:
-    """The kernel of a function of arrays that broadcasts."""
+def _elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = None) -> Kernel:
+    """The kernel of a function of arrays that broadcasts; ``exact``: the same of Python's integers.
+
+    The latter may raise ZeroDivisionError where NumPy has a value.
+    """
 
     def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
         for a in args:
             if a.__class__ in WEAK:
-                return _mixed(run, args)
-        return run(*args)
+                break
+        else:
+            return run(*args)
+        if exact is not None and all(a.__class__ in WEAK for a in args):
+            with suppress(ZeroDivisionError):
+                return exact(*args)
+        return _mixed(run, args)
 
     return call
 
@@ -237,10 +265,12 @@ _STEP = 1000
 _FURTHEST = 3000  # takes the largest number below the smallest, and back
 
 
-def _term(coef: Number) -> Callable[[Any], Any]:
+def _term(coef: Number, whole: bool) -> Callable[[Any], Any]:
     """``coef * x`` for coef > 0."""
     if coef == 1:
         return lambda x: x
+    if whole:
+        return lambda x: coef * x
     d = divisor(coef)
     if d is not None:
         return lambda x: x / d
@@ -257,11 +287,12 @@ def _sum(op: ops.Sum, node: Expr) -> Kernel:
 
     Integers are cast where the sum is real.
     """
-    const: Any = weak(op.const)
+    integers = node.dtype is int
+    const: Any = weak(op.const, integers)
     if not op.coefs:
         return lambda args, sizes: const
-    size: Any = weak(-op.const if op.const < 0 else op.const)
-    terms = [_term(-coef if coef < 0 else coef) for coef in op.coefs]
+    size: Any = weak(-op.const if op.const < 0 else op.const, integers)
+    terms = [_term(-coef if coef < 0 else coef, integers) for coef in op.coefs]
     signs = [coef < 0 for coef in op.coefs]
     first, rest = terms[0], list(zip(terms, signs, strict=True))[1:]
     cast = node.dtype is float and any(x.dtype is not float for x in node.args)
@@ -269,7 +300,7 @@ def _sum(op: ops.Sum, node: Expr) -> Kernel:
 
     def run(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
         if cast:
-            args = [a * 1.0 if k else a for a, k in zip(args, whole, strict=True)]
+            args = [_real(a) if k else a for a, k in zip(args, whole, strict=True)]
         total = -first(args[0]) if signs[0] else first(args[0])
         for x, (term, negative) in zip(args[1:], rest, strict=True):
             total = total - term(x) if negative else total + term(x)
@@ -295,7 +326,7 @@ def _power(p: int | Fraction) -> Callable[[Any], Any]:
     if p == Fraction(3, 2):
         return lambda x: x * np.sqrt(x)
     exponent = weak(p)
-    return lambda x: np.power(x, exponent)
+    return lambda x: x**exponent if x.__class__ is int else np.power(x, exponent)
 
 
 def pieces(p: int | Fraction) -> tuple[int | Fraction, ...]:
@@ -326,7 +357,8 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
     p = op.exponents[0]
     if len(op.exponents) == 1:
         if p > 0:
-            return _elementwise(_real_operands(node, _power(p)))
+            alone = _power(p)
+            return _elementwise(_real_operands(node, alone), alone if integral(node) else None)
         if p < -1:
             parts = [_power(part) for part in pieces(-p)]
             over = lambda x: reduce(lambda value, part: value / part(x), parts, 1)  # noqa: E731
@@ -341,7 +373,8 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
     order = stepwise(op.exponents) if node.dtype is float else None
     if order is not None:
         return _elementwise(_real_operands(node, lambda x, y: _in_steps((x, y), order)))
-    return _elementwise(_real_operands(node, _kernel_of_two(p, q)))
+    both = _kernel_of_two(p, q)
+    return _elementwise(_real_operands(node, both), both if integral(node) else None)
 
 
 def together(exponents: tuple[int | Fraction, ...]) -> bool:
@@ -406,7 +439,7 @@ def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
     if node.dtype is not float or not any(whole):
         return run
     return lambda *args: run(
-        *(np.multiply(a, 1.0) if cast else a for a, cast in zip(args, whole, strict=True))
+        *(_real(a) if cast else a for a, cast in zip(args, whole, strict=True))
     )
 
 
@@ -512,7 +545,8 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
             return result.astype(np.int64)
         return result
 
-    return _elementwise(_real_operands(node, run) if op.result is float else run)
+    exact = special.MATH.get(op.name) if op.primitive and integral(node) else None
+    return _elementwise(_real_operands(node, run) if op.result is float else run, exact)
 
 
 @_kernel.register(ops.Strong)
@@ -553,7 +587,7 @@ def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
 @_kernel.register(ops.Barrier)
 def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
     if op is ops.REAL:
-        return lambda args, sizes: args[0] * 1.0
+        return lambda args, sizes: _real(args[0])
     return lambda args, sizes: args[0]
 
 

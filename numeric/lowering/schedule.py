@@ -459,7 +459,7 @@ def _number(node: Expr) -> int | float:
         return float(node.op.value)
     value = number_of(node)
     assert value is not None
-    return weak(value)
+    return weak(value, node.dtype is int)
 
 
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:

@@ -330,7 +330,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where it is positive, else ``weight * input``: one weight, or one per channel.
 
-    Raises RuntimeError for another number of weights.
+    Raises RuntimeError for another number of weights, and for weights of two axes.
 
     >>> import numeric as torch
     >>> prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25])).tolist()
@@ -338,6 +338,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
     x, w = input._array, weight._array
     channels = x.shape[1] if x.ndim > 1 else 1
+    if w.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        )
     if w.size not in (1, channels):
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "

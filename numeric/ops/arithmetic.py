@@ -310,17 +310,31 @@ def _summed(name: str, input: Any, other: Any, alpha: Any) -> Tensor:
     other = argument(name, "other", 2, other, number=True)
     if not isinstance(alpha, _NUMBERS):
         raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    kinds = _kinds(input, other)
+    check_factor("alpha", alpha, kinds)
+    if kinds == ["b", "b"]:
+        other, alpha = elementwise(MUL, (other, bool(alpha))), 1
     if alpha == 1:
         return elementwise(plain, (input, other))
-    whole = [
-        (x._array.dtype if isinstance(x, Tensor) else of_number(x)).kind != "f"
-        for x in (input, other)
-    ]
-    if isinstance(alpha, float) and all(whole):
-        raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
-        )
     return elementwise(scaled, (input, other), (alpha,))
+
+
+def _kinds(*operands: Any) -> list[str]:
+    """What the operands' elements are: "f" real, "b" truth values, else integers."""
+    return [(x._array.dtype if isinstance(x, Tensor) else of_number(x)).kind for x in operands]
+
+
+def check_factor(name: str, factor: Any, kinds: Sequence[str]) -> None:
+    """Whether a factor suits operands of these kinds.  Raises RuntimeError if not."""
+    if isinstance(factor, bool) and set(kinds) != {"b"}:
+        raise RuntimeError(
+            f"Boolean {name} only supported for Boolean results: a truth value is no factor of "
+            "numbers."
+        )
+    if isinstance(factor, float) and "f" not in kinds:
+        raise RuntimeError(
+            f"For integral input tensors, argument {name} must not be a floating point number."
+        )
 
 
 def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
@@ -357,6 +371,7 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """
     input = argument("rsub", "input", 1, input)
     other = argument("rsub", "other", 2, other, number=True)
+    check_factor("alpha", alpha, _kinds(input, other))
     if alpha != 1:
         input = elementwise(MUL, (input, alpha))
     return elementwise(_RSUB0 if isinstance(other, Tensor) else RSUB, (input, other))
@@ -476,7 +491,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     >>> torch.addcmul(x, x, x, value=2).tolist()
     [3.0, 10.0]
     """
-    return elementwise(_ADDCMUL, _three("addcmul", input, tensor1, tensor2, value))
+    operands = _three("addcmul", input, tensor1, tensor2, value)
+    if isinstance(value, float) and "f" not in _kinds(*operands[:3]):
+        operands = (*operands[:3], int(value))  # what the elements are
+    return elementwise(_ADDCMUL, operands)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from numeric.dtypes import promoted
+from numeric.dtypes import INT64, promoted
 from numeric.inplace import inplace
+from numeric.ops.arithmetic import check_factor
 from numeric.plans import Op
-from numeric.recording import apply
+from numeric.recording import apply, cast
 from numeric.tensors import Tensor, method
 from symdiff import functions as sd
 
@@ -322,6 +323,12 @@ class _Added:
                 "self and mat2 must have the same dtype, "
                 f"but got {_CLASS[x._array.dtype.name]} and {_CLASS[a._array.dtype.name]}"
             )
+        kinds = [t._array.dtype.kind for t in (x, a, b)]
+        if self.plain.promotion is not None:
+            for name, factor in (("beta", beta), ("alpha", alpha)):
+                check_factor(name, factor, kinds)
+        elif "f" not in kinds:  # the factors are, too, what the elements are
+            beta, alpha = int(beta), int(alpha)
         if beta == 1 and alpha == 1:
             return apply(self.plain, (x, a, b))
         return apply(self.scaled, (x, a, b, beta, alpha))
@@ -610,6 +617,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
                 f"einsum(): output subscript {letter} appears more than once in the output"
             )
     summed = any(c not in output if arrow else inputs.count(c) > 1 for c in lengths)
+    if summed and len(operands) == 1 and operands[0]._array.dtype.kind == "u":
+        operands = (cast(operands[0], INT64),)  # integers are added up as int64
     return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))  # type: ignore[no-any-return]
 
 

@@ -303,7 +303,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if not self._array.ndim:
-        return view(self, 1)
+        return view(self, 1) if size else view(self, 1)[:0]
     out: Tensor = apply(UNFOLD, (self,), (k, size, step))
     return out

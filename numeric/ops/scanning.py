@@ -183,11 +183,13 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    axis = axis_of(dim, ndim)
+    axis, alone = axis_of(dim, ndim), input
     parts = [x for x in (prepend, input, append) if x is not None]
     if len(parts) > 1:
         if any(x._array.ndim != ndim for x in parts):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
         input = cat(parts, dim=axis)
+    if not n:  # then nothing is put beside it
+        input = alone
     out: Tensor = apply(DIFF, (input,), (min(n, input._array.shape[axis]), axis))
     return out

@@ -289,6 +289,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     same_dtype(input, source, text)
     _check_source("index_add_", input, k, places, source)
     _in_range(places, input._array.shape[k], k, RuntimeError)
+    if isinstance(alpha, float) and source._array.dtype.kind != "f":
+        alpha = int(alpha)  # what the elements are
     if alpha != 1:
         source = source * alpha
     out = apply(INDEX_ADD, (input, source, places.copy()), ((k,), "broadcast"))

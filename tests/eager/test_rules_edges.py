@@ -726,3 +726,108 @@ def test_division_by_zero():
         torch.tensor([1]) % 0
     check(torch.tensor([1.0, -1.0]) // 0, [inf, -inf])
     check(torch.tensor([1.0]) % 0, [nan])
+
+
+# Factors ----------------------------------------------------------------------------------------
+
+FACTORS = (True, False, 2, -1, 0.5, 1.5, 2.0)
+SQUARE = [[1, 2], [3, 4]]
+
+
+def factored(name, x, factor):
+    """An operation with a factor of its second term, and what it adds to x without one."""
+    vector, many, outer = x[0], x[None], torch.outer(x[0], x[0])
+    return {
+        "add": lambda: (torch.add(x, x, alpha=factor), x, x),
+        "rsub": lambda: (torch.rsub(x, x, alpha=factor), x, -x),
+        "addmm": lambda: (torch.addmm(x, x, x, alpha=factor), x, x @ x),
+        "addmv": lambda: (torch.addmv(vector, x, vector, alpha=factor), vector, x @ vector),
+        "addr": lambda: (torch.addr(x, vector, vector, alpha=factor), x, outer),
+        "baddbmm": lambda: (torch.baddbmm(many, many, many, alpha=factor), many, many @ many),
+        "beta of addmm": lambda: (torch.addmm(x, x, x, beta=factor), x @ x, x),
+        "beta of addr": lambda: (torch.addr(x, vector, vector, beta=factor), outer, x),
+        "addcmul": lambda: (torch.addcmul(x, x, x, value=factor), x, x * x),
+        "index_add": lambda: (torch.index_add(x, 0, torch.tensor([0, 1]), x, alpha=factor), x, x),
+    }[name]()  # fmt: skip
+
+
+STRICT = ("add", "rsub", "addr", "beta of addr")  # the others round factors of integers towards 0
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
+@pytest.mark.parametrize(
+    "name",
+    ["add", "rsub", "addmm", "addmv", "addr", "baddbmm", "beta of addmm", "beta of addr", "addcmul",
+     "index_add"],
+)  # fmt: skip
+def test_factors_are_of_the_kind_of_the_elements(name, dtype):
+    x = torch.tensor(SQUARE, dtype=getattr(torch, dtype))
+    whole = not dtype.startswith("float")
+    for factor in FACTORS:
+        if name in STRICT and isinstance(factor, bool):
+            with pytest.raises(
+                RuntimeError, match=r"Boolean (alpha|beta) only supported for Boolean"
+            ):
+                factored(name, x, factor)
+        elif name in STRICT and whole and isinstance(factor, float):
+            with pytest.raises(RuntimeError, match="must not be a floating point number"):
+                factored(name, x, factor)
+        elif not (dtype == "uint8" and factor < 0):
+            found, rest, scaled = factored(name, x, factor)
+            factor = int(factor) if whole else float(factor)
+            assert found.dtype == x.dtype
+            if name == "rsub" and dtype == "uint8":
+                continue
+            check(found, (rest.double() + factor * scaled.double()).numpy())
+
+
+def test_sums_of_truth_values_take_a_factor_as_one():
+    a, b = torch.tensor([True, False, False]), torch.tensor([True, True, False])
+    for factor in (True, 2, -1):
+        found = torch.add(a, b, alpha=factor)
+        assert found.dtype == torch.bool
+        assert found.tolist() == [True, True, False]
+    assert torch.add(a, b, alpha=0).tolist() == a.tolist()
+
+
+# Nothing to do, and integers --------------------------------------------------------------------
+
+
+def test_differences_of_order_0_take_nothing_beside():
+    x, two = torch.arange(5.0), torch.ones(2)
+    check(torch.diff(x, n=0, prepend=two, append=two), np.arange(5.0))
+    flags = torch.tensor([True, False])
+    assert torch.diff(flags, n=0, prepend=flags).tolist() == [True, False]
+
+
+def test_windows_of_a_number():
+    assert tuple(torch.tensor(3.0).unfold(0, 0, 1).shape) == (0,)
+    assert torch.tensor(3.0).unfold(0, 1, 2).tolist() == [3.0]
+    for size in (2, -1):
+        with pytest.raises(RuntimeError, match="size"):
+            torch.tensor(3.0).unfold(0, size, 1)
+
+
+def test_logspace_of_integers_starts_and_ends_at_integers():
+    for dtype in (torch.int64, torch.int32, torch.uint8):
+        found = torch.logspace(0.5, 2.2, 4, base=2, dtype=dtype)
+        assert found.dtype == dtype
+        assert found.tolist() == [1, 1, 2, 4]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("equation", ["iji->j", "ij->j", "ij->", "ii->", "ii->i", "ij->ji"])
+def test_einsum_of_one_operand_adds_up_as_sum(equation, dtype):
+    shape = (2, 2, 2) if len(equation.partition("-")[0]) == 3 else (2, 2)
+    x = torch.full(shape, 100, dtype=getattr(torch, dtype))
+    found = torch.einsum(equation, x)
+    summed = equation not in ("ii->i", "ij->ji")
+    assert found.dtype == (torch.int64 if summed else x.dtype)
+    check(found, np.einsum(equation, x.numpy().astype(np.int64)))
+
+
+def test_prelu_takes_weights_of_at_most_one_axis():
+    x = torch.tensor([[-1.0, 2.0]])
+    check(torch.nn.functional.prelu(x, torch.tensor(0.25)), [[-0.25, 2.0]])
+    with pytest.raises(RuntimeError, match="scalar or 1D"):
+        torch.nn.functional.prelu(x, torch.tensor([[0.25]]))
