@@ -218,6 +218,8 @@ class _Arrived:
         self.others: list[Expr] = []
         for flow in flows:
             found = parts(flow.expr)
+            if any(len(p.op.before) > root.ndim for p in found):
+                found = []  # parts of the batch, too
             for p in found:
                 cut = p.op.transposed(0, p.op.before)
                 assert isinstance(cut, ops.Slice)

@@ -278,6 +278,29 @@ def test_rearranging_and_joining_leave_no_zeros(formula, order):
         assert not any(isinstance(node.op, ops.Strong | ops.Unslice) for node in sd.nodes(found))
 
 
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda a, b: sd.concat([a, b]),
+        lambda a, b: sd.concat([b, a, b]),
+        lambda a, b: sd.stack([b, a]),
+        lambda a, b: sd.concat([b, a])[1:],
+        lambda a, b: sd.pad(a, 1),
+        lambda a, b: sd.concat([a[1:], b, a[::-1]]),
+    ],
+)
+def test_jacobians_of_joined_symbols_by_slices(join):
+    import numeric as nm
+
+    a = sd.symbol("a", 4)
+    f = join(a, q)
+    whole = nm.interpret(sd.jacobian(f, a), {})
+    for key in (slice(1, 2), slice(1, None), slice(None, None, 2), slice(2, None, -1)):
+        found = nm.interpret(sd.jacobian(f, a[key]), {})
+        assert np.array_equal(found, whole[..., key])
+        assert np.array_equal(nm.interpret(sd.jacobian(f, [a, a[key]])[1], {}), found)
+
+
 def test_derivatives_by_elements():
     assert sd.diff(sd.sin(q[0]) * q[1], q[0]) is sd.cos(q[0]) * q[1]
     assert sd.diff(q @ q, q[0]) is 2 * q[0]
