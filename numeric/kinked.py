@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 # What users call functions of other names.
-_NAMES = {"norm_sqrt": "the square root in norm, std", "cosine": "hypot or atan2"}
+_NAMES = {
+    "norm_sqrt": "the square root in norm, std",
+    "cosine": "hypot or atan2",
+    "hypot_derivative": "hypot or atan2",
+    "atan2_derivative": "atan2",
+}
 
 
 def questions(kinks: Sequence[Kink]) -> list[Expr]:

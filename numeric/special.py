@@ -20,7 +20,7 @@ import numpy as np
 
 from numeric import bessel, gammas, incomplete
 from symdiff.errors import Unsupported
-from symdiff.vocabulary import integer_order
+from symdiff.vocabulary import bose_polynomial, integer_order, planar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,6 +136,115 @@ def _cosine(a: Any, b: Any) -> Any:
         a, b = a * scale, b * scale
         r = np.hypot(a, b)
     return a / np.where(np.equal(r, 0), 1, r)
+
+
+def _planar(name: str) -> Callable[..., Any]:
+    """A derivative of hypot or atan2 (``symdiff.vocabulary.planar``), with the exponents apart."""
+
+    def of_one(n: int, m: int, a: Any, b: Any) -> Any:
+        q, terms = planar(name, n, m)
+        low_i, low_j = min(i for i, _, _ in terms), min(j for _, j, _ in terms)
+        (x, e), (y, f) = np.frexp(a), np.frexp(b)
+        size = np.maximum(np.where(x == 0, _LOWEST, e), np.where(y == 0, _LOWEST, f))
+        r = np.hypot(np.ldexp(x, e - size), np.ldexp(y, f - size))
+        r = np.where(r == 0, 1, r)
+        x, y, e, f = x / r, y / r, e - size, f - size
+        c, s = np.ldexp(x, e), np.ldexp(y, f)
+        total = sum(k * c ** (i - low_i) * s ** (j - low_j) for i, j, k in terms)
+        total = total * x**low_i * y**low_j
+        exponent = low_i * e + low_j * f - q * size
+        return np.where((a == 0) & (b == 0), 0, np.ldexp(total / r**q, exponent))
+
+    def of_any(n: Any, m: Any, a: Any, b: Any) -> Any:
+        dtype = np.result_type(a, b, np.float32)
+        if all(isinstance(v, float | int) for v in (a, b)):
+            dtype = np.dtype(np.float64)
+        n, m, a, b = np.broadcast_arrays(n, m, np.float64(a), np.float64(b))
+        result = np.empty(a.shape)
+        for order in dict.fromkeys(zip(n.ravel().tolist(), m.ravel().tolist(), strict=True)):
+            chosen = (n == order[0]) & (m == order[1])
+            first, second = (integer_order(name, k) for k in order)
+            result[chosen] = of_one(first, second, a[chosen], b[chosen])
+        return result.astype(dtype)[()]
+
+    return of_any
+
+
+_LOWEST = -2000
+
+
+def _math_planar(name: str) -> Callable[..., float]:
+    of_arrays = _planar(name)
+
+    def of_floats(n: float, m: float, a: float, b: float) -> float:
+        r = math.hypot(a, b)
+        near = _NEAR_1**2 < r * r < _NEAR_1**-2
+        if not (near and (a == 0 or a * a > _NEAR_1**2) and (b == 0 or b * b > _NEAR_1**2)):
+            return float(of_arrays(n, m, a, b))
+        q, terms = planar(name, integer_order(name, n), integer_order(name, m))
+        c, s = a / r, b / r
+        return math.fsum(k * c**i * s**j for i, j, k in terms) / r**q
+
+    return of_floats
+
+
+_NEAR_1 = 1e-20  # so that no product of a few factors leaves the floats
+
+
+def _bose_order(n: int, x: Any) -> Any:
+    """By the polynomial in 1/(e^|x| - 1), whose terms are positive; e^-x is its tail."""
+    size = np.abs(x)
+    far = size > _FAR
+    b = 1 / np.expm1(np.where(far, _FAR, size))
+    near = b > _POLE  # where the first term is all
+    total = np.where(near, math.factorial(n) * b ** (n + 1), 0)
+    if not np.all(near):
+        value = _polynomial(bose_polynomial(n), np.where(near, 1, b))
+        total = np.where(near, total, np.where(np.isnan(value) & ~np.isnan(x), np.inf, value))
+    total = np.where(far, np.exp(-size), total)
+    if n == 0:
+        return np.where(x < 0, -1 - total, total)  # as the others: errors of b may cancel
+    return -total if n % 2 else np.where(x < 0, -total, total)
+
+
+_FAR = 40.0  # from here on all derivatives are ±e^-x to the last bit
+_POLE = 1e18
+
+
+def _polynomial(coefficients: Sequence[int], b: Any) -> Any:
+    """Horner's rule for positive numbers, rounded once: each product and sum keeps its rest."""
+    *lower, highest = map(float, coefficients)
+    split = 134217729.0 * b  # 2^27 + 1: Dekker's halves of b
+    b_high = split - (split - b)
+    b_low = b - b_high
+    total: Any = highest
+    rest: Any = 0.0
+    for c in reversed(lower):
+        product = total * b
+        split = 134217729.0 * total
+        high = split - (split - total)
+        low = total - high
+        error = ((high * b_high - product) + high * b_low + low * b_high) + low * b_low
+        total = product + c
+        part = total - product
+        rest = rest * b + (error + ((product - (total - part)) + (c - part)))
+    return total + rest
+
+
+def _math_bose(order: float, x: float) -> float:
+    n, size = integer_order("bose", order), abs(x)
+    if size > _FAR:
+        total = math.exp(-size)
+    elif size * _POLE > 1 and n <= _LAST_EXACT:
+        total = _polynomial(bose_polynomial(n), 1 / math.expm1(size))
+    else:
+        return float(NUMPY["bose"](order, x))
+    if n == 0:
+        return total if x > 0 else -1.0 - total
+    return -total if n % 2 or x < 0 else total
+
+
+_LAST_EXACT = 12
 
 
 def _hypot1(x: Any) -> Any:
@@ -341,6 +450,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "log_sigmoid": _log_sigmoid,
     "exp": np.exp,
     "expm1": np.expm1,
+    "bose": _of_order("bose", _bose_order),
     "exp2": np.exp2,
     "log": np.log,
     "log1p": np.log1p,
@@ -355,6 +465,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "norm_sqrt": np.sqrt,
     "hypot": np.hypot,
     "cosine": _cosine,
+    "hypot_derivative": _planar("hypot_derivative"),
+    "atan2_derivative": _planar("atan2_derivative"),
     "hypot1": _hypot1,
     "sin": np.sin,
     "cos": np.cos,
@@ -513,6 +625,7 @@ MATH: dict[str, Callable[..., Any]] = {
     "log_sigmoid": lambda x: _math_minimum(x, 0.0) - math.log1p(math.exp(-abs(x))),
     "exp": math.exp,
     "expm1": math.expm1,
+    "bose": _math_bose,
     "exp2": math.exp2,
     "log": math.log,
     "log1p": math.log1p,
@@ -527,6 +640,8 @@ MATH: dict[str, Callable[..., Any]] = {
     "hypot": math.hypot,
     "difference": lambda a, b: 0.0 if a == b else a - b,
     "cosine": _math_cosine,
+    "hypot_derivative": _math_planar("hypot_derivative"),
+    "atan2_derivative": _math_planar("atan2_derivative"),
     "hypot1": lambda x: math.hypot(x, 1.0),
     "sin": math.sin,
     "cos": math.cos,

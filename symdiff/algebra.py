@@ -434,13 +434,7 @@ def divide(a: Expr, b: Expr) -> Expr:
     if not b.shape and (d := number_of(b)):
         return scale(number.reciprocal(d), a)
     p, q = a.op, b.op
-    if (
-        p.simple_factor
-        and q.simple_factor
-        and q is not _COSH
-        and q is not _ONE_AND
-        and _alike(a, b)
-    ):
+    if p.simple_factor and q.simple_factor and q not in _WITH_RECIPROCAL and _alike(a, b):
         size = p.size + q.size
         if not _OPEN < size <= _READ or (q.size <= 1 and not _meet(a, b)):
             if a.serial < b.serial:
@@ -461,7 +455,7 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
             merged = _of_powers(powers, x.shape)
             assert merged is not None
             return merged
-    if (op is _COSH or op is _ONE_AND) and p < 0:
+    if p < 0 and op in _WITH_RECIPROCAL:
         function = _function_of_reciprocal(x)
         if function is not None:
             return int_power(function, -p)
@@ -496,11 +490,14 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
 def _function_of_reciprocal(x: Expr) -> Expr | None:
     """The function that 1/x is: sech(u) of cosh(u), sigmoid(-u) of 1 + exp(u); else None.
 
-    These do not overflow where x does, nor do the parts of their derivatives.
+    Of expm1(u) it is bose(0, u).  These do not overflow where x does, nor do the parts of their
+    derivatives.
     """
     (u,) = x.args
     if x.op is _COSH:
         return primitive("sech", u)
+    if x.op is _EXPM1:
+        return primitive("bose", number_node(0), u)
     return primitive("sigmoid", scale(-1, u.args[0])) if u.op is _EXP else None
 
 
@@ -562,6 +559,8 @@ _WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
 _ROUNDINGS = frozenset(PRIMITIVES[name] for name in ("floor", "ceil", "round", "trunc"))
 _COSH, _EXP, _ONE_AND = PRIMITIVES["cosh"], PRIMITIVES["exp"], ops.sum_op(1, (1,))
+_EXPM1 = PRIMITIVES["expm1"]
+_WITH_RECIPROCAL = frozenset({_COSH, _EXPM1, _ONE_AND})
 
 
 def primitive(name: str, *operands: Expr) -> Expr:

@@ -567,10 +567,12 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
 
 
 def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
-    """Kernel symbols; but the order of a derivative is a number that the definition needs."""
+    """Kernel symbols; but the orders of a derivative are numbers that the definition needs."""
     arguments = [kernel_symbol(k) for k in range(len(args))]
-    if name in ("polygamma", "polygamma_difference", "sinc_derivative"):
+    if name in ("polygamma", "polygamma_difference", "sinc_derivative", "bose"):
         arguments[0] = args[0]
+    elif name in ("hypot_derivative", "atan2_derivative"):
+        arguments[:2] = args[:2]
     return tuple(arguments)
 
 

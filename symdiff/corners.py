@@ -149,6 +149,8 @@ _CONDITIONS: dict[str, Callable[..., Expr]] = {
     "norm_sqrt": _zero,
     "hypot": _origin,
     "cosine": _origin,
+    "hypot_derivative": lambda n, m, a, b: _origin(a, b),
+    "atan2_derivative": lambda n, m, a, b: _origin(a, b),
     "atan2": _origin,
     "power": _origin,
     "maximum": _equal,
@@ -158,7 +160,7 @@ _CONDITIONS: dict[str, Callable[..., Expr]] = {
     "min": _tie,
 }
 # Nodes of a partial that stand for a choice; the operands of conditions are not looked at.
-_CHOOSING = frozenset({"sign", "cosine"})
+_CHOOSING = frozenset({"sign", "cosine", "hypot_derivative", "atan2_derivative"})
 
 # Serial numbers of nodes, which are never used twice, to the nodes and what was noted of them.
 _NOTES: dict[int, tuple[weakref.ref[Expr], list[Kink]]] = {}

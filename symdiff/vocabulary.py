@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
@@ -408,6 +408,60 @@ class expm1(ScalarFunction):
     value = _(mp.expm1)
 
 
+class bose(ScalarFunction):
+    """The n-th derivative of 1/(e^x - 1), for a constant integer n >= 0.
+
+    It is one function because e^x and its square overflow where the quotient does not, and because
+    of its pole: with factors that vanish there, and with factors that bring its tail back, products
+    are computed without ever forming it (``numeric.lowering.monomials``).
+    """
+
+    nargs = 2
+    definition = _(lambda n, x: _differentiated_bose(n, x))
+    partials = _(lambda n, x: (None, bose(n + 1, x)))
+    value = _(lambda n, x: _bose_value(integer_order("bose", n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing; raises Unsupported for a number that is no order."""
+        _check_order("bose", args[0])
+        return None
+
+
+def _differentiated_bose(n: sp.Expr, x: sp.Expr) -> sp.Expr:
+    if not n.is_Integer:
+        raise Unsupported(f"bose: the order {n} is not a number")
+    t = sp.Dummy(real=True)
+    return (1 / (sp.exp(t) - 1)).diff(t, int(n)).subs(t, x)
+
+
+def _bose_value(n: int, x: Any) -> Any:
+    if not x:
+        return mp.inf if n % 2 == 0 else mp.ninf
+    if x < 0 and n:  # b(-x) = -1 - b(x)
+        return (-1) ** (n + 1) * _bose_value(n, -x)
+    with mp.extraprec(20):
+        b = 1 / mp.expm1(x)
+        total = (-1) ** n * mp.fsum(c * b**k for k, c in enumerate(bose_polynomial(n)) if c)
+    return +total
+
+
+@cache
+def bose_polynomial(n: int) -> tuple[int, ...]:
+    """The coefficients c_k >= 0 of (-1)^n Σ c_k b^k, the n-th derivative of b = 1/(e^x - 1).
+
+    From b' = -(b + b²): the derivative of b^k is -k (b^k + b^(k+1)).
+
+    >>> bose_polynomial(1), bose_polynomial(2)
+    ((0, 1, 1), (0, 1, 3, 2))
+    """
+    c = [0, 1]
+    for _step in range(n):
+        c = [k * (c[k] if k < len(c) else 0) + (k - 1) * c[k - 1] for k in range(1, len(c) + 1)]
+        c.insert(0, 0)
+    return tuple(c)
+
+
 class log1p(ScalarFunction):
     """log(1 + x), accurate near 0."""
 
@@ -441,7 +495,7 @@ class log2(ScalarFunction):
 
     nargs = 1
     definition = _(lambda x: sp.log(x, 2))
-    partials = _(lambda x: (1 / (x * sp.log(2)),))
+    partials = _(lambda x: (log2(sp.E) / x,))
     value = _(lambda x: _log(x) / mp.ln2)
 
 
@@ -563,11 +617,7 @@ class hypot(ScalarFunction):
 
 
 class cosine(ScalarFunction):
-    """a/hypot(a, b), the cosine of the angle between (a, b) and the first axis; 0 at the origin.
-
-    Written with it, the derivatives of lengths and angles hold at every order wherever they can be
-    represented, while powers of the length would overflow: ∂cos/∂a = sin²/r, ∂cos/∂b = -sin·cos/r.
-    """
+    """a/hypot(a, b), the cosine of the angle between (a, b) and the first axis; 0 at the origin."""
 
     nargs = 2
     definition = _(
@@ -575,12 +625,7 @@ class cosine(ScalarFunction):
             (ZERO, sp.And(sp.Eq(a, 0), sp.Eq(b, 0))), (a / sp.sqrt(a**2 + b**2), True)
         )
     )
-    partials = _(
-        lambda a, b: (
-            where(equal(hypot(a, b), ZERO), ZERO, cosine(b, a) ** 2 / hypot(a, b)),
-            where(equal(hypot(a, b), ZERO), ZERO, -cosine(b, a) * cosine(a, b) / hypot(a, b)),
-        )
-    )
+    partials = _(lambda a, b: (hypot_derivative(TWO, ZERO, a, b), hypot_derivative(ONE, ONE, a, b)))
     value = _(lambda a, b: a / mp.hypot(a, b) if a or b else mp.mpf(0))
 
 
@@ -659,12 +704,107 @@ class atan2(ScalarFunction):
     nargs = 2
     definition = _(lambda y, x: sp.atan2(y, x))
     partials = _(
-        lambda y, x: (
-            where(equal(hypot(y, x), ZERO), ZERO, cosine(x, y) / hypot(y, x)),
-            where(equal(hypot(y, x), ZERO), ZERO, -cosine(y, x) / hypot(y, x)),
-        )
+        lambda y, x: (atan2_derivative(ONE, ZERO, y, x), atan2_derivative(ZERO, ONE, y, x))
     )
     value = _(mp.atan2)
+
+
+class Planar(ScalarFunction):
+    """A mixed derivative of order n by the first and m by the second coordinate, 0 at the origin.
+
+    With the cosine c and the sine s of the direction and the length r it is P(c, s)/r^q, where P is
+    a homogeneous polynomial (``planar``).  As one function it is inf where it is infinite: a sum
+    of its terms, all with powers of r, would be nan there, and lose digits elsewhere.
+    """
+
+    nargs = 4
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing; raises Unsupported for numbers that are no orders."""
+        for n in args[:2]:
+            _check_order(cls.__name__, n)
+        return None
+
+
+def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
+    if not (n.is_Integer and m.is_Integer):
+        raise Unsupported(f"{function.__name__}: the orders {n} and {m} are not numbers")
+    at = sp.symbols("a b", real=True, cls=sp.Dummy)
+    derivative = function(*at).diff(*((x, int(k)) for x, k in zip(at, (n, m), strict=True)))
+    origin = sp.And(sp.Eq(a, 0), sp.Eq(b, 0))
+    return sp.Piecewise((ZERO, origin), (derivative.subs(dict(zip(at, (a, b), strict=True))), True))
+
+
+def _planar_value(name: str, n: Any, m: Any, a: Any, b: Any) -> Any:
+    if not a and not b:
+        return mp.mpf(0)
+    q, terms = planar(name, integer_order(name, n), integer_order(name, m))
+    with mp.extraprec(20):
+        r = mp.hypot(a, b)
+        total = mp.fsum(k * (a / r) ** i * (b / r) ** j for i, j, k in terms) / r**q
+    return +total
+
+
+@cache
+def planar(name: str, n: int, m: int) -> tuple[int, tuple[tuple[int, int, int], ...]]:
+    """The power q of 1/r, and the terms (i, j, k) of k c^i s^j, of a derivative of positive order.
+
+    From ∂/∂a P(a/r, b/r)/r^q = (∂P/∂c (c² + s²) - (d + q) c P)/r^(q+1) for P of degree d.
+
+    >>> planar("hypot_derivative", 2, 0), planar("atan2_derivative", 1, 1)
+    ((1, ((0, 2, 1),)), (2, ((0, 2, -1), (2, 0, 1))))
+    """
+    q, first, second = {
+        "hypot_derivative": (0, (1, 0, 1), (0, 1, 1)),
+        "atan2_derivative": (1, (0, 1, 1), (1, 0, -1)),
+    }[name]
+    i, j, k = first if n else second
+    terms: dict[tuple[int, int], int] = {(i, j): k}
+    degree = 1
+    for by_first in (*[True] * builtins.max(n - 1, 0), *[False] * (m if n else m - 1)):
+        found: dict[tuple[int, int], int] = {}
+        for (i, j), k in terms.items():
+            power = i if by_first else j
+            one_less = (i - 1, j) if by_first else (i, j - 1)
+            for more in ((2, 0), (0, 2)) if power else ():
+                key = (one_less[0] + more[0], one_less[1] + more[1])
+                found[key] = found.get(key, 0) + power * k
+            key = (i + 1, j) if by_first else (i, j + 1)
+            found[key] = found.get(key, 0) - (degree + q) * k
+        terms = {key: k for key, k in found.items() if k}
+        degree, q = degree + 1, q + 1
+    return q, tuple((i, j, k) for (i, j), k in sorted(terms.items()))
+
+
+class hypot_derivative(Planar):
+    """The derivative of hypot(a, b) of order n by a and m by b, n + m > 0; 0 at the origin."""
+
+    definition = _(lambda n, m, a, b: _of_plane(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2)))
+    partials = _(
+        lambda n, m, a, b: (
+            None,
+            None,
+            hypot_derivative(n + 1, m, a, b),
+            hypot_derivative(n, m + 1, a, b),
+        )
+    )
+    value = _(lambda n, m, a, b: _planar_value("hypot_derivative", n, m, a, b))
+
+
+class atan2_derivative(Planar):
+    """The derivative of atan2(y, x) of order n by y and m by x, n + m > 0; 0 at the origin."""
+
+    definition = _(lambda n, m, y, x: _of_plane(n, m, y, x, lambda a, b: sp.atan2(a, b)))
+    partials = _(
+        lambda n, m, y, x: (
+            None,
+            None,
+            atan2_derivative(n + 1, m, y, x),
+            atan2_derivative(n, m + 1, y, x),
+        )
+    )
+    value = _(lambda n, m, y, x: _planar_value("atan2_derivative", n, m, y, x))
 
 
 # The gamma family -------------------------------------------------------------------------------
@@ -1114,10 +1254,11 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(less, less_equal, equal, not_equal, logical_and, logical_or, logical_xor, logical_not),
     *(where, maximum, minimum, clip),
     *(abs, sign, step, floor, ceil, trunc, round, floor_divide, mod),
-    *(sigmoid, softplus, log_sigmoid, expm1, log1p, exp2, log2, log10),
+    *(sigmoid, softplus, log_sigmoid, expm1, bose, log1p, exp2, log2, log10),
     *(logaddexp, exp_share, difference, xlogy),
     *(power, cbrt, norm_sqrt, hypot, cosine, hypot1),
     *(tanh, sech, sech2, asinh, acosh, acosh_slope, atan2),
+    *(hypot_derivative, atan2_derivative),
     *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
     *(betaln, polygamma_difference, gammainc, gammaincc, gamma_density, betainc, beta_density),
     *(erfinv, erfcinv, erfcinv_slope),

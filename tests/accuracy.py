@@ -245,6 +245,43 @@ def sinc(z: Any) -> Any:
 
 
 @cache
+def bose_derivative(n: int) -> Any:
+    """The n-th derivative of 1/(e^x - 1): of b it is -(b + b^2), by the quotient rule."""
+    if n == 0:
+        return lambda z: 1 / (exp(z) - 1)
+    polynomial = [0, 1]  # coefficients of powers of b
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(polynomial)]
+        polynomial = [-(a + b) for a, b in zip([*slope, 0], [0, *slope], strict=True)]
+
+    def function(z: Any) -> Any:
+        b = 1 / (exp(z) - 1)
+        power, total = b, b * polynomial[1]
+        for c in polynomial[2:]:
+            power = power * b
+            total = total + power * c
+        return total
+
+    return function
+
+
+def planar(angle: bool, n: int, m: int) -> Any:
+    """Derivatives of the angle and of the length, written out."""
+    r2 = lambda a, b: a * a + b * b  # noqa: E731
+    if angle:
+        if (n, m) == (1, 0):
+            return lambda y, x: x / r2(y, x)
+        return lambda y, x: (6 * x * x * y - 2 * y * y * y) / (r2(y, x) * r2(y, x) * r2(y, x))
+    if (n, m) == (1, 0):
+        return hypot_slope
+    return lambda a, b: (2 * a * a * b - b * b * b) / (r2(a, b) * r2(a, b) * hypot(a, b))
+
+
+def hypot_slope(a: Any, b: Any) -> Any:
+    return a / hypot(a, b)
+
+
+@cache
 def sinc_derivative(n: int) -> Any:
     """The n-th derivative, read off a series of sinc around the number."""
 
@@ -293,10 +330,11 @@ erfcinv = known(_erfcinv, erfcinv_slope)
 # Points -------------------------------------------------------------------------------------------
 
 _MAGNITUDES = (
-    *(5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-200, 1e-162, 1.5e-154, 1e-108, 1e-80),
+    *(5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-200, 1e-162, 1e-160, 1.5e-154),
+    *(1e-108, 1e-80),
     *(1e-52, 1e-20, 1.1e-16, 1.1e-8, 1e-5, 1e-3, 0.03, 0.2, 0.5, 0.7, 0.9, 1.5, 2.0, 3.0, 5.0, 7.5),
     *(10.0, 15.0, 20.0, 37.0, 40.0, 100.0, 237.0, 300.0, 355.0, 500.0, 700.0, 709.7, 710.0, 745.1),
-    *(800.0, 1e5, 1e16, 1e52, 1e77, 1e102, 1.3e154, 1e200, 1e300, LARGEST),
+    *(800.0, 1e5, 1e16, 1e52, 1e77, 1e102, 1.3e154, 1e160, 1e200, 1e300, LARGEST),
 )
 _OFFSETS = tuple(2.0**-k for k in (52, 50, 46, 40, 33, 26, 20, 14, 10, 7))
 
@@ -436,9 +474,21 @@ named("acosh_slope", lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)), near=(1.0,),
       inside=lambda x: x > 1)  # fmt: skip
 named("atanh", atanh, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
 
+for _n in (0, 1, 4):
+    row(f"bose({_n})", lambda x, n=_n: primitive("bose", sd.constant(n), x), bose_derivative(_n),
+        inside=lambda x: x != 0)  # fmt: skip
+for _name, _angle in (("hypot_derivative", False), ("atan2_derivative", True)):
+    for _n, _m in ((1, 0), (2, 1)):
+        _orders = sd.constant(_n), sd.constant(_m)
+        row(f"{_name}({_n}, {_m})", lambda a, b, k=_name, n=_orders: primitive(k, *n, a, b),
+            planar(_angle, _n, _m), arity=2)  # fmt: skip
+
 row("x*y", lambda x, y: x * y, lambda x, y: x * y, arity=2)
 row("x/y", lambda x, y: x / y, lambda x, y: x / y, arity=2)
-for _p, _text in ((2, "2"), (3, "3"), (5, "5"), (-1, "-1"), (-2, "-2"), (-3, "-3"), (-4, "-4")):
+for _p, _text in (
+    *((2, "2"), (3, "3"), (4, "4"), (5, "5"), (9, "9")),
+    *((-1, "-1"), (-2, "-2"), (-3, "-3"), (-4, "-4"), (-7, "-7")),
+):
     row(f"x**{_text}", lambda x, p=_p: x**p, lambda x, p=_p: power(x, p))
 for _p in (0.5, -0.5, 1.5, -1.5, 2.5, 1.3, -2.7):
     row(f"x**{_p}", lambda x, p=_p: x**p, lambda x, p=_p: power(x, mp.mpf(p)), **POSITIVE)
@@ -493,6 +543,7 @@ for _n in (1, 4):
 row("1/cosh(x)", lambda x: 1 / sd.cosh(x), lambda z: 2 / (exp(z) + exp(-z)), "composite")
 row("1/(1 + exp(-x))", lambda x: 1 / (1 + sd.exp(-x)), sigmoid, "composite")
 row("x/(1 + x**2)", lambda x: x / (1 + x**2), lambda z: z / (1 + z * z), "composite")
+row("1/(1 + x**2)", lambda x: 1 / (1 + x**2), lambda z: 1 / (1 + z * z), "composite")
 row("x**3/expm1(x)", lambda x: x**3 / sd.expm1(x), lambda z: z * z * z / (exp(z) - 1), "composite",
     inside=lambda x: x != 0)  # fmt: skip
 row("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400, "composite")

@@ -149,6 +149,33 @@ def polygamma(n, x):
     return (-1) ** int(n + 1) * mp.factorial(n) * mp.zeta(n + 1, x)
 
 
+BOSE_POINTS = tuple((float(n), x) for n in (0, 1, 4) for x in (0.5, -3.0, 80.0))
+PLANE_POINTS = tuple(
+    (float(n), float(m), a, b)
+    for n, m in ((1, 0), (0, 1), (2, 1))
+    for a, b in ((0.5, 0.25), (-3.0, 4.0), (40.0, -0.5))
+)
+
+
+def bose(n, x):
+    """The polylogarithm of order -n of e^-x: the series of n-th derivatives of e^-kx."""
+    n = int(n)
+    if x < 0:  # 1/(e^x - 1) + 1/(e^-x - 1) is -1
+        return -bose(n, -x) * (-1) ** n - (n == 0)
+    return (-1) ** n * mp.polylog(-n, mp.exp(-x)).real
+
+
+def angle(n, m, z):
+    """Of the imaginary part of log z, n times by it and m times by the real part."""
+    k = n + m
+    return (mp.mpc(0, 1) ** n * (-1) ** (k - 1) * mp.factorial(k - 1) / z**k).imag
+
+
+def taken(f, n, m, a, b):
+    """The derivative of orders n and m, by mpmath's differences."""
+    return mp.diff(f, (a, b), (int(n), int(m)))
+
+
 def of_orders(*xs):
     return tuple((float(n), x) for n in (0, 3) for x in xs)
 
@@ -160,6 +187,7 @@ def power(x, y):
 MEANING = {
     "exp": Meaning(lambda x: mp.exp(x)),
     "expm1": Meaning(lambda x: mp.exp(x) - 1),
+    "bose": Meaning(bose, points=BOSE_POINTS, constants=(0,), digits=150),
     "exp2": Meaning(lambda x: mp.exp(x * mp.log(2))),
     "log": Meaning(lambda x: mp.log(x), positive),
     "log1p": Meaning(lambda x: mp.log(1 + x), lambda x: x > -1),
@@ -177,6 +205,18 @@ MEANING = {
     "norm_sqrt": Meaning(lambda x: mp.exp(mp.log(x) / 2), positive),
     "hypot": Meaning(lambda a, b: mp.sqrt(a * a + b * b), away_from_origin),
     "cosine": Meaning(lambda a, b: a / mp.sqrt(a * a + b * b), away_from_origin),
+    "hypot_derivative": Meaning(
+        lambda n, m, a, b: taken(lambda x, y: mp.sqrt(x * x + y * y), n, m, a, b),
+        points=PLANE_POINTS,
+        constants=(0, 1),
+        digits=110,
+    ),
+    "atan2_derivative": Meaning(
+        lambda n, m, y, x: angle(int(n), int(m), mp.mpc(x, y)),
+        points=PLANE_POINTS,
+        constants=(0, 1),
+        digits=110,
+    ),
     "hypot1": Meaning(lambda x: mp.sqrt(1 + x * x)),
     "acosh_slope": Meaning(lambda x: 1 / mp.sqrt(x * x - 1), lambda x: x > 1),
     "sin": Meaning(lambda x: (mp.expj(x)).imag),

@@ -365,16 +365,24 @@ def _product(op: ops.Product, node: Expr) -> Kernel:
             return _elementwise(_real_operands(node, over))
         g = _power(-p)
         return _elementwise(_real_operands(node, lambda x: 1 / g(x)))
-    f = _power(p if p > 0 else -p)
-    q = op.exponents[1]
-    if node.dtype is float and together(op.exponents):
-        inner = _kernel_of_two(1 if p > 0 else -1, 1 if q > 0 else -1)
-        return _elementwise(_real_operands(node, lambda x, y: f(inner(x, y))))
-    order = stepwise(op.exponents) if node.dtype is float else None
-    if order is not None:
-        return _elementwise(_real_operands(node, lambda x, y: _in_steps((x, y), order)))
-    both = _kernel_of_two(p, q)
+    both = _two_powers(op.exponents, node.dtype is float)
     return _elementwise(_real_operands(node, both), both if integral(node) else None)
+
+
+def _two_powers(exponents: tuple[int | Fraction, ...], real: bool) -> Callable[[Any, Any], Any]:
+    p, q = exponents
+    if real and together(exponents):
+        f = _power(p if p > 0 else -p)
+        inner = _kernel_of_two(1 if p > 0 else -1, 1 if q > 0 else -1)
+        return lambda x, y: f(inner(x, y))
+    order = stepwise(exponents) if real else None
+    if order is not None:
+        return lambda x, y: _in_steps((x, y), order)
+    parts = halves(exponents) if real else None
+    if parts is not None:
+        first, second = (_two_powers(part, real) for part in parts)
+        return lambda x, y: first(x, y) * second(x, y)
+    return _kernel_of_two(p, q)
 
 
 def together(exponents: tuple[int | Fraction, ...]) -> bool:
@@ -407,6 +415,22 @@ def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ..
         if p in (-2, -3, -4) and q == 1:
             return ((other, 1), *[(this, -1)] * -int(p))
     return None
+
+
+def halves(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...] | None:
+    """Two powers, at least squares, as a product of two products about as large as its root.
+
+    >>> halves((2, -3)), halves((3, 2))
+    (((1, -1), (1, -2)), ((2, 1), (1, 1)))
+    """
+    p, q = exponents
+    if not (isinstance(p, int) and isinstance(q, int)) or (p < 0 and q < 0):
+        return None
+    if min(p, -p) > -2 or min(q, -q) > -2 or together(exponents):
+        return None
+    a = (p + 1) // 2 if p > 0 else -((1 - p) // 2)
+    b = q // 2 if q > 0 else -(-q // 2)
+    return (a, b), (p - a, q - b)
 
 
 def _in_steps(factors: Sequence[Any], order: tuple[tuple[int, int], ...]) -> Any:

@@ -161,7 +161,27 @@ def _exp2(value: Any, x: Any, _: int) -> tuple[Any, Any]:
     return np.where(limit, value, np.exp2(x - whole)), np.where(limit, 0, whole).astype(int)
 
 
-GRADED: dict[str, Callable[..., tuple[Any, Any]]] = {"power": _power, "exp2": _exp2}
+def _bose(value: Any, order: Any, x: Any, _: int) -> tuple[Any, Any]:
+    """±n!/x^(n+1) near the pole, e^-x in the tail; between them the value is a float."""
+    n = int(np.ravel(order)[0])
+    size, tail = np.abs(x), np.abs(x) > _TAIL
+    m, e = np.frexp(value)
+    base, exponent = np.frexp(np.where(size > 0, size, 1))
+    pole, of_pole = np.frexp(math.factorial(n) / base ** float(n + 1))
+    root, of_root = np.frexp(np.exp(-size / 2))
+    near = (size < _POLE) & (size > 0)
+    m = np.where(near, np.copysign(pole, value), np.where(tail, np.copysign(root**2, value), m))
+    e = np.where(near, of_pole - (n + 1) * exponent, np.where(tail, 2 * of_root, e))
+    if n == 0:
+        known = (x < 0) & tail  # this is -1
+        return np.where(known, -1.0, m), np.where(known, 0, e)
+    return m, e
+
+
+# Beyond these the value is, to the last bit, the leading term.
+_POLE, _TAIL = 1e-18, 40.0
+
+GRADED: dict[str, Callable[..., tuple[Any, Any]]] = {"power": _power, "exp2": _exp2, "bose": _bose}
 """Of a function's value, its operands and a shift: the value as a number and an exponent of two."""
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numeric.lowering.kernels import (
     divisor,
     factors,
+    halves,
     kernel,
     pieces,
     stepwise,
@@ -262,18 +263,17 @@ def places_of_sum(how: Spelling) -> tuple[int, ...]:
 
 
 def _beyond(z: Expr) -> tuple[Expr, ...] | None:
-    """What to divide by, one after the other, where c + k·x**2 or c + k·x**4 overflows."""
+    """What to divide by, one after the other, where c + k·x**2 overflows; None for other sums."""
     op = z.op
     if not isinstance(op, ops.Sum) or len(op.coefs) != 1 or op.const <= 0 or op.coefs[0] <= 0:
         return None
-    power = behind(z.args[0])
-    if not isinstance(power.op, ops.Product) or len(power.args) != 1 or power.dtype is not float:
+    square = behind(z.args[0])
+    if not isinstance(square.op, ops.Product) or square.op.exponents != (2,):
         return None
-    p = power.op.exponents[0]
-    if p not in (2, 4) or z.dtype is not float:
+    if square.dtype is not float or z.dtype is not float:
         return None
-    parts = [_power(behind(power.args[0]), q) for q in pieces(p)]
-    return (*parts, number_node(op.coefs[0])) if op.coefs[0] != 1 else tuple(parts)
+    x = behind(square.args[0])
+    return (x, x) if op.coefs[0] == 1 else (x, x, number_node(op.coefs[0]))
 
 
 def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
@@ -288,6 +288,10 @@ def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         if order is not None:
             places, steps = zip(*order, strict=True)
             return Spelling("product", tuple([factors[k] for k in places]), steps)
+        split = halves(op.exponents) if node.dtype is float else None
+        if split is not None:
+            two = [make(ops.product_op(part), (x, y), node.shape, float) for part in split]
+            return Spelling("product", tuple(two), (1, 1))
         if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
             return Spelling("product", (_power(x, p), y, y), (1, -1, -1))
         if p == -2 and q > 0:

@@ -36,8 +36,8 @@ DIFFERENCES_OF_ORDER_ONE = {
 }
 
 # Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
-# is an ulp away, since π is rounded.
-OSCILLATING = {"sinc", "sinc_derivative", "jv", "yv"}
+# is an ulp away, since π is rounded.  So are derivatives of lengths and angles near a zero.
+OSCILLATING = {"sinc", "sinc_derivative", "jv", "yv", "hypot_derivative", "atan2_derivative"}
 
 
 def nth(formula, order):
@@ -65,6 +65,10 @@ def scale_of_terms(formula, values):
     if isinstance(formula, v.where):
         c, a, b = formula.args
         return scale_of_terms(a if number(c, values) else b, values)
+    if isinstance(formula, v.Planar):  # of size (n + m)! r^-q, with a polynomial that has zeros
+        n, m, a, b = (number(part, values) for part in formula.args)
+        q = n + m - isinstance(formula, v.hypot_derivative)
+        return mp.factorial(n + m) / mp.hypot(a, b) ** q
     if isinstance(formula, sp.Add):
         return mp.fsum(scale_of_terms(term, values) for term in formula.args)
     if isinstance(formula, sp.Mul):
@@ -168,8 +172,9 @@ def test_steps(name, table):
             assert function(*point) == STEPS[name](*point)
 
 
-WITH_ORDER = {"polygamma", "sinc_derivative", "jv", "yv", "iv", "kv"}
-ORDER_FIRST = {*WITH_ORDER, "polygamma_difference"}
+WITH_ORDER = {"polygamma", "sinc_derivative", "bose", "jv", "yv", "iv", "kv"}
+WITH_ORDERS = {"hypot_derivative", "atan2_derivative"}
+ORDER_FIRST = {*WITH_ORDER, *WITH_ORDERS, "polygamma_difference"}
 OF_INTEGERS = {
     *("where", "maximum", "minimum", "clip", "abs", "sign", "step", "mod", "floor_divide"),
     *("floor", "ceil", "trunc", "round", "difference"),
@@ -201,6 +206,16 @@ def test_orders_broadcast(name):
     assert NUMPY[name](1, np.empty((2, 0))).shape == (2, 0)
 
 
+@pytest.mark.parametrize("name", sorted(WITH_ORDERS))
+def test_two_orders_broadcast(name):
+    a = np.array([0.25, 0.5, -3.0], np.float32)
+    both = NUMPY[name](np.array([[1], [2]]), 1, a, np.float32(2))
+    assert both.dtype == np.float32
+    assert both.shape == (2, 3)
+    for n in (1, 2):
+        np.testing.assert_array_equal(both[n - 1], NUMPY[name](n, 1, a, np.float32(2)))
+
+
 @pytest.mark.parametrize("name", sorted(VOCABULARY))
 def test_nan_is_passed_on(name):
     count = arity(name)
@@ -208,7 +223,7 @@ def test_nan_is_passed_on(name):
         return  # comparisons give a truth value; math.trunc and round raise
     for k in range(count):
         args = [1.0] * count
-        if name in {*ORDER_FIRST, "where"} and k == 0:
+        if (name in {*ORDER_FIRST, "where"} and k == 0) or (name in WITH_ORDERS and k == 1):
             continue
         args[k] = math.nan
         if name == "where":
