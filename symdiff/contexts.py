@@ -30,7 +30,11 @@ class Context:
         """The value inside, where ``outer`` is in force outside; ``outer`` is its ``below``."""
         raise NotImplementedError
 
+    def check(self) -> None:
+        """Raise where this may not be entered: called by ``__enter__``."""
+
     def __enter__(self) -> None:
+        self.check()
         outer = self.variable.get()
         inside = self.changed(outer)
         try:

@@ -89,8 +89,9 @@ class kinks(Context):  # noqa: N801  # used as a function
         """This mode, above ``outer``."""
         return _Choice(self.mode, outer)
 
-    def __enter__(self) -> None:
-        body = sys._getframe(1)
+    def check(self) -> None:
+        """Refuse a ``with`` statement in a generator: two frames up."""
+        body = sys._getframe(2)
         if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
             driver = body.f_back
             if driver is None or driver.f_code.co_filename != contextlib.__file__:
@@ -100,7 +101,6 @@ class kinks(Context):  # noqa: N801  # used as a function
                     f"with @kinks({self.mode!r}), or, where it is to hold for the consumer, use "
                     "contextlib.ExitStack().enter_context"
                 )
-        super().__enter__()
 
 
 def raising() -> bool:

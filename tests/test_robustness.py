@@ -326,9 +326,22 @@ def spared(filename):
 
 @functools.cache
 def after_calls(code):
-    """Where Python looks for signals: what a call returned is not stored yet."""
+    """Where Python looks for signals: what a call returned is not stored yet.
+
+    Not behind the last call of a `with`: Python raises there as if from within the call.
+    """
     places = list(dis.get_instructions(code))
-    return frozenset(b.offset for a, b in itertools.pairwise(places) if a.opname.startswith("CALL"))
+    return {
+        b.offset
+        for a, b in itertools.pairwise(places)
+        if a.opname.startswith("CALL") and not _leaves_with(a, b, code.co_filename)
+    }
+
+
+def _leaves_with(call, after, filename):
+    cleaning, all_spared = spared(filename)
+    entering = all_spared - cleaning
+    return after.positions.lineno != call.positions.lineno and after.positions.lineno in entering
 
 
 def interrupted(program, k):
