@@ -16,6 +16,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from symdiff import ops
+from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import as_expr, number_of
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
@@ -23,7 +24,6 @@ from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from fractions import Fraction
 
     from symdiff.expr import Expr
     from symdiff.letters import Word
@@ -48,6 +48,8 @@ _INFIX = {
 }
 
 _MIRRORED = {"<": ">", "<=": ">="}
+
+_BOSE = PRIMITIVES["bose"]
 
 
 def text(expr: Expr, notation: Notation = PLAIN) -> str:
@@ -369,7 +371,9 @@ def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: boo
                 terms.append((op.const, None))
             return notation.sum(terms, cut)
         case ops.Product():
-            return _product(op.exponents, operands, notation)
+            return _product(node, operands, notation)
+        case ops.Pointwise() if _is_reciprocal(node):
+            return notation.quotient(1, (), [notation.function(PRIMITIVES["expm1"], operands[1:])])
         case ops.Pointwise(primitive=True, name="power"):
             return notation.general_power(*operands)
         case ops.Pointwise(primitive=True, name="logical_not"):
@@ -393,12 +397,20 @@ def _texts(pieces: Iterable[Piece]) -> list[str]:
     return [piece.text for piece in pieces]
 
 
-def _product(
-    exponents: Sequence[int | Fraction], operands: Sequence[Piece], notation: Notation
-) -> Piece:
+def _is_reciprocal(node: Expr) -> bool:
+    """Whether the node is bose(0, x), which is written as it is typed: 1/expm1(x)."""
+    return node.op is _BOSE and number_of(node.args[0]) == 0
+
+
+def _product(node: Expr, operands: Sequence[Piece], notation: Notation) -> Piece:
+    op = node.op
+    assert isinstance(op, ops.Product)
     factors: list[Piece] = []
     divisors: list[Piece] = []
-    for p, piece in zip(exponents, operands, strict=True):
+    for p, arg, piece in zip(op.exponents, node.args, operands, strict=True):
+        if p > 0 and piece.divisors and _is_reciprocal(arg):
+            divisors.append(notation.power(piece.divisors[0], p))
+            continue
         side, size = (factors, p) if p > 0 else (divisors, -p)
         side.append(notation.power(piece, size))
     swapped = len(factors) == 2 and factors[0].level != PRODUCT == factors[1].level

@@ -194,6 +194,24 @@ def _extended(inner):
 scalars = st.recursive(leaves, _extended, max_leaves=12)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1/expm1(x)",
+        "x**3/expm1(x)",
+        "-2/expm1(x)",
+        "y/(x*expm1(x))",
+        "x/expm1(x)**2",
+        "x/(1/expm1(x))",
+        "sin(x)*(cos(y)/expm1(x))",
+        "1/sqrt(expm1(x))",
+        "(1/expm1(x))**y",
+    ],
+)
+def test_a_reciprocal_that_is_a_function_is_written_as_it_is_typed(written):
+    assert str(sd.parse(written)) == written
+
+
 @given(scalars)
 @example(-((x + y) * (z - x)) / 3)
 @example((x + y) * (x * y) / -2)
