@@ -139,10 +139,16 @@ def _cosine(a: Any, b: Any) -> Any:
 
 
 def _planar(name: str) -> Callable[..., Any]:
-    """A derivative of hypot or atan2 (``symdiff.vocabulary.planar``), with the exponents apart."""
+    """A derivative of hypot or atan2 (``symdiff.vocabulary.planar``).
+
+    Exponents are kept apart unless all lengths and coordinates are moderate.
+    """
 
     def of_one(n: int, m: int, a: Any, b: Any) -> Any:
         q, terms = planar(name, n, m)
+        r = np.hypot(a, b)
+        if np.all(r) and _is_moderate(a) and _is_moderate(b):
+            return sum(_products(terms, a / r, b / r)) / math.prod((r,) * q)
         low_i, low_j = min(i for i, _, _ in terms), min(j for _, j, _ in terms)
         (x, e), (y, f) = np.frexp(a), np.frexp(b)
         size = np.maximum(np.where(x == 0, _LOWEST, e), np.where(y == 0, _LOWEST, f))
@@ -159,6 +165,9 @@ def _planar(name: str) -> Callable[..., Any]:
         dtype = np.result_type(a, b, np.float32)
         if all(isinstance(v, float | int) for v in (a, b)):
             dtype = np.dtype(np.float64)
+        if np.ndim(n) == np.ndim(m) == 0:
+            first, second = (integer_order(name, float(k)) for k in (n, m))
+            return np.asarray(of_one(first, second, np.float64(a), np.float64(b)), dtype)[()]
         n, m, a, b = np.broadcast_arrays(n, m, np.float64(a), np.float64(b))
         result = np.empty(a.shape)
         for order in dict.fromkeys(zip(n.ravel().tolist(), m.ravel().tolist(), strict=True)):
@@ -173,6 +182,16 @@ def _planar(name: str) -> Callable[..., Any]:
 _LOWEST = -2000
 
 
+def _is_moderate(x: Any) -> bool:
+    size = np.abs(x)
+    return bool(np.all((size == 0) | ((size > _NEAR_1) & (size < 1 / _NEAR_1))))
+
+
+def _products(terms: tuple[tuple[int, int, int], ...], c: Any, s: Any) -> list[Any]:
+    """The terms k c^i s^j."""
+    return [math.prod((c,) * i + (s,) * j, start=k) for i, j, k in terms]
+
+
 def _math_planar(name: str) -> Callable[..., float]:
     of_arrays = _planar(name)
 
@@ -183,7 +202,7 @@ def _math_planar(name: str) -> Callable[..., float]:
             return float(of_arrays(n, m, a, b))
         q, terms = planar(name, integer_order(name, n), integer_order(name, m))
         c, s = a / r, b / r
-        return math.fsum(k * c**i * s**j for i, j, k in terms) / r**q
+        return math.fsum(_products(terms, c, s)) / r**q
 
     return of_floats
 
