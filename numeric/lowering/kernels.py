@@ -33,7 +33,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
-from symdiff.number import is_normal, norm
+from symdiff.number import is_normal
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -333,18 +333,17 @@ def pieces(p: int | Fraction) -> tuple[int | Fraction, ...]:
     """Powers that multiply to ``x ** p``, p > 1, none of them beyond its square root, or x.
 
     A number times them, or over them, one after the other, goes one way from the number to the
-    result: no value in between leaves the floats where the result does not.
+    result: no value in between leaves the floats where the result does not.  A fraction below 1 is
+    left for the last: as a float it is more exact than p is.
 
     >>> pieces(2), pieces(3), pieces(7), pieces(Fraction(5, 2)), pieces(Fraction(13, 10))
-    ((1, 1), (1, 2), (3, 3, 1), (1, 1, Fraction(1, 2)), (Fraction(13, 20), Fraction(13, 20)))
+    ((1, 1), (1, 2), (3, 3, 1), (1, 1, Fraction(1, 2)), (1, Fraction(3, 10)))
     """
     if isinstance(p, int):
         if p <= 3:
             return (1, p - 1) if p > 1 else (p,)
         return (p // 2, p // 2, 1) if p % 2 else (p // 2, p // 2)
-    if p.denominator == 2 and p > 1:
-        return (*pieces(int(p)), Fraction(1, 2))
-    return (norm(p / 2), norm(p / 2))
+    return (*pieces(int(p)), p - int(p)) if p > 1 else (p,)
 
 
 @_kernel.register(ops.Product)
@@ -398,7 +397,7 @@ def together(exponents: tuple[int | Fraction, ...]) -> bool:
 def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...] | None:
     """Low powers beside a first power, factor by factor: places and signs.
 
-    They are ``x**p * y``, ``x**p / y`` and ``y / x**p`` for p from 2 to 4.
+    They are ``x**p * y``, ``x**p / y`` and ``y / x**p`` for p from 2 to 5.
 
     Every value on the way lies between one that is given and the result, so that none leaves the
     range alone; and 0 stays 0.
@@ -408,13 +407,16 @@ def stepwise(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ..
     """
     for this, other in ((0, 1), (1, 0)):
         p, q = exponents[this], exponents[other]
-        if p in (2, 3, 4) and q == 1:
+        if p in _LOW and q == 1:
             return ((other, 1), *[(this, 1)] * int(p))
-        if p in (2, 3, 4) and q == -1:
+        if p in _LOW and q == -1:
             return ((this, 1), (other, -1), *[(this, 1)] * (int(p) - 1))
-        if p in (-2, -3, -4) and q == 1:
+        if -p in _LOW and q == 1:
             return ((other, 1), *[(this, -1)] * -int(p))
     return None
+
+
+_LOW = range(2, 6)
 
 
 def halves(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...] | None:
