@@ -20,11 +20,12 @@ SLOW_ORACLE = {"betaln", "erfcinv", "erfcinv_slope", "yv(0)", "yv(1)", "yv(3)"}
 
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives_are_accurate(name):
-    """Orders 0 to 2 keep the bound at the points sampled, and miss it where that is listed."""
+    """Orders 0 to 2, and what is listed, keep the bound at the points sampled or miss as listed."""
     one = ROWS[name]
     chosen = sample(name, 10**6 if FUZZ else 1 if name in SLOW_ORACLE else COUNTS[one.kind])
-    for order in one.orders():
-        missed = judge(name, order, chosen)
+    highest = 4 if any(row == name and sum(order) > 2 for row, order in MISSES) else 2
+    for order in one.orders(highest):
+        missed = judge(name, order, chosen, highest)
         if (name, order) not in MISSES:
             assert not missed, order
         else:
@@ -37,7 +38,7 @@ def test_the_table_has_what_it_promises():
     assert accuracy.vocabulary_without_row() == set()
     assert all(len(set(one.at())) >= 120 for one in ROWS.values())
     assert {(name, order) for name, order in MISSES} <= {
-        (name, order) for name, one in ROWS.items() for order in one.orders()
+        (name, order) for name, one in ROWS.items() for order in one.orders(one.highest)
     }
 
 
@@ -96,7 +97,7 @@ def test_the_oracle_is_not_its_own_judge(name):
         if max(map(abs, point)) > 100 or min(map(abs, point)) < 1e-3:
             continue
         found = accuracy.exact(name, point)
-        for order in ROWS[name].orders():
+        for order in ROWS[name].orders(2):
             with mp.workdps(60):
                 one = ROWS[name].exact
                 wanted = mp.diff(one, tuple(map(mp.mpf, point)), order)
