@@ -1,5 +1,6 @@
 """Three ways to a value agree on random programs: interpreted, lowered, and by high precision."""
 
+import itertools
 from fractions import Fraction
 
 import mpmath as mp
@@ -38,9 +39,11 @@ GRADED = {"power", "exp2"}
 
 
 def reassociated(outputs):
-    """Whether a power among the nodes may be rounded differently by lowered code.
+    """Whether a power or a sum among the nodes may be rounded differently by lowered code.
 
-    A number times a power comes first there: ``5*x**2`` is ``5*x*x``.
+    A number times a power comes first there: ``5*x**2`` is ``5*x*x``.  A sum over two axes that
+    stand in another order in each of two arrays runs in the order of the one that was made first;
+    that may be the other one in the gradient that is lowered, whose cotangent is new.
     """
     nodes = sd.nodes(outputs)
     powers = [node.op.exponents for node in nodes if isinstance(node.op, ops.Product)]
@@ -52,7 +55,17 @@ def reassociated(outputs):
     return (
         any(p not in ALIKE for exponents in powers for p in exponents)
         or any(isinstance(op, ops.Product) and op.exponents == (2,) for op in scaled)
+        or any(transposed(node.op) for node in nodes if isinstance(node.op, ops.Contract))
         or any(node.op.name in GRADED for node in nodes if isinstance(node.op, ops.Pointwise))
+    )
+
+
+def transposed(op):
+    """Whether two operands of a contraction have axes that are summed in another order."""
+    summed = [[k for k in word if k not in op.out] for word in op.letters]
+    return any(
+        [k for k in a if k in b] != [k for k in b if k in a]
+        for a, b in itertools.combinations(summed, 2)
     )
 
 
