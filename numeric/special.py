@@ -356,8 +356,8 @@ def _of_order(
             _from_scipy(name)  # or say that it is missing
         xs = [np.asarray(x) for x in operands]
         dtype = np.result_type(*xs, np.float32)
+        orders = np.unique(n)  # before there is one for each element
         n, *xs = np.broadcast_arrays(n, *(x.astype(np.float64) for x in xs))
-        orders = np.unique(n)
         if orders.size == 1:
             return np.asarray(of_one(float(orders[0]), *xs), dtype)[()]
         result = np.empty(n.shape, dtype)

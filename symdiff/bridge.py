@@ -7,6 +7,7 @@ evaluation walks a shared formula as a tree, so formulas are made unevaluated.
 from __future__ import annotations
 
 import math
+import operator
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import count
@@ -34,7 +35,7 @@ from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol, plain
-from symdiff.vocabulary import ScalarFunction
+from symdiff.vocabulary import Ordered, ScalarFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -230,7 +231,7 @@ def _piecewise(parts: list[Expr]) -> Expr:
 def _times(parts: list[Expr]) -> Expr:
     """The product, numbers last, so that they do not stand between the factors."""
     ordered = sorted(parts, key=lambda part: isinstance(part.op, ops.Sum) and not part.args)
-    return reduce(lambda a, b: a * b, ordered)
+    return reduce(operator.mul, ordered)
 
 
 def _nested(name: str) -> Callable[[list[Expr]], Expr]:
@@ -568,12 +569,9 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
 
 def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
     """Kernel symbols; but the orders of a derivative are numbers that the definition needs."""
-    arguments = [kernel_symbol(k) for k in range(len(args))]
-    if name in ("polygamma", "polygamma_difference", "sinc_derivative", "bose"):
-        arguments[0] = args[0]
-    elif name in ("hypot_derivative", "atan2_derivative"):
-        arguments[:2] = args[:2]
-    return tuple(arguments)
+    cls = VOCABULARY[name]
+    orders = cls.orders if issubclass(cls, Ordered) else 0
+    return (*args[:orders], *(kernel_symbol(k) for k in range(orders, len(args))))
 
 
 def _filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symdiff import ops
-from symdiff.algebra import as_numeric, floating, linear, primitive, scale
+from symdiff.algebra import as_real, linear, primitive, scale
 from symdiff.arrays import (
     axes_of,
     axis_of,
@@ -173,14 +173,14 @@ def trapezoid(y: Operand, x: Operand | None = None, /, dx: Operand = 1, *, axis:
     >>> sd.trapezoid(y, dx=2) is (y[1:] + y[:-1]).sum()
     True
     """
-    values = floating(as_numeric(as_expr(y)))
+    values = as_real(as_expr(y))
     place = axis_of("trapezoid", axis, values.ndim)
     length = _length("trapezoid", values, place)
     high = cut(values, {place: (min(1, length), length, 1)})
     low = cut(values, {place: (0, max(length - 1, 0), 1)})
-    step = floating(as_numeric(as_expr(dx)))
+    step = as_real(as_expr(dx))
     if x is not None:
-        places = floating(as_numeric(constant(x)))
+        places = as_real(constant(x))
         if places.ndim == 1:
             step = finite_diff(places)
             word = (place,)

@@ -94,6 +94,20 @@ class ScalarFunction(sp.Function):  # type: ignore[misc]  # SymPy carries no typ
     _numpycode = _pythoncode = _mpmathcode = _call_code
 
 
+class Ordered(ScalarFunction):
+    """A derivative of which the first operands, ``orders`` of them, are constant orders."""
+
+    orders = 1
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing; raises Unsupported for a number that is no order."""
+        for n in args[: cls.orders]:
+            if n.is_number:
+                integer_order(cls.__name__, n)
+        return None
+
+
 class Stepwise(ScalarFunction):
     """A function that is constant between its jumps; at a jump too its derivative counts as 0."""
 
@@ -408,7 +422,7 @@ class expm1(ScalarFunction):
     value = _(mp.expm1)
 
 
-class bose(ScalarFunction):
+class bose(Ordered):
     """The n-th derivative of 1/(e^x - 1), for a constant integer n >= 0.
 
     It is one function because e^x and its square overflow where the quotient does not, and because
@@ -417,22 +431,18 @@ class bose(ScalarFunction):
     """
 
     nargs = 2
-    definition = _(lambda n, x: _differentiated_bose(n, x))
+    definition = _(lambda n, x: _differentiated("bose", lambda t: 1 / (sp.exp(t) - 1), n, x))
     partials = _(lambda n, x: (None, bose(n + 1, x)))
     value = _(lambda n, x: _bose_value(integer_order("bose", n), x))
 
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Nothing; raises Unsupported for a number that is no order."""
-        _check_order("bose", args[0])
-        return None
 
-
-def _differentiated_bose(n: sp.Expr, x: sp.Expr) -> sp.Expr:
+def _differentiated(
+    name: str, formula: Callable[[sp.Expr], sp.Expr], n: sp.Expr, x: sp.Expr
+) -> sp.Expr:
     if not n.is_Integer:
-        raise Unsupported(f"bose: the order {n} is not a number")
+        raise Unsupported(f"{name}: the order {n} is not a number")
     t = sp.Dummy(real=True)
-    return (1 / (sp.exp(t) - 1)).diff(t, int(n)).subs(t, x)
+    return formula(t).diff(t, int(n)).subs(t, x)
 
 
 def _bose_value(n: int, x: Any) -> Any:
@@ -709,7 +719,7 @@ class atan2(ScalarFunction):
     value = _(mp.atan2)
 
 
-class Planar(ScalarFunction):
+class Planar(Ordered):
     """A mixed derivative of order n by the first and m by the second coordinate, 0 at the origin.
 
     With the cosine c and the sine s of the direction and the length r it is P(c, s)/r^q, where P is
@@ -718,13 +728,7 @@ class Planar(ScalarFunction):
     """
 
     nargs = 4
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Nothing; raises Unsupported for numbers that are no orders."""
-        for n in args[:2]:
-            _check_order(cls.__name__, n)
-        return None
+    orders = 2
 
 
 def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
@@ -852,7 +856,7 @@ class digamma(Transcendental):
     value = _(_real(mp.digamma))
 
 
-class polygamma(Transcendental):
+class polygamma(Ordered):
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
 
     nargs = 2
@@ -863,8 +867,8 @@ class polygamma(Transcendental):
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
         """Digamma for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
         n, x = args
-        _check_order("polygamma", n)
         return digamma(x) if n == 0 else None
 
 
@@ -892,11 +896,6 @@ def _polygamma_value(n: int, x: Any) -> Any:
         if extra > 4000:
             raise mp.libmp.NoConvergence
     return +result
-
-
-def _check_order(name: str, n: sp.Expr) -> None:
-    if n.is_number:
-        integer_order(name, n)
 
 
 def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
@@ -932,7 +931,7 @@ def _betaln_value(a: Any, b: Any) -> Any:
     return +result
 
 
-class polygamma_difference(Transcendental):
+class polygamma_difference(Ordered):
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; a difference of two would cancel."""
 
     nargs = 3
@@ -943,12 +942,6 @@ class polygamma_difference(Transcendental):
     value = _(
         lambda n, a, b: _polygamma_difference_value(integer_order("polygamma_difference", n), a, b)
     )
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Nothing; raises Unsupported for a number that is no order."""
-        _check_order("polygamma_difference", args[0])
-        return None
 
 
 def _polygamma_difference_value(n: int, a: Any, b: Any) -> Any:
@@ -1200,30 +1193,25 @@ class sinc(ScalarFunction):
     value = _(mp.sincpi)
 
 
-class sinc_derivative(Transcendental):
+class sinc_derivative(Ordered):
     """The n-th derivative of sinc, for a constant integer n >= 0; accurate for every n and x.
 
     Its Taylor series, with t = πx, is πⁿ·Σₖ (-1)ᵏ t^(2k-n)/((2k+1)·(2k-n)!) over 2k >= n.
     """
 
     nargs = 2
-    definition = _(lambda n, x: _differentiated_sinc(n, x))
+    definition = _(
+        lambda n, x: _differentiated("sinc_derivative", lambda t: sp.sinc(sp.pi * t), n, x)
+    )
     partials = _(lambda n, x: (None, sinc_derivative(n + 1, x)))
     value = _(lambda n, x: _sinc_value(integer_order("sinc_derivative", n), x))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
         """``sinc`` for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
         n, x = args
-        _check_order("sinc_derivative", n)
         return sinc(x) if n == 0 else None
-
-
-def _differentiated_sinc(n: sp.Expr, x: sp.Expr) -> sp.Expr:
-    if not n.is_Integer:
-        raise Unsupported(f"sinc_derivative: the order {n} is not a number")
-    t = sp.Dummy(real=True)
-    return sp.sinc(sp.pi * t).diff(t, int(n)).subs(t, x)
 
 
 def _sinc_value(n: int, x: Any) -> Any:

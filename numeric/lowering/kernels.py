@@ -28,6 +28,7 @@ import sympy as sp
 from numeric import special
 from numeric.lowering import blackbox, matrices, sequences
 from numeric.lowering.contraction import plan
+from numeric.lowering.monomials import in_turn
 from numeric.lowering.opaque import OPAQUE, real
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
@@ -376,7 +377,8 @@ def _two_powers(exponents: tuple[int | Fraction, ...], real: bool) -> Callable[[
         return lambda x, y: f(inner(x, y))
     order = stepwise(exponents) if real else None
     if order is not None:
-        return lambda x, y: _in_steps((x, y), order)
+        places, signs = zip(*order, strict=True)
+        return lambda x, y: in_turn([(x, y)[k] for k in places], signs)
     parts = halves(exponents) if real else None
     if parts is not None:
         first, second = (_two_powers(part, real) for part in parts)
@@ -433,14 +435,6 @@ def halves(exponents: tuple[int | Fraction, ...]) -> tuple[tuple[int, int], ...]
     a = (p + 1) // 2 if p > 0 else -((1 - p) // 2)
     b = q // 2 if q > 0 else -(-q // 2)
     return (a, b), (p - a, q - b)
-
-
-def _in_steps(factors: Sequence[Any], order: tuple[tuple[int, int], ...]) -> Any:
-    (place, _), *steps = order
-    result = factors[place]
-    for place, sign in steps:
-        result = result * factors[place] if sign > 0 else result / factors[place]
-    return result
 
 
 def _kernel_of_two(p: int | Fraction, q: int | Fraction) -> Callable[[Any, Any], Any]:

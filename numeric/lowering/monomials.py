@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from symdiff.number import Number
 
@@ -51,15 +51,12 @@ def monomial(of: Monomial) -> Callable[..., Any]:
     count = len(of.exponents)
     over = [k for k, p in enumerate(of.exponents) for _ in range(p)]
     under = [k for k, p in enumerate(of.exponents) for _ in range(-p)]
+    signs = (1, *[1] * len(over), *[-1] * len(under))
     coef = float(of.coef)
 
     def written(values: Any, dtype: Any) -> Any:
-        result = dtype.type(coef)
-        for k in over:
-            result = result * values[k]
-        for k in under:
-            result = result / values[k]
-        return result
+        factors = [dtype.type(coef), *(values[k] for k in over), *(values[k] for k in under)]
+        return in_turn(factors, signs)
 
     def split(values: Any, like: Any) -> Any:
         number: Any = coef
@@ -89,19 +86,17 @@ def monomial(of: Monomial) -> Callable[..., Any]:
             outside = outside | (size > bound) | (size < 1 / bound)
         if not np.any(outside):
             return written(values, dtype)
+        alone = np.ndim(outside) == 0
         with np.errstate(all="ignore"):
-            if np.ndim(outside) == 0:
-                number, exponent = split(values, dtype)
-                result = written(values, dtype)
-            else:
-                result = np.array(written(values, dtype))
-                wide = np.broadcast_arrays(outside, *values)
-                outside = wide[0]
-                number, exponent = split([v[outside] for v in wide[1:]], dtype)
-        if np.ndim(outside) == 0:
-            return np.ldexp(number, exponent)
-        result = np.broadcast_to(result, outside.shape).copy()
-        result[outside] = np.ldexp(number, exponent)
+            if not alone:
+                outside, *wide = np.broadcast_arrays(outside, *values)
+                result = np.broadcast_to(written(values, dtype), outside.shape).copy()
+                values = tuple([v[outside] for v in wide])
+            number, exponent = split(values, dtype)
+        scaled = np.ldexp(number, exponent)
+        if alone:
+            return scaled
+        result[outside] = scaled
         return result
 
     return run
@@ -120,23 +115,30 @@ def over_sum(signs: tuple[int, ...], places: tuple[int, ...]) -> Callable[..., A
 
     def run(*values: Any) -> Any:
         z, divisors = values[places[0]], values[count:]
-        plain = [(v, sign) for v, sign in zip(values, signs, strict=False)]
+        plain = values[:count]
         if np.maximum.reduce(z, axis=None, initial=0) < np.inf:
-            return _in_turn(plain)
+            return in_turn(plain, signs)
         with np.errstate(all="ignore"):
             beyond = [
                 (d, -1) if k in places else (v, sign)
-                for k, (v, sign) in enumerate(plain)
+                for k, (v, sign) in enumerate(zip(plain, signs, strict=True))
                 for d in (divisors if k in places else (v,))
             ]
-            return np.where(np.isinf(z), _in_turn(beyond), _in_turn(plain))[()]
+            return np.where(
+                np.isinf(z), in_turn(*zip(*beyond, strict=True)), in_turn(plain, signs)
+            )[()]
 
     return run
 
 
-def _in_turn(factors: list[tuple[Any, int]]) -> Any:
-    (result, _), *rest = factors
-    for v, sign in rest:
+def in_turn(values: Sequence[Any], signs: Sequence[int]) -> Any:
+    """The first value times the others, or over those of sign -1, one after the other.
+
+    >>> in_turn((6, 4, 3), (1, -1, 1))
+    4.5
+    """
+    result = values[0]
+    for v, sign in zip(values[1:], signs[1:], strict=True):
         result = result * v if sign > 0 else result / v
     return result
 

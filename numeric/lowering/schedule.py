@@ -25,7 +25,7 @@ from numeric.lowering.kernels import (
     together,
     weak,
 )
-from numeric.lowering.monomials import GRADED, Graded, Monomial
+from numeric.lowering.monomials import GRADED, Graded, Monomial, in_turn
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
@@ -205,15 +205,15 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
                 stack += [(behind(y), p * q) for y, q in zip(x.args, whole, strict=True)]
                 continue
         powers[x] = powers.get(x, 0) + p
-        found = found or (isinstance(op, ops.Pointwise) and op.primitive and op.name in GRADED)
+        found = found or op in _GRADED
     if stack or not found or max(map(abs, powers.values())) > _HIGHEST:
         return None
     operands = [x if x.dtype is float or number_of(x) is not None else _cast(x) for x in powers]
     graded = []
     for place, x in enumerate(powers):
-        if isinstance(x.op, ops.Pointwise) and x.op.primitive and x.op.name in GRADED:
+        if x.op in _GRADED:
             inner, shift = [behind(y) for y in x.args], 0
-            if x.op.name == "power" and (parts := _shifted(inner[1])):
+            if x.op is _POWER and (parts := _shifted(inner[1])):
                 inner[1], shift = parts
             places = tuple(range(len(operands), len(operands) + len(inner)))
             operands += inner
@@ -222,6 +222,8 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
     return Spelling("monomial", tuple(operands), monomial=of)
 
 
+_POWER = PRIMITIVES["power"]
+_GRADED = frozenset(PRIMITIVES[name] for name in GRADED)
 _PARTS = 24  # nodes that are looked at
 _HIGHEST = 8
 _MODERATE = 2.0**90
@@ -344,8 +346,6 @@ def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling
         return Spelling("shifted", (*operands, parts[0]))
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
 
-
-_POWER = PRIMITIVES["power"]
 
 # NumPy gives these as floats, also of integers.
 _WHOLE = frozenset({"step", "floor", "ceil", "trunc", "round"})
@@ -485,10 +485,7 @@ def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
     if min(signs) > 0:
         return over
     if under and signs[0] > 0:
-        result = values[0]
-        for v, sign in zip(values[1:], signs[1:], strict=True):
-            result = result * v if sign > 0 else result / v
-        return result
+        return in_turn(values, signs)  # type: ignore[no-any-return]
     if under:
         return over / under
     with np.errstate(all="ignore"):
