@@ -1,6 +1,6 @@
 """Plain scalars, and plain arrays of them: what a program runs on when it is not an expression.
 
-A ``Field`` says what the scalars are: floats, fractions, SymPy expressions, mpmath numbers.
+A ``Field`` says what the scalars are: floats, fractions, mpmath numbers, jets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import numpy as np
-import sympy as sp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +72,7 @@ class Field:
         return self.each(lambda x: self.choose(self.less(x, zero), -x, x), x)
 
 
-def _choose(condition: Any, a: Any, b: Any) -> Any:
+def choose(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
@@ -120,32 +119,22 @@ _MATH: dict[str, Callable[[float], float]] = {
     "gammaln": math.lgamma,
     "sinc": lambda x: math.sin(math.pi * x) / (math.pi * x),
 }
-_SYMPY: dict[str, Callable[[Any], Any]] = {"sqrt": sp.sqrt}
-
-
-def _piecewise(condition: Any, a: Any, b: Any) -> Any:
-    return sp.Piecewise((a, condition), (b, True))
-
-
-def _rational(value: Fraction) -> Any:
-    return sp.Rational(value.numerator, value.denominator)
 
 
 def _mpf(value: Fraction) -> Any:
     return mp.mpf(value.numerator) / value.denominator
 
 
-FLOAT = Field("float", float, float, _MATH, operator.lt, _choose)
-EXACT = Field("exact", object, Fraction, {}, operator.lt, _choose)
-SYMPY = Field("sympy", object, _rational, _SYMPY, sp.Lt, _piecewise)
-HIGH = Field("high precision", object, _mpf, MPMATH_FUNCTIONS, operator.lt, _choose)
+FLOAT = Field("float", float, float, _MATH, operator.lt, choose)
+EXACT = Field("exact", object, Fraction, {}, operator.lt, choose)
+HIGH = Field("high precision", object, _mpf, MPMATH_FUNCTIONS, operator.lt, choose)
 COMPLEX = Field(
     "complex",
     object,
     lambda v: mp.mpc(_mpf(v)),
     MPMATH_FUNCTIONS,
     lambda a, b: mp.re(a) < mp.re(b),
-    _choose,
+    choose,
 )
 
 

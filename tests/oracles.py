@@ -3,8 +3,8 @@
 ``tests.evaluation`` gives the values of expressions, exactly or at 50 digits.  The checks compare
 them with the same program run on plain arrays:
 
-exact           value, Jacobian, gradient and Hessian equal SymPy's component-wise derivatives,
-                without tolerance
+exact           value, Jacobian, gradient and Hessian equal those of Taylor polynomials in
+                fractions (``tests.jets``), without tolerance
 adjoint         <u, J v> = <J' u, v>, exactly where the program is rational
 orders          partial derivatives up to order 3 against ``mpmath.diff`` at 50 digits
 high            Jacobians and Hessians by differences at 100 and 150 digits
@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import numpy as np
-import sympy as sp
 from hypothesis import reject
 
 import symdiff as sd
 from numeric.reference import interpret
 from tests.evaluation import boxed, each, evaluate
-from tests.fields import COMPLEX, EXACT, FLOAT, HIGH, LOST_DIGITS, SYMPY, Array, Field, Shape
+from tests.fields import COMPLEX, EXACT, FLOAT, HIGH, LOST_DIGITS, Array, Field, Shape
+from tests.jets import JETS, partials, variables, weighted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,59 +115,32 @@ def no_ties(case: Any, point: Sequence[Array], field: Field) -> None:
 # 1: exact -----------------------------------------------------------------------------------------
 
 
-def _components(field: Field, shapes: Sequence[Shape]) -> list[Array]:
-    out = []
-    for k, shape in enumerate(shapes):
-        array = np.empty(shape, object)
-        for place in np.ndindex(shape):
-            array[place] = sp.Symbol("_".join([f"x{k}", *map(str, place)]), real=True)
-        out.append(array)
-    return out
-
-
-def _at(formula: Any, values: Mapping[Any, Any]) -> Fraction:
-    number = sp.sympify(formula).xreplace(values)
-    if not isinstance(number, sp.Rational):
-        reject()  # a pole of the program
-    return Fraction(int(number.p), int(number.q))
-
-
 def check_exact(case: Any, point: Sequence[Array]) -> None:
     """Value, Jacobian, gradient and Hessian of a rational program, without tolerance."""
     no_ties(case, point, EXACT)
     xs = inputs_of(case)
     env = bound(xs, point, EXACT)
-    symbols = _components(SYMPY, case.shapes)
-    formulas = case.plain(SYMPY, symbols)
-    values = {
-        s: SYMPY.number(v)
-        for array, value in zip(symbols, point, strict=True)
-        for s, v in zip(array.ravel(), np.asarray(value).ravel(), strict=True)
-    }
+    starts = [0, *itertools.accumulate(np.size(value) for value in point)]
+    inputs = [variables(value, k) for value, k in zip(point, starts, strict=False)]
+    try:
+        jets = JETS.numbers(case.plain(JETS, inputs))
+    except ZeroDivisionError:
+        reject()  # a pole of the program
     f = sd.constant(0) + case.ours(xs)
-    weights = sd.constant(np.arange(1, formulas.size + 1).reshape(formulas.shape))
-    g = sd.sum(f * weights)
+    weights = np.arange(1, jets.size + 1).reshape(jets.shape)
+    g = sd.sum(f * sd.constant(weights))
     jacobians = sd.jacobian(f, xs)
     gradients = sd.grad(g, xs)
     hessians = [sd.hessian(g, x) for x in xs]
     found = values_of([f, *jacobians, *gradients, *hessians], env, EXACT)
-    agree(found[0], each(lambda e: _at(e, values), formulas), "value", case)
-    weighted = sp.Add(*(k * e for k, e in enumerate(formulas.ravel(), 1)))
-    for k, s in enumerate(symbols):
-        n = len(xs)
-        jacobian = np.empty(formulas.shape + s.shape, object)
-        for i, j in itertools.product(np.ndindex(formulas.shape), np.ndindex(s.shape)):
-            jacobian[i + j] = _at(sp.diff(formulas[i], s[j]), values)
-        agree(found[1 + k], jacobian, f"jacobian by input {k} ", case)
-        gradient = np.empty(s.shape, object)
-        hessian = np.empty(s.shape + s.shape, object)
-        for i in np.ndindex(s.shape):
-            slope = sp.diff(weighted, s[i])
-            gradient[i] = _at(slope, values)
-            for j in np.ndindex(s.shape):
-                if j >= i:
-                    hessian[i + j] = hessian[j + i] = _at(sp.diff(slope, s[j]), values)
-        agree(found[1 + n + k], gradient, f"gradient by input {k} ", case)
+    agree(found[0], partials(jets), "value", case)
+    total = weighted_sum(jets, weights)
+    n = len(xs)
+    for k, (value, start) in enumerate(zip(point, starts, strict=False)):
+        places = start + np.arange(np.size(value)).reshape(np.shape(value))
+        agree(found[1 + k], partials(jets, places), f"jacobian by input {k} ", case)
+        agree(found[1 + n + k], partials(total, places), f"gradient by input {k} ", case)
+        hessian = partials(total, places, places)
         agree(found[1 + 2 * n + k], hessian, f"hessian by input {k} ", case)
 
 

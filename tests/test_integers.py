@@ -1,14 +1,11 @@
 """Integers of every width and sign, at their extremes: values are NumPy's, derivatives are exact.
 
-The oracle is Taylor arithmetic in fractions, to second order along one direction.  Beside every
-coefficient it carries a bound of the terms that make it, in which nothing cancels: floating point
-errs by roundings of that.
+The oracle is Taylor arithmetic in fractions (``tests.jets``); floating point errs by roundings of
+the bounds that it carries.
 """
 
-import itertools
 import operator
 import warnings
-from dataclasses import dataclass
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -20,7 +17,7 @@ import numeric as nm
 import symdiff as sd
 from symdiff.reals import is_real
 from tests.budget import sample
-from tests.fields import Field
+from tests.jets import JETS, partials, variables, weighted_sum
 from tests.strategies import FAMILIES, programs
 
 # The roundings on the way to a value: a few dozen operations, each of a few dozen terms.
@@ -28,86 +25,6 @@ ROUNDINGS = 1000
 LARGEST = Fraction(10) ** 280
 
 DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-
-
-@dataclass(frozen=True)
-class Jet:
-    """``c0 + c1 e + c2 e²``, and bounds of what the coefficients are sums of."""
-
-    c: tuple[Fraction, Fraction, Fraction]
-    bound: tuple[Fraction, Fraction, Fraction]
-
-    def __add__(self, other):
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        other = jet(other)
-        return Jet(_plus(self.c, other.c), _plus(self.bound, other.bound))
-
-    def __mul__(self, other):
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        other = jet(other)
-        return Jet(_times(self.c, other.c), _times(self.bound, other.bound))
-
-    def __neg__(self):
-        return Jet(tuple(-c for c in self.c), self.bound)
-
-    def __pow__(self, p):
-        result = jet(1)
-        for _ in range(abs(p)):
-            result = result * self
-        return result if p > 0 else result.inverse()
-
-    def inverse(self):
-        """1/c by its series; a bound b of c is one of b/c² of 1/c."""
-        r = 1 / self.c[0]
-        size = self.bound[0] * r * r
-        return Jet(_series(r, self.c, -1), _series(size, self.bound, 1))
-
-    def __truediv__(self, other):
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        return self * jet(other).inverse()
-
-    def __sub__(self, other):
-        return self + -other
-
-    def __rsub__(self, other):
-        return jet(other) + -self
-
-    def __rtruediv__(self, other):
-        return jet(other) * self.inverse()
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def _plus(a, b):
-    return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
-def _times(a, b):
-    return a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[1] * b[1] + a[2] * b[0]
-
-
-def _series(r, c, sign):
-    return r, sign * r * r * c[1], sign * r * r * c[2] + r * r * r * c[1] * c[1]
-
-
-def jet(value, slope=0):
-    if isinstance(value, Jet):
-        return value
-    c = Fraction(value), Fraction(slope), Fraction(0)
-    return Jet(c, tuple(map(abs, c)))
-
-
-JETS = Field("jets", object, jet, {}, lambda a, b: a.c[0] < b.c[0], lambda c, a, b: a if c else b)
-
-
-def jets(values, slopes):
-    out = np.empty(np.shape(values), object)
-    for place in np.ndindex(out.shape):
-        out[place] = jet(np.asarray(values)[place].item(), np.asarray(slopes)[place].item())
-    return out
 
 
 def extremes(dtype):
@@ -144,28 +61,15 @@ def close(found, expected, bound, what):
         )
 
 
-def parts(array, place):
-    """Coefficient number ``place`` of each jet, and its bound."""
-    array = JETS.array(array)
-    found = np.empty(array.shape, object), np.empty(array.shape, object)
-    for at in np.ndindex(array.shape):
-        value = jet(array[at])
-        found[0][at], found[1][at] = value.c[place], value.bound[place]
-    return found
-
-
-def along(program, x, k, *places):
-    """The program's jets in the direction of elements of x."""
-    slope = np.zeros(np.shape(x), int)
-    for place in places:
-        slope[place] = 1
+def jets_at(program, x, k):
+    """The program's jets by the elements of x."""
     try:
-        value = program.plain(JETS, [jets(x, slope), jets(k, np.zeros(np.shape(k), int))])
+        value = program.plain(JETS, [variables(np.asarray(x), 0), JETS.numbers(k)])
     except ZeroDivisionError:
         assume(False)
-    column = JETS.array(value)
-    assume(all(b < LARGEST for v in column.flat for b in jet(v).bound))
-    return column
+    value = JETS.numbers(value)
+    assume(all(b < LARGEST for v in value.flat for b in v.bound.values()))
+    return value
 
 
 @pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal", "sequence"])
@@ -179,11 +83,8 @@ def test_derivatives_of_formulas_with_integers_are_exact(family):
         f = sd.constant(0) + program.ours(xs)
         u = np.arange(1.0, f.size + 1).reshape(f.shape)
         F, S = nm.lower(f, xs), nm.lower(sd.sum(f * u), xs)
-        places = list(np.ndindex(np.shape(x)))
-        columns = {place: along(program, x, k, place) for place in places}
-        pairs = {
-            both: along(program, x, k, *both) for both in itertools.combinations(places[:3], 2)
-        }
+        jets = jets_at(program, x, k)
+        places = np.arange(np.size(x)).reshape(np.shape(x))
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -196,33 +97,23 @@ def test_derivatives_of_formulas_with_integers_are_exact(family):
             _, (joint, _) = S.value_and_grad(x, k)
             single = nm.lower(sd.jacobian(f, xs[0]), xs)(x, k)
         assert none is None
-        for place, column in columns.items():
-            exact, bound = parts(column, 1)
-            close(np.asarray(J)[(..., *place)], exact, bound, f"jacobian of {program}")
-            close(np.asarray(single)[(..., *place)], exact, bound, f"jacobian of {program}")
-            second, of_second = parts(column, 2)
-            at = (..., *place, *place)
-            twice = JETS.array(2 * second), JETS.array(2 * of_second)
-            close(np.asarray(H)[at], *twice, f"hessian of {program}")
-            weights = np.array([Fraction(int(v)) for v in np.ravel(u)] or [], object)
-            total = sum(exact.ravel() * weights, Fraction(0))
-            size = sum(bound.ravel() * weights, Fraction(0))
-            for found, what in ((g, "backward"), (joint, "value_and_grad")):
-                entry = np.asarray(np.asarray(found)[place])
-                close(entry, JETS.array(total), JETS.array(size), f"{what} of {program}")
+        first, of_first = (partials(jets, places, bounds=b) for b in (False, True))
+        close(J, first, of_first, f"jacobian of {program}")
+        close(single, first, of_first, f"jacobian of {program}")
+        second, of_second = (partials(jets, places, places, bounds=b) for b in (False, True))
+        close(H, second, of_second, f"hessian of {program}")
+        total = weighted_sum(jets, u)
+        slope, of_slope = (partials(total, places, bounds=b) for b in (False, True))
+        close(g, slope, of_slope, f"backward of {program}")
+        close(joint, slope, of_slope, f"value_and_grad of {program}")
+        for place in np.ndindex(np.shape(x)):
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 t = np.zeros(np.shape(x))
                 t[place] = 1
                 _, pushed = F.jvp([x, k], [t[()] if np.shape(x) else float(t), None])
-            close(pushed, exact, bound, f"jvp of {program}")
-        for (p, q), column in pairs.items():  # 2 d²f/dp dq, with the squares that come along
-            mixed = [parts(c, 2) for c in (column, columns[p], columns[q])]
-            exact = mixed[0][0] - mixed[1][0] - mixed[2][0]
-            bound = mixed[0][1] + mixed[1][1] + mixed[2][1]
-            for at in ((..., *p, *q), (..., *q, *p)):
-                entry = np.asarray(np.asarray(H)[at])
-                close(entry, JETS.array(exact), JETS.array(bound), f"hessian of {program}")
+            column = JETS.array(first[..., *place]), JETS.array(of_first[..., *place])
+            close(pushed, *column, f"jvp of {program}")
 
     run()
 
