@@ -278,17 +278,18 @@ class Run:
             unnamed |= one
             unnamed |= any(made[name] is self.registers.get(k) for k in self.unnamed - {name})
             (self.unnamed.add if unnamed else self.unnamed.discard)(name)
-            if call == "get.grad":
-                self.gradients.add(name)
-            loose = unnamed or call in ("torch.matmul",) or self.is_loose(step["args"][:1])
+            if call == "get.grad" or self.among(self.gradients, step["args"][:1]):
+                self.gradients.add(name)  # or a view of one
+            loose = unnamed or call in ("torch.matmul",) or self.among(self.loose, step["args"][:1])
             (self.loose.add if loose else self.loose.discard)(name)
         self.trace.append(
             (n, "results", "flag", [k for k, r in zip(out, results, strict=False) if r is None])
         )
         self.look(n, {k: r for k, r in made.items() if self.is_tensor(r)})
 
-    def is_loose(self, args):
-        return any(isinstance(a, str) and a[1:] in self.loose for a in args)
+    @staticmethod
+    def among(names, args):
+        return any(isinstance(a, str) and a[1:] in names for a in args)
 
     def version(self, t, loose):
         if loose and loose in self.gradients:  # whose memory PyTorch may share with others
@@ -706,6 +707,10 @@ def numbers(a):
 
 
 def same_flags(a, b):
+    if len(a) == len(b) == 7 and None in (a[2], b[2]):  # versions of shared memory
+        a, b = ([*flags[:2], None, *flags[3:]] for flags in (a, b))
+        if a == b:
+            return True
     if len(a) == 7 and a[5] is None and b[5] == UNNAMED:
         return a[:3] == b[:3]
     if len(a) == 4:  # a derivative that is 0 may be recorded as such, or not at all
@@ -1172,9 +1177,11 @@ class Maker:
         if not dims or (call in (".std", ".norm") and i.memory.least < 1e-2):
             call = ".sum"
         m = i.memory
+        beyond = n * math.log(max(1.0, m.size)) > math.log(LIMIT)
+        product = math.inf if beyond else max(1.0, m.size) ** n
         size = {
-            ".prod": max(1.0, m.size) ** n,
-            ".cumprod": max(1.0, m.size) ** n,
+            ".prod": product,
+            ".cumprod": product,
             ".var": 4 * m.size**2,
             ".softmax": 1.0,
             ".log_softmax": 2 * m.size + 2,
