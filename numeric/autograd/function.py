@@ -546,10 +546,12 @@ def _applied(cls: Any, args: tuple[Any, ...], setup: bool) -> Any:
             f"{cls.__name__}, a custom autograd.Function, is applied",
             "write it with operations that have derivatives, or loop over the slices outside",
         )
-    node = Applied(cls, args)
     tensors = [x for x in args if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
     recorded = mode.grad and not volatile and any(x._rg for x in tensors)
+    for x in [x for x in tensors if x._rg] if recorded else ():
+        edge_of(x)  # views whose base was rewritten get their nodes, which come before this one
+    node = Applied(cls, args)
     if recorded:
         node.connect(tensors)
     face = node.shown()

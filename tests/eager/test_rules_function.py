@@ -392,6 +392,20 @@ def test_dirty_view_rewrites_its_base():
     check(x.grad, [60.0, 5.0])
 
 
+@pytest.mark.parametrize("dirty", [True, False])
+def test_a_view_of_rewritten_memory_keeps_what_is_above_it(dirty):
+    """Rule 30: its new node precedes that of the Function, or passes to some inputs miss it."""
+    x, y = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf(3.0)
+    base = x * 2
+    first, second = base.t(), base[0]
+    first.mul_(y)
+    forward = doubled_in_place if dirty else lambda ctx, a: a * 2
+    result = function(forward, lambda ctx, g: g * 2).apply(second)
+    by_x, by_y = torch.autograd.grad(result.sum(), [x, y])
+    check(by_x, [[12.0, 12.0], [0.0, 0.0]])
+    check(by_y, 12.0)
+
+
 def test_dirty_view_with_other_results_is_refused():
     """Rule 30: only one result then."""
 
