@@ -259,6 +259,8 @@ class Run:
             self.trace.append((n, "returns itself", "flag", result is args[0]))
         if not out:
             changed = self.registers if self.watchful else {}
+            if call in BACKWARD:
+                self.part()
             if call in (*BACKWARD, ".step", ".zero_grad"):
                 changed = changed or self.leaves()
             elif args and not call.startswith("hook"):
@@ -286,6 +288,17 @@ class Run:
             (n, "results", "flag", [k for k, r in zip(out, results, strict=False) if r is None])
         )
         self.look(n, {k: r for k, r in made.items() if self.is_tensor(r)})
+
+    def part(self):
+        """Give leaves gradients of their own: PyTorch's may share memory, and change each other."""
+        arrays = []
+        for t in {id(t): t for k, t in self.leaves().items() if k in self.leaf_names}.values():
+            g = t.grad
+            if g is None or g.requires_grad or getattr(g, "_is_zerotensor", bool)():
+                continue
+            if any(np.may_share_memory(g.numpy(), other) for other in arrays):
+                t.grad = g.clone()
+            arrays.append(t.grad.numpy())
 
     @staticmethod
     def among(names, args):
@@ -551,7 +564,7 @@ class Comparison:
         # What is saved in another precision is a copy here, made by a node of its own.
         self.mixed = "float" in text.replace("float64", "")
         # Products of vectors and matrices are several operations in PyTorch.
-        self.products = "torch.matmul" in text
+        self.products = "torch.matmul" in text or "torch.outer" in text
         # What was saved of a constant stays one, also if it requires gradients after that.
         self.late = ".requires_grad_" in text
         # The formulas of recorded passes, and of transforms, which are one node, are our own.
@@ -568,29 +581,55 @@ class Comparison:
             recording
             or any(f in text for f in ("'.t'", ".transpose", ".permute", "torch.linalg.", "'func"))
         )
+        # It saves a copy of a part of its operand here, which writes through ``data`` do not reach.
+        self.parted = "F.logsigmoid" in text and "get.data" in text
         # What was detached has views of its own: a change of the memory does not renew those here.
         self.apart = "detach" in text
+        # Gradients by a tensor and by a view of all of it are one tensor here, with its hooks.
+        several = [
+            step.get("out", ())
+            for step in program["steps"]
+            if step["call"] == "torch.autograd.grad"
+        ]
+        gradients = {f"${k}" for out in several for k in out if len(out) > 1}
+        self.one = [
+            step["args"][1]
+            for step in program["steps"]
+            if step["call"].startswith("hook.") and step["args"][0] in gradients
+        ]
+        # Which elements before a 0 meet what comes behind it is structure there, and 0 * nan here.
+        self.cumulated = "cumprod" in text
+        self.recording = recording
+        self.shapes = {}
 
     def wrong(self, x, y):
         """What is wrong with an entry beside the expected one: None, EXCUSED, or a text."""
         same = tuple(x[:3]) == tuple(y[:3])
+        if y[2] == "flags" and len(y[3]) == 7:
+            self.shapes[y[1]] = y[3][1]
         if (
-            (self.formulas and "hook" in (x[2], y[2]) and not same)
+            ((self.formulas or self.factored) and "hook" in (x[2], y[2]) and not same)
             or departs(x, y, self.late)
             or (not self.program["watch"] and unseen(x, y))
-            or (self.unsaving and unlike_saved(x, y))
-            or (self.apart and x[2] != "error" and multiple(y))
+            or (unlike_saved(x, y) and (self.unsaving or self.trivial(y[0])))
+            or (unsaved(x) and unsaved(y) and x[3] != y[3])  # which of two is refused first
+            or (self.recording and str(y[1]).endswith(".grad") and y[3] is None is not x[3])
+            or (
+                multiple(y) and x[2] != "error" and (self.apart or self.mixed or self.trivial(y[0]))
+            )
         ):
             return EXCUSED
         if not same:
-            # Conversions are nodes here: which leaves were reached before an error differs.
-            reached = str(y[1]).endswith(".grad") and x[1] == y[1] and y[0] == self.failed
-            return EXCUSED if self.mixed and reached else ""
+            if self.reached(y) and x[1] == y[1]:
+                return EXCUSED
+            # What is a copy on one side is another tensor.
+            return EXCUSED if self.orders and x[2] == y[2] == "flags" else ""
         kind, a, b = x[2], x[3], y[3]
         if kind == "hook":
             return self.hook(a, b, y[0])
         if kind == "values":
-            return self.values(a, b, y[0])
+            wrong = self.values(a, b, y[0])
+            return EXCUSED if wrong and self.reached(y) else wrong
         if kind == "error":
             if self.products and all("by a hook" in str(e[1]) for e in (a, b)):
                 return EXCUSED  # which leaf comes first
@@ -598,9 +637,34 @@ class Comparison:
             return None if same_error(a, b) else ""
         if a == b or (kind == "flags" and same_flags(a, b)):
             return None
-        if y[1] == "results" and self.factored:
+        if y[1] == "results" and (self.factored or self.formulas):
             return EXCUSED  # on what a recorded derivative depends: there, on the result itself
         return EXCUSED if self.orders and kind == "flags" and a[:2] == b[:2] else ""
+
+    def reached(self, y):
+        """Whether this is a gradient of a pass that failed: which leaves were reached differs."""
+        return str(y[1]).endswith(".grad") and y[0] == self.failed
+
+    def by_factor(self, n):
+        """Whether step n takes a recorded derivative by the result of a factorisation."""
+        if not self.factored or n >= len(self.program["steps"]):
+            return False
+        by = str(self.program["steps"][n]["args"][1:])
+        made = [step for step in self.program["steps"][:n] if "torch.linalg." in step["call"]]
+        return any(f"'${k}'" in by for step in made for k in step.get("out", ()))
+
+    def trivial(self, n):
+        """Whether something before step n reduces an axis of length 1: what it saves differs."""
+        for step in self.program["steps"][:n]:
+            if step["call"] in (".softmax", ".log_softmax"):
+                if 1 in self.shapes.get(step["args"][0][1:], ()):
+                    return True
+            elif step["call"] in (".prod", ".amax", ".amin", ".cumprod"):
+                shape = self.shapes.get(step["args"][0][1:], ())
+                axis = [*step["args"][1:], step.get("kw", {}).get("dim")][0]
+                if (math.prod(shape) if axis is None else shape[axis]) == 1:
+                    return True
+        return False
 
     def hook(self, a, b, n):
         """The same of calls of hooks: (label, what it saw)."""
@@ -611,7 +675,7 @@ class Comparison:
         if not numbers(b[1]):
             return None if a[1] == b[1] else ""
         wrong = self.values(a[1], b[1], n)
-        return EXCUSED if wrong and self.formulas else wrong
+        return EXCUSED if wrong and (self.formulas or self.parted or a[0] in self.one) else wrong
 
     def values(self, a, b, n):
         """The same of arrays or their digests."""
@@ -621,7 +685,9 @@ class Comparison:
             return None
         if verdict == "other values" and (self.departed or tied(self.program, n)):
             return EXCUSED  # masks of what is nan there; see ``tied``
-        if verdict and n > self.behind:
+        if verdict and (n > self.behind or self.parted or self.by_factor(n)):
+            return EXCUSED
+        if verdict == "not finite" and self.cumulated:
             return EXCUSED
         return verdict or None
 
@@ -633,12 +699,13 @@ def tied(program, n):
     """Whether other values mean equal numbers, or numbers that differ by a rounding.
 
     The numbers of an ordering are compared before its indices; comparisons of what a factorisation
-    made of, say, a matrix and itself are about its roundings.
+    made of, say, a matrix and itself are about its roundings, and so are those of the derivative of
+    a sum that is 1.
     """
     steps = program["steps"]
     if n >= len(steps):
         return False
-    rounded = any("torch.linalg." in step["call"] for step in steps[:n])
+    rounded = any(f in step["call"] for step in steps[:n] for f in ("torch.linalg.", "softmax"))
     return steps[n]["call"] in ORDERING or (rounded and steps[n]["call"] in COMPARISONS)
 
 
@@ -1804,7 +1871,8 @@ class Maker:
             return
         y = self.some(fits=lambda b: b.shape == i.shape and b.kind == i.kind and not b.tracked)
         used = any("$" + x in str(step["args"]) for step in self.steps)
-        if y is not None and not self.known[y].memory.fixed and not used:
+        fixed = i.memory.fixed or (y is not None and self.known[y].memory.fixed)
+        if y is not None and not fixed and not used:
             i.memory = self.known[y].memory
             self.put("set.data", ["$" + x, "$" + y])
 
