@@ -537,8 +537,8 @@ def masks(program, n):
 def difference(program, found, expected):
     """Where two traces differ first, as a text; None if they do not.  Digested or not, alike."""
     comparison = Comparison(program)
-    for x, y in zip(found, expected, strict=False):
-        wrong = comparison.wrong(x, y)
+    for x, y, after in zip(found, expected, [*expected[1:], None], strict=False):
+        wrong = comparison.wrong(x, y, after)
         if wrong == EXCUSED:
             return None
         if wrong is not None:
@@ -602,8 +602,11 @@ class Comparison:
         self.recording = recording
         self.shapes = {}
 
-    def wrong(self, x, y):
-        """What is wrong with an entry beside the expected one: None, EXCUSED, or a text."""
+    def wrong(self, x, y, after=None):
+        """What is wrong with an entry beside the expected one: None, EXCUSED, or a text.
+
+        ``after`` is the one that follows the expected one.
+        """
         same = tuple(x[:3]) == tuple(y[:3])
         if y[2] == "flags" and len(y[3]) == 7:
             self.shapes[y[1]] = y[3][1]
@@ -613,7 +616,7 @@ class Comparison:
             or (not self.program["watch"] and unseen(x, y))
             or (unlike_saved(x, y) and (self.unsaving or self.trivial(y[0])))
             or (unsaved(x) and unsaved(y) and x[3] != y[3])  # which of two is refused first
-            or (self.recording and str(y[1]).endswith(".grad") and y[3] is None is not x[3])
+            or (self.recording and unreached(x, y, after))
             or (
                 multiple(y) and x[2] != "error" and (self.apart or self.mixed or self.trivial(y[0]))
             )
@@ -634,7 +637,9 @@ class Comparison:
             if self.products and all("by a hook" in str(e[1]) for e in (a, b)):
                 return EXCUSED  # which leaf comes first
             self.failed = y[0]
-            return None if same_error(a, b) else ""
+            if same_error(a, b):
+                return None
+            return EXCUSED if self.orders else ""  # of what is a copy on one side
         if a == b or (kind == "flags" and same_flags(a, b)):
             return None
         if y[1] == "results" and (self.factored or self.formulas):
@@ -646,11 +651,15 @@ class Comparison:
         return str(y[1]).endswith(".grad") and y[0] == self.failed
 
     def by_factor(self, n):
-        """Whether step n takes a recorded derivative by the result of a factorisation."""
-        if not self.factored or n >= len(self.program["steps"]):
+        """Whether step n takes a recorded derivative by the result of a factorisation, or product.
+
+        That derivative is written with the result in PyTorch, and with the operand here.
+        """
+        steps = self.program["steps"]
+        if not (self.factored or self.formulas) or n >= len(steps):
             return False
-        by = str(self.program["steps"][n]["args"][1:])
-        made = [step for step in self.program["steps"][:n] if "torch.linalg." in step["call"]]
+        by = str(steps[n]["args"][1:])
+        made = [s for s in steps[:n] if "torch.linalg." in s["call"] or "prod" in s["call"]]
         return any(f"'${k}'" in by for step in made for k in step.get("out", ()))
 
     def trivial(self, n):
@@ -675,7 +684,8 @@ class Comparison:
         if not numbers(b[1]):
             return None if a[1] == b[1] else ""
         wrong = self.values(a[1], b[1], n)
-        return EXCUSED if wrong and (self.formulas or self.parted or a[0] in self.one) else wrong
+        ours = self.formulas or self.factored or self.parted or a[0] in self.one
+        return EXCUSED if wrong and ours else wrong
 
     def values(self, a, b, n):
         """The same of arrays or their digests."""
@@ -744,6 +754,14 @@ def unseen(x, y):
     return ("a leaf Variable" in texts[1] and not texts[0]) or (
         "returns multiple views" in texts[0] and not texts[1]
     )
+
+
+def unreached(x, y, after):
+    """Whether a gradient was not made, here or, if it is 0, there."""
+    if not str(y[1]).endswith(".grad") or x[2] == y[2]:
+        return False
+    zero = after is not None and after[1:3] == (y[1], "values") and not np.any(after[3])
+    return y[3] is None or (x[3] is None and zero)
 
 
 def multiple(entry):
