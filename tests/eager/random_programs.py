@@ -581,8 +581,8 @@ class Comparison:
             recording
             or any(f in text for f in ("'.t'", ".transpose", ".permute", "torch.linalg.", "'func"))
         )
-        # It saves a copy of a part of its operand here, which writes through ``data`` do not reach.
-        self.parted = "F.logsigmoid" in text and "get.data" in text
+        # What they save is not all that is saved here: writes through ``data`` reach it, or not.
+        self.parted = "get.data" in text and ("F.logsigmoid" in text or "torch.linalg." in text)
         # What was detached has views of its own: a change of the memory does not renew those here.
         self.apart = "detach" in text
         # Gradients by a tensor and by a view of all of it are one tensor here, with its hooks.
@@ -608,10 +608,11 @@ class Comparison:
         ``after`` is the one that follows the expected one.
         """
         same = tuple(x[:3]) == tuple(y[:3])
+        own_hooks = self.formulas or self.factored or self.orders
         if y[2] == "flags" and len(y[3]) == 7:
             self.shapes[y[1]] = y[3][1]
         if (
-            ((self.formulas or self.factored) and "hook" in (x[2], y[2]) and not same)
+            (own_hooks and "hook" in (x[2], y[2]) and not same)
             or departs(x, y, self.late)
             or (not self.program["watch"] and unseen(x, y))
             or (unlike_saved(x, y) and (self.unsaving or self.trivial(y[0])))
