@@ -103,7 +103,7 @@ def jet(value: Any) -> Jet:
     return Jet({(): c}, {(): abs(c)})
 
 
-JETS = Field("jets", object, jet, {}, lambda a, b: a.terms[()] < b.terms[()], choose)
+JETS = Field("jets", object, jet, {}, lambda a, b: jet(a).terms[()] < jet(b).terms[()], choose)
 
 
 def variables(values: Array, first: int) -> Array:

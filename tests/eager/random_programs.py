@@ -508,7 +508,7 @@ def tolerance(program):
 # What a mask may come from, and where cotangents are first seen.
 SELECTING = (
     "where", "max", "min", "clamp", "relu", "masked", "[]", "gather", "index", "sort", "median",
-    "norm", "amax", "amin", "prod",
+    "norm", "amax", "amin", "prod", "diag",
     "func.", "functional.",  # the Jacobian of an elementwise function is diagonal
 )  # fmt: skip
 DERIVING = (*BACKWARD, "func.", "functional.")
@@ -613,11 +613,12 @@ class Comparison:
             self.shapes[y[1]] = y[3][1]
         if (
             (own_hooks and "hook" in (x[2], y[2]) and not same)
+            or (y[2] == "hook" and y[3][1] is None and x[2] != "hook")  # of a gradient that is none
             or departs(x, y, self.late)
             or (not self.program["watch"] and unseen(x, y))
             or (unlike_saved(x, y) and (self.unsaving or self.trivial(y[0])))
             or (unsaved(x) and unsaved(y) and x[3] != y[3])  # which of two is refused first
-            or (self.recording and unreached(x, y, after))
+            or (self.recording and self.unreached(x, y, after))
             or (
                 multiple(y) and x[2] != "error" and (self.apart or self.mixed or self.trivial(y[0]))
             )
@@ -646,6 +647,18 @@ class Comparison:
         if y[1] == "results" and (self.factored or self.formulas):
             return EXCUSED  # on what a recorded derivative depends: there, on the result itself
         return EXCUSED if self.orders and kind == "flags" and a[:2] == b[:2] else ""
+
+    def unreached(self, x, y, after):
+        """Whether a gradient was not made, here or, if it is 0, there."""
+        if not str(y[1]).endswith(".grad") or x[2] == y[2]:
+            return False
+        follows = after is not None and after[1:3] == (y[1], "values")
+        size = (
+            np.abs(after[3]).max(initial=0)
+            if follows and isinstance(after[3], np.ndarray)
+            else math.inf
+        )
+        return y[3] is None or (x[3] is None and size <= self.allowed * self.scale)
 
     def reached(self, y):
         """Whether this is a gradient of a pass that failed: which leaves were reached differs."""
@@ -755,14 +768,6 @@ def unseen(x, y):
     return ("a leaf Variable" in texts[1] and not texts[0]) or (
         "returns multiple views" in texts[0] and not texts[1]
     )
-
-
-def unreached(x, y, after):
-    """Whether a gradient was not made, here or, if it is 0, there."""
-    if not str(y[1]).endswith(".grad") or x[2] == y[2]:
-        return False
-    zero = after is not None and after[1:3] == (y[1], "values") and not np.any(after[3])
-    return y[3] is None or (x[3] is None and zero)
 
 
 def multiple(entry):
