@@ -173,9 +173,15 @@ def is_singular(a: Array, det: Any) -> bool:
     return bool(abs(det) <= largest ** len(a) * mp.mpf(10) ** -LOST_DIGITS)
 
 
-def inverse(f: Field, a: Array) -> Array:
-    """The adjugate over the determinant; at ``HIGH`` precision not of a singular matrix."""
+def regular_determinant(f: Field, a: Array) -> Array:
+    """The determinant; at ``HIGH`` precision not of a singular matrix."""
     det = determinant(f, a)
     if f.name == HIGH.name and any(is_singular(a[i], det[i]) for i in np.ndindex(det.shape)):
         raise ZeroDivisionError("the matrix is singular")
+    return det
+
+
+def inverse(f: Field, a: Array) -> Array:
+    """The adjugate over the determinant; at ``HIGH`` precision not of a singular matrix."""
+    det = regular_determinant(f, a)
     return np.swapaxes(minors(f, a), -1, -2) / det[..., None, None]
