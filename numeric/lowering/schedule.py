@@ -180,7 +180,10 @@ def short(node: Expr) -> Expr:
 
 
 def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
-    """A product, through its nesting, that has a graded function among its factors; else None."""
+    """A product, through its nesting, that has a graded function among its factors; else None.
+
+    Or a number that would come too late for the product of two high powers, which is subnormal.
+    """
     if node.dtype is not float or node in weak:
         return None
     coef: Number = 1
@@ -206,6 +209,7 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
                 continue
         powers[x] = powers.get(x, 0) + p
         found = found or op in _GRADED
+    found = found or (_size(coef) != 1 and _is_high(powers))
     if stack or not found or max(map(abs, powers.values())) > _HIGHEST:
         return None
     operands = [x if x.dtype is float or number_of(x) is not None else _cast(x) for x in powers]
@@ -225,8 +229,14 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
 _POWER = PRIMITIVES["power"]
 _GRADED = frozenset(PRIMITIVES[name] for name in GRADED)
 _PARTS = 24  # nodes that are looked at
-_HIGHEST = 8
+_HIGH, _HIGHEST = 6, 8
 _MODERATE = 2.0**90
+
+
+def _is_high(powers: dict[Expr, int]) -> bool:
+    """Whether this is ``x/y**5`` or higher; what is over a sum has a spelling of its own."""
+    sums = any(isinstance(x.op, ops.Sum) for x in powers)
+    return len(powers) == 2 and not sums and sum(map(abs, powers.values())) >= _HIGH
 
 
 def _shifted(y: Expr) -> tuple[Expr, int] | None:
