@@ -580,6 +580,10 @@ def _math_sign(x: float) -> float:
     return sign if x.__class__ is int else x if x != x else float(sign)
 
 
+def _math_step(x: float) -> float:
+    return int(x > 0) if x.__class__ is int else x if x != x else float(x > 0)
+
+
 def _math_sinc(x: float) -> float:
     nearest = round(x)
     sine = math.sin(math.pi * (x - nearest))
@@ -632,7 +636,7 @@ MATH: dict[str, Callable[..., Any]] = {
     "clip": lambda x, lo, hi: _math_minimum(hi, _math_maximum(lo, x)),
     "abs": abs,
     "sign": _math_sign,
-    "step": lambda x: x if x != x else float(x > 0),
+    "step": _math_step,
     "floor": lambda x: float(math.floor(x)),
     "ceil": lambda x: float(math.ceil(x)),
     "trunc": lambda x: float(math.trunc(x)),

@@ -576,8 +576,8 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
             if op is _LOG and x.op is _ABS and isinstance(x.args[0].op, ops.Det):
                 return opaque(ops.opaque_op(ops.LogAbsDet), x.args[0].args[0])
             return make(op, operands, x.shape, op.result or float)
-        if x.dtype is int and op in _ROUNDINGS:
-            return x
+        if x.dtype is not float and op in _ROUNDINGS:
+            return as_numeric(x)
     elif op is _WHERE:
         return select(*operands)
     if len(operands) != op.arity:

@@ -349,16 +349,10 @@ def _cast(x: Expr) -> Expr:
 
 
 def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling:
-    if node.dtype is int and op.name in _WHOLE:
-        return Spelling("kernel", tuple(behind(x) for x in node.args))
     operands = _loosened(node, weak)
     if op is _POWER and node not in weak and (parts := _shifted(behind(node.args[1]))):
         return Spelling("shifted", (*operands, parts[0]))
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
-
-
-# NumPy gives these as floats, also of integers.
-_WHOLE = frozenset({"step", "floor", "ceil", "trunc", "round"})
 
 
 def stretched(x: Expr) -> Expr | None:
