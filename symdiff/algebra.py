@@ -28,6 +28,7 @@ from symdiff.ranges import (
     step_of,
 )
 from symdiff.scalar import VOCABULARY, kernel_symbol
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -521,34 +522,13 @@ def power(a: Expr, b: Expr) -> Expr:
 
 # Pointwise functions ------------------------------------------------------------------------------
 
-_BOOLEAN = frozenset(
-    [
-        "less",
-        "less_equal",
-        "equal",
-        "not_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "isfinite",
-    ]
-)
-_KEEPS_DTYPE = frozenset(
-    [
-        *("where", "abs", "sign", "maximum", "minimum", "clip", "mod", "floor_divide"),
-        *("floor", "ceil", "round", "trunc", "step"),
-    ]
-)
-
 
 def _primitive_op(name: str) -> ops.Pointwise:
     cls = VOCABULARY[name]
     arity = cls.nargs.args[0] if hasattr(cls.nargs, "args") else next(iter(cls.nargs))
     with sp.evaluate(False):
         formula = cls(*(kernel_symbol(k) for k in range(int(arity))))
-    result = bool if name in _BOOLEAN else None if name in _KEEPS_DTYPE else float
-    return ops.pointwise_op(name, formula, int(arity), result)
+    return ops.pointwise_op(name, formula, int(arity), FACTS[name].result)
 
 
 PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VOCABULARY}
@@ -557,7 +537,7 @@ PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
 }
 _WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
-_ROUNDINGS = frozenset(PRIMITIVES[name] for name in ("floor", "ceil", "round", "trunc"))
+_ROUNDINGS = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].rounds)
 _COSH, _EXP, _ONE_AND = PRIMITIVES["cosh"], PRIMITIVES["exp"], ops.sum_op(1, (1,))
 _EXPM1 = PRIMITIVES["expm1"]
 _WITH_RECIPROCAL = frozenset({_COSH, _EXPM1, _ONE_AND})

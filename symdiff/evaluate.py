@@ -29,7 +29,7 @@ from symdiff.locks import fork_safe_lock
 from symdiff.node import topological
 from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
 from symdiff.substitution import bound_sizes, named, substitute
-from symdiff.vocabulary import Stepwise
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -397,10 +397,7 @@ def _root_of_power(a: Any, p: Fraction) -> Any:
 
 
 # Functions whose values are numbers given or integers, and those that large numbers do not harm.
-_EXACT = frozenset(
-    {name for name, cls in VOCABULARY.items() if issubclass(cls, Stepwise)}
-    | {"maximum", "minimum", "clip", "abs", "mod"}
-)
+_EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
 _SLOWLY_GROWING = frozenset({"log", "log2", "log10", "log1p", "atan", "tanh", "erf", "hypot"})
 
 

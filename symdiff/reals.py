@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symdiff import ops
-from symdiff.algebra import as_real
+from symdiff.algebra import PRIMITIVES, as_real
 from symdiff.corners import carry
 from symdiff.expr import Expr, rebuild
 from symdiff.node import topological
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,9 @@ _LEAVES = (ops.Symbol, ops.Constant, ops.Size)
 # Their values are among those of the operands, or at least no larger.
 _MOVES = (ops.Reshape, ops.Slice, ops.Unslice, ops.Gather, ops.Flip, ops.Concat, ops.Triangle)
 _CHOICES = (ops.Max, ops.Min, ops.Take, ops.Shift)
-_SAFE = frozenset({"where", "maximum", "minimum", "clip", "sign", "step", "mod", "floor_divide"})
+_SAFE = frozenset(
+    op for name, op in PRIMITIVES.items() if op.result is None and not FACTS[name].overflows
+)
 
 
 def is_real(node: Expr) -> bool:
@@ -125,7 +128,7 @@ def _decides(node: Expr) -> bool:
 def _is_safe(node: Expr) -> bool:
     op = node.op
     if isinstance(op, ops.Pointwise):
-        return op.name in _SAFE
+        return op in _SAFE
     if isinstance(op, ops.Contract):
         return len(op.letters) == 1 and not op.sums
     return isinstance(op, _MOVES + _CHOICES)

@@ -41,19 +41,37 @@ ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integ
 _: Any = staticmethod
 
 
-class ScalarFunction(sp.Function):  # type: ignore[misc]  # SymPy carries no types
-    """A function of the vocabulary, of which a subclass states three things.
+class Facts:
+    """What is known of a function besides its derivative; a class states what differs from this.
+
+    Whoever needs a fact derives a table from ``FACTS``, and lists no names.
+
+    - ``value``: the function of mpmath numbers, at the working precision in force; nan outside
+      the real domain;
+    - ``result``: the kind of its values: float, bool, or None for that of its operands;
+    - ``rounds``: whether it makes integers of numbers, and leaves integers as they are;
+    - ``overflows``: whether its value of integers may be none of their type, as |-128| is;
+    - ``cheap``: whether a value costs about as much to compute again as to read.
+    """
+
+    value: Any
+    result: type[bool] | type[float] | None = float
+    rounds = False
+    overflows = False
+    cheap = False
+
+
+class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
+    """A function of the vocabulary, of which a subclass states three things, and its facts.
 
     - ``definition``: the same function in SymPy's own classes;
     - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
       asking for it raises NotDifferentiable);
-    - ``value``: the function of mpmath numbers, at the working precision in force; nan outside
-      the real domain.
+    - ``value``: see ``Facts``.
     """
 
     definition: Any
     partials: Any
-    value: Any
 
     is_extended_real = True  # every argument is real, so every value is, or is nan
 
@@ -150,7 +168,14 @@ def _condition(truth: sp.Expr) -> Any:
     return sp.Ne(truth, 0)
 
 
-class less(Stepwise):
+class Truth(Stepwise):
+    """A truth value."""
+
+    result = bool
+    cheap = True
+
+
+class less(Truth):
     """Whether a < b."""
 
     nargs = 2
@@ -158,7 +183,7 @@ class less(Stepwise):
     value = _(operator.lt)
 
 
-class less_equal(Stepwise):
+class less_equal(Truth):
     """Whether a <= b."""
 
     nargs = 2
@@ -166,7 +191,7 @@ class less_equal(Stepwise):
     value = _(operator.le)
 
 
-class equal(Stepwise):
+class equal(Truth):
     """Whether a == b."""
 
     nargs = 2
@@ -174,7 +199,7 @@ class equal(Stepwise):
     value = _(operator.eq)
 
 
-class not_equal(Stepwise):
+class not_equal(Truth):
     """Whether a != b."""
 
     nargs = 2
@@ -182,7 +207,7 @@ class not_equal(Stepwise):
     value = _(operator.ne)
 
 
-class logical_and(Stepwise):
+class logical_and(Truth):
     """Whether both are true (not 0)."""
 
     nargs = 2
@@ -190,7 +215,7 @@ class logical_and(Stepwise):
     value = _(lambda a, b: bool(a) and bool(b))
 
 
-class logical_or(Stepwise):
+class logical_or(Truth):
     """Whether one or both are true."""
 
     nargs = 2
@@ -198,7 +223,7 @@ class logical_or(Stepwise):
     value = _(lambda a, b: bool(a) or bool(b))
 
 
-class logical_xor(Stepwise):
+class logical_xor(Truth):
     """Whether one is true and the other is not."""
 
     nargs = 2
@@ -206,7 +231,7 @@ class logical_xor(Stepwise):
     value = _(lambda a, b: bool(a) != bool(b))
 
 
-class logical_not(Stepwise):
+class logical_not(Truth):
     """Whether it is not true."""
 
     nargs = 1
@@ -221,6 +246,8 @@ class where(ScalarFunction):
     """``a`` where ``c`` is true, else ``b``."""
 
     nargs = 3
+    result = None
+    cheap = True
     definition = _(lambda c, a, b: sp.Piecewise((a, _condition(c)), (b, True)))
     partials = _(lambda c, a, b: (ZERO, where(c, ONE, ZERO), where(c, ZERO, ONE)))
     value = _(lambda c, a, b: a if c else b)
@@ -250,6 +277,8 @@ class maximum(ScalarFunction):
     """
 
     nargs = 2
+    result = None
+    cheap = True
     definition = _(lambda a, b: sp.Max(a, b))
     partials = _(
         lambda a, b: (
@@ -267,6 +296,8 @@ class minimum(ScalarFunction):
     """
 
     nargs = 2
+    result = None
+    cheap = True
     definition = _(lambda a, b: sp.Min(a, b))
     partials = _(
         lambda a, b: (
@@ -285,6 +316,8 @@ class clip(ScalarFunction):
     """
 
     nargs = 3
+    result = None
+    cheap = True
     definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
     partials = _(
         lambda x, lo, hi: (
@@ -303,6 +336,9 @@ class abs(ScalarFunction):
     """|x|."""
 
     nargs = 1
+    result = None
+    overflows = True
+    cheap = True
     definition = _(lambda x: sp.Abs(x))
     partials = _(lambda x: (sign(x),))
     value = _(operator.abs)
@@ -312,6 +348,8 @@ class sign(Stepwise):
     """The sign of x: 1, 0 or -1."""
 
     nargs = 1
+    result = None
+    cheap = True
     definition = _(lambda x: sp.sign(x))
     value = _(mp.sign)
 
@@ -320,6 +358,8 @@ class step(Stepwise):
     """1 where x > 0, else 0: at 0 it is 0."""
 
     nargs = 1
+    result = None
+    cheap = True
     definition = _(lambda x: sp.Heaviside(x, 0))
     value = _(lambda x: x if mp.isnan(x) else mp.mpf(x > 0))
 
@@ -328,6 +368,9 @@ class floor(Stepwise):
     """The largest integer <= x."""
 
     nargs = 1
+    result = None
+    rounds = True
+    cheap = True
     definition = _(lambda x: sp.floor(x))
     value = _(mp.floor)
 
@@ -336,6 +379,9 @@ class ceil(Stepwise):
     """The smallest integer >= x."""
 
     nargs = 1
+    result = None
+    rounds = True
+    cheap = True
     definition = _(lambda x: sp.ceiling(x))
     value = _(mp.ceil)
 
@@ -344,6 +390,9 @@ class trunc(Stepwise):
     """The next integer from x towards 0."""
 
     nargs = 1
+    result = None
+    rounds = True
+    cheap = True
     definition = _(lambda x: sp.sign(x) * sp.floor(sp.Abs(x)))
     value = _(lambda x: mp.ceil(x) if x < 0 else mp.floor(x))
 
@@ -355,6 +404,9 @@ class round(Stepwise):
     """
 
     nargs = 1
+    result = None
+    rounds = True
+    cheap = True
     definition = _(lambda x: sp.floor(x + HALF) - _number(sp.Eq(sp.Mod(x, 2), HALF)))
     value = _(mp.nint)
 
@@ -363,6 +415,7 @@ class floor_divide(Stepwise):
     """floor(a/b) of the exact quotient, so that a = b·floor_divide(a, b) + mod(a, b)."""
 
     nargs = 2
+    result = None
     definition = _(lambda a, b: sp.floor(a / b))
     value = _(lambda a, b: _floor_of_quotient(a, b))
 
@@ -378,6 +431,7 @@ class mod(ScalarFunction):
     """a - b·floor(a/b), which has the sign of b: Python's and NumPy's remainder."""
 
     nargs = 2
+    result = None
     definition = _(lambda a, b: sp.Mod(a, b))
     partials = _(lambda a, b: (ONE, -floor_divide(a, b)))
     value = _(lambda a, b: a % b if b and mp.isfinite(a) else mp.nan)
@@ -1253,21 +1307,26 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(jv, yv, iv, kv),
 )
 
+
+def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
+    return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
+
+
 # SymPy's own classes, whose derivatives hold wherever the function does.
-_SYMPY: dict[Any, Callable[..., Any]] = {
-    sp.exp: mp.exp,
-    sp.log: _log,
-    sp.sin: mp.sin,
-    sp.cos: mp.cos,
-    sp.tan: mp.tan,
-    sp.asin: _real(mp.asin),
-    sp.acos: _real(mp.acos),
-    sp.atan: mp.atan,
-    sp.sinh: mp.sinh,
-    sp.cosh: mp.cosh,
-    sp.atanh: _real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
-    sp.erf: mp.erf,
-    sp.erfc: mp.erfc,
+_SYMPY: dict[Any, type[Facts]] = {
+    sp.exp: _taken(mp.exp),
+    sp.log: _taken(_log),
+    sp.sin: _taken(mp.sin),
+    sp.cos: _taken(mp.cos),
+    sp.tan: _taken(mp.tan),
+    sp.asin: _taken(_real(mp.asin)),
+    sp.acos: _taken(_real(mp.acos)),
+    sp.atan: _taken(mp.atan),
+    sp.sinh: _taken(mp.sinh),
+    sp.cosh: _taken(mp.cosh),
+    sp.atanh: _taken(_real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x))),
+    sp.erf: _taken(mp.erf),
+    sp.erfc: _taken(mp.erfc),
 }
 
 VOCABULARY: dict[str, type[sp.Function]] = {
@@ -1275,10 +1334,13 @@ VOCABULARY: dict[str, type[sp.Function]] = {
 }
 """Every function that a formula may contain, besides sums, products and rational powers."""
 
-MPMATH: dict[str, Callable[..., Any]] = {
-    **{cls.__name__: cls.value for cls in _OWN},
-    **{cls.__name__: value for cls, value in _SYMPY.items()},
+FACTS: dict[str, type[Facts]] = {
+    **{cls.__name__: cls for cls in _OWN},
+    **{cls.__name__: facts for cls, facts in _SYMPY.items()},
 }
+"""What is known of the functions of ``VOCABULARY``."""
+
+MPMATH: dict[str, Callable[..., Any]] = {name: facts.value for name, facts in FACTS.items()}
 """The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
 
 

@@ -31,6 +31,7 @@ from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
 from symdiff.node import make, topological
 from symdiff.number import norm, raised, times
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -499,13 +500,7 @@ def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
 # What backward is given -------------------------------------------------------------------------
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
-_CHEAP = frozenset(
-    [
-        *("where", "abs", "sign", "step", "maximum", "minimum", "clip"),
-        *("floor", "ceil", "trunc", "round", "less", "less_equal", "equal", "not_equal"),
-        *("logical_and", "logical_or", "logical_xor", "logical_not"),
-    ]
-)
+_CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)
 # So many cheap values in a row are recomputed; after that, one is kept.
 _RUN = 3
 # Above so many candidates the cut is found greedily, in linear time.
@@ -522,7 +517,7 @@ def cheap(node: Expr, how: Spelling) -> bool:
         case "power":
             return isinstance(op, ops.Product) and abs(op.exponents[0]) in (2, Fraction(1, 2))
         case "pointwise":
-            return isinstance(op, ops.Pointwise) and op.primitive and op.name in _CHEAP
+            return op in _CHEAP
         case "kernel":
             if isinstance(op, ops.Contract):
                 return len(op.letters) <= 1 and not op.sums
