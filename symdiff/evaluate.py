@@ -348,7 +348,7 @@ class _Mp(Arithmetic):
         return self.named(node.op.name, *map(_truth, args))
 
     def named(self, name: str, *args: Any) -> Any:
-        if name not in _EXACT and name not in _SLOWLY_GROWING:
+        if name not in _OF_ANY_SIZE:
             for a in args:
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
                     self.refused = f"{name} of a number beyond 2**{_LARGEST_EXPONENT} is met"
@@ -398,7 +398,7 @@ def _root_of_power(a: Any, p: Fraction) -> Any:
 
 # Functions whose values are numbers given or integers, and those that large numbers do not harm.
 _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
-_SLOWLY_GROWING = frozenset({"log", "log2", "log10", "log1p", "atan", "tanh", "erf", "hypot"})
+_OF_ANY_SIZE = _EXACT | {name for name, facts in FACTS.items() if facts.large}
 
 
 class _NoisyMp(_Mp):
@@ -547,7 +547,7 @@ class _Rational(Arithmetic):
         bad = _undefined(args)
         if bad is not None:
             return bad
-        simple = _RATIONAL.get(name)
+        simple = FACTS[name].rational
         if simple is not None:
             return Fraction(simple(*args))
         values = [sp.Rational(int(a.numerator), int(a.denominator)) for a in map(Fraction, args)]
@@ -573,22 +573,3 @@ class _Rational(Arithmetic):
         if bad is not None:
             return bad, [[bad] * len(row) for row in b]
         return _eliminated(self, a, b, _Undefined("solve: the matrix is singular"))
-
-
-_RATIONAL: dict[str, Callable[..., Any]] = {
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
-    "logical_xor": lambda a, b: bool(a) != bool(b),
-    "logical_not": operator.not_,
-    "maximum": max,
-    "minimum": min,
-    "abs": abs,
-    "sign": lambda x: (x > 0) - (x < 0),
-    "step": lambda x: x > 0,
-    "floor": operator.methodcaller("__floor__"),
-    "ceil": operator.methodcaller("__ceil__"),
-}

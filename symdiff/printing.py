@@ -21,6 +21,7 @@ from symdiff.leaves import as_expr, number_of
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
 from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,14 +39,8 @@ _SHORT_NODES = 60
 _SHORT_OPERANDS = 8
 _LISTED = 6  # elements up to which an array is written out
 
-_INFIX = {
-    "less": ("<", COMPARE),
-    "less_equal": ("<=", COMPARE),
-    "equal": ("==", COMPARE),
-    "not_equal": ("!=", COMPARE),
-    "logical_and": ("and", AND),
-    "logical_or": ("or", OR),
-}
+_INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
+_LEVELS = {"and": AND, "or": OR}
 
 _MIRRORED = {"<": ">", "<=": ">="}
 
@@ -379,7 +374,7 @@ def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: boo
         case ops.Pointwise(primitive=True, name="logical_not"):
             return notation.negation(*operands)
         case ops.Pointwise(primitive=True, name=name) if name in _INFIX:
-            sign, level = _INFIX[name]
+            sign, level = _INFIX[name], _LEVELS.get(_INFIX[name], COMPARE)
             if sign in _MIRRORED and number_of(node.args[0]) is not None:  # 0 < x reads x > 0
                 sign, operands = _MIRRORED[sign], operands[::-1]
             return notation.infix(sign, level, *operands)

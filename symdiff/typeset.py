@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -22,8 +22,8 @@ from symdiff.notation import (
     decimal,
 )
 from symdiff.printing import complete, excerpt
-from symdiff.scalar import VOCABULARY, kernel_symbol, plain
-from symdiff.vocabulary import ScalarFunction
+from symdiff.scalar import kernel_symbol, plain
+from symdiff.vocabulary import FACTS, ScalarFunction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,8 +139,6 @@ def _typeset_name(name: str) -> str | None:
 
 # Functions ----------------------------------------------------------------------------------------
 
-# Those whose SymPy class prints better than their name.
-_BY_DEFINITION = frozenset({"abs", "ceil", "floor", "gamma", "maximum", "minimum", "norm_sqrt"})
 _COMMANDS = {"det": r"\det", "max": r"\max", "min": r"\min"}
 _SIGNS = {"<": "<", ">": ">", "<=": r"\leq", ">=": r"\geq", "==": "=", "!=": r"\neq"}
 _SIGNS |= {"and": r"\wedge", "or": r"\vee"}
@@ -309,9 +307,8 @@ class _Latex(Notation):
             c, a, b = texts
             text = rf"\begin{{cases}} {a} & \text{{for}}\: {c} \\ {b} & \text{{otherwise}} "
             return Piece(text + r"\end{cases}", COMPARE)
-        cls: Any = VOCABULARY[op.name]
-        named = issubclass(cls, ScalarFunction)
-        if named and op.name not in _BY_DEFINITION:
+        facts = FACTS[op.name]
+        if issubclass(facts, ScalarFunction) and not facts.drawn:
             return self.call(op.name, texts)
         found = _template(op.formula, op.arity)
         assert found is not None

@@ -23,6 +23,7 @@ A truth value is the number 1 or 0.
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,12 @@ class Facts:
     - ``result``: the kind of its values: float, bool, or None for that of its operands;
     - ``rounds``: whether it makes integers of numbers, and leaves integers as they are;
     - ``overflows``: whether its value of integers may be none of their type, as |-128| is;
-    - ``cheap``: whether a value costs about as much to compute again as to read.
+    - ``cheap``: whether a value costs about as much to compute again as to read;
+    - ``rational``: the function of Fractions where Python has one; where it is ``value`` itself,
+      that is right for every kind of number;
+    - ``large``: whether mpmath computes it of numbers of any size;
+    - ``infix``: the sign between its two operands in a text;
+    - ``drawn``: whether its definition reads better in LaTeX than its name.
     """
 
     value: Any
@@ -59,6 +65,10 @@ class Facts:
     rounds = False
     overflows = False
     cheap = False
+    rational: Any = None
+    large = False
+    infix: str | None = None
+    drawn = False
 
 
 class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
@@ -175,52 +185,62 @@ class Truth(Stepwise):
     cheap = True
 
 
-class less(Truth):
+class Relation(Truth):
+    """Whether a relation holds between two numbers."""
+
+
+class less(Relation):
     """Whether a < b."""
 
     nargs = 2
+    infix = "<"
     definition = _(lambda a, b: _number(sp.Lt(a, b)))
-    value = _(operator.lt)
+    value = rational = _(operator.lt)
 
 
-class less_equal(Truth):
+class less_equal(Relation):
     """Whether a <= b."""
 
     nargs = 2
+    infix = "<="
     definition = _(lambda a, b: _number(sp.Le(a, b)))
-    value = _(operator.le)
+    value = rational = _(operator.le)
 
 
-class equal(Truth):
+class equal(Relation):
     """Whether a == b."""
 
     nargs = 2
+    infix = "=="
     definition = _(lambda a, b: _number(sp.Eq(a, b)))
-    value = _(operator.eq)
+    value = rational = _(operator.eq)
 
 
-class not_equal(Truth):
+class not_equal(Relation):
     """Whether a != b."""
 
     nargs = 2
+    infix = "!="
     definition = _(lambda a, b: _number(sp.Ne(a, b)))
-    value = _(operator.ne)
+    value = rational = _(operator.ne)
 
 
 class logical_and(Truth):
     """Whether both are true (not 0)."""
 
     nargs = 2
+    infix = "and"
     definition = _(lambda a, b: _number(sp.And(_condition(a), _condition(b))))
-    value = _(lambda a, b: bool(a) and bool(b))
+    value = rational = _(lambda a, b: bool(a) and bool(b))
 
 
 class logical_or(Truth):
     """Whether one or both are true."""
 
     nargs = 2
+    infix = "or"
     definition = _(lambda a, b: _number(sp.Or(_condition(a), _condition(b))))
-    value = _(lambda a, b: bool(a) or bool(b))
+    value = rational = _(lambda a, b: bool(a) or bool(b))
 
 
 class logical_xor(Truth):
@@ -228,7 +248,7 @@ class logical_xor(Truth):
 
     nargs = 2
     definition = _(lambda a, b: _number(sp.Xor(_condition(a), _condition(b))))
-    value = _(lambda a, b: bool(a) != bool(b))
+    value = rational = _(lambda a, b: bool(a) != bool(b))
 
 
 class logical_not(Truth):
@@ -236,7 +256,7 @@ class logical_not(Truth):
 
     nargs = 1
     definition = _(lambda a: _number(sp.Not(_condition(a))))
-    value = _(operator.not_)
+    value = rational = _(operator.not_)
 
 
 # Selections -------------------------------------------------------------------------------------
@@ -250,7 +270,7 @@ class where(ScalarFunction):
     cheap = True
     definition = _(lambda c, a, b: sp.Piecewise((a, _condition(c)), (b, True)))
     partials = _(lambda c, a, b: (ZERO, where(c, ONE, ZERO), where(c, ZERO, ONE)))
-    value = _(lambda c, a, b: a if c else b)
+    value = rational = _(lambda c, a, b: a if c else b)
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -279,6 +299,7 @@ class maximum(ScalarFunction):
     nargs = 2
     result = None
     cheap = True
+    drawn = True
     definition = _(lambda a, b: sp.Max(a, b))
     partials = _(
         lambda a, b: (
@@ -286,7 +307,7 @@ class maximum(ScalarFunction):
             where(less(b, a), ZERO, _share(a, b)),
         )
     )
-    value = _(lambda a, b: a if a >= b or mp.isnan(a) else b)
+    value = rational = _(lambda a, b: a if a >= b or a != a else b)
 
 
 class minimum(ScalarFunction):
@@ -298,6 +319,7 @@ class minimum(ScalarFunction):
     nargs = 2
     result = None
     cheap = True
+    drawn = True
     definition = _(lambda a, b: sp.Min(a, b))
     partials = _(
         lambda a, b: (
@@ -305,7 +327,7 @@ class minimum(ScalarFunction):
             where(less(a, b), ZERO, _share(a, b)),
         )
     )
-    value = _(lambda a, b: a if a <= b or mp.isnan(a) else b)
+    value = rational = _(lambda a, b: a if a <= b or a != a else b)
 
 
 class clip(ScalarFunction):
@@ -326,7 +348,7 @@ class clip(ScalarFunction):
             where(logical_or(less(hi, x), less(hi, lo)), ONE, ZERO),
         )
     )
-    value = _(lambda x, lo, hi: minimum.value(hi, maximum.value(lo, x)))
+    value = rational = _(lambda x, lo, hi: minimum.value(hi, maximum.value(lo, x)))
 
 
 # Jumps and kinks --------------------------------------------------------------------------------
@@ -339,9 +361,10 @@ class abs(ScalarFunction):
     result = None
     overflows = True
     cheap = True
+    drawn = True
     definition = _(lambda x: sp.Abs(x))
     partials = _(lambda x: (sign(x),))
-    value = _(operator.abs)
+    value = rational = _(operator.abs)
 
 
 class sign(Stepwise):
@@ -352,6 +375,7 @@ class sign(Stepwise):
     cheap = True
     definition = _(lambda x: sp.sign(x))
     value = _(mp.sign)
+    rational = _(lambda x: (x > 0) - (x < 0))
 
 
 class step(Stepwise):
@@ -362,6 +386,7 @@ class step(Stepwise):
     cheap = True
     definition = _(lambda x: sp.Heaviside(x, 0))
     value = _(lambda x: x if mp.isnan(x) else mp.mpf(x > 0))
+    rational = _(lambda x: x > 0)
 
 
 class floor(Stepwise):
@@ -371,8 +396,10 @@ class floor(Stepwise):
     result = None
     rounds = True
     cheap = True
+    drawn = True
     definition = _(lambda x: sp.floor(x))
     value = _(mp.floor)
+    rational = _(math.floor)
 
 
 class ceil(Stepwise):
@@ -382,8 +409,10 @@ class ceil(Stepwise):
     result = None
     rounds = True
     cheap = True
+    drawn = True
     definition = _(lambda x: sp.ceiling(x))
     value = _(mp.ceil)
+    rational = _(math.ceil)
 
 
 class trunc(Stepwise):
@@ -530,6 +559,7 @@ class log1p(ScalarFunction):
     """log(1 + x), accurate near 0."""
 
     nargs = 1
+    large = True
     definition = _(lambda x: sp.log(1 + x))
     partials = _(lambda x: (1 / (1 + x),))
     value = _(lambda x: mp.log1p(x) if x > -1 else _log(1 + x))
@@ -558,6 +588,7 @@ class log2(ScalarFunction):
     """The logarithm to base 2."""
 
     nargs = 1
+    large = True
     definition = _(lambda x: sp.log(x, 2))
     partials = _(lambda x: (log2(sp.E) / x,))
     value = _(lambda x: _log(x) / mp.ln2)
@@ -567,6 +598,7 @@ class log10(ScalarFunction):
     """The logarithm to base 10."""
 
     nargs = 1
+    large = True
     definition = _(lambda x: sp.log(x, 10))
     partials = _(lambda x: (log10(sp.E) / x,))  # x·log(10) may overflow
     value = _(lambda x: _log(x) / mp.ln10)
@@ -666,6 +698,7 @@ class norm_sqrt(ScalarFunction):
     """√x with derivative 0 at 0: the square root in norms and standard deviations."""
 
     nargs = 1
+    drawn = True
     definition = _(lambda x: sp.sqrt(x))
     partials = _(lambda x: (where(equal(norm_sqrt(x), ZERO), ZERO, 1 / (2 * norm_sqrt(x))),))
     value = _(lambda x: mp.nan if x < 0 else mp.sqrt(x))
@@ -675,6 +708,7 @@ class hypot(ScalarFunction):
     """√(a² + b²) without overflow, with derivative 0 at the origin."""
 
     nargs = 2
+    large = True
     definition = _(lambda a, b: sp.sqrt(a**2 + b**2))
     partials = _(lambda a, b: (cosine(a, b), cosine(b, a)))
     value = _(mp.hypot)
@@ -706,6 +740,7 @@ class tanh(ScalarFunction):
     """The hyperbolic tangent; 1 - tanh² would lose the digits of its derivative."""
 
     nargs = 1
+    large = True
     definition = _(lambda x: sp.tanh(x))
     partials = _(lambda x: (sech2(x),))
     value = _(mp.tanh)
@@ -881,6 +916,7 @@ class gamma(Transcendental):
     """The gamma function Γ(x)."""
 
     nargs = 1
+    drawn = True
     definition = _(lambda x: sp.gamma(x))
     partials = _(lambda x: (gamma(x) * digamma(x),))
     value = _(_real(mp.gamma))
@@ -1315,17 +1351,17 @@ def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
 # SymPy's own classes, whose derivatives hold wherever the function does.
 _SYMPY: dict[Any, type[Facts]] = {
     sp.exp: _taken(mp.exp),
-    sp.log: _taken(_log),
+    sp.log: _taken(_log, large=True),
     sp.sin: _taken(mp.sin),
     sp.cos: _taken(mp.cos),
     sp.tan: _taken(mp.tan),
     sp.asin: _taken(_real(mp.asin)),
     sp.acos: _taken(_real(mp.acos)),
-    sp.atan: _taken(mp.atan),
+    sp.atan: _taken(mp.atan, large=True),
     sp.sinh: _taken(mp.sinh),
     sp.cosh: _taken(mp.cosh),
     sp.atanh: _taken(_real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x))),
-    sp.erf: _taken(mp.erf),
+    sp.erf: _taken(mp.erf, large=True),
     sp.erfc: _taken(mp.erfc),
 }
 

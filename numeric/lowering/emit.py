@@ -36,15 +36,18 @@ from numeric.lowering.kernels import (
 from numeric.lowering.monomials import FAR, NEAR, monomial, over_sum, shifted_power
 from numeric.lowering.schedule import Schedule, Spelling, behind, places_of_sum, quotient
 from symdiff import ops
+from symdiff.algebra import PRIMITIVES
 from symdiff.errors import Unsupported
 from symdiff.letters import shape_text
 from symdiff.locks import fork_safe_lock
 from symdiff.scalar import canonical, kernel_symbol
+from symdiff.vocabulary import FACTS, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from symdiff.expr import Expr
+    from symdiff.node import Op
     from symdiff.number import Number
 
 NUMPY, MATH = "numpy", "math"
@@ -102,13 +105,14 @@ class Program:
 
 # Templates --------------------------------------------------------------------------------------
 
-_OPERATORS = {  # as conditions, in which an unselected branch is not computed
-    "less": ("{0} < {1}", (SUM, SUM)),
-    "less_equal": ("{0} <= {1}", (SUM, SUM)),
-    "equal": ("{0} == {1}", (SUM, SUM)),
-    "not_equal": ("{0} != {1}", (SUM, SUM)),
-    "where": ("{1} if {0} else {2}", (SUM, SUM, SUM)),
+_OPERATORS: dict[
+    Op, tuple[str, tuple[int, ...]]
+] = {  # as conditions, in which an unselected branch is not computed
+    PRIMITIVES[name]: (f"{{0}} {facts.infix} {{1}}", (SUM, SUM))
+    for name, facts in FACTS.items()
+    if issubclass(facts, Relation)
 }
+_OPERATORS[PRIMITIVES["where"]] = ("{1} if {0} else {2}", (SUM, SUM, SUM))
 
 
 @lru_cache(maxsize=2048)
@@ -425,8 +429,8 @@ class _Writer:
         assert isinstance(op, ops.Pointwise)
         if self.flavour == MATH:
             function_of(op.formula, op.arity)  # arrays must be possible too: it raises if not
-        if self.flavour == MATH and op.primitive and op.name in _OPERATORS:
-            text, needs = _OPERATORS[op.name]
+        if self.flavour == MATH and op in _OPERATORS:
+            text, needs = _OPERATORS[op]
             return Template(text, LOOSE, needs)
         if how.form == "shifted":
             return self._shifted_power(node)
