@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
 
 
-# What users call functions of other names.
-_NAMES = {
-    "norm_sqrt": "the square root in norm, std",
-    "cosine": "hypot or atan2",
-    "hypot_derivative": "hypot or atan2",
-    "atan2_derivative": "atan2",
-}
-
-
 def questions(kinks: Sequence[Kink]) -> list[Expr]:
     """The expressions that ``refuse`` wants the values of."""
     return [x for kink in kinks for x in (condition(kink), kink.operands[0])]
@@ -37,9 +28,8 @@ def hit(kinks: Sequence[Kink], values: Sequence[Any]) -> str | None:
             place = tuple(map(int, np.argwhere(where)[0]))
             at = np.broadcast_to(value, np.shape(where))[place]
             element = f"at element {list(place)}, " if place else ""
-            name = _NAMES.get(kink.name, kink.name)
             return (
-                f"{name}: not differentiable {element}where its operand is {at}; outside of "
+                f"{kink.called}: not differentiable {element}where its operand is {at}; outside of "
                 'sd.kinks("raise") the derivative there is a convention'
             )
     return None

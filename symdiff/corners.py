@@ -18,17 +18,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff import ops
-from symdiff.algebra import primitive, select
+from symdiff.algebra import PRIMITIVES, primitive, select
 from symdiff.contexts import Context
 from symdiff.contraction import contract
 from symdiff.expr import Expr
 from symdiff.leaves import number_node
-from symdiff.lifting import run, steps
+from symdiff.lifting import Step, run, steps
 from symdiff.node import topological
-from symdiff.scalar import canonical, kernel_symbol
+from symdiff.scalar import arity, canonical, kernel_symbol
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from symdiff.node import Op
 
@@ -114,53 +115,35 @@ class Kink(NamedTuple):
     name: str
     operands: tuple[Expr, ...]
 
+    @property
+    def called(self) -> str:
+        """What users call the function."""
+        facts = FACTS.get(self.name)
+        return (facts and facts.called) or self.name
+
 
 # When derivatives are taken -----------------------------------------------------------------------
-
-
-def _zero(x: Expr) -> Expr:
-    return primitive("equal", x, number_node(0))
-
-
-def _origin(a: Expr, b: Expr) -> Expr:
-    return primitive("logical_and", _zero(a), _zero(b))
-
-
-def _equal(a: Expr, b: Expr) -> Expr:
-    return primitive("equal", a, b)
-
-
-def _bound(x: Expr, low: Expr, high: Expr) -> Expr:
-    return primitive("logical_or", _equal(x, low), _equal(x, high))
 
 
 def _tie(x: Expr, extreme: Expr) -> Expr:
     word = tuple(range(x.ndim))
     sizes = dict(enumerate(x.shape))
-    ties = _equal(x, contract([(extreme, word[:-1])], word, sizes))
+    ties = primitive("equal", x, contract([(extreme, word[:-1])], word, sizes))
     ones = select(ties, number_node(1), number_node(0))
     count = contract([(ones, word)], word[:-1])
     several = primitive("less", number_node(1), contract([(count, word[:-1])], word, sizes))
     return primitive("logical_and", ties, several)
 
 
-_CONDITIONS: dict[str, Callable[..., Expr]] = {
-    "abs": _zero,
-    "norm_sqrt": _zero,
-    "hypot": _origin,
-    "cosine": _origin,
-    "hypot_derivative": lambda n, m, a, b: _origin(a, b),
-    "atan2_derivative": lambda n, m, a, b: _origin(a, b),
-    "atan2": _origin,
-    "power": _origin,
-    "maximum": _equal,
-    "minimum": _equal,
-    "clip": _bound,
-    "max": _tie,
-    "min": _tie,
+# Where the functions of the vocabulary have kinks, as the steps of a formula.
+_PLACES: dict[str, tuple[Step, ...]] = {
+    name: steps(facts.kinks(*(kernel_symbol(k) for k in range(arity(name)))))
+    for name, facts in FACTS.items()
+    if facts.kinks
 }
+_KINKED = frozenset(PRIMITIVES[name] for name in _PLACES)
 # Nodes of a partial that stand for a choice; the operands of conditions are not looked at.
-_CHOOSING = frozenset({"sign", "cosine", "hypot_derivative", "atan2_derivative"})
+_CHOOSING = frozenset(PRIMITIVES[name] for name, facts in FACTS.items() if facts.decides)
 
 # Serial numbers of nodes, which are never used twice, to the nodes and what was noted of them.
 _NOTES: dict[int, tuple[weakref.ref[Expr], list[Kink]]] = {}
@@ -180,7 +163,7 @@ def note(node: Expr, partial: Expr) -> None:
     seen = set(stack)
     while stack:
         x = stack.pop()
-        if x.dtype is bool or (isinstance(x.op, ops.Pointwise) and x.op.name in _CHOOSING):
+        if x.dtype is bool or x.op in _CHOOSING:
             _add(x, entries if found[0] is node else _before(x, entries))
             continue
         for y in x.args:
@@ -196,7 +179,7 @@ def kinked(op: Op) -> bool:
         return any(
             step[0] == "function" and kinked(step[1]) for step in steps(canonical(op.formula))
         )
-    return op.name in _CONDITIONS and isinstance(op, ops.Pointwise | ops.Max | ops.Min)
+    return op in _KINKED or isinstance(op, ops.Max | ops.Min)
 
 
 def _inside(node: Expr) -> list[Expr]:
@@ -251,4 +234,7 @@ def noted(outputs: Iterable[Expr]) -> list[Kink]:
 
 def condition(kink: Kink) -> Expr:
     """Where the kink is hit, for each element of the first operand."""
-    return _CONDITIONS[kink.name](*kink.operands)
+    place = _PLACES.get(kink.name)
+    if place is None:
+        return _tie(*kink.operands)
+    return run(place, {kernel_symbol(k): x for k, x in enumerate(kink.operands)})

@@ -57,7 +57,10 @@ class Facts:
       that is right for every kind of number;
     - ``large``: whether mpmath computes it of numbers of any size;
     - ``infix``: the sign between its two operands in a text;
-    - ``drawn``: whether its definition reads better in LaTeX than its name.
+    - ``drawn``: whether its definition reads better in LaTeX than its name;
+    - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
+    - ``decides``: whether it is the derivative of such a function, and there the convention itself;
+    - ``called``: what users call it, where they do not know its name.
     """
 
     value: Any
@@ -69,6 +72,9 @@ class Facts:
     large = False
     infix: str | None = None
     drawn = False
+    kinks: Any = None
+    decides = False
+    called: str | None = None
 
 
 class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
@@ -259,6 +265,14 @@ class logical_not(Truth):
     value = rational = _(operator.not_)
 
 
+def _at_zero(x: sp.Expr) -> sp.Expr:
+    return equal(x, ZERO)
+
+
+def _at_origin(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    return logical_and(_at_zero(a), _at_zero(b))
+
+
 # Selections -------------------------------------------------------------------------------------
 
 
@@ -300,6 +314,7 @@ class maximum(ScalarFunction):
     result = None
     cheap = True
     drawn = True
+    kinks = _(lambda a, b: equal(a, b))
     definition = _(lambda a, b: sp.Max(a, b))
     partials = _(
         lambda a, b: (
@@ -320,6 +335,7 @@ class minimum(ScalarFunction):
     result = None
     cheap = True
     drawn = True
+    kinks = _(lambda a, b: equal(a, b))
     definition = _(lambda a, b: sp.Min(a, b))
     partials = _(
         lambda a, b: (
@@ -340,6 +356,7 @@ class clip(ScalarFunction):
     nargs = 3
     result = None
     cheap = True
+    kinks = _(lambda x, lo, hi: logical_or(equal(x, lo), equal(x, hi)))
     definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
     partials = _(
         lambda x, lo, hi: (
@@ -362,6 +379,7 @@ class abs(ScalarFunction):
     overflows = True
     cheap = True
     drawn = True
+    kinks = _(_at_zero)
     definition = _(lambda x: sp.Abs(x))
     partials = _(lambda x: (sign(x),))
     value = rational = _(operator.abs)
@@ -373,6 +391,7 @@ class sign(Stepwise):
     nargs = 1
     result = None
     cheap = True
+    decides = True
     definition = _(lambda x: sp.sign(x))
     value = _(mp.sign)
     rational = _(lambda x: (x > 0) - (x < 0))
@@ -664,10 +683,11 @@ class power(ScalarFunction):
     """
 
     nargs = 2
+    kinks = _(_at_origin)
     definition = _(lambda x, y: x**y)
     partials = _(
         lambda x, y: (
-            where(logical_and(equal(x, ZERO), equal(y, ZERO)), ZERO, y * power(x, y - 1)),
+            where(_at_origin(x, y), ZERO, y * power(x, y - 1)),
             where(logical_and(equal(x, ZERO), less_equal(ZERO, y)), ZERO, power(x, y) * sp.log(x)),
         )
     )
@@ -699,6 +719,8 @@ class norm_sqrt(ScalarFunction):
 
     nargs = 1
     drawn = True
+    kinks = _(_at_zero)
+    called = "the square root in norm, std"
     definition = _(lambda x: sp.sqrt(x))
     partials = _(lambda x: (where(equal(norm_sqrt(x), ZERO), ZERO, 1 / (2 * norm_sqrt(x))),))
     value = _(lambda x: mp.nan if x < 0 else mp.sqrt(x))
@@ -709,6 +731,7 @@ class hypot(ScalarFunction):
 
     nargs = 2
     large = True
+    kinks = _(_at_origin)
     definition = _(lambda a, b: sp.sqrt(a**2 + b**2))
     partials = _(lambda a, b: (cosine(a, b), cosine(b, a)))
     value = _(mp.hypot)
@@ -718,6 +741,9 @@ class cosine(ScalarFunction):
     """a/hypot(a, b), the cosine of the angle between (a, b) and the first axis; 0 at the origin."""
 
     nargs = 2
+    kinks = _(_at_origin)
+    decides = True
+    called = "hypot or atan2"
     definition = _(
         lambda a, b: sp.Piecewise(
             (ZERO, sp.And(sp.Eq(a, 0), sp.Eq(b, 0))), (a / sp.sqrt(a**2 + b**2), True)
@@ -801,6 +827,7 @@ class atan2(ScalarFunction):
     """
 
     nargs = 2
+    kinks = _(_at_origin)
     definition = _(lambda y, x: sp.atan2(y, x))
     partials = _(
         lambda y, x: (atan2_derivative(ONE, ZERO, y, x), atan2_derivative(ZERO, ONE, y, x))
@@ -818,6 +845,8 @@ class Planar(Ordered):
 
     nargs = 4
     orders = 2
+    kinks = _(lambda n, m, a, b: _at_origin(a, b))
+    decides = True
 
 
 def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
@@ -873,6 +902,7 @@ def planar(name: str, n: int, m: int) -> tuple[int, tuple[tuple[int, int, int], 
 class hypot_derivative(Planar):
     """The derivative of hypot(a, b) of order n by a and m by b, n + m > 0; 0 at the origin."""
 
+    called = "hypot or atan2"
     definition = _(lambda n, m, a, b: _of_plane(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2)))
     partials = _(
         lambda n, m, a, b: (
@@ -888,6 +918,7 @@ class hypot_derivative(Planar):
 class atan2_derivative(Planar):
     """The derivative of atan2(y, x) of order n by y and m by x, n + m > 0; 0 at the origin."""
 
+    called = "atan2"
     definition = _(lambda n, m, y, x: _of_plane(n, m, y, x, lambda a, b: sp.atan2(a, b)))
     partials = _(
         lambda n, m, y, x: (
