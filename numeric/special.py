@@ -1,5 +1,8 @@
 """The scalar vocabulary as functions of NumPy arrays, and of Python floats.
 
+What ``numpy`` and ``math`` have is taken from there, by the name that the class of a function says;
+the rest is written here.
+
 ``NUMPY`` takes arrays or numbers, keeps float32 and promotes integers where the result is real.
 ``MATH`` takes Python floats, at a tenth of the cost, and raises ValueError, OverflowError or
 ZeroDivisionError where ``math`` does: the caller then redoes the call with ``NUMPY``, which has
@@ -20,34 +23,12 @@ import numpy as np
 
 from numeric import bessel, gammas, incomplete
 from symdiff.errors import Unsupported
-from symdiff.vocabulary import bose_polynomial, integer_order, planar
+from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Our name -> SciPy's, where they differ or the function has no NumPy counterpart.
-_SCIPY = {
-    "erf": "erf",
-    "erfc": "erfc",
-    "erfcx": "erfcx",
-    "gamma": "gamma",
-    "gammaln": "gammaln",
-    "digamma": "digamma",
-    "polygamma": "polygamma",
-    "betaln": "betaln",
-    "polygamma_difference": "polygamma",
-    "gammainc": "gammainc",
-    "gammaincc": "gammaincc",
-    "gamma_density": "rgamma",
-    "betainc": "betainc",
-    "erfinv": "erfinv",
-    "erfcinv": "erfcinv",
-    "erfcinv_slope": "erfcinv",
-    "jv": "jv",
-    "yv": "yv",
-    "iv": "iv",
-    "kv": "kv",
-}
+    from symdiff.vocabulary import Facts
 
 
 def needs_scipy(name: str) -> bool:
@@ -56,7 +37,7 @@ def needs_scipy(name: str) -> bool:
     >>> needs_scipy("erf"), needs_scipy("sinc")
     (True, False)
     """
-    return name in _SCIPY
+    return name in _OF_SCIPY
 
 
 def require_scipy(name: str) -> None:
@@ -66,12 +47,12 @@ def require_scipy(name: str) -> None:
 
 
 @cache
-def _from_scipy(name: str) -> Callable[..., Any]:
+def _scipy(name: str) -> Any:
+    """SciPy's special functions, for the function called ``name``; or say that they are missing."""
     require_scipy(name)
     from scipy import special
 
-    function: Callable[..., Any] = getattr(special, _SCIPY[name])
-    return function
+    return special
 
 
 # Of arrays --------------------------------------------------------------------------------------
@@ -283,19 +264,19 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
 
 
 def _erfc(x: Any) -> Any:
-    value = _from_scipy("erfc")(x)
+    value = _scipy("erfc").erfc(x)
     tail = (x > _ERFC_TAIL) & (value == 0)  # SciPy has 0 for subnormal numbers
     if not np.any(tail):
         return value
     inside = np.where(tail, x, _ERFC_TAIL)
-    return np.where(tail, np.exp(-inside * inside) * _from_scipy("erfcx")(inside), value)[()]
+    return np.where(tail, np.exp(-inside * inside) * _scipy("erfc").erfcx(inside), value)[()]
 
 
 _ERFC_TAIL = 26.0
 
 
 def _erfcinv(x: Any) -> Any:
-    value = _from_scipy("erfcinv")(x)
+    value = _scipy("erfcinv").erfcinv(x)
     tiny = (x > 0) & (x < _NORMAL)  # SciPy has infinity for the smallest
     if not np.any(tiny):
         return value
@@ -303,7 +284,7 @@ def _erfcinv(x: Any) -> Any:
     logarithm = np.log(np.where(tiny, x, 1))
     y = np.full_like(logarithm, 26.5)
     for _ in range(4):
-        scaled = _from_scipy("erfcx")(y)
+        scaled = _scipy("erfcinv").erfcx(y)
         y = y + (np.log(scaled) - y * y - logarithm) * math.sqrt(math.pi) / 2 * scaled
     return np.where(tiny, y, value)
 
@@ -314,7 +295,7 @@ def _erfcinv_slope(x: Any) -> Any:
     at = np.where(outside, 1, x)
     y = _erfcinv(at)
     body = np.abs(y) < 0.5  # where the square is small, and the quotient is the less exact one
-    power = np.where(body, np.exp(np.where(body, y, 0) ** 2), _from_scipy("erfcx")(y) / at)
+    power = np.where(body, np.exp(np.where(body, y, 0) ** 2), _scipy("erfcinv").erfcx(y) / at)
     slope = -math.sqrt(math.pi) / 2 * power
     return np.where(outside, -np.inf, slope)
 
@@ -327,7 +308,7 @@ def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     def of_any(*args: Any) -> Any:
         if needs_scipy(name):
-            _from_scipy(name)  # or say that it is missing
+            _scipy(name)
         dtype = np.result_type(*args, np.float32)
         if all(isinstance(a, float | int) for a in args):
             dtype = np.dtype(np.float64)
@@ -353,7 +334,7 @@ def _of_order(
 
     def of_orders(n: Any, *operands: Any) -> Any:
         if needs_scipy(name):
-            _from_scipy(name)  # or say that it is missing
+            _scipy(name)
         xs = [np.asarray(x) for x in operands]
         dtype = np.result_type(*xs, np.float32)
         orders = np.unique(n)  # before there is one for each element
@@ -442,68 +423,31 @@ def _start(n: int) -> int:
     return 3 * n + 20
 
 
-NUMPY: dict[str, Callable[..., Any]] = {
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "logical_xor": np.logical_xor,
-    "logical_not": np.logical_not,
-    "where": np.where,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
+_OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
-    "abs": np.abs,
-    "sign": np.sign,
     "step": _step,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "round": np.round,
-    "floor_divide": np.floor_divide,
-    "mod": np.remainder,
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "log_sigmoid": _log_sigmoid,
-    "exp": np.exp,
-    "expm1": np.expm1,
     "bose": _of_order("bose", _bose_order),
-    "exp2": np.exp2,
-    "log": np.log,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "log10": np.log10,
-    "logaddexp": np.logaddexp,
     "exp_share": _exp_share,
     "difference": _difference,
     "xlogy": _xlogy,
     "power": _power,
-    "cbrt": np.cbrt,
-    "norm_sqrt": np.sqrt,
-    "hypot": np.hypot,
     "cosine": _cosine,
     "hypot_derivative": _planar("hypot_derivative"),
     "atan2_derivative": _planar("atan2_derivative"),
     "hypot1": _hypot1,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
     "sech": _sech,
     "sech2": _sech2,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
     "acosh_slope": _acosh_slope,
-    "atanh": np.arctanh,
-    "erf": lambda x: _from_scipy("erf")(x),
+    "beta_density": _in_double("beta_density", incomplete.beta_density),
+    "sinc": _sinc,
+    "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
+}
+
+_OF_SCIPY: dict[str, Callable[..., Any]] = {
+    "erf": lambda x: _scipy("erf").erf(x),
     "erfc": _erfc,
     "gamma": _in_double("gamma", gammas.gamma),
     "gammaln": _in_double("gammaln", gammas.gammaln),
@@ -515,29 +459,31 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "gammaincc": _in_double("gammaincc", incomplete.gammaincc),
     "gamma_density": _in_double("gamma_density", incomplete.gamma_density),
     "betainc": _in_double("betainc", incomplete.betainc),
-    "beta_density": _in_double("beta_density", incomplete.beta_density),
-    "erfinv": lambda x: _from_scipy("erfinv")(x),
+    "erfinv": lambda x: _scipy("erfinv").erfinv(x),
     "erfcinv": _in_double("erfcinv", _erfcinv),
     "erfcinv_slope": _in_double("erfcinv_slope", _erfcinv_slope),
     "jv": _of_order("jv", bessel.jv, _alternating),
     "yv": _of_order("yv", bessel.yv, _alternating),
     "iv": _of_order("iv", bessel.iv, _unchanged),
     "kv": _of_order("kv", bessel.kv, _unchanged),
-    "sinc": _sinc,
-    "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
+
+
+def _of_arrays(name: str, facts: type[Facts]) -> Callable[..., Any]:
+    body = _OF_ARRAYS.get(name) or _OF_SCIPY.get(name) or getattr(np, facts.numpy or name, None)
+    assert body is not None, f"{name} has no body: NumPy has none, nor is one here"
+    return body
+
+
+NUMPY: dict[str, Callable[..., Any]] = {name: _of_arrays(name, f) for name, f in FACTS.items()}
 """The functions of ``symdiff.scalar.VOCABULARY`` for arrays."""
 
 
 # Of Python floats -------------------------------------------------------------------------------
 
 
-def _math_maximum(a: float, b: float) -> float:
-    return a if a >= b or a != a else b
-
-
-def _math_minimum(a: float, b: float) -> float:
-    return a if a <= b or a != a else b
+_larger: Callable[[float, float], float] = FACTS["maximum"].value
+_smaller: Callable[[float, float], float] = FACTS["minimum"].value
 
 
 def _math_sigmoid(x: float) -> float:
@@ -563,13 +509,13 @@ def _math_cosine(a: float, b: float) -> float:
 
 
 def _math_softplus(x: float) -> float:
-    return _math_maximum(x, 0.0) + math.log1p(math.exp(-abs(x)))
+    return _larger(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _math_logaddexp(a: float, b: float) -> float:
     if a == b:
         return a + _LOG_2
-    return _math_maximum(a, b) + math.log1p(math.exp(-abs(a - b)))
+    return _larger(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
 _LOG_2 = math.log(2)
@@ -617,24 +563,7 @@ def _math_gammaln(x: float) -> float:
     return float(gammas.gammaln_of_two_and(x - 1)) - math.log1p(x - 1)
 
 
-def _of_floats(name: str) -> Callable[..., float]:
-    return lambda *args: float(NUMPY[name](*args))
-
-
-MATH: dict[str, Callable[..., Any]] = {
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
-    "logical_xor": lambda a, b: bool(a) != bool(b),
-    "logical_not": operator.not_,
-    "where": lambda c, a, b: a if c else b,
-    "maximum": _math_maximum,
-    "minimum": _math_minimum,
-    "clip": lambda x, lo, hi: _math_minimum(hi, _math_maximum(lo, x)),
-    "abs": abs,
+_OF_FLOATS: dict[str, Callable[..., Any]] = {
     "sign": _math_sign,
     "step": _math_step,
     "floor": lambda x: float(math.floor(x)),
@@ -645,64 +574,32 @@ MATH: dict[str, Callable[..., Any]] = {
     "mod": operator.mod,
     "sigmoid": _math_sigmoid,
     "softplus": _math_softplus,
-    "log_sigmoid": lambda x: _math_minimum(x, 0.0) - math.log1p(math.exp(-abs(x))),
-    "exp": math.exp,
-    "expm1": math.expm1,
+    "log_sigmoid": lambda x: _smaller(x, 0.0) - math.log1p(math.exp(-abs(x))),
     "bose": _math_bose,
-    "exp2": math.exp2,
-    "log": math.log,
-    "log1p": math.log1p,
-    "log2": math.log2,
-    "log10": math.log10,
     "logaddexp": _math_logaddexp,
     "exp_share": lambda a, b: 0.5 if a == b else _math_sigmoid(a - b),
     "xlogy": lambda x, y: 0.0 if x == 0 and y == y else x * math.log(y),
-    "power": math.pow,
-    "cbrt": math.cbrt,
-    "norm_sqrt": math.sqrt,
-    "hypot": math.hypot,
     "difference": lambda a, b: 0.0 if a == b else a - b,
     "cosine": _math_cosine,
     "hypot_derivative": _math_planar("hypot_derivative"),
     "atan2_derivative": _math_planar("atan2_derivative"),
     "hypot1": lambda x: math.hypot(x, 1.0),
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
     "sech": _math_sech,
     "sech2": _math_sech2,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
     "acosh_slope": lambda x: 1.0 / (math.sqrt(x - 1.0) * math.sqrt(x + 1.0)),
-    "atanh": math.atanh,
-    "erf": math.erf,
-    "erfc": math.erfc,
-    "gamma": math.gamma,
     "gammaln": _math_gammaln,
-    "digamma": _of_floats("digamma"),
-    "polygamma": _of_floats("polygamma"),
-    "betaln": _of_floats("betaln"),
-    "polygamma_difference": _of_floats("polygamma_difference"),
-    "gammainc": _of_floats("gammainc"),
-    "gammaincc": _of_floats("gammaincc"),
-    "gamma_density": _of_floats("gamma_density"),
-    "betainc": _of_floats("betainc"),
-    "beta_density": _of_floats("beta_density"),
-    "erfinv": _of_floats("erfinv"),
-    "erfcinv": _of_floats("erfcinv"),
-    "erfcinv_slope": _of_floats("erfcinv_slope"),
-    "jv": _of_floats("jv"),
-    "yv": _of_floats("yv"),
-    "iv": _of_floats("iv"),
-    "kv": _of_floats("kv"),
     "sinc": _math_sinc,
     "sinc_derivative": _math_sinc_derivative,
 }
+
+
+def _of_floats(name: str, facts: type[Facts]) -> Callable[..., Any]:
+    """What is written here or in ``math``, the value of any number, or that of an array."""
+    body = _OF_FLOATS.get(name) or getattr(math, facts.math or name, None)
+    if body is None and facts.rational is facts.value:
+        body = facts.value
+    return body or (lambda *args: float(NUMPY[name](*args)))
+
+
+MATH: dict[str, Callable[..., Any]] = {name: _of_floats(name, f) for name, f in FACTS.items()}
 """The functions of ``symdiff.scalar.VOCABULARY`` for Python floats."""

@@ -60,7 +60,9 @@ class Facts:
     - ``drawn``: whether its definition reads better in LaTeX than its name;
     - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
     - ``decides``: whether it is the derivative of such a function, and there the convention itself;
-    - ``called``: what users call it, where they do not know its name.
+    - ``called``: what users call it, where they do not know its name;
+    - ``numpy``, ``math``: what these modules call it, where they have it under another name; what
+      they do not have is written in ``numeric.special``.
     """
 
     value: Any
@@ -75,6 +77,8 @@ class Facts:
     kinks: Any = None
     decides = False
     called: str | None = None
+    numpy: str | None = None
+    math: str | None = None
 
 
 class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
@@ -300,6 +304,14 @@ class where(ScalarFunction):
         return where(c, a.diff(s), b.diff(s))
 
 
+def _larger(a: Any, b: Any) -> Any:
+    return a if a >= b or a != a else b
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return a if a <= b or a != a else b
+
+
 def _share(a: sp.Expr, b: sp.Expr) -> sp.Expr:
     return where(equal(a, b), HALF, ONE)
 
@@ -322,7 +334,7 @@ class maximum(ScalarFunction):
             where(less(b, a), ZERO, _share(a, b)),
         )
     )
-    value = rational = _(lambda a, b: a if a >= b or a != a else b)
+    value = rational = _(_larger)
 
 
 class minimum(ScalarFunction):
@@ -343,7 +355,7 @@ class minimum(ScalarFunction):
             where(less(a, b), ZERO, _share(a, b)),
         )
     )
-    value = rational = _(lambda a, b: a if a <= b or a != a else b)
+    value = rational = _(_smaller)
 
 
 class clip(ScalarFunction):
@@ -365,7 +377,7 @@ class clip(ScalarFunction):
             where(logical_or(less(hi, x), less(hi, lo)), ONE, ZERO),
         )
     )
-    value = rational = _(lambda x, lo, hi: minimum.value(hi, maximum.value(lo, x)))
+    value = rational = _(lambda x, lo, hi: _smaller(hi, _larger(lo, x)))
 
 
 # Jumps and kinks --------------------------------------------------------------------------------
@@ -684,6 +696,7 @@ class power(ScalarFunction):
 
     nargs = 2
     kinks = _(_at_origin)
+    math = "pow"
     definition = _(lambda x, y: x**y)
     partials = _(
         lambda x, y: (
@@ -721,6 +734,7 @@ class norm_sqrt(ScalarFunction):
     drawn = True
     kinks = _(_at_zero)
     called = "the square root in norm, std"
+    numpy = math = "sqrt"
     definition = _(lambda x: sp.sqrt(x))
     partials = _(lambda x: (where(equal(norm_sqrt(x), ZERO), ZERO, 1 / (2 * norm_sqrt(x))),))
     value = _(lambda x: mp.nan if x < 0 else mp.sqrt(x))

@@ -407,7 +407,7 @@ def test_needs_scipy():
 
 def test_without_scipy_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    special._from_scipy.cache_clear()
+    special._scipy.cache_clear()
     with pytest.raises(
         Unsupported, match=r'erf needs SciPy: pip install "symdiff-numeric\[scipy\]"'
     ):
