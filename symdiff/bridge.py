@@ -35,7 +35,7 @@ from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol, plain
-from symdiff.vocabulary import Ordered, ScalarFunction
+from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -432,10 +432,9 @@ class _Formulas(Arithmetic):
         return _filled_in(plain(op.formula), numbers)
 
     def named(self, name: str, *args: Any) -> Any:
-        relation = _RELATIONS.get(name)
-        if relation is not None:
-            return _hashed(relation(*args, evaluate=False))
         cls: Any = VOCABULARY[name]
+        if issubclass(cls, Relation):
+            return _hashed(cls.sympy(*args, evaluate=False))
         if not issubclass(cls, ScalarFunction):
             return _hashed(cls(*args, evaluate=False))
         return _filled_in(_definition(name, _arguments(name, args)), args)
@@ -540,13 +539,6 @@ def _not(condition: Any) -> Any:
 
 
 _LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
-
-_RELATIONS: dict[str, Any] = {
-    "less": sp.StrictLessThan,
-    "less_equal": sp.LessThan,
-    "equal": sp.Equality,
-    "not_equal": sp.Unequality,
-}
 
 _LOGIC: dict[str, Callable[..., Any]] = {
     "logical_and": lambda a, b: _raw(sp.And, a, b),

@@ -31,6 +31,7 @@ from symdiff.expr import Expr, e, pi
 from symdiff.leaves import as_expr, number_node, number_of, symbol
 from symdiff.number import decimal
 from symdiff.scalar import VOCABULARY, arity
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,28 +93,8 @@ def _functions() -> dict[str, Function]:
         "strong": Function(partial(strong, kills=(True, False)), 2, 2),
         "strong_both": Function(partial(strong, kills=(True, True)), 2, 2),
     }
-    aliases = {
-        "abs": "absolute fabs Abs",
-        "sign": "sgn",
-        "maximum": "max Max",
-        "minimum": "min Min",
-        "power": "pow",
-        "divide": "true_divide",
-        "mod": "remainder",
-        "log": "ln",
-        "ceil": "ceiling",
-        "round": "rint",
-        "trunc": "fix",
-        "sigmoid": "expit",
-        "jv": "jn",
-        "yv": "yn",
-        "gammaln": "lgamma loggamma",
-        "digamma": "psi",
-        "deg2rad": "radians",
-        "rad2deg": "degrees",
-    }
-    for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh"):
-        aliases[name] = "arc" + name[1:]
+    aliases = {name: facts.aliases for name, facts in FACTS.items()}
+    aliases |= {"divide": "true_divide", "deg2rad": "radians", "rad2deg": "degrees"}
     for name, others in aliases.items():
         table |= dict.fromkeys(others.split(), table[name])
     return table

@@ -18,7 +18,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from symdiff import vocabulary as v
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.vocabulary import MPMATH, VOCABULARY, arity
+from symdiff.vocabulary import FACTS, MPMATH, VOCABULARY, arity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,52 +114,26 @@ def _betainc(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
 
 # SymPy's class -> the function of its canonical arguments that takes its place.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
-    sp.StrictLessThan: v.less,
-    sp.LessThan: v.less_equal,
+    **{
+        facts.sympy: _nested(VOCABULARY[name]) if arity(name) == 2 else VOCABULARY[name]
+        for name, facts in FACTS.items()
+        if facts.sympy
+    },
     sp.StrictGreaterThan: lambda a, b: v.less(b, a),
     sp.GreaterThan: lambda a, b: v.less_equal(b, a),
-    sp.Equality: v.equal,
-    sp.Unequality: v.not_equal,
-    sp.And: _nested(v.logical_and),
-    sp.Or: _nested(v.logical_or),
-    sp.Xor: _nested(v.logical_xor),
-    sp.Not: v.logical_not,
-    sp.ITE: v.where,
     sp.Piecewise: _piecewise,
-    sp.Max: _nested(v.maximum),
-    sp.Min: _nested(v.minimum),
-    sp.Abs: v.abs,
-    sp.sign: v.sign,
     sp.Heaviside: _heaviside,
-    sp.floor: v.floor,
-    sp.ceiling: v.ceil,
     sp.frac: lambda x: x - v.floor(x),
-    sp.Mod: v.mod,
     sp.Pow: _power,
     sp.log: _log,
-    sp.tanh: v.tanh,
-    sp.asinh: v.asinh,
-    sp.acosh: v.acosh,
-    sp.atan2: v.atan2,
-    sp.gamma: v.gamma,
-    sp.loggamma: v.gammaln,
-    sp.polygamma: v.polygamma,
-    sp.digamma: v.digamma,
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
     sp.betainc_regularized: _betainc,
-    sp.erfinv: v.erfinv,
-    sp.erfcinv: v.erfcinv,
-    sp.besselj: v.jv,
-    sp.bessely: v.yv,
-    sp.besseli: v.iv,
-    sp.besselk: v.kv,
     sp.sinc: lambda t: v.sinc(t / sp.pi),
     sp.cot: lambda x: 1 / sp.tan(x),
     sp.sec: lambda x: 1 / sp.cos(x),
     sp.csc: lambda x: 1 / sp.sin(x),
     sp.coth: lambda x: 1 / v.tanh(x),
-    sp.sech: v.sech,
     sp.csch: lambda x: 1 / sp.sinh(x),
     sp.acot: lambda x: sp.atan(1 / x),
     sp.asec: lambda x: sp.acos(1 / x),

@@ -56,6 +56,9 @@ class Facts:
     - ``rational``: the function of Fractions where Python has one; where it is ``value`` itself,
       that is right for every kind of number;
     - ``large``: whether mpmath computes it of numbers of any size;
+    - ``sympy``: the class of SymPy that is the same function of the same arguments; of any number
+      of them, where that takes more than two;
+    - ``aliases``: what else a text may call it;
     - ``infix``: the sign between its two operands in a text;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
     - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
@@ -72,6 +75,8 @@ class Facts:
     cheap = False
     rational: Any = None
     large = False
+    sympy: Any = None
+    aliases = ""
     infix: str | None = None
     drawn = False
     kinks: Any = None
@@ -84,16 +89,20 @@ class Facts:
 class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
     """A function of the vocabulary, of which a subclass states three things, and its facts.
 
-    - ``definition``: the same function in SymPy's own classes;
+    - ``definition``: the same function in SymPy's own classes; that of ``sympy``, unless stated;
     - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
       asking for it raises NotDifferentiable);
     - ``value``: see ``Facts``.
     """
 
-    definition: Any
     partials: Any
 
     is_extended_real = True  # every argument is real, so every value is, or is nan
+
+    @classmethod
+    def definition(cls, *args: sp.Expr) -> sp.Expr:
+        """The function in SymPy's own classes."""
+        return cls.sympy(*args)
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -198,40 +207,43 @@ class Truth(Stepwise):
 class Relation(Truth):
     """Whether a relation holds between two numbers."""
 
+    nargs = 2
+
+    @classmethod
+    def definition(cls, *args: sp.Expr) -> sp.Expr:
+        """1 where the relation of SymPy holds, else 0."""
+        return _number(cls.sympy(*args))
+
 
 class less(Relation):
     """Whether a < b."""
 
-    nargs = 2
+    sympy = sp.StrictLessThan
     infix = "<"
-    definition = _(lambda a, b: _number(sp.Lt(a, b)))
     value = rational = _(operator.lt)
 
 
 class less_equal(Relation):
     """Whether a <= b."""
 
-    nargs = 2
+    sympy = sp.LessThan
     infix = "<="
-    definition = _(lambda a, b: _number(sp.Le(a, b)))
     value = rational = _(operator.le)
 
 
 class equal(Relation):
     """Whether a == b."""
 
-    nargs = 2
+    sympy = sp.Equality
     infix = "=="
-    definition = _(lambda a, b: _number(sp.Eq(a, b)))
     value = rational = _(operator.eq)
 
 
 class not_equal(Relation):
     """Whether a != b."""
 
-    nargs = 2
+    sympy = sp.Unequality
     infix = "!="
-    definition = _(lambda a, b: _number(sp.Ne(a, b)))
     value = rational = _(operator.ne)
 
 
@@ -239,6 +251,7 @@ class logical_and(Truth):
     """Whether both are true (not 0)."""
 
     nargs = 2
+    sympy = sp.And
     infix = "and"
     definition = _(lambda a, b: _number(sp.And(_condition(a), _condition(b))))
     value = rational = _(lambda a, b: bool(a) and bool(b))
@@ -248,6 +261,7 @@ class logical_or(Truth):
     """Whether one or both are true."""
 
     nargs = 2
+    sympy = sp.Or
     infix = "or"
     definition = _(lambda a, b: _number(sp.Or(_condition(a), _condition(b))))
     value = rational = _(lambda a, b: bool(a) or bool(b))
@@ -257,6 +271,7 @@ class logical_xor(Truth):
     """Whether one is true and the other is not."""
 
     nargs = 2
+    sympy = sp.Xor
     definition = _(lambda a, b: _number(sp.Xor(_condition(a), _condition(b))))
     value = rational = _(lambda a, b: bool(a) != bool(b))
 
@@ -265,6 +280,7 @@ class logical_not(Truth):
     """Whether it is not true."""
 
     nargs = 1
+    sympy = sp.Not
     definition = _(lambda a: _number(sp.Not(_condition(a))))
     value = rational = _(operator.not_)
 
@@ -284,6 +300,7 @@ class where(ScalarFunction):
     """``a`` where ``c`` is true, else ``b``."""
 
     nargs = 3
+    sympy = sp.ITE
     result = None
     cheap = True
     definition = _(lambda c, a, b: sp.Piecewise((a, _condition(c)), (b, True)))
@@ -323,11 +340,12 @@ class maximum(ScalarFunction):
     """
 
     nargs = 2
+    aliases = "max Max"
+    sympy = sp.Max
     result = None
     cheap = True
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
-    definition = _(lambda a, b: sp.Max(a, b))
     partials = _(
         lambda a, b: (
             where(less(a, b), ZERO, _share(a, b)),
@@ -344,11 +362,12 @@ class minimum(ScalarFunction):
     """
 
     nargs = 2
+    aliases = "min Min"
+    sympy = sp.Min
     result = None
     cheap = True
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
-    definition = _(lambda a, b: sp.Min(a, b))
     partials = _(
         lambda a, b: (
             where(less(b, a), ZERO, _share(a, b)),
@@ -387,12 +406,13 @@ class abs(ScalarFunction):
     """|x|."""
 
     nargs = 1
+    aliases = "absolute fabs Abs"
+    sympy = sp.Abs
     result = None
     overflows = True
     cheap = True
     drawn = True
     kinks = _(_at_zero)
-    definition = _(lambda x: sp.Abs(x))
     partials = _(lambda x: (sign(x),))
     value = rational = _(operator.abs)
 
@@ -401,10 +421,11 @@ class sign(Stepwise):
     """The sign of x: 1, 0 or -1."""
 
     nargs = 1
+    aliases = "sgn"
+    sympy = sp.sign
     result = None
     cheap = True
     decides = True
-    definition = _(lambda x: sp.sign(x))
     value = _(mp.sign)
     rational = _(lambda x: (x > 0) - (x < 0))
 
@@ -424,11 +445,11 @@ class floor(Stepwise):
     """The largest integer <= x."""
 
     nargs = 1
+    sympy = sp.floor
     result = None
     rounds = True
     cheap = True
     drawn = True
-    definition = _(lambda x: sp.floor(x))
     value = _(mp.floor)
     rational = _(math.floor)
 
@@ -437,11 +458,12 @@ class ceil(Stepwise):
     """The smallest integer >= x."""
 
     nargs = 1
+    aliases = "ceiling"
+    sympy = sp.ceiling
     result = None
     rounds = True
     cheap = True
     drawn = True
-    definition = _(lambda x: sp.ceiling(x))
     value = _(mp.ceil)
     rational = _(math.ceil)
 
@@ -450,6 +472,7 @@ class trunc(Stepwise):
     """The next integer from x towards 0."""
 
     nargs = 1
+    aliases = "fix"
     result = None
     rounds = True
     cheap = True
@@ -464,6 +487,7 @@ class round(Stepwise):
     """
 
     nargs = 1
+    aliases = "rint"
     result = None
     rounds = True
     cheap = True
@@ -491,8 +515,9 @@ class mod(ScalarFunction):
     """a - b·floor(a/b), which has the sign of b: Python's and NumPy's remainder."""
 
     nargs = 2
+    aliases = "remainder"
+    sympy = sp.Mod
     result = None
-    definition = _(lambda a, b: sp.Mod(a, b))
     partials = _(lambda a, b: (ONE, -floor_divide(a, b)))
     value = _(lambda a, b: a % b if b and mp.isfinite(a) else mp.nan)
 
@@ -504,6 +529,7 @@ class sigmoid(ScalarFunction):
     """1/(1 + e^-x).  Its derivative σ·(1 - σ) is sech²(x/2)/4, which keeps the digits of both."""
 
     nargs = 1
+    aliases = "expit"
     definition = _(lambda x: 1 / (1 + sp.exp(-x)))
     partials = _(lambda x: (sech2(x / 2) / 4,))
     value = _(lambda x: 1 / (1 + mp.exp(-x)))
@@ -695,6 +721,7 @@ class power(ScalarFunction):
     """
 
     nargs = 2
+    aliases = "pow"
     kinks = _(_at_origin)
     math = "pow"
     definition = _(lambda x, y: x**y)
@@ -780,8 +807,8 @@ class tanh(ScalarFunction):
     """The hyperbolic tangent; 1 - tanh² would lose the digits of its derivative."""
 
     nargs = 1
+    sympy = sp.tanh
     large = True
-    definition = _(lambda x: sp.tanh(x))
     partials = _(lambda x: (sech2(x),))
     value = _(mp.tanh)
 
@@ -790,7 +817,7 @@ class sech(ScalarFunction):
     """1/cosh(x); it does not overflow where cosh(x) does."""
 
     nargs = 1
-    definition = _(lambda x: sp.sech(x))
+    sympy = sp.sech
     partials = _(lambda x: (-sech(x) * tanh(x),))
     value = _(mp.sech)
 
@@ -808,7 +835,8 @@ class asinh(ScalarFunction):
     """The inverse of sinh; with hypot1 its derivative holds beyond 1e154, where x² overflows."""
 
     nargs = 1
-    definition = _(lambda x: sp.asinh(x))
+    aliases = "arcsinh"
+    sympy = sp.asinh
     partials = _(lambda x: (1 / hypot1(x),))
     value = _(mp.asinh)
 
@@ -817,7 +845,8 @@ class acosh(ScalarFunction):
     """The inverse of cosh on [1, ∞)."""
 
     nargs = 1
-    definition = _(lambda x: sp.acosh(x))
+    aliases = "arccosh"
+    sympy = sp.acosh
     partials = _(lambda x: (acosh_slope(x),))
     value = _(_real(mp.acosh))
 
@@ -841,8 +870,9 @@ class atan2(ScalarFunction):
     """
 
     nargs = 2
+    aliases = "arctan2"
+    sympy = sp.atan2
     kinks = _(_at_origin)
-    definition = _(lambda y, x: sp.atan2(y, x))
     partials = _(
         lambda y, x: (atan2_derivative(ONE, ZERO, y, x), atan2_derivative(ZERO, ONE, y, x))
     )
@@ -961,8 +991,8 @@ class gamma(Transcendental):
     """The gamma function Γ(x)."""
 
     nargs = 1
+    sympy = sp.gamma
     drawn = True
-    definition = _(lambda x: sp.gamma(x))
     partials = _(lambda x: (gamma(x) * digamma(x),))
     value = _(_real(mp.gamma))
 
@@ -977,6 +1007,8 @@ class gammaln(Transcendental):
     """log|Γ(x)|; SymPy's loggamma is complex for negative x."""
 
     nargs = 1
+    aliases = "lgamma loggamma"
+    sympy = sp.loggamma
     definition = _(lambda x: sp.log(sp.Abs(sp.gamma(x))))
     partials = _(lambda x: (digamma(x),))
     value = _(lambda x: mp.inf if x <= 0 and mp.isint(x) else mp.re(mp.loggamma(x)))
@@ -986,6 +1018,8 @@ class digamma(Transcendental):
     """ψ(x), the derivative of log|Γ(x)|."""
 
     nargs = 1
+    aliases = "psi"
+    sympy = sp.digamma
     definition = _(lambda x: sp.polygamma(0, x))
     partials = _(lambda x: (polygamma(ONE, x),))
     value = _(_real(mp.digamma))
@@ -995,6 +1029,7 @@ class polygamma(Ordered):
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
 
     nargs = 2
+    sympy = sp.polygamma
     definition = _(lambda n, x: sp.polygamma(n, x))
     partials = _(lambda n, x: (None, polygamma(n + 1, x)))
     value = _(lambda n, x: _polygamma_value(integer_order("polygamma", n), x))
@@ -1184,7 +1219,7 @@ class erfinv(Transcendental):
     """The inverse of erf on [-1, 1]."""
 
     nargs = 1
-    definition = _(lambda x: sp.erfinv(x))
+    sympy = sp.erfinv
     partials = _(lambda x: (sp.sqrt(sp.pi) / 2 * sp.exp(erfinv(x) ** 2),))
     value = _(lambda x: x * mp.inf if mp.fabs(x) == 1 else _real(mp.erfinv)(x))
 
@@ -1198,6 +1233,7 @@ class erfcinv(Transcendental):
     """The inverse of erfc on [0, 2], accurate near 0."""
 
     nargs = 1
+    sympy = sp.erfcinv
     definition = _(lambda x: sp.erfinv(1 - x))
     partials = _(lambda x: (erfcinv_slope(x),))
     value = _(lambda x: _erfcinv_value(x))
@@ -1276,7 +1312,8 @@ def _below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
 class jv(Bessel):
     """J_n(x), the Bessel function of the first kind."""
 
-    definition = _(lambda n, x: sp.besselj(n, x))
+    sympy = sp.besselj
+    aliases = "jn"
     partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
     value = _(lambda n, x: _real(mp.besselj)(integer_order("jv", n, None), x))
     reflection, at_zero = -1, (ONE, ZERO)
@@ -1285,7 +1322,8 @@ class jv(Bessel):
 class yv(Bessel):
     """Y_n(x), the Bessel function of the second kind; nan for x < 0."""
 
-    definition = _(lambda n, x: sp.bessely(n, x))
+    sympy = sp.bessely
+    aliases = "yn"
     partials = _(lambda n, x: (None, HALF * _below(yv, n, x) - HALF * yv(n + 1, x)))
     value = _(lambda n, x: _second_kind(mp.bessely, integer_order("yv", n, None), x, -1))
     reflection = -1
@@ -1294,7 +1332,7 @@ class yv(Bessel):
 class iv(Bessel):
     """I_n(x), the modified Bessel function of the first kind."""
 
-    definition = _(lambda n, x: sp.besseli(n, x))
+    sympy = sp.besseli
     partials = _(lambda n, x: (None, HALF * _below(iv, n, x) + HALF * iv(n + 1, x)))
     value = _(lambda n, x: _real(mp.besseli)(integer_order("iv", n, None), x))
     at_zero = (ONE, ZERO)
@@ -1303,7 +1341,7 @@ class iv(Bessel):
 class kv(Bessel):
     """K_n(x), the modified Bessel function of the second kind; nan for x < 0."""
 
-    definition = _(lambda n, x: sp.besselk(n, x))
+    sympy = sp.besselk
     partials = _(lambda n, x: (None, -HALF * _below(kv, n, x) - HALF * kv(n + 1, x)))
     value = _(lambda n, x: _second_kind(mp.besselk, integer_order("kv", n, None), x, 1))
 
@@ -1396,16 +1434,18 @@ def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
 # SymPy's own classes, whose derivatives hold wherever the function does.
 _SYMPY: dict[Any, type[Facts]] = {
     sp.exp: _taken(mp.exp),
-    sp.log: _taken(_log, large=True),
+    sp.log: _taken(_log, large=True, aliases="ln"),
     sp.sin: _taken(mp.sin),
     sp.cos: _taken(mp.cos),
     sp.tan: _taken(mp.tan),
-    sp.asin: _taken(_real(mp.asin)),
-    sp.acos: _taken(_real(mp.acos)),
-    sp.atan: _taken(mp.atan, large=True),
+    sp.asin: _taken(_real(mp.asin), aliases="arcsin"),
+    sp.acos: _taken(_real(mp.acos), aliases="arccos"),
+    sp.atan: _taken(mp.atan, large=True, aliases="arctan"),
     sp.sinh: _taken(mp.sinh),
     sp.cosh: _taken(mp.cosh),
-    sp.atanh: _taken(_real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x))),
+    sp.atanh: _taken(
+        _real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)), aliases="arctanh"
+    ),
     sp.erf: _taken(mp.erf, large=True),
     sp.erfc: _taken(mp.erfc),
 }

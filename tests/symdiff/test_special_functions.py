@@ -80,8 +80,8 @@ def test_every_function_of_an_order_is_in_the_table():
 
 
 def first_parameter(function):
-    definition = getattr(function, "definition", None)
-    return definition and definition.__code__.co_varnames[0]
+    partials = getattr(function, "partials", None)
+    return partials and partials.__code__.co_varnames[0]
 
 
 @pytest.mark.parametrize("name", OF_ORDER)
