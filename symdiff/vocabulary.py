@@ -387,7 +387,11 @@ class clip(ScalarFunction):
     nargs = 3
     result = None
     cheap = True
-    kinks = _(lambda x, lo, hi: logical_or(equal(x, lo), equal(x, hi)))
+    kinks = _(
+        lambda x, lo, hi: logical_or(
+            logical_and(equal(x, lo), less_equal(lo, hi)), equal(maximum(lo, x), hi)
+        )
+    )
     definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
     partials = _(
         lambda x, lo, hi: (
