@@ -64,6 +64,8 @@ class Facts:
     - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
     - ``decides``: whether it is the derivative of such a function, and there the convention itself;
     - ``called``: what users call it, where they do not know its name;
+    - ``finite_partials``: whether its partials are finite floats for all operands that are (orders
+      being small);
     - ``numpy``, ``math``: what these modules call it, where they have it under another name; what
       they do not have is written in ``numeric.special``.
     """
@@ -82,6 +84,7 @@ class Facts:
     kinks: Any = None
     decides = False
     called: str | None = None
+    finite_partials = False
     numpy: str | None = None
     math: str | None = None
 
@@ -157,6 +160,8 @@ class Ordered(ScalarFunction):
 
 class Stepwise(ScalarFunction):
     """A function that is constant between its jumps; at a jump too its derivative counts as 0."""
+
+    finite_partials = True
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
         """Zero by every argument."""
@@ -303,6 +308,7 @@ class where(ScalarFunction):
     sympy = sp.ITE
     result = None
     cheap = True
+    finite_partials = True
     definition = _(lambda c, a, b: sp.Piecewise((a, _condition(c)), (b, True)))
     partials = _(lambda c, a, b: (ZERO, where(c, ONE, ZERO), where(c, ZERO, ONE)))
     value = rational = _(lambda c, a, b: a if c else b)
@@ -346,6 +352,7 @@ class maximum(ScalarFunction):
     cheap = True
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
+    finite_partials = True
     partials = _(
         lambda a, b: (
             where(less(a, b), ZERO, _share(a, b)),
@@ -368,6 +375,7 @@ class minimum(ScalarFunction):
     cheap = True
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
+    finite_partials = True
     partials = _(
         lambda a, b: (
             where(less(b, a), ZERO, _share(a, b)),
@@ -392,6 +400,7 @@ class clip(ScalarFunction):
             logical_and(equal(x, lo), less_equal(lo, hi)), equal(maximum(lo, x), hi)
         )
     )
+    finite_partials = True
     definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
     partials = _(
         lambda x, lo, hi: (
@@ -417,6 +426,7 @@ class abs(ScalarFunction):
     cheap = True
     drawn = True
     kinks = _(_at_zero)
+    finite_partials = True
     partials = _(lambda x: (sign(x),))
     value = rational = _(operator.abs)
 
@@ -534,6 +544,7 @@ class sigmoid(ScalarFunction):
 
     nargs = 1
     aliases = "expit"
+    finite_partials = True
     definition = _(lambda x: 1 / (1 + sp.exp(-x)))
     partials = _(lambda x: (sech2(x / 2) / 4,))
     value = _(lambda x: 1 / (1 + mp.exp(-x)))
@@ -543,6 +554,7 @@ class softplus(ScalarFunction):
     """log(1 + e^x), a smooth maximum(x, 0)."""
 
     nargs = 1
+    finite_partials = True
     definition = _(lambda x: sp.log(1 + sp.exp(x)))
     partials = _(lambda x: (sigmoid(x),))
     value = _(lambda x: mp.log1p(mp.exp(x)) if x < 0 else x + mp.log1p(mp.exp(-x)))
@@ -552,6 +564,7 @@ class log_sigmoid(ScalarFunction):
     """log(sigmoid(x)) = -softplus(-x)."""
 
     nargs = 1
+    finite_partials = True
     definition = _(lambda x: -sp.log(1 + sp.exp(-x)))
     partials = _(lambda x: (sigmoid(-x),))
     value = _(lambda x: -softplus.value(-x))
@@ -669,6 +682,7 @@ class logaddexp(ScalarFunction):
     """log(e^a + e^b), for a and b of any size."""
 
     nargs = 2
+    finite_partials = True
     definition = _(lambda a, b: sp.log(sp.exp(a) + sp.exp(b)))
     partials = _(lambda a, b: (exp_share(a, b), exp_share(b, a)))
     value = _(lambda a, b: a + mp.ln2 if a == b else max(a, b) + mp.log1p(mp.exp(-mp.fabs(a - b))))
@@ -678,6 +692,7 @@ class exp_share(ScalarFunction):
     """e^a/(e^a + e^b) = sigmoid(a - b), and 1/2 also for equal infinities."""
 
     nargs = 2
+    finite_partials = True
     definition = _(lambda a, b: 1 / (1 + sp.exp(b - a)))
     partials = _(lambda a, b: (sech2(difference(a, b) / 2) / 4, -sech2(difference(a, b) / 2) / 4))
     value = _(lambda a, b: mp.mpf(0.5) if a == b else 1 / (1 + mp.exp(b - a)))
@@ -687,6 +702,7 @@ class difference(ScalarFunction):
     """a - b, and 0 also for equal infinities."""
 
     nargs = 2
+    finite_partials = True
     definition = _(lambda a, b: a - b)
     partials = _(lambda a, b: (ONE, -ONE))
     value = _(lambda a, b: mp.mpf(0) if a == b else a - b)
@@ -777,6 +793,7 @@ class hypot(ScalarFunction):
     nargs = 2
     large = True
     kinks = _(_at_origin)
+    finite_partials = True
     definition = _(lambda a, b: sp.sqrt(a**2 + b**2))
     partials = _(lambda a, b: (cosine(a, b), cosine(b, a)))
     value = _(mp.hypot)
@@ -802,6 +819,7 @@ class hypot1(ScalarFunction):
     """√(1 + x²) without overflow."""
 
     nargs = 1
+    finite_partials = True
     definition = _(lambda x: sp.sqrt(1 + x**2))
     partials = _(lambda x: (cosine(x, ONE),))
     value = _(lambda x: mp.hypot(1, x))
@@ -813,6 +831,7 @@ class tanh(ScalarFunction):
     nargs = 1
     sympy = sp.tanh
     large = True
+    finite_partials = True
     partials = _(lambda x: (sech2(x),))
     value = _(mp.tanh)
 
@@ -822,6 +841,7 @@ class sech(ScalarFunction):
 
     nargs = 1
     sympy = sp.sech
+    finite_partials = True
     partials = _(lambda x: (-sech(x) * tanh(x),))
     value = _(mp.sech)
 
@@ -830,6 +850,7 @@ class sech2(ScalarFunction):
     """1/cosh(x)², the derivative of tanh; one function, so that its derivatives are products."""
 
     nargs = 1
+    finite_partials = True
     definition = _(lambda x: sp.sech(x) ** 2)
     partials = _(lambda x: (-2 * sech2(x) * tanh(x),))
     value = _(lambda x: mp.sech(x) ** 2)
@@ -841,6 +862,7 @@ class asinh(ScalarFunction):
     nargs = 1
     aliases = "arcsinh"
     sympy = sp.asinh
+    finite_partials = True
     partials = _(lambda x: (1 / hypot1(x),))
     value = _(mp.asinh)
 
@@ -1318,6 +1340,7 @@ class jv(Bessel):
 
     sympy = sp.besselj
     aliases = "jn"
+    finite_partials = True
     partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
     value = _(lambda n, x: _real(mp.besselj)(integer_order("jv", n, None), x))
     reflection, at_zero = -1, (ONE, ZERO)
@@ -1365,6 +1388,7 @@ class sinc(ScalarFunction):
     """sin(πx)/(πx), and 1 at 0: NumPy's convention."""
 
     nargs = 1
+    finite_partials = True
     definition = _(lambda x: sp.sinc(sp.pi * x))
     partials = _(lambda x: (sinc_derivative(ONE, x),))
     value = _(mp.sincpi)
@@ -1377,6 +1401,7 @@ class sinc_derivative(Ordered):
     """
 
     nargs = 2
+    finite_partials = True
     definition = _(
         lambda n, x: _differentiated("sinc_derivative", lambda t: sp.sinc(sp.pi * t), n, x)
     )
@@ -1439,19 +1464,19 @@ def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
 _SYMPY: dict[Any, type[Facts]] = {
     sp.exp: _taken(mp.exp),
     sp.log: _taken(_log, large=True, aliases="ln"),
-    sp.sin: _taken(mp.sin),
-    sp.cos: _taken(mp.cos),
-    sp.tan: _taken(mp.tan),
+    sp.sin: _taken(mp.sin, finite_partials=True),
+    sp.cos: _taken(mp.cos, finite_partials=True),
+    sp.tan: _taken(mp.tan, finite_partials=True),
     sp.asin: _taken(_real(mp.asin), aliases="arcsin"),
     sp.acos: _taken(_real(mp.acos), aliases="arccos"),
-    sp.atan: _taken(mp.atan, large=True, aliases="arctan"),
+    sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
     sp.sinh: _taken(mp.sinh),
     sp.cosh: _taken(mp.cosh),
     sp.atanh: _taken(
         _real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)), aliases="arctanh"
     ),
-    sp.erf: _taken(mp.erf, large=True),
-    sp.erfc: _taken(mp.erfc),
+    sp.erf: _taken(mp.erf, large=True, finite_partials=True),
+    sp.erfc: _taken(mp.erfc, finite_partials=True),
 }
 
 VOCABULARY: dict[str, type[sp.Function]] = {
