@@ -72,6 +72,16 @@ def _log_sigmoid(x: Any) -> Any:
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
+def _log1mexp(x: Any) -> Any:
+    # 1 - e^-x cancels for small x, and is 1 for large ones (Mächler 2012).
+    near = np.less_equal(x, _LOG_2)
+    of_small = np.log(-np.expm1(-np.where(near, x, 1)))
+    return np.where(near, of_small, np.log1p(-np.exp(-np.where(near, 1, x))))[()]
+
+
+_LOG_2 = math.log(2)
+
+
 def _exp_share(a: Any, b: Any) -> Any:
     return _sigmoid(_difference(a, b))
 
@@ -429,6 +439,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "log_sigmoid": _log_sigmoid,
+    "log1mexp": _log1mexp,
     "bose": _of_order("bose", _bose_order),
     "exp_share": _exp_share,
     "difference": _difference,
@@ -512,13 +523,14 @@ def _math_softplus(x: float) -> float:
     return _larger(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
+def _math_log1mexp(x: float) -> float:
+    return math.log(-math.expm1(-x)) if x <= _LOG_2 else math.log1p(-math.exp(-x))
+
+
 def _math_logaddexp(a: float, b: float) -> float:
     if a == b:
         return a + _LOG_2
     return _larger(a, b) + math.log1p(math.exp(-abs(a - b)))
-
-
-_LOG_2 = math.log(2)
 
 
 def _math_sign(x: float) -> float:
@@ -576,6 +588,7 @@ _OF_FLOATS: dict[str, Callable[..., Any]] = {
     "softplus": _math_softplus,
     "log_sigmoid": lambda x: _smaller(x, 0.0) - math.log1p(math.exp(-abs(x))),
     "bose": _math_bose,
+    "log1mexp": _math_log1mexp,
     "logaddexp": _math_logaddexp,
     "exp_share": lambda a, b: 0.5 if a == b else _math_sigmoid(a - b),
     "xlogy": lambda x, y: 0.0 if x == 0 and y == y else x * math.log(y),

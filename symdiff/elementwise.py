@@ -276,6 +276,11 @@ log = _unary(
 log1p = _unary(
     "log1p", "``log(1 + x)``, accurate near 0.", "sd.diff(sd.log1p(x), x) is 1 / (1 + x)"
 )
+log1mexp = _unary(
+    "log1mexp",
+    "``log(1 - e**-x)`` of positive x, accurate near 0 and far from it.",
+    "sd.diff(sd.log1mexp(x), x) is 1 / sd.expm1(x)",
+)
 log2 = _unary("log2", "The logarithm to base 2.", "sd.log2(8) is sd.constant(3)")
 log10 = _unary("log10", "The logarithm to base 10.", "sd.log10(100) is sd.constant(2)")
 logaddexp = _binary(
@@ -746,6 +751,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1mexp",
     "log1p",
     "log2",
     "log10",

@@ -639,6 +639,15 @@ class log1p(ScalarFunction):
     value = _(lambda x: mp.log1p(x) if x > -1 else _log(1 + x))
 
 
+class log1mexp(ScalarFunction):
+    """log(1 - e^-x) for x > 0 (Mächler 2012).  Its derivative is 1/(e^x - 1), which is ``bose``."""
+
+    nargs = 1
+    definition = _(lambda x: sp.log(1 - sp.exp(-x)))
+    partials = _(lambda x: (bose(ZERO, x),))
+    value = _(lambda x: _log(-mp.expm1(-x)))
+
+
 class exp2(ScalarFunction):
     """2^x."""
 
@@ -1444,7 +1453,7 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(less, less_equal, equal, not_equal, logical_and, logical_or, logical_xor, logical_not),
     *(where, maximum, minimum, clip),
     *(abs, sign, step, floor, ceil, trunc, round, floor_divide, mod),
-    *(sigmoid, softplus, log_sigmoid, expm1, bose, log1p, exp2, log2, log10),
+    *(sigmoid, softplus, log_sigmoid, expm1, bose, log1p, log1mexp, exp2, log2, log10),
     *(logaddexp, exp_share, difference, xlogy),
     *(power, cbrt, norm_sqrt, hypot, cosine, hypot1),
     *(tanh, sech, sech2, asinh, acosh, acosh_slope, atan2),

@@ -191,6 +191,7 @@ MEANING = {
     "exp2": Meaning(lambda x: mp.exp(x * mp.log(2))),
     "log": Meaning(lambda x: mp.log(x), positive),
     "log1p": Meaning(lambda x: mp.log(1 + x), lambda x: x > -1),
+    "log1mexp": Meaning(lambda x: mp.log(1 - mp.exp(-x)), positive),
     "log2": Meaning(lambda x: mp.log(x) / mp.log(2), positive),
     "log10": Meaning(lambda x: mp.log(x) / mp.log(10), positive),
     "logaddexp": Meaning(lambda a, b: mp.log(mp.exp(a) + mp.exp(b))),

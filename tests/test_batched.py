@@ -514,6 +514,7 @@ DOMAINS = {
     "betaln": POSITIVE,
     "gammainc": POSITIVE,
     "gammaincc": POSITIVE,
+    "log1mexp": POSITIVE,
     "gamma_density": POSITIVE,
     "betainc": (0.1, 0.9),
     "beta_density": (0.1, 0.9),

@@ -160,6 +160,7 @@ row(
 row("sigmoid", ONE, scipy.special.expit)
 row("softplus", ONE, lambda x: np.logaddexp(0, x))
 row("log_sigmoid", ONE, lambda x: -np.logaddexp(0, -x))
+row("log1mexp", ONE, lambda x: np.log(1 - np.exp(-x)), **POSITIVE)
 row("pointwise", ONE, lambda x: x / (1 + x**2), sd.pointwise("lorentz", lambda v: v / (1 + v**2)))
 
 for _name in ("add", "subtract", "multiply", "maximum", "minimum", "hypot", "logaddexp", "atan2"):

@@ -244,6 +244,7 @@ def test_nan_is_passed_on(name):
         ("softplus", (-math.inf,), 0.0),
         ("softplus", (math.inf,), math.inf),
         ("log_sigmoid", (-math.inf,), -math.inf),
+        ("log1mexp", (math.inf,), 0.0),
         ("logaddexp", (-math.inf, -math.inf), -math.inf),
         ("logaddexp", (math.inf, math.inf), math.inf),
         ("exp_share", (-math.inf, -math.inf), 0.5),
