@@ -6,6 +6,7 @@ test_accuracy.py).  A fact that is left out fails here: the last test plants all
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import operator
@@ -420,6 +421,49 @@ def test_bodies_are_found_by_name():
     assert special.MATH["power"] is math.pow
     with pytest.raises(AssertionError, match="norm_sqrt has no body"):
         special._of_arrays("norm_sqrt", Facts)
+
+
+# No lists of names -------------------------------------------------------------------------------
+
+NAME_FUNCTIONS = {
+    "symdiff/elementwise.py": "what is public",
+    "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
+    "symdiff/parser.py": "functions of any number of operands",
+    "symdiff/bridge.py": "how SymPy's conditions are built without being searched",
+    "numeric/special.py": "the bodies",
+    "numeric/lowering/monomials.py": "the bodies in products",
+    "numeric/nn/activations.py": "operations of Tensors",
+    **dict.fromkeys(
+        (f"numeric/ops/{name}.py" for name in ("arithmetic", "comparing", "pointwise")),
+        "operations of Tensors",
+    ),
+}
+
+
+def names_listed(source):
+    """The sizes of the collections in which functions are listed by name."""
+    for node in ast.walk(ast.parse(source)):
+        elements = getattr(node, "keys", None) or getattr(node, "elts", None) or ()
+        count = sum(getattr(x, "value", None) in VOCABULARY for x in as_constants(elements))
+        if count:
+            yield count
+
+
+def as_constants(elements):
+    return [x for x in elements if isinstance(x, ast.Constant) and isinstance(x.value, str)]
+
+
+def test_no_other_module_lists_functions():
+    """A list of names is a fact in two places: it has to be derived from the classes."""
+    assert max(names_listed('KINDS = {"less": 1, "equal": 2, "abs": 3}')) == 3
+    root = Path(__file__).parents[1]
+    paths = [p for package in ("symdiff", "numeric") for p in (root / package).rglob("*.py")]
+    found = {
+        path.relative_to(root).as_posix()
+        for path in paths
+        if max(names_listed(path.read_text(encoding="utf-8")), default=0) > 2
+    }
+    assert found <= set(NAME_FUNCTIONS), found - set(NAME_FUNCTIONS)
 
 
 # Omissions ---------------------------------------------------------------------------------------
