@@ -878,12 +878,13 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
 
 
 def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
-    """An op with a written rule."""
-    operands = tuple(as_numeric(x) for x in operands)
-    shape = op.result(*(x.shape for x in operands))
-    place = _LINEAR_IN.get(op.__class__)
-    if place is not None and is_zero(operands[place]):
-        return full(shape, 0)
+    """An op with a written rule; of a zero that it is linear in, a zero."""
+    operands = tuple([as_numeric(x) if x.dtype is bool else x for x in operands])
+    shape = op.result(*[x.shape for x in operands])
+    if op.linear_in:
+        for k, x in enumerate(operands):
+            if is_zero(x) and op.is_linear_in(k):
+                return full(shape, 0)
     identity = IDENTITIES.get(op.__class__)
     if identity is not None:
         node = identity(*operands)
@@ -894,7 +895,3 @@ def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
 
 # What an op is of some operands, None of others; stated with the op's other facts.
 IDENTITIES: dict[type[ops.Opaque], Callable[..., Expr | None]] = {}
-
-
-# Opaque ops that are linear in one operand: their value for a zero is a zero.
-_LINEAR_IN: dict[type[ops.Opaque], int] = {ops.Take: 0, ops.Put: 0, ops.Recurrence: 1}

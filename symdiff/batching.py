@@ -23,25 +23,12 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Operand
     from symdiff.node import Dim
+    from symdiff.signatures import Signature
 
 __all__ = ["batch"]
 
 # What treats the leading axes of its operands as a batch, provided that all have them.
 _TRAILING = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
-
-
-# What takes operands of batch + core beside others of any + batch + core; for these classes the
-# second operand is the former, otherwise the first is.
-_MANY = (
-    ops.Solve,
-    ops.CofactorTangent,
-    ops.Expm,
-    ops.Recurrence,
-    ops.SearchSorted,
-    ops.Take,
-    ops.Put,
-)
-_SECOND = (ops.Take, ops.Put)
 
 
 @overload
@@ -151,30 +138,33 @@ def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
             for (x, has), word, kills in zip(args, op.letters, op.kills, strict=True)
         ]
         return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
-    if isinstance(op, _MANY):
-        return _many(node, args, length)
+    if isinstance(op, ops.Opaque) and op.signature is not None:
+        return _opaque(op, op.signature, node, args, length)
     led = tuple([_led(x, has, length) for x, has in args])
     if isinstance(op, _TRAILING):
         return built(op, led)
     if isinstance(op, ops.Linear):
         return linear(op, *led)
-    if isinstance(op, ops.Opaque) and type(op).__module__ == ops.__name__:
-        return opaque(op, *led)
     raise Unsupported(f"batch: {op.name} does not say what it does to a leading axis")
 
 
-def _many(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """``node``, of one operand with fewer leading axes than the others may have.
+def _opaque(
+    op: ops.Opaque,
+    signature: Signature,
+    node: Expr,
+    args: list[tuple[Expr, bool]],
+    length: Dim,
+) -> Expr:
+    """``node``, of operands of which one may be shared by the leading axes of the others.
 
-    Where it lacks the new axis, that is one more of theirs, and what is done with the operand is
-    done once.  Otherwise theirs goes where its own is.
+    Where that one lacks the new axis, it is one more of theirs, and what is done with the operand
+    is done once.  Otherwise theirs goes where its own is.
     """
-    op = node.op
-    assert isinstance(op, ops.Opaque)
-    short = 1 if isinstance(op, _SECOND) else 0
-    x, has = args[short]
-    more = max(arg.ndim for arg in node.args) - node.args[short].ndim
-    if len(args) == 1 or not has:
-        return opaque(op, *(x if i == short else _led(*a, length) for i, a in enumerate(args)))
-    moved = [x if i == short else moveaxis(_led(*a, length), 0, more) for i, a in enumerate(args)]
+    shared = signature.shared
+    led = [x if k == shared else _led(x, has, length) for k, (x, has) in enumerate(args)]
+    if shared is None or len(args) == 1 or not args[shared][1]:
+        return opaque(op, *led)
+    leads = [x.ndim - len(signature.core(k)) for k, x in enumerate(node.args)]
+    more = max(leads) - leads[shared]
+    moved = [x if k == shared else moveaxis(x, 0, more) for k, x in enumerate(led)]
     return moveaxis(opaque(op, *moved), more, 0)

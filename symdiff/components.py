@@ -414,9 +414,12 @@ class _Walk:
             case ops.Recurrence():
                 return self.each_line(args, functools.partial(self.recurrence, op.reverse))
             case ops.SearchSorted():
-                edges = args[0].tolist()
-                found = [self.place(op, edges, x) for x in _list(args[1])]
-                return _unwrapped(filled(np.shape(args[1]), map(self.of.number, found)))
+                x = _array(args[1])
+                edges = np.broadcast_to(args[0], x.shape + args[0].shape[-1:])
+                found = [
+                    self.place(op, edges[place].tolist(), x[place]) for place in np.ndindex(x.shape)
+                ]
+                return _unwrapped(filled(x.shape, map(self.of.number, found)))
         raise AssertionError(op)
 
     def put(self, op: ops.Put, x: list[Any], index: list[Any], length: int) -> list[Any]:

@@ -22,6 +22,7 @@ import numpy as np
 from symdiff import number
 from symdiff.errors import Unsupported
 from symdiff.node import Dim, Dtype, Op, Shape, intern_op
+from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -616,19 +617,47 @@ def cast_op(of: str, to: str) -> Linear:
 
 
 class Opaque(Op):
-    """An op with a written rule; it consumes ``drop`` trailing axes of its first operand.
+    """An op with a written rule, whose class declares what it does to axes and operands.
 
-    ``kind`` is the dtype of the value, None for the promoted one of the operands; the value of an
-    op of kind int has no derivative.
+    - ``signature``: the core axes; all before them are a batch.  None where nobody knows.
+    - ``linear_in``: the operands, by their place in the signature, that it is linear in.
+    - ``indices``: the operand, the last one, that says where elements are and not what they are.
+    - ``selects``: whether every element of the value is one of the first operand's.
+    - ``kind``: the dtype of the value, None for the promoted one of the operands.
+    - ``constant``: whether it has no derivative, its value being constant between jumps; so are
+      all integers.
     """
 
     __slots__ = ()
-    drop: ClassVar[int] = 0
+    signature: ClassVar[Signature | None] = None
+    linear_in: ClassVar[tuple[int, ...]] = ()
+    indices: ClassVar[int | None] = None
+    selects: ClassVar[bool] = False
     kind: ClassVar[Dtype | None] = float
+    constant: ClassVar[bool] = False
 
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the value for these operand shapes."""
-        return shapes[0][: len(shapes[0]) - self.drop]
+        signature = self.signature
+        assert signature is not None, self
+        shape = shapes[signature.widest]
+        if signature.drops:
+            shape = shape[: len(shape) - signature.drops]
+        if signature.adds:
+            shape = (
+                *shape,
+                *[shapes[k][i] if k >= 0 else self.own_length(*shapes) for k, i in signature.adds],
+            )
+        return shape
+
+    def own_length(self, *shapes: Shape) -> Dim:
+        """The length of the core axis that no operand has."""
+        raise NotImplementedError
+
+    def is_linear_in(self, k: int) -> bool:
+        """Whether the value is linear in operand ``k`` of a node."""
+        signature = self.signature
+        return signature is not None and signature.place(k) in self.linear_in
 
 
 class Converted(Opaque):
@@ -637,6 +666,7 @@ class Converted(Opaque):
     __slots__ = ("to",)
     fields = ("to",)
     name = "converted"
+    signature = Signature("()->()")
 
     def __init__(self, to: str) -> None:
         self.to = to
@@ -653,6 +683,7 @@ class ToReal(Converted):
     """Real numbers of a precision, of integers."""
 
     __slots__ = ()
+    constant = True
 
 
 def converted_op(to: str) -> Opaque:
@@ -666,9 +697,8 @@ class Solve(Opaque):
 
     __slots__ = ()
     name = "solve"
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[1]
+    signature = Signature("(n,n),(n,k)->(n,k)", shared=0)
+    linear_in = (1,)
 
 
 class Inv(Opaque):
@@ -676,6 +706,7 @@ class Inv(Opaque):
 
     __slots__ = ()
     name = "inv"
+    signature = Signature("(n,n)->(n,n)")
 
 
 class Det(Opaque):
@@ -683,7 +714,7 @@ class Det(Opaque):
 
     __slots__ = ()
     name = "det"
-    drop = 2
+    signature = Signature("(n,n)->()")
 
 
 class Cofactor(Opaque):
@@ -691,6 +722,7 @@ class Cofactor(Opaque):
 
     __slots__ = ()
     name = "cofactor"
+    signature = Signature("(n,n)->(n,n)")
 
 
 class CofactorTangent(Opaque):
@@ -702,9 +734,8 @@ class CofactorTangent(Opaque):
 
     __slots__ = ()
     name = "cofactor_tangent"
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[1]
+    signature = Signature("(n,n),(n,n)->(n,n)", shared=0)
+    linear_in = (1,)
 
 
 class Cholesky(Opaque):
@@ -712,6 +743,7 @@ class Cholesky(Opaque):
 
     __slots__ = ()
     name = "cholesky"
+    signature = Signature("(n,n)->(n,n)")
 
 
 class Eigvalsh(Opaque):
@@ -719,7 +751,7 @@ class Eigvalsh(Opaque):
 
     __slots__ = ()
     name = "eigvalsh"
-    drop = 1
+    signature = Signature("(n,n)->(n)")
 
 
 class Eigvecs(Opaque):
@@ -727,6 +759,7 @@ class Eigvecs(Opaque):
 
     __slots__ = ()
     name = "eigvecs"
+    signature = Signature("(n,n)->(n,n)")
 
 
 class SingularValues(Opaque):
@@ -734,9 +767,10 @@ class SingularValues(Opaque):
 
     __slots__ = ()
     name = "svdvals"
+    signature = Signature("(m,n)->(p)")
 
-    def result(self, *shapes: Shape) -> Shape:
-        return (*shapes[0][:-2], shorter(*shapes[0][-2:]))
+    def own_length(self, *shapes: Shape) -> Dim:
+        return shorter(*shapes[0][-2:])
 
 
 class LeftVectors(Opaque):
@@ -744,9 +778,10 @@ class LeftVectors(Opaque):
 
     __slots__ = ()
     name = "left_singular_vectors"
+    signature = Signature("(m,n)->(m,p)")
 
-    def result(self, *shapes: Shape) -> Shape:
-        return (*shapes[0][:-1], shorter(*shapes[0][-2:]))
+    def own_length(self, *shapes: Shape) -> Dim:
+        return shorter(*shapes[0][-2:])
 
 
 class RightVectors(Opaque):
@@ -754,9 +789,10 @@ class RightVectors(Opaque):
 
     __slots__ = ()
     name = "right_singular_vectors"
+    signature = Signature("(m,n)->(n,p)")
 
-    def result(self, *shapes: Shape) -> Shape:
-        return (*shapes[0][:-2], shapes[0][-1], shorter(*shapes[0][-2:]))
+    def own_length(self, *shapes: Shape) -> Dim:
+        return shorter(*shapes[0][-2:])
 
 
 def shorter(m: Dim, n: Dim) -> Dim:
@@ -778,12 +814,10 @@ class Gaps(Opaque):
     __slots__ = ("diagonal", "sign")
     fields = ("sign", "diagonal")
     name = "gaps"
+    signature = Signature("(n)->(n,n)")
 
     def __init__(self, sign: int, diagonal: bool) -> None:
         self.sign, self.diagonal = sign, diagonal
-
-    def result(self, *shapes: Shape) -> Shape:
-        return (*shapes[0], shapes[0][-1])
 
 
 class Pinv(Opaque):
@@ -797,13 +831,10 @@ class Pinv(Opaque):
     __slots__ = ("full", "limits")
     fields = ("full",)
     name = "pinv"
+    signature = Signature("(m,n)->(n,m)")
 
     def __init__(self, full: bool | None, limits: tuple[float, float, bool] | None) -> None:
         self.full, self.limits = full, limits
-
-    def result(self, *shapes: Shape) -> Shape:
-        *batch, m, n = shapes[0]
-        return (*batch, n, m)
 
 
 class Qr(Opaque):
@@ -814,6 +845,7 @@ class Qr(Opaque):
 
     __slots__ = ()
     name = "qr"
+    signature = Signature("(m,n)->(m,n)")
 
 
 class Expm(Opaque):
@@ -826,9 +858,8 @@ class Expm(Opaque):
 
     __slots__ = ()
     name = "expm"
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[-1]
+    signature = Signature("(n,n),(n,n)...->(n,n)", shared=0)
+    linear_in = (1,)
 
 
 class LogAbsDet(Opaque):
@@ -836,7 +867,7 @@ class LogAbsDet(Opaque):
 
     __slots__ = ()
     name = "logabsdet"
-    drop = 2
+    signature = Signature("(n,n)->()")
 
 
 class DetSign(Opaque):
@@ -844,7 +875,8 @@ class DetSign(Opaque):
 
     __slots__ = ()
     name = "detsign"
-    drop = 2
+    signature = Signature("(n,n)->()")
+    constant = True
 
 
 class Prod(Opaque):
@@ -852,8 +884,8 @@ class Prod(Opaque):
 
     __slots__ = ()
     name = "prod"
+    signature = Signature("(n)->()")
     kind = None
-    drop = 1
 
 
 class ProdOthers(Opaque):
@@ -861,6 +893,7 @@ class ProdOthers(Opaque):
 
     __slots__ = ()
     name = "prod_others"
+    signature = Signature("(n)->(n)")
     kind = None
 
 
@@ -869,8 +902,9 @@ class Max(Opaque):
 
     __slots__ = ()
     name = "max"
+    signature = Signature("(n)->()")
+    selects = True
     kind = None
-    drop = 1
 
 
 class Min(Opaque):
@@ -878,8 +912,9 @@ class Min(Opaque):
 
     __slots__ = ()
     name = "min"
+    signature = Signature("(n)->()")
+    selects = True
     kind = None
-    drop = 1
 
 
 class LogSumExp(Opaque):
@@ -887,7 +922,7 @@ class LogSumExp(Opaque):
 
     __slots__ = ()
     name = "logsumexp"
-    drop = 1
+    signature = Signature("(n)->()")
 
 
 # Sequences: ops along the last axis
@@ -901,10 +936,11 @@ class Take(Opaque):
 
     __slots__ = ()
     name = "take"
+    signature = Signature("(n),(k)->(k)", shared=1)
+    linear_in = (0,)
+    indices = 1
+    selects = True
     kind = None
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[0][:-1] + shapes[1][-1:]
 
 
 class Put(Opaque):
@@ -913,13 +949,16 @@ class Put(Opaque):
     __slots__ = ("length",)
     fields = ("length",)
     name = "put"
+    signature = Signature("(k),(k)->(n)", shared=1)
+    linear_in = (0,)
+    indices = 1
     kind = None
 
     def __init__(self, length: Dim) -> None:
         self.length = length
 
-    def result(self, *shapes: Shape) -> Shape:
-        return (*shapes[0][:-1], self.length)
+    def own_length(self, *shapes: Shape) -> Dim:
+        return self.length
 
 
 def put_op(length: Dim) -> Opaque:
@@ -932,6 +971,7 @@ class ArgSort(Opaque):
 
     __slots__ = ()
     name = "argsort"
+    signature = Signature("(n)->(n)")
     kind = int
 
 
@@ -940,7 +980,7 @@ class ArgMax(Opaque):
 
     __slots__ = ()
     name = "argmax"
-    drop = 1
+    signature = Signature("(n)->()")
     kind = int
 
 
@@ -949,7 +989,7 @@ class ArgMin(Opaque):
 
     __slots__ = ()
     name = "argmin"
-    drop = 1
+    signature = Signature("(n)->()")
     kind = int
 
 
@@ -959,13 +999,11 @@ class SearchSorted(Opaque):
     __slots__ = ("right",)
     fields = ("right",)
     name = "searchsorted"
+    signature = Signature("(n),()->()", shared=0)
     kind = int
 
     def __init__(self, right: bool) -> None:
         self.right = right
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[1]
 
 
 def searchsorted_op(right: bool) -> Opaque:
@@ -978,6 +1016,7 @@ class Cumprod(Opaque):
 
     __slots__ = ()
     name = "cumprod"
+    signature = Signature("(n)->(n)")
     kind = None
 
 
@@ -986,6 +1025,7 @@ class LogCumSumExp(Opaque):
 
     __slots__ = ()
     name = "logcumsumexp"
+    signature = Signature("(n)->(n)")
 
 
 class Recurrence(Opaque):
@@ -997,13 +1037,12 @@ class Recurrence(Opaque):
     __slots__ = ("reverse",)
     fields = ("reverse",)
     name = "recurrence"
+    signature = Signature("(n),(n)->(n)", shared=0)
+    linear_in = (1,)
     kind = None
 
     def __init__(self, reverse: bool) -> None:
         self.reverse = reverse
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[1]
 
 
 def recurrence_op(reverse: bool) -> Opaque:

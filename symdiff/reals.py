@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _LEAVES = (ops.Symbol, ops.Constant, ops.Size)
 
 # Their values are among those of the operands, or at least no larger.
-_MOVES = (ops.Reshape, ops.Slice, ops.Unslice, ops.Gather, ops.Flip, ops.Concat, ops.Triangle)
-_CHOICES = (ops.Max, ops.Min, ops.Take, ops.Shift)
+_MOVES = (
+    *(ops.Reshape, ops.Slice, ops.Unslice, ops.Gather, ops.Flip, ops.Concat),
+    *(ops.Triangle, ops.Shift),
+)
 _SAFE = frozenset(
     op for name, op in PRIMITIVES.items() if op.result is None and not FACTS[name].overflows
 )
@@ -62,7 +64,8 @@ def _counts(x: Expr) -> bool:
 
 def _parts(x: Expr) -> tuple[Expr, ...]:
     """The operands that values come from: indices say where the elements are, not what they are."""
-    return x.args[:1] if isinstance(x.op, ops.Take | ops.Put) else x.args
+    indices = x.op.indices if isinstance(x.op, ops.Opaque) else None
+    return x.args if indices is None else x.args[:indices]
 
 
 def has_integers(nodes: Iterable[Expr]) -> bool:
@@ -131,7 +134,7 @@ def _is_safe(node: Expr) -> bool:
         return op in _SAFE
     if isinstance(op, ops.Contract):
         return len(op.letters) == 1 and not op.sums
-    return isinstance(op, _MOVES + _CHOICES)
+    return op.selects if isinstance(op, ops.Opaque) else isinstance(op, _MOVES)
 
 
 def _values(outputs: Iterable[Expr]) -> list[Expr]:

@@ -282,17 +282,19 @@ class OpaqueRule(Statement):
 
     def push(self, t: Flow) -> Flow:
         op = self.node.op
+        assert isinstance(op, ops.Opaque)
         result = differential(self.node, self.k, t.expr)
-        if t.mark == HOISTED and op.__class__ in _SUMMED and parts(t.expr):
+        if t.mark == HOISTED and _weighs(op) and parts(t.expr):
             return visible(result, HOISTED)
         writes = isinstance(self.node.op, ops.Put) and not _is_order(*self.node.args)
         return Flow(result, DEEP if t.mark or writes else NONE)
 
     def pull(self, g: Flow) -> Flow | None:
         op, (a, *_), k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Opaque)
         if isinstance(op, ops.Solve) and k == 1:
             return Flow(opaque(op, matrix_transpose(a), g.expr), g.mark)
-        if isinstance(op, ops.Take | ops.Put | ops.Recurrence) and k == op_linear_in(op):
+        if isinstance(op, ops.Take | ops.Put | ops.Recurrence) and op.is_linear_in(k):
             return sequence_transpose(self.node, g)
         transpose = transposed(self.node, k, g.expr)
         if transpose is not None:
@@ -418,13 +420,13 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
     raise NotDifferentiable(f"{node.op.name} has no derivative rule")
 
 
-# Opaque ops whose differential is the sum of the tangent's elements with weights.
-_SUMMED = frozenset([ops.Det, ops.LogAbsDet, ops.Prod, ops.LogSumExp])
+def _weighs(op: ops.Opaque) -> bool:
+    """Whether the differential is the sum of all the tangent's elements with weights.
 
-
-def op_linear_in(op: ops.Opaque) -> int:
-    """The operand that take, put and recurrence are linear in."""
-    return 1 if isinstance(op, ops.Recurrence) else 0
+    It is where the value is one number for each core; of those max and min have chosen elements.
+    """
+    signature = op.signature
+    return signature is not None and not signature.value and not op.selects
 
 
 def sequence_transpose(node: Expr, g: Flow) -> Flow:
@@ -477,9 +479,9 @@ def statement(node: Expr, k: int) -> Statement | None:
             "this expression was made with create_graph=False, so it cannot be differentiated; "
             "call grad with create_graph=True"
         )
-    if op is ops.DETACH or isinstance(op, ops.DetSign | ops.ToReal):
+    if op is ops.DETACH:
         return None
-    if isinstance(op, ops.Opaque) and op.kind is int:  # places in an order: integers
+    if isinstance(op, ops.Opaque) and (op.constant or op.kind is int):  # or places in an order
         return None
     return OpaqueRule(node, k)
 

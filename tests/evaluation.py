@@ -300,7 +300,11 @@ def _opaque(node: Expr, args: list[Array]) -> Array:
             out[place] = np.array(_SEQUENCES[kind](node, *(v[place] for v in wide)), object)
         return out
     if kind is ops.SearchSorted:
-        return each(lambda v: sum(e <= v if node.op.right else e < v for e in args[0]), args[1])
+        edges = np.broadcast_to(args[0], args[1].shape + args[0].shape[-1:])
+        for place in np.ndindex(args[1].shape):
+            v = args[1][place]
+            out[place] = sum(e <= v if node.op.right else e < v for e in edges[place])
+        return out
     function, core = (_MATRIX[kind], 2) if kind in _MATRIX else (_VECTOR[kind], 1)
     for place in np.ndindex(args[0].shape[: args[0].ndim - core]):
         out[place] = function(args[0][place])

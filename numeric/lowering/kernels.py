@@ -787,7 +787,7 @@ def _put(op: ops.Put, node: Expr) -> Kernel:
 @_kernel.register(ops.SearchSorted)
 def _searchsorted(op: ops.SearchSorted, node: Expr) -> Kernel:
     side: Literal["left", "right"] = "right" if op.right else "left"
-    return _of_arrays(node, lambda edges, x, sizes: np.searchsorted(edges, x, side))
+    return _of_arrays(node, lambda edges, x, sizes: sequences.searchsorted(edges, x, side))
 
 
 @_kernel.register(ops.Recurrence)

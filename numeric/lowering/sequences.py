@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -48,6 +48,20 @@ def put(x: Array, index: Array, length: int) -> Array:
         rows = result.reshape((-1, length))
         place = np.arange(len(rows))[:, None]
         np.add.at(rows, (place, index.reshape((len(rows), -1))), x.reshape((len(rows), -1)))
+    return result
+
+
+def searchsorted(edges: Array, x: Array, side: Literal["left", "right"]) -> Any:
+    """The places of ``x`` in ascending ``edges``, whose leading axes are the last ones of ``x``.
+
+    >>> searchsorted(np.array([[1, 3], [5, 7]]), np.array([[2, 2], [9, 9]]), "left").tolist()
+    [[1, 0], [2, 2]]
+    """
+    if edges.ndim == 1:
+        return np.searchsorted(edges, x, side)
+    result = np.empty(x.shape, np.intp)
+    for place in np.ndindex(edges.shape[:-1]):
+        result[(..., *place)] = np.searchsorted(edges[place], x[(..., *place)], side)
     return result
 
 

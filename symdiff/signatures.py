@@ -1,0 +1,65 @@
+"""Signatures: the core axes of an op, which is to say what it does to shapes and to batches.
+
+As NumPy writes them of generalized ufuncs: ``(n,n),(n,k)->(n,k)`` works on the last two axes of two
+operands.  All axes before the core are leading ones, a batch, the same for all operands but one.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+class Signature:
+    """The core axes of operands and value, and which operand may have fewer leading axes.
+
+    The leading axes of the others end with those of the ``shared`` operand, which is one and the
+    same for the rest of theirs.  ``...`` after the last operand says that it may be there any
+    number of times, none included.
+
+    The shape of the value is that of the operand ``widest`` without the last ``drops`` axes, and
+    with those that ``adds`` names: an axis of an operand each, (-1, 0) for one that no operand has.
+
+    >>> solve = Signature("(n,n),(n,k)->(n,k)", shared=0)
+    >>> solve.operands, solve.value
+    ((('n', 'n'), ('n', 'k')), ('n', 'k'))
+    >>> gaps = Signature("(n)->(n,n)")
+    >>> gaps.drops, gaps.adds
+    (0, ((0, -1),))
+    """
+
+    __slots__ = ("adds", "drops", "operands", "shared", "text", "value", "widest")
+    text: str
+    operands: tuple[tuple[str, ...], ...]
+    value: tuple[str, ...]
+
+    def __init__(self, text: str, shared: int | None = None) -> None:
+        before, after = text.split("->")
+        self.text, self.shared = text, shared
+        self.operands, (self.value,) = _words(before), _words(after)
+        self.widest = 0 if shared == 1 else -1
+        core, kept = self.operands[self.widest], 0
+        while core[kept : kept + 1] == self.value[kept : kept + 1] != ():
+            kept += 1
+        first: dict[str, tuple[int, int]] = {}
+        for k, word in enumerate(self.operands):
+            for axis, letter in enumerate(word, -len(word)):
+                first.setdefault(letter, (k, axis))
+        self.drops = len(core) - kept
+        self.adds = tuple([first.get(letter, (-1, 0)) for letter in self.value[kept:]])
+
+    def __repr__(self) -> str:
+        return f"Signature({self.text!r}, shared={self.shared})"
+
+    def place(self, k: int) -> int:
+        """Which operand of the signature operand k of a node is."""
+        return min(k, len(self.operands) - 1)
+
+    def core(self, k: int) -> tuple[str, ...]:
+        """The core axes of operand k of a node."""
+        return self.operands[self.place(k)]
+
+
+def _words(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(word.split(",")) if word else () for word in re.findall(r"\(([^)]*)\)", text)
+    )
