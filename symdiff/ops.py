@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import sympy as sp
     from numpy.typing import NDArray
 
+    from symdiff.expr import Expr
+
 Letters = tuple[int, ...]
 
 
@@ -654,6 +656,10 @@ class Opaque(Op):
         """The length of the core axis that no operand has."""
         raise NotImplementedError
 
+    def writes_zeros(self, *operands: Expr) -> bool:
+        """Whether elements of the value are 0 whatever the first operand's are."""
+        return False
+
     def is_linear_in(self, k: int) -> bool:
         """Whether the value is linear in operand ``k`` of a node."""
         signature = self.signature
@@ -959,6 +965,10 @@ class Put(Opaque):
 
     def own_length(self, *shapes: Shape) -> Dim:
         return self.length
+
+    def writes_zeros(self, *operands: Expr) -> bool:
+        index = operands[1]  # an order has each place once
+        return not isinstance(index.op, ArgSort) or index.shape[-1] != self.length
 
 
 def put_op(length: Dim) -> Opaque:

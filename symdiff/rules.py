@@ -286,23 +286,29 @@ class OpaqueRule(Statement):
         result = differential(self.node, self.k, t.expr)
         if t.mark == HOISTED and _weighs(op) and parts(t.expr):
             return visible(result, HOISTED)
-        writes = isinstance(self.node.op, ops.Put) and not _is_order(*self.node.args)
-        return Flow(result, DEEP if t.mark or writes else NONE)
+        return Flow(result, DEEP if t.mark or op.writes_zeros(*self.node.args) else NONE)
 
     def pull(self, g: Flow) -> Flow | None:
         op, (a, *_), k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Opaque)
         if isinstance(op, ops.Solve) and k == 1:
-            return Flow(opaque(op, matrix_transpose(a), g.expr), g.mark)
+            return _transposed(opaque(op, matrix_transpose(a), g.expr), g)
         if isinstance(op, ops.Take | ops.Put | ops.Recurrence) and op.is_linear_in(k):
-            return sequence_transpose(self.node, g)
+            return _transposed(sequence_transpose(self.node, g.expr), g)
         transpose = transposed(self.node, k, g.expr)
         if transpose is not None:
-            return Flow(transpose, g.mark)
+            return _transposed(transpose, g)
         t = dummy(self.node.args[k])
         share = differential(self.node, k, t)
         flows = arrivals(topological([share]), [share], [t], [g]).get(t)
         return None if flows is None else gathered(flows)
+
+
+def _transposed(result: Expr, g: Flow) -> Flow:
+    """What a transpose made of g: its zeros are no longer to be seen."""
+    op = result.op
+    writes = isinstance(op, ops.Opaque) and op.writes_zeros(*result.args)
+    return Flow(result, DEEP if g.mark or writes else NONE)
 
 
 def _by_element(node: Expr, t: Expr) -> Expr | None:
@@ -429,7 +435,7 @@ def _weighs(op: ops.Opaque) -> bool:
     return signature is not None and not signature.value and not op.selects
 
 
-def sequence_transpose(node: Expr, g: Flow) -> Flow:
+def sequence_transpose(node: Expr, g: Expr) -> Expr:
     """The transposes of take, put and recurrence, in the operand that they are linear in.
 
     The transpose of ``s_i = a_i s_(i-1) + b_i`` is ``r_i = a_(i+1) r_(i+1) + g_i``.
@@ -437,20 +443,13 @@ def sequence_transpose(node: Expr, g: Flow) -> Flow:
     op, (x, index) = node.op, node.args
     match op:
         case ops.Take():
-            mark = NONE if g.mark == NONE and _is_order(x, index) else DEEP
-            return Flow(opaque(ops.put_op(x.shape[-1]), g.expr, index), mark)
+            return opaque(ops.put_op(x.shape[-1]), g, index)
         case ops.Put():
-            mark = DEEP if g.mark else NONE
-            return Flow(opaque(ops.opaque_op(ops.Take), g.expr, index), mark)
+            return opaque(ops.opaque_op(ops.Take), g, index)
         case ops.Recurrence():
             a = _before(x, reverse=not op.reverse)
-            return Flow(opaque(ops.recurrence_op(not op.reverse), a, g.expr), g.mark)
+            return opaque(ops.recurrence_op(not op.reverse), a, g)
     raise AssertionError(op)
-
-
-def _is_order(x: Expr, index: Expr) -> bool:
-    """Whether ``index`` has each place of the last axis of x once: what sorting finds."""
-    return isinstance(index.op, ops.ArgSort) and index.shape[-1] == x.shape[-1]
 
 
 def _before(x: Expr, reverse: bool = False) -> Expr:

@@ -25,12 +25,13 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels import kernel
 from symdiff import ops
-from symdiff.algebra import opaque
+from symdiff.algebra import linear, opaque
 from symdiff.arrays import converted
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import rebuild
 from symdiff.leaves import dummy, number_of, size
+from symdiff.marks import HOISTED, shown
 from symdiff.node import Op, topological
 from symdiff.rules import NONE, Flow, statement
 from tests import oracles, test_batched, test_table
@@ -266,6 +267,27 @@ def test_an_op_is_zero_where_it_is_linear_in_a_zero(cls):
                 for v in (values[k], other, values[k] + 2 * other)
             )
             np.testing.assert_allclose(a + 2 * b, both, rtol=1e-9, atol=1e-12)
+
+
+def hoisted(x: Expr) -> Flow:
+    """A flow of the shape of x that shows zeros in all places but one of the last axis."""
+    first = sd.symbol("part", (*x.shape[:-1], 1))
+    whole = ((0, None, 1),) * (x.ndim - 1)
+    flow = shown(linear(ops.unslice_op(x.shape, (*whole, (0, 1, 1)), first.shape), first))
+    assert flow.mark == HOISTED
+    return flow
+
+
+@each_opaque
+def test_a_rule_says_what_became_of_zeros(cls):
+    """What a hoisted flow becomes is hoisted only if it shows its zeros."""
+    for y in samples(cls):
+        for k, x in enumerate(y.args):
+            rule = statement(y, k) if y.dtype is x.dtype is float else None
+            for walk, of in ((rule.pull, y), (rule.push, x)) if rule else ():
+                flow = walk(hoisted(of)) if of.shape[-1:] > (1,) else None
+                if flow is not None and flow.mark == HOISTED:
+                    assert shown(flow.expr).mark == HOISTED, (y, k, walk)
 
 
 # Kernels, text, counts, components ----------------------------------------------------------------

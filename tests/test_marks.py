@@ -354,3 +354,12 @@ def test_what_covers_in_several_steps_leaves_no_mark(kinds, n):
     assert np.isnan(whole[0]).all()
     assert np.isnan(whole[1]).all()
     assert not part[n:].any()  # these are ignored
+
+
+@pytest.mark.parametrize("running", [sd.cumsum, sd.cumprod, sd.logcumsumexp])
+def test_what_a_part_of_a_running_result_leaves_out_is_not_there(running):
+    x = sd.symbol("x", 4)
+    of_part = sd.grad(sd.sum(running(sd.sqrt(x))[:2]), x)
+    of_first = sd.grad(sd.sum(running(sd.sqrt(x[:2]))), x)
+    at = {x: np.array([1.0, 2.0, 3.0, 0.0])}
+    np.testing.assert_array_equal(nm.interpret(of_part, at), nm.interpret(of_first, at))
