@@ -20,7 +20,7 @@ from numeric.modes import current
 from numeric.plans import Op
 from numeric.recording import cast, record
 from numeric.tensors import Tensor, blank, counter, edge_of, refresh, retain
-from symdiff import ops
+from symdiff import opaque_ops
 from symdiff.algebra import opaque
 from symdiff.arrays import reshape
 from symdiff.elementwise import where
@@ -371,7 +371,7 @@ def part(x: Expr, places: Expr) -> Expr:
 
 def _replaced(x: Expr, places: Expr, inside: Expr, value: Expr) -> Expr:
     length = math.prod(map(int, x.shape))
-    new = opaque(ops.put_op(length), reshape(value, -1), reshape(places, -1))
+    new = opaque(opaque_ops.put_op(length), reshape(value, -1), reshape(places, -1))
     return where(inside, reshape(new, x.shape), x)
 
 

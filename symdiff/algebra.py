@@ -553,8 +553,10 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
     if op.arity == 1 and op.primitive and len(operands) == 1:
         x = operands[0]
         if x.op.simple_term and x.dtype is float:  # not a number, not a boolean
-            if op is _LOG and x.op is _ABS and isinstance(x.args[0].op, ops.Det):
-                return opaque(ops.opaque_op(ops.LogAbsDet), x.args[0].args[0])
+            if op is _LOG and x.op is _ABS:
+                inner = x.args[0].op
+                if isinstance(inner, ops.Opaque) and inner.log_abs is not None:
+                    return opaque(ops.opaque_op(inner.log_abs), *x.args[0].args)
             return make(op, operands, x.shape, op.result or float)
         if x.dtype is not float and op in _ROUNDINGS:
             return as_numeric(x)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.errors import Unsupported
 from symdiff.node import topological
 
@@ -390,12 +390,12 @@ class _Walk:
         elements = math.prod(np.shape(args[0])) * (args[0].shape[-1] if args[0].ndim else 1)
         self.of.check(node, math.prod(np.shape(args[-1])), elements)
         match op:
-            case ops.Take():
+            case opaque_ops.Take():
                 return self.each_line(args, lambda x, index: [x[i] for i in self.places(op, index)])
-            case ops.Put():
+            case opaque_ops.Put():
                 length = self.length(op.length)
                 return self.each_line(args, lambda x, index: self.put(op, x, index, length))
-            case ops.ArgSort():
+            case opaque_ops.ArgSort():
                 order = functools.cmp_to_key(functools.partial(self.compared, op))
                 return self.each_line(
                     args,
@@ -403,17 +403,17 @@ class _Walk:
                         map(self.of.number, sorted(range(len(x)), key=lambda i: order(x[i])))
                     ),
                 )
-            case ops.Cumprod():
+            case opaque_ops.Cumprod():
                 return self.each_line(
                     args, lambda x: [self.of.product(x[: i + 1]) for i in range(len(x))]
                 )
-            case ops.LogCumSumExp():
+            case opaque_ops.LogCumSumExp():
                 return self.each_line(
                     args, lambda x: [self.logsumexp(x[: i + 1]) for i in range(len(x))]
                 )
-            case ops.Recurrence():
+            case opaque_ops.Recurrence():
                 return self.each_line(args, functools.partial(self.recurrence, op.reverse))
-            case ops.SearchSorted():
+            case opaque_ops.SearchSorted():
                 x = _array(args[1])
                 edges = np.broadcast_to(args[0], x.shape + args[0].shape[-1:])
                 found = [
@@ -422,7 +422,7 @@ class _Walk:
                 return _unwrapped(filled(x.shape, map(self.of.number, found)))
         raise AssertionError(op)
 
-    def put(self, op: ops.Put, x: list[Any], index: list[Any], length: int) -> list[Any]:
+    def put(self, op: opaque_ops.Put, x: list[Any], index: list[Any], length: int) -> list[Any]:
         met: list[list[Any]] = [[] for _ in range(length)]
         for element, i in zip(x, self.places(op, index), strict=True):
             met[i].append(element)
@@ -447,7 +447,7 @@ class _Walk:
             raise Unsupported(f"{op.name}: the order of elements whose values are not known")
         return bool(value)
 
-    def place(self, op: ops.SearchSorted, edges: list[Any], x: Any) -> int:
+    def place(self, op: opaque_ops.SearchSorted, edges: list[Any], x: Any) -> int:
         if op.right:
             return sum(not self.less(op, x, edge) for edge in edges)
         return sum(self.less(op, edge, x) for edge in edges)
@@ -480,9 +480,9 @@ class _Walk:
     def matrices(self, node: Expr, args: list[Any]) -> Any:
         (x,) = args
         results = [_MATRICES[node.op.__class__](self, rows) for rows in _rows(x)]
-        if isinstance(node.op, ops.Inv | ops.Cofactor | ops.Cholesky):
+        if isinstance(node.op, opaque_ops.Inv | opaque_ops.Cofactor | opaque_ops.Cholesky):
             return _stacked(results, x.shape)
-        if isinstance(node.op, ops.Pinv):
+        if isinstance(node.op, opaque_ops.Pinv):
             if node.op.limits is not None:
                 raise Unsupported("pinv: only with the limits of rounding it has exact elements")
             return _stacked(results, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
@@ -555,7 +555,7 @@ class _Walk:
         if not length:
             rows = [[] for _ in range(math.prod(x.shape[:-1]))]
         results = [_LINES[node.op.__class__](self, row) for row in rows]
-        if isinstance(node.op, ops.ProdOthers):
+        if isinstance(node.op, opaque_ops.ProdOthers):
             return filled(x.shape, itertools.chain.from_iterable(results))
         return _unwrapped(filled(x.shape[:-1], results))
 
@@ -654,43 +654,63 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Flip, _Walk.flip),
     (ops.Cumsum, _Walk.cumsum),
     (ops.Triangle, _Walk.triangle),
-    (ops.Solve, _Walk.solve),
+    (opaque_ops.Solve, _Walk.solve),
     (
-        (ops.Inv, ops.Det, ops.Cofactor, ops.LogAbsDet, ops.DetSign, ops.Cholesky, ops.Pinv),
+        (
+            opaque_ops.Inv,
+            opaque_ops.Det,
+            opaque_ops.Cofactor,
+            opaque_ops.LogAbsDet,
+            opaque_ops.DetSign,
+            opaque_ops.Cholesky,
+            opaque_ops.Pinv,
+        ),
         _Walk.matrices,
     ),
-    (ops.CofactorTangent, _Walk.cofactor_tangent),
+    (opaque_ops.CofactorTangent, _Walk.cofactor_tangent),
     (
-        (ops.Prod, ops.ProdOthers, ops.Max, ops.Min, ops.LogSumExp, ops.ArgMax, ops.ArgMin),
+        (
+            opaque_ops.Prod,
+            opaque_ops.ProdOthers,
+            opaque_ops.Max,
+            opaque_ops.Min,
+            opaque_ops.LogSumExp,
+            opaque_ops.ArgMax,
+            opaque_ops.ArgMin,
+        ),
         _Walk.lines,
     ),
     (ops.Shift, _Walk.shift),
     (ops.Fourier, _Walk.fourier),
     (
         (
-            *(ops.Take, ops.Put, ops.ArgSort, ops.SearchSorted),
-            *(ops.Cumprod, ops.LogCumSumExp, ops.Recurrence),
+            *(opaque_ops.Take, opaque_ops.Put, opaque_ops.ArgSort, opaque_ops.SearchSorted),
+            *(opaque_ops.Cumprod, opaque_ops.LogCumSumExp, opaque_ops.Recurrence),
         ),
         _Walk.sequence,
     ),
 )
 
 _MATRICES: dict[type[Op], Callable[[_Walk, list[list[Any]]], Any]] = {
-    ops.Inv: _Walk.inverse,
-    ops.Det: lambda walk, rows: walk.of.determinant(rows),
-    ops.Cofactor: lambda walk, rows: walk.of.cofactor(rows),
-    ops.LogAbsDet: _Walk.logabsdet,
-    ops.DetSign: _Walk.detsign,
-    ops.Cholesky: _Walk.cholesky,
-    ops.Pinv: _Walk.pinv,
+    opaque_ops.Inv: _Walk.inverse,
+    opaque_ops.Det: lambda walk, rows: walk.of.determinant(rows),
+    opaque_ops.Cofactor: lambda walk, rows: walk.of.cofactor(rows),
+    opaque_ops.LogAbsDet: _Walk.logabsdet,
+    opaque_ops.DetSign: _Walk.detsign,
+    opaque_ops.Cholesky: _Walk.cholesky,
+    opaque_ops.Pinv: _Walk.pinv,
 }
 
 _LINES: dict[type[Op], Callable[[_Walk, list[Any]], Any]] = {
-    ops.Prod: _Walk.prod,
-    ops.ProdOthers: _Walk.prod_others,
-    ops.Max: lambda walk, row: walk.extreme("maximum", row),
-    ops.Min: lambda walk, row: walk.extreme("minimum", row),
-    ops.LogSumExp: _Walk.logsumexp,
-    ops.ArgMax: lambda walk, row: walk.argextreme(ops.opaque_op(ops.ArgMax), row, True),
-    ops.ArgMin: lambda walk, row: walk.argextreme(ops.opaque_op(ops.ArgMin), row, False),
+    opaque_ops.Prod: _Walk.prod,
+    opaque_ops.ProdOthers: _Walk.prod_others,
+    opaque_ops.Max: lambda walk, row: walk.extreme("maximum", row),
+    opaque_ops.Min: lambda walk, row: walk.extreme("minimum", row),
+    opaque_ops.LogSumExp: _Walk.logsumexp,
+    opaque_ops.ArgMax: lambda walk, row: walk.argextreme(
+        ops.opaque_op(opaque_ops.ArgMax), row, True
+    ),
+    opaque_ops.ArgMin: lambda walk, row: walk.argextreme(
+        ops.opaque_op(opaque_ops.ArgMin), row, False
+    ),
 }

@@ -237,8 +237,8 @@ class _Contraction:
             powers = op.exponents if len(x.args) == 2 else (1, 1)
             return contract([(y**p, word) for y, p in zip(pair, powers, strict=True)], inner)
         lengths = {k: self.letters.length[k] for k in word}
-        if isinstance(op, ops.Eigvalsh) and x.args[0].dtype is float and word[-1] not in inner:
-            # The eigenvalues of a matrix, or of its symmetric part, add up to its trace.
+        traced = isinstance(op, ops.Opaque) and op.adds_up_to_trace
+        if traced and x.args[0].dtype is float and word[-1] not in inner:
             return contract([(x.args[0], (*word, word[-1]))], inner, lengths)
         if isinstance(op, ops.Sum) and _is_centred(x, word, inner):
             terms = [
@@ -305,7 +305,7 @@ def symmetric(x: Expr, i: int, j: int) -> bool:
                     stack.append((y, i, j))
         elif isinstance(op, ops.Pointwise | ops.Strong):
             stack.extend((y, i, j) for y in x.args)
-        elif isinstance(op, ops.Inv | ops.Cofactor | ops.Expm) and len(x.args) == 1:
+        elif isinstance(op, ops.Opaque) and op.keeps_symmetry and len(x.args) == 1:
             if {i, j} != {x.ndim - 2, x.ndim - 1}:
                 return False
             stack.append((x.args[0], i, j))

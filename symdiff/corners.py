@@ -179,7 +179,9 @@ def kinked(op: Op) -> bool:
         return any(
             step[0] == "function" and kinked(step[1]) for step in steps(canonical(op.formula))
         )
-    return op in _KINKED or isinstance(op, ops.Max | ops.Min)
+    # An op that selects, and is not told where, compares.
+    compares = isinstance(op, ops.Opaque) and op.selects and op.indices is None
+    return op in _KINKED or compares
 
 
 def _inside(node: Expr) -> list[Expr]:

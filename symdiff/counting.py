@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
@@ -147,48 +147,48 @@ def _opaque(node: Expr, lengths: Mapping[str, int]) -> int:
     op, shape = node.op, node.args[0].shape
     if isinstance(op, Custom | CustomPullback):
         raise Unsupported(f"count_operations: {op.name} is a black box")
-    if isinstance(op, ops.Prod | ops.Max | ops.Min):
+    if isinstance(op, opaque_ops.Prod | opaque_ops.Max | opaque_ops.Min):
         return _elements(shape, lengths)
-    if isinstance(op, ops.ProdOthers | ops.LogSumExp | ops.LogCumSumExp):
+    if isinstance(op, opaque_ops.ProdOthers | opaque_ops.LogSumExp | opaque_ops.LogCumSumExp):
         return 3 * _elements(shape, lengths)
-    if isinstance(op, ops.Cumprod | ops.ArgMax | ops.ArgMin | ops.Put):
+    if isinstance(op, opaque_ops.Cumprod | opaque_ops.ArgMax | opaque_ops.ArgMin | opaque_ops.Put):
         return _elements(shape, lengths)
-    if isinstance(op, ops.Take | ops.Converted):
+    if isinstance(op, opaque_ops.Take | ops.Converted):
         return 0
-    if isinstance(op, ops.Recurrence):
+    if isinstance(op, opaque_ops.Recurrence):
         return _elements(node.shape, lengths)
-    if isinstance(op, ops.ArgSort):
+    if isinstance(op, opaque_ops.ArgSort):
         return _elements(shape, lengths) * _halvings(_elements(shape[-1:], lengths))
-    if isinstance(op, ops.SearchSorted):
+    if isinstance(op, opaque_ops.SearchSorted):
         return _elements(node.shape, lengths) * _halvings(_elements(shape, lengths) + 1)
     n = _elements(shape[-1:], lengths)
-    if isinstance(op, ops.Solve):
+    if isinstance(op, opaque_ops.Solve):
         matrices = _elements(node.shape[:-2], lengths)
         return matrices * (n**3 // 3 + n**2 * _elements(node.shape[-1:], lengths))
-    if isinstance(op, ops.Gaps):
+    if isinstance(op, opaque_ops.Gaps):
         return _elements(node.shape, lengths) * 2
-    if isinstance(op, ops.CofactorTangent):
+    if isinstance(op, opaque_ops.CofactorTangent):
         return _elements(node.shape, lengths) * 4 * n
-    if isinstance(op, ops.Expm):
+    if isinstance(op, opaque_ops.Expm):
         return _elements(node.shape, lengths) * 8 * n * math.comb(len(node.args) + 2, 3)
     matrices = _elements(shape[:-2], lengths)
     short, long = sorted(_elements((dim,), lengths) for dim in shape[-2:])
-    if isinstance(op, ops.Cholesky):
+    if isinstance(op, opaque_ops.Cholesky):
         return matrices * (n**3 // 6)
-    if isinstance(op, ops.Eigvalsh):
+    if isinstance(op, opaque_ops.Eigvalsh):
         return matrices * (2 * n**3 // 3)
-    if isinstance(op, ops.Eigvecs):
+    if isinstance(op, opaque_ops.Eigvecs):
         return matrices * (9 * n**3 // 2)
-    if isinstance(op, ops.SingularValues):
+    if isinstance(op, opaque_ops.SingularValues):
         return matrices * (long * short**2 + short**3)
-    if isinstance(op, ops.LeftVectors | ops.RightVectors):
+    if isinstance(op, opaque_ops.LeftVectors | opaque_ops.RightVectors):
         return matrices * (7 * long * short**2 + 4 * short**3)
-    if isinstance(op, ops.Pinv):
+    if isinstance(op, opaque_ops.Pinv):
         return matrices * (8 * long * short**2 + 4 * short**3)
-    if isinstance(op, ops.Qr):
+    if isinstance(op, opaque_ops.Qr):
         return matrices * (2 * long * short**2 - 2 * short**3 // 3)
-    if isinstance(op, ops.Det | ops.LogAbsDet | ops.DetSign):
+    if isinstance(op, opaque_ops.Det | opaque_ops.LogAbsDet | opaque_ops.DetSign):
         return matrices * (n**3 // 3)
-    if isinstance(op, ops.Inv | ops.Cofactor):
+    if isinstance(op, opaque_ops.Inv | opaque_ops.Cofactor):
         return matrices * n**3
     raise Unsupported(f"count_operations: no count is known for {op.name}")

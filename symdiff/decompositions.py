@@ -16,7 +16,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import IDENTITIES, int_power, linear, mul, opaque, scale, total
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, split_coefficient
@@ -76,7 +76,7 @@ def _below(n: Dim, diagonal: int) -> Expr:
 
 def _cholesky(node: Expr, k: int, t: Expr) -> Expr:
     """``dL = L P(L^-1 dS L^-T)``: P halves the diagonal and drops what is above (Murray, eq. 8)."""
-    solve = ops.opaque_op(ops.Solve)
+    solve = ops.opaque_op(opaque_ops.Solve)
     half = opaque(solve, node, _symmetric(t))
     inner = opaque(solve, node, matrix_transpose(half))
     n = node.shape[-1]
@@ -86,14 +86,14 @@ def _cholesky(node: Expr, k: int, t: Expr) -> Expr:
 
 def _eigvalsh(node: Expr, k: int, t: Expr) -> Expr:
     """``dl_i = v_i' dS v_i`` (Giles, 3.1; Magnus and Neudecker, 8.8)."""
-    v = opaque(ops.opaque_op(ops.Eigvecs), node.args[0])
+    v = opaque(ops.opaque_op(opaque_ops.Eigvecs), node.args[0])
     return _column_products(v, matrix_product(_symmetric(t), v))
 
 
 def _eigvecs(node: Expr, k: int, t: Expr) -> Expr:
     """``dV = V (F * V' dS V)``, ``F_ij = 1/(l_j - l_i)`` off the diagonal (Giles, 3.1)."""
-    values = opaque(ops.opaque_op(ops.Eigvalsh), node.args[0])
-    gaps = opaque(ops.opaque_op(ops.Gaps, -1, False), values)
+    values = opaque(ops.opaque_op(opaque_ops.Eigvalsh), node.args[0])
+    gaps = opaque(ops.opaque_op(opaque_ops.Gaps, -1, False), values)
     inner = matrix_product(matrix_transpose(node), matrix_product(_symmetric(t), node))
     return matrix_product(node, mul(gaps, inner))
 
@@ -111,7 +111,9 @@ def _gaps(node: Expr, k: int, t: Expr) -> Expr:
 def _singular_values(node: Expr, k: int, t: Expr) -> Expr:
     """``ds_i = u_i' dA v_i`` (Giles, 3.2)."""
     a = node.args[0]
-    u, v = (opaque(ops.opaque_op(cls), a) for cls in (ops.LeftVectors, ops.RightVectors))
+    u, v = (
+        opaque(ops.opaque_op(cls), a) for cls in (opaque_ops.LeftVectors, opaque_ops.RightVectors)
+    )
     return _column_products(u, matrix_product(t, v))
 
 
@@ -123,16 +125,16 @@ def _singular_vectors(node: Expr, k: int, t: Expr) -> Expr:
     ``(P + P')_ij / (s_j - s_i) + (P - P')_ij / (s_j + s_i)``: nothing is squared.
     """
     a, op = node.args[0], node.op
-    left = isinstance(op, ops.LeftVectors)
-    other = opaque(ops.opaque_op(ops.RightVectors if left else ops.LeftVectors), a)
+    left = isinstance(op, opaque_ops.LeftVectors)
+    other = opaque(ops.opaque_op(opaque_ops.RightVectors if left else opaque_ops.LeftVectors), a)
     if not left:
         t = matrix_transpose(t)
-    s = opaque(ops.opaque_op(ops.SingularValues), a)
+    s = opaque(ops.opaque_op(opaque_ops.SingularValues), a)
     moved = matrix_product(t, other)
     p = matrix_product(matrix_transpose(node), moved)
     rest = node.shape[-2] != node.shape[-1]
-    differences = opaque(ops.opaque_op(ops.Gaps, -1, False), s)
-    sums = opaque(ops.opaque_op(ops.Gaps, 1, rest), s)
+    differences = opaque(ops.opaque_op(opaque_ops.Gaps, -1, False), s)
+    sums = opaque(ops.opaque_op(opaque_ops.Gaps, 1, rest), s)
     q = matrix_transpose(p)
     inner = scale(_HALF, mul(differences, p + q) + mul(sums, p - q))
     result = matrix_product(node, inner)
@@ -153,7 +155,7 @@ def _pinv(node: Expr, k: int, t: Expr) -> Expr:
     a = node.args[0]
     m, n = a.shape[-2:]
     constant = node.op.full is None  # type: ignore[attr-defined]
-    p = node if constant else opaque(ops.opaque_op(ops.Pinv, True, None), a)
+    p = node if constant else opaque(ops.opaque_op(opaque_ops.Pinv, True, None), a)
     q, dt = matrix_transpose(p), matrix_transpose(t)
     terms = [scale(-1, matrix_product(matrix_product(p, t), p))]
     known = isinstance(m, int) and isinstance(n, int)
@@ -171,7 +173,7 @@ def _qr(node: Expr, k: int, t: Expr) -> Expr:
 
     (Walter and Lehmann, 3.1.)  R^-1 is A+ Q, which refuses matrices without full rank.
     """
-    p = opaque(ops.opaque_op(ops.Pinv, True, None), node.args[0])
+    p = opaque(ops.opaque_op(opaque_ops.Pinv, True, None), node.args[0])
     moved = matrix_product(t, matrix_product(p, node))
     inner = matrix_product(matrix_transpose(node), moved)
     below = _within(_below(node.shape[-1], -1), inner)
@@ -183,7 +185,7 @@ def _expm(node: Expr, k: int, t: Expr) -> Expr:
 
     ``d e^A = integral of e^(s A) dA e^((1 - s) A)``, the corner of exp([[A, dA], [0, A]]).
     """
-    op, (a, *directions) = ops.opaque_op(ops.Expm), node.args
+    op, (a, *directions) = ops.opaque_op(opaque_ops.Expm), node.args
     if k:
         directions[k - 1] = t
         return opaque(op, a, *directions)
@@ -202,13 +204,13 @@ def _expm_identity(a: Expr, *directions: Expr) -> Expr | None:
         back = matrix_transpose(a)
         if len(a.args) != 1 or a.args[0] is not back:
             return None
-        return matrix_transpose(opaque(ops.opaque_op(ops.Expm), back))
+        return matrix_transpose(opaque(ops.opaque_op(opaque_ops.Expm), back))
     core = _matrix_of(a)
     for e in directions:
         factor = _matrix_of(e)
         if factor is not core and factor is not _IDENTITY:
             return None
-    result = opaque(ops.opaque_op(ops.Expm), a)
+    result = opaque(ops.opaque_op(opaque_ops.Expm), a)
     for e in reversed(directions):
         result = matrix_product(e, result)
     return scale(Fraction(1, math.factorial(len(directions))), result)
@@ -245,7 +247,7 @@ def _outside(op: ops.Contract) -> bool:
 
 def _cofactor(node: Expr, k: int, t: Expr) -> Expr:
     """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices too."""
-    return opaque(ops.opaque_op(ops.CofactorTangent), node.args[0], t)
+    return opaque(ops.opaque_op(opaque_ops.CofactorTangent), node.args[0], t)
 
 
 def _cofactor_tangent(node: Expr, k: int, t: Expr) -> Expr:
@@ -253,7 +255,7 @@ def _cofactor_tangent(node: Expr, k: int, t: Expr) -> Expr:
 
     Of matrices of up to three rows T is at most bilinear, and no inverse is needed.
     """
-    op, (a, e) = ops.opaque_op(ops.CofactorTangent), node.args
+    op, (a, e) = ops.opaque_op(opaque_ops.CofactorTangent), node.args
     n = a.shape[-1]
     if k:
         return opaque(op, a, t)
@@ -261,9 +263,9 @@ def _cofactor_tangent(node: Expr, k: int, t: Expr) -> Expr:
         return full(node.shape, 0)
     if n == 3:
         return opaque(op, e, broadcast_to(t, node.shape))
-    y = matrix_transpose(opaque(ops.opaque_op(ops.Inv), a))
+    y = matrix_transpose(opaque(ops.opaque_op(opaque_ops.Inv), a))
     back = matrix_transpose(t)
-    c = opaque(ops.opaque_op(ops.Cofactor), a)
+    c = opaque(ops.opaque_op(opaque_ops.Cofactor), a)
     first, lead = opaque(op, a, broadcast_to(t, node.shape)), node.ndim - 2
     word = tuple(range(node.ndim))
     own, batch = word[node.ndim - a.ndim :], word[:lead]
@@ -284,22 +286,22 @@ def _cofactor_tangent(node: Expr, k: int, t: Expr) -> Expr:
 
 
 DIFFERENTIALS: dict[type[ops.Opaque], Callable[[Expr, int, Expr], Expr]] = {
-    ops.Cholesky: _cholesky,
-    ops.Cofactor: _cofactor,
-    ops.CofactorTangent: _cofactor_tangent,
-    ops.Eigvalsh: _eigvalsh,
-    ops.Eigvecs: _eigvecs,
-    ops.Expm: _expm,
-    ops.Gaps: _gaps,
-    ops.LeftVectors: _singular_vectors,
-    ops.Pinv: _pinv,
-    ops.Qr: _qr,
-    ops.RightVectors: _singular_vectors,
-    ops.SingularValues: _singular_values,
+    opaque_ops.Cholesky: _cholesky,
+    opaque_ops.Cofactor: _cofactor,
+    opaque_ops.CofactorTangent: _cofactor_tangent,
+    opaque_ops.Eigvalsh: _eigvalsh,
+    opaque_ops.Eigvecs: _eigvecs,
+    opaque_ops.Expm: _expm,
+    opaque_ops.Gaps: _gaps,
+    opaque_ops.LeftVectors: _singular_vectors,
+    opaque_ops.Pinv: _pinv,
+    opaque_ops.Qr: _qr,
+    opaque_ops.RightVectors: _singular_vectors,
+    opaque_ops.SingularValues: _singular_values,
 }
 """The share of operand k, with tangent t, in the differential of a node; linear in t."""
 
-IDENTITIES[ops.Expm] = _expm_identity
+IDENTITIES[opaque_ops.Expm] = _expm_identity
 
 
 def transposed(node: Expr, k: int, g: Expr) -> Expr | None:
@@ -309,9 +311,9 @@ def transposed(node: Expr, k: int, g: Expr) -> Expr | None:
     ``G -> e^(s A') E_(j-1)' .. E1' e^(s A') G e^(s A') Ek' .. E_(j+1)' e^(s A')``.
     """
     op = node.op
-    if isinstance(op, ops.CofactorTangent) and k == 1:
+    if isinstance(op, opaque_ops.CofactorTangent) and k == 1:
         return opaque(op, node.args[0], g)
-    if isinstance(op, ops.Expm) and k:
+    if isinstance(op, opaque_ops.Expm) and k:
         a, *directions = node.args
         wide = [matrix_transpose(broadcast_to(e, g.shape)) for e in directions]
         around = [*wide[: k - 1][::-1], g, *wide[k:][::-1]]

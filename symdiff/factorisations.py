@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 from symdiff.arrays import matrices, matrix_transpose, tril, triu
 from symdiff.contraction import contract
@@ -51,7 +51,7 @@ def cholesky(x: Operand, /, *, upper: bool = False) -> Expr:
     >>> sd.cholesky(A, upper=True) is sd.matrix_transpose(sd.cholesky(A))
     True
     """
-    factor = opaque(ops.opaque_op(ops.Cholesky), matrices("cholesky", x, square=True))
+    factor = opaque(ops.opaque_op(opaque_ops.Cholesky), matrices("cholesky", x, square=True))
     return matrix_transpose(factor) if upper else factor
 
 
@@ -112,7 +112,8 @@ def eigh(x: Operand, /) -> EighResult:
     """
     operand = matrices("eigh", x, square=True)
     return EighResult(
-        opaque(ops.opaque_op(ops.Eigvalsh), operand), opaque(ops.opaque_op(ops.Eigvecs), operand)
+        opaque(ops.opaque_op(opaque_ops.Eigvalsh), operand),
+        opaque(ops.opaque_op(opaque_ops.Eigvecs), operand),
     )
 
 
@@ -126,7 +127,7 @@ def eigvalsh(x: Operand, /) -> Expr:
     >>> sd.eigvalsh(A) is sd.eigh(A).eigenvalues
     True
     """
-    return opaque(ops.opaque_op(ops.Eigvalsh), matrices("eigvalsh", x, square=True))
+    return opaque(ops.opaque_op(opaque_ops.Eigvalsh), matrices("eigvalsh", x, square=True))
 
 
 class SVDResult(NamedTuple):
@@ -167,7 +168,7 @@ def svd(x: Operand, /, *, full_matrices: bool = False) -> SVDResult:
         )
     u, s, v = (
         opaque(ops.opaque_op(cls), operand)
-        for cls in (ops.LeftVectors, ops.SingularValues, ops.RightVectors)
+        for cls in (opaque_ops.LeftVectors, opaque_ops.SingularValues, opaque_ops.RightVectors)
     )
     return SVDResult(u, s, matrix_transpose(v))
 
@@ -182,7 +183,7 @@ def svdvals(x: Operand, /) -> Expr:
     >>> sd.svdvals(sd.symbol("A", (4, 3, 5))).shape
     (4, 3)
     """
-    return opaque(ops.opaque_op(ops.SingularValues), matrices("svdvals", x))
+    return opaque(ops.opaque_op(opaque_ops.SingularValues), matrices("svdvals", x))
 
 
 class QRResult(NamedTuple):
@@ -223,7 +224,7 @@ def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
         )
     # Q of a wide matrix is that of its leading square: the other columns are only projected.
     wide = isinstance(m, int) and isinstance(n, int) and m < n
-    q = opaque(ops.opaque_op(ops.Qr), operand[..., :m] if wide else operand)
+    q = opaque(ops.opaque_op(opaque_ops.Qr), operand[..., :m] if wide else operand)
     return QRResult(q, triu(matmul(matrix_transpose(q), operand)))
 
 
@@ -265,7 +266,7 @@ def pinv(x: Operand, /, *, constant_rank: bool = False) -> Expr:
     (3, 'm')
     """
     full = None if constant_rank else False
-    return opaque(ops.opaque_op(ops.Pinv, full, None), matrices("pinv", x))
+    return opaque(ops.opaque_op(opaque_ops.Pinv, full, None), matrices("pinv", x))
 
 
 def expm(x: Operand, /) -> Expr:
@@ -279,4 +280,4 @@ def expm(x: Operand, /) -> Expr:
     >>> sd.diff(sd.expm(t * A), t).shape
     (3, 3)
     """
-    return opaque(ops.opaque_op(ops.Expm), matrices("expm", x, square=True))
+    return opaque(ops.opaque_op(opaque_ops.Expm), matrices("expm", x, square=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 from symdiff.arrays import apply, axis_of, cut, flip, permute_dims, rearrangement, reshape
 from symdiff.contraction import contract
@@ -312,7 +312,7 @@ def taken(x: Expr, index: Expr, axis: int) -> Expr:
         raise IndexError("getitem: an index of real numbers; indices are integers")
     rest = tuple(k for k in range(x.ndim) if k != axis)
     flat = reshape(index, (1,)) if not index.shape else reshape(index, -1)
-    result = opaque(ops.opaque_op(ops.Take), permute_dims(x, (*rest, axis)), flat)
+    result = opaque(ops.opaque_op(opaque_ops.Take), permute_dims(x, (*rest, axis)), flat)
     shape = tuple(x.shape[k] for k in rest)
     result = reshape(result, shape + index.shape)
     block = range(len(rest), len(rest) + index.ndim)

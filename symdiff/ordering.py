@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import as_numeric, divide, floating, opaque, primitive, select
 from symdiff.arrays import (
     Axis,
@@ -82,8 +82,8 @@ def sort(x: Expr, axis: int | None = -1) -> Expr:
     lines, back = _lined("sort", as_numeric(x), axis)
     if lines.shape[-1] in (0, 1):
         return permute_dims(lines, back)
-    order = opaque(ops.opaque_op(ops.ArgSort), lines)
-    return permute_dims(opaque(ops.opaque_op(ops.Take), lines, order), back)
+    order = opaque(ops.opaque_op(opaque_ops.ArgSort), lines)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.Take), lines, order), back)
 
 
 def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
@@ -97,7 +97,7 @@ def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
     True
     """
     lines, back = _lined("argsort", as_expr(x), axis)
-    return permute_dims(opaque(ops.opaque_op(ops.ArgSort), lines), back)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.ArgSort), lines), back)
 
 
 def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) -> Expr:
@@ -143,7 +143,7 @@ def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
     >>> place.shape, place.dtype
     ((2,), <class 'int'>)
     """
-    return _place_of("argmax", ops.opaque_op(ops.ArgMax), x, axis, keepdims)
+    return _place_of("argmax", ops.opaque_op(opaque_ops.ArgMax), x, axis, keepdims)
 
 
 def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
@@ -155,7 +155,7 @@ def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
     >>> sd.argmin(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
     (1, 3)
     """
-    return _place_of("argmin", ops.opaque_op(ops.ArgMin), x, axis, keepdims)
+    return _place_of("argmin", ops.opaque_op(opaque_ops.ArgMin), x, axis, keepdims)
 
 
 def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Expr:
@@ -185,7 +185,7 @@ def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> E
     batch = broadcast_shapes("take_along_axis", lines.shape[:-1], places.shape[:-1])
     lines = broadcast_to(lines, (*batch, lines.shape[-1]))
     places = broadcast_to(places, (*batch, places.shape[-1]))
-    taken = opaque(ops.opaque_op(ops.Take), lines, places)
+    taken = opaque(ops.opaque_op(opaque_ops.Take), lines, places)
     return boolean_as(operand, permute_dims(taken, back))
 
 
@@ -295,7 +295,7 @@ def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "l
         raise ValueError(f"searchsorted: side {side!r} is neither 'left' nor 'right'")
     if edges.ndim != 1:
         raise ShapeError(f"searchsorted: a table of shape {shape_text(edges.shape)} is no vector")
-    return opaque(ops.searchsorted_op(side == "right"), edges, values)
+    return opaque(opaque_ops.searchsorted_op(side == "right"), edges, values)
 
 
 def interp(
@@ -363,7 +363,7 @@ def cumprod(x: Operand, /, axis: int | None = None) -> Expr:
     lines, back = _lined("cumprod", as_numeric(as_expr(x)), axis)
     if lines.shape[-1] in (0, 1):
         return permute_dims(lines, back)
-    return permute_dims(opaque(ops.opaque_op(ops.Cumprod), lines), back)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.Cumprod), lines), back)
 
 
 def logcumsumexp(x: Operand, /, axis: int | None = None) -> Expr:
@@ -374,4 +374,4 @@ def logcumsumexp(x: Operand, /, axis: int | None = None) -> Expr:
     (3,)
     """
     lines, back = _lined("logcumsumexp", as_expr(x), axis)
-    return permute_dims(opaque(ops.opaque_op(ops.LogCumSumExp), lines), back)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.LogCumSumExp), lines), back)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import mul, opaque
 from symdiff.arrays import axes_of, diagonal, expand_dims, matrices, reshape, squeeze
 from symdiff.contraction import broadcast_to, contract
@@ -335,7 +335,7 @@ def solve(a: Operand, b: Operand, /) -> Expr:
     own = matrix.ndim - 2
     if matrix.shape[:-2] != batch[len(batch) - own :]:
         matrix = broadcast_to(matrix, batch + matrix.shape[-2:])
-    result = opaque(ops.opaque_op(ops.Solve), matrix, columns)
+    result = opaque(ops.opaque_op(opaque_ops.Solve), matrix, columns)
     return squeeze(result, -1) if vector else result
 
 
@@ -346,7 +346,7 @@ def inv(x: Operand, /) -> Expr:
     >>> sd.inv(sd.symbol("A", (2, 3, 3))).shape
     (2, 3, 3)
     """
-    return opaque(ops.opaque_op(ops.Inv), matrices("inv", x, square=True))
+    return opaque(ops.opaque_op(opaque_ops.Inv), matrices("inv", x, square=True))
 
 
 def det(x: Operand, /) -> Expr:
@@ -358,7 +358,7 @@ def det(x: Operand, /) -> Expr:
     >>> sd.det(sd.symbol("A", ("n", "n"))).shape
     ()
     """
-    return opaque(ops.opaque_op(ops.Det), matrices("det", x, square=True))
+    return opaque(ops.opaque_op(opaque_ops.Det), matrices("det", x, square=True))
 
 
 class SlogdetResult(NamedTuple):
@@ -386,5 +386,6 @@ def slogdet(x: Operand, /) -> SlogdetResult:
     """
     operand = matrices("slogdet", x, square=True)
     return SlogdetResult(
-        opaque(ops.opaque_op(ops.DetSign), operand), opaque(ops.opaque_op(ops.LogAbsDet), operand)
+        opaque(ops.opaque_op(opaque_ops.DetSign), operand),
+        opaque(ops.opaque_op(opaque_ops.LogAbsDet), operand),
     )

@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import (
     as_numeric,
     divide,
@@ -226,7 +226,7 @@ def prod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
         return full(_kept(operand.shape, axes, keepdims), 1)
     single = _unchanged(operand, axes, keepdims)
     return (
-        reduction("prod", ops.opaque_op(ops.Prod), operand, axes, keepdims)
+        reduction("prod", ops.opaque_op(opaque_ops.Prod), operand, axes, keepdims)
         if single is None
         else single
     )
@@ -256,7 +256,7 @@ def max(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.max(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
     (1, 3)
     """
-    return _extreme("max", ops.opaque_op(ops.Max), x, axis, keepdims)
+    return _extreme("max", ops.opaque_op(opaque_ops.Max), x, axis, keepdims)
 
 
 def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -268,7 +268,7 @@ def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.min(sd.symbol("X", (2, 3))).shape
     ()
     """
-    return _extreme("min", ops.opaque_op(ops.Min), x, axis, keepdims)
+    return _extreme("min", ops.opaque_op(opaque_ops.Min), x, axis, keepdims)
 
 
 def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -282,7 +282,7 @@ def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Ex
     axes = axes_of("logsumexp", axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
         return full(_kept(operand.shape, axes, keepdims), -math.inf)
-    return reduction("logsumexp", ops.opaque_op(ops.LogSumExp), operand, axes, keepdims)
+    return reduction("logsumexp", ops.opaque_op(opaque_ops.LogSumExp), operand, axes, keepdims)
 
 
 def softmax(x: Operand, /, axis: Axis = None) -> Expr:
@@ -363,7 +363,7 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
 def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: bool) -> Expr:
     if ord in (2, -2, "nuc"):
         last = permute_dims(x, (*(k for k in range(x.ndim) if k not in axes), *axes))
-        values = opaque(ops.opaque_op(ops.SingularValues), last)
+        values = opaque(ops.opaque_op(opaque_ops.SingularValues), last)
         result = sum(values, -1) if ord == "nuc" else (max if ord == 2 else min)(values, -1)
         return expand_dims(result, tuple(sorted(axes))) if keepdims else result
     if ord not in (1, -1, math.inf, -math.inf):

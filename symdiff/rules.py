@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from symdiff import corners, number, ops
+from symdiff import corners, number, opaque_ops, ops
 from symdiff.algebra import (
     PRIMITIVES,
     block,
@@ -291,9 +291,11 @@ class OpaqueRule(Statement):
     def pull(self, g: Flow) -> Flow | None:
         op, (a, *_), k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Opaque)
-        if isinstance(op, ops.Solve) and k == 1:
+        if isinstance(op, opaque_ops.Solve) and k == 1:
             return _transposed(opaque(op, matrix_transpose(a), g.expr), g)
-        if isinstance(op, ops.Take | ops.Put | ops.Recurrence) and op.is_linear_in(k):
+        if isinstance(
+            op, opaque_ops.Take | opaque_ops.Put | opaque_ops.Recurrence
+        ) and op.is_linear_in(k):
             return _transposed(sequence_transpose(self.node, g.expr), g)
         transpose = transposed(self.node, k, g.expr)
         if transpose is not None:
@@ -325,7 +327,7 @@ def _by_element(node: Expr, t: Expr) -> Expr | None:
         return None
     word = tuple(range(x.ndim))
     moving = contract([(inner, word)], word[:-1])
-    if isinstance(node.op, ops.LogSumExp):
+    if isinstance(node.op, opaque_ops.LogSumExp):
         chosen = contract([(block(x, [*rows, place]), word)], word[:-1])
         weight = primitive("exp", chosen - block(node, rows))
     else:
@@ -335,7 +337,7 @@ def _by_element(node: Expr, t: Expr) -> Expr | None:
         others = [block(x, [*rows, r]) for r in sides]
         if len(others) == 2:
             others = [linear(ops.concat_op(-1, tuple(map(len, sides))), *others)]
-        weight = opaque(ops.opaque_op(ops.Prod), others[0]) if others else number_node(1)
+        weight = opaque(ops.opaque_op(opaque_ops.Prod), others[0]) if others else number_node(1)
     return part(scale(c, mul(moving, weight)), rows, node.shape)
 
 
@@ -372,19 +374,21 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
     """
     x = node.args[0]
     match node.op:
-        case ops.Solve():
+        case opaque_ops.Solve():
             return opaque(node.op, x, t if k == 1 else scale(-1, matrix_product(t, node)))
-        case ops.Inv():
+        case opaque_ops.Inv():
             return scale(-1, matrix_product(matrix_product(node, t), node))
-        case ops.Det():
-            return _last(opaque(ops.opaque_op(ops.Cofactor), x), t, axes=2)
-        case ops.LogAbsDet():
-            return _last(matrix_transpose(opaque(ops.opaque_op(ops.Inv), x)), t, axes=2)
-        case ops.Prod() | ops.LogSumExp() if (share := _by_element(node, t)) is not None:
+        case opaque_ops.Det():
+            return _last(opaque(ops.opaque_op(opaque_ops.Cofactor), x), t, axes=2)
+        case opaque_ops.LogAbsDet():
+            return _last(matrix_transpose(opaque(ops.opaque_op(opaque_ops.Inv), x)), t, axes=2)
+        case opaque_ops.Prod() | opaque_ops.LogSumExp() if (
+            share := _by_element(node, t)
+        ) is not None:
             return share
-        case ops.Prod():
-            return _last(opaque(ops.opaque_op(ops.ProdOthers), x), t)
-        case ops.ProdOthers():
+        case opaque_ops.Prod():
+            return _last(opaque(ops.opaque_op(opaque_ops.ProdOthers), x), t)
+        case opaque_ops.ProdOthers():
             *batch, j = range(x.ndim)
             i = x.ndim
             length = {i: x.shape[-1], j: x.shape[-1]} | dict(enumerate(x.shape))
@@ -393,7 +397,7 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             others = opaque(node.op, select(same, number_node(1), wide))
             m = select(same, number_node(0), others)
             return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
-        case ops.Max() | ops.Min():
+        case opaque_ops.Max() | opaque_ops.Min():
             ties = primitive("equal", x, _stretched(node, x))
             corners.note(node, ties)
             # where there is a nan it is what was found, though it equals nothing
@@ -403,23 +407,23 @@ def differential(node: Expr, k: int, t: Expr) -> Expr:
             count = contract([(ones, word)], word[:-1])
             chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
             return mul(chosen, int_power(count, -1))
-        case ops.LogSumExp():
+        case opaque_ops.LogSumExp():
             return _last(primitive("exp", x - _stretched(node, x)), t)
-        case ops.Take() | ops.Put():
+        case opaque_ops.Take() | opaque_ops.Put():
             return opaque(node.op, t, node.args[1])
-        case ops.Recurrence():
+        case opaque_ops.Recurrence():
             share = mul(t, _before(node, reverse=node.op.reverse)) if k == 0 else t
             return opaque(node.op, x, share)
-        case ops.Cumprod():
+        case opaque_ops.Cumprod():
             # 1 in the first place.  Squared, as a sum of numbers it would be merged with the other
             # term, and p - 1 + 1 has lost the digits of a small p.
             first = int_power(1 - _before(full(x.shape[-1:], 1)), 2)
             previous = _before(node) + first
-            return opaque(ops.recurrence_op(reverse=False), x, mul(previous, t))
-        case ops.LogCumSumExp():
+            return opaque(opaque_ops.recurrence_op(reverse=False), x, mul(previous, t))
+        case opaque_ops.LogCumSumExp():
             step = select(_first(x), full(x.shape, 0), _before(node) - node)
             share = mul(primitive("exp", x - node), t)
-            return opaque(ops.recurrence_op(reverse=False), primitive("exp", step), share)
+            return opaque(opaque_ops.recurrence_op(reverse=False), primitive("exp", step), share)
     rule = DIFFERENTIALS.get(node.op.__class__)  # type: ignore[arg-type]
     if rule is not None:
         return rule(node, k, t)
@@ -442,13 +446,13 @@ def sequence_transpose(node: Expr, g: Expr) -> Expr:
     """
     op, (x, index) = node.op, node.args
     match op:
-        case ops.Take():
-            return opaque(ops.put_op(x.shape[-1]), g, index)
-        case ops.Put():
-            return opaque(ops.opaque_op(ops.Take), g, index)
-        case ops.Recurrence():
+        case opaque_ops.Take():
+            return opaque(opaque_ops.put_op(x.shape[-1]), g, index)
+        case opaque_ops.Put():
+            return opaque(ops.opaque_op(opaque_ops.Take), g, index)
+        case opaque_ops.Recurrence():
             a = _before(x, reverse=not op.reverse)
-            return opaque(ops.recurrence_op(not op.reverse), a, g)
+            return opaque(opaque_ops.recurrence_op(not op.reverse), a, g)
     raise AssertionError(op)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import as_numeric, divide, floating, int_power, opaque, primitive, select
 from symdiff.arrays import Axis, axes_of, axis_of, expand_dims, flip, moveaxis_last, stack
 from symdiff.contraction import broadcast_to, contract
@@ -440,6 +440,6 @@ def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> 
     powers = range(count) if increasing else range(count - 1, -1, -1)
     if operand.dtype is int and count > 1:  # as NumPy: in the dtype where they meet with int64
         steps = stack([full(operand.shape, 1), *[operand] * (count - 1)], axis=1)
-        whole = opaque(ops.opaque_op(ops.Cumprod), steps)
+        whole = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)
         return whole if increasing else flip(whole, axis=1)
     return stack([int_power(operand, p) for p in powers], axis=1)

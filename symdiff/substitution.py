@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import linear, opaque
 from symdiff.arrays import assembled
 from symdiff.contraction import contract
@@ -194,8 +194,8 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
     elif isinstance(op, ops.Unslice):
         before, after = _bound(op.before, sizes), _bound(op.after, sizes)
         bound = ops.slice_op(before, op.steps, after).transposed(0, after)
-    elif isinstance(op, ops.Put):
-        return opaque(ops.put_op(_bound((op.length,), sizes)[0]), *args)
+    elif isinstance(op, opaque_ops.Put):
+        return opaque(opaque_ops.put_op(_bound((op.length,), sizes)[0]), *args)
     else:
         return rebuild(node, args)
     return rebuild(node, args) if bound is op else linear(bound, *args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mpmath as mp
 import numpy as np
 
-from symdiff import ops
+from symdiff import opaque_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,23 +152,23 @@ def leibniz(a: Array) -> Any:
 
 
 VALUES: dict[type, Callable[..., Array]] = {
-    ops.Cholesky: cholesky,
-    ops.CofactorTangent: cofactor_tangent,
-    ops.Eigvalsh: eigvalsh,
-    ops.Eigvecs: eigvecs,
-    ops.Expm: expm,
-    ops.Gaps: gaps,
-    ops.LeftVectors: lambda op, a: svd(a)[0],
-    ops.Pinv: pinv,
-    ops.Qr: qr,
-    ops.RightVectors: lambda op, a: svd(a)[2],
-    ops.SingularValues: lambda op, a: svd(a)[1],
+    opaque_ops.Cholesky: cholesky,
+    opaque_ops.CofactorTangent: cofactor_tangent,
+    opaque_ops.Eigvalsh: eigvalsh,
+    opaque_ops.Eigvecs: eigvecs,
+    opaque_ops.Expm: expm,
+    opaque_ops.Gaps: gaps,
+    opaque_ops.LeftVectors: lambda op, a: svd(a)[0],
+    opaque_ops.Pinv: pinv,
+    opaque_ops.Qr: qr,
+    opaque_ops.RightVectors: lambda op, a: svd(a)[2],
+    opaque_ops.SingularValues: lambda op, a: svd(a)[1],
 }
 
 
 def evaluated(op: Any, shape: tuple[int, ...], args: list[Array]) -> Array:
     """The value of a node of ``op``, of ``shape``, over stacks of matrices (vectors, for gaps)."""
-    core = 1 if isinstance(op, ops.Gaps) else 2
+    core = 1 if isinstance(op, opaque_ops.Gaps) else 2
     lead = args[-1].shape[: args[-1].ndim - core]
     wide = [np.broadcast_to(x, lead + x.shape[x.ndim - core :]) for x in args]
     out = np.empty(shape, object)

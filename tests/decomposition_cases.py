@@ -12,7 +12,7 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 from tests.decomposed import array, blocks, evaluated, matrix
 from tests.fields import Array, Field, inverse, minors
@@ -96,17 +96,17 @@ def _several(cls: type, plain: Any, *shapes: Any) -> list[Case]:
 VECTORS = ((3,), (2, 2), (1,), (2, 1), (0, 2))
 
 CASES: dict[type, list[Case]] = {
-    ops.Cholesky: [
+    opaque_ops.Cholesky: [
         case(
             f"cholesky {shape}",
-            lambda x, n=shape[-1]: opaque(ops.opaque_op(ops.Cholesky), _positive(x, n)),
+            lambda x, n=shape[-1]: opaque(ops.opaque_op(opaque_ops.Cholesky), _positive(x, n)),
             lambda f, x, n=shape[-1]: _plain_cholesky(f, _positive(x, n)),
             shape,
         )
         for shape in (*SQUARE, (3, 3), (2, 2, 2))
     ],
-    ops.CofactorTangent: _several(
-        ops.CofactorTangent,
+    opaque_ops.CofactorTangent: _several(
+        opaque_ops.CofactorTangent,
         _plain_tangent,
         ((2, 2), (2, 2)),
         ((2, 2), (2, 2, 2)),
@@ -114,24 +114,28 @@ CASES: dict[type, list[Case]] = {
         ((2, 1, 1), (2, 1, 1)),
         ((0, 0), (0, 0)),
     ),
-    ops.Eigvalsh: _simple(ops.Eigvalsh, (*SQUARE, (3, 3), (2, 2, 2))),
-    ops.Eigvecs: _simple(ops.Eigvecs, (*SQUARE, (3, 3), (2, 2, 2))),
-    ops.Expm: _several(
-        ops.Expm,
+    opaque_ops.Eigvalsh: _simple(opaque_ops.Eigvalsh, (*SQUARE, (3, 3), (2, 2, 2))),
+    opaque_ops.Eigvecs: _simple(opaque_ops.Eigvecs, (*SQUARE, (3, 3), (2, 2, 2))),
+    opaque_ops.Expm: _several(
+        opaque_ops.Expm,
         _plain_expm,
         *((shape,) for shape in SQUARE),
         ((2, 2), (2, 2)),
         ((1, 1), (2, 1, 1)),
         ((1, 1), (1, 1), (1, 1)),
     ),
-    ops.Gaps: _simple(ops.Gaps, VECTORS, -1, False)
-    + _simple(ops.Gaps, VECTORS, 1, False)
-    + _simple(ops.Gaps, VECTORS, 1, True),
-    ops.LeftVectors: _simple(ops.LeftVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
-    ops.Pinv: _simple(ops.Pinv, (*TALL, *WIDE, *SQUARE), False, None, plain=_plain_pinv)
-    + _simple(ops.Pinv, (*TALL, *WIDE), True, None, plain=_plain_pinv)
-    + _simple(ops.Pinv, (*TALL, *WIDE), None, None, plain=_plain_pinv),
-    ops.Qr: _simple(ops.Qr, (*TALL, (2, 2), (0, 2, 2))),
-    ops.RightVectors: _simple(ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
-    ops.SingularValues: _simple(ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    opaque_ops.Gaps: _simple(opaque_ops.Gaps, VECTORS, -1, False)
+    + _simple(opaque_ops.Gaps, VECTORS, 1, False)
+    + _simple(opaque_ops.Gaps, VECTORS, 1, True),
+    opaque_ops.LeftVectors: _simple(opaque_ops.LeftVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    opaque_ops.Pinv: _simple(
+        opaque_ops.Pinv, (*TALL, *WIDE, *SQUARE), False, None, plain=_plain_pinv
+    )
+    + _simple(opaque_ops.Pinv, (*TALL, *WIDE), True, None, plain=_plain_pinv)
+    + _simple(opaque_ops.Pinv, (*TALL, *WIDE), None, None, plain=_plain_pinv),
+    opaque_ops.Qr: _simple(opaque_ops.Qr, (*TALL, (2, 2), (0, 2, 2))),
+    opaque_ops.RightVectors: _simple(opaque_ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    opaque_ops.SingularValues: _simple(
+        opaque_ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))
+    ),
 }

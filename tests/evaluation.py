@@ -13,7 +13,7 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.node import topological
 from symdiff.scalar import MPMATH
 from tests import decomposed
@@ -234,22 +234,22 @@ def _eye(n: int) -> Array:
 
 
 _MATRIX: dict[type, Callable[[Array], Any]] = {
-    ops.Inv: lambda a: _solved(a, _eye(len(a))),
-    ops.Det: lambda a: _eliminated(a, a)[1],
-    ops.Cofactor: _cofactors,
-    ops.LogAbsDet: lambda a: mp.log(abs(_eliminated(a, a)[1])),
-    ops.DetSign: lambda a: _RATIONAL["sign"](_eliminated(a, a)[1]),
+    opaque_ops.Inv: lambda a: _solved(a, _eye(len(a))),
+    opaque_ops.Det: lambda a: _eliminated(a, a)[1],
+    opaque_ops.Cofactor: _cofactors,
+    opaque_ops.LogAbsDet: lambda a: mp.log(abs(_eliminated(a, a)[1])),
+    opaque_ops.DetSign: lambda a: _RATIONAL["sign"](_eliminated(a, a)[1]),
 }
 _VECTOR: dict[type, Callable[[Array], Any]] = {
-    ops.Prod: _product,
-    ops.ProdOthers: lambda x: np.array(
+    opaque_ops.Prod: _product,
+    opaque_ops.ProdOthers: lambda x: np.array(
         [_product([*x[:i], *x[i + 1 :]]) for i in range(len(x))], object
     ),
-    ops.Max: max,
-    ops.Min: min,
-    ops.ArgMax: lambda x: max(range(len(x)), key=lambda i: x[i]),
-    ops.ArgMin: lambda x: min(range(len(x)), key=lambda i: x[i]),
-    ops.LogSumExp: lambda x: mp.log(sum((mp.exp(value) for value in x), mp.mpf(0))),
+    opaque_ops.Max: max,
+    opaque_ops.Min: min,
+    opaque_ops.ArgMax: lambda x: max(range(len(x)), key=lambda i: x[i]),
+    opaque_ops.ArgMin: lambda x: min(range(len(x)), key=lambda i: x[i]),
+    opaque_ops.LogSumExp: lambda x: mp.log(sum((mp.exp(value) for value in x), mp.mpf(0))),
 }
 
 
@@ -270,14 +270,14 @@ def _recurrence(node: Expr, a: Array, b: Array) -> list[Any]:
 
 
 _SEQUENCES: dict[type, Callable[..., list[Any]]] = {
-    ops.Take: lambda node, x, index: [x[int(i)] for i in index],
-    ops.Put: _put,
-    ops.ArgSort: lambda node, x: sorted(range(len(x)), key=lambda i: x[i]),
-    ops.Cumprod: lambda node, x: [_product(x[: i + 1]) for i in range(len(x))],
-    ops.LogCumSumExp: lambda node, x: [
+    opaque_ops.Take: lambda node, x, index: [x[int(i)] for i in index],
+    opaque_ops.Put: _put,
+    opaque_ops.ArgSort: lambda node, x: sorted(range(len(x)), key=lambda i: x[i]),
+    opaque_ops.Cumprod: lambda node, x: [_product(x[: i + 1]) for i in range(len(x))],
+    opaque_ops.LogCumSumExp: lambda node, x: [
         mp.log(sum((mp.exp(v) for v in x[: i + 1]), mp.mpf(0))) for i in range(len(x))
     ],
-    ops.Recurrence: _recurrence,
+    opaque_ops.Recurrence: _recurrence,
 }
 
 
@@ -286,7 +286,7 @@ def _opaque(node: Expr, args: list[Array]) -> Array:
     if kind in decomposed.VALUES:
         return decomposed.evaluated(node.op, node.shape, args)
     out = np.empty(node.shape, object)
-    if kind is ops.Solve:
+    if kind is opaque_ops.Solve:
         a = np.broadcast_to(args[0], (*node.shape[:-2], *args[0].shape[-2:]))
         for place in np.ndindex(node.shape[:-2]):
             out[place] = _solved(a[place], args[1][place])
@@ -299,7 +299,7 @@ def _opaque(node: Expr, args: list[Array]) -> Array:
         for place in np.ndindex(wide[0].shape[:-1]):
             out[place] = np.array(_SEQUENCES[kind](node, *(v[place] for v in wide)), object)
         return out
-    if kind is ops.SearchSorted:
+    if kind is opaque_ops.SearchSorted:
         edges = np.broadcast_to(args[0], args[1].shape + args[0].shape[-1:])
         for place in np.ndindex(args[1].shape):
             v = args[1][place]

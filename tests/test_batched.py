@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES, linear, opaque, pointwise, primitive
 from symdiff.contraction import contract, strong
 from symdiff.leaves import full
@@ -114,7 +114,7 @@ def solve_case(a, b):
     def plain(f, A, B):
         return np.einsum("...ij,...jk->...ik", inverse(f, A), B)
 
-    op = ops.opaque_op(ops.Solve)
+    op = ops.opaque_op(opaque_ops.Solve)
     return case(f"solve {a} {b}", lambda A, B: opaque(op, A, B), plain, a, b)
 
 
@@ -316,7 +316,7 @@ CASES = {
             (2, 2, 3),
         )
     ],
-    ops.Solve: [
+    opaque_ops.Solve: [
         solve_case(a, b)
         for a, b in (
             ((2, 2), (2, 1)),
@@ -327,21 +327,23 @@ CASES = {
             ((2, 2), (2, 0)),
         )
     ],
-    ops.Inv: matrix_cases(ops.Inv, inverse),
-    ops.Det: matrix_cases(ops.Det, determinant),
-    ops.Cofactor: matrix_cases(ops.Cofactor, minors),
-    ops.LogAbsDet: matrix_cases(
-        ops.LogAbsDet, lambda f, x: f.call("log", f.absolute(determinant(f, x)))
+    opaque_ops.Inv: matrix_cases(opaque_ops.Inv, inverse),
+    opaque_ops.Det: matrix_cases(opaque_ops.Det, determinant),
+    opaque_ops.Cofactor: matrix_cases(opaque_ops.Cofactor, minors),
+    opaque_ops.LogAbsDet: matrix_cases(
+        opaque_ops.LogAbsDet, lambda f, x: f.call("log", f.absolute(determinant(f, x)))
     ),
-    ops.DetSign: matrix_cases(
-        ops.DetSign,
+    opaque_ops.DetSign: matrix_cases(
+        opaque_ops.DetSign,
         lambda f, x: f.each(lambda v: f.number(Fraction(-1 if v < 0 else 1)), determinant(f, x)),
     ),
-    ops.Prod: matrix_cases(ops.Prod, lambda f, x: np.multiply.reduce(x, axis=-1), VECTORS),
-    ops.ProdOthers: matrix_cases(ops.ProdOthers, product_of_others, VECTORS),
-    ops.Max: matrix_cases(ops.Max, lambda f, x: extreme(f, x, least=False), VECTORS),
-    ops.Min: matrix_cases(ops.Min, lambda f, x: extreme(f, x, least=True), VECTORS),
-    ops.LogSumExp: matrix_cases(ops.LogSumExp, log_sum_exp, VECTORS),
+    opaque_ops.Prod: matrix_cases(
+        opaque_ops.Prod, lambda f, x: np.multiply.reduce(x, axis=-1), VECTORS
+    ),
+    opaque_ops.ProdOthers: matrix_cases(opaque_ops.ProdOthers, product_of_others, VECTORS),
+    opaque_ops.Max: matrix_cases(opaque_ops.Max, lambda f, x: extreme(f, x, least=False), VECTORS),
+    opaque_ops.Min: matrix_cases(opaque_ops.Min, lambda f, x: extreme(f, x, least=True), VECTORS),
+    opaque_ops.LogSumExp: matrix_cases(opaque_ops.LogSumExp, log_sum_exp, VECTORS),
     ops.Shift: [
         case(
             f"shift {k}",
@@ -364,10 +366,10 @@ CASES = {
         )
         for part in ("cos", "sin")
     ],
-    ops.Take: [
+    opaque_ops.Take: [
         case(
             f"take {index.shape}",
-            lambda x, index=index: opaque(ops.opaque_op(ops.Take), x, sd.constant(index)),
+            lambda x, index=index: opaque(ops.opaque_op(opaque_ops.Take), x, sd.constant(index)),
             lambda f, x, index=index: np.take_along_axis(
                 x, np.broadcast_to(index, (*x.shape[:-1], index.shape[-1])), -1
             ),
@@ -375,17 +377,17 @@ CASES = {
         )
         for index in (INDEX, INDEX[0], np.zeros((2, 0), int))
     ],
-    ops.Put: [
+    opaque_ops.Put: [
         case(
             f"put {index.shape}",
-            lambda x, index=index: opaque(ops.put_op(4), x, sd.constant(index)),
+            lambda x, index=index: opaque(opaque_ops.put_op(4), x, sd.constant(index)),
             lambda f, x, index=index: put(f, x, index, 4),
             (3, 2, 2),
         )
         for index in (INDEX, np.array([1, 1]))
     ],
-    ops.ArgSort: [case("sort", sd.sort, lambda f, x: ordered(f, x), (2, 3))],
-    ops.ArgMax: [
+    opaque_ops.ArgSort: [case("sort", sd.sort, lambda f, x: ordered(f, x), (2, 3))],
+    opaque_ops.ArgMax: [
         case(
             "taken at the largest",
             lambda x: x[0, sd.argmax(x[0])] ** 2,
@@ -393,7 +395,7 @@ CASES = {
             (1, 3),
         )
     ],
-    ops.ArgMin: [
+    opaque_ops.ArgMin: [
         case(
             "taken at the smallest",
             lambda x: x[0, sd.argmin(x[0])] ** 2,
@@ -401,7 +403,7 @@ CASES = {
             (1, 3),
         )
     ],
-    ops.SearchSorted: [
+    opaque_ops.SearchSorted: [
         case(
             "interp",
             lambda x, h: sd.interp(x, np.array([-5.0, 0.0, 5.0]), h),
@@ -415,18 +417,18 @@ CASES = {
             (3,),
         )
     ],
-    ops.Cumprod: matrix_cases(
-        ops.Cumprod, lambda f, x: np.multiply.accumulate(x, axis=-1), VECTORS
+    opaque_ops.Cumprod: matrix_cases(
+        opaque_ops.Cumprod, lambda f, x: np.multiply.accumulate(x, axis=-1), VECTORS
     ),
-    ops.LogCumSumExp: matrix_cases(
-        ops.LogCumSumExp,
+    opaque_ops.LogCumSumExp: matrix_cases(
+        opaque_ops.LogCumSumExp,
         lambda f, x: f.call("log", f.array(np.cumsum(f.call("exp", x), axis=-1))),
         VECTORS,
     ),
-    ops.Recurrence: [
+    opaque_ops.Recurrence: [
         case(
             f"recurrence {reverse} {a} {b}",
-            lambda x, y, reverse=reverse: opaque(ops.recurrence_op(reverse), x, y),
+            lambda x, y, reverse=reverse: opaque(opaque_ops.recurrence_op(reverse), x, y),
             lambda f, x, y, reverse=reverse: recurrence(x, y, reverse),
             a,
             b,
@@ -445,7 +447,9 @@ WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Barrier} | CONVERS
 
 def concrete_ops():
     """Every class of ops whose nodes there are: the abstract ones have no ``name`` of their own."""
-    classes = [c for _, c in inspect.getmembers(ops, inspect.isclass) if issubclass(c, Op)]
+    found = inspect.getmembers(ops, inspect.isclass)
+    found += inspect.getmembers(opaque_ops, inspect.isclass)
+    classes = [c for _, c in found if issubclass(c, Op)]
     return {c for c in classes if not any(d is not c and issubclass(d, c) for d in classes)} | {
         ops.Contract
     }

@@ -30,7 +30,7 @@ from numeric.lowering import blackbox, matrices, sequences
 from numeric.lowering.contraction import plan
 from numeric.lowering.monomials import in_turn
 from numeric.lowering.opaque import OPAQUE, real
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import Unsupported
@@ -766,32 +766,32 @@ def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
     return _of_arrays(node, lambda *args: run(*args[:-1]))
 
 
-@_kernel.register(ops.Gaps)
-def _gaps(op: ops.Gaps, node: Expr) -> Kernel:
+@_kernel.register(opaque_ops.Gaps)
+def _gaps(op: opaque_ops.Gaps, node: Expr) -> Kernel:
     return _of_arrays(node, lambda x, sizes: matrices.gaps(op.sign, op.diagonal, x))
 
 
-@_kernel.register(ops.Pinv)
-def _pinv(op: ops.Pinv, node: Expr) -> Kernel:
+@_kernel.register(opaque_ops.Pinv)
+def _pinv(op: opaque_ops.Pinv, node: Expr) -> Kernel:
     return _of_arrays(node, lambda x, sizes: matrices.pinv(bool(op.full), real(x), op.limits))
 
 
-@_kernel.register(ops.Put)
-def _put(op: ops.Put, node: Expr) -> Kernel:
+@_kernel.register(opaque_ops.Put)
+def _put(op: opaque_ops.Put, node: Expr) -> Kernel:
     return _of_arrays(
         node,
         lambda x, index, sizes: sequences.put(x, index, lengths((op.length,), sizes)[0]),
     )
 
 
-@_kernel.register(ops.SearchSorted)
-def _searchsorted(op: ops.SearchSorted, node: Expr) -> Kernel:
+@_kernel.register(opaque_ops.SearchSorted)
+def _searchsorted(op: opaque_ops.SearchSorted, node: Expr) -> Kernel:
     side: Literal["left", "right"] = "right" if op.right else "left"
     return _of_arrays(node, lambda edges, x, sizes: sequences.searchsorted(edges, x, side))
 
 
-@_kernel.register(ops.Recurrence)
-def _recurrence(op: ops.Recurrence, node: Expr) -> Kernel:
+@_kernel.register(opaque_ops.Recurrence)
+def _recurrence(op: opaque_ops.Recurrence, node: Expr) -> Kernel:
     return _of_arrays(node, lambda a, b, sizes: sequences.recurrence(a, b, op.reverse))
 
 

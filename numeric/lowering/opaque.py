@@ -9,7 +9,7 @@ import numpy as np
 
 from numeric.lowering import matrices, sequences
 from numeric.quiet import SILENCE, noise, set_noise
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
@@ -107,31 +107,31 @@ def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
 
 
 OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
-    ops.Solve: lambda a, b: _solve_columns(real(a), real(b)),
-    ops.Inv: lambda a: np.linalg.inv(real(a)),
-    ops.Det: lambda a: np.linalg.det(real(a)),
-    ops.Cofactor: lambda a: cofactor(real(a)),
-    ops.CofactorTangent: lambda a, e: matrices.cofactor_tangent(real(a), real(e)),
-    ops.Cholesky: lambda a: matrices.cholesky(real(a)),
-    ops.Eigvalsh: lambda a: matrices.eigh(real(a))[0],
-    ops.Eigvecs: lambda a: matrices.eigh(real(a))[1],
-    ops.LeftVectors: lambda a: matrices.svd(real(a))[0],
-    ops.SingularValues: lambda a: matrices.svd(real(a))[1],
-    ops.RightVectors: lambda a: matrices.svd(real(a))[2],
-    ops.Qr: lambda a: matrices.qr(real(a)),
-    ops.Expm: lambda *x: matrices.expm(*map(real, x)),
-    ops.LogAbsDet: lambda a: np.linalg.slogdet(real(a))[1],
-    ops.DetSign: lambda a: np.linalg.slogdet(real(a))[0],
-    ops.Prod: lambda x: np.multiply.reduce(x, axis=-1),
-    ops.ProdOthers: prod_others,
-    ops.Max: _extreme("max", np.max),
-    ops.Min: _extreme("min", np.min),
-    ops.LogSumExp: lambda x: logsumexp(real(x)),
-    ops.Take: sequences.take,
-    ops.ArgSort: sequences.argsort,
-    ops.ArgMax: _extreme("argmax", np.argmax),
-    ops.ArgMin: _extreme("argmin", np.argmin),
-    ops.Cumprod: sequences.cumprod,
-    ops.LogCumSumExp: lambda x: sequences.logcumsumexp(real(x)),
+    opaque_ops.Solve: lambda a, b: _solve_columns(real(a), real(b)),
+    opaque_ops.Inv: lambda a: np.linalg.inv(real(a)),
+    opaque_ops.Det: lambda a: np.linalg.det(real(a)),
+    opaque_ops.Cofactor: lambda a: cofactor(real(a)),
+    opaque_ops.CofactorTangent: lambda a, e: matrices.cofactor_tangent(real(a), real(e)),
+    opaque_ops.Cholesky: lambda a: matrices.cholesky(real(a)),
+    opaque_ops.Eigvalsh: lambda a: matrices.eigh(real(a))[0],
+    opaque_ops.Eigvecs: lambda a: matrices.eigh(real(a))[1],
+    opaque_ops.LeftVectors: lambda a: matrices.svd(real(a))[0],
+    opaque_ops.SingularValues: lambda a: matrices.svd(real(a))[1],
+    opaque_ops.RightVectors: lambda a: matrices.svd(real(a))[2],
+    opaque_ops.Qr: lambda a: matrices.qr(real(a)),
+    opaque_ops.Expm: lambda *x: matrices.expm(*map(real, x)),
+    opaque_ops.LogAbsDet: lambda a: np.linalg.slogdet(real(a))[1],
+    opaque_ops.DetSign: lambda a: np.linalg.slogdet(real(a))[0],
+    opaque_ops.Prod: lambda x: np.multiply.reduce(x, axis=-1),
+    opaque_ops.ProdOthers: prod_others,
+    opaque_ops.Max: _extreme("max", np.max),
+    opaque_ops.Min: _extreme("min", np.min),
+    opaque_ops.LogSumExp: lambda x: logsumexp(real(x)),
+    opaque_ops.Take: sequences.take,
+    opaque_ops.ArgSort: sequences.argsort,
+    opaque_ops.ArgMax: _extreme("argmax", np.argmax),
+    opaque_ops.ArgMin: _extreme("argmin", np.argmin),
+    opaque_ops.Cumprod: sequences.cumprod,
+    opaque_ops.LogCumSumExp: lambda x: sequences.logcumsumexp(real(x)),
 }
 """Each op's function of arrays; leading axes are batch, float32 stays float32."""

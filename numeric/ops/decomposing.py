@@ -17,7 +17,7 @@ from numeric.plans import RESULT, Op
 from numeric.recording import follow
 from numeric.tensors import wrap
 from symdiff import functions as sd
-from symdiff import ops
+from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def _gaps(values: Any, sign: int, diagonal: bool) -> Any:
 
 
 def _eigh_known(x: Any, values: Any, vectors: Any, uplo: str) -> dict[Expr, Expr]:
-    formula = opaque(ops.opaque_op(ops.Gaps, -1, False), sd.eigh(x).eigenvalues)
+    formula = opaque(ops.opaque_op(opaque_ops.Gaps, -1, False), sd.eigh(x).eigenvalues)
     return {formula: _gaps(values, -1, False)}
 
 
@@ -334,19 +334,19 @@ def _svd_known(x: Any, *others: Any) -> dict[Expr, Expr]:
         vh = vh[..., :k, :]
     formula = sd.svdvals(x)
     known = {
-        opaque(ops.opaque_op(ops.LeftVectors), x): u,
-        opaque(ops.opaque_op(ops.RightVectors), x): sd.matrix_transpose(vh),
+        opaque(ops.opaque_op(opaque_ops.LeftVectors), x): u,
+        opaque(ops.opaque_op(opaque_ops.RightVectors), x): sd.matrix_transpose(vh),
         formula: s,
-        opaque(ops.opaque_op(ops.Gaps, -1, False), formula): _gaps(s, -1, False),
+        opaque(ops.opaque_op(opaque_ops.Gaps, -1, False), formula): _gaps(s, -1, False),
     }
     for diagonal in (True, False):
-        known[opaque(ops.opaque_op(ops.Gaps, 1, diagonal), formula)] = _gaps(s, 1, diagonal)
+        known[opaque(ops.opaque_op(opaque_ops.Gaps, 1, diagonal), formula)] = _gaps(s, 1, diagonal)
     return known
 
 
 def _adjugate(x: Any) -> Any:
     """The inverse as the transposed cofactors by the determinant, which may be 0."""
-    cofactors = opaque(ops.opaque_op(ops.Cofactor), x)
+    cofactors = opaque(ops.opaque_op(opaque_ops.Cofactor), x)
     return sd.matrix_transpose(cofactors) / sd.expand_dims(sd.det(x), (-2, -1))
 
 
@@ -448,7 +448,7 @@ QR_COMPLETE = _op(
 # The rank of one matrix counts as constant: elsewhere the pseudoinverse jumps.
 PINV = _op(
     "pinv",
-    lambda x, *limits: opaque(ops.opaque_op(ops.Pinv, None, limits), x),
+    lambda x, *limits: opaque(ops.opaque_op(opaque_ops.Pinv, None, limits), x),
     _pinv,
     "LinalgPinv",
     saves=RESULT,

@@ -197,3 +197,13 @@ def test_residuals_are_refused():
     _, kept = F.forward(2.0)
     with pytest.raises(TypeError, match="residuals cannot be pickled"):
         pickle.dumps(kept)
+
+
+def test_opaque_ops_are_found_under_the_name_of_their_former_module():
+    A = sd.symbol("A", (2, 2))
+    f = sd.det(A)
+    old = pickle.dumps(f, 0).replace(b"symdiff.opaque_ops.matrices\n", b"symdiff.ops\n")
+    assert b"symdiff.ops\nDet\n" in old
+    assert pickle.loads(old) is f
+    with pytest.raises(AttributeError, match="Sylvester"):
+        _ = ops.Sylvester
