@@ -31,7 +31,7 @@ from symdiff.scalar import VOCABULARY, kernel_symbol
 from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symdiff.expr import Expr
     from symdiff.node import Dim
@@ -887,13 +887,7 @@ def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
         for k, x in enumerate(operands):
             if is_zero(x) and op.is_linear_in(k):
                 return full(shape, 0)
-    identity = IDENTITIES.get(op.__class__)
-    if identity is not None:
-        node = identity(*operands)
-        if node is not None:
-            return node
+    node = op.identity(*operands)
+    if node is not None:
+        return node
     return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
-
-
-# What an op is of some operands, None of others; stated with the op's other facts.
-IDENTITIES: dict[type[ops.Opaque], Callable[..., Expr | None]] = {}

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symdiff import number
+from symdiff.errors import NotDifferentiable
 from symdiff.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.signatures import Signature
 
@@ -664,6 +665,24 @@ class Opaque(Op):
     def writes_zeros(self, *operands: Expr) -> bool:
         """Whether elements of the value are 0 whatever the first operand's are."""
         return False
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """The share of operand k, with tangent t, in the differential of a node; linear in t.
+
+        It is asked for operands that the value is not linear in.  It builds nodes and nothing else.
+        """
+        raise NotDifferentiable(f"{self.name} has no derivative rule")
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """The cotangent of operand k, which the value is linear in, for that of a node.
+
+        ``g`` may have more leading axes than the node.
+        """
+        raise NotDifferentiable(f"{self.name} has no transpose")
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        """What the value of these operands is in simpler terms; None where nothing simpler is."""
+        return None
 
     def is_linear_in(self, k: int) -> bool:
         """Whether the value is linear in operand ``k`` of a node."""

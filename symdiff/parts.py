@@ -171,6 +171,14 @@ def contracted(
     return total(shares) if whole is None else whole
 
 
+def weighted(w: Expr, t: Expr, axes: int) -> Expr:
+    """``sum over the last axes of w * t``, over the visible parts of t alone."""
+    word = tuple(range(t.ndim))
+    out = word[: t.ndim - axes]
+    result = contracted([(w, word, False), (t, word, False)], 1, out, {})
+    return contract([(w, word), (t, word)], out) if result is None else result
+
+
 def _placed(
     terms: Sequence[tuple[Expr, Word, bool]],
     k: int,

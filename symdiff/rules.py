@@ -1,4 +1,6 @@
-"""All of calculus: each family states its derivative once, and two walks read it.
+"""The calculus of the families: each states its derivative once, and two walks read it.
+
+An opaque op states its differential on its class; here stands what is done with it.
 
 The derivative of a node with respect to operand k is a linear map.  Its statement offers ``pull``
 (cotangent of the node in, cotangent of the operand out; cotangents may carry leading batch axes)
@@ -13,25 +15,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from symdiff import corners, number, opaque_ops, ops
+from symdiff import corners, number, ops
 from symdiff.algebra import (
     PRIMITIVES,
-    block,
-    blocks,
     int_power,
     linear,
     mul,
     opaque,
-    part,
-    primitive,
     scale,
     select,
 )
 from symdiff.contraction import broadcast_to, contract, strong
-from symdiff.decompositions import DIFFERENTIALS, matrix_product, matrix_transpose, transposed
 from symdiff.errors import NotDifferentiable
 from symdiff.expr import Expr, check_names
-from symdiff.leaves import dummy, full, is_zero, number_node, split_coefficient
+from symdiff.leaves import dummy, full, is_zero, split_coefficient
 from symdiff.lifting import Step, run, steps
 from symdiff.marks import (
     DEEP,
@@ -276,158 +273,35 @@ def _through(op: ops.Linear, flow: Flow) -> Flow:
 
 
 class OpaqueRule(Statement):
-    """A written differential, linear in the operand's tangent; cotangents go back through it."""
+    """A differential, linear in the operand's tangent; cotangents go back through it.
+
+    An operand that the op is linear in has the op for differential, and a transpose.
+    """
 
     __slots__ = ()
 
     def push(self, t: Flow) -> Flow:
-        op = self.node.op
+        op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Opaque)
-        result = differential(self.node, self.k, t.expr)
+        if op.is_linear_in(k):
+            result = opaque(op, *args[:k], t.expr, *args[k + 1 :])
+        else:
+            result = op.differential(self.node, k, t.expr)
         if t.mark == HOISTED and _weighs(op) and parts(t.expr):
             return visible(result, HOISTED)
-        return Flow(result, DEEP if t.mark or op.writes_zeros(*self.node.args) else NONE)
+        return Flow(result, DEEP if t.mark or op.writes_zeros(*args) else NONE)
 
     def pull(self, g: Flow) -> Flow | None:
-        op, (a, *_), k = self.node.op, self.node.args, self.k
+        op, k = self.node.op, self.k
         assert isinstance(op, ops.Opaque)
-        if isinstance(op, opaque_ops.Solve) and k == 1:
-            return _transposed(opaque(op, matrix_transpose(a), g.expr), g)
-        if isinstance(
-            op, opaque_ops.Take | opaque_ops.Put | opaque_ops.Recurrence
-        ) and op.is_linear_in(k):
-            return _transposed(sequence_transpose(self.node, g.expr), g)
-        transpose = transposed(self.node, k, g.expr)
-        if transpose is not None:
-            return _transposed(transpose, g)
+        if op.is_linear_in(k):
+            result = op.transposed(self.node, k, g.expr)
+            writes = isinstance(result.op, ops.Opaque) and result.op.writes_zeros(*result.args)
+            return Flow(result, DEEP if g.mark or writes else NONE)
         t = dummy(self.node.args[k])
-        share = differential(self.node, k, t)
+        share = op.differential(self.node, k, t)
         flows = arrivals(topological([share]), [share], [t], [g]).get(t)
         return None if flows is None else gathered(flows)
-
-
-def _transposed(result: Expr, g: Flow) -> Flow:
-    """What a transpose made of g: its zeros are no longer to be seen."""
-    op = result.op
-    writes = isinstance(op, ops.Opaque) and op.writes_zeros(*result.args)
-    return Flow(result, DEEP if g.mark or writes else NONE)
-
-
-def _by_element(node: Expr, t: Expr) -> Expr | None:
-    """The differential of prod or logsumexp where visibly one place of the last axis varies.
-
-    The weight of its tangent is the product of the others, or ``exp(x_j - y)``, of no zeros.
-    """
-    found, (x, *_) = parts(t), node.args
-    if len(found) != 1:
-        return None
-    ((c, op, inner),) = found
-    *rows, place = blocks(op, t.shape)
-    if not isinstance(place, range) or len(place) != 1:
-        return None
-    word = tuple(range(x.ndim))
-    moving = contract([(inner, word)], word[:-1])
-    if isinstance(node.op, opaque_ops.LogSumExp):
-        chosen = contract([(block(x, [*rows, place]), word)], word[:-1])
-        weight = primitive("exp", chosen - block(node, rows))
-    else:
-        length = x.shape[-1]
-        assert isinstance(length, int)
-        sides = [r for r in (range(place[0]), range(place[0] + 1, length)) if r]
-        others = [block(x, [*rows, r]) for r in sides]
-        if len(others) == 2:
-            others = [linear(ops.concat_op(-1, tuple(map(len, sides))), *others)]
-        weight = opaque(ops.opaque_op(opaque_ops.Prod), others[0]) if others else number_node(1)
-    return part(scale(c, mul(moving, weight)), rows, node.shape)
-
-
-def _last(x: Expr, y: Expr, *, axes: int = 1) -> Expr:
-    """``sum over the last axes of x * y``."""
-    word = tuple(range(x.ndim))
-    out = word[: x.ndim - axes]
-    result = contracted([(x, word, False), (y, word, False)], 1, out, {})
-    return contract([(x, word), (y, word)], out) if result is None else result
-
-
-def _stretched(y: Expr, x: Expr) -> Expr:
-    """``y`` (x without its last axis) broadcast along that axis."""
-    word = tuple(range(x.ndim))
-    return contract([(y, word[:-1])], word, dict(enumerate(x.shape)))
-
-
-def differential(node: Expr, k: int, t: Expr) -> Expr:
-    """The share of operand k, with tangent t, in the differential of an Opaque node.
-
-    solve   A X = B:        dX = A^-1 (dB - dA X)               (Giles 2008, 2.3.1)
-    inv     Y = A^-1:       dY = -Y dA Y                         (Giles 2008, 2.2.3)
-    det     d = det A:      dd = sum C_ij dA_ij, C the cofactors (Jacobi's; also for singular A)
-    logabsdet:              dl = sum Y_ji dA_ij                  (Giles 2008, 2.2.4)
-    prod    p = prod x_j:   dp = sum_i o_i dx_i, o_i = prod of the others
-    others  o_i:            do_i = sum over j != i of (prod over k != i, j of x_k) dx_j
-    max, min y:             dy = sum over the m ties x_j = y of dx_j / m
-    logsumexp y:            dy = sum exp(x_j - y) dx_j
-    decompositions, cofactors, expm:  see ``decompositions``
-    take, put:              linear in the first operand
-    recurrence s_i = a_i s_(i-1) + b_i:  ds_i = a_i ds_(i-1) + da_i s_(i-1) + db_i
-    cumprod y_i = x_i y_(i-1):           dy_i = x_i dy_(i-1) + y_(i-1) dx_i, with y_(-1) = 1
-    logcumsumexp y:         dy_i = exp(y_(i-1) - y_i) dy_(i-1) + exp(x_i - y_i) dx_i
-    """
-    x = node.args[0]
-    match node.op:
-        case opaque_ops.Solve():
-            return opaque(node.op, x, t if k == 1 else scale(-1, matrix_product(t, node)))
-        case opaque_ops.Inv():
-            return scale(-1, matrix_product(matrix_product(node, t), node))
-        case opaque_ops.Det():
-            return _last(opaque(ops.opaque_op(opaque_ops.Cofactor), x), t, axes=2)
-        case opaque_ops.LogAbsDet():
-            return _last(matrix_transpose(opaque(ops.opaque_op(opaque_ops.Inv), x)), t, axes=2)
-        case opaque_ops.Prod() | opaque_ops.LogSumExp() if (
-            share := _by_element(node, t)
-        ) is not None:
-            return share
-        case opaque_ops.Prod():
-            return _last(opaque(ops.opaque_op(opaque_ops.ProdOthers), x), t)
-        case opaque_ops.ProdOthers():
-            *batch, j = range(x.ndim)
-            i = x.ndim
-            length = {i: x.shape[-1], j: x.shape[-1]} | dict(enumerate(x.shape))
-            wide = contract([(x, (*batch, j))], (*batch, i, j), length)
-            same = contract([], (*batch, j, j), length)
-            others = opaque(node.op, select(same, number_node(1), wide))
-            m = select(same, number_node(0), others)
-            return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
-        case opaque_ops.Max() | opaque_ops.Min():
-            ties = primitive("equal", x, _stretched(node, x))
-            corners.note(node, ties)
-            # where there is a nan it is what was found, though it equals nothing
-            ties = primitive("logical_or", ties, primitive("not_equal", x, x))
-            word = tuple(range(x.ndim))
-            ones = select(ties, number_node(1), number_node(0))
-            count = contract([(ones, word)], word[:-1])
-            chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
-            return mul(chosen, int_power(count, -1))
-        case opaque_ops.LogSumExp():
-            return _last(primitive("exp", x - _stretched(node, x)), t)
-        case opaque_ops.Take() | opaque_ops.Put():
-            return opaque(node.op, t, node.args[1])
-        case opaque_ops.Recurrence():
-            share = mul(t, _before(node, reverse=node.op.reverse)) if k == 0 else t
-            return opaque(node.op, x, share)
-        case opaque_ops.Cumprod():
-            # 1 in the first place.  Squared, as a sum of numbers it would be merged with the other
-            # term, and p - 1 + 1 has lost the digits of a small p.
-            first = int_power(1 - _before(full(x.shape[-1:], 1)), 2)
-            previous = _before(node) + first
-            return opaque(opaque_ops.recurrence_op(reverse=False), x, mul(previous, t))
-        case opaque_ops.LogCumSumExp():
-            step = select(_first(x), full(x.shape, 0), _before(node) - node)
-            share = mul(primitive("exp", x - node), t)
-            return opaque(opaque_ops.recurrence_op(reverse=False), primitive("exp", step), share)
-    rule = DIFFERENTIALS.get(node.op.__class__)  # type: ignore[arg-type]
-    if rule is not None:
-        return rule(node, k, t)
-    raise NotDifferentiable(f"{node.op.name} has no derivative rule")
 
 
 def _weighs(op: ops.Opaque) -> bool:
@@ -437,33 +311,6 @@ def _weighs(op: ops.Opaque) -> bool:
     """
     signature = op.signature
     return signature is not None and not signature.value and not op.selects
-
-
-def sequence_transpose(node: Expr, g: Expr) -> Expr:
-    """The transposes of take, put and recurrence, in the operand that they are linear in.
-
-    The transpose of ``s_i = a_i s_(i-1) + b_i`` is ``r_i = a_(i+1) r_(i+1) + g_i``.
-    """
-    op, (x, index) = node.op, node.args
-    match op:
-        case opaque_ops.Take():
-            return opaque(opaque_ops.put_op(x.shape[-1]), g, index)
-        case opaque_ops.Put():
-            return opaque(ops.opaque_op(opaque_ops.Take), g, index)
-        case opaque_ops.Recurrence():
-            a = _before(x, reverse=not op.reverse)
-            return opaque(opaque_ops.recurrence_op(not op.reverse), a, g)
-    raise AssertionError(op)
-
-
-def _before(x: Expr, reverse: bool = False) -> Expr:
-    """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 where there is none."""
-    return linear(ops.shift_op(-1 if reverse else 1), x)
-
-
-def _first(x: Expr) -> Expr:
-    """Whether an element is the first one of the last axis."""
-    return primitive("equal", _before(full(x.shape[-1:], 1)), number_node(0))
 
 
 def statement(node: Expr, k: int) -> Statement | None:

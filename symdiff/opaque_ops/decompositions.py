@@ -1,14 +1,30 @@
-"""Decompositions of matrices."""
+"""Decompositions of matrices.
+
+Where one has no derivative (equal eigenvalues, lost rank), an op of its differential refuses when
+it runs.
+
+Sources: Giles, An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation (2008); Murray, Differentiation of the Cholesky decomposition (2016);
+Townsend, Differentiating the singular value decomposition (2016); Golub and Pereyra, SIAM J. Numer.
+Anal. 10 (1973) 413; Walter and Lehmann, Math. Comput. Sci. 6 (2012) 103; Magnus and Neudecker,
+Matrix Differential Calculus (1999).
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from symdiff.algebra import int_power, linear, mul, opaque, scale, total
+from symdiff.contraction import contract
 from symdiff.errors import Unsupported
-from symdiff.ops import Opaque
+from symdiff.leaves import full
+from symdiff.opaque_ops.matrices import Solve, matrix_product, matrix_transpose
+from symdiff.ops import Opaque, opaque_op, triangle_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
+    from symdiff.expr import Expr
     from symdiff.node import Dim, Shape
 
 __all__ = [
@@ -21,8 +37,38 @@ __all__ = [
     "Qr",
     "RightVectors",
     "SingularValues",
-    "shorter",
 ]
+
+_HALF = Fraction(1, 2)
+
+
+def _symmetric(a: Expr) -> Expr:
+    """``(a + a')/2``, which is a itself where its formula shows that it is symmetric."""
+    back = matrix_transpose(a)
+    return a if back is a else scale(_HALF, a + back)
+
+
+def _columns_times(a: Expr, factors: Expr) -> Expr:
+    """``a[..., i, j] * factors[..., j]``."""
+    word = tuple(range(a.ndim))
+    return contract([(a, word), (factors, (*word[:-2], word[-1]))], word)
+
+
+def _column_products(a: Expr, b: Expr) -> Expr:
+    """``sum_i a[..., i, j] b[..., i, j]``."""
+    word = tuple(range(a.ndim))
+    return contract([(a, word), (b, word)], (*word[:-2], word[-1]))
+
+
+def _within(pattern: Expr, a: Expr) -> Expr:
+    """Every matrix of ``a`` times ``pattern``, elementwise."""
+    word = tuple(range(a.ndim))
+    return contract([(pattern, word[-2:]), (a, word)], word)
+
+
+def _below(n: Dim, diagonal: int) -> Expr:
+    """Ones on and below a diagonal, zeros above it."""
+    return linear(triangle_op(True, diagonal), full((n, n), 1))
 
 
 class Cholesky(Opaque):
@@ -31,6 +77,15 @@ class Cholesky(Opaque):
     __slots__ = ()
     name = "cholesky"
     signature = Signature("(n,n)->(n,n)")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dL = L P(L^-1 dS L^-T)``, P halves the diagonal and drops what is above (Murray, 8)."""
+        solve = opaque_op(Solve)
+        half = opaque(solve, node, _symmetric(t))
+        inner = opaque(solve, node, matrix_transpose(half))
+        n = node.shape[-1]
+        pattern = scale(_HALF, _below(n, 0) + _below(n, -1))
+        return matrix_product(node, _within(pattern, inner))
 
 
 class Eigvalsh(Opaque):
@@ -41,6 +96,11 @@ class Eigvalsh(Opaque):
     signature = Signature("(n,n)->(n)")
     adds_up_to_trace = True
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dl_i = v_i' dS v_i`` (Giles, 3.1; Magnus and Neudecker, 8.8)."""
+        v = opaque(opaque_op(Eigvecs), node.args[0])
+        return _column_products(v, matrix_product(_symmetric(t), v))
+
 
 class Eigvecs(Opaque):
     """Orthonormal eigenvectors of ``(A + A')/2`` as columns, in the order of the eigenvalues."""
@@ -48,6 +108,13 @@ class Eigvecs(Opaque):
     __slots__ = ()
     name = "eigvecs"
     signature = Signature("(n,n)->(n,n)")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dV = V (F * V' dS V)``, ``F_ij = 1/(l_j - l_i)`` off the diagonal (Giles, 3.1)."""
+        values = opaque(opaque_op(Eigvalsh), node.args[0])
+        gaps = opaque(opaque_op(Gaps, -1, False), values)
+        inner = matrix_product(matrix_transpose(node), matrix_product(_symmetric(t), node))
+        return matrix_product(node, mul(gaps, inner))
 
 
 class Gaps(Opaque):
@@ -65,6 +132,15 @@ class Gaps(Opaque):
     def __init__(self, sign: int, diagonal: bool) -> None:
         self.sign, self.diagonal = sign, diagonal
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dG_ij = -G_ij^2 (dx_j + sign dx_i)``."""
+        sign, n = self.sign, node.ndim
+        *batch, i, j = range(n)
+        sizes = dict(enumerate(node.shape))
+        columns = contract([(t, (*batch, j))], tuple(range(n)), sizes)
+        rows = contract([(t, (*batch, i))], tuple(range(n)), sizes)
+        return scale(-1, mul(int_power(node, 2), columns + scale(sign, rows)))
+
 
 class SingularValues(Opaque):
     """The singular values of the last two axes in descending order."""
@@ -74,7 +150,13 @@ class SingularValues(Opaque):
     signature = Signature("(m,n)->(p)")
 
     def own_length(self, *shapes: Shape) -> Dim:
-        return shorter(*shapes[0][-2:])
+        return _shorter(*shapes[0][-2:])
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``ds_i = u_i' dA v_i`` (Giles, 3.2)."""
+        a = node.args[0]
+        u, v = (opaque(opaque_op(cls), a) for cls in (LeftVectors, RightVectors))
+        return _column_products(u, matrix_product(t, v))
 
 
 class LeftVectors(Opaque):
@@ -85,7 +167,11 @@ class LeftVectors(Opaque):
     signature = Signature("(m,n)->(m,p)")
 
     def own_length(self, *shapes: Shape) -> Dim:
-        return shorter(*shapes[0][-2:])
+        return _shorter(*shapes[0][-2:])
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """That of ``_vectors``."""
+        return _vectors(node, opaque(opaque_op(RightVectors), node.args[0]), t)
 
 
 class RightVectors(Opaque):
@@ -96,10 +182,39 @@ class RightVectors(Opaque):
     signature = Signature("(m,n)->(n,p)")
 
     def own_length(self, *shapes: Shape) -> Dim:
-        return shorter(*shapes[0][-2:])
+        return _shorter(*shapes[0][-2:])
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """That of the left vectors of A'."""
+        other = opaque(opaque_op(LeftVectors), node.args[0])
+        return _vectors(node, other, matrix_transpose(t))
 
 
-def shorter(m: Dim, n: Dim) -> Dim:
+def _vectors(node: Expr, other: Expr, t: Expr) -> Expr:
+    """The differential of the left singular vectors U, the others being V (Townsend, eqs. 12-13).
+
+    ``dU = U (F * (P S + S P')) + (1 - U U') dA V S^-1`` with ``P = U' dA V`` and
+    ``F_ij = 1/(s_j^2 - s_i^2)``.  In partial fractions, F * (P S + S P') is half of
+    ``(P + P')_ij / (s_j - s_i) + (P - P')_ij / (s_j + s_i)``: nothing is squared.
+    """
+    s = opaque(opaque_op(SingularValues), node.args[0])
+    moved = matrix_product(t, other)
+    p = matrix_product(matrix_transpose(node), moved)
+    rest = node.shape[-2] != node.shape[-1]
+    differences = opaque(opaque_op(Gaps, -1, False), s)
+    sums = opaque(opaque_op(Gaps, 1, rest), s)
+    q = matrix_transpose(p)
+    inner = scale(_HALF, mul(differences, p + q) + mul(sums, p - q))
+    result = matrix_product(node, inner)
+    if rest:  # twice the diagonal of 1/(s_j + s_i) is 1/s_j
+        *batch, i, _ = range(sums.ndim)
+        inverse = contract([(sums, (*batch, i, i))], (*batch, i))
+        outside = moved - matrix_product(node, p)
+        result = result + scale(2, _columns_times(outside, inverse))
+    return result
+
+
+def _shorter(m: Dim, n: Dim) -> Dim:
     """The lesser of two lengths; raises Unsupported where a symbolic one hides which it is."""
     if m == n:
         return m
@@ -124,6 +239,27 @@ class Pinv(Opaque):
     def __init__(self, full: bool | None, limits: tuple[float, float, bool] | None) -> None:
         self.full, self.limits = full, limits
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dP = -P dA P + P P' dA' (1 - A P) + (1 - P A) dA' P' P`` (Golub and Pereyra, 4.12).
+
+        Of a matrix of full rank A P or P A is 1, and where the shape says which, it is left out;
+        the op of constant rank takes all terms.
+        """
+        a = node.args[0]
+        m, n = a.shape[-2:]
+        constant = self.full is None
+        p = node if constant else opaque(opaque_op(Pinv, True, None), a)
+        q, dt = matrix_transpose(p), matrix_transpose(t)
+        terms = [scale(-1, matrix_product(matrix_product(p, t), p))]
+        known = isinstance(m, int) and isinstance(n, int)
+        if constant or (m != n and not (known and m < n)):  # type: ignore[operator]
+            left = dt - matrix_product(matrix_product(dt, a), p)
+            terms.append(matrix_product(matrix_product(p, q), left))
+        if constant or (m != n and not (known and m > n)):  # type: ignore[operator]
+            right = dt - matrix_product(p, matrix_product(a, dt))
+            terms.append(matrix_product(right, matrix_product(q, p)))
+        return total(terms)
+
 
 class Qr(Opaque):
     """The factor Q of ``A = Q R``: orthonormal columns, as many as A has, which are not too many.
@@ -134,3 +270,14 @@ class Qr(Opaque):
     __slots__ = ()
     name = "qr"
     signature = Signature("(m,n)->(m,n)")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dQ = Q (W - Q' N) + N``, ``N = dA R^-1``, W = K - K', K being Q' N below its diagonal.
+
+        (Walter and Lehmann, 3.1.)  R^-1 is A+ Q, which refuses matrices without full rank.
+        """
+        p = opaque(opaque_op(Pinv, True, None), node.args[0])
+        moved = matrix_product(t, matrix_product(p, node))
+        inner = matrix_product(matrix_transpose(node), moved)
+        below = _within(_below(node.shape[-1], -1), inner)
+        return matrix_product(node, below - matrix_transpose(below) - inner) + moved

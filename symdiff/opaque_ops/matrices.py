@@ -1,11 +1,51 @@
-"""Linear systems, determinants and the exponential of matrices."""
+"""Linear systems, determinants and the exponential of matrices.
+
+Sources: Giles, An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation (2008); Van Loan, IEEE Trans. Automat. Control 23 (1978) 395.
+"""
 
 from __future__ import annotations
 
-from symdiff.ops import Opaque
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symdiff import ops
+from symdiff.algebra import opaque, scale, total
+from symdiff.contraction import broadcast_to, contract
+from symdiff.leaves import full, split_coefficient
+from symdiff.ops import Opaque, opaque_op
+from symdiff.parts import weighted
 from symdiff.signatures import Signature
 
-__all__ = ["Cofactor", "CofactorTangent", "Det", "DetSign", "Expm", "Inv", "LogAbsDet", "Solve"]
+if TYPE_CHECKING:
+    from symdiff.expr import Expr
+
+__all__ = [
+    "Cofactor",
+    "CofactorTangent",
+    "Det",
+    "DetSign",
+    "Expm",
+    "Inv",
+    "LogAbsDet",
+    "Solve",
+]
+
+
+def matrix_transpose(a: Expr) -> Expr:
+    """The last two axes exchanged."""
+    n = a.ndim
+    return contract([(a, tuple(range(n)))], (*range(n - 2), n - 1, n - 2))
+
+
+def matrix_product(a: Expr, b: Expr) -> Expr:
+    """``a[..., i, j] b[..., j, k]`` where one batch shape is a suffix of the other."""
+    lead = max(a.ndim, b.ndim) - 2
+    i, j, k = lead, lead + 1, lead + 2
+    word_a = (*range(lead - a.ndim + 2, lead), i, j)
+    word_b = (*range(lead - b.ndim + 2, lead), j, k)
+    return contract([(a, word_a), (b, word_b)], (*range(lead), i, k))
 
 
 class Solve(Opaque):
@@ -16,6 +56,14 @@ class Solve(Opaque):
     signature = Signature("(n,n),(n,k)->(n,k)", shared=0)
     linear_in = (1,)
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dX = A^-1 (dB - dA X)`` (Giles, 2.3.1)."""
+        return opaque(self, node.args[0], scale(-1, matrix_product(t, node)))
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """``B' = A^-T G`` (Giles, 2.3.1)."""
+        return opaque(self, matrix_transpose(node.args[0]), g)
+
 
 class Inv(Opaque):
     """The inverse of the last two axes."""
@@ -25,6 +73,10 @@ class Inv(Opaque):
     signature = Signature("(n,n)->(n,n)")
     keeps_symmetry = True
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dY = -Y dA Y`` (Giles, 2.2.3)."""
+        return scale(-1, matrix_product(matrix_product(node, t), node))
+
 
 class LogAbsDet(Opaque):
     """``log |det|`` of the last two axes."""
@@ -32,6 +84,10 @@ class LogAbsDet(Opaque):
     __slots__ = ()
     name = "logabsdet"
     signature = Signature("(n,n)->()")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dl = sum Y_ji dA_ij``, Y = A^-1 (Giles, 2.2.4)."""
+        return weighted(matrix_transpose(opaque(opaque_op(Inv), node.args[0])), t, 2)
 
 
 class Det(Opaque):
@@ -41,6 +97,10 @@ class Det(Opaque):
     name = "det"
     signature = Signature("(n,n)->()")
     log_abs = LogAbsDet
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dd = sum C_ij dA_ij``, C the cofactors (Jacobi's formula): also for singular A."""
+        return weighted(opaque(opaque_op(Cofactor), node.args[0]), t, 2)
 
 
 class DetSign(Opaque):
@@ -60,6 +120,10 @@ class Cofactor(Opaque):
     signature = Signature("(n,n)->(n,n)")
     keeps_symmetry = True
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices too."""
+        return opaque(opaque_op(CofactorTangent), node.args[0], t)
+
 
 class CofactorTangent(Opaque):
     """The derivative of the cofactor matrix of ``args[0]`` along ``args[1]``; needs no inverse.
@@ -72,6 +136,42 @@ class CofactorTangent(Opaque):
     name = "cofactor_tangent"
     signature = Signature("(n,n),(n,n)->(n,n)", shared=0)
     linear_in = (1,)
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``T = tr(C'E) Y' - C E' Y'`` with Y = A^-1, differentiated.
+
+        Of matrices of up to three rows T is at most bilinear, and no inverse is needed.
+        """
+        a, e = node.args
+        n = a.shape[-1]
+        if isinstance(n, int) and n <= 2:
+            return full(node.shape, 0)
+        if n == 3:
+            return opaque(self, e, broadcast_to(t, node.shape))
+        y = matrix_transpose(opaque(opaque_op(Inv), a))
+        back = matrix_transpose(t)
+        c = opaque(opaque_op(Cofactor), a)
+        first, lead = opaque(self, a, broadcast_to(t, node.shape)), node.ndim - 2
+        word = tuple(range(node.ndim))
+        own, batch = word[node.ndim - a.ndim :], word[:lead]
+
+        def traced(x: Expr, wx: tuple[int, ...], z: Expr, wz: tuple[int, ...]) -> Expr:
+            return contract([(x, wx), (z, wz)], batch)
+
+        def times(trace: Expr, z: Expr) -> Expr:
+            return contract([(trace, batch), (z, own)], word)
+
+        # d(tr(C'E) Y') = tr(T[dA]'E) Y' - tr(C'E) Y' dA' Y'
+        moved = matrix_product(matrix_product(y, back), y)
+        grown = times(traced(first, word, e, word), y) - times(traced(c, own, e, word), moved)
+        # d(C E' Y') = T[dA] E' Y' - C E' Y' dA' Y'
+        f = matrix_transpose(e)
+        shrunk = matrix_product(matrix_product(first, f), y)
+        return grown - shrunk + matrix_product(matrix_product(c, f), moved)
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """It is its own transpose."""
+        return opaque(self, node.args[0], g)
 
 
 class Expm(Opaque):
@@ -87,3 +187,75 @@ class Expm(Opaque):
     signature = Signature("(n,n),(n,n)...->(n,n)", shared=0)
     linear_in = (1,)
     keeps_symmetry = True
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """A direction goes in at each place among those that are there.
+
+        ``d e^A = integral of e^(s A) dA e^((1 - s) A)``, the corner of exp([[A, dA], [0, A]]) (Van
+        Loan, 1).
+        """
+        a, *directions = node.args
+        t = broadcast_to(t, node.shape)
+        places = range(len(directions) + 1)
+        return total([opaque(self, a, *directions[:i], t, *directions[i:]) for i in places])
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """Over the places s0 .. sk, of ``E_j -> e^(s0 A) E1 .. Ek e^(sk A)``.
+
+        ``G -> e^(s A') E_(j-1)' .. E1' e^(s A') G e^(s A') Ek' .. E_(j+1)' e^(s A')``.
+        """
+        a, *directions = node.args
+        wide = [matrix_transpose(broadcast_to(e, g.shape)) for e in directions]
+        around = [*wide[: k - 1][::-1], g, *wide[k:][::-1]]
+        return opaque(self, matrix_transpose(a), *around)
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
+
+        Those commute with A, and so with its exponential: the integral over the places is that of
+        1.  Without directions, ``e^(A')`` is the transpose of ``e^A``.
+        """
+        a, *directions = operands
+        if not directions:
+            back = matrix_transpose(a)
+            if len(a.args) != 1 or a.args[0] is not back:
+                return None
+            return matrix_transpose(opaque(self, back))
+        core = _matrix_of(a)
+        for e in directions:
+            factor = _matrix_of(e)
+            if factor is not core and factor is not _IDENTITY:
+                return None
+        result = opaque(self, a)
+        for e in reversed(directions):
+            result = matrix_product(e, result)
+        return scale(Fraction(1, math.factorial(len(directions))), result)
+
+
+_IDENTITY = object()
+
+
+def _matrix_of(x: Expr) -> object:
+    """The one factor of x that differs within a matrix, which the others multiply."""
+    found: list[object] = []
+    stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
+    while stack:
+        y, p = stack.pop()
+        base, op = split_coefficient(y)[1], y.op
+        if base is None:
+            found.append(y)
+        elif base is not y:
+            stack.append((base, p))
+        elif isinstance(op, ops.Product):
+            stack.extend((z, p * q) for z, q in zip(y.args, op.exponents, strict=True))
+        elif isinstance(op, ops.Contract) and not op.sums and _outside(op):
+            if op.out[-1] == op.out[-2]:
+                found.append(_IDENTITY)
+        else:
+            found.append(y if p == 1 else x)
+    return found[0] if len(found) == 1 else x
+
+
+def _outside(op: ops.Contract) -> bool:
+    """Whether the last two letters are those of no operand: of an identity, or a broadcast."""
+    return len(op.letters) < 2 and all(k not in word for word in op.letters for k in op.out[-2:])

@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
-from symdiff.ops import Opaque
+from typing import TYPE_CHECKING
+
+from symdiff import corners
+from symdiff.algebra import (
+    block,
+    blocks,
+    int_power,
+    linear,
+    mul,
+    opaque,
+    part,
+    primitive,
+    scale,
+    select,
+)
+from symdiff.contraction import contract
+from symdiff.leaves import full, number_node
+from symdiff.ops import Opaque, concat_op, opaque_op
+from symdiff.parts import parts, weighted
 from symdiff.signatures import Signature
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symdiff.expr import Expr
+    from symdiff.ranges import Places
+
 __all__ = ["ArgMax", "ArgMin", "LogSumExp", "Max", "Min", "Prod", "ProdOthers"]
+
+
+def _stretched(y: Expr, x: Expr) -> Expr:
+    """``y`` (x without its last axis) broadcast along that axis."""
+    word = tuple(range(x.ndim))
+    return contract([(y, word[:-1])], word, dict(enumerate(x.shape)))
+
+
+def _of_one(node: Expr, t: Expr, weight: Callable[[list[Places], range], Expr]) -> Expr | None:
+    """The differential where visibly one place of the last axis varies: its tangent, weighed."""
+    found = parts(t)
+    if len(found) != 1:
+        return None
+    ((c, op, inner),) = found
+    *rows, place = blocks(op, t.shape)
+    if not isinstance(place, range) or len(place) != 1:
+        return None
+    word = tuple(range(t.ndim))
+    moving = contract([(inner, word)], word[:-1])
+    return part(scale(c, mul(moving, weight(rows, place))), rows, node.shape)
 
 
 class Prod(Opaque):
@@ -16,6 +60,22 @@ class Prod(Opaque):
     signature = Signature("(n)->()")
     kind = None
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dp = sum_i o_i dx_i``, o_i being the product of the others: no division."""
+        x = node.args[0]
+
+        def others(rows: list[Places], place: range) -> Expr:
+            length = x.shape[-1]
+            assert isinstance(length, int)
+            sides = [r for r in (range(place[0]), range(place[0] + 1, length)) if r]
+            found = [block(x, [*rows, r]) for r in sides]
+            if len(found) == 2:
+                found = [linear(concat_op(-1, tuple(map(len, sides))), *found)]
+            return opaque(self, found[0]) if found else number_node(1)
+
+        share = _of_one(node, t, others)
+        return weighted(opaque(opaque_op(ProdOthers), x), t, 1) if share is None else share
+
 
 class ProdOthers(Opaque):
     """``value[..., i] = prod over j != i of x[..., j]``: exact with zeros, no division."""
@@ -24,6 +84,32 @@ class ProdOthers(Opaque):
     name = "prod_others"
     signature = Signature("(n)->(n)")
     kind = None
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``do_i = sum over j != i of (prod over k != i, j of x_k) dx_j``."""
+        x = node.args[0]
+        *batch, j = range(x.ndim)
+        i = x.ndim
+        length = {i: x.shape[-1], j: x.shape[-1]} | dict(enumerate(x.shape))
+        wide = contract([(x, (*batch, j))], (*batch, i, j), length)
+        same = contract([], (*batch, j, j), length)
+        others = opaque(self, select(same, number_node(1), wide))
+        m = select(same, number_node(0), others)
+        return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
+
+
+def _shared_evenly(node: Expr, t: Expr) -> Expr:
+    """The differential of an extreme y: the sum over the m ties x_j = y of ``dx_j / m``."""
+    x = node.args[0]
+    ties = primitive("equal", x, _stretched(node, x))
+    corners.note(node, ties)
+    # where there is a nan it is what was found, though it equals nothing
+    ties = primitive("logical_or", ties, primitive("not_equal", x, x))
+    word = tuple(range(x.ndim))
+    ones = select(ties, number_node(1), number_node(0))
+    count = contract([(ones, word)], word[:-1])
+    chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
+    return mul(chosen, int_power(count, -1))
 
 
 class Max(Opaque):
@@ -35,6 +121,9 @@ class Max(Opaque):
     selects = True
     kind = None
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        return _shared_evenly(node, t)
+
 
 class Min(Opaque):
     """The smallest element over the last axis."""
@@ -45,6 +134,9 @@ class Min(Opaque):
     selects = True
     kind = None
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        return _shared_evenly(node, t)
+
 
 class LogSumExp(Opaque):
     """``log(sum(exp(x)))`` over the last axis, without overflow."""
@@ -52,6 +144,20 @@ class LogSumExp(Opaque):
     __slots__ = ()
     name = "logsumexp"
     signature = Signature("(n)->()")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dy = sum exp(x_j - y) dx_j``."""
+        x = node.args[0]
+
+        def weight(rows: list[Places], place: range) -> Expr:
+            word = tuple(range(x.ndim))
+            chosen = contract([(block(x, [*rows, place]), word)], word[:-1])
+            return primitive("exp", chosen - block(node, rows))
+
+        share = _of_one(node, t, weight)
+        if share is not None:
+            return share
+        return weighted(primitive("exp", x - _stretched(node, x)), t, 1)
 
 
 class ArgMax(Opaque):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symdiff.node import intern_op
-from symdiff.ops import Opaque
+from symdiff.algebra import int_power, linear, mul, opaque, primitive, select
+from symdiff.leaves import full, number_node
+from symdiff.ops import Opaque, opaque_op, shift_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
@@ -26,6 +27,16 @@ __all__ = [
 ]
 
 
+def _before(x: Expr, reverse: bool = False) -> Expr:
+    """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 where there is none."""
+    return linear(shift_op(-1 if reverse else 1), x)
+
+
+def _ones(x: Expr) -> Expr:
+    """As many as x has places on the last axis."""
+    return full(x.shape[-1:], 1)
+
+
 class Take(Opaque):
     """``value[..., j] = x[..., index[..., j]]``; x is any + batch + (n,), index batch + (k,).
 
@@ -39,6 +50,10 @@ class Take(Opaque):
     indices = 1
     selects = True
     kind = None
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        x, index = node.args
+        return opaque(put_op(x.shape[-1]), g, index)
 
 
 class Put(Opaque):
@@ -62,10 +77,13 @@ class Put(Opaque):
         index = operands[1]  # an order has each place once
         return not isinstance(index.op, ArgSort) or index.shape[-1] != self.length
 
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        return opaque(opaque_op(Take), g, node.args[1])
+
 
 def put_op(length: Dim) -> Opaque:
     """The op that adds its operand to zeros of this length."""
-    return intern_op((Put, length), lambda: Put(length))  # type: ignore[return-value]
+    return opaque_op(Put, length)
 
 
 class ArgSort(Opaque):
@@ -92,7 +110,7 @@ class SearchSorted(Opaque):
 
 def searchsorted_op(right: bool) -> Opaque:
     """The op that finds places in an ascending vector."""
-    return intern_op((SearchSorted, right), lambda: SearchSorted(right))  # type: ignore[return-value]
+    return opaque_op(SearchSorted, right)
 
 
 class Cumprod(Opaque):
@@ -103,6 +121,15 @@ class Cumprod(Opaque):
     signature = Signature("(n)->(n)")
     kind = None
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``y_i = x_i y_(i-1)``, ``dy_i = x_i dy_(i-1) + y_(i-1) dx_i``, with y_(-1) = 1."""
+        x = node.args[0]
+        # 1 in the first place.  Squared, as a sum of numbers it would be merged with the other
+        # term, and p - 1 + 1 has lost the digits of a small p.
+        first = int_power(1 - _before(_ones(x)), 2)
+        previous = _before(node) + first
+        return opaque(recurrence_op(reverse=False), x, mul(previous, t))
+
 
 class LogCumSumExp(Opaque):
     """``log(cumsum(exp(x)))`` over the last axis, without overflow."""
@@ -110,6 +137,14 @@ class LogCumSumExp(Opaque):
     __slots__ = ()
     name = "logcumsumexp"
     signature = Signature("(n)->(n)")
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dy_i = exp(y_(i-1) - y_i) dy_(i-1) + exp(x_i - y_i) dx_i``."""
+        x = node.args[0]
+        first = primitive("equal", _before(_ones(x)), number_node(0))
+        step = select(first, full(x.shape, 0), _before(node) - node)
+        share = mul(primitive("exp", x - node), t)
+        return opaque(recurrence_op(reverse=False), primitive("exp", step), share)
 
 
 class Recurrence(Opaque):
@@ -128,7 +163,17 @@ class Recurrence(Opaque):
     def __init__(self, reverse: bool) -> None:
         self.reverse = reverse
 
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``ds_i = a_i ds_(i-1) + da_i s_(i-1) + db_i``."""
+        share = mul(t, _before(node, reverse=self.reverse))
+        return opaque(self, node.args[0], share)
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """``r_i = a_(i+1) r_(i+1) + g_i``."""
+        a = _before(node.args[0], reverse=not self.reverse)
+        return opaque(recurrence_op(not self.reverse), a, g)
+
 
 def recurrence_op(reverse: bool) -> Opaque:
     """The op of a linear recurrence of the first order."""
-    return intern_op((Recurrence, reverse), lambda: Recurrence(reverse))  # type: ignore[return-value]
+    return opaque_op(Recurrence, reverse)
