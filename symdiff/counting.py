@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdiff import opaque_ops, ops
-from symdiff.blackboxes import Custom, CustomPullback
+from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
 from symdiff.node import topological
@@ -19,7 +18,7 @@ from symdiff.node import topological
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from symdiff.node import Shape
+    from symdiff.node import Dim, Shape
 
 
 def count_nodes(outputs: Expr | Iterable[Expr]) -> int:
@@ -101,20 +100,11 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
     if isinstance(op, ops.Contract):
         return _contraction(node, op, lengths)
     if isinstance(op, ops.Linear):
-        if isinstance(op, ops.Fourier):
-            halvings = _halvings(_elements(node.shape[-1:], lengths))
-            return 5 * _elements(node.shape, lengths) * halvings
-        counted = {ops.Cumsum: node, ops.Scatter: node.args[0]}.get(type(op))
-        return 0 if counted is None else _elements(counted.shape, lengths)
+        return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, ops.Opaque):
-        return _opaque(node, lengths)
+        return _opaque(node, op, lengths)
     each = _elementwise(node)
     return each * _elements(node.shape, lengths) if each else 0
-
-
-def _halvings(n: int) -> int:
-    """How often n elements can be halved: the logarithm to base 2, rounded up."""
-    return max(n - 1, 0).bit_length()
 
 
 def _elementwise(node: Expr) -> int:
@@ -143,52 +133,14 @@ def _contraction(node: Expr, op: ops.Contract, lengths: Mapping[str, int]) -> in
     return _elements(tuple(length.values()), lengths) * max(1, len(node.args) - 1)
 
 
-def _opaque(node: Expr, lengths: Mapping[str, int]) -> int:
-    op, shape = node.op, node.args[0].shape
-    if isinstance(op, Custom | CustomPullback):
+def _opaque(node: Expr, op: ops.Opaque, lengths: Mapping[str, int]) -> int:
+    signature = op.signature
+    if signature is None:
         raise Unsupported(f"count_operations: {op.name} is a black box")
-    if isinstance(op, opaque_ops.Prod | opaque_ops.Max | opaque_ops.Min):
-        return _elements(shape, lengths)
-    if isinstance(op, opaque_ops.ProdOthers | opaque_ops.LogSumExp | opaque_ops.LogCumSumExp):
-        return 3 * _elements(shape, lengths)
-    if isinstance(op, opaque_ops.Cumprod | opaque_ops.ArgMax | opaque_ops.ArgMin | opaque_ops.Put):
-        return _elements(shape, lengths)
-    if isinstance(op, opaque_ops.Take | ops.Converted):
-        return 0
-    if isinstance(op, opaque_ops.Recurrence):
-        return _elements(node.shape, lengths)
-    if isinstance(op, opaque_ops.ArgSort):
-        return _elements(shape, lengths) * _halvings(_elements(shape[-1:], lengths))
-    if isinstance(op, opaque_ops.SearchSorted):
-        return _elements(node.shape, lengths) * _halvings(_elements(shape, lengths) + 1)
-    n = _elements(shape[-1:], lengths)
-    if isinstance(op, opaque_ops.Solve):
-        matrices = _elements(node.shape[:-2], lengths)
-        return matrices * (n**3 // 3 + n**2 * _elements(node.shape[-1:], lengths))
-    if isinstance(op, opaque_ops.Gaps):
-        return _elements(node.shape, lengths) * 2
-    if isinstance(op, opaque_ops.CofactorTangent):
-        return _elements(node.shape, lengths) * 4 * n
-    if isinstance(op, opaque_ops.Expm):
-        return _elements(node.shape, lengths) * 8 * n * math.comb(len(node.args) + 2, 3)
-    matrices = _elements(shape[:-2], lengths)
-    short, long = sorted(_elements((dim,), lengths) for dim in shape[-2:])
-    if isinstance(op, opaque_ops.Cholesky):
-        return matrices * (n**3 // 6)
-    if isinstance(op, opaque_ops.Eigvalsh):
-        return matrices * (2 * n**3 // 3)
-    if isinstance(op, opaque_ops.Eigvecs):
-        return matrices * (9 * n**3 // 2)
-    if isinstance(op, opaque_ops.SingularValues):
-        return matrices * (long * short**2 + short**3)
-    if isinstance(op, opaque_ops.LeftVectors | opaque_ops.RightVectors):
-        return matrices * (7 * long * short**2 + 4 * short**3)
-    if isinstance(op, opaque_ops.Pinv):
-        return matrices * (8 * long * short**2 + 4 * short**3)
-    if isinstance(op, opaque_ops.Qr):
-        return matrices * (2 * long * short**2 - 2 * short**3 // 3)
-    if isinstance(op, opaque_ops.Det | opaque_ops.LogAbsDet | opaque_ops.DetSign):
-        return matrices * (n**3 // 3)
-    if isinstance(op, opaque_ops.Inv | opaque_ops.Cofactor):
-        return matrices * n**3
-    raise Unsupported(f"count_operations: no count is known for {op.name}")
+    dims: dict[str, Dim] = {}
+    for k, x in enumerate(node.args):
+        core = signature.core(k)
+        dims.update(zip(core, x.shape[x.ndim - len(core) :], strict=True))
+    each = op.cost(lambda letter: _elements((dims[letter],), lengths), len(node.args))
+    batch = node.shape[: node.ndim - len(signature.value)]
+    return each * _elements(batch, lengths) if each else 0

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symdiff import number
-from symdiff.errors import NotDifferentiable
+from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     import sympy as sp
@@ -295,6 +296,11 @@ def fill_op(shape: Shape) -> Fill:
 # Linear maps --------------------------------------------------------------------------------------
 
 
+def halvings(n: int) -> int:
+    """How often n elements can be halved: the logarithm to base 2, rounded up."""
+    return max(n - 1, 0).bit_length()
+
+
 class Linear(Op):
     """A linear map on the trailing axes of its operand(s); leading axes are batch."""
 
@@ -311,6 +317,10 @@ class Linear(Op):
     def transposed(self, k: int, shape: Shape) -> Linear:
         """The transpose with respect to operand ``k``, for a result of ``shape``."""
         raise NotImplementedError
+
+    def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
+        """The operations on a first operand of ``shape``: 0 for what only moves elements."""
+        return 0
 
 
 def _linear(cls: type[Linear], *params: Any) -> Linear:
@@ -431,6 +441,9 @@ class Scatter(Linear):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _indexed(Gather, self.before, self.index)
 
+    def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
+        return elements(shape)
+
 
 def _indexed(
     cls: type[Gather] | type[Scatter], before: tuple[int, ...], index: NDArray[np.intp]
@@ -517,6 +530,9 @@ class Cumsum(_Same):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return cumsum_op(self.axis, not self.reverse)
 
+    def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
+        return elements(shape)
+
 
 def cumsum_op(axis: int, reverse: bool = False) -> Linear:
     """The op of running sums along the negative ``axis``."""
@@ -586,6 +602,9 @@ class Fourier(_Same):
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
+
+    def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
+        return 5 * elements(shape) * halvings(elements(shape[-1:]))
 
 
 def fourier_op(part: str) -> Linear:
@@ -684,6 +703,13 @@ class Opaque(Op):
         """What the value of these operands is in simpler terms; None where nothing simpler is."""
         return None
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        """The operations on one core, of ``operands`` operands: see ``count_operations``.
+
+        ``length`` says how long a core axis is.
+        """
+        raise Unsupported(f"count_operations: no count is known for {self.name}")
+
     def is_linear_in(self, k: int) -> bool:
         """Whether the value is linear in operand ``k`` of a node."""
         signature = self.signature
@@ -700,6 +726,9 @@ class Converted(Opaque):
 
     def __init__(self, to: str) -> None:
         self.to = to
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 0
 
 
 class ToInteger(Converted):

@@ -172,7 +172,7 @@ each_opaque = pytest.mark.parametrize("cls", OPAQUE, ids=lambda cls: cls.__name_
 LENGTHS = {"m": 4, "n": 3, "k": 2}
 
 
-def samples(cls: type[ops.Opaque]) -> list[Expr]:
+def samples(cls: type[ops.Opaque], times: int = 1) -> list[Expr]:
     """The op over symbols of the shapes that its signature allows, for some of its parameters."""
     found = []
     for op in dict.fromkeys(node.op for node in nodes_of_ops()[cls]):
@@ -187,7 +187,7 @@ def samples(cls: type[ops.Opaque]) -> list[Expr]:
                 xs = []
                 for k, core in enumerate(cores):
                     own = lead if k == signature.shared else more + lead
-                    shape = (*own, *(LENGTHS[letter] for letter in core))
+                    shape = (*own, *(times * LENGTHS[letter] for letter in core))
                     xs.append(sd.symbol(f"c{k}", shape, int if k == op.indices else float))
                 found.append(opaque(op, *xs))
     return found
@@ -249,6 +249,17 @@ def test_a_batch_of_a_black_box_is_refused_by_name(cls):
     x = next(iter(node.free_symbols))
     with pytest.raises(Unsupported, match=r"batch: (sine|cosine|cosine_vjp) does not say"):
         sd.batch(node, {x: sd.symbol("many", (2, *x.shape))})
+
+
+@each_opaque
+def test_an_op_declares_what_it_costs(cls):
+    """As much for each of a batch, and no less for longer axes."""
+    for y, longer in zip(samples(cls), samples(cls, times=2), strict=True):
+        batch = sd.batch(y, {x: sd.symbol(f"{x.name}s", (7, *x.shape), x.dtype) for x in y.args})
+        assert sd.count_operations(batch) == 7 * sd.count_operations(y)
+        free = cls in (opaque_ops.Take, ops.ToInteger, ops.ToReal)
+        assert (sd.count_operations(y) > 0) is not free
+        assert sd.count_operations(longer) > sd.count_operations(y) or free
 
 
 @each_opaque

@@ -24,6 +24,8 @@ from symdiff.ops import Opaque, opaque_op, triangle_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from symdiff.expr import Expr
     from symdiff.node import Dim, Shape
 
@@ -87,6 +89,9 @@ class Cholesky(Opaque):
         pattern = scale(_HALF, _below(n, 0) + _below(n, -1))
         return matrix_product(node, _within(pattern, inner))
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3 // 6
+
 
 class Eigvalsh(Opaque):
     """The eigenvalues of ``(A + A')/2`` in ascending order."""
@@ -100,6 +105,9 @@ class Eigvalsh(Opaque):
         """``dl_i = v_i' dS v_i`` (Giles, 3.1; Magnus and Neudecker, 8.8)."""
         v = opaque(opaque_op(Eigvecs), node.args[0])
         return _column_products(v, matrix_product(_symmetric(t), v))
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 2 * length("n") ** 3 // 3
 
 
 class Eigvecs(Opaque):
@@ -115,6 +123,9 @@ class Eigvecs(Opaque):
         gaps = opaque(opaque_op(Gaps, -1, False), values)
         inner = matrix_product(matrix_transpose(node), matrix_product(_symmetric(t), node))
         return matrix_product(node, mul(gaps, inner))
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 9 * length("n") ** 3 // 2
 
 
 class Gaps(Opaque):
@@ -141,6 +152,9 @@ class Gaps(Opaque):
         rows = contract([(t, (*batch, i))], tuple(range(n)), sizes)
         return scale(-1, mul(int_power(node, 2), columns + scale(sign, rows)))
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 2 * length("n") ** 2
+
 
 class SingularValues(Opaque):
     """The singular values of the last two axes in descending order."""
@@ -158,6 +172,10 @@ class SingularValues(Opaque):
         u, v = (opaque(opaque_op(cls), a) for cls in (LeftVectors, RightVectors))
         return _column_products(u, matrix_product(t, v))
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        short, long = sorted((length("m"), length("n")))
+        return long * short**2 + short**3
+
 
 class LeftVectors(Opaque):
     """The left singular vectors as columns, one for each singular value."""
@@ -172,6 +190,9 @@ class LeftVectors(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """That of ``_vectors``."""
         return _vectors(node, opaque(opaque_op(RightVectors), node.args[0]), t)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return _cost_of_vectors(length)
 
 
 class RightVectors(Opaque):
@@ -188,6 +209,9 @@ class RightVectors(Opaque):
         """That of the left vectors of A'."""
         other = opaque(opaque_op(LeftVectors), node.args[0])
         return _vectors(node, other, matrix_transpose(t))
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return _cost_of_vectors(length)
 
 
 def _vectors(node: Expr, other: Expr, t: Expr) -> Expr:
@@ -212,6 +236,11 @@ def _vectors(node: Expr, other: Expr, t: Expr) -> Expr:
         outside = moved - matrix_product(node, p)
         result = result + scale(2, _columns_times(outside, inverse))
     return result
+
+
+def _cost_of_vectors(length: Callable[[str], int]) -> int:
+    short, long = sorted((length("m"), length("n")))
+    return 7 * long * short**2 + 4 * short**3
 
 
 def _shorter(m: Dim, n: Dim) -> Dim:
@@ -260,6 +289,10 @@ class Pinv(Opaque):
             terms.append(matrix_product(right, matrix_product(q, p)))
         return total(terms)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        short, long = sorted((length("m"), length("n")))
+        return 8 * long * short**2 + 4 * short**3
+
 
 class Qr(Opaque):
     """The factor Q of ``A = Q R``: orthonormal columns, as many as A has, which are not too many.
@@ -281,3 +314,7 @@ class Qr(Opaque):
         inner = matrix_product(matrix_transpose(node), moved)
         below = _within(_below(node.shape[-1], -1), inner)
         return matrix_product(node, below - matrix_transpose(below) - inner) + moved
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        short, long = sorted((length("m"), length("n")))
+        return 2 * long * short**2 - 2 * short**3 // 3

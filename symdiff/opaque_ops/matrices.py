@@ -19,6 +19,8 @@ from symdiff.parts import weighted
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from symdiff.expr import Expr
 
 __all__ = [
@@ -64,6 +66,10 @@ class Solve(Opaque):
         """``B' = A^-T G`` (Giles, 2.3.1)."""
         return opaque(self, matrix_transpose(node.args[0]), g)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        n, k = length("n"), length("k")
+        return n**3 // 3 + n**2 * k
+
 
 class Inv(Opaque):
     """The inverse of the last two axes."""
@@ -77,6 +83,9 @@ class Inv(Opaque):
         """``dY = -Y dA Y`` (Giles, 2.2.3)."""
         return scale(-1, matrix_product(matrix_product(node, t), node))
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3
+
 
 class LogAbsDet(Opaque):
     """``log |det|`` of the last two axes."""
@@ -88,6 +97,9 @@ class LogAbsDet(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dl = sum Y_ji dA_ij``, Y = A^-1 (Giles, 2.2.4)."""
         return weighted(matrix_transpose(opaque(opaque_op(Inv), node.args[0])), t, 2)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3 // 3
 
 
 class Det(Opaque):
@@ -102,6 +114,9 @@ class Det(Opaque):
         """``dd = sum C_ij dA_ij``, C the cofactors (Jacobi's formula): also for singular A."""
         return weighted(opaque(opaque_op(Cofactor), node.args[0]), t, 2)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3 // 3
+
 
 class DetSign(Opaque):
     """The sign of the determinant of the last two axes; piecewise constant."""
@@ -110,6 +125,9 @@ class DetSign(Opaque):
     name = "detsign"
     signature = Signature("(n,n)->()")
     constant = True
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3 // 3
 
 
 class Cofactor(Opaque):
@@ -123,6 +141,9 @@ class Cofactor(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices too."""
         return opaque(opaque_op(CofactorTangent), node.args[0], t)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3
 
 
 class CofactorTangent(Opaque):
@@ -172,6 +193,9 @@ class CofactorTangent(Opaque):
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
         """It is its own transpose."""
         return opaque(self, node.args[0], g)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 4 * length("n") ** 3
 
 
 class Expm(Opaque):
@@ -230,6 +254,9 @@ class Expm(Opaque):
         for e in reversed(directions):
             result = matrix_product(e, result)
         return scale(Fraction(1, math.factorial(len(directions))), result)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 8 * length("n") ** 3 * math.comb(operands + 2, 3)
 
 
 _IDENTITY = object()

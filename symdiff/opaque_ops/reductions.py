@@ -76,6 +76,9 @@ class Prod(Opaque):
         share = _of_one(node, t, others)
         return weighted(opaque(opaque_op(ProdOthers), x), t, 1) if share is None else share
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
 
 class ProdOthers(Opaque):
     """``value[..., i] = prod over j != i of x[..., j]``: exact with zeros, no division."""
@@ -96,6 +99,9 @@ class ProdOthers(Opaque):
         others = opaque(self, select(same, number_node(1), wide))
         m = select(same, number_node(0), others)
         return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 3 * length("n")
 
 
 def _shared_evenly(node: Expr, t: Expr) -> Expr:
@@ -124,6 +130,9 @@ class Max(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         return _shared_evenly(node, t)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
 
 class Min(Opaque):
     """The smallest element over the last axis."""
@@ -136,6 +145,9 @@ class Min(Opaque):
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         return _shared_evenly(node, t)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
 
 
 class LogSumExp(Opaque):
@@ -159,6 +171,9 @@ class LogSumExp(Opaque):
             return share
         return weighted(primitive("exp", x - _stretched(node, x)), t, 1)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 3 * length("n")
+
 
 class ArgMax(Opaque):
     """The place of the first largest element over the last axis."""
@@ -168,6 +183,9 @@ class ArgMax(Opaque):
     signature = Signature("(n)->()")
     kind = int
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
 
 class ArgMin(Opaque):
     """The place of the first smallest element over the last axis."""
@@ -176,3 +194,6 @@ class ArgMin(Opaque):
     name = "argmin"
     signature = Signature("(n)->()")
     kind = int
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")

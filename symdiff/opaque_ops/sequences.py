@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from symdiff.algebra import int_power, linear, mul, opaque, primitive, select
 from symdiff.leaves import full, number_node
-from symdiff.ops import Opaque, opaque_op, shift_op
+from symdiff.ops import Opaque, halvings, opaque_op, shift_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from symdiff.expr import Expr
     from symdiff.node import Dim, Shape
 
@@ -55,6 +57,9 @@ class Take(Opaque):
         x, index = node.args
         return opaque(put_op(x.shape[-1]), g, index)
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 0
+
 
 class Put(Opaque):
     """Zeros of ``length`` on the last axis, the operand added at ``index``: Take's transpose."""
@@ -80,6 +85,9 @@ class Put(Opaque):
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
         return opaque(opaque_op(Take), g, node.args[1])
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("k")
+
 
 def put_op(length: Dim) -> Opaque:
     """The op that adds its operand to zeros of this length."""
@@ -94,6 +102,9 @@ class ArgSort(Opaque):
     signature = Signature("(n)->(n)")
     kind = int
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") * halvings(length("n"))
+
 
 class SearchSorted(Opaque):
     """How many of the ascending elements of the first operand are < the second's, or <= (right)."""
@@ -106,6 +117,9 @@ class SearchSorted(Opaque):
 
     def __init__(self, right: bool) -> None:
         self.right = right
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return halvings(length("n") + 1)
 
 
 def searchsorted_op(right: bool) -> Opaque:
@@ -130,6 +144,9 @@ class Cumprod(Opaque):
         previous = _before(node) + first
         return opaque(recurrence_op(reverse=False), x, mul(previous, t))
 
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
 
 class LogCumSumExp(Opaque):
     """``log(cumsum(exp(x)))`` over the last axis, without overflow."""
@@ -145,6 +162,9 @@ class LogCumSumExp(Opaque):
         step = select(first, full(x.shape, 0), _before(node) - node)
         share = mul(primitive("exp", x - node), t)
         return opaque(recurrence_op(reverse=False), primitive("exp", step), share)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 3 * length("n")
 
 
 class Recurrence(Opaque):
@@ -172,6 +192,9 @@ class Recurrence(Opaque):
         """``r_i = a_(i+1) r_(i+1) + g_i``."""
         a = _before(node.args[0], reverse=not self.reverse)
         return opaque(recurrence_op(not self.reverse), a, g)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
 
 
 def recurrence_op(reverse: bool) -> Opaque:
