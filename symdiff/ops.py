@@ -742,7 +742,6 @@ class ToReal(Converted):
     """Real numbers of a precision, of integers."""
 
     __slots__ = ()
-    constant = True
 
 
 def converted_op(to: str) -> Opaque:

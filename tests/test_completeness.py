@@ -9,7 +9,6 @@ from __future__ import annotations
 import doctest
 import functools
 import inspect
-import itertools
 import math
 import pkgutil
 from contextlib import nullcontext
@@ -25,13 +24,11 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels import kernel
 from symdiff import opaque_ops, ops
-from symdiff.algebra import linear, opaque
 from symdiff.arrays import converted
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import rebuild
 from symdiff.leaves import dummy, number_of, size
-from symdiff.marks import HOISTED, shown
 from symdiff.node import Op, topological
 from symdiff.rules import NONE, Flow, statement
 from tests import oracles, test_batched, test_table
@@ -162,144 +159,6 @@ def _walked(node: Expr, arg: Expr, k: int) -> None:
         assert pulled is None or pulled.expr.shape == batch + arg.shape, (node, k)
     pushed = rule.push(Flow(dummy(arg), NONE))
     assert pushed is None or pushed.expr.shape == node.shape, (node, k)
-
-
-# What opaque ops declare --------------------------------------------------------------------------
-
-BLACK_BOXES = (Custom, CustomPullback)
-OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in BLACK_BOXES]
-each_opaque = pytest.mark.parametrize("cls", OPAQUE, ids=lambda cls: cls.__name__)
-LENGTHS = {"m": 4, "n": 3, "k": 2}
-
-
-def samples(cls: type[ops.Opaque], times: int = 1) -> list[Expr]:
-    """The op over symbols of the shapes that its signature allows, for some of its parameters."""
-    found = []
-    for op in dict.fromkeys(node.op for node in nodes_of_ops()[cls]):
-        signature = op.signature
-        words = [signature.operands]
-        if signature.text.split("->")[0].endswith("..."):
-            words = [(*signature.operands[:-1], *signature.operands[-1:] * k) for k in (0, 1, 2)]
-        for cores in words:
-            for lead, more in (((), ()), ((2,), ()), ((), (2,)), ((2,), (3,))):
-                if more and (signature.shared is None or len(cores) == 1):
-                    continue
-                xs = []
-                for k, core in enumerate(cores):
-                    own = lead if k == signature.shared else more + lead
-                    shape = (*own, *(times * LENGTHS[letter] for letter in core))
-                    xs.append(sd.symbol(f"c{k}", shape, int if k == op.indices else float))
-                found.append(opaque(op, *xs))
-    return found
-
-
-def point(y: Expr, shapes: list[tuple[int, ...]], rng: np.random.Generator) -> list[Any]:
-    """Operands for ``y``: matrices that have all decompositions, ascending vectors, places."""
-    found: list[Any] = []
-    for x, shape in zip(y.args, shapes, strict=True):
-        if x.dtype is int:
-            length = min(getattr(y.op, "length", 9), *(a.shape[-1] for a in y.args))
-            found.append(rng.integers(0, length, shape))
-            continue
-        values = rng.uniform(0.5, 1.5, shape)
-        if len(y.op.signature.core(0)) == 2:
-            rows, columns = shape[-2:]
-            values += 3 * np.eye(rows, columns) * np.arange(1, columns + 1)
-        elif shape:
-            values = np.sort(values, axis=-1)
-        found.append(values)
-    return found
-
-
-@each_opaque
-def test_the_shape_that_an_op_declares_is_that_of_its_value(cls):
-    rng = np.random.default_rng(0)
-    for y in samples(cls):
-        values = point(y, [x.shape for x in y.args], rng)
-        assert nm.interpret(y, dict(zip(y.args, values, strict=True))).shape == y.shape, y
-
-
-@each_opaque
-def test_a_batch_of_an_op_is_the_loop(cls):
-    """Whichever operands are batched, and of whatever length: that of a core axis, too."""
-    rng = np.random.default_rng(0)
-    for y in samples(cls):
-        for mapped in itertools.product((False, True), repeat=len(y.args)):
-            for n in {2, 3, *LENGTHS.values()} if any(mapped) else ():
-                check_batch(y, mapped, n, rng)
-
-
-def check_batch(y: Expr, mapped: tuple[bool, ...], n: int, rng: np.random.Generator) -> None:
-    xs = y.args
-    shapes = [(n, *x.shape) if m else x.shape for x, m in zip(xs, mapped, strict=True)]
-    new = [sd.symbol(f"{x.name}s", s, x.dtype) for x, s in zip(xs, shapes, strict=True)]
-    known = {x: z for x, z, m in zip(xs, new, mapped, strict=True) if m}
-    now = [known.get(x, x) for x in xs]
-    values = point(y, shapes, rng)
-    found = nm.interpret(sd.batch(y, known), dict(zip(now, values, strict=True)))
-    for i in range(n):
-        at = [v[i] if m else v for v, m in zip(values, mapped, strict=True)]
-        expected = nm.interpret(y, dict(zip(xs, at, strict=True)))
-        np.testing.assert_allclose(found[i], expected, rtol=1e-9, err_msg=f"{y} {mapped} {n}")
-
-
-@pytest.mark.parametrize("cls", BLACK_BOXES, ids=lambda cls: cls.__name__)
-def test_a_batch_of_a_black_box_is_refused_by_name(cls):
-    node = nodes_of_ops()[cls][0]
-    x = next(iter(node.free_symbols))
-    with pytest.raises(Unsupported, match=r"batch: (sine|cosine|cosine_vjp) does not say"):
-        sd.batch(node, {x: sd.symbol("many", (2, *x.shape))})
-
-
-@each_opaque
-def test_an_op_declares_what_it_costs(cls):
-    """As much for each of a batch, and no less for longer axes."""
-    for y, longer in zip(samples(cls), samples(cls, times=2), strict=True):
-        batch = sd.batch(y, {x: sd.symbol(f"{x.name}s", (7, *x.shape), x.dtype) for x in y.args})
-        assert sd.count_operations(batch) == 7 * sd.count_operations(y)
-        free = cls in (opaque_ops.Take, ops.ToInteger, ops.ToReal)
-        assert (sd.count_operations(y) > 0) is not free
-        assert sd.count_operations(longer) > sd.count_operations(y) or free
-
-
-@each_opaque
-def test_an_op_is_zero_where_it_is_linear_in_a_zero(cls):
-    """And linear there: in the sum of two operands it is the sum of two values."""
-    rng = np.random.default_rng(0)
-    for y in samples(cls):
-        for k, x in enumerate(y.args):
-            if not y.op.is_linear_in(k):
-                continue
-            replaced = [*y.args[:k], sd.zeros(x.shape), *y.args[k + 1 :]]
-            assert opaque(y.op, *replaced) is sd.zeros(y.shape)
-            values = point(y, [x.shape for x in y.args], rng)
-            other = rng.uniform(-1, 1, x.shape)
-            a, b, both = (
-                nm.interpret(y, dict(zip(y.args, [*values[:k], v, *values[k + 1 :]], strict=True)))
-                for v in (values[k], other, values[k] + 2 * other)
-            )
-            np.testing.assert_allclose(a + 2 * b, both, rtol=1e-9, atol=1e-12)
-
-
-def hoisted(x: Expr) -> Flow:
-    """A flow of the shape of x that shows zeros in all places but one of the last axis."""
-    first = sd.symbol("part", (*x.shape[:-1], 1))
-    whole = ((0, None, 1),) * (x.ndim - 1)
-    flow = shown(linear(ops.unslice_op(x.shape, (*whole, (0, 1, 1)), first.shape), first))
-    assert flow.mark == HOISTED
-    return flow
-
-
-@each_opaque
-def test_a_rule_says_what_became_of_zeros(cls):
-    """What a hoisted flow becomes is hoisted only if it shows its zeros."""
-    for y in samples(cls):
-        for k, x in enumerate(y.args):
-            rule = statement(y, k) if y.dtype is x.dtype is float else None
-            for walk, of in ((rule.pull, y), (rule.push, x)) if rule else ():
-                flow = walk(hoisted(of)) if of.shape[-1:] > (1,) else None
-                if flow is not None and flow.mark == HOISTED:
-                    assert shown(flow.expr).mark == HOISTED, (y, k, walk)
 
 
 # Kernels, text, counts, components ----------------------------------------------------------------
