@@ -2,12 +2,12 @@
 
 A scalar node's value is one element; an array node's value is a NumPy object array of elements.
 What an element is, an ``Arithmetic`` says: an mpmath number, an exact fraction, a SymPy formula.
-Nothing is rearranged and nothing is fast; every op is written once, as its definition reads.
+Nothing is rearranged and nothing is fast; every op is written once, as its definition reads: an
+opaque one on its class.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from symdiff import opaque_ops, ops
+from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.node import topological
 
@@ -112,6 +112,22 @@ class Arithmetic(ABC):
     def sum(self, terms: Sequence[Any]) -> Any:
         """The sum of any number of elements."""
         return terms[0] if len(terms) == 1 else self.total(0, (1,) * len(terms), terms)
+
+    def less(self, name: str, a: Any, b: Any) -> bool:
+        """Whether a < b; raises Unsupported, naming the op, where nobody knows."""
+        value = self.named("less", a, b)
+        if isinstance(value, sp.Basic):
+            value = value.doit()
+        if value != True and value != False:  # noqa: E712  # 1, an mpf or SymPy's true
+            raise Unsupported(f"{name}: the order of elements whose values are not known")
+        return bool(value)
+
+    def places(self, name: str, index: Sequence[Any]) -> list[int]:
+        """Indices as Python's; raises Unsupported, naming the op, for one that has no value."""
+        try:
+            return [int(i) for i in index]
+        except TypeError:
+            raise Unsupported(f"{name}: an index whose value is not known") from None
 
     def kept(self, node: Expr, value: Any, uses: int) -> Any:
         """What the users of ``node``, of which there are ``uses``, see of its value."""
@@ -358,13 +374,13 @@ class _Walk:
         n, part = args[0].shape[-1], node.op.part  # type: ignore[attr-defined]
         self.of.check(node, args[0].size, args[0].size * n)
         turn = [self.circle(part, Fraction(2 * k, n)) for k in range(n)]
-        return self.each_line(
-            args,
-            lambda x: [
-                self.of.sum([self.of.product([x[k], turn[j * k % n]]) for k in range(n)])
-                for j in range(n)
-            ],
-        )
+        lines = args[0].reshape((math.prod(args[0].shape[:-1]), n)).tolist()
+        elements = [
+            self.of.sum([self.of.product([x[k], turn[j * k % n]]) for k in range(n)])
+            for x in lines
+            for j in range(n)
+        ]
+        return filled(args[0].shape, elements)
 
     def circle(self, part: str, turns: Fraction) -> Any:
         """The cosine or sine of ``turns`` times π."""
@@ -374,210 +390,36 @@ class _Walk:
         pi = self.of.exact(ops.exact_op("pi", sp.pi))
         return self.of.named(part, self.of.product([self.of.number(turns), pi]))
 
-    # Sequences ------------------------------------------------------------------------------------
-
-    def each_line(self, args: list[Any], function: Callable[..., list[Any]]) -> NDArray[Any]:
-        """The results of ``function`` of the lines along the last axis, as lines of one array."""
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in args))
-        wide = [np.broadcast_to(x, batch + x.shape[-1:]) for x in args]
-        lines = [function(*(x[place].tolist() for x in wide)) for place in np.ndindex(batch)]
-        width = len(lines[0]) if lines else args[-1].shape[-1]
-        return filled((*batch, width), itertools.chain.from_iterable(lines))
-
-    def sequence(self, node: Expr, args: list[Any]) -> Any:
-        """Ops that make lines of lines."""
-        op = node.op
-        elements = math.prod(np.shape(args[0])) * (args[0].shape[-1] if args[0].ndim else 1)
-        self.of.check(node, math.prod(np.shape(args[-1])), elements)
-        match op:
-            case opaque_ops.Take():
-                return self.each_line(args, lambda x, index: [x[i] for i in self.places(op, index)])
-            case opaque_ops.Put():
-                length = self.length(op.length)
-                return self.each_line(args, lambda x, index: self.put(op, x, index, length))
-            case opaque_ops.ArgSort():
-                order = functools.cmp_to_key(functools.partial(self.compared, op))
-                return self.each_line(
-                    args,
-                    lambda x: list(
-                        map(self.of.number, sorted(range(len(x)), key=lambda i: order(x[i])))
-                    ),
-                )
-            case opaque_ops.Cumprod():
-                return self.each_line(
-                    args, lambda x: [self.of.product(x[: i + 1]) for i in range(len(x))]
-                )
-            case opaque_ops.LogCumSumExp():
-                return self.each_line(
-                    args, lambda x: [self.logsumexp(x[: i + 1]) for i in range(len(x))]
-                )
-            case opaque_ops.Recurrence():
-                return self.each_line(args, functools.partial(self.recurrence, op.reverse))
-            case opaque_ops.SearchSorted():
-                x = _array(args[1])
-                edges = np.broadcast_to(args[0], x.shape + args[0].shape[-1:])
-                found = [
-                    self.place(op, edges[place].tolist(), x[place]) for place in np.ndindex(x.shape)
-                ]
-                return _unwrapped(filled(x.shape, map(self.of.number, found)))
-        raise AssertionError(op)
-
-    def put(self, op: opaque_ops.Put, x: list[Any], index: list[Any], length: int) -> list[Any]:
-        met: list[list[Any]] = [[] for _ in range(length)]
-        for element, i in zip(x, self.places(op, index), strict=True):
-            met[i].append(element)
-        return list(map(self.of.sum, met))
-
-    def places(self, op: Op, index: list[Any]) -> list[int]:
-        """Indices as Python's; raises Unsupported for one that has no value."""
-        try:
-            return [int(i) for i in index]
-        except TypeError:
-            raise Unsupported(f"{op.name}: an index whose value is not known") from None
-
-    def compared(self, op: Op, a: Any, b: Any) -> int:
-        """-1, 0 or 1 as a is less, equal or greater; raises Unsupported where that is unknown."""
-        return self.less(op, b, a) - self.less(op, a, b)
-
-    def less(self, op: Op, a: Any, b: Any) -> bool:
-        value = self.of.named("less", a, b)
-        if isinstance(value, sp.Basic):
-            value = value.doit()
-        if value != True and value != False:  # noqa: E712  # 1, an mpf or SymPy's true
-            raise Unsupported(f"{op.name}: the order of elements whose values are not known")
-        return bool(value)
-
-    def place(self, op: opaque_ops.SearchSorted, edges: list[Any], x: Any) -> int:
-        if op.right:
-            return sum(not self.less(op, x, edge) for edge in edges)
-        return sum(self.less(op, edge, x) for edge in edges)
-
-    def recurrence(self, reverse: bool, a: list[Any], b: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for i in range(len(b))[:: -1 if reverse else 1]:
-            last = [self.of.product([a[i], found[-1]])] if found else []
-            found.append(self.of.sum([*last, b[i]]))
-        return found[::-1] if reverse else found
-
-    def argextreme(self, op: Op, row: list[Any], largest: bool) -> Any:
-        best = 0
-        for i in range(1, len(row)):
-            a, b = (row[best], row[i]) if largest else (row[i], row[best])
-            if self.less(op, a, b):
-                best = i
-        return self.of.number(best)
-
     # Opaque ---------------------------------------------------------------------------------------
 
-    def solve(self, node: Expr, args: list[Any]) -> Any:
-        a, b = args
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        a = np.broadcast_to(a, lead + a.shape[-2:])
-        b = np.broadcast_to(b, lead + b.shape[-2:])
-        solved = [self.of.eliminated(x, y)[1] for x, y in zip(_rows(a), _rows(b), strict=True)]
-        return _stacked(solved, b.shape)
-
-    def matrices(self, node: Expr, args: list[Any]) -> Any:
-        (x,) = args
-        results = [_MATRICES[node.op.__class__](self, rows) for rows in _rows(x)]
-        if isinstance(node.op, opaque_ops.Inv | opaque_ops.Cofactor | opaque_ops.Cholesky):
-            return _stacked(results, x.shape)
-        if isinstance(node.op, opaque_ops.Pinv):
-            if node.op.limits is not None:
-                raise Unsupported("pinv: only with the limits of rounding it has exact elements")
-            return _stacked(results, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
-        return _unwrapped(filled(x.shape[:-2], results))
-
-    def inverse(self, rows: list[list[Any]]) -> list[list[Any]]:
-        n = len(rows)
-        unit = [[self.one if i == j else self.zero for j in range(n)] for i in range(n)]
-        return self.of.eliminated(rows, unit)[1]
-
-    def pinv(self, rows: list[list[Any]]) -> list[list[Any]]:
-        """``(A'A)^-1 A'`` of a tall matrix, ``A'(AA')^-1`` of a wide one: they have full rank."""
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        if len(columns) <= len(rows):
-            return self.of.eliminated(self.gram(columns), columns)[1]
-        turned = self.of.eliminated(self.gram(rows), rows)[1]
-        return [list(column) for column in zip(*turned, strict=True)]
-
-    def gram(self, rows: list[list[Any]]) -> list[list[Any]]:
-        return [
-            [self.of.sum([self.of.product(pair) for pair in zip(x, y, strict=True)]) for y in rows]
-            for x in rows
+    def opaque(self, node: Expr, args: list[Any]) -> Any:
+        """The op's definition for each core; the batch broadcasts, the shared operand's too."""
+        op: ops.Opaque = node.op  # type: ignore[assignment]
+        signature = op.signature
+        if signature is None:
+            raise Unsupported(f"{op.name} has no component-wise value")
+        arrays = list(map(_array, args))
+        words = [signature.core(k) for k in range(len(arrays))]
+        leads = [x.ndim - len(word) for x, word in zip(arrays, words, strict=True)]
+        lengths: dict[str, int] = {}
+        for x, word, lead in zip(arrays, words, leads, strict=True):
+            lengths.update(zip(word, x.shape[lead:], strict=True))
+        own = node.shape[node.ndim - len(signature.value) :]
+        shape = tuple(
+            lengths[letter] if letter in lengths else self.length(dim)
+            for letter, dim in zip(signature.value, own, strict=True)
+        )
+        pairs = list(zip(arrays, leads, strict=True))
+        batch = np.broadcast_shapes(*(x.shape[:lead] for x, lead in pairs))
+        self.of.check(node, math.prod(batch + shape), arrays[0].size * max(shape, default=1))
+        wide = [np.broadcast_to(x, batch + x.shape[lead:]) for x, lead in pairs]
+        values = [
+            op.components(self.of, shape, *(_listed(x[place]) for x in wide))
+            for place in np.ndindex(batch)
         ]
-
-    def cholesky(self, rows: list[list[Any]]) -> list[list[Any]]:
-        n, half = len(rows), Fraction(1, 2)
-        factor = [[self.zero] * n for _ in range(n)]
-        for i, row in enumerate(factor):
-            for j, other in enumerate(factor[: i + 1]):
-                known = [self.of.product([row[k], other[k]]) for k in range(j)]
-                coefs: list[Number] = [*([1] if i == j else [half, half]), *[-1] * j]
-                whole = [rows[i][i]] if i == j else [rows[i][j], rows[j][i]]
-                rest = self.of.total(0, coefs, whole + known)
-                if i == j:
-                    row[i] = self.of.power(rest, half)
-                else:
-                    row[j] = self.of.product([rest, self.of.power(other[j], -1)])
-        return factor
-
-    def cofactor_tangent(self, node: Expr, args: list[Any]) -> Any:
-        a, e = args
-        pairs = zip(_rows(np.broadcast_to(a, e.shape)), _rows(e), strict=True)
-        return _stacked([self.tangent(x, y) for x, y in pairs], e.shape)
-
-    def tangent(self, a: list[list[Any]], e: list[list[Any]]) -> list[list[Any]]:
-        """Entry (i, j): the determinant without row i and column j, differentiated row by row."""
-        n = len(a)
-        result = []
-        for i, j in itertools.product(range(n), repeat=2):
-            terms = []
-            for k in (k for k in range(n) if k != i):
-                rows = [e[r] if r == k else a[r] for r in range(n) if r != i]
-                terms.append(self.of.determinant([row[:j] + row[j + 1 :] for row in rows]))
-            result.append(self.of.total(0, [(-1) ** (i + j)] * len(terms), terms))
-        return [result[n * i : n * (i + 1)] for i in range(n)]
-
-    def logabsdet(self, rows: list[list[Any]]) -> Any:
-        return self.of.named("log", self.of.named("abs", self.of.determinant(rows)))
-
-    def detsign(self, rows: list[list[Any]]) -> Any:
-        return self.of.named("sign", self.of.determinant(rows))
-
-    def lines(self, node: Expr, args: list[Any]) -> Any:
-        """Ops on the last axis."""
-        (x,) = args
-        length = x.shape[-1]
-        flat = _list(x)
-        starts = range(0, math.prod(x.shape[:-1]) * length, length) if length else ()
-        rows = [flat[start : start + length] for start in starts] if length else []
-        if not length:
-            rows = [[] for _ in range(math.prod(x.shape[:-1]))]
-        results = [_LINES[node.op.__class__](self, row) for row in rows]
-        if isinstance(node.op, opaque_ops.ProdOthers):
-            return filled(x.shape, itertools.chain.from_iterable(results))
-        return _unwrapped(filled(x.shape[:-1], results))
-
-    def prod(self, row: list[Any]) -> Any:
-        return self.of.product(row)
-
-    def prod_others(self, row: list[Any]) -> list[Any]:
-        return [self.of.product(row[:i] + row[i + 1 :]) for i in range(len(row))]
-
-    def extreme(self, name: str, row: list[Any]) -> Any:
-        if not row:
-            raise ValueError(f"{name}: an axis of length 0 has no largest or smallest element")
-        result = row[0]
-        for element in row[1:]:
-            result = self.of.named(name, result, element)
-        return result
-
-    def logsumexp(self, row: list[Any]) -> Any:
-        if not row:
-            return self.of.number(-math.inf)
-        exps = [self.of.named("exp", element) for element in row]
-        return self.of.named("log", self.of.sum(exps))
+        for _ in shape:
+            values = list(itertools.chain.from_iterable(values))
+        return _unwrapped(filled(batch + shape, values))
 
 
 def _spread(x: Any, word: ops.Letters, axes: ops.Letters, lengths: Mapping[int, int]) -> list[Any]:
@@ -602,13 +444,9 @@ def _slices(steps: tuple[ops.Step, ...]) -> tuple[Any, ...]:
     return (..., *(slice(*step) for step in steps))
 
 
-def _rows(x: NDArray[Any]) -> list[list[list[Any]]]:
-    """The matrices of a stack, as lists of rows."""
-    return x.reshape((math.prod(x.shape[:-2]), *x.shape[-2:])).tolist()  # type: ignore[no-any-return]
-
-
-def _stacked(matrices: list[list[list[Any]]], shape: tuple[int, ...]) -> NDArray[Any]:
-    return filled(shape, (element for rows in matrices for row in rows for element in row))
+def _listed(x: Any) -> Any:
+    """An array of elements as a list, or a list of rows; an element as it is."""
+    return x.tolist() if isinstance(x, np.ndarray) else x
 
 
 def _sum(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
@@ -654,63 +492,7 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Flip, _Walk.flip),
     (ops.Cumsum, _Walk.cumsum),
     (ops.Triangle, _Walk.triangle),
-    (opaque_ops.Solve, _Walk.solve),
-    (
-        (
-            opaque_ops.Inv,
-            opaque_ops.Det,
-            opaque_ops.Cofactor,
-            opaque_ops.LogAbsDet,
-            opaque_ops.DetSign,
-            opaque_ops.Cholesky,
-            opaque_ops.Pinv,
-        ),
-        _Walk.matrices,
-    ),
-    (opaque_ops.CofactorTangent, _Walk.cofactor_tangent),
-    (
-        (
-            opaque_ops.Prod,
-            opaque_ops.ProdOthers,
-            opaque_ops.Max,
-            opaque_ops.Min,
-            opaque_ops.LogSumExp,
-            opaque_ops.ArgMax,
-            opaque_ops.ArgMin,
-        ),
-        _Walk.lines,
-    ),
     (ops.Shift, _Walk.shift),
     (ops.Fourier, _Walk.fourier),
-    (
-        (
-            *(opaque_ops.Take, opaque_ops.Put, opaque_ops.ArgSort, opaque_ops.SearchSorted),
-            *(opaque_ops.Cumprod, opaque_ops.LogCumSumExp, opaque_ops.Recurrence),
-        ),
-        _Walk.sequence,
-    ),
+    (ops.Opaque, _Walk.opaque),
 )
-
-_MATRICES: dict[type[Op], Callable[[_Walk, list[list[Any]]], Any]] = {
-    opaque_ops.Inv: _Walk.inverse,
-    opaque_ops.Det: lambda walk, rows: walk.of.determinant(rows),
-    opaque_ops.Cofactor: lambda walk, rows: walk.of.cofactor(rows),
-    opaque_ops.LogAbsDet: _Walk.logabsdet,
-    opaque_ops.DetSign: _Walk.detsign,
-    opaque_ops.Cholesky: _Walk.cholesky,
-    opaque_ops.Pinv: _Walk.pinv,
-}
-
-_LINES: dict[type[Op], Callable[[_Walk, list[Any]], Any]] = {
-    opaque_ops.Prod: _Walk.prod,
-    opaque_ops.ProdOthers: _Walk.prod_others,
-    opaque_ops.Max: lambda walk, row: walk.extreme("maximum", row),
-    opaque_ops.Min: lambda walk, row: walk.extreme("minimum", row),
-    opaque_ops.LogSumExp: _Walk.logsumexp,
-    opaque_ops.ArgMax: lambda walk, row: walk.argextreme(
-        ops.opaque_op(opaque_ops.ArgMax), row, True
-    ),
-    opaque_ops.ArgMin: lambda walk, row: walk.argextreme(
-        ops.opaque_op(opaque_ops.ArgMin), row, False
-    ),
-}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import sympy as sp
     from numpy.typing import NDArray
 
+    from symdiff.components import Arithmetic
     from symdiff.expr import Expr
 
 Letters = tuple[int, ...]
@@ -709,6 +710,14 @@ class Opaque(Op):
         ``length`` says how long a core axis is.
         """
         raise Unsupported(f"count_operations: no count is known for {self.name}")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        """The value of one core by its definition, element by element; its core has ``shape``.
+
+        A core is a list of elements, a matrix a list of rows, a core without axes one element.
+        Raises Unsupported where no definition in closed form is known.
+        """
+        raise Unsupported(f"{self.name} has no component-wise value")
 
     def is_linear_in(self, k: int) -> bool:
         """Whether the value is linear in operand ``k`` of a node."""

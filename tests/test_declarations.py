@@ -278,6 +278,28 @@ def test_an_op_declares_which_one_is_its_logarithm(cls):
             assert (y.op.log_abs is other) is is_log
 
 
+# No closed form; and conversions, whose elements are of no precision.
+NUMERIC = {
+    *(opaque_ops.Eigvalsh, opaque_ops.Eigvecs, opaque_ops.Expm, opaque_ops.Gaps, opaque_ops.Qr),
+    *(opaque_ops.LeftVectors, opaque_ops.SingularValues, opaque_ops.RightVectors),
+    *(ops.ToInteger, ops.ToReal),
+}
+
+
+@each_opaque
+def test_an_op_is_defined_by_components(cls):
+    """With the value of its kernel, in batches too; or it is refused by name."""
+    rng = np.random.default_rng(0)
+    for y in samples(cls):
+        at = at_random(y, rng)
+        if cls in NUMERIC:
+            with pytest.raises(Unsupported, match=f"{y.op.name} has no component-wise value"):
+                sd.evalf(y, 15, at)
+        else:
+            found = np.asarray(sd.evalf(y, 15, at), float)
+            np.testing.assert_allclose(found, nm.interpret(y, at), rtol=1e-9, atol=1e-9)
+
+
 @each_opaque
 def test_an_op_comes_back_from_a_pickle(cls):
     for y in samples(cls):
@@ -326,6 +348,7 @@ ASKED = {
     "writes_zeros": test_an_op_declares_whether_it_writes_zeros,
     "keeps_symmetry": test_an_op_declares_what_it_does_to_symmetric_matrices,
     "adds_up_to_trace": test_an_op_declares_what_it_does_to_symmetric_matrices,
+    "components": test_an_op_is_defined_by_components,
     "log_abs": test_an_op_declares_which_one_is_its_logarithm,
 }
 OMISSIONS = [

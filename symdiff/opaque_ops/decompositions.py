@@ -13,7 +13,7 @@ Matrix Differential Calculus (1999).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symdiff.algebra import int_power, linear, mul, opaque, scale, total
 from symdiff.contraction import contract
@@ -26,8 +26,10 @@ from symdiff.signatures import Signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symdiff.components import Arithmetic
     from symdiff.expr import Expr
     from symdiff.node import Dim, Shape
+    from symdiff.number import Number
 
 __all__ = [
     "Cholesky",
@@ -91,6 +93,21 @@ class Cholesky(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3 // 6
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        rows, n = cores[0], shape[0]
+        factor = [[of.number(0)] * n for _ in range(n)]
+        for i, row in enumerate(factor):
+            for j, other in enumerate(factor[: i + 1]):
+                known = [of.product([row[k], other[k]]) for k in range(j)]
+                coefs: list[Number] = [*([1] if i == j else [_HALF, _HALF]), *[-1] * j]
+                whole = [rows[i][i]] if i == j else [rows[i][j], rows[j][i]]
+                rest = of.total(0, coefs, whole + known)
+                if i == j:
+                    row[i] = of.power(rest, _HALF)
+                else:
+                    row[j] = of.product([rest, of.power(other[j], -1)])
+        return factor
 
 
 class Eigvalsh(Opaque):
@@ -252,6 +269,12 @@ def _shorter(m: Dim, n: Dim) -> Dim:
     return min(m, n)
 
 
+def _gram(of: Arithmetic, rows: list[list[Any]]) -> list[list[Any]]:
+    return [
+        [of.sum([of.product(pair) for pair in zip(x, y, strict=True)]) for y in rows] for x in rows
+    ]
+
+
 class Pinv(Opaque):
     """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank.
 
@@ -292,6 +315,17 @@ class Pinv(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         short, long = sorted((length("m"), length("n")))
         return 8 * long * short**2 + 4 * short**3
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        """``(A'A)^-1 A'`` of a tall matrix, ``A'(AA')^-1`` of a wide one: they have full rank."""
+        if self.limits is not None:
+            raise Unsupported("pinv: only with the limits of rounding it has exact elements")
+        (rows,) = cores
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if len(columns) <= len(rows):
+            return of.eliminated(_gram(of, columns), columns)[1]
+        turned = of.eliminated(_gram(of, rows), rows)[1]
+        return [list(column) for column in zip(*turned, strict=True)]
 
 
 class Qr(Opaque):

@@ -6,9 +6,10 @@ algorithmic differentiation (2008); Van Loan, IEEE Trans. Automat. Control 23 (1
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symdiff import ops
 from symdiff.algebra import opaque, scale, total
@@ -21,6 +22,7 @@ from symdiff.signatures import Signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symdiff.components import Arithmetic
     from symdiff.expr import Expr
 
 __all__ = [
@@ -70,6 +72,9 @@ class Solve(Opaque):
         n, k = length("n"), length("k")
         return n**3 // 3 + n**2 * k
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.eliminated(*cores)[1]
+
 
 class Inv(Opaque):
     """The inverse of the last two axes."""
@@ -86,6 +91,11 @@ class Inv(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        n = shape[0]
+        unit = [[of.number(int(i == j)) for j in range(n)] for i in range(n)]
+        return of.eliminated(cores[0], unit)[1]
+
 
 class LogAbsDet(Opaque):
     """``log |det|`` of the last two axes."""
@@ -100,6 +110,9 @@ class LogAbsDet(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3 // 3
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.named("log", of.named("abs", of.determinant(*cores)))
 
 
 class Det(Opaque):
@@ -117,6 +130,9 @@ class Det(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3 // 3
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.determinant(*cores)
+
 
 class DetSign(Opaque):
     """The sign of the determinant of the last two axes; piecewise constant."""
@@ -128,6 +144,9 @@ class DetSign(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3 // 3
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.named("sign", of.determinant(*cores))
 
 
 class Cofactor(Opaque):
@@ -144,6 +163,9 @@ class Cofactor(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.cofactor(*cores)
 
 
 class CofactorTangent(Opaque):
@@ -196,6 +218,18 @@ class CofactorTangent(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 4 * length("n") ** 3
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        """Entry (i, j): the determinant without row i and column j, differentiated by rows."""
+        (a, e), n = cores, shape[0]
+        result = []
+        for i, j in itertools.product(range(n), repeat=2):
+            terms = []
+            for k in (k for k in range(n) if k != i):
+                rows = [e[r] if r == k else a[r] for r in range(n) if r != i]
+                terms.append(of.determinant([row[:j] + row[j + 1 :] for row in rows]))
+            result.append(of.total(0, [(-1) ** (i + j)] * len(terms), terms))
+        return [result[n * i : n * (i + 1)] for i in range(n)]
 
 
 class Expm(Opaque):

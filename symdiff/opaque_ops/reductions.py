@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import math
+from typing import TYPE_CHECKING, Any
 
 from symdiff import corners
 from symdiff.algebra import (
@@ -26,6 +28,7 @@ from symdiff.signatures import Signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symdiff.components import Arithmetic
     from symdiff.expr import Expr
     from symdiff.ranges import Places
 
@@ -79,6 +82,9 @@ class Prod(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.product(*cores)
+
 
 class ProdOthers(Opaque):
     """``value[..., i] = prod over j != i of x[..., j]``: exact with zeros, no division."""
@@ -103,6 +109,10 @@ class ProdOthers(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 3 * length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        return [of.product(x[:i] + x[i + 1 :]) for i in range(len(x))]
+
 
 def _shared_evenly(node: Expr, t: Expr) -> Expr:
     """The differential of an extreme y: the sum over the m ties x_j = y of ``dx_j / m``."""
@@ -116,6 +126,12 @@ def _shared_evenly(node: Expr, t: Expr) -> Expr:
     count = contract([(ones, word)], word[:-1])
     chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
     return mul(chosen, int_power(count, -1))
+
+
+def _extreme(of: Arithmetic, name: str, row: list[Any]) -> Any:
+    if not row:
+        raise ValueError(f"{name}: an axis of length 0 has no largest or smallest element")
+    return functools.reduce(lambda a, b: of.named(name, a, b), row)
 
 
 class Max(Opaque):
@@ -133,6 +149,9 @@ class Max(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return _extreme(of, "maximum", *cores)
+
 
 class Min(Opaque):
     """The smallest element over the last axis."""
@@ -148,6 +167,16 @@ class Min(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return _extreme(of, "minimum", *cores)
+
+
+def logarithm_of_sum(of: Arithmetic, row: list[Any]) -> Any:
+    """``log(sum(exp(x)))`` by components."""
+    if not row:
+        return of.number(-math.inf)
+    return of.named("log", of.sum([of.named("exp", element) for element in row]))
 
 
 class LogSumExp(Opaque):
@@ -174,6 +203,9 @@ class LogSumExp(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 3 * length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return logarithm_of_sum(of, *cores)
+
 
 class ArgMax(Opaque):
     """The place of the first largest element over the last axis."""
@@ -186,6 +218,13 @@ class ArgMax(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        best = 0
+        for i in range(1, len(x)):
+            best = i if of.less(self.name, x[best], x[i]) else best
+        return of.number(best)
+
 
 class ArgMin(Opaque):
     """The place of the first smallest element over the last axis."""
@@ -197,3 +236,10 @@ class ArgMin(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        best = 0
+        for i in range(1, len(x)):
+            best = i if of.less(self.name, x[i], x[best]) else best
+        return of.number(best)

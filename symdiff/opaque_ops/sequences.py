@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 from symdiff.algebra import int_power, linear, mul, opaque, primitive, select
 from symdiff.leaves import full, number_node
+from symdiff.opaque_ops.reductions import logarithm_of_sum
 from symdiff.ops import Opaque, halvings, opaque_op, shift_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symdiff.components import Arithmetic
     from symdiff.expr import Expr
     from symdiff.node import Dim, Shape
 
@@ -60,6 +63,10 @@ class Take(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 0
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        x, index = cores
+        return [x[i] for i in of.places(self.name, index)]
+
 
 class Put(Opaque):
     """Zeros of ``length`` on the last axis, the operand added at ``index``: Take's transpose."""
@@ -88,6 +95,13 @@ class Put(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("k")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        x, index = cores
+        met: list[list[Any]] = [[] for _ in range(shape[0])]
+        for element, i in zip(x, of.places(self.name, index), strict=True):
+            met[i].append(element)
+        return list(map(of.sum, met))
+
 
 def put_op(length: Dim) -> Opaque:
     """The op that adds its operand to zeros of this length."""
@@ -105,6 +119,14 @@ class ArgSort(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") * halvings(length("n"))
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+
+        def compared(i: int, j: int) -> int:
+            return of.less(self.name, x[j], x[i]) - of.less(self.name, x[i], x[j])
+
+        return list(map(of.number, sorted(range(len(x)), key=functools.cmp_to_key(compared))))
+
 
 class SearchSorted(Opaque):
     """How many of the ascending elements of the first operand are < the second's, or <= (right)."""
@@ -120,6 +142,12 @@ class SearchSorted(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return halvings(length("n") + 1)
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        edges, x = cores
+        if self.right:
+            return of.number(sum(not of.less(self.name, x, edge) for edge in edges))
+        return of.number(sum(of.less(self.name, edge, x) for edge in edges))
 
 
 def searchsorted_op(right: bool) -> Opaque:
@@ -147,6 +175,10 @@ class Cumprod(Opaque):
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        return [of.product(x[: i + 1]) for i in range(len(x))]
+
 
 class LogCumSumExp(Opaque):
     """``log(cumsum(exp(x)))`` over the last axis, without overflow."""
@@ -165,6 +197,10 @@ class LogCumSumExp(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 3 * length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        return [logarithm_of_sum(of, x[: i + 1]) for i in range(len(x))]
 
 
 class Recurrence(Opaque):
@@ -195,6 +231,14 @@ class Recurrence(Opaque):
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        a, b = cores
+        found: list[Any] = []
+        for i in range(len(b))[:: -1 if self.reverse else 1]:
+            last = [of.product([a[i], found[-1]])] if found else []
+            found.append(of.sum([*last, b[i]]))
+        return found[::-1] if self.reverse else found
 
 
 def recurrence_op(reverse: bool) -> Opaque:
