@@ -54,6 +54,10 @@ class Op:
     def __reduce__(self) -> tuple[Any, ...]:
         return _describe(self)
 
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Op:
+        """The op with known lengths in place of symbolic ones in its parameters."""
+        return self
+
 
 # The referent is an Expr; a generic base would cost time at every creation.
 class _Ref(weakref.ref):  # type: ignore[type-arg]

@@ -344,6 +344,9 @@ class Reshape(Linear):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return reshape_op(self.after, self.before)
 
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return reshape_op(lengths(self.before), lengths(self.after))
+
 
 def reshape_op(before: Shape, after: Shape) -> Linear:
     """The op that reshapes trailing axes ``before`` to ``after``."""
@@ -371,6 +374,9 @@ class Slice(Linear):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Unslice, self.before, self.steps, self.after)
 
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return _linear(Slice, lengths(self.before), self.steps, lengths(self.after))
+
 
 class Unslice(Linear):
     """Zeros of shape ``before``, the operand at ``[start:stop:step, ...]``.  Transpose: Slice."""
@@ -390,6 +396,9 @@ class Unslice(Linear):
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Slice, self.before, self.steps, self.after)
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return _linear(Unslice, lengths(self.before), self.steps, lengths(self.after))
 
 
 def slice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from symdiff import opaque_ops, ops
-from symdiff.algebra import linear, opaque
+from symdiff import ops
 from symdiff.arrays import assembled
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError
-from symdiff.expr import Expr, free_symbols, rebuild
+from symdiff.expr import Expr, built, free_symbols, rebuild
 from symdiff.leaves import full, size, symbol
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Shape, make, topological
@@ -187,18 +186,8 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
         lengths = dict(zip(created, _bound(op.created, sizes), strict=True))
         return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
-    if isinstance(op, ops.Reshape):
-        bound = ops.reshape_op(_bound(op.before, sizes), _bound(op.after, sizes))
-    elif isinstance(op, ops.Slice):
-        bound = ops.slice_op(_bound(op.before, sizes), op.steps, _bound(op.after, sizes))
-    elif isinstance(op, ops.Unslice):
-        before, after = _bound(op.before, sizes), _bound(op.after, sizes)
-        bound = ops.slice_op(before, op.steps, after).transposed(0, after)
-    elif isinstance(op, opaque_ops.Put):
-        return opaque(opaque_ops.put_op(_bound((op.length,), sizes)[0]), *args)
-    else:
-        return rebuild(node, args)
-    return rebuild(node, args) if bound is op else linear(bound, *args)
+    bound = op.bound(lambda shape: _bound(shape, sizes))
+    return rebuild(node, args) if bound is op else built(bound, args)
 
 
 def _bound(shape: Shape, sizes: Mapping[str, Dim]) -> Shape:

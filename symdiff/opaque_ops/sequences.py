@@ -85,6 +85,9 @@ class Put(Opaque):
     def own_length(self, *shapes: Shape) -> Dim:
         return self.length
 
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Opaque:
+        return put_op(*lengths((self.length,)))
+
     def writes_zeros(self, *operands: Expr) -> bool:
         index = operands[1]  # an order has each place once
         return not isinstance(index.op, ArgSort) or index.shape[-1] != self.length

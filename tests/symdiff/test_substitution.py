@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
+from symdiff import opaque_ops, ops
 from symdiff.errors import ShapeError
 from symdiff.evaluate import evaluate_exact
 from symdiff.leaves import dummy
@@ -187,3 +188,38 @@ def test_deep_graphs_do_not_recurse():
     replaced = sd.substitute(e, {x: z})
     assert {s.name for s in replaced.free_symbols} == {"y", "z"}
     assert sd.substitute(replaced, {z: x}) is e
+
+
+PLACES = sd.symbol("places", 2, dtype=int)
+OF_LENGTHS = {
+    "reshape": lambda a: sd.reshape(a, (2, 2, a.shape[1])),
+    "slice": lambda a: a[1:],
+    "take": lambda a: sd.take(a, PLACES, axis=1),
+    "join": lambda a: sd.concat([a[:1], a[2:]]),
+}
+
+
+@pytest.mark.parametrize("name", OF_LENGTHS)
+def test_binding_a_length_and_differentiating_commute(name):
+    """Also in the parameters of the ops that only derivatives have: unslices, and added places."""
+    function = OF_LENGTHS[name]
+    named, known = sd.symbol("named", (4, "n")), sd.symbol("known", (4, 3))
+    gradients = [sd.grad(sd.sum(function(a) ** 3), a) for a in (named, known)]
+    bound = sd.substitute(gradients[0], {named: known})
+    assert bound.shape == (4, 3)
+    assert bound is gradients[1]
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (ops.Reshape, "reshape"),
+        (ops.Slice, "slice"),
+        (ops.Unslice, "slice"),
+        (opaque_ops.Put, "take"),
+    ],
+)
+def test_a_parameter_that_is_not_bound_is_noticed(cls, name, monkeypatch):
+    monkeypatch.delattr(cls, "bound")
+    with pytest.raises(AssertionError):
+        test_binding_a_length_and_differentiating_commute(name)
