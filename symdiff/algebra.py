@@ -613,13 +613,10 @@ def barrier(op: ops.Barrier, x: Expr) -> Expr:
     return x if number_of(x) is not None else make(op, (x,), x.shape, x.dtype)
 
 
-# Linear maps that only move elements: a mask stays a mask.
-_MOVES = ops.Reshape | ops.Slice | ops.Gather | ops.Flip | ops.Concat
-
-
 def linear(op: ops.Linear, *operands: Expr) -> Expr:
     """A linear map applied to the trailing axes."""
-    if not isinstance(op, _MOVES) or len({x.dtype is bool for x in operands}) > 1:
+    moves = op.selects and not op.writes_zeros()  # elements alone: a mask stays a mask
+    if not moves or len({x.dtype is bool for x in operands}) > 1:
         operands = tuple(as_numeric(x) for x in operands)
     shape = op.result(*(x.shape for x in operands))
     if all(is_zero(x) for x in operands):
@@ -630,7 +627,7 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
         and all(step > 0 for *_, step in op.steps)
     ):
         return operands[0]
-    if isinstance(op, ops.Reshape | ops.Slice | ops.Gather | ops.Flip):
+    if moves and len(operands) == 1:
         value = number_of(operands[0])
         if value is not None:
             return full(shape, value)
@@ -640,7 +637,7 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
             moved = _taken(op, operands[0])
             if moved is not None:
                 return moved
-    return make(op, operands, shape, float if isinstance(op, ops.Fourier) else promoted(operands))
+    return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
 
 
 # Elements and slices: each block of a leaf in one spelling ----------------------------------------

@@ -375,13 +375,13 @@ def bound(x: Expr, depth: int = _DEPTH) -> float:
         return result
     if op is _WHERE:
         return max(bound(a, depth - 1) for a in x.args[1:])
-    moves = isinstance(op, _MOVES) or (isinstance(op, ops.Contract) and not op.sums)
-    if moves and len(getattr(op, "letters", "x")) == 1:
+    if isinstance(op, ops.Contract):
+        moves = not op.sums and len(op.letters) == 1
+    else:
+        moves = isinstance(op, ops.Linear) and op.selects
+    if moves:
         return max(bound(a, depth - 1) for a in x.args)
     return math.inf
-
-
-_MOVES = ops.Reshape | ops.Slice | ops.Unslice | ops.Gather | ops.Flip | ops.Concat
 
 
 def _size(value: Any) -> float:

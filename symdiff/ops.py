@@ -303,9 +303,15 @@ def halvings(n: int) -> int:
 
 
 class Linear(Op):
-    """A linear map on the trailing axes of its operand(s); leading axes are batch."""
+    """A linear map on the trailing axes of its operand(s); leading axes are batch.
+
+    ``selects`` says that every element of the value is one of the operands', or 0; ``kind`` is the
+    dtype of the value, None for the promoted one of the operands.
+    """
 
     __slots__ = ()
+    selects: ClassVar[bool] = False
+    kind: ClassVar[Dtype | None] = None
 
     def writes_zeros(self) -> bool:
         """Whether elements of the value are 0 whatever the operands are."""
@@ -334,6 +340,7 @@ class Reshape(Linear):
     __slots__ = ("after", "before")
     fields = ("before", "after")
     name = "reshape"
+    selects = True
 
     def __init__(self, before: Shape, after: Shape) -> None:
         self.before, self.after = before, after
@@ -364,6 +371,7 @@ class Slice(Linear):
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
     name = "slice"
+    selects = True
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
@@ -384,6 +392,7 @@ class Unslice(Linear):
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
     name = "unslice"
+    selects = True
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
@@ -417,6 +426,7 @@ class Gather(Linear):
     __slots__ = ("before", "index")
     fields = ("before",)
     name = "gather"
+    selects = True
 
     def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
         self.before, self.index = before, index
@@ -475,6 +485,7 @@ class Concat(Linear):
     __slots__ = ("axis", "lengths")
     fields = ("axis", "lengths")
     name = "concat"
+    selects = True
 
     def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
         self.axis, self.lengths = axis, lengths
@@ -514,6 +525,7 @@ class Flip(_Same):
     __slots__ = ("axes",)
     fields = ("axes",)
     name = "flip"
+    selects = True
 
     def __init__(self, axes: tuple[int, ...]) -> None:
         self.axes = axes
@@ -555,6 +567,7 @@ class Triangle(_Same):
     __slots__ = ("diagonal", "lower")
     fields = ("lower", "diagonal")
     name = "triangle"
+    selects = True
 
     def __init__(self, lower: bool, diagonal: int) -> None:
         self.lower, self.diagonal = lower, diagonal
@@ -580,6 +593,7 @@ class Shift(_Same):
     __slots__ = ("offset",)
     fields = ("offset",)
     name = "shift"
+    selects = True
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
@@ -606,6 +620,7 @@ class Fourier(_Same):
     __slots__ = ("part",)
     fields = ("part",)
     name = "fourier"
+    kind = float
 
     def __init__(self, part: str) -> None:
         self.part = part

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 _LEAVES = (ops.Symbol, ops.Constant, ops.Size)
 
-# Their values are among those of the operands, or at least no larger.
-_MOVES = (
-    *(ops.Reshape, ops.Slice, ops.Unslice, ops.Gather, ops.Flip, ops.Concat),
-    *(ops.Triangle, ops.Shift),
-)
+# The values are among those of the operands, or at least no larger.
 _SAFE = frozenset(
     op for name, op in PRIMITIVES.items() if op.result is None and not FACTS[name].overflows
 )
@@ -134,7 +130,7 @@ def _is_safe(node: Expr) -> bool:
         return op in _SAFE
     if isinstance(op, ops.Contract):
         return len(op.letters) == 1 and not op.sums
-    return op.selects if isinstance(op, ops.Opaque) else isinstance(op, _MOVES)
+    return isinstance(op, ops.Linear | ops.Opaque) and op.selects
 
 
 def _values(outputs: Iterable[Expr]) -> list[Expr]:

@@ -24,6 +24,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels import kernel
 from symdiff import opaque_ops, ops
+from symdiff.algebra import linear
 from symdiff.arrays import converted
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import NotDifferentiable, Unsupported
@@ -159,6 +160,55 @@ def _walked(node: Expr, arg: Expr, k: int) -> None:
         assert pulled is None or pulled.expr.shape == batch + arg.shape, (node, k)
     pushed = rule.push(Flow(dummy(arg), NONE))
     assert pushed is None or pushed.expr.shape == node.shape, (node, k)
+
+
+LINEAR = [cls for cls in OPS if issubclass(cls, ops.Linear)]
+LONGER = {
+    ops.Fourier: [linear(ops.fourier_op(part), sd.symbol("e0", 3)) for part in ("cos", "sin")],
+    ops.Shift: [linear(ops.shift_op(1), sd.symbol("e0", 3))],
+}
+
+
+@pytest.mark.parametrize("cls", LINEAR, ids=lambda cls: cls.__name__)
+def test_a_linear_map_declares_what_it_does_to_elements(cls):
+    """Whether it selects them, and writes zeros; and its transpose, by the adjoint identity."""
+    selects, rng = True, np.random.default_rng(0)
+    for node in [*nodes_of_ops()[cls], *LONGER.get(cls, [])]:
+        if any(isinstance(dim, str) for x in (node, *node.args) for dim in x.shape):
+            continue
+        xs = [sd.symbol(f"e{k}", x.shape) for k, x in enumerate(node.args)]
+        y = linear(node.op, *xs)
+        at = {x: rng.uniform(1, 2, x.shape) for x in xs}
+        value = nm.interpret(y, at)
+        given = np.concatenate([v.ravel() for v in at.values()])
+        selects = selects and bool(np.isin(value, [0, *given]).all())
+        if y.op is node.op and cls is not ops.Fourier:  # sines of 0 are no zeros of its own
+            assert node.op.writes_zeros() or not (value == 0).any()
+        for k, x in enumerate(xs):
+            g = sd.symbol("g", y.shape)
+            back = nm.interpret(linear(node.op.transposed(k, y.shape), g), {g: value})
+            only = {z: at[z] if z is x else 0 * at[z] for z in xs}
+            np.testing.assert_allclose(
+                np.vdot(back, at[x]), np.vdot(value, nm.interpret(y, only)), rtol=1e-6
+            )
+    assert cls.selects is selects
+
+
+OMITTED = [
+    (cls, fact)
+    for cls in LINEAR
+    for fact in ("selects", "writes_zeros", "transposed")
+    if fact in cls.__dict__
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "fact"), OMITTED, ids=[f"{fact} of {cls.__name__}" for cls, fact in OMITTED]
+)
+def test_a_fact_of_a_linear_map_that_is_left_out_is_missed(cls, fact, monkeypatch):
+    monkeypatch.delattr(cls, fact)
+    with pytest.raises((AssertionError, NotImplementedError)):
+        test_a_linear_map_declares_what_it_does_to_elements(cls)
 
 
 # Kernels, text, counts, components ----------------------------------------------------------------
