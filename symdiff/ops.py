@@ -1,10 +1,10 @@
-"""The ops: frozen descriptions of what a node does; no derivatives, no execution.
+"""The ops: frozen descriptions of what a node does, each of which declares itself; no execution.
 
 Leaves          Symbol, Constant, Exact (pi, e), Size (a symbolic axis length)
 Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in which zero wins)
 Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
 Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch
-Opaque          everything with a written rule: solve, det, prod, ...
+Opaque          everything with a written rule: its base; solve, det, prod ... are in opaque_ops
 Barrier         the identity, with no derivative (detach), a refused one (create_graph=False), or of
                 an integer as a real number
 
@@ -663,7 +663,9 @@ def cast_op(of: str, to: str) -> Linear:
 
 
 class Opaque(Op):
-    """An op with a written rule, whose class declares what it does to axes and operands.
+    """An op with a written rule, whose class says all that is to be known of it.
+
+    Its methods, where their defaults are not right, and:
 
     - ``signature``: the core axes; all before them are a batch.  None where nobody knows.
     - ``linear_in``: the operands, by their place in the signature, that it is linear in.
