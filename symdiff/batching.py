@@ -155,16 +155,17 @@ def _opaque(
     args: list[tuple[Expr, bool]],
     length: Dim,
 ) -> Expr:
-    """``node``, of operands of which one may be shared by the leading axes of the others.
+    """``node``, of operands of which some may be shared by the leading axes of the others.
 
-    Where that one lacks the new axis, it is one more of theirs, and what is done with the operand
-    is done once.  Otherwise theirs goes where its own is.
+    Where those lack the new axis, it is one more of the others', and what is done with the shared
+    operands is done once.  Otherwise theirs goes where those of the shared operands are.
     """
     shared = signature.shared
-    led = [x if k == shared else _led(x, has, length) for k, (x, has) in enumerate(args)]
-    if shared is None or len(args) == 1 or not args[shared][1]:
+    alone = not any(args[k][1] for k in shared)
+    led = [x if alone and k in shared else _led(x, has, length) for k, (x, has) in enumerate(args)]
+    if alone or len(args) == len(shared):
         return opaque(op, *led)
     leads = [x.ndim - len(signature.core(k)) for k, x in enumerate(node.args)]
-    more = max(leads) - leads[shared]
-    moved = [x if k == shared else moveaxis(x, 0, more) for k, x in enumerate(led)]
+    more = max(leads) - leads[shared[0]]
+    moved = [x if k in shared else moveaxis(x, 0, more) for k, x in enumerate(led)]
     return moveaxis(opaque(op, *moved), more, 0)

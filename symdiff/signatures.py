@@ -1,7 +1,8 @@
 """Signatures: the core axes of an op, which is to say what it does to shapes and to batches.
 
 As NumPy writes them of generalized ufuncs: ``(n,n),(n,k)->(n,k)`` works on the last two axes of two
-operands.  All axes before the core are leading ones, a batch, the same for all operands but one.
+operands.  All axes before the core are leading ones, a batch, the same for all operands but those
+that the others share.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import re
 
 
 class Signature:
-    """The core axes of operands and value, and which operand may have fewer leading axes.
+    """The core axes of operands and value, and which operands may have fewer leading axes.
 
-    The leading axes of the others end with those of the ``shared`` operand, which is one and the
+    The leading axes of the others end with those of the ``shared`` operands, which are one and the
     same for the rest of theirs.  ``...`` after the last operand says that it may be there any
     number of times, none included.
 
     The shape of the value is that of the operand ``widest`` without the last ``drops`` axes, and
     with those that ``adds`` names: an axis of an operand each, (-1, 0) for one that no operand has.
 
-    >>> solve = Signature("(n,n),(n,k)->(n,k)", shared=0)
+    >>> solve = Signature("(n,n),(n,k)->(n,k)", shared=(0,))
     >>> solve.operands, solve.value
     ((('n', 'n'), ('n', 'k')), ('n', 'k'))
     >>> gaps = Signature("(n)->(n,n)")
@@ -31,12 +32,14 @@ class Signature:
     text: str
     operands: tuple[tuple[str, ...], ...]
     value: tuple[str, ...]
+    shared: tuple[int, ...]
 
-    def __init__(self, text: str, shared: int | None = None) -> None:
+    def __init__(self, text: str, shared: tuple[int, ...] = ()) -> None:
         before, after = text.split("->")
         self.text, self.shared = text, shared
         self.operands, (self.value,) = _words(before), _words(after)
-        self.widest = 0 if shared == 1 else -1
+        own = [k for k in range(len(self.operands)) if k not in shared]
+        self.widest = own[-1] - len(self.operands) if own else -1
         core, kept = self.operands[self.widest], 0
         while core[kept : kept + 1] == self.value[kept : kept + 1] != ():
             kept += 1

@@ -57,7 +57,7 @@ class Solve(Opaque):
 
     __slots__ = ()
     name = "solve"
-    signature = Signature("(n,n),(n,k)->(n,k)", shared=0)
+    signature = Signature("(n,n),(n,k)->(n,k)", shared=(0,))
     linear_in = (1,)
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
@@ -177,7 +177,7 @@ class CofactorTangent(Opaque):
 
     __slots__ = ()
     name = "cofactor_tangent"
-    signature = Signature("(n,n),(n,n)->(n,n)", shared=0)
+    signature = Signature("(n,n),(n,n)->(n,n)", shared=(0,))
     linear_in = (1,)
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
@@ -242,7 +242,7 @@ class Expm(Opaque):
 
     __slots__ = ()
     name = "expm"
-    signature = Signature("(n,n),(n,n)...->(n,n)", shared=0)
+    signature = Signature("(n,n),(n,n)...->(n,n)", shared=(0,))
     linear_in = (1,)
     keeps_symmetry = True
 

@@ -50,7 +50,7 @@ class Take(Opaque):
 
     __slots__ = ()
     name = "take"
-    signature = Signature("(n),(k)->(k)", shared=1)
+    signature = Signature("(n),(k)->(k)", shared=(1,))
     linear_in = (0,)
     indices = 1
     selects = True
@@ -74,7 +74,7 @@ class Put(Opaque):
     __slots__ = ("length",)
     fields = ("length",)
     name = "put"
-    signature = Signature("(k),(k)->(n)", shared=1)
+    signature = Signature("(k),(k)->(n)", shared=(1,))
     linear_in = (0,)
     indices = 1
     kind = None
@@ -137,7 +137,7 @@ class SearchSorted(Opaque):
     __slots__ = ("right",)
     fields = ("right",)
     name = "searchsorted"
-    signature = Signature("(n),()->()", shared=0)
+    signature = Signature("(n),()->()", shared=(0,))
     kind = int
 
     def __init__(self, right: bool) -> None:
@@ -215,7 +215,7 @@ class Recurrence(Opaque):
     __slots__ = ("reverse",)
     fields = ("reverse",)
     name = "recurrence"
-    signature = Signature("(n),(n)->(n)", shared=0)
+    signature = Signature("(n),(n)->(n)", shared=(0,))
     linear_in = (1,)
     kind = None
 
