@@ -1,4 +1,4 @@
-"""Writing expressions down: Rosenbrock's function against peers, and the cost of an operation."""
+"""Writing expressions down: Rosenbrock's function against peers, the cost of each operation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import symdiff as sd
 from benchmarks.cases import OURS, Case, Contestant, Race, installed, peer
+from benchmarks.workloads import CONTRACTIONS, PRODUCT, operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 VARIABLES = 1000
 OPERATIONS = 20_000
+CONSTRUCTIONS = 100
 
 
 def rosenbrock(xs: Sequence[Any]) -> Any:
@@ -88,8 +90,36 @@ def _interned_cost(name: str, f: Callable[[Any, Any], Any]) -> Race:
     return Race(f"{name}, interned", contestants, rounds=5, per=OPERATIONS, limit=3.0)
 
 
+def _beside_a_product(name: str, new: bool) -> Race:
+    """The cost of a contraction, in turns with products, of operands that never met before.
+
+    Of the same shapes each time, or each of shapes that were never there.
+    """
+
+    def contestant(f: Callable[..., Any], shapes: Callable[[int], tuple[Any, ...]]) -> Contestant:
+        def prepare(round_: int) -> Any:
+            first = 10 + CONSTRUCTIONS * round_
+            return operands(
+                shapes, range(first, first + CONSTRUCTIONS) if new else [4] * CONSTRUCTIONS
+            )
+
+        return Contestant(lambda tuples: [f(*each) for each in tuples], prepare)
+
+    contestants = {OURS: contestant(*CONTRACTIONS[name]), "p*q": contestant(*PRODUCT)}
+    return Race(
+        f"{name}, fresh{', of new shapes' if new else ''}",
+        contestants,
+        rounds=25,
+        per=CONSTRUCTIONS,
+        targets={} if new else {"p*q": 8.0},
+    )
+
+
 def cases() -> Iterator[Case]:
-    """Build and gradient of Rosenbrock's function, then every operation of everyday arithmetic."""
+    """Build and gradient of Rosenbrock's function, then every operation of everyday arithmetic.
+
+    Last contractions, each as a multiple of a product of scalars.
+    """
     peers = {"casadi": Contestant(_casadi, names), "symengine": Contestant(_symengine, names, 2)}
     here, missing = installed(peers)
     yield Race(
@@ -102,3 +132,6 @@ def cases() -> Iterator[Case]:
         yield _cost(name, f)
     for name, f in OPERATIONS_BY_NAME.items():
         yield _interned_cost(name, f)
+    for new in (False, True):
+        for name in CONTRACTIONS:
+            yield _beside_a_product(name, new)

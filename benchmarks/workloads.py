@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numeric as nm
 import symdiff as sd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 RNG = np.random.default_rng(0)
 _round = iter(range(10**9))
@@ -27,6 +28,28 @@ def fresh(count: int, shape: Any = ()) -> list[Any]:
     """Symbols that nothing was made of yet."""
     k = next(_round)
     return [sd.symbol(f"s{k}_{i}", shape) for i in range(count)]
+
+
+# Each contraction with the shapes of its operands, which a length fixes.
+CONTRACTIONS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
+    "A @ x": (lambda A, x: A @ x, lambda n: ((n - 1, n), n)),
+    "sum(x)": (lambda x: sd.sum(x), lambda n: (n,)),
+    "v + u": (lambda v, u: v + u, lambda n: (n, (n - 1, n))),
+    "A.T": (lambda A: A.T, lambda n: ((n - 1, n),)),
+    "A @ B": (lambda A, B: A @ B, lambda n: ((n - 1, n), (n, n + 1))),
+    "column + row": (lambda c, r: c + r, lambda n: ((n - 1, 1), (1, n))),
+    "sum(A, keepdims)": (
+        lambda A: sd.sum(A, axis=1, keepdims=True),
+        lambda n: ((n - 1, n),),
+    ),
+}
+PRODUCT: tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]
+PRODUCT = (lambda p, q: p * q, lambda n: ((), ()))
+
+
+def operands(shapes: Callable[[int], tuple[Any, ...]], lengths: Iterable[int]) -> list[list[Any]]:
+    """Operands that were never combined before, of the shapes that each length fixes."""
+    return [[fresh(1, shape)[0] for shape in shapes(n)] for n in lengths]
 
 
 # Each prepares, and returns what is timed.
@@ -49,6 +72,14 @@ def contractions() -> Callable[[], object]:
     """Matrix times vector, sums and transposes of fresh symbols."""
     pairs = [(fresh(1, (3, 3))[0], fresh(1, 3)[0]) for _ in range(150)]
     return lambda: [(A @ v, sd.sum(v), A.T, v + A) for A, v in pairs]
+
+
+def combined(
+    f: Callable[..., Any], shapes: Callable[[int], tuple[Any, ...]]
+) -> Callable[[], object]:
+    """An operation on 500 tuples of fresh operands, all of the same shapes."""
+    tuples = operands(shapes, [4] * 500)
+    return lambda: [f(*each) for each in tuples]
 
 
 def rosenbrock_gradient() -> Callable[[], object]:
@@ -202,18 +233,25 @@ def digits() -> Callable[[], object]:
     return repeated(lambda: sd.evalf(f, 50, {x: 2}), 5)
 
 
-WORKLOADS: dict[str, Callable[[], Callable[[], object]]] = {
-    made.__name__: made
-    for made in (
-        *(scalar_products_and_sums, interned_products, contractions, rosenbrock_gradient),
-        *(tenth_derivative, masked_hessian, lowering, scalar_calls, logistic_calls),
-        *(vector_rosenbrock_calls, masked_calls, concatenated_calls, forward_and_backward),
-        *(eager_network, eager_unrecorded, vmap_of_grad, digits),
-    )
-} | {
-    "eager_chain_of_numbers": lambda: eager_chain(1),
-    "eager_chain_of_arrays": lambda: eager_chain(10_000),
-}
+WORKLOADS: dict[str, Callable[[], Callable[[], object]]] = (
+    {
+        made.__name__: made
+        for made in (
+            *(scalar_products_and_sums, interned_products, contractions, rosenbrock_gradient),
+            *(tenth_derivative, masked_hessian, lowering, scalar_calls, logistic_calls),
+            *(vector_rosenbrock_calls, masked_calls, concatenated_calls, forward_and_backward),
+            *(eager_network, eager_unrecorded, vmap_of_grad, digits),
+        )
+    }
+    | {
+        f"fresh {name}": partial(combined, *operation)
+        for name, operation in {"p*q": PRODUCT, **CONTRACTIONS}.items()
+    }
+    | {
+        "eager_chain_of_numbers": lambda: eager_chain(1),
+        "eager_chain_of_arrays": lambda: eager_chain(10_000),
+    }
+)
 
 
 def served() -> None:
