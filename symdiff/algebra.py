@@ -17,6 +17,10 @@ from symdiff import number, ops
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
+from symdiff.multiples import WHERE as _WHERE
+from symdiff.multiples import as_numeric as as_numeric
+from symdiff.multiples import scale as scale
+from symdiff.multiples import sum_node
 from symdiff.node import Dtype, Shape, make
 from symdiff.ranges import (
     WHOLE,
@@ -60,11 +64,6 @@ def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
         return operands
     shape = broadcast_shapes(name, *(x.shape for x in operands))
     return tuple(broadcast_to(x, shape) for x in operands)
-
-
-def as_numeric(x: Expr) -> Expr:
-    """A boolean as 0 or 1, for arithmetic."""
-    return select(x, number_node(1), number_node(0)) if x.dtype is bool else x
 
 
 def as_real(x: Expr) -> Expr:
@@ -144,7 +143,7 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
         if isinstance(x.op, ops.Sum) and number.is_short(coef) and _all_in(x.args, found):
             del found[x]
             const = _gather(found, const, coef, x)
-    return _sum_node(const, found, exprs[0].shape)
+    return sum_node(const, found, exprs[0].shape)
 
 
 def _is_scaled(op: ops.Sum) -> bool:
@@ -164,45 +163,6 @@ def _gather(found: dict[Expr, Number], const: Number, coef: Number, x: Expr) -> 
         known = found.get(arg)
         found[arg] = more if known is None else number.plus(known, more)
     return number.plus(const, number.times(coef, op.const)) if op.const else const
-
-
-def _sum_node(const: Number, found: Mapping[Expr, Number], shape: Shape) -> Expr:
-    kept = [arg for arg, coef in found.items() if coef != 0]
-    if not kept:
-        return full(shape, const)
-    if len(kept) == 1 and const == 0 and found[kept[0]] == 1:
-        return kept[0]
-    kept.sort(key=lambda arg: arg.serial)
-    coefs = tuple([found[arg] for arg in kept])
-    whole = const.__class__ is int and all(
-        found[arg].__class__ is int and arg.dtype is int for arg in kept
-    )
-    return make(ops.sum_op(const, coefs), tuple(kept), shape, int if whole else float)
-
-
-def scale(c: Number, x: Expr) -> Expr:
-    """``c * x`` for a number c; 0 * x is the exact zero."""
-    if x.op.simple_factor and x.dtype is float and c not in (0, 1, -1):
-        return make(ops.sum_op(0, (c,)), (x,), x.shape, float)
-    if c == 1:
-        return as_numeric(x)
-    if c == 0:
-        known = number_of(x)  # 0 * f is 0, but of numbers 0 * inf is nan
-        finite = not isinstance(known, float) or math.isfinite(known)
-        return full(x.shape, 0 if finite else math.nan)
-    x = as_numeric(x)
-    coef, base = split_coefficient(x)
-    if base is None:
-        return full(x.shape, number.times(c, coef))
-    if coef != 1:
-        c = number.times(c, coef)
-        if c == 1:
-            return base
-    elif c == -1 and x.op.__class__ is ops.Sum:
-        negated = {arg: number.times(-1, k) for arg, k in zip(x.args, x.op.coefs, strict=True)}
-        return _sum_node(number.times(-1, x.op.const), negated, x.shape)
-    dtype = int if c.__class__ is int and base.dtype is int else float
-    return make(ops.sum_op(0, (c,)), (base,), x.shape, dtype)
 
 
 def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
@@ -535,7 +495,7 @@ PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VO
 PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
     cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()
 }
-_WHERE, _NORM_SQRT = PRIMITIVES["where"], PRIMITIVES["norm_sqrt"]
+_NORM_SQRT = PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
 _ROUNDINGS = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].rounds)
 _COSH, _EXP, _ONE_AND = PRIMITIVES["cosh"], PRIMITIVES["exp"], ops.sum_op(1, (1,))
