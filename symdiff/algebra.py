@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from symdiff import number, ops
-from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
 from symdiff.multiples import WHERE as _WHERE
@@ -31,6 +30,7 @@ from symdiff.ranges import (
     reversed_places,
     step_of,
 )
+from symdiff.rearrangement import identity, rearranged, stretched, sums
 from symdiff.scalar import VOCABULARY, kernel_symbol
 from symdiff.vocabulary import FACTS
 
@@ -62,8 +62,8 @@ def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
             break
     else:
         return operands
-    shape = broadcast_shapes(name, *(x.shape for x in operands))
-    return tuple(broadcast_to(x, shape) for x in operands)
+    shape = broadcast_shapes(name, *[x.shape for x in operands])
+    return tuple([stretched(x, shape) for x in operands])
 
 
 def as_real(x: Expr) -> Expr:
@@ -86,17 +86,23 @@ def _alike(a: Expr, b: Expr) -> bool:
 
 def add(a: Expr, b: Expr) -> Expr:
     """``a + b``."""
-    if a.op.simple_term and b.op.simple_term and _alike(a, b):
-        return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
+    if a.op.simple_term and b.op.simple_term and a.dtype is float and b.dtype is float:
+        if a.shape != b.shape:
+            a, b = aligned("add", a, b)
+        if a is not b:
+            return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
     return combine("add", [(1, a), (1, b)])
 
 
 def sub(a: Expr, b: Expr) -> Expr:
     """``a - b``."""
-    if a.op.simple_term and b.op.simple_term and _alike(a, b):
-        if a.serial < b.serial:
-            return make(_FIRST_MINUS, (a, b), a.shape, float)
-        return make(_MINUS_FIRST, (b, a), a.shape, float)
+    if a.op.simple_term and b.op.simple_term and a.dtype is float and b.dtype is float:
+        if a.shape != b.shape:
+            a, b = aligned("subtract", a, b)
+        if a is not b:
+            if a.serial < b.serial:
+                return make(_FIRST_MINUS, (a, b), a.shape, float)
+            return make(_MINUS_FIRST, (b, a), a.shape, float)
     return combine("subtract", [(1, a), (-1, b)])
 
 
@@ -433,7 +439,7 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
             return full(x.shape, value)
         if not x.shape:
             return make(ops.product_op((p,)), (x,), (), float)
-        return broadcast_to(int_power(number_node(c), p), x.shape)
+        return stretched(int_power(number_node(c), p), x.shape)
     outer = number.raised(c, p) if c != 1 and (p.__class__ is int or c > 0) else None
     if outer is not None and number.is_normal(outer):
         return scale(outer, int_power(base, p, merge))
@@ -632,7 +638,7 @@ def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
     match inner:
         case ops.Slice() | ops.Flip():
             return _rearranged(x.args[0], inner, steps)
-        case ops.Contract() if len(inner.letters) < 2 and not _sums(x):
+        case ops.Contract() if not sums(x):
             return _of_letters(inner, x, steps)
         case ops.Unslice():
             return _of_part(inner, x, steps)
@@ -650,17 +656,6 @@ def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
             parts = zip(inner.coefs, x.args, strict=True)
             return combine("add", [(c, linear(op, y)) for c, y in parts])
     return None
-
-
-def _sums(x: Expr) -> bool:
-    op = x.op
-    assert isinstance(op, ops.Contract)
-    pairs = (
-        (k, n)
-        for w, y in zip(op.letters, x.args, strict=True)
-        for k, n in zip(w, y.shape, strict=True)
-    )
-    return any(k not in op.out and n != 1 for k, n in pairs)
 
 
 def blocks(op: ops.Slice | ops.Unslice, shape: Shape) -> list[Places]:
@@ -751,27 +746,20 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
                 assert isinstance(met[0], range)
                 places[letter] = whole[met[0].start : met[0].stop : met[0].step]
     lengths = {letter: count(r, sizes[letter]) for letter, r in places.items()}
-    terms: list[tuple[Expr, tuple[int, ...]]] = []
-    for word, y in zip(op.letters, x.args, strict=True):
-        terms.append(
-            (
-                block(
-                    y,
-                    [
-                        places[k] if k in places else places_of(WHOLE, n)
-                        for k, n in zip(word, y.shape, strict=True)
-                    ],
-                ),
-                word,
-            )
-        )
     out, extra = list(op.out), 1 + max([*op.out, *(k for w in op.letters for k in w)], default=0)
     for axis, letter in enumerate(op.out):  # the axes of one element need not be a diagonal
         if lengths[letter] == 1 and op.out.index(letter) != axis:
             out[axis], extra = extra, extra + 1
             lengths[out[axis]] = 1
-    shape = tuple([n for _, n in ahead])
-    return part(contract(terms, tuple(out), lengths), [r for r, _ in ahead], shape)
+    if x.args:
+        ((word,), (y,)) = op.letters, x.args
+        along = [places_of(WHOLE, n) for n in y.shape]
+        y = block(y, [places.get(k, r) for k, r in zip(word, along, strict=True)])
+        lengths.update(zip(word, y.shape, strict=True))
+        taken = rearranged(y, word, tuple(out), lengths)
+    else:
+        taken = identity(tuple(out), lengths)
+    return part(taken, [r for r, _ in ahead], tuple([n for _, n in ahead]))
 
 
 def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
@@ -829,11 +817,10 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
         flat, k = divmod(flat, n)
         found.append(range(k, k + 1))
     taken = block(y, [*places[:lead], *reversed(found)])
-    return contract(
-        [(taken, (*range(lead), *range(lead, y.ndim)))],
-        (*range(lead), *range(y.ndim, y.ndim + len(op.after))),
-        dict.fromkeys(range(y.ndim, y.ndim + len(op.after)), 1),
-    )
+    ones = (1,) * len(op.after)
+    axes = tuple(range(y.ndim + len(ones)))
+    out = axes[:lead] + axes[y.ndim :]
+    return rearranged(taken, axes[: y.ndim], out, taken.shape + ones)
 
 
 def opaque(op: ops.Opaque, *operands: Expr) -> Expr:

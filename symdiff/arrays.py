@@ -23,6 +23,7 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, checked_shape, number_node, number_of
 from symdiff.letters import shape_text
 from symdiff.node import Node
+from symdiff.rearrangement import rearranged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +217,7 @@ def permute_dims(x: Expr, axes: tuple[int, ...]) -> Expr:
         raise ValueError(
             f"permute_dims: axes {axes} do not name the {x.ndim} axes of {shape_text(x.shape)}"
         )
-    return contract([(x, tuple(range(x.ndim)))], out)
+    return rearranged(x, tuple(range(x.ndim)), out, x.shape)
 
 
 def transpose(x: Operand, /, *axes: int | tuple[int, ...] | None) -> Expr:
@@ -262,9 +263,7 @@ def expand_dims(x: Expr, axis: int | tuple[int, ...]) -> Expr:
     places = axes_of("expand_dims", axis, x.ndim + count)
     old, new = iter(range(x.ndim)), iter(range(x.ndim, x.ndim + count))
     out = tuple(next(new) if k in places else next(old) for k in range(x.ndim + count))
-    return contract(
-        [(x, tuple(range(x.ndim)))], out, dict.fromkeys(range(x.ndim, x.ndim + count), 1)
-    )
+    return rearranged(x, tuple(range(x.ndim)), out, x.shape + (1,) * count)
 
 
 @rearrangement
@@ -285,7 +284,7 @@ def squeeze(x: Expr, axis: Axis = None) -> Expr:
         if x.shape[k] != 1:
             raise ShapeError(f"squeeze: axis {k} of shape {shape_text(x.shape)} has not length 1")
     word = tuple(range(x.ndim))
-    return contract([(x, word)], tuple(k for k in word if k not in dropped))
+    return rearranged(x, word, tuple(k for k in word if k not in dropped), x.shape)
 
 
 @rearrangement

@@ -34,6 +34,7 @@ from symdiff.guesses import EXPRESSION, missing, without
 from symdiff.leaves import as_expr, full, number_node, number_of, size
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
+from symdiff.rearrangement import rearranged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -289,7 +290,9 @@ class Expr(Node):
     @property
     def T(self) -> Expr:
         """The axes in reverse order."""
-        return self._methods.permute_dims(self, tuple(range(self.ndim))[::-1])  # type: ignore[no-any-return]
+        shape = self.shape
+        axes = tuple(range(len(shape)))
+        return rearranged(self, axes, axes[::-1], shape)
 
     @property
     def mT(self) -> Expr:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symdiff import ops
-from symdiff.algebra import linear, primitive
+from symdiff.algebra import as_numeric, linear, primitive
 from symdiff.algebra import select as where
 from symdiff.arrays import (
     Axis,
@@ -224,7 +224,9 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]
     lengths = {k: x.shape[0] for k, x in enumerate(vectors)}
-    return tuple(contract([(1 * x, (k,))], tuple(order), lengths) for k, x in enumerate(vectors))
+    return tuple(
+        contract([(as_numeric(x), (k,))], tuple(order), lengths) for k, x in enumerate(vectors)
+    )
 
 
 # Joining and splitting --------------------------------------------------------------------------
@@ -714,7 +716,7 @@ def index_add(x: Operand, key: Any, value: Operand, /) -> Expr:
     """
     operand = as_expr(x)
     place = getitem(dummy(operand), key)
-    return operand + _scattered(operand, key, broadcast_to(1 * as_expr(value), place.shape))
+    return operand + _scattered(operand, key, broadcast_to(as_numeric(as_expr(value)), place.shape))
 
 
 def index_update(x: Operand, key: Any, value: Operand, /) -> Expr:
@@ -744,7 +746,9 @@ def index_update(x: Operand, key: Any, value: Operand, /) -> Expr:
         if changed is not None:
             return changed
     return _replaced(
-        operand, _scattered(operand, key, 1 * new), _scattered(operand, key, full(new.shape, 1))
+        operand,
+        _scattered(operand, key, as_numeric(new)),
+        _scattered(operand, key, full(new.shape, 1)),
     )
 
 
@@ -777,4 +781,4 @@ def _unrepeated(x: Expr, key: Any, new: Expr) -> Expr | None:
     kept = np.sort(len(places) - 1 - last)
     op = ops.gather_op(lengths, places[kept]).transposed(0, (len(kept),))
     chosen = take(reshape(new, -1), kept)
-    return _replaced(x, linear(op, 1 * chosen), linear(op, full((len(kept),), 1)))
+    return _replaced(x, linear(op, as_numeric(chosen)), linear(op, full((len(kept),), 1)))

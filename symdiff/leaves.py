@@ -183,5 +183,9 @@ def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:
 
 def promoted(operands: Iterable[Expr]) -> Dtype:
     """The dtype of a value that keeps its operands' dtype."""
-    kinds = {x.dtype for x in operands}
-    return float if float in kinds else int if int in kinds else bool
+    whole = False
+    for x in operands:
+        if x.dtype is float:
+            return float
+        whole = whole or x.dtype is int
+    return int if whole else bool

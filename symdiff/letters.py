@@ -1,21 +1,28 @@
 """Index letters: the one place where axes are aligned, named and renamed.
 
 A letter is an integer that names an axis inside one contraction; a word is the tuple of letters of
-an operand. NumPy's alignment and size-1 stretching live in ``broadcast_shapes`` and nowhere else.
+an operand.  NumPy's alignment lives in ``broadcast_shapes`` and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from symdiff.errors import ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from symdiff.node import Dim, Shape
 
-Word = tuple[int, ...]
+Word: TypeAlias = tuple[int, ...]
+# The length of each letter; a shape where the letters are the numbers of its axes.
+Lengths: TypeAlias = "dict[int, Dim] | Shape"
+
+# So many patterns of letters are remembered at once, of those that were used last.  What is
+# remembered is how an operand with *any* lengths and elements is rearranged or summed: words in,
+# words and an op out.
+PATTERNS = 4096
 
 
 def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
@@ -27,19 +34,29 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
     >>> broadcast_shapes("add", (3, 1), (4,))
     (3, 4)
     """
-    rank = max(map(len, shapes), default=0)
-    out: list[Dim] = [1] * rank
+    widest = max(shapes, key=len, default=())
+    rank = len(widest)
+    out = widest
     for shape in shapes:
-        for i, dim in enumerate(shape, start=rank - len(shape)):
-            if out[i] == 1:
-                out[i] = dim
-            elif dim not in (1, out[i]):
-                raise ShapeError(
-                    f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not "
-                    f"broadcast: axis {i - rank} "
-                    f"would be both {out[i]} and {dim}; reshape or expand_dims one of them"
-                )
-    return tuple(out)
+        if shape == out[rank - len(shape) :]:
+            continue
+        dims = list(out)
+        for i, dim in enumerate(shape, rank - len(shape)):
+            if dim != 1 and dim != dims[i]:
+                if dims[i] != 1:
+                    raise _misfit(name, shapes, i - rank)
+                dims[i] = dim
+        out = tuple(dims)
+    return out
+
+
+def _misfit(name: str, shapes: Sequence[Shape], axis: int) -> ShapeError:
+    lengths = [shape[axis] for shape in shapes if len(shape) >= -axis and shape[axis] != 1]
+    first, second, *_ = dict.fromkeys(lengths)
+    return ShapeError(
+        f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast: axis {axis} "
+        f"would be both {first} and {second}; reshape or expand_dims one of them"
+    )
 
 
 def shape_text(shape: Shape) -> str:
@@ -63,50 +80,36 @@ def letter_name(letter: int) -> str:
     return alphabet[place] + (str(turn) if turn else "")
 
 
-class Sizes:
+class Letters:
     """The lengths of letters, which of them are equal, and fresh ones, in one construction."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.parent: dict[int, int] = {}
-        self.length: dict[int, Dim] = {}
+    def __init__(self, length: Lengths) -> None:
+        self.length = dict(length.items() if isinstance(length, dict) else enumerate(length))
+        self.made: list[int] = []
+        self._parent: dict[int, int] = {}
 
     def find(self, letter: int) -> int:
         """The representative of the letters that equal ``letter``."""
-        while letter in self.parent:
-            letter = self.parent[letter]
+        while letter in self._parent:
+            letter = self._parent[letter]
         return letter
 
-    def word(self, word: Iterable[int]) -> Word:
+    def word(self, word: Word) -> Word:
         """``word`` in representatives."""
-        return tuple([self.find(k) for k in word] if self.parent else word)
-
-    def put(self, letter: int, dim: Dim, operand: Shape | None = None) -> None:
-        """Record that ``letter`` has length ``dim``; raises ShapeError if it has another one.
-
-        ``operand`` is the shape of the operand that has it, for the message.
-        """
-        letter = self.find(letter)
-        known = self.length.setdefault(letter, dim)
-        if known != dim:
-            context = "" if operand is None else f"operand of shape {shape_text(operand)}: "
-            raise ShapeError(
-                f"{self.name}: {context}letter {letter_name(letter)} would be both {known} "
-                f"and {dim}"
-            )
+        return tuple([self.find(k) for k in word]) if self._parent else word
 
     def fresh(self, dim: Dim) -> int:
         """A new letter of length ``dim``."""
         letter = max(self.length, default=-1) + 1
         self.length[letter] = dim
+        self.made.append(letter)
         return letter
 
     def unify(self, a: int, b: int) -> None:
-        """Make two letters equal (the diagonal of an identity)."""
+        """Make two letters of one length equal (the diagonal of an identity)."""
         a, b = self.find(a), self.find(b)
         if a != b:
-            self.put(a, self.length[b])
-            self.parent[max(a, b)] = min(a, b)
+            self._parent[max(a, b)] = min(a, b)
 
 
 def canonical(words: Sequence[Word], out: Word) -> tuple[tuple[Word, ...], Word]:

@@ -15,6 +15,7 @@ seed.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -269,9 +270,10 @@ class Contract(Op):
         self, letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
     ) -> None:
         self.letters, self.out, self.created, self.kills = letters, out, created, kills
-        self.sums = any(letter not in out for word in letters for letter in word)
+        self.sums = bool(set().union(*letters).difference(out))
 
 
+@lru_cache(maxsize=_EVERYDAY)
 def contract_op(
     letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
 ) -> Contract:

@@ -6,6 +6,7 @@ Every product here is one contraction: it names the letters of its operands' axe
 from __future__ import annotations
 
 import string
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import opaque_ops, ops
@@ -14,7 +15,7 @@ from symdiff.arrays import axes_of, diagonal, expand_dims, matrices, reshape, sq
 from symdiff.contraction import broadcast_to, contract
 from symdiff.errors import ShapeError
 from symdiff.leaves import as_expr
-from symdiff.letters import broadcast_shapes, letter_name, shape_text
+from symdiff.letters import PATTERNS, broadcast_shapes, letter_name, shape_text
 from symdiff.reductions import sum as sum_over
 
 if TYPE_CHECKING:
@@ -90,24 +91,34 @@ def matmul(x: Operand, y: Operand, /) -> Expr:
     ((2,), (2, 2))
     """
     a, b = as_expr(x), as_expr(y)
-    if not a.ndim or not b.ndim:
+    p, q = a.shape, b.shape
+    if not p or not q:
         raise ShapeError(f"matmul: {_two(a, b)}: a scalar has no axis to sum over; use *")
-    (i,), j, (k,) = (0,), 1, (2,)
-    left: Word = (i, j) if a.ndim > 1 else (j,)
-    right: Word = (j, k) if b.ndim > 1 else (j,)
-    if a.shape[-1] != b.shape[-len(right)]:
-        words = {(0, 1): "i,j", (1,): "j", (1, 2): "j,k"}
+    if p[-1] != (q[-2] if len(q) > 1 else q[0]):
         raise ShapeError(
-            f"matmul: A[{words[left]}] is {shape_text(a.shape)} "
-            f"but B[{words[right]}] is {shape_text(b.shape)}; "
-            f"letter j would be both {a.shape[-1]} and {b.shape[-len(right)]}"
+            f"matmul: A[{'i,j' if len(p) > 1 else 'j'}] is {shape_text(p)} "
+            f"but B[{'j,k' if len(q) > 1 else 'j'}] is {shape_text(q)}; "
+            f"letter j would be both {p[-1]} and {q[-2 if len(q) > 1 else 0]}"
         )
-    batch_a, batch_b = a.shape[: -len(left)], b.shape[: -len(right)]
-    batch = tuple(range(3, 3 + len(broadcast_shapes("matmul", batch_a, batch_b))))
-    lengths = _Lengths("matmul")
-    lengths.put(a, batch[len(batch) - len(batch_a) :] + left)
-    lengths.put(b, batch[len(batch) - len(batch_b) :] + right)
-    return lengths.contract(batch + left[:-1] + right[1:])
+    left, right, out = _matrix_words(len(p), len(q))
+    if len(p) > 2 and len(q) > 2 and p[:-2] != q[:-2]:
+        broadcast_shapes("matmul", p[:-2], q[:-2])
+        lengths = _Lengths("matmul")
+        lengths.put(a, left)
+        lengths.put(b, right)
+        return lengths.contract(out)
+    return contract([(a, left), (b, right)], out, None, "matmul")
+
+
+@lru_cache(maxsize=PATTERNS)
+def _matrix_words(m: int, n: int) -> tuple[Word, Word, Word]:
+    """The letters of operands of m and n axes and of their product: leading ones, i, j and k."""
+    first: Word = (0,) if m > 1 else ()
+    last: Word = (2,) if n > 1 else ()
+    batch = tuple(range(3, max(m, n, 2) + 1))
+    left = batch[len(batch) - max(m - 2, 0) :]
+    right = batch[len(batch) - max(n - 2, 0) :]
+    return (*left, *first, 1), (*right, 1, *last), (*batch, *first, *last)
 
 
 def _two(a: Expr, b: Expr) -> str:

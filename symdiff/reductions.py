@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from symdiff import opaque_ops, ops
@@ -35,10 +36,11 @@ from symdiff.arrays import (
 )
 from symdiff.contraction import contract
 from symdiff.leaves import as_expr, full, number_node, number_of, size
-from symdiff.letters import shape_text
+from symdiff.letters import PATTERNS, shape_text
 
 if TYPE_CHECKING:
     from symdiff.expr import Expr, Operand
+    from symdiff.letters import Word
     from symdiff.node import Shape
 
 __all__ = [
@@ -72,16 +74,23 @@ def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.sum(X * w, axis=1) is X @ w
     True
     """
-    operand = as_expr(x)
-    axes = axes_of("sum", axis, operand.ndim)
-    shape = _kept(operand.shape, axes, keepdims)
-    if any(operand.shape[k] == 0 for k in axes):
-        return full(shape, 0)
-    word = tuple(range(operand.ndim))
-    out = tuple(k + operand.ndim if k in axes else k for k in word if keepdims or k not in axes)
-    # a sum of booleans counts them, also along an axis of length 1
-    terms = [(1 * operand, word)]
-    return contract(terms, out, {k + operand.ndim: 1 for k in axes}, "sum")
+    operand = as_numeric(as_expr(x))  # a sum of booleans counts them, also along one of length 1
+    ndim = len(operand.shape)
+    axes = axes_of("sum", axis, ndim)
+    if 0 in operand.shape and any(operand.shape[k] == 0 for k in axes):
+        return full(_kept(operand.shape, axes, keepdims), 0)
+    word, out = _summing(ndim, axes, keepdims)
+    sizes = {k + ndim: 1 for k in axes} if keepdims else None
+    return contract([(operand, word)], out, sizes, "sum")
+
+
+@lru_cache(maxsize=PATTERNS)
+def _summing(ndim: int, axes: tuple[int, ...], keepdims: bool) -> tuple[Word, Word]:
+    """The letters of the operand and of the result of a sum over ``axes``."""
+    word = tuple(range(ndim))
+    if keepdims:
+        return word, tuple([k + ndim if k in axes else k for k in word])
+    return word, tuple([k for k in word if k not in axes])
 
 
 def _kept(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symdiff import ops
-from symdiff.algebra import as_real, linear, primitive, scale
+from symdiff.algebra import as_numeric, as_real, linear, primitive, scale
 from symdiff.arrays import (
     axes_of,
     axis_of,
@@ -110,7 +110,7 @@ def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
     start = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
     windows = start + np.arange(count)[:, None] + np.arange(m)
     wide = pad(x, m - 1)
-    taken = linear(ops.gather_op((n + 2 * m - 2,), windows), 1 * wide)
+    taken = linear(ops.gather_op((n + 2 * m - 2,), windows), as_numeric(wide))
     return contract([(taken, (0, 1)), (flip(y), (1,))], (0,))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff.contraction import contract, symmetric
+from symdiff.contraction import contract
+from symdiff.rearrangement import symmetric
 
 t = sd.symbol("t")
 v, w = sd.symbols("v w", 3)
