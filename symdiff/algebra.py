@@ -827,10 +827,9 @@ def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
     """An op with a written rule; of a zero that it is linear in, a zero."""
     operands = tuple([as_numeric(x) if x.dtype is bool else x for x in operands])
     shape = op.result(*[x.shape for x in operands])
-    if op.linear_in:
-        for k, x in enumerate(operands):
-            if is_zero(x) and op.is_linear_in(k):
-                return full(shape, 0)
+    for k in op.linear_in:
+        if k < len(operands) and is_zero(operands[k]):
+            return full(shape, 0)
     node = op.identity(*operands)
     if node is not None:
         return node

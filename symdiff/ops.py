@@ -699,11 +699,8 @@ class Opaque(Op):
         shape = shapes[signature.widest]
         if signature.drops:
             shape = shape[: len(shape) - signature.drops]
-        if signature.adds:
-            shape = (
-                *shape,
-                *[shapes[k][i] if k >= 0 else self.own_length(*shapes) for k, i in signature.adds],
-            )
+        for k, axis in signature.adds:
+            shape += shapes[k][axis] if k >= 0 else (self.own_length(*shapes),)
         return shape
 
     def own_length(self, *shapes: Shape) -> Dim:

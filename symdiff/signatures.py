@@ -18,14 +18,15 @@ class Signature:
     number of times, none included.
 
     The shape of the value is that of the operand ``widest`` without the last ``drops`` axes, and
-    with those that ``adds`` names: an axis of an operand each, (-1, 0) for one that no operand has.
+    with those that ``adds`` names: an operand and a slice of its shape each; the operand is -1
+    where none has the axis.
 
     >>> solve = Signature("(n,n),(n,k)->(n,k)", shared=(0,))
     >>> solve.operands, solve.value
     ((('n', 'n'), ('n', 'k')), ('n', 'k'))
     >>> gaps = Signature("(n)->(n,n)")
     >>> gaps.drops, gaps.adds
-    (0, ((0, -1),))
+    (0, ((0, slice(-1, None, None)),))
     """
 
     __slots__ = ("adds", "drops", "operands", "shared", "text", "value", "widest")
@@ -48,7 +49,8 @@ class Signature:
             for axis, letter in enumerate(word, -len(word)):
                 first.setdefault(letter, (k, axis))
         self.drops = len(core) - kept
-        self.adds = tuple([first.get(letter, (-1, 0)) for letter in self.value[kept:]])
+        axes = [first.get(letter, (-1, -1)) for letter in self.value[kept:]]
+        self.adds = tuple([(k, slice(axis, axis + 1 or None)) for k, axis in axes])
 
     def __repr__(self) -> str:
         return f"Signature({self.text!r}, shared={self.shared})"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from symdiff import ops
 from symdiff.algebra import opaque, scale, total
 from symdiff.contraction import broadcast_to, contract
-from symdiff.leaves import full, split_coefficient
+from symdiff.leaves import full, is_zero, split_coefficient
 from symdiff.ops import Opaque, opaque_op
 from symdiff.parts import weighted
 from symdiff.signatures import Signature
@@ -271,7 +271,7 @@ class Expm(Opaque):
         """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
 
         Those commute with A, and so with its exponential: the integral over the places is that of
-        1.  Without directions, ``e^(A')`` is the transpose of ``e^A``.
+        1.  Where one is 0, it is 0.  Without directions, ``e^(A')`` is the transpose of ``e^A``.
         """
         a, *directions = operands
         if not directions:
@@ -279,6 +279,8 @@ class Expm(Opaque):
             if len(a.args) != 1 or a.args[0] is not back:
                 return None
             return matrix_transpose(opaque(self, back))
+        if any(map(is_zero, directions)):
+            return full(directions[0].shape, 0)
         core = _matrix_of(a)
         for e in directions:
             factor = _matrix_of(e)
