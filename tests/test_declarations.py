@@ -59,7 +59,8 @@ class Between(ops.Opaque):
         return length("m") * length("n") * (length("m") + length("n"))
 
     def components(self, of, shape, *cores):
-        a, x, b = (np.array(core, object) for core in cores)
+        shapes = (shape[0],) * 2, shape, (shape[1],) * 2
+        a, x, b = (np.array(c, object).reshape(s) for c, s in zip(cores, shapes, strict=True))
         return (a @ x @ b).tolist()
 
 
@@ -124,6 +125,22 @@ def test_the_shape_that_an_op_declares_is_that_of_its_value(cls):
     for y in samples(cls):
         values = point(y, [x.shape for x in y.args], rng)
         assert nm.interpret(y, dict(zip(y.args, values, strict=True))).shape == y.shape, y
+
+
+@each_opaque
+def test_empty_cores_and_batches_have_a_value_or_are_refused_by_name(cls):
+    nodes = samples(cls)
+    many = [{x: sd.symbol(f"{x.name}s", (0, *x.shape), x.dtype) for x in y.args} for y in nodes]
+    batches = list(map(sd.batch, nodes, many))
+    for y in [*samples(cls, times=0), *batches]:
+        at = {x: np.zeros(x.shape, x.dtype) for x in y.free_symbols}
+        for value_of in (nm.interpret, lambda y, at: np.asarray(sd.evalf(y, 15, at))):
+            try:
+                value = value_of(y, at)
+            except (ValueError, Unsupported) as refusal:
+                assert cls.name in str(refusal), refusal  # noqa: PT017 (either outcome is right)
+            else:
+                assert value.shape == y.shape, y
 
 
 @each_opaque
