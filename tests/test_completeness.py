@@ -32,7 +32,7 @@ from symdiff.expr import rebuild
 from symdiff.leaves import dummy, number_of, size
 from symdiff.node import Op, topological
 from symdiff.rules import NONE, Flow, statement
-from tests import oracles, test_batched, test_table
+from tests import decomposed, oracles, test_batched, test_table
 from tests.differences import listed
 from tests.strategies import FAMILIES, programs
 
@@ -282,7 +282,7 @@ def _over(node: Expr, free: list[Expr]) -> Expr:
 # Programs -----------------------------------------------------------------------------------------
 
 # Ops that random programs do not make, and why.
-_ELEMENTS = "programs are run on elements of any field, where it has no formula: by differences"
+_ELEMENTS = "programs are run on elements of any field; it is evaluated in numbers: by differences"
 NOT_DRAWN = {
     ops.Size: "programs have axes of known length; tests/test_engine.py has symbolic ones",
     ops.Exact: "numbers of programs are rational; pi comes from derivatives, if at all",
@@ -297,20 +297,7 @@ NOT_DRAWN = {
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
-    **dict.fromkeys(
-        (
-            *(
-                opaque_ops.Cholesky,
-                opaque_ops.Eigvalsh,
-                opaque_ops.Eigvecs,
-                opaque_ops.Expm,
-                opaque_ops.Gaps,
-                opaque_ops.LeftVectors,
-            ),
-            *(opaque_ops.Pinv, opaque_ops.Qr, opaque_ops.RightVectors, opaque_ops.SingularValues),
-        ),
-        _ELEMENTS,
-    ),
+    **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),
 }
 
 
