@@ -35,6 +35,7 @@ __all__ = [
     "outer",
     "slogdet",
     "solve",
+    "solve_sylvester",
     "tensordot",
     "trace",
     "vdot",
@@ -348,6 +349,44 @@ def solve(a: Operand, b: Operand, /) -> Expr:
         matrix = broadcast_to(matrix, batch + matrix.shape[-2:])
     result = opaque(ops.opaque_op(opaque_ops.Solve), matrix, columns)
     return squeeze(result, -1) if vector else result
+
+
+def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
+    """``x`` with ``a x + x b = c``, Sylvester's equation; a is (m, m), b (n, n), c and x (m, n).
+
+    Leading axes broadcast.  There is one solution where no eigenvalue of a is that of -b; a
+    Function raises LinAlgError where its system is singular, as ``solve`` does.  The system is of
+    the m n elements of x: it takes (m n)² numbers of memory and (m n)³/3 multiply-adds.  Raises
+    ShapeError where a or b is not square or c does not fit.
+
+    >>> import symdiff as sd
+    >>> A, B, C = sd.symbol("A", (3, 3)), sd.symbol("B", (2, 2)), sd.symbol("C", (3, 2))
+    >>> sd.solve_sylvester(A, B, C).shape
+    (3, 2)
+    >>> sd.grad(sd.sum(sd.solve_sylvester(A, B, C)), C) is sd.solve_sylvester(
+    ...     A.T, B.T, sd.ones((3, 2))
+    ... )
+    True
+    """
+    name = "solve_sylvester"
+    left, right = matrices(name, a, square=True), matrices(name, b, square=True)
+    value = matrices(name, c)
+    core = (left.shape[-1], right.shape[-1])
+    if value.shape[-2:] != core:
+        raise ShapeError(
+            f"{name}: {_two(left, right)} for a and b: a x + x b = c needs c and x of shape "
+            f"{shape_text(core)}, and that of c is {shape_text(value.shape)}"
+        )
+    own = broadcast_shapes(name, left.shape[:-2], right.shape[:-2])
+    batch = broadcast_shapes(name, own, value.shape[:-2])
+    if own != batch[len(batch) - len(own) :]:
+        own = batch
+    return opaque(
+        ops.opaque_op(opaque_ops.Sylvester),
+        broadcast_to(left, own + left.shape[-2:]),
+        broadcast_to(right, own + right.shape[-2:]),
+        broadcast_to(value, batch + core),
+    )
 
 
 def inv(x: Operand, /) -> Expr:

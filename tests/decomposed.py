@@ -151,6 +151,25 @@ def leibniz(a: Array) -> Any:
     return total
 
 
+def sylvester(op: Any, a: Array, b: Array, c: Array) -> Array:
+    """``p(A) X``, p the characteristic polynomial of -B, which is 0 there: Cayley and Hamilton.
+
+    ``A^k X = X (-B)^k + sum_(i<k) A^(k-1-i) C (-B)^i``; coefficients by Faddeev and Le Verrier.
+    """
+    unit, p, m = np.eye(len(b), dtype=int), [mp.mpf(1)], b * 0
+    for k in range(1, len(b) + 1):
+        m = p[-1] * unit - b @ m
+        p.append(np.trace(b @ m) / k)
+    step = right = c * 0
+    for coefficient in p[:-1]:
+        step = coefficient * c - step @ b
+        right = a @ right + step
+    left = a * 0
+    for coefficient in p:
+        left = a @ left + coefficient * np.eye(len(a), dtype=int)
+    return array(matrix(left) ** -1 * matrix(right)) if c.size else c
+
+
 VALUES: dict[type, Callable[..., Array]] = {
     opaque_ops.Cholesky: cholesky,
     opaque_ops.CofactorTangent: cofactor_tangent,
@@ -163,6 +182,7 @@ VALUES: dict[type, Callable[..., Array]] = {
     opaque_ops.Qr: qr,
     opaque_ops.RightVectors: lambda op, a: svd(a)[2],
     opaque_ops.SingularValues: lambda op, a: svd(a)[1],
+    opaque_ops.Sylvester: sylvester,
 }
 
 

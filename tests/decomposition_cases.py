@@ -67,6 +67,16 @@ def _plain_tangent(f: Field, a: Array, e: Array) -> Array:
     return out
 
 
+def _plain_sylvester(f: Field, a: Array, b: Array, c: Array) -> Array:
+    """By the inverse of the matrix of the system, a product of Kronecker's."""
+    m, n = c.shape[-2:]
+    lead = (*a.shape[:-2], m * n, m * n)
+    left = np.einsum("...ip,jq->...ijpq", a, np.eye(n, dtype=int).astype(object)).reshape(lead)
+    right = np.einsum("ip,...qj->...ijpq", np.eye(m, dtype=int).astype(object), b).reshape(lead)
+    x = inverse(f, f.array(left + right)) @ c.reshape(*c.shape[:-2], m * n, 1)
+    return np.asarray(x, object).reshape(c.shape)
+
+
 def _by_matrix(op: Any) -> Callable[..., Array]:
     return lambda f, a: evaluated(op, op.result(a.shape), [a])
 
@@ -137,5 +147,14 @@ CASES: dict[type, list[Case]] = {
     opaque_ops.RightVectors: _simple(opaque_ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
     opaque_ops.SingularValues: _simple(
         opaque_ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))
+    ),
+    opaque_ops.Sylvester: _several(
+        opaque_ops.Sylvester,
+        _plain_sylvester,
+        ((2, 2), (2, 2), (2, 2)),
+        ((1, 1), (2, 2), (1, 2)),
+        ((1, 1), (2, 2), (2, 1, 2)),
+        ((2, 1, 1), (2, 1, 1), (3, 2, 1, 1)),
+        ((0, 0), (1, 1), (0, 1)),
     ),
 }

@@ -329,6 +329,20 @@ row(
     lambda a, b: np.linalg.solve(regular(a), b),
     lambda a, b: sd.solve(regular(a), b),
 )
+row(
+    "solve_sylvester",
+    (
+        ((3, 3), (2, 2), (3, 2)),
+        ((1, 1), (2, 2), (1, 2)),
+        ((2, 2), (2, 1, 1), (2, 1)),
+        ((2, 2), (1, 1), (3, 2, 1)),
+        ((0, 0), (2, 2), (0, 2)),
+    ),
+    lambda a, b, c: np.vectorize(
+        scipy.linalg.solve_sylvester, otypes="d", signature="(m,m),(n,n),(m,n)->(m,n)"
+    )(regular(a), b, c),
+    lambda a, b, c: sd.solve_sylvester(regular(a), b, c),
+)
 
 # Reductions.
 for _name in ("sum", "prod", "cumsum"):

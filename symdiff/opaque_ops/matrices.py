@@ -1,7 +1,8 @@
-"""Linear systems, determinants and the exponential of matrices.
+"""Linear equations, determinants and the exponential of matrices.
 
 Sources: Giles, An extended collection of matrix derivative results for forward and reverse mode
-algorithmic differentiation (2008); Van Loan, IEEE Trans. Automat. Control 23 (1978) 395.
+algorithmic differentiation (2008); Horn and Johnson, Topics in Matrix Analysis (1991); Van Loan,
+IEEE Trans. Automat. Control 23 (1978) 395.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "Inv",
     "LogAbsDet",
     "Solve",
+    "Sylvester",
 ]
 
 
@@ -74,6 +76,45 @@ class Solve(Opaque):
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         return of.eliminated(*cores)[1]
+
+
+class Sylvester(Opaque):
+    """``X`` with ``A X + X B = C``: A is batch + (m, m), B batch + (n, n), C any + batch + (m, n).
+
+    It is one linear system in the elements of X, read row by row, whose matrix is A x 1 + 1 x B',
+    products of Kronecker's (Horn and Johnson, 4.4).
+    """
+
+    __slots__ = ()
+    name = "solve_sylvester"
+    signature = Signature("(m,m),(n,n),(m,n)->(m,n)", shared=(0, 1))
+    linear_in = (2,)
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``A dX + dX B = dC - dA X - X dB``, the differential of the equation."""
+        a, b, _ = node.args
+        moved = matrix_product(node, t) if k else matrix_product(t, node)
+        return opaque(self, a, b, scale(-1, moved))
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """``A' Y + Y B' = G``: ``<Y, A X + X B>`` is ``<A' Y + Y B', X>``."""
+        a, b, _ = node.args
+        return opaque(self, matrix_transpose(a), matrix_transpose(b), g)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        size = length("m") * length("n")
+        return size**3 // 3 + size**2
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (a, b, c), (_, n) = cores, shape
+        places = list(itertools.product(*map(range, shape)))
+        rows = []
+        for i, j in places:
+            terms = [[a[i][p]] * (j == q) + [b[q][j]] * (i == p) for p, q in places]
+            rows.append([of.sum(both) if both else of.number(0) for both in terms])
+        solved = of.eliminated(rows, [[c[i][j]] for i, j in places])[1]
+        flat = [x for (x,) in solved]
+        return [flat[n * i : n * (i + 1)] for i in range(shape[0])]
 
 
 class Inv(Opaque):

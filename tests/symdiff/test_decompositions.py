@@ -358,6 +358,16 @@ def test_what_is_not_positive_or_not_finite_is_refused():
             value(f, np.array([[1.0, np.nan], [0.0, 1.0]]))
 
 
+def sylvester(*shapes):
+    a, b, c = (sd.symbol(name, s) for name, s in zip("ABC", shapes, strict=True))
+    return sd.solve_sylvester(a, b, c)
+
+
+def test_an_equation_of_sylvester_without_a_single_solution_is_refused():
+    with pytest.raises(LinAlgError, match="Singular"):
+        value(lambda x: sd.solve_sylvester(x, -x, x), np.eye(2))
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
@@ -373,6 +383,13 @@ def test_what_is_not_positive_or_not_finite_is_refused():
         (lambda: sd.svd(sd.symbol("B", (3, 2)), full_matrices=True), sd.Unsupported, "full_mat"),
         (lambda: sd.svdvals(sd.symbol("B", ("m", "n"))), sd.Unsupported, "lengths m and n"),
         (lambda: sd.solve_triangular(sd.symbol("B", (3, 2)), 1), sd.ShapeError, "solve_triang"),
+        (lambda: sylvester((2, 2), (3, 2), (2, 2)), sd.ShapeError, "solve_sylvester: .* square"),
+        (
+            lambda: sylvester((2, 2), (3, 3), (3, 2)),
+            sd.ShapeError,
+            r"needs .* \(2, 3\), .* \(3, 2\)",
+        ),
+        (lambda: sylvester((4, 2, 2), (3, 3), (5, 2, 3)), sd.ShapeError, "solve_sylv.* broadcast"),
     ],
 )
 def test_wrong_arguments(build, error, message):
