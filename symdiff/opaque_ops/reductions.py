@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from symdiff import corners
 from symdiff.algebra import (
@@ -114,62 +114,54 @@ class ProdOthers(Opaque):
         return [of.product(x[:i] + x[i + 1 :]) for i in range(len(x))]
 
 
-def _shared_evenly(node: Expr, t: Expr) -> Expr:
-    """The differential of an extreme y: the sum over the m ties x_j = y of ``dx_j / m``."""
-    x = node.args[0]
-    ties = primitive("equal", x, _stretched(node, x))
-    corners.note(node, ties)
-    # where there is a nan it is what was found, though it equals nothing
-    ties = primitive("logical_or", ties, primitive("not_equal", x, x))
-    word = tuple(range(x.ndim))
-    ones = select(ties, number_node(1), number_node(0))
-    count = contract([(ones, word)], word[:-1])
-    chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
-    return mul(chosen, int_power(count, -1))
+class Extreme(Opaque):
+    """The largest or the smallest element over the last axis."""
+
+    __slots__ = ()
+    signature = Signature("(n)->()")
+    selects = True
+    kind = None
+    of_two: ClassVar[str]  # the function of the vocabulary
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dy = sum over the m ties x_j = y of dx_j / m``."""
+        x = node.args[0]
+        ties = primitive("equal", x, _stretched(node, x))
+        corners.note(node, ties)
+        # where there is a nan it is what was found, though it equals nothing
+        ties = primitive("logical_or", ties, primitive("not_equal", x, x))
+        word = tuple(range(x.ndim))
+        ones = select(ties, number_node(1), number_node(0))
+        count = contract([(ones, word)], word[:-1])
+        chosen = contract([(select(ties, t, full(t.shape, 0)), word)], word[:-1])
+        return mul(chosen, int_power(count, -1))
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (row,) = cores
+        if not row:
+            raise ValueError(
+                f"{self.of_two}: an axis of length 0 has no largest or smallest element"
+            )
+        return functools.reduce(lambda a, b: of.named(self.of_two, a, b), row)
 
 
-def _extreme(of: Arithmetic, name: str, row: list[Any]) -> Any:
-    if not row:
-        raise ValueError(f"{name}: an axis of length 0 has no largest or smallest element")
-    return functools.reduce(lambda a, b: of.named(name, a, b), row)
-
-
-class Max(Opaque):
+class Max(Extreme):
     """The largest element over the last axis."""
 
     __slots__ = ()
     name = "max"
-    signature = Signature("(n)->()")
-    selects = True
-    kind = None
-
-    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        return _shared_evenly(node, t)
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n")
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        return _extreme(of, "maximum", *cores)
+    of_two = "maximum"
 
 
-class Min(Opaque):
+class Min(Extreme):
     """The smallest element over the last axis."""
 
     __slots__ = ()
     name = "min"
-    signature = Signature("(n)->()")
-    selects = True
-    kind = None
-
-    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        return _shared_evenly(node, t)
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n")
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        return _extreme(of, "minimum", *cores)
+    of_two = "minimum"
 
 
 def logarithm_of_sum(of: Arithmetic, row: list[Any]) -> Any:
