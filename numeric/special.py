@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel, gammas, incomplete
+from numeric import bessel, gammas, incomplete, tails
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
 
@@ -453,6 +453,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "sech2": _sech2,
     "acosh_slope": _acosh_slope,
     "beta_density": _in_double("beta_density", incomplete.beta_density),
+    "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
@@ -470,6 +471,7 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "gammaincc": _in_double("gammaincc", incomplete.gammaincc),
     "gamma_density": _in_double("gamma_density", incomplete.gamma_density),
     "betainc": _in_double("betainc", incomplete.betainc),
+    "erfcx": lambda x: _scipy("erfcx").erfcx(x),
     "erfinv": lambda x: _scipy("erfinv").erfinv(x),
     "erfcinv": _in_double("erfcinv", _erfcinv),
     "erfcinv_slope": _in_double("erfcinv_slope", _erfcinv_slope),

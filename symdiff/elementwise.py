@@ -377,6 +377,11 @@ def rad2deg(x: Operand, /) -> Expr:
 
 erf = _unary("erf", "The error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)")
 erfc = _unary("erfc", "``1 - erf(x)``, accurate in its tail.", "sd.erfc(0) is sd.constant(1)")
+erfcx = _unary(
+    "erfcx",
+    "``e**(x**2) * erfc(x)``, which does not underflow for large x.",
+    "sd.erfcx(0) is sd.constant(1)",
+)
 gamma = _unary(
     "gamma", "The gamma function Γ(x).", "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)"
 )
@@ -724,6 +729,7 @@ __all__ = [
     "erf",
     "erfc",
     "erfcinv",
+    "erfcx",
     "erfinv",
     "exp",
     "exp2",

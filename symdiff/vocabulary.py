@@ -1250,6 +1250,62 @@ def _power_at(x: Any, p: Any) -> Any:
     return mp.inf if x == 0 and p < 0 else mp.power(x, p)
 
 
+class erfcx(Transcendental):
+    """e^(x²)·erfc(x), which neither under- nor overflows for x > -26."""
+
+    nargs = 1
+    definition = _(lambda x: sp.exp(x**2) * sp.erfc(x))
+    partials = _(lambda x: (erfcx_derivative(ONE, x),))
+    value = _(lambda x: _erfcx_value(0, x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """1 at 0."""
+        return ONE if args[0] == 0 else None
+
+
+class erfcx_derivative(Ordered):
+    """The n-th derivative of erfcx, for a constant integer n >= 0.
+
+    It is one function because 2x·erfcx(x) - 2/√π cancels for x > 0, the more so the larger x is.
+    """
+
+    nargs = 2
+    definition = _(
+        lambda n, x: _differentiated("erfcx_derivative", lambda t: sp.exp(t**2) * sp.erfc(t), n, x)
+    )
+    partials = _(lambda n, x: (None, erfcx_derivative(n + 1, x)))
+    value = _(lambda n, x: _erfcx_value(integer_order("erfcx_derivative", n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``erfcx`` for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        n, x = args
+        return erfcx(x) if n == 0 else None
+
+
+def _erfcx_value(n: int, x: Any) -> Any:
+    if not mp.isfinite(x):
+        return x if mp.isnan(x) else mp.mpf(0) if x > 0 else mp.inf * (-1) ** n
+    size = builtins.max(mp.mag(x), 0) if x else 0
+    # Each order cancels 2 mag(x) bits, and e^(4x²) at most in all; further out all of it is a tail.
+    with mp.extraprec(40 + 2 * (n + 1) * (size + 3)):
+        if x > 0 and x * x > mp.mp.prec + 20:  # e^(x²) erfc(x) by its asymptotic series
+            term, k, total = 1 / (x * mp.sqrt(mp.pi)), 0, mp.mpf(0)
+            while mp.fabs(term) > mp.eps * mp.fabs(total):
+                total += term
+                k += 1
+                term *= -(2 * k - 1) / (2 * x * x)
+        else:
+            total = mp.exp(x * x) * mp.erfc(x)
+        below, last = mp.mpf(0), total
+        for k in range(1, n + 1):
+            rest = -2 / mp.sqrt(mp.pi) if k == 1 else 2 * (k - 1) * below
+            below, last = last, 2 * x * last + rest
+    return +last
+
+
 class erfinv(Transcendental):
     """The inverse of erf on [-1, 1]."""
 
@@ -1460,7 +1516,7 @@ _OWN: tuple[type[ScalarFunction], ...] = (
     *(hypot_derivative, atan2_derivative),
     *(gamma, gammaln, digamma, polygamma, sinc, sinc_derivative),
     *(betaln, polygamma_difference, gammainc, gammaincc, gamma_density, betainc, beta_density),
-    *(erfinv, erfcinv, erfcinv_slope),
+    *(erfcx, erfcx_derivative, erfinv, erfcinv, erfcinv_slope),
     *(jv, yv, iv, kv),
 )
 

@@ -129,6 +129,19 @@ def _erfc(x: Any) -> Any:
     return mp.mpf(2) if x < 0 else mp.exp(-x * x) / (x * mp.sqrt(mp.pi))
 
 
+def erfcx(z: Any) -> Any:
+    """Far out by its asymptotic series, whose terms fall there until they are below e^(-z²)."""
+    if at(z) < 40:
+        return exp(z * z) * erfc(z)
+    term = total = 1 / (z * mp.sqrt(mp.pi))
+    k = 1
+    while abs(at(term)) > mp.eps**2 * abs(at(total)):
+        term = term / (z * z) * (mp.mpf(1 - 2 * k) / 2)
+        total = total + term
+        k += 1
+    return total
+
+
 exp = known(mp.exp, lambda z: exp(z))
 log = known(mp.log, lambda z: 1 / z)
 sin = known(mp.sin, lambda z: cos(z))
@@ -289,6 +302,15 @@ def sinc_derivative(n: int) -> Any:
         return sinc(Series([x, mp.mpf(1), *[mp.mpf(0)] * (n - 1)])).c[n] * mp.factorial(n)
 
     return known(value, lambda z: sinc_derivative(n + 1)(z))
+
+
+def differentiated(function: Any, n: int) -> Any:
+    """The n-th derivative, read off a series of the function around the number."""
+
+    def value(x: Any) -> Any:
+        return function(Series([x, mp.mpf(1), *[mp.mpf(0)] * (n - 1)])).c[n] * mp.factorial(n)
+
+    return known(value, lambda z: differentiated(function, n + 1)(z))
 
 
 def gamma_density(a: Any) -> Any:
@@ -516,6 +538,9 @@ def no_pole(x: float) -> bool:
 
 special("erf", (), erf)
 special("erfc", (), erfc)
+special("erfcx", (), erfcx, near=(0.0, -26.6))
+for _n in (1, 3):
+    special("erfcx_derivative", (_n,), differentiated(erfcx, _n), near=(0.0, -26.6))
 special("erfinv", (), erfinv, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
 for _name, _exact in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope)):
     special(_name, (), _exact, near=(2.0, 1.0), inside=lambda x: 0 < x < 2, low=0.0, high=2.0)

@@ -171,6 +171,12 @@ def angle(n, m, z):
     return (mp.mpc(0, 1) ** n * (-1) ** (k - 1) * mp.factorial(k - 1) / z**k).imag
 
 
+def scaled_tail(n, x):
+    """The n-th derivative of e^(x²) erfc(x) for x > 0, by Tricomi's function; DLMF 7.18.10."""
+    half = (n + 1) / mp.mpf(2)
+    return (-1) ** int(n) * mp.factorial(n) / mp.sqrt(mp.pi) * mp.hyperu(half, 0.5, x * x)
+
+
 def taken(f, n, m, a, b):
     """The derivative of orders n and m, by mpmath's differences."""
     return mp.diff(f, (a, b), (int(n), int(m)))
@@ -281,6 +287,17 @@ MEANING = {
         points=((-0.5, 1.5, 2.0, 0.25), (2.0, 3.0, -1.0, 0.5), (0.0, 0.0, 0.5, 0.75)),
         constants=(0, 1, 2),
         digits=110,
+    ),
+    "erfcx": Meaning(
+        lambda x: mp.exp(x * x) * (1 - mp.erf(x)),
+        points=((0.5,), (-1.5,), (1e-3,), (3.0,), (6.0,)),
+        digits=150,
+    ),
+    "erfcx_derivative": Meaning(
+        scaled_tail,
+        points=tuple((float(n), x) for n in (1, 2, 5) for x in (0.5, 1.5, 6.0)),
+        constants=(0,),
+        digits=150,
     ),
     "erfinv": Meaning(
         lambda x: mp.findroot(lambda y: mp.erf(y) - x, mp.erfinv(x) * (1 + mp.mpf(2) ** -20)),

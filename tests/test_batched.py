@@ -534,6 +534,7 @@ PARAMETERS = {
     "polygamma_difference": (1,),
     "sinc_derivative": (3,),
     "bose": (1,),
+    "erfcx_derivative": (2,),
     "hypot_derivative": (1, 1),
     "atan2_derivative": (2, 0),
     "jv": (0,),

@@ -146,6 +146,7 @@ row("round decimals", ONE, low=0.13, decimals=1)
 for _name in ("erf", "gammaln"):
     row(_name, ONE, getattr(scipy.special, _name), **(POSITIVE if _name == "gammaln" else {}))
 row("erfc", ONE, scipy.special.erfc)
+row("erfcx", ONE, scipy.special.erfcx)
 row("gamma", ONE, scipy.special.gamma, **POSITIVE)
 row("gamma negative", ONE, scipy.special.gamma, low=-1.8, high=-1.2)
 row("digamma", ONE, scipy.special.digamma, **POSITIVE)

@@ -172,7 +172,7 @@ def test_steps(name, table):
             assert function(*point) == STEPS[name](*point)
 
 
-WITH_ORDER = {"polygamma", "sinc_derivative", "bose", "jv", "yv", "iv", "kv"}
+WITH_ORDER = {"polygamma", "sinc_derivative", "bose", "erfcx_derivative", "jv", "yv", "iv", "kv"}
 WITH_ORDERS = {"hypot_derivative", "atan2_derivative"}
 ORDER_FIRST = {*WITH_ORDER, *WITH_ORDERS, "polygamma_difference"}
 OF_INTEGERS = {
@@ -399,7 +399,7 @@ def test_needs_scipy():
             *("erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"),
             "polygamma_difference",
             *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc"),
-            *("erfinv", "erfcinv", "erfcinv_slope"),
+            *("erfcx", "erfinv", "erfcinv", "erfcinv_slope"),
             *("jv", "yv", "iv", "kv"),
         ],
         key=list(VOCABULARY).index,

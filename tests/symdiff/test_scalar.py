@@ -290,7 +290,7 @@ def test_what_has_no_counterpart_is_refused_by_name(formula, named):
 
 
 WITH_ORDER = (
-    *(v.polygamma, v.polygamma_difference, v.sinc_derivative, v.bose),
+    *(v.polygamma, v.polygamma_difference, v.sinc_derivative, v.bose, v.erfcx_derivative),
     *(v.jv, v.yv, v.iv, v.kv),
 )
 WITH_ORDERS = (v.hypot_derivative, v.atan2_derivative)
