@@ -1,0 +1,101 @@
+"""The scalar vocabulary: real functions, each with its meaning, its derivative and its value.
+
+SymPy's own derivatives are exact, but not safe to evaluate: sigmoid' is nan at -800, d(x**y)/dx at
+0, Abs'' is a ``DiracDelta``, floor' stays unevaluated.  Each class here states its ``partials`` in
+a form that holds wherever the function does, and that shares work with the value (cbrt' is
+1/(3 cbrt²)).  Partials are formulas of this vocabulary again, so they hold at every order.
+
+Conventions at kinks and jumps, those of PyTorch where it has one:
+
+- |x|, sign and step have derivative 0 at 0; floor, ceil, trunc, round and comparisons have
+  derivative 0 everywhere;
+- maximum and minimum share the derivative evenly between equal arguments;
+- clip passes it on at both bounds; hypot, atan2 and norm_sqrt have derivative 0 at their
+  singular point;
+- a *selection* ``where(c, a, b)`` differentiates into a selection: a branch that is not taken
+  contributes exactly nothing, also where its derivative is infinite.  Partials that vanish on a
+  region are therefore selections with a zero branch, never 0/1 factors.
+
+A truth value is the number 1 or 0.
+
+facts              what a class states, and what its formulas are written with
+choices            truth values, selections, and functions with jumps and kinks
+lengths            powers, lengths and angles, and the hyperbolic functions
+exponentials       exponentials and logarithms, and the sigmoids made of them
+gammas             the gamma and beta families, complete and incomplete
+error_functions    the scaled and the inverse error functions
+bessel             Bessel functions, and the cardinal sine
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.vocabulary.bessel import *  # noqa: F403
+from symdiff.vocabulary.choices import *  # noqa: F403
+from symdiff.vocabulary.error_functions import *  # noqa: F403
+from symdiff.vocabulary.exponentials import *  # noqa: F403
+from symdiff.vocabulary.facts import *  # noqa: F403
+from symdiff.vocabulary.facts import Facts, ScalarFunction, real, real_log
+from symdiff.vocabulary.gammas import *  # noqa: F403
+from symdiff.vocabulary.lengths import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A class is a function, not the base of some, where it states a value.
+_OWN: tuple[type[ScalarFunction], ...] = tuple(
+    cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, ScalarFunction) and "value" in vars(cls)
+)
+
+
+def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
+    return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
+
+
+# SymPy's own classes, whose derivatives hold wherever the function does.
+_SYMPY: dict[Any, type[Facts]] = {
+    sp.exp: _taken(mp.exp),
+    sp.log: _taken(real_log, large=True, aliases="ln"),
+    sp.sin: _taken(mp.sin, finite_partials=True),
+    sp.cos: _taken(mp.cos, finite_partials=True),
+    sp.tan: _taken(mp.tan, finite_partials=True),
+    sp.asin: _taken(real(mp.asin), aliases="arcsin"),
+    sp.acos: _taken(real(mp.acos), aliases="arccos"),
+    sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
+    sp.sinh: _taken(mp.sinh),
+    sp.cosh: _taken(mp.cosh),
+    sp.atanh: _taken(
+        real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)), aliases="arctanh"
+    ),
+    sp.erf: _taken(mp.erf, large=True, finite_partials=True),
+    sp.erfc: _taken(mp.erfc, finite_partials=True),
+}
+
+VOCABULARY: dict[str, type[sp.Function]] = {
+    cls.__name__: cls for group in (_OWN, _SYMPY) for cls in group
+}
+"""Every function that a formula may contain, besides sums, products and rational powers."""
+
+FACTS: dict[str, type[Facts]] = {
+    **{cls.__name__: cls for cls in _OWN},
+    **{cls.__name__: facts for cls, facts in _SYMPY.items()},
+}
+"""What is known of the functions of ``VOCABULARY``."""
+
+MPMATH: dict[str, Callable[..., Any]] = {name: facts.value for name, facts in FACTS.items()}
+"""The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
+
+
+def arity(name: str) -> int:
+    """The number of arguments of the function called ``name`` in ``VOCABULARY``.
+
+    >>> arity("hypot"), arity("log")
+    (2, 1)
+    """
+    return int(min(VOCABULARY[name].nargs))

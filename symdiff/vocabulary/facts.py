@@ -1,0 +1,194 @@
+"""What a function of the vocabulary states on its class, and what its formulas are written with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.errors import NotDifferentiable, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integer(2)
+
+MODERATE = 1024  # the size up to which powers of integers are worth their exact digits
+
+# The parts of a class are are formulas, given as lambdas of the function's arguments.
+_: Any = staticmethod
+
+
+class Facts:
+    """What is known of a function besides its derivative; a class states what differs from this.
+
+    Whoever needs a fact derives a table from ``FACTS``, and lists no names.
+
+    - ``value``: the function of mpmath numbers, at the working precision in force; nan outside
+      the real domain;
+    - ``result``: the kind of its values: float, bool, or None for that of its operands;
+    - ``rounds``: whether it makes integers of numbers, and leaves integers as they are;
+    - ``overflows``: whether its value of integers may be none of their type, as |-128| is;
+    - ``cheap``: whether a value costs about as much to compute again as to read;
+    - ``rational``: the function of Fractions where Python has one; where it is ``value`` itself,
+      that is right for every kind of number;
+    - ``large``: whether mpmath computes it of numbers of any size;
+    - ``sympy``: the class of SymPy that is the same function of the same arguments; of any number
+      of them, where that takes more than two;
+    - ``aliases``: what else a text may call it;
+    - ``infix``: the sign between its two operands in a text;
+    - ``drawn``: whether its definition reads better in LaTeX than its name;
+    - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
+    - ``decides``: whether it is the derivative of such a function, and there the convention itself;
+    - ``called``: what users call it, where they do not know its name;
+    - ``finite_partials``: whether its partials are finite floats for all operands that are (orders
+      being small);
+    - ``numpy``, ``math``: what these modules call it, where they have it under another name; what
+      they do not have is written in ``numeric.special``.
+    """
+
+    value: Any
+    result: type[bool] | type[float] | None = float
+    rounds = False
+    overflows = False
+    cheap = False
+    rational: Any = None
+    large = False
+    sympy: Any = None
+    aliases = ""
+    infix: str | None = None
+    drawn = False
+    kinks: Any = None
+    decides = False
+    called: str | None = None
+    finite_partials = False
+    numpy: str | None = None
+    math: str | None = None
+
+
+class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
+    """A function of the vocabulary, of which a subclass states three things, and its facts.
+
+    - ``definition``: the same function in SymPy's own classes; that of ``sympy``, unless stated;
+    - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
+      asking for it raises NotDifferentiable);
+    - ``value``: see ``Facts``.
+    """
+
+    partials: Any
+
+    is_extended_real = True  # every argument is real, so every value is, or is nan
+
+    @classmethod
+    def definition(cls, *args: sp.Expr) -> sp.Expr:
+        """The function in SymPy's own classes."""
+        return cls.sympy(*args)
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """The value of exact rational arguments where it is rational; nothing else."""
+        if not all(argument.is_Rational for argument in args):
+            return None
+        try:
+            return rational_or_none(cls.definition(*args))
+        except ZeroDivisionError:  # mod(1, 0)
+            return None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """The derivative by argument number ``argindex``, counted from 1 as SymPy does."""
+        derivative = self.partials(*self.args)[argindex - 1]
+        if derivative is None:
+            parameter = self.partials.__code__.co_varnames[argindex - 1]
+            raise NotDifferentiable(
+                f"{self.func.__name__} has no derivative by its argument number {argindex} "
+                f"({parameter}), which must be a constant"
+            )
+        return derivative
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        # SymPy would take mpmath's function of this name, whose convention may differ (sinc).
+        try:
+            args = [argument._to_mpmath(prec + 10) for argument in self.args]
+        except (AttributeError, ValueError):  # not all arguments are numbers
+            return None
+        with mp.workprec(prec + 10):
+            return sp.Expr._from_mpmath(mp.mpf(self.value(*args)), prec)
+
+    def _call_code(self, printer: Any) -> str:
+        return f"{self.func.__name__}({', '.join(map(printer._print, self.args))})"
+
+    # SymPy's code printers know some of these names under another convention (numpy.sinc(x/pi)).
+    _numpycode = _pythoncode = _mpmathcode = _call_code
+
+
+class Ordered(ScalarFunction):
+    """A derivative of which the first operands, ``orders`` of them, are constant orders."""
+
+    orders = 1
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing; raises Unsupported for a number that is no order."""
+        for n in args[: cls.orders]:
+            if n.is_number:
+                integer_order(cls.__name__, n)
+        return None
+
+
+class Stepwise(ScalarFunction):
+    """A function that is constant between its jumps; at a jump too its derivative counts as 0."""
+
+    finite_partials = True
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Zero by every argument."""
+        return ZERO
+
+
+def rational_or_none(value: sp.Expr) -> sp.Expr | None:
+    """``value``, where it is a rational number."""
+    return value if value.is_Rational else None
+
+
+def real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The mpmath ``function``, nan where it would be complex, and at poles of no definite sign."""
+
+    def real_value(*args: Any) -> Any:
+        try:
+            result = function(*args)
+        except (ValueError, ZeroDivisionError):
+            return mp.nan
+        return result if isinstance(result, mp.mpf) else mp.nan
+
+    return real_value
+
+
+real_log: Any = real(lambda x: mp.log(x) if x else mp.ninf)
+
+
+class Transcendental(ScalarFunction):
+    """A function whose exact values are not worth looking for."""
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Nothing is evaluated."""
+        return None
+
+
+def differentiated(
+    name: str, formula: Callable[[sp.Expr], sp.Expr], n: sp.Expr, x: sp.Expr
+) -> sp.Expr:
+    """The ``n``-th derivative of ``formula`` at x, in SymPy's classes."""
+    if not n.is_Integer:
+        raise Unsupported(f"{name}: the order {n} is not a number")
+    t = sp.Dummy(real=True)
+    return formula(t).diff(t, int(n)).subs(t, x)
+
+
+def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
+    """The integer that an order is; Unsupported for any other number, which has no meaning here."""
+    if n % 1 != 0 or (lowest is not None and n < lowest):
+        needed = "an integer" if lowest is None else f"an integer >= {lowest}"
+        raise Unsupported(f"{name}: the order {n} is not {needed}")
+    return int(n)

@@ -1,0 +1,236 @@
+# ruff: noqa: N801
+"""The gamma and beta families, complete and incomplete."""
+
+from __future__ import annotations
+
+import builtins
+from functools import partial
+from typing import Any
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.vocabulary.choices import abs, sign
+from symdiff.vocabulary.facts import ONE, ZERO, Ordered, Transcendental, _, integer_order, real
+
+# The gamma family -------------------------------------------------------------------------------
+
+
+class gamma(Transcendental):
+    """The gamma function Γ(x)."""
+
+    nargs = 1
+    sympy = sp.gamma
+    drawn = True
+    partials = _(lambda x: (gamma(x) * digamma(x),))
+    value = _(real(mp.gamma))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Factorials that a double holds exactly."""
+        (x,) = args
+        return sp.gamma(x) if x.is_Integer and 0 < x <= 20 else None
+
+
+class gammaln(Transcendental):
+    """log|Γ(x)|; SymPy's loggamma is complex for negative x."""
+
+    nargs = 1
+    aliases = "lgamma loggamma"
+    sympy = sp.loggamma
+    definition = _(lambda x: sp.log(sp.Abs(sp.gamma(x))))
+    partials = _(lambda x: (digamma(x),))
+    value = _(lambda x: mp.inf if x <= 0 and mp.isint(x) else mp.re(mp.loggamma(x)))
+
+
+class digamma(Transcendental):
+    """ψ(x), the derivative of log|Γ(x)|."""
+
+    nargs = 1
+    aliases = "psi"
+    sympy = sp.digamma
+    definition = _(lambda x: sp.polygamma(0, x))
+    partials = _(lambda x: (polygamma(ONE, x),))
+    value = _(real(mp.digamma))
+
+
+class polygamma(Ordered):
+    """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
+
+    nargs = 2
+    sympy = sp.polygamma
+    definition = _(lambda n, x: sp.polygamma(n, x))
+    partials = _(lambda n, x: (None, polygamma(n + 1, x)))
+    value = _(lambda n, x: _polygamma_value(integer_order("polygamma", n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """Digamma for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        n, x = args
+        return digamma(x) if n == 0 else None
+
+
+def _polygamma_value(n: int, x: Any) -> Any:
+    """By mpmath's psi, and where its sum of n terms is long, by ζ(s, x) of s = n + 1.
+
+    ψ⁽ⁿ⁾(x) = (-1)ˢ n! Σ_k (x + k)^-s (DLMF 5.15.1).  With x = f - N, 0 < f < 1, the sum is
+    ζ(s, f) + (-1)ˢ (ζ(s, 1 - f) - ζ(s, N + 1 - f)), of which the terms may cancel.
+    """
+    if n < 100 or not mp.isfinite(x) or (x <= 0 and mp.isint(x)):
+        return real(mp.psi)(n, x)
+    s, sign, extra = n + 1, (-1) ** (n + 1), 30
+    while True:
+        with mp.extraprec(extra + builtins.max(mp.mag(x), 0)):
+            below = builtins.max(-mp.floor(x), 0)
+            f = x + below
+            first = mp.zeta(s, f)
+            total = (
+                first + sign * (mp.zeta(s, 1 - f) - mp.zeta(s, below + 1 - f)) if below else first
+            )
+            if total and mp.mag(first) - mp.mag(total) < extra - 10:
+                result = sign * mp.factorial(n) * total
+                break
+        extra *= 2
+        if extra > 4000:
+            raise mp.libmp.NoConvergence
+    return +result
+
+
+# The beta family, and the incomplete gamma and beta functions ------------------------------------
+
+
+class betaln(Transcendental):
+    """log|B(a, b)| = log|Γ(a)| + log|Γ(b)| - log|Γ(a + b)|."""
+
+    nargs = 2
+    definition = _(lambda a, b: _lngamma(a) + _lngamma(b) - _lngamma(a + b))
+    partials = _(lambda a, b: (polygamma_difference(ZERO, a, b), polygamma_difference(ZERO, b, a)))
+    value = _(lambda a, b: _betaln_value(a, b))
+
+
+def _lngamma(x: sp.Expr) -> sp.Expr:
+    return gammaln.definition(x)
+
+
+def _betaln_value(a: Any, b: Any) -> Any:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return mp.nan
+    sizes = [mp.mag(x) for x in (a, b) if x]
+    with mp.extraprec(20 + 2 * max(map(builtins.abs, sizes), default=0)):  # the terms cancel
+        result = gammaln.value(a) + gammaln.value(b) - gammaln.value(a + b)
+    return +result
+
+
+class polygamma_difference(Ordered):
+    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; a difference of two would cancel."""
+
+    nargs = 3
+    definition = _(lambda n, a, b: sp.polygamma(n, a) - sp.polygamma(n, a + b))
+    partials = _(
+        lambda n, a, b: (None, polygamma_difference(n + 1, a, b), -polygamma(n + 1, a + b))
+    )
+    value = _(
+        lambda n, a, b: _polygamma_difference_value(integer_order("polygamma_difference", n), a, b)
+    )
+
+
+def _polygamma_difference_value(n: int, a: Any, b: Any) -> Any:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return mp.nan
+    sizes = [builtins.abs(mp.mag(x)) for x in (a, b) if x]
+    with mp.extraprec(20 + 2 * (n + 1) * max(sizes, default=0)):  # the terms cancel
+        result = real(mp.psi)(n, a) - real(mp.psi)(n, a + b)
+    return +result
+
+
+class gammainc(Transcendental):
+    """P(a, x) = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt, the regularised lower one; a > 0 has no derivative."""
+
+    nargs = 2
+    definition = _(lambda a, x: sp.lowergamma(a, x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, gamma_density(a, x)))
+    value = _(lambda a, x: _gammainc_value(a, x, 0, x))
+
+
+class gammaincc(Transcendental):
+    """Q(a, x) = 1 - P(a, x), accurate in its tail; a > 0 has no derivative."""
+
+    nargs = 2
+    definition = _(lambda a, x: sp.uppergamma(a, x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, -gamma_density(a, x)))
+    value = _(lambda a, x: _gammainc_value(a, x, x, mp.inf))
+
+
+def _gammainc_value(a: Any, x: Any, low: Any, high: Any) -> Any:
+    if not (a > 0 and x >= 0):
+        return mp.nan
+    return real(partial(mp.gammainc, regularized=True))(a, low, high)
+
+
+class gamma_density(Transcendental):
+    """x^(a-1) e^-x / Γ(a) for x >= 0, the derivative of P(a, x); it is 0 for a = 0, -1, -2 ...
+
+    The derivative is gamma_density(a - 1, x) - gamma_density(a, x), without a pole at x = 0
+    that the function does not have.
+    """
+
+    nargs = 2
+    definition = _(lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a))
+    partials = _(lambda a, x: (None, gamma_density(a - 1, x) - gamma_density(a, x)))
+    value = _(lambda a, x: _gamma_density_value(a, x))
+
+
+def _gamma_density_value(a: Any, x: Any) -> Any:
+    if not x >= 0:
+        return mp.nan
+    factor = mp.rgamma(a)
+    if not factor or mp.isnan(factor):
+        return factor
+    if x == 0 and a < 1:
+        return factor * mp.inf
+    return mp.power(x, a - 1) * mp.exp(-x) * factor
+
+
+class betainc(Transcendental):
+    """I_x(a, b) = 1/B(a, b) ∫₀ˣ t^(a-1) (1-t)^(b-1) dt; a and b > 0 have no derivative."""
+
+    nargs = 3
+    definition = _(lambda a, b, x: sp.betainc_regularized(a, b, 0, x))
+    partials = _(lambda a, b, x: (None, None, beta_density(a - 1, b - 1, betaln(a, b), x)))
+    value = _(
+        lambda a, b, x: (
+            real(partial(mp.betainc, regularized=True))(a, b, 0, x)
+            if a > 0 and b > 0 and 0 <= x <= 1
+            else mp.nan
+        )
+    )
+
+
+class beta_density(Transcendental):
+    """x^p (1 - x)^q e^-c for 0 <= x <= 1, the derivative of I_x(p + 1, q + 1) with c = log B.
+
+    The powers and their scale are one function, because each of them alone would overflow.
+    """
+
+    nargs = 4
+    definition = _(lambda p, q, c, x: x**p * (1 - x) ** q * sp.exp(-c))
+    partials = _(
+        lambda p, q, c, x: (
+            None,
+            None,
+            None,
+            # The exponent 0 stays: 0 times an infinite power would be nan.
+            p * beta_density(p - abs(sign(p)), q, c, x)
+            - q * beta_density(p, q - abs(sign(q)), c, x),
+        )
+    )
+    value = _(
+        lambda p, q, c, x: (
+            _power_at(x, p) * _power_at(1 - x, q) * mp.exp(-c) if 0 <= x <= 1 else mp.nan
+        )
+    )
+
+
+def _power_at(x: Any, p: Any) -> Any:
+    return mp.inf if x == 0 and p < 0 else mp.power(x, p)
