@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import math
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sympy as sp
@@ -17,7 +16,7 @@ import sympy as sp
 from symdiff import algebra, ops
 from symdiff.algebra import as_numeric, int_power, primitive, scale, select
 from symdiff.expr import pi
-from symdiff.leaves import as_expr, number_node, number_of
+from symdiff.leaves import as_expr, number_node
 from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -101,7 +100,8 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     return function
 
 
-def _documented(function: _F, name: str, says: str, example: str) -> _F:
+def documented(function: _F, name: str, says: str, example: str) -> _F:
+    """``function`` under this name, with what it says and an example of x and y as docstring."""
     function.__name__ = function.__qualname__ = name  # type: ignore[attr-defined]  # a function, seen as a protocol
     function.__doc__ = f"""{says}
 
@@ -113,18 +113,22 @@ def _documented(function: _F, name: str, says: str, example: str) -> _F:
     return function
 
 
-def _unary(name: str, says: str, example: str) -> Unary:
+def unary(name: str, says: str, example: str) -> Unary:
+    """The function of the vocabulary called ``name``, of one operand."""
+
     def function(x: Operand, /) -> Expr:
         return primitive(name, as_expr(x))
 
-    return _documented(function, name, says, example)
+    return documented(function, name, says, example)
 
 
-def _binary(name: str, says: str, example: str) -> Binary:
+def binary(name: str, says: str, example: str) -> Binary:
+    """The function of the vocabulary called ``name``, of two operands."""
+
     def function(x: Operand, y: Operand, /) -> Expr:
         return primitive(name, as_expr(x), as_expr(y))
 
-    return _documented(function, name, says, example)
+    return documented(function, name, says, example)
 
 
 # Arithmetic and powers --------------------------------------------------------------------------
@@ -240,70 +244,66 @@ def sqrt(x: Operand, /) -> Expr:
     return int_power(as_numeric(as_expr(x)), Fraction(1, 2), True)
 
 
-floor_divide = _binary(
+floor_divide = binary(
     "floor_divide",
     "``floor(x / y)`` of the exact quotient; derivative 0.",
     "sd.diff(sd.floor_divide(x, 3), x) is sd.constant(0)",
 )
-mod = _binary(
+mod = binary(
     "mod",
     "``x - y*floor(x/y)``, which has the sign of y.",
     "sd.diff(sd.mod(x, y), y) is -sd.floor_divide(x, y)",
 )
-cbrt = _unary(
+cbrt = unary(
     "cbrt",
     "The real cube root, negative for negative x.",
     "sd.diff(sd.cbrt(x), x) is 1 / (3 * sd.cbrt(x)**2)",
 )
-hypot = _binary(
+hypot = binary(
     "hypot",
     "``√(x² + y²)`` without overflow; its derivative at the origin is 0.",
     "sd.hypot(x, 2.0) is sd.hypot(x, 2)",
 )
-abs = _unary("abs", "``|x|``; its derivative at 0 is 0.", "sd.diff(sd.abs(x), x) is sd.sign(x)")
-sign = _unary(
+abs = unary("abs", "``|x|``; its derivative at 0 is 0.", "sd.diff(sd.abs(x), x) is sd.sign(x)")
+sign = unary(
     "sign", "The sign of x: 1, 0 or -1; derivative 0.", "sd.diff(sd.sign(x), x) is sd.constant(0)"
 )
 
 # Exponentials and logarithms --------------------------------------------------------------------
 
-exp = _unary("exp", "``e**x``.", "sd.diff(sd.exp(x), x) is sd.exp(x)")
-expm1 = _unary("expm1", "``e**x - 1``, accurate near 0.", "sd.diff(sd.expm1(x), x) is sd.exp(x)")
-exp2 = _unary("exp2", "``2**x``.", "sd.exp2(10) is sd.constant(1024)")
-log = _unary(
-    "log", "The natural logarithm; -inf at 0, nan below.", "sd.diff(sd.log(x), x) is 1 / x"
-)
-log1p = _unary(
-    "log1p", "``log(1 + x)``, accurate near 0.", "sd.diff(sd.log1p(x), x) is 1 / (1 + x)"
-)
-log1mexp = _unary(
+exp = unary("exp", "``e**x``.", "sd.diff(sd.exp(x), x) is sd.exp(x)")
+expm1 = unary("expm1", "``e**x - 1``, accurate near 0.", "sd.diff(sd.expm1(x), x) is sd.exp(x)")
+exp2 = unary("exp2", "``2**x``.", "sd.exp2(10) is sd.constant(1024)")
+log = unary("log", "The natural logarithm; -inf at 0, nan below.", "sd.diff(sd.log(x), x) is 1 / x")
+log1p = unary("log1p", "``log(1 + x)``, accurate near 0.", "sd.diff(sd.log1p(x), x) is 1 / (1 + x)")
+log1mexp = unary(
     "log1mexp",
     "``log(1 - e**-x)`` of positive x, accurate near 0 and far from it.",
     "sd.diff(sd.log1mexp(x), x) is 1 / sd.expm1(x)",
 )
-log2 = _unary("log2", "The logarithm to base 2.", "sd.log2(8) is sd.constant(3)")
-log10 = _unary("log10", "The logarithm to base 10.", "sd.log10(100) is sd.constant(2)")
-logaddexp = _binary(
+log2 = unary("log2", "The logarithm to base 2.", "sd.log2(8) is sd.constant(3)")
+log10 = unary("log10", "The logarithm to base 10.", "sd.log10(100) is sd.constant(2)")
+logaddexp = binary(
     "logaddexp",
     "``log(e**x + e**y)`` without overflow.",
     "sd.logaddexp(x, 0.0) is sd.logaddexp(x, 0)",
 )
-xlogy = _binary(
+xlogy = binary(
     "xlogy",
     "``x*log(y)``, and 0 where x is 0 (unless y is nan).",
     "sd.xlogy(x, 2.0) is sd.xlogy(x, 2)",
 )
-sigmoid = _unary(
+sigmoid = unary(
     "sigmoid",
     "The logistic function ``1 / (1 + e**-x)``.",
     "sd.diff(sd.softplus(x), x) is sd.sigmoid(x)",
 )
-softplus = _unary(
+softplus = unary(
     "softplus",
     "``log(1 + e**x)``, without overflow.",
     "sd.diff(sd.softplus(x), x) is sd.sigmoid(x)",
 )
-log_sigmoid = _unary(
+log_sigmoid = unary(
     "log_sigmoid",
     "``log(sigmoid(x))``, without underflow.",
     "sd.diff(sd.log_sigmoid(x), x) is sd.sigmoid(-x)",
@@ -311,44 +311,44 @@ log_sigmoid = _unary(
 
 # Trigonometry -----------------------------------------------------------------------------------
 
-sin = _unary("sin", "The sine of x radians.", "sd.diff(sd.sin(x), x) is sd.cos(x)")
-cos = _unary("cos", "The cosine of x radians.", "sd.diff(sd.cos(x), x) is -sd.sin(x)")
-tan = _unary("tan", "The tangent of x radians.", "sd.diff(sd.tan(x), x) is 1 + sd.tan(x)**2")
-asin = _unary(
+sin = unary("sin", "The sine of x radians.", "sd.diff(sd.sin(x), x) is sd.cos(x)")
+cos = unary("cos", "The cosine of x radians.", "sd.diff(sd.cos(x), x) is -sd.sin(x)")
+tan = unary("tan", "The tangent of x radians.", "sd.diff(sd.tan(x), x) is 1 + sd.tan(x)**2")
+asin = unary(
     "asin",
     "The angle in [-π/2, π/2] whose sine is x.",
     "sd.diff(sd.asin(x), x) is 1 / sd.sqrt(1 - x**2)",
 )
-acos = _unary(
+acos = unary(
     "acos",
     "The angle in [0, π] whose cosine is x.",
     "sd.diff(sd.acos(x), x) is -1 / sd.sqrt(1 - x**2)",
 )
-atan = _unary(
+atan = unary(
     "atan",
     "The angle in (-π/2, π/2) whose tangent is x.",
     "sd.diff(sd.atan(x), x) is 1 / (1 + x**2)",
 )
-atan2 = _binary(
+atan2 = binary(
     "atan2",
     "The angle in (-π, π] of the point with the first operand as ordinate, the second as abscissa."
     "\n\n"
     "    Its derivative at the origin is 0.",
     "sd.atan2(0.0, x) is sd.atan2(0, x)",
 )
-sinh = _unary("sinh", "The hyperbolic sine.", "sd.diff(sd.sinh(x), x) is sd.cosh(x)")
-cosh = _unary("cosh", "The hyperbolic cosine.", "sd.diff(sd.cosh(x), x) is sd.sinh(x)")
-tanh = _unary(
+sinh = unary("sinh", "The hyperbolic sine.", "sd.diff(sd.sinh(x), x) is sd.cosh(x)")
+cosh = unary("cosh", "The hyperbolic cosine.", "sd.diff(sd.cosh(x), x) is sd.sinh(x)")
+tanh = unary(
     "tanh",
     "The hyperbolic tangent.",
     "sd.diff(sd.tanh(x), x, 2) is -2 * sd.diff(sd.tanh(x), x) * sd.tanh(x)",
 )
-asinh = _unary("asinh", "The inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
-acosh = _unary("acosh", "The inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
-atanh = _unary(
+asinh = unary("asinh", "The inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
+acosh = unary("acosh", "The inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
+atanh = unary(
     "atanh", "The inverse of tanh on [-1, 1].", "sd.diff(sd.atanh(x), x) is 1 / (1 - x**2)"
 )
-sinc = _unary(
+sinc = unary(
     "sinc", "``sin(πx)/(πx)``, and 1 at 0, as NumPy has it.", "sd.sinc(0) is sd.constant(1)"
 )
 
@@ -373,192 +373,14 @@ def rad2deg(x: Operand, /) -> Expr:
     return as_expr(x) * 180 / pi
 
 
-# Special functions ------------------------------------------------------------------------------
-
-erf = _unary("erf", "The error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)")
-erfc = _unary("erfc", "``1 - erf(x)``, accurate in its tail.", "sd.erfc(0) is sd.constant(1)")
-erfcx = _unary(
-    "erfcx",
-    "``e**(x**2) * erfc(x)``, which does not underflow for large x.",
-    "sd.erfcx(0) is sd.constant(1)",
-)
-gamma = _unary(
-    "gamma", "The gamma function Γ(x).", "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)"
-)
-gammaln = _unary("gammaln", "``log|Γ(x)|``.", "sd.diff(sd.gammaln(x), x) is sd.digamma(x)")
-digamma = _unary(
-    "digamma",
-    "ψ(x), the derivative of ``log Γ(x)``.",
-    "sd.diff(sd.digamma(x), x) is sd.polygamma(1, x)",
-)
-
-
-def polygamma(n: int, x: Operand, /) -> Expr:
-    """The n-th derivative of digamma at x, for an integer n >= 0.
-
-    Raises ValueError for any other n.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.polygamma(0, x) is sd.digamma(x)
-    True
-    """
-    order = number_of(as_expr(n))
-    if not isinstance(order, int) or order < 0:
-        raise ValueError(f"polygamma: the order {n!r} is not an integer >= 0")
-    return digamma(x) if order == 0 else primitive("polygamma", number_node(order), as_expr(x))
-
-
-betaln = _binary(
-    "betaln",
-    "``log|B(x, y)|``, the logarithm of the beta function.",
-    "sd.diff(sd.betaln(x, y), x, y) is -sd.polygamma(1, x + y)",
-)
-erfinv = _unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
-erfcinv = _unary(
-    "erfcinv", "The inverse of erfc on [0, 2], accurate near 0.", "sd.erfcinv(1) is sd.constant(0)"
-)
-
-
-def gammainc(a: Operand, x: Operand, /) -> Expr:
-    """The regularised lower incomplete gamma function ``1/Γ(a) ∫₀ˣ t**(a-1) e**-t dt``.
-
-    For a > 0 and x >= 0, else nan.  It has derivatives of every order by x, and none by a: asking
-    for one raises NotDifferentiable.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> print(sd.diff(sd.gammainc(2, x), x))
-    gamma_density(2, x)
-    """
-    return primitive("gammainc", as_expr(a), as_expr(x))
-
-
-def gammaincc(a: Operand, x: Operand, /) -> Expr:
-    """``1 - gammainc(a, x)``, accurate in its tail; no derivative by a.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.diff(sd.gammaincc(2, x), x) is -sd.diff(sd.gammainc(2, x), x)
-    True
-    """
-    return primitive("gammaincc", as_expr(a), as_expr(x))
-
-
-def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
-    """The regularised incomplete beta function ``1/B(a, b) ∫₀ˣ t**(a-1) (1-t)**(b-1) dt``.
-
-    For a, b > 0 and 0 <= x <= 1, else nan.  It has derivatives of every order by x, and none by a
-    and b: asking for one raises NotDifferentiable.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> print(sd.evalf(sd.diff(sd.betainc(2, 3, x), x, 2), subs={x: 0}))
-    12.0
-    """
-    return primitive("betainc", as_expr(a), as_expr(b), as_expr(x))
-
-
-def _bessel(name: str, n: Operand, x: Operand) -> Expr:
-    order = number_of(as_expr(n))
-    if not isinstance(order, int):
-        raise ValueError(f"{name}: the order {n!r} is not an integer")
-    if order < 0:
-        cls = VOCABULARY[name]
-        sign = cls.reflection ** (order % 2)
-        return scale(sign, primitive(name, number_node(-order), as_expr(x)))
-    return primitive(name, number_node(order), as_expr(x))
-
-
-def jv(n: int, x: Operand, /) -> Expr:
-    """J_n(x), the Bessel function of the first kind, for an integer n.
-
-    Raises ValueError for any other n.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.diff(sd.j0(x), x) is -sd.j1(x), sd.jn(-1, x) is -sd.j1(x)
-    (True, True)
-    """
-    return _bessel("jv", n, x)
-
-
-def yv(n: int, x: Operand, /) -> Expr:
-    """Y_n(x), the Bessel function of the second kind, for an integer n; nan for x < 0.
-
-    Raises ValueError for any other n.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.diff(sd.y0(x), x) is -sd.y1(x)
-    True
-    """
-    return _bessel("yv", n, x)
-
-
-def iv(n: int, x: Operand, /) -> Expr:
-    """I_n(x), the modified Bessel function of the first kind, for an integer n.
-
-    Raises ValueError for any other n.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.diff(sd.i0(x), x) is sd.i1(x), sd.i0(0) is sd.constant(1)
-    (True, True)
-    """
-    return _bessel("iv", n, x)
-
-
-def kv(n: int, x: Operand, /) -> Expr:
-    """K_n(x), the modified Bessel function of the second kind, for an integer n; nan for x < 0.
-
-    Raises ValueError for any other n.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.diff(sd.kv(0, x), x) is -sd.kv(1, x)
-    True
-    """
-    return _bessel("kv", n, x)
-
-
-def _of_order(name: str, n: int, symbol: str) -> Unary:
-    function = partial(_bessel, name, n)
-
-    def of_order(x: Operand, /) -> Expr:
-        return function(x)
-
-    return _documented(
-        of_order, f"{symbol}{n}", f"``{name}({n}, x)``.", f"sd.{symbol}{n}(x) is sd.{name}({n}, x)"
-    )
-
-
-j0, j1 = _of_order("jv", 0, "j"), _of_order("jv", 1, "j")
-y0, y1 = _of_order("yv", 0, "y"), _of_order("yv", 1, "y")
-i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
-k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
-
-
-def logit(x: Operand, /) -> Expr:
-    """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x")
-    >>> sd.logit(x) is sd.log(x) - sd.log1p(-x)
-    True
-    """
-    operand = as_expr(x)
-    return log(operand) - log1p(-operand)
-
-
 # Selections and rounding ------------------------------------------------------------------------
 
-maximum = _binary(
+maximum = binary(
     "maximum",
     "The larger of x and y; nan if one is.  Equal ones have half of the derivative each.",
     "sd.maximum(x, 0.0) is sd.maximum(x, 0)",
 )
-minimum = _binary(
+minimum = binary(
     "minimum",
     "The smaller of x and y; nan if one is.  Equal ones have half of the derivative each.",
     "sd.minimum(x, 0.0) is sd.minimum(x, 0)",
@@ -602,11 +424,9 @@ def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) 
     return primitive("clip", operand, low, high)
 
 
-floor = _unary(
-    "floor", "The largest integer <= x; derivative 0.", "sd.floor(2.5) is sd.constant(2)"
-)
-ceil = _unary("ceil", "The smallest integer >= x; derivative 0.", "sd.ceil(2.5) is sd.constant(3)")
-trunc = _unary(
+floor = unary("floor", "The largest integer <= x; derivative 0.", "sd.floor(2.5) is sd.constant(2)")
+ceil = unary("ceil", "The smallest integer >= x; derivative 0.", "sd.ceil(2.5) is sd.constant(3)")
+trunc = unary(
     "trunc", "The next integer towards 0; derivative 0.", "sd.trunc(-2.5) is sd.constant(-2)"
 )
 
@@ -659,26 +479,26 @@ def greater_equal(x: Operand, y: Operand, /) -> Expr:
     return primitive("less_equal", as_expr(y), as_expr(x))
 
 
-less = _binary("less", "Whether ``x < y``.", "sd.less(x, y) is (x < y)")
-less_equal = _binary("less_equal", "Whether ``x <= y``.", "sd.less_equal(x, y) is (x <= y)")
-equal = _binary("equal", "Whether ``x == y``.", "sd.equal(x, y) is (x == y)")
-not_equal = _binary("not_equal", "Whether ``x != y``.", "sd.not_equal(x, y) is (x != y)")
-logical_and = _binary(
+less = binary("less", "Whether ``x < y``.", "sd.less(x, y) is (x < y)")
+less_equal = binary("less_equal", "Whether ``x <= y``.", "sd.less_equal(x, y) is (x <= y)")
+equal = binary("equal", "Whether ``x == y``.", "sd.equal(x, y) is (x == y)")
+not_equal = binary("not_equal", "Whether ``x != y``.", "sd.not_equal(x, y) is (x != y)")
+logical_and = binary(
     "logical_and",
     "Whether both are true (not 0).",
     "sd.logical_and(x > 0, y > 0) is (x > 0) & (y > 0)",
 )
-logical_or = _binary(
+logical_or = binary(
     "logical_or",
     "Whether one or both are true.",
     "sd.logical_or(x > 0, y > 0) is (x > 0) | (y > 0)",
 )
-logical_xor = _binary(
+logical_xor = binary(
     "logical_xor",
     "Whether exactly one is true.",
     "sd.logical_xor(x > 0, y > 0) is (x > 0) ^ (y > 0)",
 )
-logical_not = _unary("logical_not", "Whether it is not true.", "sd.logical_not(x > 0) is ~(x > 0)")
+logical_not = unary("logical_not", "Whether it is not true.", "sd.logical_not(x > 0) is ~(x > 0)")
 
 # NumPy's names ----------------------------------------------------------------------------------
 
@@ -693,8 +513,6 @@ radians, degrees = deg2rad, rad2deg
 # SciPy's names ----------------------------------------------------------------------------------
 
 expit = sigmoid
-psi = digamma
-jn, yn = jv, yv
 
 __all__ = [
     "abs",
@@ -714,8 +532,6 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
-    "betainc",
-    "betaln",
     "cbrt",
     "ceil",
     "clip",
@@ -723,37 +539,17 @@ __all__ = [
     "cosh",
     "deg2rad",
     "degrees",
-    "digamma",
     "divide",
     "equal",
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfcx",
-    "erfinv",
     "exp",
     "exp2",
     "expit",
     "expm1",
     "floor",
     "floor_divide",
-    "gamma",
-    "gammainc",
-    "gammaincc",
-    "gammaln",
     "greater",
     "greater_equal",
     "hypot",
-    "i0",
-    "i1",
-    "iv",
-    "j0",
-    "j1",
-    "jn",
-    "jv",
-    "k0",
-    "k1",
-    "kv",
     "less",
     "less_equal",
     "log",
@@ -767,7 +563,6 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "logit",
     "maximum",
     "minimum",
     "mod",
@@ -775,11 +570,9 @@ __all__ = [
     "negative",
     "not_equal",
     "pointwise",
-    "polygamma",
     "positive",
     "pow",
     "power",
-    "psi",
     "rad2deg",
     "radians",
     "reciprocal",
@@ -800,8 +593,4 @@ __all__ = [
     "trunc",
     "where",
     "xlogy",
-    "y0",
-    "y1",
-    "yn",
-    "yv",
 ]

@@ -14,6 +14,7 @@ from symdiff import (
     products,
     reductions,
     signals,
+    special_functions,
     statistics,
 )
 from symdiff.arrays import *  # noqa: F403  # the modules' lists say what
@@ -25,6 +26,7 @@ from symdiff.ordering import *  # noqa: F403
 from symdiff.products import *  # noqa: F403
 from symdiff.reductions import *  # noqa: F403
 from symdiff.signals import *  # noqa: F403
+from symdiff.special_functions import *  # noqa: F403
 from symdiff.statistics import *  # noqa: F403
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.
@@ -39,6 +41,7 @@ if not TYPE_CHECKING:
         *products.__all__,
         *reductions.__all__,
         *signals.__all__,
+        *special_functions.__all__,
         *statistics.__all__,
     ]
 

@@ -23,7 +23,7 @@ from functools import partial, reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
-from symdiff import elementwise, ops
+from symdiff import functions, ops
 from symdiff.algebra import combine, int_power, primitive
 from symdiff.contraction import strong
 from symdiff.errors import ParseError, ShapeError, Unsupported
@@ -58,7 +58,7 @@ class Function(NamedTuple):
 
 
 def _log(x: Expr, base: Expr | None = None) -> Expr:
-    return elementwise.log(x) if base is None else elementwise.log(x) / elementwise.log(base)
+    return functions.log(x) if base is None else functions.log(x) / functions.log(base)
 
 
 def _nested(build: Callable[[Expr, Expr], Expr]) -> Function:
@@ -77,17 +77,17 @@ def _functions() -> dict[str, Function]:
     unary += " j0 j1 y0 y1 i0 i1 k0 k1"
     binary = "add subtract multiply divide power greater greater_equal polygamma jv yv iv kv"
     for n, names in ((1, unary), (2, binary)):
-        table |= {name: Function(getattr(elementwise, name), n, n) for name in names.split()}
+        table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
     table |= {
         "log": Function(_log, 1, 2),
-        "maximum": _nested(elementwise.maximum),
-        "minimum": _nested(elementwise.minimum),
-        "sec": _reciprocal(elementwise.cos),
-        "csc": _reciprocal(elementwise.sin),
-        "cot": _reciprocal(elementwise.tan),
-        "sech": _reciprocal(elementwise.cosh),
-        "csch": _reciprocal(elementwise.sinh),
-        "coth": _reciprocal(elementwise.tanh),
+        "maximum": _nested(functions.maximum),
+        "minimum": _nested(functions.minimum),
+        "sec": _reciprocal(functions.cos),
+        "csc": _reciprocal(functions.sin),
+        "cot": _reciprocal(functions.tan),
+        "sech": _reciprocal(functions.cosh),
+        "csch": _reciprocal(functions.sinh),
+        "coth": _reciprocal(functions.tanh),
         # Products in the derivatives of selections: 0 where the first factor, or either one, is
         # exactly 0.
         "strong": Function(partial(strong, kills=(True, False)), 2, 2),

@@ -427,6 +427,7 @@ def test_bodies_are_found_by_name():
 
 NAME_FUNCTIONS = {
     "symdiff/elementwise.py": "what is public",
+    "symdiff/special_functions.py": "what is public",
     "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
     "symdiff/parser.py": "functions of any number of operands",
     "symdiff/bridge.py": "how SymPy's conditions are built without being searched",

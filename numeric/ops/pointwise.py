@@ -16,7 +16,7 @@ from numeric.plans import INPUTS, RESULT, Op
 from numeric.recording import apply, cast
 from numeric.shortcuts import shortcut_of_one
 from numeric.tensors import Tensor, method, wrap
-from symdiff import elementwise as sd
+from symdiff import functions as sd
 from symdiff.algebra import primitive
 from symdiff.contraction import broadcast_to
 

@@ -18,7 +18,15 @@ from numpy.exceptions import AxisError
 
 import numeric.reference
 import symdiff as sd
-from symdiff import arrays, elementwise, functions, indexing, products, reductions
+from symdiff import (
+    arrays,
+    elementwise,
+    functions,
+    indexing,
+    products,
+    reductions,
+    special_functions,
+)
 from symdiff.leaves import number_of
 
 RNG = np.random.default_rng(20261120)
@@ -856,7 +864,7 @@ def test_the_list_is_complete_and_every_function_documents_itself():
         function = getattr(functions, name)
         assert function is getattr(sd, name)
         assert ">>> " in (function.__doc__ or ""), name
-    for module in (arrays, elementwise, indexing, products, reductions):
+    for module in (arrays, elementwise, indexing, products, reductions, special_functions):
         public = {n for n in vars(module) if n in functions.__all__}
         own = {
             n for n in public if getattr(getattr(module, n), "__module__", "") == module.__name__

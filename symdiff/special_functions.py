@@ -1,0 +1,225 @@
+"""Special functions of each element, under SciPy's names; their operands broadcast."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from symdiff.algebra import primitive, scale
+from symdiff.elementwise import Unary, binary, documented, log, log1p, unary
+from symdiff.leaves import as_expr, number_node, number_of
+from symdiff.scalar import VOCABULARY
+
+if TYPE_CHECKING:
+    from symdiff.expr import Expr, Operand
+
+erf = unary("erf", "The error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)")
+erfc = unary("erfc", "``1 - erf(x)``, accurate in its tail.", "sd.erfc(0) is sd.constant(1)")
+erfcx = unary(
+    "erfcx",
+    "``e**(x**2) * erfc(x)``, which does not underflow for large x.",
+    "sd.erfcx(0) is sd.constant(1)",
+)
+gamma = unary(
+    "gamma", "The gamma function Γ(x).", "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)"
+)
+gammaln = unary("gammaln", "``log|Γ(x)|``.", "sd.diff(sd.gammaln(x), x) is sd.digamma(x)")
+digamma = unary(
+    "digamma",
+    "ψ(x), the derivative of ``log Γ(x)``.",
+    "sd.diff(sd.digamma(x), x) is sd.polygamma(1, x)",
+)
+
+
+def polygamma(n: int, x: Operand, /) -> Expr:
+    """The n-th derivative of digamma at x, for an integer n >= 0.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.polygamma(0, x) is sd.digamma(x)
+    True
+    """
+    order = number_of(as_expr(n))
+    if not isinstance(order, int) or order < 0:
+        raise ValueError(f"polygamma: the order {n!r} is not an integer >= 0")
+    return digamma(x) if order == 0 else primitive("polygamma", number_node(order), as_expr(x))
+
+
+betaln = binary(
+    "betaln",
+    "``log|B(x, y)|``, the logarithm of the beta function.",
+    "sd.diff(sd.betaln(x, y), x, y) is -sd.polygamma(1, x + y)",
+)
+erfinv = unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
+erfcinv = unary(
+    "erfcinv", "The inverse of erfc on [0, 2], accurate near 0.", "sd.erfcinv(1) is sd.constant(0)"
+)
+
+
+def gammainc(a: Operand, x: Operand, /) -> Expr:
+    """The regularised lower incomplete gamma function ``1/Γ(a) ∫₀ˣ t**(a-1) e**-t dt``.
+
+    For a > 0 and x >= 0, else nan.  It has derivatives of every order by x, and none by a: asking
+    for one raises NotDifferentiable.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.diff(sd.gammainc(2, x), x))
+    gamma_density(2, x)
+    """
+    return primitive("gammainc", as_expr(a), as_expr(x))
+
+
+def gammaincc(a: Operand, x: Operand, /) -> Expr:
+    """``1 - gammainc(a, x)``, accurate in its tail; no derivative by a.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.gammaincc(2, x), x) is -sd.diff(sd.gammainc(2, x), x)
+    True
+    """
+    return primitive("gammaincc", as_expr(a), as_expr(x))
+
+
+def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
+    """The regularised incomplete beta function ``1/B(a, b) ∫₀ˣ t**(a-1) (1-t)**(b-1) dt``.
+
+    For a, b > 0 and 0 <= x <= 1, else nan.  It has derivatives of every order by x, and none by a
+    and b: asking for one raises NotDifferentiable.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.evalf(sd.diff(sd.betainc(2, 3, x), x, 2), subs={x: 0}))
+    12.0
+    """
+    return primitive("betainc", as_expr(a), as_expr(b), as_expr(x))
+
+
+def _bessel(name: str, n: Operand, x: Operand) -> Expr:
+    order = number_of(as_expr(n))
+    if not isinstance(order, int):
+        raise ValueError(f"{name}: the order {n!r} is not an integer")
+    if order < 0:
+        cls = VOCABULARY[name]
+        sign = cls.reflection ** (order % 2)
+        return scale(sign, primitive(name, number_node(-order), as_expr(x)))
+    return primitive(name, number_node(order), as_expr(x))
+
+
+def jv(n: int, x: Operand, /) -> Expr:
+    """J_n(x), the Bessel function of the first kind, for an integer n.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.j0(x), x) is -sd.j1(x), sd.jn(-1, x) is -sd.j1(x)
+    (True, True)
+    """
+    return _bessel("jv", n, x)
+
+
+def yv(n: int, x: Operand, /) -> Expr:
+    """Y_n(x), the Bessel function of the second kind, for an integer n; nan for x < 0.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.y0(x), x) is -sd.y1(x)
+    True
+    """
+    return _bessel("yv", n, x)
+
+
+def iv(n: int, x: Operand, /) -> Expr:
+    """I_n(x), the modified Bessel function of the first kind, for an integer n.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.i0(x), x) is sd.i1(x), sd.i0(0) is sd.constant(1)
+    (True, True)
+    """
+    return _bessel("iv", n, x)
+
+
+def kv(n: int, x: Operand, /) -> Expr:
+    """K_n(x), the modified Bessel function of the second kind, for an integer n; nan for x < 0.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.kv(0, x), x) is -sd.kv(1, x)
+    True
+    """
+    return _bessel("kv", n, x)
+
+
+def _of_order(name: str, n: int, symbol: str) -> Unary:
+    function = partial(_bessel, name, n)
+
+    def of_order(x: Operand, /) -> Expr:
+        return function(x)
+
+    return documented(
+        of_order, f"{symbol}{n}", f"``{name}({n}, x)``.", f"sd.{symbol}{n}(x) is sd.{name}({n}, x)"
+    )
+
+
+j0, j1 = _of_order("jv", 0, "j"), _of_order("jv", 1, "j")
+y0, y1 = _of_order("yv", 0, "y"), _of_order("yv", 1, "y")
+i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
+k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
+
+
+def logit(x: Operand, /) -> Expr:
+    """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.logit(x) is sd.log(x) - sd.log1p(-x)
+    True
+    """
+    operand = as_expr(x)
+    return log(operand) - log1p(-operand)
+
+
+psi = digamma
+jn, yn = jv, yv
+
+__all__ = [
+    "betainc",
+    "betaln",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i1",
+    "iv",
+    "j0",
+    "j1",
+    "jn",
+    "jv",
+    "k0",
+    "k1",
+    "kv",
+    "logit",
+    "polygamma",
+    "psi",
+    "y0",
+    "y1",
+    "yn",
+    "yv",
+]
