@@ -793,7 +793,9 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> type[Opaque]:
         """The opaque ops that were defined here when pickles gave them this module's name."""
-        for cls in Opaque.__subclasses__():
+        waiting = Opaque.__subclasses__()
+        for cls in waiting:
+            waiting += cls.__subclasses__()
             if cls.__name__ == name and cls.__module__.startswith("symdiff.opaque_ops."):
                 return cls
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
