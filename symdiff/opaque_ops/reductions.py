@@ -199,39 +199,37 @@ class LogSumExp(Opaque):
         return logarithm_of_sum(of, *cores)
 
 
-class ArgMax(Opaque):
+class ArgExtreme(Opaque):
+    """The place of the first largest, or the first smallest, element over the last axis."""
+
+    __slots__ = ()
+    signature = Signature("(n)->()")
+    kind = int
+    largest: ClassVar[bool]
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (x,) = cores
+        best = 0
+        for i in range(1, len(x)):
+            pair = (x[best], x[i]) if self.largest else (x[i], x[best])
+            best = i if of.less(self.name, *pair) else best
+        return of.number(best)
+
+
+class ArgMax(ArgExtreme):
     """The place of the first largest element over the last axis."""
 
     __slots__ = ()
     name = "argmax"
-    signature = Signature("(n)->()")
-    kind = int
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n")
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        (x,) = cores
-        best = 0
-        for i in range(1, len(x)):
-            best = i if of.less(self.name, x[best], x[i]) else best
-        return of.number(best)
+    largest = True
 
 
-class ArgMin(Opaque):
+class ArgMin(ArgExtreme):
     """The place of the first smallest element over the last axis."""
 
     __slots__ = ()
     name = "argmin"
-    signature = Signature("(n)->()")
-    kind = int
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n")
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        (x,) = cores
-        best = 0
-        for i in range(1, len(x)):
-            best = i if of.less(self.name, x[i], x[best]) else best
-        return of.number(best)
+    largest = False
