@@ -1,12 +1,14 @@
 """The opaque ops: each class says all that is to be known of it, its differential included.
 
-matrices         solve, inv, det and its kin, cofactors, expm
-decompositions   cholesky, eigenvalues and -vectors, singular values and vectors, pinv, qr
-reductions       prod, max, min, logsumexp, argmax, argmin
-sequences        take, put, argsort, searchsorted, cumprod, logcumsumexp, recurrence
+matrices          solve, inv, det and its kin, cofactors
+matrix_functions  expm
+decompositions    cholesky, eigenvalues and -vectors, singular values and vectors, pinv, qr
+reductions        prod, max, min, logsumexp, argmax, argmin
+sequences         take, put, argsort, searchsorted, cumprod, logcumsumexp, recurrence
 """
 
 from symdiff.opaque_ops.decompositions import *  # noqa: F403  # the modules' lists say what
 from symdiff.opaque_ops.matrices import *  # noqa: F403
+from symdiff.opaque_ops.matrix_functions import *  # noqa: F403
 from symdiff.opaque_ops.reductions import *  # noqa: F403
 from symdiff.opaque_ops.sequences import *  # noqa: F403
