@@ -1,13 +1,13 @@
 """Functions of matrices.
 
-Source: Van Loan, IEEE Trans. Automat. Control 23 (1978) 395.
+Sources: Higham, Functions of Matrices (2008); Van Loan, IEEE Trans. Automat. Control 23 (1978) 395.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from symdiff import ops
 from symdiff.algebra import opaque, scale, total
@@ -25,35 +25,31 @@ if TYPE_CHECKING:
 __all__ = ["Expm"]
 
 
-class Expm(Opaque):
-    """The exponential of a matrix, or a part of its derivative along the other operands.
+class MatrixFunction(Opaque):
+    """An analytic function f of a matrix, or a part of its derivative along the other operands.
 
-    With directions E1 .. Ek it is the integral of ``e^(s0 A) E1 e^(s1 A) E2 .. Ek e^(sk A)`` over
-    ``s0 + .. + sk = 1``, all s >= 0: linear in each.  A is batch + (n, n), the directions have one
-    shape, any + batch + (n, n).
+    With directions E1 .. Ek it is the integral of ``f(z) R E1 R E2 .. Ek R / (2πi)`` around the
+    eigenvalues of A, ``R = (z - A)^-1``: linear in each, and the corner of f of the block matrix
+    that has A on its diagonal and E1 .. Ek above it (Higham, (1.12) and theorem 3.6).  A is batch +
+    (n, n), the directions have one shape, any + batch + (n, n).
     """
 
     __slots__ = ()
-    name = "expm"
     signature = Signature("(n,n),(n,n)...->(n,n)", shared=(0,))
     linear_in = (1,)
     keeps_symmetry = True
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """A direction goes in at each place among those that are there.
-
-        ``d e^A = integral of e^(s A) dA e^((1 - s) A)``, the corner of exp([[A, dA], [0, A]]) (Van
-        Loan, 1).
-        """
+        """A direction goes in at each place among those that are there: ``dR = R dA R``."""
         a, *directions = node.args
         t = broadcast_to(t, node.shape)
         places = range(len(directions) + 1)
         return total([opaque(self, a, *directions[:i], t, *directions[i:]) for i in places])
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """Over the places s0 .. sk, of ``E_j -> e^(s0 A) E1 .. Ek e^(sk A)``.
+        """Of ``E_j -> R E1 R .. Ek R``, R' being that of A'.
 
-        ``G -> e^(s A') E_(j-1)' .. E1' e^(s A') G e^(s A') Ek' .. E_(j+1)' e^(s A')``.
+        ``G -> R' E_(j-1)' .. E1' R' G R' Ek' .. E_(j+1)' R'``.
         """
         a, *directions = node.args
         wide = [matrix_transpose(broadcast_to(e, g.shape)) for e in directions]
@@ -61,19 +57,43 @@ class Expm(Opaque):
         return opaque(self, matrix_transpose(a), *around)
 
     def identity(self, *operands: Expr) -> Expr | None:
-        """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
-
-        Those commute with A, and so with its exponential: the integral over the places is that of
-        1.  Where one is 0, it is 0.  Without directions, ``e^(A')`` is the transpose of ``e^A``.
-        """
+        """Without directions, ``f(A')`` is the transpose of ``f(A)``; where one is 0, it is 0."""
         a, *directions = operands
         if not directions:
             back = matrix_transpose(a)
             if len(a.args) != 1 or a.args[0] is not back:
                 return None
             return matrix_transpose(opaque(self, back))
-        if any(map(is_zero, directions)):
-            return full(directions[0].shape, 0)
+        return full(directions[0].shape, 0) if any(map(is_zero, directions)) else None
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return self.products * length("n") ** 3 * math.comb(operands + 2, 3)
+
+    products: ClassVar[int]
+    """About how many products of matrices its value costs, and a block of its derivatives."""
+
+
+class Expm(MatrixFunction):
+    """The exponential of a matrix, or a part of its derivative along the other operands.
+
+    With directions E1 .. Ek it is the integral of ``e^(s0 A) E1 e^(s1 A) E2 .. Ek e^(sk A)`` over
+    ``s0 + .. + sk = 1``, all s >= 0 (Van Loan, 1).
+    """
+
+    __slots__ = ()
+    name = "expm"
+    products = 8
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
+
+        Those commute with A, and so with its exponential: the integral over the places is that of
+        1.
+        """
+        a, *directions = operands
+        known = super().identity(*operands)
+        if known is not None or not directions:
+            return known
         core = _matrix_of(a)
         for e in directions:
             factor = _matrix_of(e)
@@ -83,9 +103,6 @@ class Expm(Opaque):
         for e in reversed(directions):
             result = matrix_product(e, result)
         return scale(Fraction(1, math.factorial(len(directions))), result)
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return 8 * length("n") ** 3 * math.comb(operands + 2, 3)
 
 
 _IDENTITY = object()
