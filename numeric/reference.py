@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from numeric.kinked import questions, refuse
-from numeric.lowering.kernels import WEAK, discards, filled, kernel
+from numeric.lowering.kernels import WEAK, discards, filled, kernel, parts_kernel
+from numeric.lowering.schedule import computations
 from symdiff import ops
 from symdiff.corners import noted, raising
 from symdiff.errors import ShapeError
@@ -91,18 +92,23 @@ def _evaluate(
     for node in order:
         for x in node.args:
             uses[x] = uses.get(x, 0) + 1
+    together = computations(order)
     kernels: dict[tuple[Op | Dtype, ...], Kernel] = {}
     for node in order:
+        args = [values[x] for x in node.args]
         if node in values:
-            continue
-        if isinstance(node.op, _SHAPELESS):
+            pass
+        elif node in together:
+            results = together[node]
+            values.update(zip(results, parts_kernel(results)(args, sizes), strict=True))
+        elif isinstance(node.op, _SHAPELESS):
             key = (node.op, node.dtype, *[x.dtype for x in node.args])
             call = kernels.get(key)
             if call is None:
                 call = kernels[key] = kernel(node)
+            values[node] = call(args, sizes)
         else:
-            call = kernel(node)
-        values[node] = call([values[x] for x in node.args], sizes)
+            values[node] = kernel(node)(args, sizes)
         for x in node.args:
             uses[x] -= 1
             if not uses[x]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -63,9 +63,10 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, det and its kin n³/3,
     the inverse and the cofactors n³ (their tangents 4n³), cholesky n³/6, eigenvalues 2n³/3 and
     eigenvectors 9n³/2, rounded down.  For m×n matrices with m >= n, or n×m, singular values count
-    mn² + n³, their vectors 7mn² + 4n³ on either side, pinv 8mn² + 4n³, qr 2mn² - 2n³/3 (Golub and
-    Van Loan, Matrix Computations, 8.6).  expm counts 8n³, with k directions (k+1)(k+2)(k+3)/6 times
-    that; its squarings, which depend on the values, are left out.
+    mn² + n³, their vectors 7mn² + 4n³ on either side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,
+    and Q of m×n 2mn² - 2n³/3 (Golub and Van Loan, Matrix Computations, 8.6).  Several results of
+    one decomposition count as much as the dearest of them.  expm counts 8n³, with k directions
+    (k+1)(k+2)(k+3)/6 times that; its squarings, which depend on the values, are left out.
 
     Args:
         outputs: an expression, or several.
@@ -79,7 +80,15 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     (6, 9)
     """
     lengths = dict(sizes or {})
-    return sum(_operations(node, lengths) for node in _nodes(outputs) if node.args)
+    total, dearest = 0, dict[tuple[Any, ...], int]()
+    for node in _nodes(outputs):
+        count = _operations(node, lengths) if node.args else 0
+        if isinstance(node.op, ops.Part):
+            key = (node.op.whole, node.args)
+            dearest[key] = max(dearest.get(key, 0), count)
+        else:
+            total += count
+    return total + sum(dearest.values())
 
 
 def _nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:

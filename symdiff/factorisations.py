@@ -222,10 +222,8 @@ def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
             f"qr: the matrices of shape {shape_text(operand.shape)} are not known to be at least "
             "as tall as wide, or as wide as tall"
         )
-    # Q of a wide matrix is that of its leading square: the other columns are only projected.
-    wide = isinstance(m, int) and isinstance(n, int) and m < n
-    q = opaque(ops.opaque_op(opaque_ops.Qr), operand[..., :m] if wide else operand)
-    return QRResult(q, triu(matmul(matrix_transpose(q), operand)))
+    q, r = (opaque(ops.opaque_op(cls), operand) for cls in (opaque_ops.Qr, opaque_ops.QrTriangle))
+    return QRResult(q, r)
 
 
 def matrix_power(x: Operand, n: int, /) -> Expr:

@@ -750,6 +750,28 @@ class Opaque(Op):
         return signature is not None and signature.place(k) in self.linear_in
 
 
+class Part(Opaque):
+    """One result of an op that has several, as the eigenvalues are of ``eigh``.
+
+    The op of all results is the base of its parts.  It declares ``results``, their signatures, and
+    is the op of no node: a node has one value, of one shape, so each result is a node of its part,
+    ``class Eigvalsh(Eigh, part=0)``, which has no parameters.  Nodes of such parts on the same
+    operands are one *computation*.  Who evaluates them makes them together, those that are needed
+    and no others.
+    """
+
+    __slots__ = ()
+    results: ClassVar[tuple[Signature, ...]]
+    whole: ClassVar[type[Part]]
+    part: ClassVar[int]
+
+    def __init_subclass__(cls, part: int | None = None) -> None:
+        if part is None:
+            cls.whole = cls
+        else:
+            cls.part, cls.signature = part, cls.results[part]
+
+
 class Converted(Opaque):
     """The elements in the dtype ``to``, a name; beyond its range as NumPy has it."""
 

@@ -64,6 +64,16 @@ class Signature:
         return self.operands[self.place(k)]
 
 
+def signatures(text: str, shared: tuple[int, ...] = ()) -> tuple[Signature, ...]:
+    """The signature of each result of an op that has several.
+
+    >>> [one.value for one in signatures("(n,n)->(n),(n,n)")]
+    [('n',), ('n', 'n')]
+    """
+    before, after = text.split("->")
+    return tuple([Signature(f"{before}->({','.join(word)})", shared) for word in _words(after)])
+
+
 def _words(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(word.split(",")) if word else () for word in re.findall(r"\(([^)]*)\)", text)

@@ -88,9 +88,9 @@ def pinv(op: Any, a: Array) -> Array:
 
 
 def qr(op: Any, a: Array) -> Array:
-    """Gram and Schmidt's: the diagonal of R is positive."""
-    out = np.empty(a.shape, object)
-    for j in range(a.shape[1]):
+    """Gram and Schmidt's, of the leading columns: the diagonal of R is positive."""
+    out = np.empty((len(a), min(a.shape)), object)
+    for j in range(out.shape[1]):
         rest = a[:, j]
         for k in range(j):
             rest = rest - out[:, k] * (out[:, k] @ rest)
@@ -180,6 +180,7 @@ VALUES: dict[type, Callable[..., Array]] = {
     opaque_ops.LeftVectors: lambda op, a: svd(a)[0],
     opaque_ops.Pinv: pinv,
     opaque_ops.Qr: qr,
+    opaque_ops.QrTriangle: lambda op, a: np.triu(qr(op, a).T @ a),
     opaque_ops.RightVectors: lambda op, a: svd(a)[2],
     opaque_ops.SingularValues: lambda op, a: svd(a)[1],
     opaque_ops.Sylvester: sylvester,

@@ -143,7 +143,8 @@ CASES: dict[type, list[Case]] = {
     )
     + _simple(opaque_ops.Pinv, (*TALL, *WIDE), True, None, plain=_plain_pinv)
     + _simple(opaque_ops.Pinv, (*TALL, *WIDE), None, None, plain=_plain_pinv),
-    opaque_ops.Qr: _simple(opaque_ops.Qr, (*TALL, (2, 2), (0, 2, 2))),
+    opaque_ops.Qr: _simple(opaque_ops.Qr, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    opaque_ops.QrTriangle: _simple(opaque_ops.QrTriangle, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
     opaque_ops.RightVectors: _simple(opaque_ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
     opaque_ops.SingularValues: _simple(
         opaque_ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))

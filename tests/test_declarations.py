@@ -16,6 +16,8 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric.lowering.opaque import OPAQUE as KERNELS
+from numeric.lowering.opaque import PARTS as TOGETHER
+from numeric.lowering.opaque import of_parts
 from symdiff import opaque_ops, ops
 from symdiff.algebra import linear, opaque
 from symdiff.batching import pushed_jacobian
@@ -23,6 +25,7 @@ from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.contraction import symmetric
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.marks import HOISTED, Flow, shown
+from symdiff.pickling import described
 from symdiff.reals import in_reals
 from symdiff.rules import statement
 from symdiff.signatures import Signature
@@ -286,13 +289,17 @@ def test_an_op_declares_what_says_where(cls):
             assert same(z.args, args)
 
 
+# Their zeros count as numbers: no one reads them for their own sake.
+WITH_ZEROS = (opaque_ops.Cholesky, opaque_ops.Gaps)
+
+
 @each_opaque
 def test_an_op_declares_whether_it_writes_zeros(cls):
-    """Of operands without zeros, where it is linear and its rules do not see to it."""
+    """Of operands without zeros, where its rules do not see to it."""
     rng = np.random.default_rng(0)
     for y in samples(cls):
-        if y.op.linear_in:
-            zeros = (nm.interpret(y, at_random(y, rng)) == 0).any()
+        if y.op.linear_in or (cls not in WITH_ZEROS and all(x.dtype is float for x in y.args)):
+            zeros = y.dtype is float and (nm.interpret(y, at_random(y, rng)) == 0).any()
             assert y.op.writes_zeros(*y.args) or not zeros
 
 
@@ -335,6 +342,7 @@ def test_an_op_declares_which_one_is_its_logarithm(cls):
 NUMERIC = {
     *(opaque_ops.Eigvalsh, opaque_ops.Eigvecs, opaque_ops.Expm, opaque_ops.Gaps, opaque_ops.Qr),
     *(opaque_ops.LeftVectors, opaque_ops.SingularValues, opaque_ops.RightVectors),
+    opaque_ops.QrTriangle,
     *(ops.ToInteger, ops.ToReal),
 }
 
@@ -380,6 +388,31 @@ def test_a_rule_says_what_became_of_zeros(cls):
                     assert shown(flow.expr).mark == HOISTED, (y, k, walk)
 
 
+PARTS = [cls for cls in OPAQUE if issubclass(cls, ops.Part)]
+each_part = pytest.mark.parametrize("cls", PARTS, ids=lambda cls: cls.__name__)
+
+
+@each_part
+def test_an_op_declares_which_result_it_is(cls):
+    """One of each signature, of the same operands, from every kernel that gives it."""
+    rng = np.random.default_rng(0)
+    siblings = [other for other in PARTS if other.whole is cls.whole]
+    results = cls.whole.results
+    assert sorted(other.part for other in siblings) == list(range(len(results)))
+    assert cls.signature is results[cls.part]
+    for y in samples(cls):
+        assert described(y.op)[1:] == ((cls,),)  # no parameters: one whole of the same operands
+        (a,) = point(y, [x.shape for x in y.args], rng)
+        alone = nm.interpret(y, dict.fromkeys(y.args, a))
+        for given in TOGETHER[cls.whole]:
+            for wanted in itertools.combinations(given, 2):
+                if cls.part in wanted:
+                    value = of_parts(cls.whole, wanted)(a)[wanted.index(cls.part)]
+                    np.testing.assert_allclose(value, alone, rtol=0, atol=1e-9)
+        parts = [opaque(ops.opaque_op(other), *y.args) for other in siblings]
+        assert sd.count_operations(parts) == max(map(sd.count_operations, parts))
+
+
 # Planted omissions --------------------------------------------------------------------------------
 
 
@@ -403,19 +436,20 @@ ASKED = {
     "adds_up_to_trace": test_an_op_declares_what_it_does_to_symmetric_matrices,
     "components": test_an_op_is_defined_by_components,
     "log_abs": test_an_op_declares_which_one_is_its_logarithm,
+    "part": test_an_op_declares_which_result_it_is,
 }
 
 
 def owner(cls: type[ops.Opaque], fact: str) -> type | None:
     """The class that declares a fact of an op: its own, or one that it shares with others."""
-    (found,) = [c for c in cls.__mro__ if fact in c.__dict__][:1]
+    found = next((c for c in cls.__mro__ if fact in c.__dict__), ops.Opaque)
     return None if found is ops.Opaque else found
 
 
 OMISSIONS = [
     *((cls, fact) for cls in OPAQUE for fact in ASKED if owner(cls, fact)),
     *((cls, "shared") for cls in OPAQUE if cls.signature.shared and cls.linear_in),
-    *((cls, "kernel") for cls in OPAQUE if cls in KERNELS),
+    *((cls, "kernel") for cls in OPAQUE if cls in KERNELS or issubclass(cls, ops.Part)),
 ]
 # In whose derivatives an op has operands with more leading axes; others are so in their own.
 TRANSPOSES = {opaque_ops.Take: opaque_ops.Put, opaque_ops.Put: opaque_ops.Take}
@@ -432,7 +466,7 @@ def test_a_fact_that_is_left_out_is_missed(cls, fact, monkeypatch):
     test = ASKED.get(fact, derivatives)
     if fact == "kernel":
         test = test_the_shape_that_an_op_declares_is_that_of_its_value
-        monkeypatch.delitem(KERNELS, cls)
+        monkeypatch.delitem(*((KERNELS, cls) if cls in KERNELS else (TOGETHER, cls.whole)))
     elif fact == "shared":
         monkeypatch.setattr(cls, "signature", Signature(cls.signature.text))
         cls = TRANSPOSES.get(cls, cls)
@@ -451,6 +485,8 @@ def test_a_fact_that_is_left_out_is_missed(cls, fact, monkeypatch):
         (opaque_ops.Cumprod, "linear_in", (0,)),
         (opaque_ops.Cholesky, "keeps_symmetry", True),
         (opaque_ops.LogSumExp, "constant", True),
+        (opaque_ops.Eigvecs, "part", 0),
+        (opaque_ops.LeftVectors, "part", 2),
         (opaque_ops.Take, "transposed", lambda op, node, k, g: opaque(op, g, node.args[1])),
     ],
 )

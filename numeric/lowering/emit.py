@@ -28,6 +28,7 @@ from numeric.lowering.kernels import (
     function_of,
     integral,
     kernel,
+    parts_kernel,
     strong_product,
     weak,
     whole_numbers,
@@ -237,17 +238,24 @@ class Emitter:
         """The name under which a function of a template is called."""
         return self.bind((name, id(value)), name, lambda: value)
 
-    def kernel_of(self, node: Expr) -> str:
-        """The name of the kernel of ``node``: equal ops on equal shapes share one."""
+    def kernel_of(self, *nodes: Expr) -> str:
+        """The name of the kernel of a node, or of those of one computation.
+
+        Equal ops on equal shapes share one.
+        """
+        node, parts = nodes[0], tuple([x.op for x in nodes])
         shapes = tuple(x.shape for x in node.args)
         dtypes = (node.dtype, *(x.dtype for x in node.args))
-        name = re.sub(r"\W", "_", node.op.name or type(node.op).__name__.lower())
-        found = self.bind((node.op, shapes, dtypes), name, lambda: kernel(node), numbered=True)
+        op = node.op.whole if len(nodes) > 1 and isinstance(node.op, ops.Part) else node.op
+        name = re.sub(r"\W", "_", op.name or type(op).__name__.lower())
+        make = (lambda: kernel(node)) if op is node.op else (lambda: parts_kernel(nodes))
+        found = self.bind((parts, shapes, dtypes), name, make, numbered=True)
         if found not in self.legend:
             text = " and ".join(map(shape_text, shapes))
             if isinstance(node.op, ops.Contract):
                 text = f"{explain(node.op, shapes)}, {text}" if text else explain(node.op, shapes)
-            self.legend[found] = f"{text} -> {shape_text(node.shape)}"
+            values = " and ".join([shape_text(x.shape) for x in nodes])
+            self.legend[found] = f"{text} -> {values}"
         return found
 
     def program(
@@ -358,33 +366,42 @@ class _Writer:
 
     def lines(self) -> tuple[list[str], list[str]]:
         """The lines of the body, and the texts of the results."""
-        written: list[tuple[str, Text]] = []
+        written: list[tuple[list[str], Text]] = []
         for node in self.schedule.order:
+            if node in self.texts:  # with another result of its computation
+                continue
             whole = integral(node)
             operands = [self._operand(x, whole) for x in self.schedule.spellings[node].operands]
             value = self._written(node, operands)
-            if self.uses.get(node, 0) == 1 and len(value.text) <= _WIDTH and value.depth < _DEPTH:
+            results = self.schedule.together.get(node, (node,))
+            if len(results) > 1:
+                names = [self._fresh() for _ in results]
+                written.append((names, value))
+                self.texts.update(
+                    (x, Text(v, ATOM, (v,))) for x, v in zip(results, names, strict=True)
+                )
+            elif self.uses.get(node, 0) == 1 and len(value.text) <= _WIDTH and value.depth < _DEPTH:
                 self.texts[node] = value
             else:
                 name = self._fresh()
-                written.append((name, value))
+                written.append(([name], value))
                 self.texts[node] = Text(name, ATOM, (name,))
-        results = [self._operand(y) for y in self.schedule.outputs]
-        kept = frozenset(name for y in results for name in y.names)
-        return self._freed(written, kept), [y.text for y in results]
+        outputs = [self._operand(y) for y in self.schedule.outputs]
+        kept = frozenset(name for y in outputs for name in y.names)
+        return self._freed(written, kept), [y.text for y in outputs]
 
-    def _freed(self, written: Sequence[tuple[str, Text]], kept: frozenset[str]) -> list[str]:
+    def _freed(self, written: Sequence[tuple[list[str], Text]], kept: frozenset[str]) -> list[str]:
         """The lines; arrays are dropped after their last use."""
         if self.flavour == MATH:
-            return [f"{name} = {value.text}" for name, value in written]
-        own = {name for name, _ in written} - kept
+            return [f"{', '.join(names)} = {value.text}" for names, value in written]
+        own = {name for names, _ in written for name in names} - kept
         lines = []
-        for name, value in reversed(written):
+        for names, value in reversed(written):
             last = [read for read in dict.fromkeys(value.names) if read in own]
             own.difference_update(last)
             if last:
                 lines.append(f"del {', '.join(last)}")
-            lines.append(f"{name} = {value.text}")
+            lines.append(f"{', '.join(names)} = {value.text}")
         return lines[::-1]
 
     def _operand(self, x: Expr, whole: bool = False) -> Text:
@@ -522,7 +539,8 @@ class _Writer:
             comma = "," if len(operands) == 1 else ""
             inner = ", ".join(x.text for x in operands)
             sizes = "sizes" if self.flavour == NUMPY else "{}"  # scalars have no axes
-            call = f"{self.emitter.kernel_of(node)}(({inner}{comma}), {sizes})"
+            together = self.schedule.together.get(node, (node,))
+            call = f"{self.emitter.kernel_of(*together)}(({inner}{comma}), {sizes})"
             return Text(call, ATOM, names, depth)
         if isinstance(node.op, ops.Sum) and self.schedule.spellings[node].form == "sum":
             return Text(*_sum(node.op, operands, node.dtype is int), names, depth)

@@ -29,7 +29,7 @@ from numeric import special
 from numeric.lowering import blackbox, matrices, sequences
 from numeric.lowering.contraction import plan
 from numeric.lowering.monomials import in_turn
-from numeric.lowering.opaque import OPAQUE, real
+from numeric.lowering.opaque import OPAQUE, of_parts, real
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
@@ -764,6 +764,25 @@ def _converted(op: ops.Cast | ops.Converted, node: Expr) -> Kernel:
 def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
     run = OPAQUE[type(op)]
     return _of_arrays(node, lambda *args: run(*args[:-1]))
+
+
+@_kernel.register(ops.Part)
+def _part(op: ops.Part, node: Expr) -> Kernel:
+    call = parts_kernel([node])
+    return lambda args, sizes: call(args, sizes)[0]
+
+
+def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[Array, ...]]:
+    """As ``kernel``, of nodes of one computation: the values of these results, and of no others.
+
+    >>> import symdiff as sd
+    >>> values, vectors = sd.eigh(sd.symbol("A", (2, 2)))
+    >>> [x.tolist() for x in parts_kernel([vectors, values])([np.eye(2)], {})]
+    [[[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0]]
+    """
+    parts = [x.op for x in nodes if isinstance(x.op, ops.Part)]
+    run: Callable[..., Any] = of_parts(parts[0].whole, [op.part for op in parts])
+    return _of_arrays(nodes[0], lambda *args: run(*args[:-1]))  # type: ignore[return-value]
 
 
 @_kernel.register(opaque_ops.Gaps)

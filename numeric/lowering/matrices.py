@@ -7,43 +7,14 @@ or noise would look like an answer.
 from __future__ import annotations
 
 import math
-import threading
-from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[Any]"
-
-# Larger operands are not kept for a second look.
-_KEPT = 1 << 20
-
-
-def _remembered(
-    factorise: Callable[[Array], tuple[Array, ...]],
-) -> Callable[..., tuple[Array, ...]]:
-    """``factorise``, its last result kept in each thread: the parts of one are asked for in turn.
-
-    Operands are compared by content, since arrays may be changed in place.
-    """
-    last = threading.local()
-
-    @wraps(factorise)
-    def run(a: Array) -> tuple[Array, ...]:
-        known = getattr(last, "operand", None)
-        if known is None or known.dtype != a.dtype or not np.array_equal(known, a):
-            result = factorise(a)
-            if a.size > _KEPT:
-                return result
-            last.operand, last.result = a.copy(), result
-        return tuple(part.copy() for part in last.result)
-
-    return run
 
 
 def _symmetric(a: Array) -> Array:
@@ -60,7 +31,6 @@ def cholesky(a: Array) -> Array:
     return np.linalg.cholesky(_symmetric(a))
 
 
-@_remembered
 def eigh(a: Array) -> tuple[Array, ...]:
     """Eigenvalues, ascending, and eigenvectors of the symmetric part.
 
@@ -73,7 +43,16 @@ def eigh(a: Array) -> tuple[Array, ...]:
     return tuple(np.linalg.eigh(_symmetric(a)))
 
 
-@_remembered
+def eigvalsh(a: Array) -> tuple[Array, ...]:
+    """The eigenvalues alone, which costs less.
+
+    >>> eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
+    [1.0, 2.0]
+    """
+    _finite("eigh", a)
+    return (np.linalg.eigvalsh(_symmetric(a)),)
+
+
 def svd(a: Array) -> tuple[Array, ...]:
     """Left singular vectors, singular values and right singular vectors (as columns).
 
@@ -85,6 +64,16 @@ def svd(a: Array) -> tuple[Array, ...]:
     _finite("svd", a)
     u, s, vt = np.linalg.svd(a, full_matrices=False)
     return u, s, vt.swapaxes(-1, -2)
+
+
+def svdvals(a: Array) -> tuple[Array, ...]:
+    """The singular values alone, which costs less.
+
+    >>> svdvals(np.array([[0.0, 3.0], [4.0, 0.0]]))[0].tolist()
+    [4.0, 3.0]
+    """
+    _finite("svd", a)
+    return (np.linalg.svd(a, compute_uv=False),)
 
 
 def _finite(name: str, a: Array) -> None:
@@ -145,13 +134,33 @@ def pinv(full: bool, a: Array, limits: tuple[float, float, bool] | None = None) 
     return result
 
 
-def qr(a: Array) -> Array:
-    """The factor with orthonormal columns of ``A = Q R``.
+def qr(a: Array) -> tuple[Array, ...]:
+    """The factors of ``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long.
 
-    >>> abs(qr(np.array([[3.0], [4.0]]))).round(12).tolist()
+    >>> [abs(x).round(12).tolist() for x in qr(np.array([[3.0], [4.0]]))]
+    [[[0.6], [0.8]], [[5.0]]]
+    """
+    q, r = np.linalg.qr(a)
+    return q, r
+
+
+def qr_q(a: Array) -> tuple[Array, ...]:
+    """Q alone, which is that of as many leading columns as there are rows.
+
+    >>> abs(qr_q(np.array([[3.0], [4.0]]))[0]).round(12).tolist()
     [[0.6], [0.8]]
     """
-    return np.linalg.qr(a).Q
+    return (np.linalg.qr(a[..., : a.shape[-2]]).Q,)
+
+
+def qr_r(a: Array) -> tuple[Array, ...]:
+    """R alone, which costs half.
+
+    >>> abs(qr_r(np.array([[3.0], [4.0]]))[0]).round(12).tolist()
+    [[5.0]]
+    """
+    r: Array = np.linalg.qr(a, mode="r")  # type: ignore[assignment]
+    return (r,)
 
 
 def cofactor_tangent(a: Array, e: Array) -> Array:

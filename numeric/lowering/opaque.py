@@ -13,7 +13,7 @@ from symdiff import opaque_ops, ops
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,15 +131,7 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.Cofactor: lambda a: cofactor(real(a)),
     opaque_ops.CofactorTangent: lambda a, e: matrices.cofactor_tangent(real(a), real(e)),
     opaque_ops.Cholesky: lambda a: matrices.cholesky(real(a)),
-    opaque_ops.Eigvalsh: lambda a: matrices.eigh(real(a))[0],
-    opaque_ops.Eigvecs: lambda a: matrices.eigh(real(a))[1],
-    opaque_ops.LeftVectors: lambda a: matrices.svd(real(a))[0],
-    opaque_ops.SingularValues: lambda a: matrices.svd(real(a))[1],
-    opaque_ops.RightVectors: lambda a: matrices.svd(real(a))[2],
-    opaque_ops.Qr: lambda a: matrices.qr(real(a)),
     opaque_ops.Expm: lambda *x: matrices.expm(*map(real, x)),
-    opaque_ops.LogAbsDet: lambda a: np.linalg.slogdet(real(a))[1],
-    opaque_ops.DetSign: lambda a: np.linalg.slogdet(real(a))[0],
     opaque_ops.Prod: lambda x: np.multiply.reduce(x, axis=-1),
     opaque_ops.ProdOthers: prod_others,
     opaque_ops.Max: _extreme("max", np.max),
@@ -153,3 +145,30 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.LogCumSumExp: lambda x: sequences.logcumsumexp(real(x)),
 }
 """Each op's function of arrays; leading axes are batch, float32 stays float32."""
+
+PARTS: dict[type[ops.Part], dict[tuple[int, ...], Callable[[Array], tuple[Array, ...]]]] = {
+    opaque_ops.Eigh: {(0,): matrices.eigvalsh, (0, 1): matrices.eigh},
+    opaque_ops.Svd: {(1,): matrices.svdvals, (0, 1, 2): matrices.svd},
+    opaque_ops.QrFactors: {(0,): matrices.qr_q, (1,): matrices.qr_r, (0, 1): matrices.qr},
+    opaque_ops.Slogdet: {(0, 1): lambda a: tuple(np.linalg.slogdet(a))},
+}
+"""The functions of arrays of each op with several results, by the results that they give.
+
+Those that give fewer come first: of them all, the first that gives what is wanted is the one.
+"""
+
+
+def of_parts(whole: type[ops.Part], wanted: Sequence[int]) -> Callable[[Array], tuple[Array, ...]]:
+    """The function that computes the results ``wanted``, and not much more.
+
+    >>> [x.tolist() for x in of_parts(opaque_ops.Eigh, [0])(np.array([[3.0]]))]
+    [[3.0]]
+    """
+    given, run = next((k, f) for k, f in PARTS[whole].items() if set(wanted) <= set(k))
+    places = [given.index(k) for k in wanted]
+
+    def chosen(a: Array) -> tuple[Array, ...]:
+        results = run(real(a))
+        return tuple([results[k] for k in places])
+
+    return chosen

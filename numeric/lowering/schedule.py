@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -379,16 +380,36 @@ def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))
 
 
+def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
+    """Each node that is one of several results, and with which of ``nodes`` it is computed.
+
+    Those are results of one op on the same operands, itself included, in the order of the results.
+
+    >>> import symdiff as sd
+    >>> values, vectors = sd.eigh(sd.symbol("A", (2, 2)))
+    >>> computations([vectors, sd.sum(values), values])[values] == (values, vectors)
+    True
+    """
+    found: dict[tuple[Any, ...], list[tuple[int, Expr]]] = {}
+    for node in nodes:
+        if isinstance(node.op, ops.Part):
+            key = (node.op.whole, *[behind(x) for x in node.args])
+            found.setdefault(key, []).append((node.op.part, node))
+    groups = [tuple([x for _, x in sorted(g, key=itemgetter(0))]) for g in found.values()]
+    return {node: group for group in groups for node in group}
+
+
 # The order of computation -----------------------------------------------------------------------
 
 
 class Schedule:
     """The values that ``outputs`` need, operands before users, from values that are ``known``.
 
-    ``order`` has the nodes to compute; ``spellings`` says how each is written; ``literals`` are
-    the values over numbers alone, evaluated here, once; ``static`` are the values over numbers and
-    axis lengths.  Both are weak numbers, which stand for an array of their node's shape (see
-    ``kernels``).  ``outputs`` are the nodes asked for, as they are spelled.
+    ``order`` has the nodes to compute; ``spellings`` says how each is written, ``together`` which
+    are computed by one kernel (see ``computations``); ``literals`` are the values over numbers
+    alone, evaluated here, once; ``static`` are the values over numbers and axis lengths.  Both are
+    weak numbers, which stand for an array of their node's shape (see ``kernels``).  ``outputs`` are
+    the nodes asked for, as they are spelled.
     """
 
     def __init__(self, outputs: Iterable[Expr], known: Iterable[Expr]) -> None:
@@ -402,6 +423,7 @@ class Schedule:
         self._weak = numbers(outputs, self.known)
         self.outputs = tuple(self._visible(behind(y)) for y in outputs)
         self._walk()
+        self.together = computations(self.order)
 
     def _visible(self, x: Expr) -> Expr:
         if x in self.known:
@@ -538,15 +560,17 @@ def residuals(
 ) -> tuple[Expr, ...]:
     """The forward values that the program of ``gradients`` is given, in the order of computation.
 
-    Candidates are inputs and what the outputs need anyway.  The values that gradients use must
-    all follow from the kept ones, by cheap steps only and at most a few of them in a row.  Among
-    such choices the one of fewest bytes is taken: a minimal cut, the one nearest to the gradients
-    if there are several, because it recomputes least.  (tan(x@w) keeps its value, x and w, but
-    not x@w, nor 1 + tan².)  An input or an output counts twice, as it has to be copied.
+    Candidates are inputs, what the outputs need anyway, and what is computed together with that:
+    all results of a decomposition of which they need one.  The values that gradients use must all
+    follow from the kept ones, by cheap steps only and at most a few of them in a row.  Among such
+    choices the one of fewest bytes is taken: a minimal cut, the one nearest to the gradients if
+    there are several, because it recomputes least.  (tan(x@w) keeps its value, x and w, but not
+    x@w, nor 1 + tan².)  An input or an output counts twice, as it has to be copied.
     """
     joint = Schedule([*outputs, *gradients], [*inputs, *seeds])
     ys, xbars = joint.outputs[: len(outputs)], joint.outputs[len(outputs) :]
     forward = joint.reach(ys) | set(inputs)
+    forward.update(*[group for x, group in joint.together.items() if x in forward])
     targets = _frontier(joint, xbars, forward, frozenset(seeds))
     scalar = all(not node.shape for node in targets)
     kept = set(targets) if scalar else _cut(joint, targets, frozenset((*inputs, *ys)))

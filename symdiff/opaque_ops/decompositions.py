@@ -20,8 +20,8 @@ from symdiff.contraction import contract
 from symdiff.errors import Unsupported
 from symdiff.leaves import full
 from symdiff.opaque_ops.matrices import Solve, matrix_product, matrix_transpose
-from symdiff.ops import Opaque, opaque_op, triangle_op
-from symdiff.signatures import Signature
+from symdiff.ops import Opaque, Part, opaque_op, slice_op, triangle_op
+from symdiff.signatures import Signature, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +33,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cholesky",
+    "Eigh",
     "Eigvalsh",
     "Eigvecs",
     "Gaps",
     "LeftVectors",
     "Pinv",
     "Qr",
+    "QrFactors",
+    "QrTriangle",
     "RightVectors",
     "SingularValues",
+    "Svd",
 ]
 
 _HALF = Fraction(1, 2)
@@ -110,12 +114,19 @@ class Cholesky(Opaque):
         return factor
 
 
-class Eigvalsh(Opaque):
+class Eigh(Part):
+    """The eigenvalues of ``(A + A')/2``, ascending, and orthonormal eigenvectors as columns."""
+
+    __slots__ = ()
+    name = "eigh"
+    results = signatures("(n,n)->(n),(n,n)")
+
+
+class Eigvalsh(Eigh, part=0):
     """The eigenvalues of ``(A + A')/2`` in ascending order."""
 
     __slots__ = ()
     name = "eigvalsh"
-    signature = Signature("(n,n)->(n)")
     adds_up_to_trace = True
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
@@ -127,12 +138,11 @@ class Eigvalsh(Opaque):
         return 2 * length("n") ** 3 // 3
 
 
-class Eigvecs(Opaque):
+class Eigvecs(Eigh, part=1):
     """Orthonormal eigenvectors of ``(A + A')/2`` as columns, in the order of the eigenvalues."""
 
     __slots__ = ()
     name = "eigvecs"
-    signature = Signature("(n,n)->(n,n)")
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dV = V (F * V' dS V)``, ``F_ij = 1/(l_j - l_i)`` off the diagonal (Giles, 3.1)."""
@@ -173,15 +183,22 @@ class Gaps(Opaque):
         return 2 * length("n") ** 2
 
 
-class SingularValues(Opaque):
+class Svd(Part):
+    """``A = U diag(s) V'``: U, s in descending order, and V, with as many columns as values."""
+
+    __slots__ = ()
+    name = "svd"
+    results = signatures("(m,n)->(m,p),(p),(n,p)")
+
+    def own_length(self, *shapes: Shape) -> Dim:
+        return _shorter("singular values", *shapes[0][-2:])
+
+
+class SingularValues(Svd, part=1):
     """The singular values of the last two axes in descending order."""
 
     __slots__ = ()
     name = "svdvals"
-    signature = Signature("(m,n)->(p)")
-
-    def own_length(self, *shapes: Shape) -> Dim:
-        return _shorter(*shapes[0][-2:])
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``ds_i = u_i' dA v_i`` (Giles, 3.2)."""
@@ -194,15 +211,11 @@ class SingularValues(Opaque):
         return long * short**2 + short**3
 
 
-class LeftVectors(Opaque):
+class LeftVectors(Svd, part=0):
     """The left singular vectors as columns, one for each singular value."""
 
     __slots__ = ()
     name = "left_singular_vectors"
-    signature = Signature("(m,n)->(m,p)")
-
-    def own_length(self, *shapes: Shape) -> Dim:
-        return _shorter(*shapes[0][-2:])
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """That of ``_vectors``."""
@@ -212,15 +225,11 @@ class LeftVectors(Opaque):
         return _cost_of_vectors(length)
 
 
-class RightVectors(Opaque):
+class RightVectors(Svd, part=2):
     """The right singular vectors as columns, one for each singular value."""
 
     __slots__ = ()
     name = "right_singular_vectors"
-    signature = Signature("(m,n)->(n,p)")
-
-    def own_length(self, *shapes: Shape) -> Dim:
-        return _shorter(*shapes[0][-2:])
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """That of the left vectors of A'."""
@@ -260,12 +269,12 @@ def _cost_of_vectors(length: Callable[[str], int]) -> int:
     return 7 * long * short**2 + 4 * short**3
 
 
-def _shorter(m: Dim, n: Dim) -> Dim:
+def _shorter(what: str, m: Dim, n: Dim) -> Dim:
     """The lesser of two lengths; raises Unsupported where a symbolic one hides which it is."""
     if m == n:
         return m
     if isinstance(m, str) or isinstance(n, str):
-        raise Unsupported(f"singular values: which of the lengths {m} and {n} is the lesser?")
+        raise Unsupported(f"{what}: which of the lengths {m} and {n} is the lesser?")
     return min(m, n)
 
 
@@ -328,27 +337,71 @@ class Pinv(Opaque):
         return [list(column) for column in zip(*turned, strict=True)]
 
 
-class Qr(Opaque):
-    """The factor Q of ``A = Q R``: orthonormal columns, as many as A has, which are not too many.
+class QrFactors(Part):
+    """``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long; R is triangular.
 
-    R is ``Q' A``.
+    With ``N = dA R^-1`` and W = K - K', K being Q' N below its diagonal, ``dQ = Q (W - Q' N) + N``
+    and ``dR = Q' dA - W R`` (Walter and Lehmann, 3.1).  Of a wide matrix Q is that of its leading
+    columns, and so are N and W.
     """
 
     __slots__ = ()
     name = "qr"
-    signature = Signature("(m,n)->(m,n)")
+    results = signatures("(m,n)->(m,p),(p,n)")
+
+    def own_length(self, *shapes: Shape) -> Dim:
+        return _shorter(self.name, *shapes[0][-2:])
+
+    def turned(self, node: Expr, t: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+        """Q, N, ``Q' N`` and W.  R^-1 is A+ Q, which refuses matrices without full rank."""
+        (a,) = node.args
+        q = opaque(opaque_op(Qr), a)
+        p = opaque(opaque_op(Pinv, True, None), _columns(a, q.shape[-1]))
+        n = matrix_product(_columns(t, q.shape[-1]), matrix_product(p, q))
+        inner = matrix_product(matrix_transpose(q), n)
+        below = _within(_below(q.shape[-1], -1), inner)
+        return q, n, inner, below - matrix_transpose(below)
+
+
+class Qr(QrFactors, part=0):
+    """The factor Q of ``A = Q R``."""
+
+    __slots__ = ()
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dQ = Q (W - Q' N) + N``, ``N = dA R^-1``, W = K - K', K being Q' N below its diagonal.
-
-        (Walter and Lehmann, 3.1.)  R^-1 is A+ Q, which refuses matrices without full rank.
-        """
-        p = opaque(opaque_op(Pinv, True, None), node.args[0])
-        moved = matrix_product(t, matrix_product(p, node))
-        inner = matrix_product(matrix_transpose(node), moved)
-        below = _within(_below(node.shape[-1], -1), inner)
-        return matrix_product(node, below - matrix_transpose(below) - inner) + moved
+        """``dQ = Q (W - Q' N) + N``."""
+        q, n, inner, w = self.turned(node, t)
+        return matrix_product(q, w - inner) + n
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         short, long = sorted((length("m"), length("n")))
-        return 2 * long * short**2 - 2 * short**3 // 3
+        return (long + length("m")) * short**2 - 2 * short**3 // 3
+
+
+class QrTriangle(QrFactors, part=1):
+    """The factor R of ``A = Q R``, 0 below its diagonal."""
+
+    __slots__ = ()
+    name = "qr_r"
+
+    def writes_zeros(self, *operands: Expr) -> bool:
+        return True
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``dR = Q' dA - W R``, which is triangular as R is."""
+        q, _, _, w = self.turned(node, t)
+        change = matrix_product(matrix_transpose(q), t) - matrix_product(w, node)
+        return linear(triangle_op(False, 0), change)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        short, long = sorted((length("m"), length("n")))
+        return long * short**2 - short**3 // 3
+
+
+def _columns(x: Expr, count: Dim) -> Expr:
+    """The leading columns of each matrix."""
+    n = x.shape[-1]
+    if n == count:
+        return x
+    assert isinstance(count, int)
+    return linear(slice_op((n,), ((0, count, 1),), (count,)), x)

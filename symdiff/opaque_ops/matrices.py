@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from symdiff.algebra import opaque, scale
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full
-from symdiff.ops import Opaque, opaque_op
+from symdiff.ops import Opaque, Part, opaque_op
 from symdiff.parts import weighted
-from symdiff.signatures import Signature
+from symdiff.signatures import Signature, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ __all__ = [
     "DetSign",
     "Inv",
     "LogAbsDet",
+    "Slogdet",
     "Solve",
     "Sylvester",
 ]
@@ -133,19 +134,37 @@ class Inv(Opaque):
         return of.eliminated(cores[0], unit)[1]
 
 
-class LogAbsDet(Opaque):
+class Slogdet(Part):
+    """The sign of the determinant of the last two axes, and the logarithm of its absolute value."""
+
+    __slots__ = ()
+    name = "slogdet"
+    results = signatures("(n,n)->(),()")
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return length("n") ** 3 // 3
+
+
+class DetSign(Slogdet, part=0):
+    """The sign of the determinant of the last two axes; piecewise constant."""
+
+    __slots__ = ()
+    name = "detsign"
+    constant = True
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        return of.named("sign", of.determinant(*cores))
+
+
+class LogAbsDet(Slogdet, part=1):
     """``log |det|`` of the last two axes."""
 
     __slots__ = ()
     name = "logabsdet"
-    signature = Signature("(n,n)->()")
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dl = sum Y_ji dA_ij``, Y = A^-1 (Giles, 2.2.4)."""
         return weighted(matrix_transpose(opaque(opaque_op(Inv), node.args[0])), t, 2)
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n") ** 3 // 3
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         return of.named("log", of.named("abs", of.determinant(*cores)))
@@ -168,21 +187,6 @@ class Det(Opaque):
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         return of.determinant(*cores)
-
-
-class DetSign(Opaque):
-    """The sign of the determinant of the last two axes; piecewise constant."""
-
-    __slots__ = ()
-    name = "detsign"
-    signature = Signature("(n,n)->()")
-    constant = True
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return length("n") ** 3 // 3
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        return of.named("sign", of.determinant(*cores))
 
 
 class Cofactor(Opaque):

@@ -479,16 +479,6 @@ def test_a_planted_transpose_is_caught(cls, monkeypatch):
 # Kernels ------------------------------------------------------------------------------------------
 
 
-def test_one_factorisation_serves_its_parts(monkeypatch, rng):
-    calls = []
-    eigh = np.linalg.eigh
-    monkeypatch.setattr(np.linalg, "eigh", lambda a: calls.append(a.shape) or eigh(a))
-    a = positive(rng, 4, 4)
-    x = sd.symbol("x", (4, 4))
-    nm.interpret(sd.jacobian(sd.eigh(x)[1], x), {x: a})
-    assert calls == [(4, 4)]
-
-
 def test_a_matrix_that_was_changed_in_place_is_factorised_again(rng):
     a = positive(rng, 3, 3)
     x = sd.symbol("x", (3, 3))
@@ -499,12 +489,6 @@ def test_a_matrix_that_was_changed_in_place_is_factorised_again(rng):
     result = run(a)
     result[:] = 0
     close(run(a), 2 * first)
-
-
-def test_larger_operands_are_not_kept(monkeypatch, rng):
-    monkeypatch.setattr(matrices, "_KEPT", 4)
-    a = positive(rng, 3, 3)
-    close(matrices.eigh(a)[0], matrices.eigh(a)[0])
 
 
 def test_gaps_are_judged_by_the_precision():
