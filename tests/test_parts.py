@@ -189,6 +189,28 @@ def test_one_statement_names_all_results(whole):
     assert inlined or set(statement.split(", ")) <= set(", ".join(dropped).split(", "))
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3)])
+def test_a_pseudoinverse_serves_its_derivatives(shape, calls):
+    """Which refuse where the rank is not full; the value, and the forward pass, do not."""
+    A = sd.symbol("A", shape)
+    f = objective([sd.pinv(A)])
+    (a,) = point(shape)
+    F = nm.lower(f, A)
+    for run in (
+        F.value_and_grad,
+        lambda x: F.backward(F.forward(x)[1], 1.0),
+        nm.lower([f, sd.grad(f, A), sd.hessian(f, A)], A),
+    ):
+        calls.clear()
+        run(a)
+        assert calls == ["svd"]
+    a[0] = a[1]
+    if shape[0] <= shape[1]:
+        _, kept = F.forward(a)
+        with pytest.raises(np.linalg.LinAlgError, match="full rank"):
+            F.backward(kept, 1.0)
+
+
 def test_threads_share_nothing(calls):
     """Each calls LAPACK for its own matrix as often as if it were alone."""
     A, B = sd.symbol("A", (4, 3)), sd.symbol("B", (4, 3))

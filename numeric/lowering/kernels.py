@@ -792,7 +792,11 @@ def _gaps(op: opaque_ops.Gaps, node: Expr) -> Kernel:
 
 @_kernel.register(opaque_ops.Pinv)
 def _pinv(op: opaque_ops.Pinv, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: matrices.pinv(bool(op.full), real(x), op.limits))
+    def run(x: Array, sizes: Mapping[str, int]) -> Array:
+        p, full = matrices.pinv(real(x), op.limits)
+        return matrices.refusing(p, full) if op.full else p
+
+    return _of_arrays(node, run)
 
 
 @_kernel.register(opaque_ops.Put)

@@ -108,14 +108,14 @@ def gaps(sign: int, diagonal: bool, x: Array) -> Array:
     return inverse
 
 
-def pinv(full: bool, a: Array, limits: tuple[float, float, bool] | None = None) -> Array:
-    """The pseudoinverse; singular values up to max(m, n) eps times the largest count as 0.
+def pinv(a: Array, limits: tuple[float, float, bool] | None = None) -> tuple[Array, ...]:
+    """The pseudoinverse, and 1 where all singular values count, else 0.
 
-    ``limits`` are others: (atol, rtol, hermitian), as of the op.  Raises LinAlgError if ``full``
-    and one of them does.
+    Those up to max(m, n) eps times the largest count as 0.  ``limits`` are others: (atol, rtol,
+    hermitian), as of the op.
 
-    >>> pinv(False, np.array([[2.0], [0.0]])).tolist()
-    [[0.5, 0.0]]
+    >>> [x.tolist() for x in pinv(np.array([[2.0], [0.0]]))]
+    [[[0.5, 0.0]], 1.0]
     """
     atol, rtol, hermitian = limits or (0.0, max(a.shape[-2:]) * np.finfo(a.dtype).eps, False)
     if hermitian:
@@ -125,13 +125,22 @@ def pinv(full: bool, a: Array, limits: tuple[float, float, bool] | None = None) 
         u, s, v = svd(a)
     size = abs(s)
     kept = size > np.maximum(atol, rtol * np.max(size, axis=-1, initial=0))[..., None]
-    if full and not kept.all():
+    factors = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(a.dtype)
+    result: Array = (v * factors[..., None, :]) @ u.swapaxes(-1, -2)
+    return result, kept.all(axis=-1).astype(a.dtype)
+
+
+def refusing(p: Array, full: Array) -> Array:
+    """The pseudoinverse p; raises LinAlgError where not all singular values count.
+
+    >>> refusing(np.array([[0.5, 0.0]]), np.float64(1)).tolist()
+    [[0.5, 0.0]]
+    """
+    if not np.all(full):
         raise np.linalg.LinAlgError(
             "derivative of pinv or qr: the matrix does not have full rank, where they jump"
         )
-    factors = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(a.dtype)
-    result: Array = (v * factors[..., None, :]) @ u.swapaxes(-1, -2)
-    return result
+    return p
 
 
 def qr(a: Array) -> tuple[Array, ...]:

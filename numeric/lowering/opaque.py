@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering import matrices, sequences
+from numeric.lowering import matrices, pseudoinverse, sequences
 from numeric.quiet import SILENCE, noise, set_noise
 from symdiff import opaque_ops, ops
 from symdiff.letters import shape_text
@@ -143,6 +143,7 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.ArgMin: _extreme("argmin", np.argmin),
     opaque_ops.Cumprod: sequences.cumprod,
     opaque_ops.LogCumSumExp: lambda x: sequences.logcumsumexp(real(x)),
+    pseudoinverse.Refusing: matrices.refusing,
 }
 """Each op's function of arrays; leading axes are batch, float32 stays float32."""
 
@@ -150,6 +151,7 @@ PARTS: dict[type[ops.Part], dict[tuple[int, ...], Callable[[Array], tuple[Array,
     opaque_ops.Eigh: {(0,): matrices.eigvalsh, (0, 1): matrices.eigh},
     opaque_ops.Svd: {(1,): matrices.svdvals, (0, 1, 2): matrices.svd},
     opaque_ops.QrFactors: {(0,): matrices.qr_q, (1,): matrices.qr_r, (0, 1): matrices.qr},
+    pseudoinverse.Pseudoinverse: {(0, 1): matrices.pinv},
     opaque_ops.Slogdet: {(0, 1): lambda a: tuple(np.linalg.slogdet(a))},
 }
 """The functions of arrays of each op with several results, by the results that they give.

@@ -27,6 +27,7 @@ from numeric.lowering.kernels import (
     weak,
 )
 from numeric.lowering.monomials import GRADED, Graded, Monomial, in_turn
+from numeric.lowering.pseudoinverse import spelled
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
@@ -430,7 +431,7 @@ class Schedule:
             return x
         found = self._short.get(x)
         if found is None:
-            found = self._short[x] = short(x)
+            found = self._short[x] = spelled(short(x))
             if found is not x:
                 self._weak |= numbers([found], self.known)
         return found
