@@ -310,6 +310,34 @@ def _erfcinv_slope(x: Any) -> Any:
     return np.where(outside, -np.inf, slope)
 
 
+def _ndtr(x: Any) -> Any:
+    # Far out the error of x/√2 would be multiplied by x².
+    far = x < -1
+    tail = np.where(far, x, -1)
+    scaled = _scipy("ndtr").erfcx(tail / -_ROOT_2)
+    return np.where(far, tails.exp_of_half_square(tail, scaled) / 2, _erfc(x / -_ROOT_2) / 2)
+
+
+def _ndtri(p: Any) -> Any:
+    return -_ROOT_2 * _erfcinv(2 * p)
+
+
+def _log_ndtr(x: Any) -> Any:
+    far = x < -1  # where the exponential may underflow
+    tail, rest = np.where(far, x, -1), np.where(far, 0, x)
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(_scipy("log_ndtr").erfcx(tail / -_ROOT_2) / 2) - tail * tail / 2
+    smaller = _ndtr(-np.abs(rest))
+    right = x > 0
+    near = np.where(right, np.log1p(-smaller), np.log(np.where(right, 1, smaller)))
+    return np.where(far, logarithm, near)
+
+
+def _log_ndtr_order(n: int, x: Any) -> Any:
+    return tails.log_ndtr_derivative(n, x) if n else _log_ndtr(x)
+
+
+_ROOT_2 = math.sqrt(2)
 _NORMAL = 2.0**-1022
 
 
@@ -454,6 +482,8 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "acosh_slope": _acosh_slope,
     "beta_density": _in_double("beta_density", incomplete.beta_density),
     "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
+    "normal_density": _of_order("normal_density", tails.normal_density),
+    "log_ndtr_derivative": _of_order("log_ndtr_derivative", _log_ndtr_order),
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
@@ -475,6 +505,9 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "erfinv": lambda x: _scipy("erfinv").erfinv(x),
     "erfcinv": _in_double("erfcinv", _erfcinv),
     "erfcinv_slope": _in_double("erfcinv_slope", _erfcinv_slope),
+    "ndtr": _in_double("ndtr", _ndtr),
+    "log_ndtr": _in_double("log_ndtr", _log_ndtr),
+    "ndtri": _in_double("ndtri", _ndtri),
     "jv": _of_order("jv", bessel.jv, _alternating),
     "yv": _of_order("yv", bessel.yv, _alternating),
     "iv": _of_order("iv", bessel.iv, _unchanged),

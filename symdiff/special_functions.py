@@ -56,6 +56,23 @@ erfinv = unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.c
 erfcinv = unary(
     "erfcinv", "The inverse of erfc on [0, 2], accurate near 0.", "sd.erfcinv(1) is sd.constant(0)"
 )
+ndtr = unary(
+    "ndtr",
+    "Φ(x), the distribution function of the normal distribution, accurate in its left tail.",
+    "sd.ndtr(0) is sd.constant(0.5)",
+)
+log_ndtr = unary(
+    "log_ndtr",
+    """``log Φ(x)``, also where Φ(x) is too small for a float.
+
+    Its derivative is the ratio φ/Φ, and those of every order keep their digits in both tails.""",
+    'str(sd.diff(sd.log_ndtr(x), x)) == "log_ndtr_derivative(1, x)"',
+)
+ndtri = unary(
+    "ndtri",
+    "The inverse of ``ndtr`` on [0, 1], the quantiles of the normal distribution; nan outside.",
+    "sd.ndtri(0.5) is sd.constant(0)",
+)
 
 
 def gammainc(a: Operand, x: Operand, /) -> Expr:
@@ -215,7 +232,10 @@ __all__ = [
     "k0",
     "k1",
     "kv",
+    "log_ndtr",
     "logit",
+    "ndtr",
+    "ndtri",
     "polygamma",
     "psi",
     "y0",

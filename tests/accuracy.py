@@ -142,6 +142,17 @@ def erfcx(z: Any) -> Any:
     return total
 
 
+def normal_density(z: Any) -> Any:
+    return exp(-z * z / 2) / mp.sqrt(2 * mp.pi)
+
+
+def log_ndtr(z: Any) -> Any:
+    """From the side on which the tail is small."""
+    if at(z) < 0:
+        return log(erfcx(-z / mp.sqrt(2)) / 2) - z * z / 2
+    return log1p_small(-erfc(z / mp.sqrt(2)) / 2)
+
+
 exp = known(mp.exp, lambda z: exp(z))
 log = known(mp.log, lambda z: 1 / z)
 sin = known(mp.sin, lambda z: cos(z))
@@ -347,6 +358,8 @@ def erfcinv_slope(z: Any) -> Any:
 
 
 erfcinv = known(_erfcinv, erfcinv_slope)
+ndtr = known(lambda x: _erfc(-x / mp.sqrt(2)) / 2, normal_density)
+ndtri = known(lambda p: _erfcinv(2 * p) * -mp.sqrt(2), lambda z: 1 / normal_density(ndtri(z)))
 
 
 # Points -------------------------------------------------------------------------------------------
@@ -544,6 +557,13 @@ for _n in (1, 3):
 special("erfinv", (), erfinv, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
 for _name, _exact in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope)):
     special(_name, (), _exact, near=(2.0, 1.0), inside=lambda x: 0 < x < 2, low=0.0, high=2.0)
+special("ndtr", (), ndtr, near=(0.0, 37.5, -37.5, -38.6))
+for _n in (0, 3):
+    special("normal_density", (_n,), differentiated(normal_density, _n), near=(0.0, 37.5, -38.6))
+special("log_ndtr", (), log_ndtr, near=(0.0, 37.5, -37.5))
+for _n in (1, 3):
+    special("log_ndtr_derivative", (_n,), differentiated(log_ndtr, _n), near=(0.0, 38.5, -44.0))
+special("ndtri", (), ndtri, near=(1.0, 0.5), inside=lambda x: 0 < x < 1, low=0.0, high=1.0)
 special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0)
 special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0)
 special("digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0)

@@ -177,6 +177,18 @@ def scaled_tail(n, x):
     return (-1) ** int(n) * mp.factorial(n) / mp.sqrt(mp.pi) * mp.hyperu(half, 0.5, x * x)
 
 
+def log_of_normal(n, x):
+    """The n-th derivative of log Φ, by the series of Φ, whose derivatives are Hermite functions."""
+    scaled = [mp.mpf(2) ** (-k / mp.mpf(2)) * mp.hermite(k, x / mp.sqrt(2)) for k in range(int(n))]
+    c = [mp.npdf(x) * (-1) ** k * he / mp.factorial(k + 1) for k, he in enumerate(scaled)]
+    c = [1, *(one / mp.ncdf(x) for one in c)]
+    logarithm = [mp.log(mp.ncdf(x))]
+    for k in range(1, int(n) + 1):
+        rest = mp.fsum(j * logarithm[j] * c[k - j] for j in range(1, k))
+        logarithm.append(c[k] - rest / k)
+    return logarithm[-1] * mp.factorial(n)
+
+
 def taken(f, n, m, a, b):
     """The derivative of orders n and m, by mpmath's differences."""
     return mp.diff(f, (a, b), (int(n), int(m)))
@@ -312,6 +324,33 @@ MEANING = {
     "erfcinv_slope": Meaning(
         lambda x: -mp.sqrt(mp.pi) / 2 * mp.exp(inverse_of_erfc(x) ** 2),
         points=((0.5,), (1.25,), (0.125,), (1.75,), (1e-3,)),
+        digits=110,
+    ),
+    "ndtr": Meaning(
+        lambda x: (1 + mp.erf(x / mp.sqrt(2))) / 2,
+        points=((0.5,), (-1.5,), (1e-3,), (3.0,), (-9.0,)),
+        digits=150,
+    ),
+    "log_ndtr": Meaning(
+        lambda x: mp.log((1 + mp.erf(x / mp.sqrt(2))) / 2),
+        points=((0.5,), (-1.5,), (1e-3,), (6.0,), (-20.0,)),
+        digits=250,
+    ),
+    "log_ndtr_derivative": Meaning(
+        log_of_normal,
+        points=tuple((float(n), x) for n in (1, 2, 5) for x in (0.5, -1.5, 6.0, -60.0)),
+        constants=(0,),
+        digits=150,
+    ),
+    "normal_density": Meaning(
+        lambda n, x: mp.diff(mp.npdf, x, int(n)),
+        points=tuple((float(n), x) for n in (0, 1, 4) for x in (0.5, -1.5, 9.0)),
+        constants=(0,),
+        digits=150,
+    ),
+    "ndtri": Meaning(
+        lambda p: -mp.sqrt(2) * inverse_of_erfc(2 * p),
+        points=((0.25,), (0.625,), (0.0625,), (0.875,), (1e-3,)),
         digits=110,
     ),
     "jv": Meaning(

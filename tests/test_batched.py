@@ -526,6 +526,7 @@ DOMAINS = {
     "erfinv": WITHIN,
     "erfcinv": (0.1, 1.9),
     "erfcinv_slope": (0.1, 1.9),
+    "ndtri": (0.05, 0.95),
     "yv": POSITIVE,
     "kv": POSITIVE,
 }

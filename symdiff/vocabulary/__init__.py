@@ -24,6 +24,7 @@ lengths            powers, lengths and angles, and the hyperbolic functions
 exponentials       exponentials and logarithms, and the sigmoids made of them
 gammas             the gamma and beta families, complete and incomplete
 error_functions    the scaled and the inverse error functions
+normal             the normal distribution
 bessel             Bessel functions, and the cardinal sine
 """
 
@@ -42,6 +43,7 @@ from symdiff.vocabulary.facts import *  # noqa: F403
 from symdiff.vocabulary.facts import Facts, ScalarFunction, real, real_log
 from symdiff.vocabulary.gammas import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
+from symdiff.vocabulary.normal import *  # noqa: F403
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,15 @@ from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
 from tests.orders import order_count
-from tests.scalar_oracle import MEANING, STEP_PAIRS, STEP_POINTS, STEPS, exact, orders
+from tests.scalar_oracle import (
+    MEANING,
+    STEP_PAIRS,
+    STEP_POINTS,
+    STEPS,
+    exact,
+    log_of_normal,
+    orders,
+)
 
 KERNEL = [kernel_symbol(k) for k in range(4)]
 ULP = mp.mpf(2) ** -52
@@ -235,6 +243,14 @@ def test_nan_is_passed_on(name):
         ("softplus", (math.inf,), math.inf),
         ("log_sigmoid", (-math.inf,), -math.inf),
         ("log1mexp", (math.inf,), 0.0),
+        ("ndtr", (math.inf,), 1.0),
+        ("ndtr", (-math.inf,), 0.0),
+        ("ndtri", (1.0,), math.inf),
+        ("log_ndtr", (math.inf,), 0.0),
+        ("log_ndtr", (-math.inf,), -math.inf),
+        ("log_ndtr_derivative", (1, -math.inf), math.inf),
+        ("log_ndtr_derivative", (2, -math.inf), -1.0),
+        ("log_ndtr_derivative", (3, math.inf), 0.0),
         ("logaddexp", (-math.inf, -math.inf), -math.inf),
         ("logaddexp", (math.inf, math.inf), math.inf),
         ("exp_share", (-math.inf, -math.inf), 0.5),
@@ -324,6 +340,14 @@ ENDS = {
         ("gammainc", a): (lambda x, a=a: mp.gammainc(a, 0, x, regularized=True), LINE)
         for a in (0.5, 2.5, 0.001)
     },
+    ("ndtr",): (mp.ncdf, [*LINE, -9.3, -37.7, -38.4]),
+    **{
+        ("log_ndtr_derivative", n): (
+            lambda x, n=n: log_of_normal(n, x),
+            [*LINE, -0.7, -39.9, -60.1, -1e3, 9.9, 16.2, 38.3],
+        )
+        for n in (1, 2, 8)
+    },
     ("gammaincc", 0.5): (lambda x: mp.erfc(mp.sqrt(x)), [*LINE, 0.5, 720.0]),
     ("gamma_density", 2.5): (lambda x: mp.power(x, 1.5) * mp.exp(-x) / mp.gamma(2.5), LINE),
     ("betainc", 2.0, 3.0): (lambda x: 6 * x**2 - 8 * x**3 + 3 * x**4, [1e-160, *LINE[4:6]]),
@@ -390,6 +414,7 @@ def test_needs_scipy():
             "polygamma_difference",
             *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc"),
             *("erfcx", "erfinv", "erfcinv", "erfcinv_slope"),
+            *("ndtr", "log_ndtr", "ndtri"),
             *("jv", "yv", "iv", "kv"),
         ],
         key=list(VOCABULARY).index,
