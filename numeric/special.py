@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel, gammas, incomplete, tails
+from numeric import bessel, gammas, incomplete, polynomials, tails
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
 
@@ -209,7 +209,7 @@ def _bose_order(n: int, x: Any) -> Any:
     near = b > _POLE  # where the first term is all
     total = np.where(near, math.factorial(n) * b ** (n + 1), 0)
     if not np.all(near):
-        value = _polynomial(bose_polynomial(n), np.where(near, 1, b))
+        value = polynomials.horner(bose_polynomial(n), np.where(near, 1, b))
         total = np.where(near, total, np.where(np.isnan(value) & ~np.isnan(x), np.inf, value))
     total = np.where(far, np.exp(-size), total)
     if n == 0:
@@ -221,32 +221,12 @@ _FAR = 40.0  # from here on all derivatives are ±e^-x to the last bit
 _POLE = 1e18
 
 
-def _polynomial(coefficients: Sequence[int], b: Any) -> Any:
-    """Horner's rule for positive numbers, rounded once: each product and sum keeps its rest."""
-    *lower, highest = map(float, coefficients)
-    split = 134217729.0 * b  # 2^27 + 1: Dekker's halves of b
-    b_high = split - (split - b)
-    b_low = b - b_high
-    total: Any = highest
-    rest: Any = 0.0
-    for c in reversed(lower):
-        product = total * b
-        split = 134217729.0 * total
-        high = split - (split - total)
-        low = total - high
-        error = ((high * b_high - product) + high * b_low + low * b_high) + low * b_low
-        total = product + c
-        part = total - product
-        rest = rest * b + (error + ((product - (total - part)) + (c - part)))
-    return total + rest
-
-
 def _math_bose(order: float, x: float) -> float:
     n, size = integer_order("bose", order), abs(x)
     if size > _FAR:
         total = math.exp(-size)
     elif size * _POLE > 1 and n <= _LAST_EXACT:
-        total = _polynomial(bose_polynomial(n), 1 / math.expm1(size))
+        total = polynomials.horner(bose_polynomial(n), 1 / math.expm1(size))
     else:
         return float(NUMPY["bose"](order, x))
     if n == 0:
