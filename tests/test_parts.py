@@ -163,6 +163,17 @@ def test_a_detached_result_is_of_the_same_computation(whole, calls):
 
 
 @each_whole
+def test_results_have_memory_of_their_own(whole):
+    """Also where one value has two nodes."""
+    A = sd.symbol("A", whole.shape)
+    both = [*whole.results(A), *whole.results(sd.detach(A))]
+    for run in WAYS.values():
+        found = [np.asarray(y) for y in run(both, {A: point(whole.shape)[0]})]
+        for k, y in enumerate(found):
+            assert not any(np.shares_memory(y, other) for other in found[:k])
+
+
+@each_whole
 def test_a_batch_and_a_pickle_call_once_too(whole, calls):
     A, many = sd.symbol("A", whole.shape), sd.symbol("many", (5, *whole.shape))
     f = objective(whole.results(A))

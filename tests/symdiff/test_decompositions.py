@@ -442,6 +442,18 @@ def test_third_derivatives_of_larger_determinants_need_an_inverse(rng):
     assert (abs(nm.interpret(third, {x: a}) - expected) <= 8 * error + 1e-9).all()
 
 
+def test_the_zeros_of_a_triangle_stay_zeros(rng):
+    """Below the diagonal of R nothing is read: no infinite slope there comes back."""
+    x, t = sd.symbol("x", (3, 3)), rng.normal(size=(3, 3))
+    f = sd.sqrt(abs(sd.qr(x).R))
+    at = {x: rng.normal(size=(3, 3))}
+    gradient = nm.interpret(sd.grad(sd.sum(f), x), at)
+    tangent = nm.interpret(sd.jvp(f, x, t), at)
+    assert np.isfinite(gradient).all()
+    assert (np.tril(tangent, -1) == 0).all()
+    close(tangent.sum(), (gradient * t).sum(), 100)
+
+
 # Planted faults -----------------------------------------------------------------------------------
 
 
@@ -555,3 +567,7 @@ def test_text():
     assert str(sd.cholesky(A)) == "cholesky(A)"
     assert str(sd.eigh(A)[1]) == "eigvecs(A)"
     assert str(sd.svdvals(A)) == "svdvals(A)"
+    assert [str(y) for y in sd.qr(A)] == ["qr(A)", "qr_r(A)"]
+    assert [str(y) for y in sd.slogdet(A)] == ["detsign(A)", "logabsdet(A)"]
+    assert repr(sd.svd(A).U) == "<left_singular_vectors(A): (2, 2)>"
+    assert sd.latex(sd.eigh(A).eigenvectors) == r"\operatorname{eigvecs}\left(A\right)"
