@@ -34,7 +34,8 @@ from numeric.lowering.programs import Lowered, each, plain, python_number, stack
 from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
-from symdiff.corners import kinks, noted, raising
+from symdiff.contexts import kinks, raising
+from symdiff.corners import kinks_in
 from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import Expr, free_symbols
@@ -217,6 +218,7 @@ class Function(Derivatives):
             *together([*self.outputs, *self.inputs]),
             len(self.outputs),
             self._many,
+            self._strict,
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -242,7 +244,7 @@ class Function(Derivatives):
         found = self._kinks.get(lowered)
         if found is None:
             with self._lock:
-                known = noted([*lowered.outputs, *self._traces.get(lowered, ())])
+                known = kinks_in([*lowered.outputs, *self._traces.get(lowered, ())])
                 outputs = questions(known)
                 reals = [is_real(y) for y in outputs]
                 asked = Lowered(
@@ -568,8 +570,7 @@ class Function(Derivatives):
             named: values by name.
 
         Raises what a call raises for a wrong name, dtype or shape; TypeError for an input given
-        twice; Unsupported for a Function whose formulas are derivatives and that was lowered under
-        ``kinks("raise")``.
+        twice.
 
         >>> import symdiff as sd
         >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
@@ -583,12 +584,10 @@ class Function(Derivatives):
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
-        if self._strict and noted(self.outputs):
-            raise Unsupported("bind: derivatives in the formulas forget that kinks are to raise")
-        found = substitute([*self.outputs, *self.inputs], given)
         count = len(self.outputs)
-        rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
-        with kinks("raise" if self._strict else "subgradient"):
+        with _mode(self._strict):
+            found = substitute([*self.outputs, *self.inputs], given)
+            rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
             return lower(found[:count] if self._many else found[0], rest)
 
     # Description ----------------------------------------------------------------------------------
@@ -647,11 +646,19 @@ class Function(Derivatives):
 without(Function, "a Function", FUNCTION)
 
 
-def _lowered_again(nodes: list[Expr], places: Sequence[int], count: int, many: bool) -> Function:
+def _lowered_again(
+    nodes: list[Expr], places: Sequence[int], count: int, many: bool, strict: bool = False
+) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)
     outputs = found[:count]
-    return lower(outputs if many else outputs[0], found[count:])
+    with _mode(strict):
+        return lower(outputs if many else outputs[0], found[count:])
+
+
+def _mode(strict: bool) -> kinks:
+    """What is said of kinks while a Function is lowered again."""
+    return kinks("raise" if strict else "subgradient")
 
 
 def _described(x: Expr) -> str:

@@ -11,7 +11,8 @@ from numeric.kinked import questions, refuse
 from numeric.lowering.kernels import WEAK, discards, filled, kernel, parts_kernel
 from numeric.lowering.schedule import computations
 from symdiff import ops
-from symdiff.corners import noted, raising
+from symdiff.contexts import raising
+from symdiff.corners import kinks_in
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr
 from symdiff.letters import shape_text
@@ -60,7 +61,7 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
     for y in wanted:
         if not isinstance(y, Expr):
             raise TypeError(f"interpret: {y!r} of type {type(y).__name__} is not an expression")
-    kinks = noted(wanted) if raising() else []
+    kinks = kinks_in(wanted) if raising() else []
     asked = questions(kinks)
     order = topological([*wanted, *asked])
     values, sizes = bind([node for node in order if isinstance(node.op, ops.Symbol)], env, order)

@@ -30,7 +30,7 @@ from symdiff.batching import batch as batch
 from symdiff.blackboxes import custom as custom
 from symdiff.bridge import from_sympy as from_sympy
 from symdiff.bridge import to_sympy as to_sympy
-from symdiff.corners import kinks as kinks
+from symdiff.contexts import kinks as kinks
 from symdiff.counting import count_edges as count_edges
 from symdiff.counting import count_nodes as count_nodes
 from symdiff.counting import count_operations as count_operations

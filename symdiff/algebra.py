@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from symdiff import number, ops
+from symdiff.contexts import raising
 from symdiff.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
 from symdiff.letters import broadcast_shapes
 from symdiff.multiples import WHERE as _WHERE
@@ -32,7 +33,7 @@ from symdiff.ranges import (
 )
 from symdiff.rearrangement import identity, rearranged, stretched, sums
 from symdiff.scalar import VOCABULARY, kernel_symbol
-from symdiff.vocabulary import FACTS
+from symdiff.vocabulary import DECISIONS, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from symdiff.node import Dim
     from symdiff.number import Number
     from symdiff.ranges import Places, Step
+    from symdiff.vocabulary import Decision
 
 # A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
 _FLAT_TERMS = 8
@@ -494,12 +496,23 @@ def _primitive_op(name: str) -> ops.Pointwise:
     arity = cls.nargs.args[0] if hasattr(cls.nargs, "args") else next(iter(cls.nargs))
     with sp.evaluate(False):
         formula = cls(*(kernel_symbol(k) for k in range(int(arity))))
-    return ops.pointwise_op(name, formula, int(arity), FACTS[name].result)
+    facts = FACTS[name]
+    return ops.pointwise_op(name, formula, int(arity), facts.result, decides=facts.decides)
+
+
+def _decision_op(cls: type[Decision]) -> ops.Pointwise:
+    arity = int(next(iter(cls.nargs)))
+    formula = cls.formula(*(kernel_symbol(k) for k in range(arity)))
+    result = FACTS[formula.func.__name__].result
+    return ops.pointwise_op(
+        cls.__name__, formula, arity, result, primitive=False, decides=cls.decides
+    )
 
 
 PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VOCABULARY}
-PRIMITIVE_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
-    cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()
+OP_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
+    **{cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()},
+    **{cls: _decision_op(cls) for cls in DECISIONS},
 }
 _NORM_SQRT = PRIMITIVES["norm_sqrt"]
 _LOG, _ABS = PRIMITIVES["log"], PRIMITIVES["abs"]
@@ -542,6 +555,8 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
 
 def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
     """The exact value at exact numbers, where it is rational (sin(0), log(1), floor(5/2))."""
+    if op.decides is not None and raising():  # a number could not raise any more
+        return None
     values = []
     for x in operands:
         value = number_of(x)

@@ -20,6 +20,7 @@ import sympy as sp
 
 from symdiff import ops
 from symdiff.errors import Unsupported
+from symdiff.lifting import is_decision, over_formula
 from symdiff.node import topological
 
 if TYPE_CHECKING:
@@ -461,6 +462,8 @@ def _product(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
 
 
 def _pointwise(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
+    if is_decision(node.op):
+        return over_formula(node, args, lambda x, values: _ELEMENTS[x.op.__class__](of, x, values))
     return of.select(node, *args) if node.op.name == "where" else of.function(node, args)
 
 

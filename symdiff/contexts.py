@@ -6,13 +6,15 @@ one ``below`` it, so that a context has no state: it nests, and may be used many
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+import sys
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from contextvars import ContextVar
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -106,3 +108,80 @@ def _steps(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, A
             raise
         except BaseException as error:  # whatever the consumer throws in is the generator's
             resume, value = inner.throw, error
+
+
+# What a derivative at a kink is -------------------------------------------------------------------
+
+_MODES = ("subgradient", "raise")
+
+
+class _Choice(NamedTuple):
+    mode: str = "subgradient"
+    below: _Choice | None = None
+
+
+_CONVENTIONS = _Choice()
+_choice: ContextVar[_Choice] = ContextVar("kinks", default=_CONVENTIONS)
+
+
+class kinks(Context):  # noqa: N801  # used as a function
+    """A context that says what a derivative at a kink is: a convention, or an error.
+
+    ``"subgradient"``, the default everywhere, takes the conventions.  A Function that is lowered
+    under ``"raise"``, and ``interpret`` when it starts under it, raise NotDifferentiable, naming
+    the function, the element and its value, when a derivative is evaluated at a kink of
+
+    - abs, norm, std (0), hypot, atan2 (the origin), ``x**y`` for an expression y (at 0**0),
+    - maximum, minimum (equal operands), clip (at a bound), max, min (several extremes).
+
+    The check is made for derivatives that the Function itself takes (backward, value_and_grad,
+    jacobian ...) and for those in the expressions that it was lowered from.  Values alone do not
+    raise.  What decides in a derivative is a node of its own, in pickles and other processes, too:
+    it reads as what a user may write, and is not the same, so that no comparison of a user's
+    raises.  Jumps (sign, floor, the border of ``where``) are no kinks: their derivative leaves no
+    trace; neither does an expression's second derivative of abs, which is 0, nor a derivative whose
+    symbols numbers have replaced before.  One limit: an element counts also where a selection
+    discards it.
+
+    It holds for the thread or asynchronous task that enters it, may be nested, and decorates
+    functions, coroutines and generators; of a generator it holds for the body, not for the consumer
+    between two items.  A ``with`` in the body of a generator would hold for the consumer, too, and
+    is refused, unless the generator is itself a context (``contextlib.contextmanager``).
+
+    Raises ValueError for another mode, RuntimeError in the body of a generator.
+
+    >>> import symdiff as sd
+    >>> with sd.kinks("raise"):
+    ...     raising()
+    True
+    """
+
+    __slots__ = ("mode",)
+    variable = _choice
+
+    def __init__(self, mode: str) -> None:
+        if mode not in _MODES:
+            raise ValueError(f"kinks: {mode!r} is neither 'subgradient' nor 'raise'")
+        self.mode = mode
+
+    def changed(self, outer: _Choice) -> _Choice:
+        """This mode, above ``outer``."""
+        return _Choice(self.mode, outer)
+
+    def check(self) -> None:
+        """Refuse a ``with`` statement in a generator: two frames up."""
+        body = sys._getframe(2)
+        if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+            driver = body.f_back
+            if driver is None or driver.f_code.co_filename != contextlib.__file__:
+                raise RuntimeError(
+                    f"kinks: `with` in the generator {body.f_code.co_name} would also hold for "
+                    "whoever consumes it, until it is resumed; decorate the generator function "
+                    f"with @kinks({self.mode!r}), or, where it is to hold for the consumer, use "
+                    "contextlib.ExitStack().enter_context"
+                )
+
+
+def raising() -> bool:
+    """Whether kinks are to raise, here and now."""
+    return _choice.get().mode == "raise"

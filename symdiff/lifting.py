@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy as sp
 
 from symdiff import number
-from symdiff.algebra import PRIMITIVE_OF_CLASS, combine, int_power, mul, pointwise, power, scale
+from symdiff.algebra import OP_OF_CLASS, combine, int_power, mul, pointwise, power, scale
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, number_node, number_of
+from symdiff.ops import Fill, Pointwise
+from symdiff.scalar import canonical, kernel_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff.node import Op
+
+_T = TypeVar("_T")
 
 # One step makes the value of one part of the formula from the values of earlier parts.
 Step = tuple[str, Any, tuple[int, ...]]
@@ -35,6 +41,37 @@ def run(program: tuple[Step, ...], env: Mapping[sp.Symbol, Expr]) -> Expr:
     for kind, payload, parts in program:
         values.append(_make(kind, payload, [values[i] for i in parts], env))
     return values[-1]
+
+
+def is_decision(op: Op) -> bool:
+    """Whether the op stands for a formula that decides what a derivative is at a kink."""
+    return isinstance(op, Pointwise) and op.decides is not None and not op.primitive
+
+
+def written_out(node: Expr) -> Expr:
+    """The formula of a composed pointwise node, in nodes of its own.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> written_out(sd.diff(abs(x), x)) is sd.sign(x)
+    True
+    """
+    assert isinstance(node.op, Pointwise)
+    env = {kernel_symbol(k): x for k, x in enumerate(node.args)}
+    return run(steps(canonical(node.op.formula)), env)
+
+
+def over_formula(node: Expr, values: Sequence[_T], build: Callable[[Expr, list[_T]], _T]) -> _T:
+    """What ``build`` makes of a decision's formula, part by part, from what its operands are."""
+    whole = written_out(node)
+    known = dict(zip(node.args, values, strict=True))
+    inside = [whole]
+    for x in inside:  # grows as it is read
+        inside.extend(y for y in x.args if y not in known)
+    for x in reversed(inside):
+        parts = [known[y] for y in x.args]
+        known[x] = parts[0] if isinstance(x.op, Fill) else build(x, parts)
+    return known[whole]
 
 
 @lru_cache(maxsize=4096)
@@ -84,12 +121,8 @@ def _classify(part: sp.Basic) -> tuple[str, Any]:
     if isinstance(part, sp.Pow):
         if isinstance(part.exp, sp.Rational | sp.Float):
             return "power", number.exact_exponent(part.exp)
-        return (
-            ("function", PRIMITIVE_OF_CLASS[sp.exp])
-            if part.base is sp.E
-            else ("general power", None)
-        )
-    op = PRIMITIVE_OF_CLASS.get(type(part))
+        return ("function", OP_OF_CLASS[sp.exp]) if part.base is sp.E else ("general power", None)
+    op = OP_OF_CLASS.get(type(part))
     if op is None:
         raise Unsupported(
             f"SymPy's {type(part).__name__} in {part} has no counterpart here; "

@@ -186,28 +186,42 @@ class Pointwise(Op):
     """A SymPy ``formula`` over ``_0.._k``, applied to operands of one shape.
 
     ``result`` says the dtype: a type, or None for the promoted dtype of the operands (where,
-    maximum, floor ...). ``primitive`` ops are the scalar vocabulary; the others were defined by a
-    user and hold a composed formula.
+    maximum, floor ...). ``primitive`` ops are the scalar vocabulary; the others hold a formula of
+    these: a user's function, or a decision.  ``decides`` names the function at whose kinks the
+    value is the convention for a derivative.
     """
 
-    __slots__ = ("arity", "formula", "name", "primitive", "result", "simple_factor")
+    __slots__ = ("arity", "decides", "formula", "name", "primitive", "result", "simple_factor")
     fields = ("name", "formula")
     name: str
 
     def __init__(
-        self, name: str, formula: sp.Expr, arity: int, result: Dtype | None, primitive: bool
+        self,
+        name: str,
+        formula: sp.Expr,
+        arity: int,
+        result: Dtype | None,
+        primitive: bool,
+        decides: str | None,
     ) -> None:
         self.name, self.formula, self.arity = name, formula, arity
-        self.result, self.primitive = result, primitive
+        self.result, self.primitive, self.decides = result, primitive, decides
         self.simple_factor = name != "norm_sqrt"  # its square is its operand
 
 
 def pointwise_op(
-    name: str, formula: sp.Expr, arity: int, result: Dtype | None = float, *, primitive: bool = True
+    name: str,
+    formula: sp.Expr,
+    arity: int,
+    result: Dtype | None = float,
+    *,
+    primitive: bool = True,
+    decides: str | None = None,
 ) -> Pointwise:
     """The op that applies ``formula`` to each element."""
-    key = (Pointwise, name, formula, arity, result)
-    return intern_op(key, lambda: Pointwise(name, formula, arity, result, primitive))  # type: ignore[return-value]
+    key = (Pointwise, name, formula, arity, result, decides)
+    make = lambda: Pointwise(name, formula, arity, result, primitive, decides)  # noqa: E731
+    return intern_op(key, make)  # type: ignore[return-value]
 
 
 class Strong(Op):

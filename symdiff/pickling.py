@@ -49,7 +49,7 @@ def described(op: Op) -> tuple[Any, ...]:
     if isinstance(op, ops.Pointwise):
         if op.primitive:
             return _primitive, (op.name,)
-        return _defined, (op.name, op.formula, op.arity, op.result)
+        return _defined, (op.name, op.formula, op.arity, op.result, op.decides)
     if isinstance(op, ops.Fill):
         return ops.fill_op, (op.created,)
     for family, interned in _BY_PARAMETERS.items():
@@ -90,8 +90,8 @@ def _primitive(name: str) -> Op:
     return PRIMITIVES[name]
 
 
-def _defined(name: str, formula: Any, arity: int, result: Any) -> Op:
-    return ops.pointwise_op(name, formula, arity, result, primitive=False)
+def _defined(name: str, formula: Any, arity: int, result: Any, decides: str | None = None) -> Op:
+    return ops.pointwise_op(name, formula, arity, result, primitive=False, decides=decides)
 
 
 def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:

@@ -19,6 +19,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import as_expr, number_of
 from symdiff.letters import letter_name, shape_text
+from symdiff.lifting import is_decision, over_formula
 from symdiff.node import topological
 from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
 from symdiff.vocabulary import FACTS
@@ -367,6 +368,10 @@ def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: boo
             return notation.sum(terms, cut)
         case ops.Product():
             return _product(node, operands, notation)
+        case ops.Pointwise() if is_decision(op):
+            return over_formula(
+                node, operands, lambda x, pieces: _elementwise(x, pieces, notation, cut=False)
+            )
         case ops.Pointwise() if _is_reciprocal(node):
             return notation.quotient(1, (), [notation.function(PRIMITIVES["expm1"], operands[1:])])
         case ops.Pointwise(primitive=True, name="power"):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES, as_real
-from symdiff.corners import carry
 from symdiff.expr import Expr, rebuild
 from symdiff.node import topological
 from symdiff.vocabulary import FACTS
@@ -106,7 +105,6 @@ def in_reals(outputs: Sequence[Expr]) -> list[Expr]:
         if node.dtype is float:
             args = [real[x] if x in real else done.get(x, x) for x in parts]
             done[node] = rebuild(node, (*args, *rest))
-            carry(node, done[node])
         elif not node.args:
             if node.dtype is int and isinstance(node.op, ops.Symbol | ops.Constant):
                 whole.add(node)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from symdiff import corners, number, ops
+from symdiff import number, ops
 from symdiff.algebra import (
     PRIMITIVES,
     int_power,
@@ -100,9 +100,7 @@ class PointwiseRule(Statement):
         program = _partial_program(op, self.k)
         if program is None:
             return None
-        p = run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
-        corners.note(self.node, p)
-        return p
+        return run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
 
     def coefficient(self) -> number.Number:
         """The number c, apart from p so that it meets the flow's own coefficient at once."""

@@ -190,6 +190,8 @@ def canonical(formula: sp.Basic) -> sp.Expr:
 
 
 def _plain_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    if isinstance(node, v.Decision):
+        return plain(node.formula(*args))
     if isinstance(node, v.ScalarFunction):
         return node.definition(*args)
     return node if args == node.args else node.func(*args)

@@ -89,8 +89,11 @@ _RATIONAL: dict[str, Callable[..., Any]] = {
 
 def _pointwise(field: Field, op: ops.Pointwise, args: list[Array]) -> Array:
     if not op.primitive:
+        exact = op.decides is not None and field is EXACT
         formula = sp.lambdify(
-            sp.symbols(f"_0:{op.arity}", real=True), op.formula, ["mpmath", MPMATH]
+            sp.symbols(f"_0:{op.arity}", real=True),
+            op.formula,
+            [_RATIONAL] if exact else ["mpmath", MPMATH],
         )
         return each(formula, *args)
     table: Mapping[str, Callable[..., Any]] = _RATIONAL if field is EXACT else MPMATH

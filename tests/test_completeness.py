@@ -30,6 +30,7 @@ from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import rebuild
 from symdiff.leaves import dummy, number_of, size
+from symdiff.lifting import is_decision, written_out
 from symdiff.node import Op, topological
 from symdiff.rules import NONE, Flow, statement
 from tests import decomposed, oracles, test_batched, test_table
@@ -239,6 +240,9 @@ def test_an_op_prints(cls):
             assert "object" not in text
         if cls is ops.Constant:
             continue  # data are not compared: equal ones are two constants and read alike
+        if is_decision(node.op):
+            assert sd.text(node) == sd.text(written_out(node))
+            continue
         before = texts.setdefault((node.args, node.shape), {}).setdefault(sd.text(node), node.op)
         assert before is node.op, f"{before!r} and {node.op!r} read alike: {sd.text(node)}"
 

@@ -26,7 +26,7 @@ import numeric as nm
 import symdiff as sd
 from numeric import modes
 from symdiff import locks
-from symdiff.corners import raising
+from symdiff.contexts import raising
 from tests.budget import FUZZ, scaled
 
 ROOT = Path(sd.__file__).parent.parent

@@ -31,6 +31,7 @@ from numeric.lowering.pseudoinverse import spelled
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
+from symdiff.lifting import is_decision, written_out
 from symdiff.node import make, topological
 from symdiff.number import norm, raised, times
 from symdiff.vocabulary import FACTS
@@ -67,12 +68,15 @@ class Spelling(NamedTuple):
 
 
 def behind(x: Expr) -> Expr:
-    """``x`` without barriers, which are the identity as a value, but for casts."""
+    """``x`` without barriers, which are the identity as a value, but for casts.
+
+    A decision is written out: as a value it is its formula.
+    """
     while isinstance(x.op, ops.Barrier):
         if x.op is ops.REAL:
             return _cast(behind(x.args[0]))
         x = x.args[0]
-    return x
+    return written_out(x) if is_decision(x.op) else x
 
 
 def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:

@@ -6,8 +6,8 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from symdiff import corners
 from symdiff.algebra import (
+    PRIMITIVES,
     block,
     blocks,
     int_power,
@@ -15,13 +15,14 @@ from symdiff.algebra import (
     mul,
     opaque,
     part,
+    pointwise,
     primitive,
     scale,
     select,
 )
 from symdiff.contraction import contract
 from symdiff.leaves import full, number_node
-from symdiff.ops import Opaque, concat_op, opaque_op
+from symdiff.ops import Opaque, Pointwise, concat_op, opaque_op, pointwise_op
 from symdiff.parts import parts, weighted
 from symdiff.signatures import Signature
 
@@ -114,6 +115,12 @@ class ProdOthers(Opaque):
         return [of.product(x[:i] + x[i + 1 :]) for i in range(len(x))]
 
 
+def _equal_in(name: str) -> Pointwise:
+    """Whether an element equals the extreme one, where that decides who has its derivative."""
+    equal = PRIMITIVES["equal"]
+    return pointwise_op(f"equal_in_{name}", equal.formula, 2, bool, primitive=False, decides=name)
+
+
 class Extreme(Opaque):
     """The largest or the smallest element over the last axis."""
 
@@ -126,8 +133,7 @@ class Extreme(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy = sum over the m ties x_j = y of dx_j / m``."""
         x = node.args[0]
-        ties = primitive("equal", x, _stretched(node, x))
-        corners.note(node, ties)
+        ties = pointwise(_equal_in(self.name), x, _stretched(node, x))
         # where there is a nan it is what was found, though it equals nothing
         ties = primitive("logical_or", ties, primitive("not_equal", x, x))
         word = tuple(range(x.ndim))

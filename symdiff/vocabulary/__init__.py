@@ -40,7 +40,7 @@ from symdiff.vocabulary.choices import *  # noqa: F403
 from symdiff.vocabulary.error_functions import *  # noqa: F403
 from symdiff.vocabulary.exponentials import *  # noqa: F403
 from symdiff.vocabulary.facts import *  # noqa: F403
-from symdiff.vocabulary.facts import Facts, ScalarFunction, real, real_log
+from symdiff.vocabulary.facts import Decision, Facts, ScalarFunction, real, real_log
 from symdiff.vocabulary.gammas import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403
@@ -89,6 +89,9 @@ FACTS: dict[str, type[Facts]] = {
     **{cls.__name__: facts for cls, facts in _SYMPY.items()},
 }
 """What is known of the functions of ``VOCABULARY``."""
+
+DECISIONS: tuple[type[Decision], ...] = tuple(Decision.__subclasses__())
+"""What else stands in derivatives: written as its formula, but a node of its own."""
 
 MPMATH: dict[str, Callable[..., Any]] = {name: facts.value for name, facts in FACTS.items()}
 """The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
-from symdiff.vocabulary.facts import HALF, ONE, ZERO, ScalarFunction, Stepwise, _
+from symdiff.vocabulary.facts import HALF, ONE, ZERO, Decision, ScalarFunction, Stepwise, _
 
 # Truth values -----------------------------------------------------------------------------------
 
@@ -161,8 +161,24 @@ def _smaller(a: Any, b: Any) -> Any:
     return a if a <= b or a != a else b
 
 
-def _share(a: sp.Expr, b: sp.Expr) -> sp.Expr:
-    return where(equal(a, b), HALF, ONE)
+class equal_in_maximum(Decision):
+    """Whether the operands of ``maximum`` share its derivative."""
+
+    nargs = 2
+    decides = "maximum"
+    formula = _(equal)
+
+
+class equal_in_minimum(Decision):
+    """Whether the operands of ``minimum`` share its derivative."""
+
+    nargs = 2
+    decides = "minimum"
+    formula = _(equal)
+
+
+def _share(tie: type[Decision], a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    return where(tie(a, b), HALF, ONE)
 
 
 class maximum(ScalarFunction):
@@ -181,8 +197,8 @@ class maximum(ScalarFunction):
     finite_partials = True
     partials = _(
         lambda a, b: (
-            where(less(a, b), ZERO, _share(a, b)),
-            where(less(b, a), ZERO, _share(a, b)),
+            where(less(a, b), ZERO, _share(equal_in_maximum, a, b)),
+            where(less(b, a), ZERO, _share(equal_in_maximum, a, b)),
         )
     )
     value = rational = _(_larger)
@@ -204,11 +220,35 @@ class minimum(ScalarFunction):
     finite_partials = True
     partials = _(
         lambda a, b: (
-            where(less(b, a), ZERO, _share(a, b)),
-            where(less(a, b), ZERO, _share(a, b)),
+            where(less(b, a), ZERO, _share(equal_in_minimum, a, b)),
+            where(less(a, b), ZERO, _share(equal_in_minimum, a, b)),
         )
     )
     value = rational = _(_smaller)
+
+
+class inside_clip(Decision):
+    """Whether the derivative of ``clip`` goes to x."""
+
+    nargs = 3
+    decides = "clip"
+    formula = _(lambda x, lo, hi: logical_and(less_equal(lo, x), less_equal(x, hi)))
+
+
+class below_clip(Decision):
+    """Whether the derivative of ``clip`` goes to the lower bound."""
+
+    nargs = 3
+    decides = "clip"
+    formula = _(lambda x, lo, hi: logical_and(less(x, lo), less_equal(lo, hi)))
+
+
+class above_clip(Decision):
+    """Whether the derivative of ``clip`` goes to the upper bound."""
+
+    nargs = 3
+    decides = "clip"
+    formula = _(lambda x, lo, hi: logical_or(less(hi, x), less(hi, lo)))
 
 
 class clip(ScalarFunction):
@@ -230,9 +270,9 @@ class clip(ScalarFunction):
     definition = _(lambda x, lo, hi: sp.Min(hi, sp.Max(lo, x)))
     partials = _(
         lambda x, lo, hi: (
-            where(logical_and(less_equal(lo, x), less_equal(x, hi)), ONE, ZERO),
-            where(logical_and(less(x, lo), less_equal(lo, hi)), ONE, ZERO),
-            where(logical_or(less(hi, x), less(hi, lo)), ONE, ZERO),
+            where(inside_clip(x, lo, hi), ONE, ZERO),
+            where(below_clip(x, lo, hi), ONE, ZERO),
+            where(above_clip(x, lo, hi), ONE, ZERO),
         )
     )
     value = rational = _(lambda x, lo, hi: _smaller(hi, _larger(lo, x)))
@@ -253,7 +293,7 @@ class abs(ScalarFunction):
     drawn = True
     kinks = _(at_zero)
     finite_partials = True
-    partials = _(lambda x: (sign(x),))
+    partials = _(lambda x: (sign_in_abs(x),))
     value = rational = _(operator.abs)
 
 
@@ -265,9 +305,16 @@ class sign(Stepwise):
     sympy = sp.sign
     result = None
     cheap = True
-    decides = True
     value = _(mp.sign)
     rational = _(lambda x: (x > 0) - (x < 0))
+
+
+class sign_in_abs(Decision):
+    """The derivative of ``abs``."""
+
+    nargs = 1
+    decides = "abs"
+    formula = _(sign)
 
 
 class step(Stepwise):

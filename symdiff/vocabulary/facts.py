@@ -40,7 +40,8 @@ class Facts:
     - ``infix``: the sign between its two operands in a text;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
     - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
-    - ``decides``: whether it is the derivative of such a function, and there the convention itself;
+    - ``decides``: the name of the function at whose kinks the value is the convention for its
+      derivative; the last arguments are those of that function;
     - ``called``: what users call it, where they do not know its name;
     - ``finite_partials``: whether its partials are finite floats for all operands that are (orders
       being small);
@@ -60,7 +61,7 @@ class Facts:
     infix: str | None = None
     drawn = False
     kinks: Any = None
-    decides = False
+    decides: str | None = None
     called: str | None = None
     finite_partials = False
     numpy: str | None = None
@@ -144,6 +145,32 @@ class Stepwise(ScalarFunction):
     def fdiff(self, argindex: int = 1) -> sp.Expr:
         """Zero by every argument."""
         return ZERO
+
+
+class Decision(Stepwise):
+    """What the derivative of another function does on each side of a kink, and at it by convention.
+
+    It has the value of a formula, and is written as that, but is none: where it stands, somebody
+    took a derivative.  A subclass states ``decides``, and
+
+    - ``formula``: the value, in functions of the vocabulary.
+    """
+
+    formula: Any
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """As of every function; by the formula."""
+        known = all(argument.is_Rational for argument in args)
+        return rational_or_none(cls.formula(*args)) if known else None
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        return self.formula(*self.args)._eval_evalf(prec)
+
+    def _call_code(self, printer: Any) -> str:
+        return str(printer._print(self.formula(*self.args)))
+
+    _numpycode = _pythoncode = _mpmathcode = _call_code
 
 
 def rational_or_none(value: sp.Expr) -> sp.Expr | None:

@@ -17,6 +17,7 @@ from symdiff.vocabulary.facts import (
     ONE,
     TWO,
     ZERO,
+    Decision,
     Ordered,
     ScalarFunction,
     _,
@@ -26,6 +27,22 @@ from symdiff.vocabulary.facts import (
 )
 
 # Powers, lengths and angles ---------------------------------------------------------------------
+
+
+class zeros_in_power(Decision):
+    """Whether the derivative of ``power`` by the base is that of a constant."""
+
+    nargs = 2
+    decides = "power"
+    formula = _(at_origin)
+
+
+class zero_in_power(Decision):
+    """Whether the derivative of ``power`` by the exponent is that of a constant."""
+
+    nargs = 2
+    decides = "power"
+    formula = _(lambda x, y: logical_and(equal(x, ZERO), less_equal(ZERO, y)))
 
 
 class power(ScalarFunction):
@@ -45,8 +62,8 @@ class power(ScalarFunction):
     definition = _(lambda x, y: x**y)
     partials = _(
         lambda x, y: (
-            where(at_origin(x, y), ZERO, y * power(x, y - 1)),
-            where(logical_and(equal(x, ZERO), less_equal(ZERO, y)), ZERO, power(x, y) * sp.log(x)),
+            where(zeros_in_power(x, y), ZERO, y * power(x, y - 1)),
+            where(zero_in_power(x, y), ZERO, power(x, y) * sp.log(x)),
         )
     )
     value = _(lambda x, y: mp.inf if x == 0 and y < 0 else real(mp.power)(x, y))
@@ -72,6 +89,14 @@ class cbrt(ScalarFunction):
     value = _(lambda x: -mp.cbrt(-x) if x < 0 else mp.cbrt(x))
 
 
+class zero_in_norm(Decision):
+    """Whether a root, the operand, is that of zero."""
+
+    nargs = 1
+    decides = "norm_sqrt"
+    formula = _(at_zero)
+
+
 class norm_sqrt(ScalarFunction):
     """√x with derivative 0 at 0: the square root in norms and standard deviations."""
 
@@ -81,7 +106,7 @@ class norm_sqrt(ScalarFunction):
     called = "the square root in norm, std"
     numpy = math = "sqrt"
     definition = _(lambda x: sp.sqrt(x))
-    partials = _(lambda x: (where(equal(norm_sqrt(x), ZERO), ZERO, 1 / (2 * norm_sqrt(x))),))
+    partials = _(lambda x: (where(zero_in_norm(norm_sqrt(x)), ZERO, 1 / (2 * norm_sqrt(x))),))
     value = _(lambda x: mp.nan if x < 0 else mp.sqrt(x))
 
 
@@ -101,9 +126,7 @@ class cosine(ScalarFunction):
     """a/hypot(a, b), the cosine of the angle between (a, b) and the first axis; 0 at the origin."""
 
     nargs = 2
-    kinks = _(at_origin)
-    decides = True
-    called = "hypot or atan2"
+    decides = "hypot"
     definition = _(
         lambda a, b: sp.Piecewise(
             (ZERO, sp.And(sp.Eq(a, 0), sp.Eq(b, 0))), (a / sp.sqrt(a**2 + b**2), True)
@@ -213,8 +236,6 @@ class Planar(Ordered):
 
     nargs = 4
     orders = 2
-    kinks = _(lambda n, m, a, b: at_origin(a, b))
-    decides = True
 
 
 def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
@@ -270,7 +291,7 @@ def planar(name: str, n: int, m: int) -> tuple[int, tuple[tuple[int, int, int], 
 class hypot_derivative(Planar):
     """The derivative of hypot(a, b) of order n by a and m by b, n + m > 0; 0 at the origin."""
 
-    called = "hypot or atan2"
+    decides = "hypot"
     definition = _(lambda n, m, a, b: _of_plane(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2)))
     partials = _(
         lambda n, m, a, b: (
@@ -286,7 +307,7 @@ class hypot_derivative(Planar):
 class atan2_derivative(Planar):
     """The derivative of atan2(y, x) of order n by y and m by x, n + m > 0; 0 at the origin."""
 
-    called = "atan2"
+    decides = "atan2"
     definition = _(lambda n, m, y, x: _of_plane(n, m, y, x, lambda a, b: sp.atan2(a, b)))
     partials = _(
         lambda n, m, y, x: (

@@ -1,3 +1,5 @@
+import itertools
+
 import mpmath as mp
 import pytest
 import sympy as sp
@@ -167,12 +169,12 @@ def test_an_order_has_no_derivative():
     ("formula", "wanted"),
     [
         (A**3, 3 * A**2),
-        (A**B, v.where(v.logical_and(v.equal(A, 0), v.equal(B, 0)), 0, B * v.power(A, B - 1))),
+        (A**B, v.where(v.zeros_in_power(A, B), 0, B * v.power(A, B - 1))),
         (A ** sp.Float(0.5), 1 / (2 * sp.sqrt(A))),
         (sp.sqrt(A * B), B / (2 * sp.sqrt(A * B))),
         ((A * B) ** sp.Rational(3, 2), sp.Rational(3, 2) * B * sp.sqrt(A * B)),
         (sp.sqrt(sp.sqrt(A * B) * B), B**2 / (4 * sp.sqrt(A * B) * sp.sqrt(B * sp.sqrt(A * B)))),
-        (sp.Abs(A) * A, A * v.sign(A) + v.abs(A)),
+        (sp.Abs(A) * A, A * v.sign_in_abs(A) + v.abs(A)),
         (sp.Heaviside(A) * A, v.where(v.equal(A, 0), sp.Rational(1, 2), v.step(A))),
         (sp.sign(A), sp.Integer(0)),
         (sp.Mod(A, 2), sp.Integer(1)),
@@ -314,6 +316,23 @@ def test_plain_is_the_same_function_in_sympys_own_classes(name):
         for rewritten in (formula, in_sympy, again):
             got = rewritten.subs(values).evalf(30)
             assert mp.almosteq(got._to_mpmath(100), wanted, rel_eps=mp.mpf(10) ** -28), rewritten
+
+
+@pytest.mark.parametrize("cls", v.DECISIONS)
+def test_a_decision_has_the_value_of_its_formula(cls):
+    args = (A, B, C)[: int(next(iter(cls.nargs)))]
+    formula, decision = cls.formula(*args), cls(*args)
+    assert plain(decision) == plain(formula)
+    assert not plain(decision).atoms(v.ScalarFunction)
+    as_code = sp.lambdify(args, decision, modules=[MPMATH, "mpmath"])
+    for point in itertools.product((-1, 0, sp.Rational(1, 2)), repeat=len(args)):
+        at = dict(zip(args, point, strict=True))
+        wanted = formula.xreplace(at)
+        assert decision.xreplace(at) == wanted
+        assert int(as_code(*map(mp.mpf, map(float, point)))) == wanted
+        assert decision.xreplace(dict.fromkeys(args, sp.pi)).evalf(20) == formula.xreplace(
+            dict.fromkeys(args, sp.pi)
+        ).evalf(20)
 
 
 # Exact values -------------------------------------------------------------------------------------
