@@ -66,7 +66,8 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     mn² + n³, their vectors 7mn² + 4n³ on either side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,
     and Q of m×n 2mn² - 2n³/3 (Golub and Van Loan, Matrix Computations, 8.6).  Several results of
     one decomposition count as much as the dearest of them.  expm counts 8n³, with k directions
-    (k+1)(k+2)(k+3)/6 times that; its squarings, which depend on the values, are left out.
+    (k+1)(k+2)(k+3)/6 times that, and logm 40n³; squarings and roots, whose number depends on the
+    values, are left out or five.  sqrtm counts 14n³ (Higham, Functions of Matrices, 6.2).
 
     Args:
         outputs: an expression, or several.

@@ -31,10 +31,12 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "expm",
+    "logm",
     "matrix_power",
     "pinv",
     "qr",
     "solve_triangular",
+    "sqrtm",
     "svd",
     "svdvals",
 ]
@@ -279,3 +281,35 @@ def expm(x: Operand, /) -> Expr:
     (3, 3)
     """
     return opaque(ops.opaque_op(opaque_ops.Expm), matrices("expm", x, square=True))
+
+
+def sqrtm(x: Operand, /) -> Expr:
+    """The principal square root of matrices: ``X X = A``, eigenvalues with positive real parts.
+
+    The eigenvalues of X may also be 0, where A is singular and has no derivative.  A Function
+    raises LinAlgError where an eigenvalue of A is below 0: there is no such root, or none that is
+    real.  Of matrices that are not symmetric it needs SciPy.  The derivative solves Sylvester's
+    equation ``X dX + dX X = dA``.  Raises ShapeError unless the matrices are square.
+
+    >>> import symdiff as sd
+    >>> A = sd.symbol("A", (5, 3, 3))
+    >>> sd.sqrtm(A).shape, sd.sqrtm(A.mT) is sd.sqrtm(A).mT
+    ((5, 3, 3), True)
+    """
+    return opaque(ops.opaque_op(opaque_ops.Sqrtm), matrices("sqrtm", x, square=True))
+
+
+def logm(x: Operand, /) -> Expr:
+    """The principal logarithm of matrices: ``expm(X) = A``, imaginary parts of eigenvalues below π.
+
+    A Function raises LinAlgError where an eigenvalue of A is 0 or below: there is no such
+    logarithm, or none that is real.  Of matrices that are not symmetric it needs SciPy.  Its
+    derivatives of every order are corners of logarithms of block matrices, as those of ``expm``
+    are.  Raises ShapeError unless the matrices are square.
+
+    >>> import symdiff as sd
+    >>> A = sd.symbol("A", (3, 3))
+    >>> sd.grad(sd.trace(sd.logm(A)), A).shape
+    (3, 3)
+    """
+    return opaque(ops.opaque_op(opaque_ops.Logm), matrices("logm", x, square=True))

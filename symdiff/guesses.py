@@ -79,8 +79,6 @@ PACKAGE: dict[str, str] = {
     "pprint": "sd.text, or sd.latex",
     "sympify": "sd.from_sympy, or sd.parse for text",
     "lower": "numeric.lower",
-    "logm": "it is not there; sd.eigh gives that of a symmetric matrix",
-    "sqrtm": "it is not there; sd.eigh gives that of a symmetric matrix",
 }
 """Of the package ``symdiff``."""
 

@@ -355,9 +355,10 @@ def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
     """``x`` with ``a x + x b = c``, Sylvester's equation; a is (m, m), b (n, n), c and x (m, n).
 
     Leading axes broadcast.  There is one solution where no eigenvalue of a is that of -b; a
-    Function raises LinAlgError where its system is singular, as ``solve`` does.  The system is of
-    the m n elements of x: it takes (m n)² numbers of memory and (m n)³/3 multiply-adds.  Raises
-    ShapeError where a or b is not square or c does not fit.
+    Function raises LinAlgError where its system is singular, as ``solve`` does.  Of symmetric
+    matrices the work grows as m³ + n³, of others so where SciPy is there; without it, the linear
+    system of the m n elements of x takes (m n)² numbers of memory and (m n)³/3 multiply-adds.
+    Raises ShapeError where a or b is not square or c does not fit.
 
     >>> import symdiff as sd
     >>> A, B, C = sd.symbol("A", (3, 3)), sd.symbol("B", (2, 2)), sd.symbol("C", (3, 2))

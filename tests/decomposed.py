@@ -131,6 +131,30 @@ def _largest(row: list[Array]) -> Any:
     return max(abs(v) for x in row for v in x.ravel())
 
 
+def logm(op: Any, a: Array, *directions: Array) -> Array:
+    """The power series at the mean c of the diagonal, of the first row of blocks only.
+
+    Elements off the diagonal and differences of those on it should not be larger than c/2.
+    """
+    n = len(a)
+    if not n:
+        return a
+    unit, c = np.eye(n, dtype=int), np.trace(a) / n
+    row = [unit * mp.mpf(1), *(0 * e for e in directions)]
+    total, k = [mp.log(c) * unit, *(0 * e for e in directions)], 0
+    while (largest := _largest(row)) > mp.mpf(10) ** -(mp.mp.dps + 5):
+        assert largest < 1e9, "the series does not converge"
+        shifted = [0 * unit, *(x @ e for x, e in zip(row[:-1], directions, strict=True))]
+        row = [(c * x - x @ a - y) / c for x, y in zip(row, shifted, strict=True)]
+        k += 1
+        total = [x - y / k for x, y in zip(total, row, strict=True)]
+    return total[-1]
+
+
+def sqrtm(op: Any, a: Array) -> Array:
+    return array(mp.sqrtm(matrix(a))) if a.size else a
+
+
 def cofactor_tangent(op: Any, a: Array, e: Array) -> Array:
     """The product rule over the rows of each minor; exact where sums and products are."""
     n = len(a)
@@ -178,11 +202,13 @@ VALUES: dict[type, Callable[..., Array]] = {
     opaque_ops.Expm: expm,
     opaque_ops.Gaps: gaps,
     opaque_ops.LeftVectors: lambda op, a: svd(a)[0],
+    opaque_ops.Logm: logm,
     opaque_ops.Pinv: pinv,
     opaque_ops.Qr: qr,
     opaque_ops.QrTriangle: lambda op, a: np.triu(qr(op, a).T @ a),
     opaque_ops.RightVectors: lambda op, a: svd(a)[2],
     opaque_ops.SingularValues: lambda op, a: svd(a)[1],
+    opaque_ops.Sqrtm: sqrtm,
     opaque_ops.Sylvester: sylvester,
 }
 

@@ -5,6 +5,7 @@ The plain readings use other formulas than ``tests.decomposed`` where there are 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,38 @@ def _plain_expm(f: Field, *x: Array) -> Array:
     return out
 
 
+def _plain_logm(f: Field, a: Array, *directions: Array) -> Array:
+    """Of one row ``(-1)^(k-1) e1 .. ek / (k a^k)``.
+
+    Of two ``log(det A)/2 + (A - m) artanh(d/m)/d``, m ± d being the eigenvalues (Sylvester).
+    """
+    a, k = _far(a), len(directions)
+    if a.shape[-1] < 2:
+        return -math.prod(directions) * (-1 / a) ** k / k if k else f.call("log", a)
+    assert not k
+    middle = (a[..., 0, 0] + a[..., 1, 1]) / 2
+    det = f.array(a[..., 0, 0] * a[..., 1, 1] - a[..., 0, 1] * a[..., 1, 0])
+
+    def slope(m: Any, det: Any) -> Any:
+        d = mp.sqrt(m * m - det)
+        return mp.re(mp.atanh(d / m) / d)
+
+    slopes = np.frompyfunc(slope, 2, 1)(middle, det)
+    unit = np.eye(2, dtype=int)
+    whole = f.call("log", det)[..., None, None] / 2 * unit
+    return whole + (a - f.array(middle)[..., None, None] * unit) * f.array(slopes)[..., None, None]
+
+
+def _plain_sqrtm(f: Field, a: Array) -> Array:
+    """``(A + √det A) / √(tr A + 2 √det A)`` of two rows, by Cayley and Hamilton."""
+    a = _far(a)
+    if a.shape[-1] < 2:
+        return f.call("sqrt", a)
+    root = f.call("sqrt", f.array(a[..., 0, 0] * a[..., 1, 1] - a[..., 0, 1] * a[..., 1, 0]))
+    below = f.call("sqrt", f.array(a[..., 0, 0] + a[..., 1, 1] + 2 * root))
+    return (a + root[..., None, None] * np.eye(2, dtype=int)) / below[..., None, None]
+
+
 def _plain_tangent(f: Field, a: Array, e: Array) -> Array:
     """The cofactors of A + tE are polynomials in t of degree below n: differences are exact."""
     n = a.shape[-1]
@@ -85,6 +118,11 @@ def _positive(x: Any, n: int) -> Any:
     return x + 8 * np.eye(n, dtype=int)
 
 
+def _far(x: Any) -> Any:
+    """With all eigenvalues far from the negative axis, beside each other."""
+    return x + 32 * np.eye(x.shape[-1], dtype=int)
+
+
 SQUARE = ((2, 2), (2, 1, 1), (0, 0), (2, 0, 0), (0, 2, 2))
 TALL, WIDE = ((3, 2), (2, 2, 1)), ((2, 3), (2, 1, 2))
 
@@ -101,6 +139,14 @@ def _simple(cls: type, shapes: Any, *parameters: Any, plain: Any = None) -> list
 def _several(cls: type, plain: Any, *shapes: Any) -> list[Case]:
     op = ops.opaque_op(cls)
     return [case(f"{op.name} {s}", lambda *x: opaque(op, *x), plain, *s) for s in shapes]
+
+
+def _by_far(cls: type, plain: Any, *shapes: Any) -> list[Case]:
+    """With eigenvalues of the first operand far from the negative axis."""
+    op = ops.opaque_op(cls)
+    return [
+        case(f"{op.name} {s}", lambda a, *x: opaque(op, _far(a), *x), plain, *s) for s in shapes
+    ]
 
 
 VECTORS = ((3,), (2, 2), (1,), (2, 1), (0, 2))
@@ -138,6 +184,13 @@ CASES: dict[type, list[Case]] = {
     + _simple(opaque_ops.Gaps, VECTORS, 1, False)
     + _simple(opaque_ops.Gaps, VECTORS, 1, True),
     opaque_ops.LeftVectors: _simple(opaque_ops.LeftVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
+    opaque_ops.Logm: _by_far(
+        opaque_ops.Logm,
+        _plain_logm,
+        *((shape,) for shape in ((2, 2), (2, 1, 1), (0, 0))),
+        ((1, 1), (2, 1, 1)),
+        ((1, 1), (1, 1), (1, 1)),
+    ),
     opaque_ops.Pinv: _simple(
         opaque_ops.Pinv, (*TALL, *WIDE, *SQUARE), False, None, plain=_plain_pinv
     )
@@ -148,6 +201,9 @@ CASES: dict[type, list[Case]] = {
     opaque_ops.RightVectors: _simple(opaque_ops.RightVectors, (*TALL, *WIDE, (2, 2), (0, 2, 2))),
     opaque_ops.SingularValues: _simple(
         opaque_ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))
+    ),
+    opaque_ops.Sqrtm: _by_far(
+        opaque_ops.Sqrtm, _plain_sqrtm, *((shape,) for shape in ((2, 2), (2, 1, 1), (0, 0)))
     ),
     opaque_ops.Sylvester: _several(
         opaque_ops.Sylvester,

@@ -343,6 +343,7 @@ NUMERIC = {
     *(opaque_ops.Eigvalsh, opaque_ops.Eigvecs, opaque_ops.Expm, opaque_ops.Gaps, opaque_ops.Qr),
     *(opaque_ops.LeftVectors, opaque_ops.SingularValues, opaque_ops.RightVectors),
     opaque_ops.QrTriangle,
+    *(opaque_ops.Logm, opaque_ops.Sqrtm),
     *(ops.ToInteger, ops.ToReal),
 }
 

@@ -95,6 +95,12 @@ def separate(x: Any) -> Any:
     return x + x.mT + np.diag(8 * np.arange(x.shape[-1], dtype=np.float32))
 
 
+def by_eigenvalues(f: Callable[[Any], Any], a: Any) -> Any:
+    """A function of matrices that have all their eigenvectors."""
+    values, vectors = np.linalg.eig(a)
+    return ((vectors * f(values)[..., None, :]) @ np.linalg.inv(vectors)).real
+
+
 def slanted(x: Any) -> Any:
     """A matrix of full rank with singular values far apart: x plus a diagonal of 3, 8, 13, .."""
     return x + np.eye(*x.shape[-2:], dtype=np.float32) * (
@@ -453,6 +459,19 @@ row(
     lambda x: sd.eigh(separate(x)).eigenvalues,
 )
 row("expm", SQUARE, scipy.linalg.expm)
+for _ours, _plain in ((sd.sqrtm, np.emath.sqrt), (sd.logm, np.emath.log)):
+    row(
+        _ours.__name__,
+        SQUARE,
+        lambda x, f=_plain: by_eigenvalues(f, regular(x)),
+        lambda x, f=_ours: f(regular(x)),
+    )
+    row(
+        f"{_ours.__name__} of a symmetric matrix",
+        SQUARE[:3],
+        lambda x, f=_plain: by_eigenvalues(f, definite(x)),
+        lambda x, f=_ours: f(definite(x)),
+    )
 row("matrix_power", SQUARE, lambda x: np.linalg.matrix_power(x, 3), lambda x: sd.matrix_power(x, 3))
 row(
     "matrix_power negative",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering import matrices, pseudoinverse, sequences
+from numeric.lowering import matrices, matrix_functions, pseudoinverse, sequences
 from numeric.quiet import SILENCE, noise, set_noise
 from symdiff import opaque_ops, ops
 from symdiff.letters import shape_text
@@ -31,23 +31,6 @@ def _solve_columns(a: Array, b: Array) -> Array:
     wide = np.moveaxis(b, range(extra), range(-1 - extra, -1)).reshape((*tail[:-1], columns))
     x = np.linalg.solve(a, wide).reshape(tail[:-1] + lead + tail[-1:])
     return np.moveaxis(x, range(-1 - extra, -1), range(extra))
-
-
-def _sylvester(a: Array, b: Array, c: Array) -> Array:
-    """``X`` with ``A X + X B = C``, from the system of its elements: A and B are factorised once.
-
-    NumPy has no Schur form, by which Bartels and Stewart solve large ones (CACM 15 (1972) 820).
-
-    >>> _sylvester(np.array([[2.0]]), np.array([[1.0]]), np.array([[6.0]])).tolist()
-    [[2.0]]
-    """
-    own, shape = a.shape[:-2], c.shape[-2:]
-    size = math.prod(shape)
-    system = np.zeros((*own, *shape, *shape), np.result_type(a, b))
-    np.einsum("...ijpj->...ipj", system)[...] += a[..., None]
-    np.einsum("...ijiq->...iqj", system)[...] += b[..., None, :, :]
-    column = c.reshape(*c.shape[:-2], size, 1)
-    return _solve_columns(system.reshape(*own, size, size), column).reshape(c.shape)
 
 
 def real(x: Array) -> Array:
@@ -125,13 +108,15 @@ def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
 
 OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.Solve: lambda a, b: _solve_columns(real(a), real(b)),
-    opaque_ops.Sylvester: lambda *x: _sylvester(*map(real, x)),
+    opaque_ops.Sylvester: lambda *x: matrix_functions.sylvester(_solve_columns, *map(real, x)),
     opaque_ops.Inv: lambda a: np.linalg.inv(real(a)),
     opaque_ops.Det: lambda a: np.linalg.det(real(a)),
     opaque_ops.Cofactor: lambda a: cofactor(real(a)),
     opaque_ops.CofactorTangent: lambda a, e: matrices.cofactor_tangent(real(a), real(e)),
     opaque_ops.Cholesky: lambda a: matrices.cholesky(real(a)),
     opaque_ops.Expm: lambda *x: matrices.expm(*map(real, x)),
+    opaque_ops.Sqrtm: lambda a: matrix_functions.sqrtm(real(a)),
+    opaque_ops.Logm: lambda *x: matrix_functions.logm(*map(real, x)),
     opaque_ops.Prod: lambda x: np.multiply.reduce(x, axis=-1),
     opaque_ops.ProdOthers: prod_others,
     opaque_ops.Max: _extreme("max", np.max),

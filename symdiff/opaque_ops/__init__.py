@@ -1,7 +1,7 @@
 """The opaque ops: each class says all that is to be known of it, its differential included.
 
 matrices          solve, inv, det and its kin, cofactors
-matrix_functions  expm
+matrix_functions  expm, logm, sqrtm
 decompositions    cholesky, eigenvalues and -vectors, singular values and vectors, pinv, qr
 reductions        prod, max, min, logsumexp, argmax, argmin
 sequences         take, put, argsort, searchsorted, cumprod, logcumsumexp, recurrence

@@ -13,8 +13,8 @@ from symdiff import ops
 from symdiff.algebra import opaque, scale, total
 from symdiff.contraction import broadcast_to
 from symdiff.leaves import full, is_zero, split_coefficient
-from symdiff.opaque_ops.matrices import matrix_product, matrix_transpose
-from symdiff.ops import Opaque
+from symdiff.opaque_ops.matrices import Sylvester, matrix_product, matrix_transpose
+from symdiff.ops import Opaque, opaque_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Expr
 
-__all__ = ["Expm"]
+__all__ = ["Expm", "Logm", "Sqrtm"]
 
 
 class MatrixFunction(Opaque):
@@ -60,10 +60,7 @@ class MatrixFunction(Opaque):
         """Without directions, ``f(A')`` is the transpose of ``f(A)``; where one is 0, it is 0."""
         a, *directions = operands
         if not directions:
-            back = matrix_transpose(a)
-            if len(a.args) != 1 or a.args[0] is not back:
-                return None
-            return matrix_transpose(opaque(self, back))
+            return _of_transposed(self, a)
         return full(directions[0].shape, 0) if any(map(is_zero, directions)) else None
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -103,6 +100,47 @@ class Expm(MatrixFunction):
         for e in reversed(directions):
             result = matrix_product(e, result)
         return scale(Fraction(1, math.factorial(len(directions))), result)
+
+
+class Logm(MatrixFunction):
+    """The principal logarithm of a matrix, or a part of its derivative along the other operands.
+
+    There is one where no eigenvalue is 0 or below (Higham, 11.1).
+    """
+
+    __slots__ = ()
+    name = "logm"
+    products = 40
+
+
+class Sqrtm(Opaque):
+    """The principal square root of a matrix, whose eigenvalues have positive real parts, or are 0.
+
+    There is one where no eigenvalue is below 0, and 0 is none or simple (Higham, theorem 1.29).
+    """
+
+    __slots__ = ()
+    name = "sqrtm"
+    signature = Signature("(n,n)->(n,n)")
+    keeps_symmetry = True
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``X dX + dX X = dA``, the differential of ``X² = A`` (Higham, 6.1)."""
+        return opaque(opaque_op(Sylvester), node, node, t)
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        """That of A' is the transpose of that of A."""
+        return _of_transposed(self, operands[0])
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 14 * length("n") ** 3
+
+
+def _of_transposed(op: Opaque, a: Expr) -> Expr | None:
+    """``f(A')`` as the transpose of ``f(A)``; None where ``a`` is no transpose."""
+    back = matrix_transpose(a)
+    transposed = len(a.args) == 1 and a.args[0] is back
+    return matrix_transpose(opaque(op, back)) if transposed else None
 
 
 _IDENTITY = object()
