@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel, gammas, incomplete, polynomials, tails
+from numeric import bessel, entropies, gammas, incomplete, polynomials, tails
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
 
@@ -110,6 +110,20 @@ def _sech2(x: Any) -> Any:
 def _xlogy(x: Any, y: Any) -> Any:
     vanishes = np.equal(x, 0) & ~np.isnan(y)
     return x * np.log(np.where(vanishes, 1, y))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    vanishes = np.equal(x, 0) & ~np.isnan(y)
+    return x * np.log1p(np.where(vanishes, 0, y))
+
+
+def _entr(x: Any) -> Any:
+    at = np.where(np.less_equal(x, 0), 1, x)
+    return np.where(np.less(x, 0), -np.inf, -at * np.log(at))
+
+
+def _relative_difference(x: Any, y: Any) -> Any:
+    return np.subtract(x, y) / y
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -452,6 +466,12 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "exp_share": _exp_share,
     "difference": _difference,
     "xlogy": _xlogy,
+    "xlog1py": _xlog1py,
+    "entr": _in_double("entr", _entr),
+    "log_ratio": _in_double("log_ratio", entropies.log_ratio),
+    "relative_difference": _relative_difference,
+    "rel_entr": _in_double("rel_entr", entropies.rel_entr),
+    "kl_div": _in_double("kl_div", entropies.kl_div),
     "power": _power,
     "cosine": _cosine,
     "hypot_derivative": _planar("hypot_derivative"),
@@ -582,6 +602,12 @@ def _math_sinc_derivative(order: float, x: float) -> float:
     return math.pi**n * f
 
 
+def _math_log_ratio(x: float, y: float) -> float:
+    if 0 < y / 2 < x and x / 2 < y < math.inf:
+        return math.log1p((x - y) / y)
+    return float(NUMPY["log_ratio"](x, y))
+
+
 def _math_gammaln(x: float) -> float:
     if not 0.5 <= x <= 2.5:
         return math.lgamma(x)
@@ -607,6 +633,13 @@ _OF_FLOATS: dict[str, Callable[..., Any]] = {
     "logaddexp": _math_logaddexp,
     "exp_share": lambda a, b: 0.5 if a == b else _math_sigmoid(a - b),
     "xlogy": lambda x, y: 0.0 if x == 0 and y == y else x * math.log(y),
+    "xlog1py": lambda x, y: 0.0 if x == 0 and y == y else x * math.log1p(y),
+    "entr": lambda x: -x * math.log(x) if x > 0 else x if x != x else 0.0 if x == 0 else -math.inf,
+    "log_ratio": _math_log_ratio,
+    "relative_difference": lambda x, y: (x - y) / y,
+    "rel_entr": lambda x, y: (
+        x * _math_log_ratio(x, y) if x > 0 and y > 0 else float(NUMPY["rel_entr"](x, y))
+    ),
     "difference": lambda a, b: 0.0 if a == b else a - b,
     "cosine": _math_cosine,
     "hypot_derivative": _math_planar("hypot_derivative"),

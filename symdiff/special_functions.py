@@ -73,6 +73,30 @@ ndtri = unary(
     "The inverse of ``ndtr`` on [0, 1], the quantiles of the normal distribution; nan outside.",
     "sd.ndtri(0.5) is sd.constant(0)",
 )
+xlog1py = binary(
+    "xlog1py",
+    "``x * log1p(y)``, and 0 where x = 0, whatever y is (but nan).",
+    "sd.xlog1py(0, 2) is sd.constant(0)",
+)
+entr = unary(
+    "entr",
+    "The entropy ``-x * log(x)``, 0 at 0, and -inf for x < 0.",
+    "sd.diff(sd.entr(x), x) is -1 - sd.log(x)",
+)
+rel_entr = binary(
+    "rel_entr",
+    """The relative entropy ``x * log(x/y)``, 0 at x = 0 <= y, and inf where x or y is negative.
+
+    It is inf at y = 0 < x, too.  x/y may be beyond the range of floats.""",
+    "sd.diff(sd.rel_entr(x, y), y) is sd.where(sd.equal(x, 0) & sd.equal(y, 0), 0, -x / y)",
+)
+kl_div = binary(
+    "kl_div",
+    """The Kullback-Leibler divergence ``x * log(x/y) - x + y``, y at x = 0 <= y, inf outside.
+
+    It is convex, and 0 at x = y, near which it keeps its digits, as do its derivatives.""",
+    "sd.kl_div(3, 3) is sd.constant(0)",
+)
 
 
 def gammainc(a: Operand, x: Operand, /) -> Expr:
@@ -213,6 +237,7 @@ __all__ = [
     "betainc",
     "betaln",
     "digamma",
+    "entr",
     "erf",
     "erfc",
     "erfcinv",
@@ -231,6 +256,7 @@ __all__ = [
     "jv",
     "k0",
     "k1",
+    "kl_div",
     "kv",
     "log_ndtr",
     "logit",
@@ -238,6 +264,8 @@ __all__ = [
     "ndtri",
     "polygamma",
     "psi",
+    "rel_entr",
+    "xlog1py",
     "y0",
     "y1",
     "yn",

@@ -491,6 +491,15 @@ named("logaddexp", lambda a, b: (
 named("exp_share", lambda a, b: sigmoid(a - b), arity=2)
 named("difference", lambda a, b: a - b, arity=2)
 named("xlogy", lambda x, y: x * log(y), arity=2, inside=lambda x, y: y > 0)
+named("xlog1py", lambda x, y: x * log(1 + y), arity=2, inside=lambda x, y: y > -1)
+named("entr", lambda z: -z * log(z), near=(math.exp(-1),), **POSITIVE)
+for _name, _exact in (
+    ("log_ratio", lambda x, y: log(x) - log(y)),
+    ("relative_difference", lambda x, y: x / y - 1),
+    ("rel_entr", lambda x, y: x * (log(x) - log(y))),
+    ("kl_div", lambda x, y: x * (log(x) - log(y)) - x + y),
+):
+    named(_name, _exact, arity=2, **POSITIVE)
 named("power", lambda x, y: exp(y * log(x)), arity=2, inside=lambda x, y: x > 0)
 named("cbrt", cbrt)
 named("norm_sqrt", sqrt, **POSITIVE)

@@ -63,6 +63,7 @@ def distinct(a, b):
     return a != b
 
 
+WEIGHTS = ((0.5, 0.5), (2.0, 3.0), (TINY, 0.5), (40.0, TINY), (800.0, 799.0))
 ORDERS = tuple((float(n), x) for n in (1, 2, 3, 7) for x in (0.5, 1.0, 40.0, -0.5))
 GAMMA_POINTS = ((0.5, 0.25), (1.0, 2.0), (2.5, 1.5), (7.0, 12.0), (3.0, 0.125))
 SINC_POINTS = (1e-8, -0.32, 0.5, 1.0, 1.7, -4.1, 40.0, -800.0)
@@ -219,6 +220,12 @@ MEANING = {
     "softplus": Meaning(lambda x: mp.log(1 + mp.exp(x))),
     "log_sigmoid": Meaning(lambda x: mp.log(mp.exp(x) / (1 + mp.exp(x)))),
     "xlogy": Meaning(lambda x, y: x * mp.log(y), lambda x, y: y > 0),
+    "xlog1py": Meaning(lambda x, y: x * mp.log(1 + y), points=WEIGHTS, digits=160),
+    "entr": Meaning(lambda x: -x * mp.log(x), positive),
+    "log_ratio": Meaning(lambda x, y: mp.log(x) - mp.log(y), points=WEIGHTS, digits=160),
+    "relative_difference": Meaning(lambda x, y: x / y - 1, points=WEIGHTS, digits=160),
+    "rel_entr": Meaning(lambda x, y: x * (mp.log(x) - mp.log(y)), points=WEIGHTS, digits=160),
+    "kl_div": Meaning(lambda x, y: x * (mp.log(x) - mp.log(y)) - x + y, points=WEIGHTS, digits=160),
     "power": Meaning(power, lambda x, y: x > 0),
     "cbrt": Meaning(lambda x: mp.sign(x) * mp.exp(mp.log(mp.fabs(x)) / 3), nonzero),
     "norm_sqrt": Meaning(lambda x: mp.exp(mp.log(x) / 2), positive),

@@ -180,6 +180,10 @@ row("pow", TWO, **POSITIVE)
 row("floor_divide", TWO, low=0.3, high=3.0)
 row("mod", TWO, low=0.3, high=3.0)
 row("xlogy", TWO, scipy.special.xlogy, **POSITIVE)
+row("xlog1py", TWO, scipy.special.xlog1py, low=-0.9, high=2.0)
+row("entr", ONE, scipy.special.entr, **POSITIVE)
+row("rel_entr", TWO, scipy.special.rel_entr, **POSITIVE)
+row("kl_div", TWO, scipy.special.kl_div, **POSITIVE)
 for _name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"):
     row(_name, TWO)
 for _name in ("logical_and", "logical_or", "logical_xor"):

@@ -22,6 +22,7 @@ facts              what a class states, and what its formulas are written with
 choices            truth values, selections, and functions with jumps and kinks
 lengths            powers, lengths and angles, and the hyperbolic functions
 exponentials       exponentials and logarithms, and the sigmoids made of them
+entropies          entropies and divergences
 gammas             the gamma and beta families, complete and incomplete
 error_functions    the scaled and the inverse error functions
 normal             the normal distribution
@@ -37,6 +38,7 @@ import sympy as sp
 
 from symdiff.vocabulary.bessel import *  # noqa: F403
 from symdiff.vocabulary.choices import *  # noqa: F403
+from symdiff.vocabulary.entropies import *  # noqa: F403
 from symdiff.vocabulary.error_functions import *  # noqa: F403
 from symdiff.vocabulary.exponentials import *  # noqa: F403
 from symdiff.vocabulary.facts import *  # noqa: F403

@@ -211,3 +211,17 @@ class xlogy(ScalarFunction):
         )
     )
     value = _(lambda x, y: mp.mpf(0) if x == 0 and not mp.isnan(y) else x * real_log(y))
+
+
+class xlog1py(ScalarFunction):
+    """x·log(1 + y), and 0 at x = 0 for every y that is not nan; masked as ``xlogy``."""
+
+    nargs = 2
+    definition = _(lambda x, y: sp.Piecewise((ZERO, sp.Eq(x, 0)), (x * sp.log(1 + y), True)))
+    partials = _(
+        lambda x, y: (
+            where(logical_and(equal(x, ZERO), less(y, -ONE)), ZERO, log1p(y)),
+            where(logical_and(equal(x, ZERO), less_equal(y, -ONE)), ZERO, x / (1 + y)),
+        )
+    )
+    value = _(lambda x, y: mp.mpf(0) if x == 0 and not mp.isnan(y) else x * log1p.value(y))

@@ -114,6 +114,13 @@ def test_steps(name):
         (v.norm_sqrt(A), (0,), (0,)),
         (v.xlogy(A, B), (0, 0), (-mp.inf, 0)),
         (v.xlogy(A, B), (0, 2), ("log(2)", 0)),
+        (v.xlog1py(A, B), (0, -1), (-mp.inf, 0)),
+        (v.xlog1py(A, B), (0, 1), ("log(2)", 0)),
+        (v.rel_entr(A, B), (0, 0), (mp.inf, 0)),
+        (v.rel_entr(A, B), (0, 2), (-mp.inf, 0)),
+        (v.kl_div(A, B), (0, 0), (mp.inf, 1)),
+        (v.kl_div(A, B), (0, 2), (-mp.inf, 1)),
+        (v.kl_div(A, B), (2, 2), (0, 0)),
         (v.power(A, B), (0, 0), (0, 0)),
         (v.power(A, B), (0, 2), (0, 0)),
         (v.power(A, B), (2, 0), (0, "log(2)")),
@@ -131,7 +138,7 @@ def test_conventions_at_kinks(formula, point, wanted):
             if value is None:
                 assert mp.isnan(got)
             else:
-                exact = value if value == -mp.inf else mp.mpf(sp.sympify(value).evalf(30))
+                exact = value if value in (mp.inf, -mp.inf) else mp.mpf(sp.sympify(value).evalf(30))
                 assert got == exact or mp.almosteq(got, exact)
 
 

@@ -1,5 +1,6 @@
 """Special functions as users call them: SciPy's values, exact derivatives, refused parameters."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.special import NUMPY
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.scalar import VOCABULARY
+from symdiff.scalar import MPMATH, VOCABULARY
 from symdiff.vocabulary import FACTS
 from tests.orders import order_count
 
@@ -199,6 +200,50 @@ def test_derivatives_by_parameters_are_refused_by_name(build, named):
     with pytest.raises(NotDifferentiable, match=named):
         sd.diff(build(a), a)
     sd.diff(build(a), x, 2)  # by the argument
+
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 2.5, 1e-100, 1e100, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("name", ["xlog1py", "rel_entr", "kl_div", "entr"])
+def test_entropies_at_the_ends_of_their_domain_are_scipys(name):
+    """But that kl_div(x, inf) is inf, where SciPy's sum of -inf and inf is nan."""
+    theirs = getattr(scipy.special, name)
+    count = 1 if name == "entr" else 2
+    symbols = sd.symbols("a b")[:count]
+    ours = nm.lower(getattr(sd, name)(*symbols), symbols)
+    for point in itertools.product(EDGES, repeat=count):
+        with np.errstate(all="ignore"):
+            wanted = float(theirs(*point))
+            every = [ours(*point), ours(*map(np.array, point))]
+        every.append(MPMATH[name](*map(mp.mpf, point)))
+        if (
+            name == "kl_div"
+            and math.inf in point
+            and point[0] != point[1]
+            and all(v > 0 for v in point)
+        ):
+            wanted = math.inf
+        for found in every:
+            np.testing.assert_allclose(float(found), wanted, rtol=1e-15, err_msg=f"{point}")
+
+
+def test_divergences_of_nearly_equal_numbers_keep_their_digits():
+    """Relative to the value, as it vanishes with the square of the distance."""
+    y = sd.symbol("y")
+    divergence = nm.lower(sd.kl_div(x, y), (x, y))
+    slope = nm.lower(sd.grad(sd.kl_div(x, y), (x, y)), (x, y))
+    for a in (0.3, 1.0, 7.1e-310, 3e200, 1e308):
+        for distance in (2.0**-52, 1e-9, 1e-3, 0.1, 0.3, 0.4, 0.7):
+            for first in (a * (1 + distance), a / (1 + distance)):
+                with mp.workdps(80):
+                    p, q = mp.mpf(first), mp.mpf(a)
+                    logarithm = mp.log(p / q)
+                    wanted = p * logarithm - p + q, logarithm, (q - p) / q
+                    for got in (divergence(first, a), divergence(np.array(first), np.array(a))):
+                        assert abs(got - wanted[0]) <= 16 * mp.mpf(2) ** -53 * wanted[0] + 1e-323
+                    for got, exact in zip(slope(first, a), wanted[1:], strict=True):
+                        assert abs(got - exact) <= 4 * mp.mpf(2) ** -53 * abs(exact)
 
 
 def test_they_broadcast():
