@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def horner(coefficients: Sequence[int], b: Any) -> Any:
-    """Horner's rule for positive numbers, rounded once: each product and sum keeps its rest."""
+def horner(coefficients: Sequence[Any], b: Any) -> Any:
+    """The polynomial with these coefficients, of b^0 first: each product and sum keeps its rest.
+
+    Of positive numbers it is as if rounded once; what cancels is as if computed with twice the
+    digits (Graillat, Langlois and Louvet 2009, the compensated rule of Horner).
+    """
     *lower, highest = map(float, coefficients)
     split = 134217729.0 * b  # 2^27 + 1: Dekker's halves of b
     b_high = split - (split - b)

@@ -16,12 +16,20 @@ from __future__ import annotations
 import importlib.util
 import math
 import operator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel, entropies, gammas, incomplete, polynomials, tails
+from numeric import (
+    bessel,
+    entropies,
+    gammas,
+    incomplete,
+    lambert,
+    polynomials,
+    tails,
+)
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
 
@@ -484,6 +492,10 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
     "normal_density": _of_order("normal_density", tails.normal_density),
     "log_ndtr_derivative": _of_order("log_ndtr_derivative", _log_ndtr_order),
+    "lambertw": _in_double("lambertw", partial(lambert.lambertw, 0)),
+    "lambertwm1": _in_double("lambertwm1", partial(lambert.lambertw, -1)),
+    "lambertw_derivative": _of_order("lambertw_derivative", partial(lambert.derivative, 0)),
+    "lambertwm1_derivative": _of_order("lambertwm1_derivative", partial(lambert.derivative, -1)),
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }

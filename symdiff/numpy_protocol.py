@@ -370,6 +370,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
 
 
 SCIPY_REFUSED: dict[str, str] = {
+    "_lambertw": "sd.lambertw(x, k) where it is real; lambertw of SciPy is complex",
     "beta": "sd.exp(sd.betaln(a, b)) for positive a and b",
     "binom": (
         "sd.exp(sd.gammaln(n + 1) - sd.gammaln(k + 1) - sd.gammaln(n - k + 1)) for 0 <= k <= n"
@@ -402,7 +403,8 @@ def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
 def _scipy_name(ufunc: Any) -> str | None:
     """The name of one of SciPy's universal functions; None for any other."""
     name = getattr(ufunc, "__name__", "")
-    found = getattr(sys.modules.get("scipy.special"), name, None) is ufunc
+    modules = map(sys.modules.get, ("scipy.special", "scipy.special._ufuncs"))
+    found = any(getattr(module, name, None) is ufunc for module in modules)
     return name if found and isinstance(ufunc, np.ufunc) else None
 
 

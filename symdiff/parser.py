@@ -79,6 +79,7 @@ def _functions() -> dict[str, Function]:
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
     table |= {
+        "lambertw": Function(functions.lambertw, 1, 2),
         "log": Function(_log, 1, 2),
         "maximum": _nested(functions.maximum),
         "minimum": _nested(functions.minimum),

@@ -112,6 +112,12 @@ def _betainc(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return v.betainc(a, b, high) - below
 
 
+def _lambertw(x: sp.Expr, branch: sp.Expr = v.ZERO) -> sp.Expr:
+    if branch not in (0, -1):
+        raise Unsupported(f"SymPy's LambertW of the branch {branch}: only 0 and -1 are real")
+    return v.lambertwm1(x) if branch == -1 else v.lambertw(x)
+
+
 # SymPy's class -> the function of its canonical arguments that takes its place.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     **{
@@ -129,6 +135,7 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
     sp.betainc_regularized: _betainc,
+    sp.LambertW: _lambertw,
     sp.sinc: lambda t: v.sinc(t / sp.pi),
     sp.cot: lambda x: 1 / sp.tan(x),
     sp.sec: lambda x: 1 / sp.cos(x),

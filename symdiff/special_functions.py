@@ -218,6 +218,27 @@ i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
 k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
 
 
+def lambertw(x: Operand, /, k: int = 0) -> Expr:
+    """W with ``W * e**W = x`` (Lambert's function), real, of branch k = 0 or -1.
+
+    Branch 0 has W >= -1 for x >= -1/e, branch -1 has W <= -1 for -1/e <= x < 0; elsewhere it is
+    nan, where SciPy's is complex.  The derivatives, of every order, hold at x = 0, too.
+
+    Raises ValueError for any other k.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.evalf(sd.lambertw(x), 10, {x: 1}), sd.evalf(sd.diff(sd.lambertw(x), x, 2), 10, {x: 0})
+    (0.5671432904, -2.0)
+    >>> sd.evalf(sd.lambertw(x, -1), 10, {x: "-1/4"})
+    -2.153292364
+    """
+    branch = number_of(as_expr(k))
+    if branch not in (0, -1):
+        raise ValueError(f"lambertw: the branch k = {k!r} is neither 0 nor -1; others are complex")
+    return primitive("lambertwm1" if branch else "lambertw", as_expr(x))
+
+
 def logit(x: Operand, /) -> Expr:
     """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
 
@@ -258,6 +279,7 @@ __all__ = [
     "k1",
     "kl_div",
     "kv",
+    "lambertw",
     "log_ndtr",
     "logit",
     "ndtr",

@@ -362,6 +362,14 @@ ndtr = known(lambda x: _erfc(-x / mp.sqrt(2)) / 2, normal_density)
 ndtri = known(lambda p: _erfcinv(2 * p) * -mp.sqrt(2), lambda z: 1 / normal_density(ndtri(z)))
 
 
+@cache
+def lambertw(branch: int) -> Any:
+    """The inverse of w e^w, whose derivative is the reciprocal of (1 + w) e^w."""
+    return known(
+        lambda x: mp.re(mp.lambertw(x, branch)), lambda z: 1 / (z + exp(lambertw(branch)(z)))
+    )
+
+
 # Points -------------------------------------------------------------------------------------------
 
 _MAGNITUDES = (
@@ -595,6 +603,12 @@ for _n in (0, 1, 3):
     special("yv", (_n,), bessel("y", _n), near=(0.8935769662791675,), low=5e-324, high=1e5)
     special("iv", (_n,), bessel("i", _n), high=1e5, low=-1e5)
     special("kv", (_n,), bessel("k", _n), low=5e-324, high=1e5)
+BRANCH_POINT = math.nextafter(-math.exp(-1), 0)  # the first number above -1/e
+for _name, _branch, _high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-324)):
+    _domain = {"near": (BRANCH_POINT, -0.25), "low": BRANCH_POINT, "high": _high}
+    special(_name, (), lambertw(_branch), **_domain)
+    for _n in (1, 3):
+        special(f"{_name}_derivative", (_n,), differentiated(lambertw(_branch), _n), **_domain)
 row("sinc", lambda x: sd.sinc(x), sinc, "special", near=(1.0, 2.0), low=-1e16, high=1e16)
 for _n in (1, 4):
     special("sinc_derivative", (_n,), sinc_derivative(_n), low=-1e16, high=1e16)

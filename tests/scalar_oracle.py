@@ -190,6 +190,34 @@ def log_of_normal(n, x):
     return logarithm[-1] * mp.factorial(n)
 
 
+def lambert(branch):
+    """The w with w e^w = x, by Newton's steps from nearby."""
+
+    def value(x):
+        w = mp.lambertw(x, branch).real * (1 + mp.mpf(2) ** -20)
+        for _ in range(9):
+            w -= (w - x * mp.exp(-w)) / (1 + w)
+        return w
+
+    return value
+
+
+def lambert_derivative(branch):
+    """From w' = e^-w/(1 + w): terms c e^-nw (1 + w)^-j, each differentiated by the chain rule."""
+
+    def value(n, x):
+        w, terms = lambert(branch)(x), {1: 1}
+        for k in range(1, int(n)):
+            slope = dict.fromkeys(range(k + 1, 2 * k + 2), 0)
+            for j, c in terms.items():
+                slope[j + 1] -= k * c
+                slope[j + 2] -= j * c
+            terms = slope
+        return mp.exp(-n * w) * mp.fsum(c / (1 + w) ** j for j, c in terms.items())
+
+    return value
+
+
 def taken(f, n, m, a, b):
     """The derivative of orders n and m, by mpmath's differences."""
     return mp.diff(f, (a, b), (int(n), int(m)))
@@ -201,6 +229,9 @@ def of_orders(*xs):
 
 def power(x, y):
     return mp.exp(y * mp.log(x)) if x > 0 else (-1) ** int(y) * mp.exp(y * mp.log(-x))
+
+
+LAMBERT_POINTS = {0: (0.5, -0.25, 3.0, 1e-3, 40.0, -0.3671875), -1: (-0.25, -0.3671875, -0.0625)}
 
 
 MEANING = {
@@ -360,6 +391,23 @@ MEANING = {
         points=((0.25,), (0.625,), (0.0625,), (0.875,), (1e-3,)),
         digits=110,
     ),
+    **{
+        name: Meaning(
+            lambert(branch),
+            points=tuple((x,) for x in LAMBERT_POINTS[branch]),
+            digits=110,
+        )
+        for name, branch in (("lambertw", 0), ("lambertwm1", -1))
+    },
+    **{
+        name: Meaning(
+            lambert_derivative(branch),
+            points=tuple((float(n), x) for n in (1, 4) for x in LAMBERT_POINTS[branch]),
+            constants=(0,),
+            digits=110,
+        )
+        for name, branch in (("lambertw_derivative", 0), ("lambertwm1_derivative", -1))
+    },
     "jv": Meaning(
         lambda n, x: bessel_series(n, x, -1),
         points=of_orders(0.5, -3.25, 12.0),

@@ -533,6 +533,10 @@ DOMAINS = {
     "erfcinv": (0.1, 1.9),
     "erfcinv_slope": (0.1, 1.9),
     "ndtri": (0.05, 0.95),
+    "lambertw": (-0.3, 2.0),
+    "lambertw_derivative": (-0.3, 2.0),
+    "lambertwm1": (-0.35, -0.05),
+    "lambertwm1_derivative": (-0.35, -0.05),
     "yv": POSITIVE,
     "kv": POSITIVE,
 }

@@ -410,6 +410,15 @@ for _name in ("erfinv", "logit", "erfcinv"):
         "erfcinv": {"low": 0.2, "high": 1.8},
     }
     row(_name, ONE, getattr(scipy.special, _name), **_domain[_name])
+row("lambertw", ONE, lambda x: scipy.special.lambertw(x).real, low=-0.3, high=4.0)
+row(
+    "lambertw lower",
+    ONE,
+    lambda x: scipy.special.lambertw(x, -1).real,
+    lambda x: sd.lambertw(x, -1),
+    low=-0.35,
+    high=-0.05,
+)
 row("betaln", TWO, scipy.special.betaln, **POSITIVE)
 row("betainc", ONE, *both(lambda m, x: m.betainc(1.5, 2.5, x), scipy.special), low=0.1, high=0.9)
 for _name in ("gammainc", "gammaincc"):

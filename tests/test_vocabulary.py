@@ -208,6 +208,7 @@ COUNTERPARTS = {
     **{"Unequality": "not_equal", "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor"},
     **{"Not": "logical_not", "ITE": "where", "Max": "maximum", "Min": "minimum", "Abs": "abs"},
     **{"ceiling": "ceil", "Mod": "mod", "loggamma": "gammaln"},
+    "LambertW": "lambertw",
     **{"besselj": "jv", "bessely": "yv", "besseli": "iv", "besselk": "kv"},
     **{
         name: name
@@ -284,6 +285,7 @@ def test_signs(name):
 DRAWN = {
     **{"abs": r"\left|", "ceil": r"\lceil", "floor": r"\lfloor", "gamma": r"\Gamma"},
     **{"maximum": r"\max", "minimum": r"\min", "norm_sqrt": r"\sqrt"},
+    **{"lambertw": r"W\left", "lambertwm1": "W_{-1}"},
 }
 
 

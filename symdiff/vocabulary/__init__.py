@@ -27,6 +27,7 @@ gammas             the gamma and beta families, complete and incomplete
 error_functions    the scaled and the inverse error functions
 normal             the normal distribution
 bessel             Bessel functions, and the cardinal sine
+lambert            Lambert's function
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from symdiff.vocabulary.exponentials import *  # noqa: F403
 from symdiff.vocabulary.facts import *  # noqa: F403
 from symdiff.vocabulary.facts import Decision, Facts, ScalarFunction, real, real_log
 from symdiff.vocabulary.gammas import *  # noqa: F403
+from symdiff.vocabulary.lambert import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403
 

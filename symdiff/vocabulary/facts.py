@@ -219,3 +219,21 @@ def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
         needed = "an integer" if lowest is None else f"an integer >= {lowest}"
         raise Unsupported(f"{name}: the order {n} is not {needed}")
     return int(n)
+
+
+def settled(value: Callable[[], Any]) -> Any:
+    """``value()`` at the precision in force: what cancels in it is made up for by more digits.
+
+    It is computed with more and more digits until two results agree.  Raises mpmath's NoConvergence
+    if they do not with thousands.
+    """
+    extra, last = 30, None
+    while extra < 10_000:
+        with mp.extraprec(extra):
+            found = value()
+        if last is not None and (
+            found == last or mp.fabs(found - last) <= mp.eps * mp.fabs(found) / 4
+        ):
+            return +found
+        extra, last = 2 * extra, found
+    raise mp.libmp.NoConvergence

@@ -45,8 +45,12 @@ DIFFERENCES_OF_ORDER_ONE = {
 }
 
 # Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
-# is an ulp away, since π is rounded.  So are derivatives of lengths and angles near a zero.
-OSCILLATING = {"sinc", "sinc_derivative", "jv", "yv", "hypot_derivative", "atan2_derivative"}
+# is an ulp away, since π is rounded.  So are derivatives of lengths and angles near a zero, and
+# those of W of branch -1, which change their signs.
+OSCILLATING = {
+    *("sinc", "sinc_derivative", "jv", "yv", "hypot_derivative", "atan2_derivative"),
+    *("lambertwm1", "lambertwm1_derivative"),
+}
 
 
 def nth(formula, order):

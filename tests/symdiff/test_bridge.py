@@ -56,6 +56,8 @@ SAME_NODE = [
     (sp.digamma(X), lambda: sd.digamma(x)),
     (sp.polygamma(2, X), lambda: sd.polygamma(2, x)),
     (sp.sinc(sp.pi * X), lambda: sd.sinc(sd.pi * x / sd.pi)),
+    (sp.LambertW(X), lambda: sd.lambertw(x)),
+    (sp.LambertW(X, -1), lambda: sd.lambertw(x, -1)),
     (sp.UnevaluatedExpr(X) + 1, lambda: x + 1),
     (sp.oo, lambda: sd.constant(float("inf"))),
     (sp.true, lambda: sd.constant(1)),

@@ -111,6 +111,10 @@ def test_scipy_is_not_imported():
 def test_unknown_ufuncs_of_other_libraries_are_refused():
     with pytest.raises(Unsupported, match="zeta takes no expressions"):
         scipy.special.zeta(sd.symbol("x"), 1.0)
+    with pytest.raises(
+        Unsupported, match=r"_lambertw .* it is sd\.lambertw\(x, k\) where it is real"
+    ):
+        scipy.special.lambertw(sd.symbol("x"))
 
 
 METHODS = [

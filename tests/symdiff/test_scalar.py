@@ -251,6 +251,8 @@ def test_a_user_function_keeps_its_own_derivative():
         (sp.digamma(A), v.digamma(A)),
         (sp.polygamma(2, A), v.polygamma(2, A)),
         (sp.sinc(A), v.sinc(A / sp.pi)),
+        (sp.LambertW(A), v.lambertw(A)),
+        (sp.LambertW(A, -1), v.lambertwm1(A)),
         (sp.E**A, sp.exp(A)),
         (2**A, v.power(2, A)),
         (A**sp.pi, v.power(A, sp.pi)),
@@ -283,7 +285,8 @@ def test_max_and_min_of_many(arguments):
     ("formula", "named"),
     [
         (sp.airyai(A), "airyai"),
-        (sp.LambertW(A), "LambertW"),
+        (sp.LambertW(A, 1), "LambertW"),
+        (sp.LambertW(A, B), "LambertW"),
         (sp.Integral(A, A), "Integral"),
         (sp.Function("f")(A), "f"),
         (sp.DiracDelta(A), "DiracDelta"),
@@ -316,6 +319,8 @@ def test_plain_is_the_same_function_in_sympys_own_classes(name):
     }
     if name in ("acosh", "acosh_slope"):
         values[A] = sp.Rational(9, 7)
+    if name.startswith("lambertwm1"):
+        values[A if count == 1 else B] = sp.Rational(-1, 7)
     reference = MPMATH[name]
     with mp.workdps(30):
         args = [mp.mpf(values[s].p) / values[s].q for s in (A, B, C, D)[:count]]

@@ -269,6 +269,9 @@ def test_they_broadcast():
         sd.erfinv(x),
         sd.erfcinv(x),
         sd.betaln(x, 3),
+        sd.lambertw(x),
+        sd.lambertw(x / -2, -1),
+        sd.diff(sd.lambertw(x), x, 2),
     ],
     ids=str,
 )
@@ -278,6 +281,75 @@ def test_to_sympy_and_back(expr):
     ours = sd.evalf(expr, 30, {x: 0.5})
     assert abs(formula.subs(symbol, 0.5).evalf(30) - ours) < 1e-14
     assert abs(sd.evalf(sd.from_sympy(formula), 30, {x: 0.5}) - ours) < 1e-27
+
+
+# Lambert's function ------------------------------------------------------------------------------
+
+BELOW = -math.exp(-1)  # the number nearest to -1/e, which is below it: nothing is real there
+FIRST = math.nextafter(BELOW, 0)
+
+
+def test_the_branches_of_lamberts_function_meet_where_they_end():
+    """W is -1 ± sqrt(2(1 + ex)) up to 1 + ex: with all its digits, not those that -1/e leaves."""
+    branches = [nm.lower(sd.lambertw(x, k), (x,)) for k in (0, -1)]
+    slopes = [nm.lower(sd.diff(sd.lambertw(x, k), x), (x,)) for k in (0, -1)]
+    with mp.workdps(60):
+        for at in (FIRST, FIRST * (1 - 2**-50), FIRST * (1 - 2**-30), FIRST * (1 - 2**-6), -0.25):
+            for k, value, slope in zip((0, -1), branches, slopes, strict=True):
+                w = mp.lambertw(mp.mpf(at), k).real
+                for found in (value(at), value(np.array([at]))[0]):
+                    assert abs(found - w) <= 8 * 2.0**-53
+                wanted = mp.exp(-w) / (1 + w)
+                assert abs(slope(at) - wanted) <= 32 * 2.0**-53 * abs(wanted)
+    for function in (*branches, *slopes):
+        assert math.isnan(function(BELOW))
+        assert math.isnan(function(-math.inf))
+
+
+def test_lamberts_function_at_the_ends_of_its_branches():
+    upper, lower = sd.lambertw(x), sd.lambertw(x, -1)
+    for order in range(6):  # the series of W at 0 is the sum of (-n)^(n-1) x^n/n!
+        f = nm.lower(sd.diff(upper, x, order) if order else upper, (x,))
+        assert f(0.0) == pytest.approx((-order) ** (order - 1) if order else 0, rel=1e-15)
+        assert f(math.inf) == (0 if order else math.inf)
+        assert f(-0.0) == f(0.0)
+        f = nm.lower(sd.diff(lower, x, order) if order else lower, (x,))
+        assert f(-0.0) == f(0.0) == -math.inf
+        assert math.isnan(f(1.0))
+        assert mp.isnan(sd.evalf(lower, 10, {x: 1}))
+    assert sd.lambertw(0) is sd.constant(0)
+    least = float(mp.lambertw(mp.mpf(-5e-324), -1).real)
+    assert nm.lower(lower, (x,))(-5e-324) == pytest.approx(least, rel=1e-15)
+    slope = nm.lower(sd.diff(lower, x), (x,))
+    with mp.workdps(30):
+        w = mp.lambertw(mp.mpf(-1e-306), -1).real
+        wanted = float(w / (1 + w) / mp.mpf(-1e-306))
+    assert slope(-1e-306) == pytest.approx(wanted, rel=1e-15)  # W/x alone would overflow
+    far = sd.diff(upper, x, 2)
+    assert nm.lower(far, (x,))(1e150) == pytest.approx(float(sd.evalf(far, 20, {x: 1e150})))
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_high_derivatives_of_lamberts_function_are_those_of_its_inverse(k):
+    """The series of W around a number, put into w e^w, is the variable again."""
+    order = 9
+    at = mp.mpf(-1) / 4
+    with mp.workdps(40):
+        w = sd.lambertw(x, k)
+        derivatives = [w, *(sd.diff(w, x, n) for n in range(1, order + 1))]
+        c = [mp.mpf(sd.evalf(d, 40, {x: at})) / mp.factorial(n) for n, d in enumerate(derivatives)]
+        power = [mp.exp(c[0])]  # of e^w: n e_n is the sum of j c_j e_(n-j)
+        for n in range(1, order + 1):
+            power.append(sum(j * c[j] * power[n - j] for j in range(1, n + 1)) / n)
+        product = [sum(c[j] * power[n - j] for j in range(n + 1)) for n in range(order + 1)]
+        for found, wanted in zip(product, [at, 1, *[0] * order], strict=False):
+            assert abs(found - wanted) < 1e-25
+
+
+def test_other_branches_of_lamberts_function_are_refused():
+    for k in (1, -2, 0.5, x):
+        with pytest.raises(ValueError, match="lambertw: the branch k ="):
+            sd.lambertw(x, k)
 
 
 @pytest.mark.parametrize("n", [99, 100, 101, 250])

@@ -1,0 +1,127 @@
+"""The real branches of Lambert's function, and their derivatives.
+
+By Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996, whose equations are
+cited by their numbers.
+
+All take and give float64 arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric import polynomials
+from symdiff.vocabulary import lambert_polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def lambertw(branch: int, x: NDArray[Any]) -> NDArray[Any]:
+    """W of branch 0 or -1; nan where it is not real."""
+    return _solved(branch, x)[0]
+
+
+def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """The n-th derivative of W (equation 3.5), with W/x in the place of e^-W, which loses digits.
+
+    With t = 1/(1 + W) it is (-1)^(n-1) (W t/x)ⁿ times a polynomial in t of positive coefficients.
+    """
+    w, v = _solved(branch, x)
+    if n == 0:
+        return w
+    scale = math.factorial(n - 1)
+    coefficients = [Fraction(c, scale) for c in lambert_polynomial(n)]  # of powers of v
+    inner = np.abs(w) < _INNER
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        t = np.where(inner, 1.0, 1 / v)
+        at = np.where(x == 0, -0.0, x)  # where a branch that is infinite comes from
+        step = np.where(np.isinf(w), 1.0, w / v) / np.where(inner, 1.0, at)
+        if branch:  # where e^-W does not lose any digit, and W counts less than in a power of W/x
+            step = np.where(w > _EXPONENTIAL, np.exp(-w) / v, step)
+        outer: NDArray[Any] = polynomials.horner(coefficients[::-1], t)
+        # The factors of the factorial one by one: neither it nor the power leaves the floats alone.
+        for k in range(1, n):
+            outer = outer * (-k * step)
+        outer = outer * step
+    if not np.any(inner):
+        return outer
+    # Near 0 no power of a rounded number: e^-nW (1 + W)^(1-2n) times a polynomial in W.
+    near = np.where(inner, w, 0.0)
+    value: Any = polynomials.horner(_shifted(coefficients), near) * (-1) ** (n - 1)
+    value *= np.exp(-n * near - (2 * n - 1) * np.log1p(near))
+    value *= float(scale) if n <= 171 else math.inf
+    return np.where(inner, value, outer)
+
+
+_INNER, _EXPONENTIAL = 0.3, -4.0
+
+
+def _shifted(coefficients: Sequence[Fraction]) -> list[Fraction]:
+    """The coefficients of the polynomial in W = v - 1, from those of it in v."""
+    return [
+        sum((c * math.comb(k, j) for k, c in enumerate(coefficients)), Fraction(0))
+        for j in range(len(coefficients))
+    ]
+
+
+_BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing of it
+_NEAR = 0.35
+
+
+def _solved(branch: int, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """W and 1 + W: near the branch point by the series there, else by Fritsch's iteration."""
+    with np.errstate(all="ignore"):
+        turned = 2 * math.e * ((x + _BELOW) + _REST)  # p² of (4.22), with all digits
+        p = np.sqrt(turned)
+        near = p < _NEAR
+        v = np.zeros_like(x)
+        if np.any(near):
+            q = -p if branch else p
+            for c in _series():
+                v = v * q + c
+            v = v * q
+        w = np.where(near, v - 1, _iterated(branch, np.where(near, -0.25, x)))
+        outside = np.isnan(p) | (x > 0) if branch else np.isnan(p)
+        w = np.where(outside, np.nan, np.where(x == 0, -np.inf if branch else x, w))
+        w = np.where(x == np.inf, np.nan if branch else np.inf, w)
+        return w, np.where(near & ~outside, v, 1 + w)
+
+
+def _iterated(branch: int, x: NDArray[Any]) -> NDArray[Any]:
+    """From an asymptotic first guess, each step has four times the digits of the one before.
+
+    Fritsch, Shafer and Crowley, "Solution of the transcendental equation w e^w = x", 1973.
+    """
+    w: NDArray[Any]
+    if branch:
+        size = np.log(-x)
+        second = np.log(-size)
+        w = size - second + second / size
+    else:
+        size = np.log1p(x)
+        w = size * (1 - np.log1p(size) / (2 + size))
+    for _ in range(3):
+        z = (size - np.log(-w) if branch else np.log(x / w)) - w  # x/w may underflow
+        v = 1 + w
+        q = 2 * v * (v + 2 / 3 * z)
+        w = w + w * (z / v * (q - z) / (q - 2 * z))
+    return w
+
+
+@cache
+def _series() -> tuple[float, ...]:
+    """1 + W in powers of p, the highest coefficient first and p^1 last (4.22 to 4.24)."""
+    mu, alpha = [Fraction(-1), Fraction(1)], [Fraction(2), Fraction(-1)]
+    for k in range(2, 28):
+        alpha.append(sum((mu[j] * mu[k + 1 - j] for j in range(2, k)), Fraction(0)))
+        known = (mu[k - 2] / 2 + alpha[k - 2] / 4) * Fraction(k - 1, k + 1)
+        mu.append(known - alpha[k] / 2 - mu[k - 1] / (k + 1))
+    return tuple(map(float, mu[:0:-1]))
