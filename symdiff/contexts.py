@@ -140,8 +140,9 @@ class kinks(Context):  # noqa: N801  # used as a function
     it reads as what a user may write, and is not the same, so that no comparison of a user's
     raises.  Jumps (sign, floor, the border of ``where``) are no kinks: their derivative leaves no
     trace; neither does an expression's second derivative of abs, which is 0, nor a derivative whose
-    symbols numbers have replaced before.  One limit: an element counts also where a selection
-    discards it.
+    symbols numbers have replaced before.  An element that a selection discards does not count:
+    ``where(abs(x) < 1, x**2 / 2, abs(x) - 1/2)`` has a derivative at 0.  One limit: it counts where
+    its place is lost behind a sum or in other axes, as in the Hessian of an array.
 
     It holds for the thread or asynchronous task that enters it, may be nested, and decorates
     functions, coroutines and generators; of a generator it holds for the body, not for the consumer

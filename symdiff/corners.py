@@ -8,29 +8,39 @@ kinks holds all that has to be asked, wherever it comes from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import functools
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from symdiff import ops
 from symdiff.algebra import primitive, select
 from symdiff.contraction import contract
 from symdiff.expr import Expr
-from symdiff.leaves import number_node
+from symdiff.leaves import is_zero, number_node
 from symdiff.lifting import Step, run, steps
+from symdiff.multiples import WHERE
 from symdiff.node import topological
 from symdiff.scalar import arity, kernel_symbol
 from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Kink", "condition", "kinks_in"]
 
 
+# A truth value for each element, or one for all.
+Where: TypeAlias = "Expr | bool"
+
+
 class Kink(NamedTuple):
-    """A function that a derivative was taken of, and its operands; of max and min, also itself."""
+    """A function that a derivative was taken of, and its operands; of max and min, also itself.
+
+    ``used`` says where the derivative counts: an expression, or True for everywhere.
+    """
 
     name: str
     operands: tuple[Expr, ...]
+    used: Where
 
     @property
     def called(self) -> str:
@@ -47,29 +57,37 @@ _PLACES: dict[str, tuple[Step, ...]] = {
 }
 
 
-def kinks_in(outputs: Iterable[Expr]) -> list[Kink]:
+def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
     """The kinks of functions whose derivatives ``outputs`` contain, each once.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> kinks_in([sd.diff(abs(x), x)]), kinks_in([sd.sign(x)])
-    ([Kink(name='abs', operands=(x,))], [])
+    ([Kink(name='abs', operands=(x,), used=True)], [])
     """
-    found: dict[Kink, None] = {}
-    for node in topological(outputs):
-        op = node.op
-        if isinstance(op, ops.Pointwise) and op.decides is not None:
-            known = op.decides in _PLACES
-            found[Kink(op.decides, node.args[-arity(op.decides) :] if known else node.args)] = None
-    return list(found)
+    order = topological(outputs)
+    decisions = [x for x in order if isinstance(x.op, ops.Pointwise) and x.op.decides is not None]
+    if not decisions:
+        return []
+    used = _used(order, outputs, decisions)
+    found: dict[tuple[str, tuple[Expr, ...]], Where] = {}
+    for x in decisions:
+        assert isinstance(x.op, ops.Pointwise)
+        name = x.op.decides
+        assert name is not None
+        key = name, x.args[-arity(name) :] if name in _PLACES else x.args
+        found[key] = _either(found.get(key, False), used[x])
+    return [Kink(*key, where) for key, where in found.items() if where is not False]
 
 
 def condition(kink: Kink) -> Expr:
     """Where the kink is hit, for each element of the first operand."""
     place = _PLACES.get(kink.name)
     if place is None:
-        return _tie(*kink.operands)
-    return run(place, {kernel_symbol(k): x for k, x in enumerate(kink.operands)})
+        hit = _tie(*kink.operands)
+    else:
+        hit = run(place, {kernel_symbol(k): x for k, x in enumerate(kink.operands)})
+    return primitive("logical_and", hit, kink.used) if isinstance(kink.used, Expr) else hit
 
 
 def _tie(x: Expr, extreme: Expr) -> Expr:
@@ -82,3 +100,95 @@ def _tie(x: Expr, extreme: Expr) -> Expr:
         "less", number_node(1), contract([(count, word[:-1])], word, dict(enumerate(x.shape)))
     )
     return primitive("logical_and", ties, several)
+
+
+# Where a value is used ----------------------------------------------------------------------------
+
+
+def _used(
+    order: Sequence[Expr], outputs: Sequence[Expr], values: Sequence[Expr]
+) -> dict[Expr, Where]:
+    """Where the outputs depend on ``values``: not where a selection or a factor 0 discards them.
+
+    Beyond operations of each element it is everywhere.
+    """
+    above = set(values)  # and what is made of them
+    nonzero: dict[Expr, Where] = {}
+    for x in order:
+        nonzero[x] = _nonzero(x, nonzero)
+        if not above.isdisjoint(x.args):
+            above.add(x)
+    used: dict[Expr, Where] = dict.fromkeys(above, False)
+    used.update((y, True) for y in outputs)
+    for node in reversed(order):
+        for k, x in enumerate(node.args if node in above else ()):
+            if x in above:
+                used[x] = _either(used[x], _uses(node, k, used[node], nonzero))
+    return used
+
+
+def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
+    """Where a node that is used ``there`` depends on operand k."""
+    op, x = node.op, node.args[k]
+    others = [(i, y) for i, y in enumerate(node.args) if i != k]
+    if node.op is WHERE:
+        if not k:
+            return _both(there, _either(*(nonzero[y] for _, y in others)))
+        return _both(there, _branch(node.args[0], k))
+    if isinstance(op, ops.Contract):
+        word = op.letters[k]
+        where: Where = True
+        for i, y in others:
+            mask = nonzero[y]
+            if (
+                isinstance(mask, Expr)
+                and len(set(word)) == len(word)
+                and set(op.letters[i]) <= set(word)
+            ):
+                sizes = dict(zip(word, x.shape, strict=True))
+                where = _both(where, contract([(mask, op.letters[i])], word, sizes))
+        return where
+    if not isinstance(op, _ELEMENTWISE):
+        return True
+    if isinstance(op, ops.Product | ops.Strong):
+        for _, y in others:
+            there = _both(there, nonzero[y])
+    return there
+
+
+# The elements of the value are made of the same elements of the operands.
+_ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
+    """Where x visibly may be other than 0."""
+    op = x.op
+    if is_zero(x):
+        return False
+    if op is WHERE:
+        condition, *branches = x.args
+        found = [known[y] for y in branches]
+        if all(y is True for y in found):
+            return True
+        return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(found, 1)))
+    if isinstance(op, ops.Sum) and op.const == 0:
+        return functools.reduce(_either, [known[y] for y in x.args])
+    if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):
+        return functools.reduce(_both, [known[y] for y in x.args])
+    return True
+
+
+def _branch(condition: Expr, k: int) -> Expr:
+    return condition if k == 1 else primitive("logical_not", condition)
+
+
+def _both(a: Where, b: Where) -> Where:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a if a is b else primitive("logical_and", a, b)
+    return b if a is True else a if b is True else False
+
+
+def _either(a: Where, b: Where) -> Where:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a if a is b else primitive("logical_or", a, b)
+    return b if a is False else a if b is False else True
