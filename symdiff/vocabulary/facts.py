@@ -39,7 +39,8 @@ class Facts:
     - ``aliases``: what else a text may call it;
     - ``infix``: the sign between its two operands in a text;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
-    - ``kinks``: the formula, a truth value, of where its derivative is a convention; else None;
+    - ``kinks``: the formula, a truth value, of where its derivative is a convention (its partials
+      then have a ``Decision``); else None;
     - ``decides``: the name of the function at whose kinks the value is the convention for its
       derivative; the last arguments are those of that function;
     - ``called``: what users call it, where they do not know its name;
