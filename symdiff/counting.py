@@ -60,7 +60,8 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
     a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
 
-    For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, det and its kin n³/3,
+    For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
+    the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
     the inverse and the cofactors n³ (their tangents 4n³), cholesky n³/6, eigenvalues 2n³/3 and
     eigenvectors 9n³/2, rounded down.  For m×n matrices with m >= n, or n×m, singular values count
     mn² + n³, their vectors 7mn² + 4n³ on either side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import string
 from functools import lru_cache
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import opaque_ops, ops
@@ -35,6 +36,7 @@ __all__ = [
     "outer",
     "slogdet",
     "solve",
+    "solve_banded",
     "solve_sylvester",
     "tensordot",
     "trace",
@@ -335,20 +337,55 @@ def solve(a: Operand, b: Operand, /) -> Expr:
     >>> sd.solve(A, b).shape, sd.solve(A, A.T).shape
     ((3,), (3, 3))
     """
-    matrix, right = matrices("solve", a, square=True), as_expr(b)
+    matrix = matrices("solve", a, square=True)
+    return _solved("solve", ops.opaque_op(opaque_ops.Solve), matrix, as_expr(b))
+
+
+def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
+    """What solves systems of as many unknowns as the last axis of ``matrix`` is long."""
     vector = right.ndim == 1
     if not right.ndim or right.shape[-1 if vector else -2] != matrix.shape[-1]:
         raise ShapeError(
-            f"solve: {_two(matrix, right)}: A[i,j] x[j] = b[i] needs an equally long axis i of b"
+            f"{name}: {_two(matrix, right)}: A[i,j] x[j] = b[i] needs an equally long axis i of b"
         )
     columns = expand_dims(right, 1) if vector else right
-    batch = broadcast_shapes("solve", matrix.shape[:-2], columns.shape[:-2])
+    batch = broadcast_shapes(name, matrix.shape[:-2], columns.shape[:-2])
     columns = broadcast_to(columns, batch + columns.shape[-2:])
     own = matrix.ndim - 2
     if matrix.shape[:-2] != batch[len(batch) - own :]:
         matrix = broadcast_to(matrix, batch + matrix.shape[-2:])
-    result = opaque(ops.opaque_op(opaque_ops.Solve), matrix, columns)
+    result = opaque(op, matrix, columns)
     return squeeze(result, -1) if vector else result
+
+
+def solve_banded(l_and_u: tuple[int, int], ab: Operand, b: Operand, /) -> Expr:
+    """``x`` with ``a x = b``, a having l diagonals below the main one and u above it.
+
+    ``ab[u + i - j, j]`` is ``a[i, j]``, as SciPy's function of this name has it; elements of ab
+    without a place in a do not count, and have derivative 0.  b is one vector, or matrices; leading
+    axes broadcast.  Work and memory grow as n (l + u), those of derivatives likewise: no dense
+    matrix is made.  Functions need SciPy for it, and raise LinAlgError where a is singular.
+
+    Raises ValueError for negative numbers of diagonals, ShapeError unless ab has l + u + 1 rows and
+    b fits.
+
+    >>> import symdiff as sd
+    >>> ab, b = sd.symbol("ab", (3, "n")), sd.symbol("b", "n")
+    >>> x = sd.solve_banded((1, 1), ab, b)
+    >>> x.shape, sd.grad(sd.sum(x), ab).shape
+    (('n',), (3, 'n'))
+    """
+    name = "solve_banded"
+    lower, upper = map(index, l_and_u)
+    if lower < 0 or upper < 0:
+        raise ValueError(f"{name}: {l_and_u!r} are not numbers of diagonals below and above")
+    bands = matrices(name, ab)
+    if bands.shape[-2] != lower + upper + 1:
+        raise ShapeError(
+            f"{name}: ab of shape {shape_text(bands.shape)} needs {lower + upper + 1} rows, for "
+            f"{lower} diagonals below the main one and {upper} above it"
+        )
+    return _solved(name, ops.opaque_op(opaque_ops.SolveBanded, upper), bands, as_expr(b))
 
 
 def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:

@@ -175,6 +175,21 @@ def leibniz(a: Array) -> Any:
     return total
 
 
+def from_bands(upper: int, bands: Array) -> Array:
+    """The matrices of these diagonals."""
+    w, n = bands.shape[-2:]
+    out = np.empty((*bands.shape[:-2], n, n), object)
+    out[...] = mp.mpf(0)
+    for i, j in np.ndindex(n, n):
+        if 0 <= upper + i - j < w:
+            out[..., i, j] = bands[..., upper + i - j, j]
+    return out
+
+
+def solve_banded(op: Any, bands: Array, b: Array) -> Array:
+    return array(matrix(from_bands(op.upper, bands)) ** -1 * matrix(b)) if b.size else b
+
+
 def sylvester(op: Any, a: Array, b: Array, c: Array) -> Array:
     """``p(A) X``, p the characteristic polynomial of -B, which is 0 there: Cayley and Hamilton.
 
@@ -208,6 +223,7 @@ VALUES: dict[type, Callable[..., Array]] = {
     opaque_ops.QrTriangle: lambda op, a: np.triu(qr(op, a).T @ a),
     opaque_ops.RightVectors: lambda op, a: svd(a)[2],
     opaque_ops.SingularValues: lambda op, a: svd(a)[1],
+    opaque_ops.SolveBanded: solve_banded,
     opaque_ops.Sqrtm: sqrtm,
     opaque_ops.Sylvester: sylvester,
 }

@@ -136,9 +136,24 @@ def _simple(cls: type, shapes: Any, *parameters: Any, plain: Any = None) -> list
     ]
 
 
-def _several(cls: type, plain: Any, *shapes: Any) -> list[Case]:
-    op = ops.opaque_op(cls)
-    return [case(f"{op.name} {s}", lambda *x: opaque(op, *x), plain, *s) for s in shapes]
+def _several(cls: type, plain: Any, *shapes: Any, parameters: Any = ()) -> list[Case]:
+    op = ops.opaque_op(cls, *parameters)
+    named = " ".join(map(str, [op.name, *parameters]))
+    return [case(f"{named} {s}", lambda *x: opaque(op, *x), plain, *s) for s in shapes]
+
+
+def _banded(upper: int, *shapes: Any) -> list[Case]:
+    """By the inverse; the diagonals are put in one by one."""
+
+    def plain(f: Field, bands: Array, b: Array) -> Array:
+        n = bands.shape[-1]
+        a = np.full((*bands.shape[:-2], n, n), f.number(0))
+        for r in range(bands.shape[-2]):
+            for j in range(max(upper - r, 0), min(n, n + upper - r)):
+                a[..., j - upper + r, j] = bands[..., r, j]
+        return inverse(f, f.array(a)) @ b
+
+    return _several(opaque_ops.SolveBanded, plain, *shapes, parameters=(upper,))
 
 
 def _by_far(cls: type, plain: Any, *shapes: Any) -> list[Case]:
@@ -202,6 +217,9 @@ CASES: dict[type, list[Case]] = {
     opaque_ops.SingularValues: _simple(
         opaque_ops.SingularValues, (*TALL, *WIDE, (2, 2), (0, 2, 2))
     ),
+    opaque_ops.SolveBanded: _banded(1, ((3, 3), (3, 1)), ((2, 2), (2, 2, 1)))
+    + _banded(0, ((2, 2, 1), (2, 1, 2)), ((1, 2), (2, 1)), ((1, 0), (0, 1)))
+    + _banded(2, ((3, 2), (2, 1))),
     opaque_ops.Sqrtm: _by_far(
         opaque_ops.Sqrtm, _plain_sqrtm, *((shape,) for shape in ((2, 2), (2, 1, 1), (0, 0)))
     ),

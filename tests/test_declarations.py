@@ -76,7 +76,7 @@ def kernel_of_a_newcomer(monkeypatch):
 
 
 each_opaque = pytest.mark.parametrize("cls", OPAQUE, ids=lambda cls: cls.__name__)
-LENGTHS = {"m": 5, "n": 4, "k": 3}
+LENGTHS = {"m": 5, "n": 4, "k": 3, "w": 3}
 
 
 def samples(cls: type[ops.Opaque], times: int = 1) -> list[Expr]:

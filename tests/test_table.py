@@ -95,6 +95,23 @@ def separate(x: Any) -> Any:
     return x + x.mT + np.diag(8 * np.arange(x.shape[-1], dtype=np.float32))
 
 
+def dominant(sides: tuple[int, int], ab: Any) -> Any:
+    """Diagonals, 9 added to the main one."""
+    main = np.zeros((sum(sides) + 1, 1), dtype=np.float32)
+    main[sides[1]] = 9
+    return ab + main
+
+
+def dense(sides: tuple[int, int], ab: Any) -> Any:
+    """The matrix of the diagonals."""
+    n = ab.shape[-1]
+    a = np.zeros((*ab.shape[:-2], n, n))
+    for i, j in np.ndindex(n, n):
+        if -sides[1] <= i - j <= sides[0]:
+            a[..., i, j] = ab[..., sides[1] + i - j, j]
+    return a
+
+
 def by_eigenvalues(f: Callable[[Any], Any], a: Any) -> Any:
     """A function of matrices that have all their eigenvectors."""
     values, vectors = np.linalg.eig(a)
@@ -343,6 +360,21 @@ row(
     lambda a, b: np.linalg.solve(regular(a), b),
     lambda a, b: sd.solve(regular(a), b),
 )
+for _sides in ((1, 1), (2, 0), (0, 1)):
+    _w = sum(_sides) + 1
+    row(
+        f"solve_banded with {_sides} diagonals",
+        (
+            ((_w, 4), (4,)),
+            ((_w, 4), (4, 2)),
+            ((2, _w, 3), (3, 1)),
+            ((_w, 3), (2, 3, 2)),
+            ((_w, 1), (1,)),
+            ((_w, 0), (0, 2)),
+        ),
+        lambda ab, b, s=_sides: np.linalg.solve(dense(s, dominant(s, ab)), b),
+        lambda ab, b, s=_sides: sd.solve_banded(s, dominant(s, ab), b),
+    )
 row(
     "solve_sylvester",
     (

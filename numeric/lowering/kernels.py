@@ -29,7 +29,12 @@ from numeric import special
 from numeric.lowering import blackbox, matrices, sequences
 from numeric.lowering.contraction import plan
 from numeric.lowering.monomials import in_turn
-from numeric.lowering.opaque import OPAQUE, of_parts, real
+from numeric.lowering.opaque import (
+    OPAQUE,
+    of_parts,
+    real,
+    solve_banded,
+)
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
@@ -797,6 +802,11 @@ def _pinv(op: opaque_ops.Pinv, node: Expr) -> Kernel:
         return matrices.refusing(p, full) if op.full else p
 
     return _of_arrays(node, run)
+
+
+@_kernel.register(opaque_ops.SolveBanded)
+def _solve_banded(op: opaque_ops.SolveBanded, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda a, b, sizes: solve_banded(op.upper, real(a), real(b)))
 
 
 @_kernel.register(opaque_ops.Put)

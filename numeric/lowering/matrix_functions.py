@@ -39,15 +39,16 @@ def _found_scipy() -> Any:
     return linalg
 
 
-def _scipy(name: str) -> Any:
-    """SciPy's linear algebra, for the function called ``name``; or say that it is missing."""
+def scipy_linalg(what: str) -> Any:
+    """SciPy's linear algebra, for ``what`` needs it; or say that it is missing."""
     linalg = _found_scipy()
     if linalg is None:
-        raise Unsupported(
-            f"{name} of a matrix that is not symmetric needs SciPy: "
-            'pip install "symdiff-numeric[scipy]"'
-        )
+        raise Unsupported(f'{what} needs SciPy: pip install "symdiff-numeric[scipy]"')
     return linalg
+
+
+def _scipy(name: str) -> Any:
+    return scipy_linalg(f"{name} of a matrix that is not symmetric")
 
 
 def _prepared(name: str, a: Array) -> Array:

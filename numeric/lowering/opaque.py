@@ -20,17 +20,38 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[Any]"
 
 
-def _solve_columns(a: Array, b: Array) -> Array:
+def _solve_columns(
+    a: Array, b: Array, solve: Callable[[Array, Array], Array] = np.linalg.solve
+) -> Array:
     """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once."""
     extra = b.ndim - a.ndim
     if not extra:
-        direct: Array = np.linalg.solve(a, b)
-        return direct
+        return solve(a, b)
     lead, tail = b.shape[:extra], b.shape[extra:]
     columns = math.prod(lead) * tail[-1]
     wide = np.moveaxis(b, range(extra), range(-1 - extra, -1)).reshape((*tail[:-1], columns))
-    x = np.linalg.solve(a, wide).reshape(tail[:-1] + lead + tail[-1:])
+    x = solve(a, wide).reshape(tail[:-1] + lead + tail[-1:])
     return np.moveaxis(x, range(-1 - extra, -1), range(extra))
+
+
+def solve_banded(upper: int, bands: Array, b: Array) -> Array:
+    """``X`` with ``A X = B`` by the diagonals of A, ``upper`` of which are above the main one.
+
+    Raises LinAlgError where A is singular, Unsupported without SciPy.
+
+    >>> solve_banded(0, np.array([[2.0, 4.0]]), np.array([[2.0], [2.0]])).tolist()
+    [[1.0], [0.5]]
+    """
+    linalg = matrix_functions.scipy_linalg("solve_banded")
+    sides = bands.shape[-2] - 1 - upper, upper
+
+    def solve(a: Array, b: Array) -> Array:
+        x = np.empty(b.shape, np.result_type(a, b))
+        for place in np.ndindex(x.shape[:-2] if x.size else (0,)):
+            x[place] = linalg.solve_banded(sides, a[place], b[place], check_finite=False)
+        return x
+
+    return _solve_columns(bands, b, solve)
 
 
 def real(x: Array) -> Array:

@@ -9,10 +9,18 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from symdiff.algebra import opaque, scale
+from symdiff.algebra import linear, opaque, scale, total
 from symdiff.contraction import broadcast_to, contract
 from symdiff.leaves import full
-from symdiff.ops import Opaque, Part, opaque_op
+from symdiff.ops import (
+    Opaque,
+    Part,
+    concat_op,
+    opaque_op,
+    reshape_op,
+    shift_op,
+    slice_op,
+)
 from symdiff.parts import weighted
 from symdiff.signatures import Signature, signatures
 
@@ -31,6 +39,7 @@ __all__ = [
     "LogAbsDet",
     "Slogdet",
     "Solve",
+    "SolveBanded",
     "Sylvester",
 ]
 
@@ -72,6 +81,69 @@ class Solve(Opaque):
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         return of.eliminated(*cores)[1]
+
+
+class SolveBanded(Opaque):
+    """``X`` with ``A X = B``, A by its diagonals: ``bands[upper + i - j, j]`` is ``A[i, j]``.
+
+    The last rows of the bands are diagonals below the main one.  What has no place in A does not
+    count.  The bands are batch + (w, n), B is any + batch + (n, k).
+    """
+
+    __slots__ = ("upper",)
+    fields = ("upper",)
+    name = "solve_banded"
+    signature = Signature("(w,n),(n,k)->(n,k)", shared=(0,))
+    linear_in = (1,)
+
+    def __init__(self, upper: int) -> None:
+        self.upper = upper
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """``A dX = dB - dA X``, that of ``solve``: dA X is a sum over diagonals, moved to place."""
+        back = matrix_transpose(node)
+        lead = max(t.ndim, node.ndim) - 2
+        word = (*range(lead - node.ndim + 2, lead), lead, lead + 1)
+        terms = []
+        for r, row in enumerate(_rows(t)):
+            own = (*range(lead - t.ndim + 2, lead), lead + 1)
+            product = contract([(row, own), (back, word)], (*range(lead), lead, lead + 1))
+            terms.append(linear(shift_op(r - self.upper), product))
+        return opaque(self, node.args[0], scale(-1, matrix_transpose(total(terms))))
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """``A' Y = G``; diagonal r of A' is the one as far on the other side, moved."""
+        rows = _rows(node.args[0])[::-1]
+        lower = len(rows) - 1 - self.upper
+        turned = [linear(shift_op(lower - r), row) for r, row in enumerate(rows)]
+        shape = rows[0].shape
+        one = reshape_op(shape[-1:], (1, *shape[-1:]))
+        bands = linear(concat_op(-2, (1,) * len(rows)), *[linear(one, row) for row in turned])
+        return opaque(opaque_op(SolveBanded, lower), bands, g)
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        w, n, k = length("w"), length("n"), length("k")
+        lower = w - 1 - self.upper
+        return n * (lower * w + k * (w + lower))
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+        (bands, b), n, u = cores, shape[0], self.upper
+        zero = of.number(0)
+        rows = [
+            [bands[u + i - j][j] if 0 <= u + i - j < len(bands) else zero for j in range(n)]
+            for i in range(n)
+        ]
+        return of.eliminated(rows, b)[1]
+
+
+def _rows(x: Expr) -> list[Expr]:
+    """The rows of the matrices of the last two axes."""
+    w, n = x.shape[-2:]
+    assert isinstance(w, int), x
+    cut, whole = reshape_op((1, n), (n,)), (0, None, 1)
+    return [
+        linear(cut, linear(slice_op((w, n), ((r, r + 1, 1), whole), (1, n)), x)) for r in range(w)
+    ]
 
 
 class Sylvester(Opaque):
