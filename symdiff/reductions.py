@@ -331,7 +331,8 @@ def norm(
     smallest ``|x|``; 0: the number of elements other than 0.  With two axes, or for a matrix:
     "fro"; 1, -1, inf, -inf: the largest or smallest sum of ``|x|`` over columns or rows; 2, -2,
     "nuc": the largest or smallest singular value, or the sum of all.  The derivative at a norm of 0
-    is 0; of singular values it is that of ``svdvals``.
+    is 0.  Equal largest (smallest) singular values share it, and one that is 0 has none; second
+    derivatives are as those of ``svdvals``.
 
     Raises ValueError for another ``ord`` or number of axes, and as ``svdvals`` does.
 
@@ -358,7 +359,7 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
         return sum(primitive("not_equal", x, number_node(0)), axis, keepdims=keepdims)
     absolute = builtins.abs(x)
     if math.isinf(p):
-        return (max if p > 0 else min)(absolute, axis, keepdims=keepdims)
+        return _extreme_size(absolute, p, axis, keepdims=keepdims)
     if p == 1:
         return sum(absolute, axis, keepdims=keepdims)
     total = sum(absolute ** as_expr(p), axis, keepdims=keepdims)
@@ -369,18 +370,26 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
     )
 
 
+def _extreme_size(x: Expr, p: float, axis: int, *, keepdims: bool = False) -> Expr:
+    """The largest of sizes, which is 0 of none; the smallest for negative p."""
+    if p < 0:
+        return min(x, axis, keepdims=keepdims)
+    return (max if x.shape[axis] else sum)(x, axis, keepdims=keepdims)
+
+
 def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: bool) -> Expr:
     if ord in (2, -2, "nuc"):
         last = permute_dims(x, (*(k for k in range(x.ndim) if k not in axes), *axes))
-        values = opaque(ops.opaque_op(opaque_ops.SingularValues), last)
-        result = sum(values, -1) if ord == "nuc" else (max if ord == 2 else min)(values, -1)
+        # Of singular values that are 0, the convention of abs decides: the slope is 0.
+        values = builtins.abs(opaque(ops.opaque_op(opaque_ops.SingularValues), last))
+        result = _extreme_size(values, ord, -1) if not isinstance(ord, str) else sum(values, -1)
         return expand_dims(result, tuple(sorted(axes))) if keepdims else result
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: no order {ord!r} for matrices")
     assert not isinstance(ord, str)
     summed, left = axes if builtins.abs(ord) == 1 else axes[::-1]
     sums = sum(builtins.abs(x), summed, keepdims=True)
-    result = (max if ord > 0 else min)(sums, left, keepdims=True)
+    result = _extreme_size(sums, ord, left, keepdims=True)
     return result if keepdims else sum(result, axes)
 
 

@@ -428,6 +428,17 @@ for _order in (1, -1, np.inf, -np.inf, "fro"):
         (((2, 3),), ((1, 1),)),
         *both(lambda m, x, p=_order: m.norm(x, p), np.linalg),
     )
+for _order in (2, -2, "nuc"):
+    row(
+        f"norm matrix {_order}",
+        (*RANK_2_FULL, ((2, 2),)),
+        *both(lambda m, x, p=_order: m.norm(slanted(x), p), np.linalg),
+    )
+    row(
+        f"norm matrix {_order} axes",
+        (((2, 3, 2),), ((3, 1, 1),)),
+        *both(lambda m, x, p=_order: m.norm(slanted(x), p, axis=(-1, 1), keepdims=True), np.linalg),
+    )
 row(
     "norm axis",
     RANK_2_FULL[:2],

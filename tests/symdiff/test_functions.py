@@ -641,7 +641,7 @@ def test_vector_norms(order):
     )
 
 
-@pytest.mark.parametrize("order", [None, "fro", 1, -1, math.inf, -math.inf])
+@pytest.mark.parametrize("order", [None, "fro", 1, -1, 2, -2, "nuc", math.inf, -math.inf])
 def test_matrix_norms(order):
     check(lambda v: sd.norm(v, order), lambda v: np.linalg.norm(v, order), values((3, 2)))
     for keepdims in (False, True):
@@ -650,6 +650,48 @@ def test_matrix_norms(order):
             lambda v, k=keepdims: np.linalg.norm(v, order, axis=(-1, 0), keepdims=k),
             values((3, 4, 2)),
         )
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 0)])
+def test_norms_of_nothing(shape):
+    """As NumPy has them: 0, or refused where the smallest of none is asked for."""
+    x, nothing = sd.symbol("x", shape), np.zeros(shape)
+    axis = (-2, -1) if len(shape) > 1 else None
+    for order in (1, 2, math.inf, -math.inf, *((-1, -2, "nuc", "fro") if axis else (0, 3))):
+        try:
+            expected = np.linalg.norm(nothing, order, axis)
+        except ValueError:
+            with pytest.raises(ValueError, match="min: over no elements"):
+                sd.norm(x, order, axis)
+        else:
+            found = numeric.lower(sd.norm(x, order, axis), [x])(nothing)
+            np.testing.assert_array_equal(found, expected)
+
+
+SPECTRA = {
+    2: [((3, 2, 1), (1, 0, 0)), ((2, 2, 1), (0.5, 0.5, 0)), ((3, 1, 1), (1, 0, 0))],
+    -2: [((3, 2, 1), (0, 0, 1)), ((2, 1, 1), (0, 0.5, 0.5)), ((2, 1, 0), (0, 0, 0))],
+    "nuc": [((3, 2, 1), (1, 1, 1)), ((2, 2, 2), (1, 1, 1)), ((2, 1, 0), (1, 1, 0))],
+}
+
+
+@pytest.mark.parametrize("order", SPECTRA)
+def test_norms_of_singular_values_that_tie_or_vanish(order):
+    """Ties share the derivative, and 0 has none, as a norm of 0 has none."""
+    x = sd.symbol("x", (3, 3))
+    for values, slopes in [*SPECTRA[order], ((0, 0, 0), (0, 0, 0))]:
+        found = numeric.reference.interpret(
+            sd.grad(sd.norm(x, order), x), {x: np.diag(values).astype(float)}
+        )
+        np.testing.assert_allclose(found, np.diag(slopes), atol=1e-15)
+
+
+@pytest.mark.parametrize("order", SPECTRA)
+def test_second_derivatives_of_such_norms_are_refused_at_ties(order):
+    x = sd.symbol("x", (3, 3))
+    hessian = sd.hessian(sd.norm(x, order), x)
+    with pytest.raises(np.linalg.LinAlgError, match="equal to rounding"):
+        numeric.reference.interpret(hessian, {x: np.diag([2.0, 1.0, 1.0])})
 
 
 def test_norms_refuse():
