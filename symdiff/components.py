@@ -2,8 +2,8 @@
 
 A scalar node's value is one element; an array node's value is a NumPy object array of elements.
 What an element is, an ``Arithmetic`` says: an mpmath number, an exact fraction, a SymPy formula.
-Nothing is rearranged and nothing is fast; every op is written once, as its definition reads: an
-opaque one on its class.
+Nothing is rearranged and nothing is fast; every op is written once, as its definition reads: those
+of linear maps and opaque ops on their classes.
 """
 
 from __future__ import annotations
@@ -294,102 +294,12 @@ class _Walk:
 
     # Linear maps ----------------------------------------------------------------------------------
 
-    def reshape(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Reshape = node.op  # type: ignore[assignment]
-        (x,) = map(_array, args)
-        return _unwrapped(x.reshape(self.lead(x, len(op.before)) + self.concrete(op.after)))
-
-    def lead(self, x: NDArray[Any], trailing: int) -> tuple[int, ...]:
-        """The batch axes."""
-        return x.shape[: x.ndim - trailing]
-
-    def slice(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Slice = node.op  # type: ignore[assignment]
-        return _unwrapped(args[0][_slices(op.steps)])
-
-    def unslice(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Unslice = node.op  # type: ignore[assignment]
-        (x,) = map(_array, args)
-        result = self.zeros(node, self.lead(x, len(op.before)) + self.concrete(op.before))
-        result[_slices(op.steps)] = x
-        return result
-
-    def zeros(self, node: Expr, shape: tuple[int, ...]) -> NDArray[Any]:
-        size = math.prod(shape)
-        self.of.check(node, size, 0)
-        return filled(shape, itertools.repeat(self.zero, size))
-
-    def gather(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Gather = node.op  # type: ignore[assignment]
-        (x,) = map(_array, args)
-        flat = x.reshape((*self.lead(x, len(op.before)), math.prod(op.before)))
-        return _unwrapped(_array(flat[..., op.index]))
-
-    def scatter(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Scatter = node.op  # type: ignore[assignment]
-        (x,) = map(_array, args)
-        lead, places = self.lead(x, op.index.ndim), op.index.ravel().tolist()
-        rows = x.reshape((math.prod(lead), len(places))).tolist()
-        self.of.check(node, len(rows) * math.prod(op.before), 0)
-        elements = []
-        for row in rows:
-            met: dict[int, list[Any]] = {}
-            for place, element in zip(places, row, strict=True):
-                met.setdefault(place, []).append(element)
-            elements += [self.of.sum(met.get(i, [])) for i in range(math.prod(op.before))]
-        return _unwrapped(filled(lead + op.before, elements))
-
-    def concat(self, node: Expr, args: list[Any]) -> Any:
-        return np.concatenate(args, axis=node.op.axis)  # type: ignore[attr-defined]
-
-    def flip(self, node: Expr, args: list[Any]) -> Any:
-        return np.flip(args[0], axis=node.op.axes)  # type: ignore[attr-defined]
-
-    def cumsum(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Cumsum = node.op  # type: ignore[assignment]
-        result = args[0].copy()
-        lines = np.moveaxis(np.flip(result, op.axis) if op.reverse else result, op.axis, 0)
-        for i in range(1, len(lines)):
-            pairs = zip(_list(lines[i - 1 : i]), _list(lines[i : i + 1]), strict=True)
-            lines[i, ...] = filled(lines.shape[1:], (self.of.sum([a, b]) for a, b in pairs))
-        return result
-
-    def triangle(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Triangle = node.op  # type: ignore[assignment]
-        result = args[0].copy()
-        rows, columns = np.indices(result.shape[-2:])
-        above = columns - rows
-        outside = above > op.diagonal if op.lower else above < op.diagonal
-        result[..., outside] = self.zero
-        return result
-
-    def shift(self, node: Expr, args: list[Any]) -> Any:
-        (x,), offset = args, node.op.offset  # type: ignore[attr-defined]
-        result = self.zeros(node, x.shape)
-        n = x.shape[-1]
-        for i in range(max(offset, 0), min(n, n + offset)):
-            result[..., i] = x[..., i - offset]
-        return result
-
-    def fourier(self, node: Expr, args: list[Any]) -> Any:
-        n, part = args[0].shape[-1], node.op.part  # type: ignore[attr-defined]
-        self.of.check(node, args[0].size, args[0].size * n)
-        turn = [self.circle(part, Fraction(2 * k, n)) for k in range(n)]
-        lines = args[0].reshape((math.prod(args[0].shape[:-1]), n)).tolist()
-        elements = [
-            self.of.sum([self.of.product([x[k], turn[j * k % n]]) for k in range(n)])
-            for x in lines
-            for j in range(n)
-        ]
-        return filled(args[0].shape, elements)
-
-    def circle(self, part: str, turns: Fraction) -> Any:
-        """The cosine or sine of ``turns`` times π."""
-        known = {0: (1, 0), Fraction(1, 2): (0, 1), 1: (-1, 0), Fraction(3, 2): (0, -1)}.get(turns)
-        if known is not None:
-            return self.of.number(known[part == "sin"])
-        pi = self.of.exact(ops.exact_op("pi", sp.pi))
-        return self.of.named(part, self.of.product([self.of.number(turns), pi]))
+    def linear(self, node: Expr, args: list[Any]) -> Any:
+        op: ops.Linear = node.op  # type: ignore[assignment]
+        arrays = list(map(_array, args))
+        shape = self.concrete(op.result(*(x.shape for x in arrays)))
+        self.of.check(node, math.prod(shape), op.terms(arrays[0].shape))
+        return _unwrapped(_array(op.components(self.of, shape, *arrays)))
 
     # Opaque ---------------------------------------------------------------------------------------
 
@@ -441,10 +351,6 @@ def _unwrapped(x: Any) -> Any:
     return x.item() if isinstance(x, np.ndarray) and not x.ndim else x
 
 
-def _slices(steps: tuple[ops.Step, ...]) -> tuple[Any, ...]:
-    return (..., *(slice(*step) for step in steps))
-
-
 def _listed(x: Any) -> Any:
     """An array of elements as a list, or a list of rows; an element as it is."""
     return x.tolist() if isinstance(x, np.ndarray) else x
@@ -486,16 +392,6 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Exact, _Walk.exact),
     (ops.Size, _Walk.size),
     (ops.Barrier, _Walk.barrier),
-    (ops.Reshape, _Walk.reshape),
-    (ops.Slice, _Walk.slice),
-    (ops.Unslice, _Walk.unslice),
-    (ops.Gather, _Walk.gather),
-    (ops.Scatter, _Walk.scatter),
-    (ops.Concat, _Walk.concat),
-    (ops.Flip, _Walk.flip),
-    (ops.Cumsum, _Walk.cumsum),
-    (ops.Triangle, _Walk.triangle),
-    (ops.Shift, _Walk.shift),
-    (ops.Fourier, _Walk.fourier),
+    (ops.Linear, _Walk.linear),
     (ops.Opaque, _Walk.opaque),
 )

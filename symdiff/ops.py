@@ -15,10 +15,12 @@ seed.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import sympy as sp
 
 from symdiff import number
 from symdiff.errors import NotDifferentiable, Unsupported
@@ -27,9 +29,7 @@ from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
-    import sympy as sp
     from numpy.typing import NDArray
 
     from symdiff.components import Arithmetic
@@ -345,6 +345,21 @@ class Linear(Op):
         """The operations on a first operand of ``shape``: 0 for what only moves elements."""
         return 0
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        """The value by its definition, an array of ``shape`` of the operands' elements or sums.
+
+        Raises Unsupported where no definition in closed form is known.
+        """
+        raise Unsupported(f"{self.name} has no component-wise value")
+
+    def terms(self, shape: tuple[int, ...]) -> int:
+        """How many products there are in all components, of an operand of ``shape``."""
+        return 0
+
+
+def _zeros(of: Arithmetic, shape: tuple[int, ...]) -> NDArray[Any]:
+    return np.full(shape, of.number(0), object)
+
 
 def _linear(cls: type[Linear], *params: Any) -> Linear:
     return intern_op((cls, *params), lambda: cls(*params))  # type: ignore[return-value]
@@ -370,6 +385,9 @@ class Reshape(Linear):
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         return reshape_op(lengths(self.before), lengths(self.after))
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        return xs[0].reshape(shape)
+
 
 def reshape_op(before: Shape, after: Shape) -> Linear:
     """The op that reshapes trailing axes ``before`` to ``after``."""
@@ -379,6 +397,10 @@ def reshape_op(before: Shape, after: Shape) -> Linear:
 Step = tuple[
     int, int | None, int
 ]  # start, stop, step as slice() takes them; (0, None, 1) is the whole axis
+
+
+def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
+    return (..., *(slice(*step) for step in steps))
 
 
 class Slice(Linear):
@@ -400,6 +422,9 @@ class Slice(Linear):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         return _linear(Slice, lengths(self.before), self.steps, lengths(self.after))
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        return xs[0][_slices(self.steps)]
 
 
 class Unslice(Linear):
@@ -424,6 +449,11 @@ class Unslice(Linear):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         return _linear(Unslice, lengths(self.before), self.steps, lengths(self.after))
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        value = _zeros(of, shape)
+        value[_slices(self.steps)] = xs[0]
+        return value
 
 
 def slice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
@@ -454,6 +484,11 @@ class Gather(Linear):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _indexed(Scatter, self.before, self.index)
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        (x,) = xs
+        lead = x.shape[: x.ndim - len(self.before)]
+        return x.reshape((*lead, math.prod(self.before)))[..., self.index]
+
 
 class Scatter(Linear):
     """Zeros of shape ``before`` with the operand added at flat ``index``.  Transpose: Gather."""
@@ -479,6 +514,16 @@ class Scatter(Linear):
 
     def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
         return elements(shape)
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        places, length = self.index.ravel().tolist(), math.prod(self.before)
+        value = np.empty((math.prod(shape) // max(length, 1), length), object)
+        for line, row in zip(value, xs[0].reshape((len(value), len(places))), strict=True):
+            met: dict[int, list[Any]] = {}
+            for place, element in zip(places, row.tolist(), strict=True):
+                met.setdefault(place, []).append(element)
+            line[:] = [of.sum(met.get(i, [])) for i in range(length)]
+        return value.reshape(shape)
 
 
 def _indexed(
@@ -520,6 +565,9 @@ class Concat(Linear):
         )
         return slice_op(before, steps, (self.lengths[k], *before[1:]))
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        return np.concatenate(xs, axis=self.axis)
+
 
 def concat_op(axis: int, lengths: tuple[int, ...]) -> Linear:
     """The op that joins operands of these lengths along the negative ``axis``."""
@@ -549,6 +597,9 @@ class Flip(_Same):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        return np.flip(xs[0], axis=self.axes)
+
 
 def flip_op(axes: tuple[int, ...]) -> Linear:
     """The op that reverses the negative ``axes``."""
@@ -570,6 +621,14 @@ class Cumsum(_Same):
 
     def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
         return elements(shape)
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        value = xs[0].copy()
+        lines = np.moveaxis(np.flip(value, self.axis) if self.reverse else value, self.axis, 0)
+        for i in range(1, len(lines)):
+            for place in np.ndindex(lines.shape[1:]):
+                lines[(i, *place)] = of.sum([lines[(i - 1, *place)], lines[(i, *place)]])
+        return value
 
 
 def cumsum_op(axis: int, reverse: bool = False) -> Linear:
@@ -593,6 +652,13 @@ class Triangle(_Same):
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        value = xs[0].copy()
+        rows, columns = np.indices(shape[-2:])
+        above = columns - rows
+        value[..., above > self.diagonal if self.lower else above < self.diagonal] = of.number(0)
+        return value
 
 
 def triangle_op(lower: bool, diagonal: int) -> Linear:
@@ -620,6 +686,12 @@ class Shift(_Same):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return shift_op(-self.offset)
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        value, n = _zeros(of, shape), shape[-1]
+        for i in range(max(self.offset, 0), min(n, n + self.offset)):
+            value[..., i] = xs[0][..., i - self.offset]
+        return value
+
 
 def shift_op(offset: int) -> Linear:
     """The op that moves the elements of the last axis up by ``offset`` places, or down."""
@@ -646,6 +718,26 @@ class Fourier(_Same):
 
     def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
         return 5 * elements(shape) * halvings(elements(shape[-1:]))
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        n, value = shape[-1], np.empty(shape, object)
+        turn = [_circle(of, self.part, Fraction(2 * k, n)) for k in range(n)]
+        for place in np.ndindex(shape):
+            line = xs[0][place[:-1]]
+            products = [of.product([line[k], turn[place[-1] * k % n]]) for k in range(n)]
+            value[place] = of.sum(products)
+        return value
+
+    def terms(self, shape: tuple[int, ...]) -> int:
+        return math.prod(shape) * shape[-1]
+
+
+def _circle(of: Arithmetic, part: str, turns: Fraction) -> Any:
+    """The cosine or sine of ``turns`` times π."""
+    known = {0: (1, 0), Fraction(1, 2): (0, 1), 1: (-1, 0), Fraction(3, 2): (0, -1)}.get(turns)
+    if known is not None:
+        return of.number(known[part == "sin"])
+    return of.named(part, of.product([of.number(turns), of.exact(exact_op("pi", sp.pi))]))
 
 
 def fourier_op(part: str) -> Linear:
