@@ -36,6 +36,13 @@ def expanded(
     return total
 
 
+def divided(total: NDArray[Any], x: NDArray[Any], n: int) -> NDArray[Any]:
+    """The quotient of ``total`` by xⁿ, which may be subnormal where 1/xⁿ has lost its digits."""
+    half = n // 2
+    quotient: NDArray[Any] = total * x ** -float(half) * x ** -float(n - half)
+    return quotient
+
+
 def of_derivative(n: int, coefficients: list[Any]) -> NDArray[Any]:
     """The coefficients of the n-th derivative of a series, as floats."""
     factor, found = 1, []

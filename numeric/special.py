@@ -26,6 +26,7 @@ from numeric import (
     entropies,
     gammas,
     incomplete,
+    integrals,
     lambert,
     polynomials,
     tails,
@@ -339,6 +340,53 @@ def _log_ndtr_order(n: int, x: Any) -> Any:
     return tails.log_ndtr_derivative(n, x) if n else _log_ndtr(x)
 
 
+def _cosine_integral(x: Any) -> Any:
+    return np.where(x < 0, np.nan, _scipy("cosine_integral").sici(x)[1])
+
+
+def _cosine_integral_order(n: int, x: Any) -> Any:
+    return integrals.cosine_integral_derivative(n, x) if n else _cosine_integral(x)
+
+
+def _fresnel_sine(x: Any) -> Any:
+    value = _scipy("fresnel_sine").fresnel(np.clip(x, -_FRESNEL_FAR, _FRESNEL_FAR))[0]
+    return _with_waves(x, value, _chirp_cosine)
+
+
+def _fresnel_cosine(x: Any) -> Any:
+    value = _scipy("fresnel_cosine").fresnel(np.clip(x, -_FRESNEL_FAR, _FRESNEL_FAR))[1]
+    return _with_waves(x, value, lambda x: -_chirp_sine(x))
+
+
+def _with_waves(x: Any, near: Any, wave: Callable[..., Any]) -> Any:
+    """Far out 1/2 less a wave of size 1/(πx), whose phase SciPy does not reduce exactly."""
+    size = np.abs(x)
+    far = size > _FRESNEL_FAR
+    at = np.where(far & np.isfinite(x), size, _FRESNEL_FAR)
+    waves = np.where(np.isinf(x), 0.0, wave(at) / at / np.pi)
+    return np.where(far, np.copysign(0.5 - waves, x), near)
+
+
+_FRESNEL_FAR = 3e4
+
+
+def _half_turns(x: Any) -> Any:
+    """x²/2 modulo 2, from -1 to 1; but of the fraction's square, nothing is rounded."""
+    nearest = np.rint(x)
+    rest = x - nearest  # as many bits as the integer leaves it, so that the product is exact
+    phase = np.remainder(nearest, 2) + np.fmod(2 * np.fmod(nearest * rest, 2), 4)
+    phase = phase - 4 * np.rint(phase / 4)
+    return (phase + rest * rest) / 2
+
+
+def _chirp_sine(x: Any) -> Any:
+    return np.sin(np.pi * _half_turns(x))
+
+
+def _chirp_cosine(x: Any) -> Any:
+    return _sincos_pi(_half_turns(x))[1]
+
+
 _ROOT_2 = math.sqrt(2)
 _NORMAL = 2.0**-1022
 
@@ -359,15 +407,19 @@ def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_order(
-    name: str, function: Callable[..., Any], negative: Callable[..., Any] | None = None
+    name: str,
+    function: Callable[..., Any],
+    negative: Callable[..., Any] | None = None,
+    lowest: int | None = 0,
 ) -> Callable[..., Any]:
     """``function`` of an order and float64 arrays, for an order that is a number or an array.
 
-    ``negative`` is the sign that takes an order below 0 to the one above; None: there are none.
+    ``negative`` is the sign that takes an order below 0 to the one above; without one, ``lowest``
+    is the lowest order, None if there is none.
     """
 
     def of_one(n: float, *xs: Any) -> Any:
-        order = integer_order(name, n, None if negative else 0)
+        order = integer_order(name, n, None if negative else lowest)
         if order >= 0 or negative is None:
             return function(order, *xs)
         return negative(-order) * function(-order, *xs)
@@ -490,6 +542,13 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "acosh_slope": _acosh_slope,
     "beta_density": _in_double("beta_density", incomplete.beta_density),
     "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
+    "expn": _of_order("expn", integrals.expn, lowest=None),
+    "expi": _in_double("expi", integrals.expi),
+    "expi_derivative": _of_order("expi_derivative", integrals.expi_derivative),
+    "chirp_sine": _in_double("chirp_sine", _chirp_sine),
+    "chirp_cosine": _in_double("chirp_cosine", _chirp_cosine),
+    "dawsn": _in_double("dawsn", partial(integrals.dawsn_derivative, 0)),
+    "dawsn_derivative": _of_order("dawsn_derivative", integrals.dawsn_derivative),
     "normal_density": _of_order("normal_density", tails.normal_density),
     "log_ndtr_derivative": _of_order("log_ndtr_derivative", _log_ndtr_order),
     "lambertw": _in_double("lambertw", partial(lambert.lambertw, 0)),
@@ -520,6 +579,11 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "ndtr": _in_double("ndtr", _ndtr),
     "log_ndtr": _in_double("log_ndtr", _log_ndtr),
     "ndtri": _in_double("ndtri", _ndtri),
+    "sine_integral": _in_double("sine_integral", lambda x: _scipy("sine_integral").sici(x)[0]),
+    "cosine_integral": _in_double("cosine_integral", _cosine_integral),
+    "cosine_integral_derivative": _of_order("cosine_integral_derivative", _cosine_integral_order),
+    "fresnel_sine": _in_double("fresnel_sine", _fresnel_sine),
+    "fresnel_cosine": _in_double("fresnel_cosine", _fresnel_cosine),
     "jv": _of_order("jv", bessel.jv, _alternating),
     "yv": _of_order("yv", bessel.yv, _alternating),
     "iv": _of_order("iv", bessel.iv, _unchanged),

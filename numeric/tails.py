@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import mpmath as mp
 import numpy as np
 
-from numeric.expansions import expanded, of_derivative
+from numeric.expansions import divided, expanded, of_derivative
 from symdiff.vocabulary import log_ndtr_series
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _log_ndtr_far(n: int, t: NDArray[Any]) -> NDArray[Any]:
     for k in range(_FAR_TERMS - 1, -1, -1):
         rising = math.prod(range(2 * k + 1, 2 * k + n)) // math.factorial(n - 1)
         total = total * -square + float(_mills()[k] * rising)
-    value: NDArray[Any] = math.factorial(n - 1) * t ** -float(n) * total
+    value = divided(math.factorial(n - 1) * total, t, n)
     return value + t if n == 1 else value - 1 if n == 2 else value
 
 

@@ -136,6 +136,8 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
     sp.betainc_regularized: _betainc,
     sp.LambertW: _lambertw,
+    sp.erfi: lambda x: 2 / sp.sqrt(sp.pi) * sp.exp(x**2) * v.dawsn(x),
+    sp.li: lambda x: v.expi(sp.log(x)),
     sp.sinc: lambda t: v.sinc(t / sp.pi),
     sp.cot: lambda x: 1 / sp.tan(x),
     sp.sec: lambda x: 1 / sp.cos(x),

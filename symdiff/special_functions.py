@@ -97,6 +97,76 @@ kl_div = binary(
     It is convex, and 0 at x = y, near which it keeps its digits, as do its derivatives.""",
     "sd.kl_div(3, 3) is sd.constant(0)",
 )
+expi = unary(
+    "expi",
+    "The exponential integral Ei, the principal value of ``∫ exp(t)/t dt`` from -∞ to x.",
+    'str(sd.diff(sd.expi(x), x)) == "expi_derivative(1, x)"',
+)
+
+
+def expn(n: int, x: Operand, /) -> Expr:
+    """The exponential integral ``E_n(x) = x**(n-1) ∫ exp(-t) / t**n dt`` from x to ∞.
+
+    For an integer n and x >= 0, else nan.  The derivative is that of order n - 1, negated; orders
+    below 0, of which SciPy has none, are elementary.
+
+    Raises ValueError for any other n.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.expn(2, x), x) is -sd.exp1(x), sd.expn(3, 0) is sd.constant(1) / 2
+    (True, True)
+    """
+    order = number_of(as_expr(n))
+    if not isinstance(order, int):
+        raise ValueError(f"expn: the order {n!r} is not an integer")
+    return primitive("expn", number_node(order), as_expr(x))
+
+
+def exp1(x: Operand, /) -> Expr:
+    """``expn(1, x)``, for x >= 0, else nan.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.exp1(x) is sd.expn(1, x)
+    True
+    """
+    return expn(1, x)
+
+
+def sici(x: Operand, /) -> tuple[Expr, Expr]:
+    """The sine and the cosine integral, ``∫ sin(t)/t dt`` from 0 to x and ``-∫ cos(t)/t dt`` to ∞.
+
+    The second is nan for x < 0, where SciPy has its real part.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.sici(x)
+    (sine_integral(x), cosine_integral(x))
+    """
+    operand = as_expr(x)
+    return primitive("sine_integral", operand), primitive("cosine_integral", operand)
+
+
+def fresnel(x: Operand, /) -> tuple[Expr, Expr]:
+    """Fresnel's integrals ``∫ sin(π t²/2) dt`` and ``∫ cos(π t²/2) dt`` from 0 to x.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.fresnel(x)[0], x)
+    chirp_sine(x)
+    """
+    operand = as_expr(x)
+    return primitive("fresnel_sine", operand), primitive("fresnel_cosine", operand)
+
+
+dawsn = unary(
+    "dawsn",
+    """Dawson's integral ``exp(-x²) ∫ exp(t²) dt`` from 0 to x.
+
+    Its derivatives of every order keep their digits, where ``1 - 2 x dawsn(x)`` cancels.""",
+    "sd.dawsn(0) is sd.constant(0)",
+)
 
 
 def gammainc(a: Operand, x: Operand, /) -> Expr:
@@ -257,6 +327,7 @@ jn, yn = jv, yv
 __all__ = [
     "betainc",
     "betaln",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
@@ -264,6 +335,10 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
+    "expn",
+    "fresnel",
     "gamma",
     "gammainc",
     "gammaincc",
@@ -287,6 +362,7 @@ __all__ = [
     "polygamma",
     "psi",
     "rel_entr",
+    "sici",
     "xlog1py",
     "y0",
     "y1",

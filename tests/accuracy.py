@@ -559,6 +559,34 @@ named("minimum", lambda a, b: b if at(a) > at(b) else a, "stepwise", arity=2,
 named("mod", lambda a, b: a - b * mp.floor(at(a) / at(b)), "stepwise", arity=2,
       inside=lambda a, b: a % b != 0, digits=1500)  # fmt: skip
 
+
+@cache
+def expn(n: int) -> Any:
+    """Of orders below 1 by their closed forms; DLMF 8.19.3 and 8.19.12."""
+    if n == 0:
+        return lambda z: exp(-z) / z
+    if n < 0:
+        return lambda z: (exp(-z) + expn(n + 1)(z) * -n) / z
+    return known(lambda x: mp.re(mp.expint(n, x)), lambda z: -expn(n - 1)(z))
+
+
+def dawsn(z: Any) -> Any:
+    """Far out by its asymptotic series, as ``erfcx``."""
+    if abs(at(z)) < 40:
+        return _dawsn(z)
+    term = total = 1 / (2 * z)
+    k = 1
+    while abs(at(term)) > mp.eps**2 * abs(at(total)):
+        term = term / (z * z) * (mp.mpf(2 * k - 1) / 2)
+        total = total + term
+        k += 1
+    return total
+
+
+_dawsn = known(
+    lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), lambda z: 1 - z * _dawsn(z) * 2
+)
+
 INTEGERS = (0.0, -1.0, -2.0, -3.0)
 
 
@@ -581,6 +609,27 @@ special("log_ndtr", (), log_ndtr, near=(0.0, 37.5, -37.5))
 for _n in (1, 3):
     special("log_ndtr_derivative", (_n,), differentiated(log_ndtr, _n), near=(0.0, 38.5, -44.0))
 special("ndtri", (), ndtri, near=(1.0, 0.5), inside=lambda x: 0 < x < 1, low=0.0, high=1.0)
+for _n in (1, 2, 5, 0, -2):
+    special("expn", (_n,), expn(_n), near=(1.0, 716.0), low=5e-324, high=1e5)
+special("expi", (), known(mp.ei, lambda z: exp(z) / z), near=(0.37250741078136663, 40.0, 715.0),
+        inside=lambda x: x != 0, low=-1e5, high=1e5)  # fmt: skip
+special("expi_derivative", (1,), lambda z: exp(z) / z, near=(1.0, 715.0),
+        inside=lambda x: x != 0, low=-1e5, high=1e5)  # fmt: skip
+special("expi_derivative", (4,), differentiated(lambda z: exp(z) / z, 3), near=(9.0, 720.0),
+        inside=lambda x: x != 0, low=-1e5, high=1e5, digits=400)  # fmt: skip
+special("sine_integral", (), known(mp.si, lambda z: sinc(z / mp.pi)), low=-1e30, high=1e30)
+special("cosine_integral", (), known(mp.ci, lambda z: cos(z) / z), near=(0.6165054856207162,),
+        low=5e-324, high=1e30)  # fmt: skip
+for _n in (1, 4):
+    special("cosine_integral_derivative", (_n,), differentiated(lambda z: cos(z) / z, _n - 1),
+            near=(3.0,), low=5e-324, high=1e30, digits=400)  # fmt: skip
+for _name, _value, _wave in (("sine", mp.fresnels, sin), ("cosine", mp.fresnelc, cos)):
+    _slope = lambda z, wave=_wave: wave(z * z * (mp.pi / 2))  # noqa: E731
+    special(f"fresnel_{_name}", (), known(_value, _slope), near=(36974.0,), low=-1e30, high=1e30)
+    special(f"chirp_{_name}", (), _slope, near=(1.0, 1e3, 1e9), low=-1e30, high=1e30)
+special("dawsn", (), dawsn, near=(0.0, 0.9241388730045918, 12.0))
+for _n in (1, 4):
+    special("dawsn_derivative", (_n,), differentiated(dawsn, _n), near=(0.0, 0.9241388730045918))
 special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0)
 special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0)
 special("digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0)

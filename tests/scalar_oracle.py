@@ -218,6 +218,39 @@ def lambert_derivative(branch):
     return value
 
 
+def exponential_integral(n, x):
+    """E_n by its series, DLMF 8.19.8; for n < 1 by the polynomial of 8.19.10."""
+    n = int(n)
+    if n < 1:
+        total = mp.fsum(x**k / mp.factorial(k) for k in range(1 - n))
+        return mp.factorial(-n) * mp.exp(-x) / mp.power(x, 1 - n) * total
+    total, term, k = mp.mpf(0), mp.mpf(1), 0
+    while k < x + n + 2 or mp.fabs(term) > mp.eps * mp.mpf(2) ** -150:
+        total -= term / (1 - n + k) if k != n - 1 else term * (mp.log(x) - mp.psi(0, n))
+        k += 1
+        term *= -x / k
+    return total
+
+
+def quotient(n, x, cycle):
+    """The n-th derivative of f(x)/x, by Leibniz's rule; ``cycle`` are f and its derivatives."""
+    n = int(n)
+    return sum(
+        math.comb(n, k) * cycle[(n - k) % 4] * (-1) ** k * math.factorial(k) / x ** (k + 1)
+        for k in range(n + 1)
+    )
+
+
+def transform_of_gaussian(n, x):
+    """∫ tⁿ e^(-t²/4) sin(xt + nπ/2) dt/2 over t > 0, by Kummer's function; DLMF 7.5.1, 13.16.1."""
+    n = int(n)
+    if n % 2:
+        total = mp.gamma((n + 1) / mp.mpf(2)) * mp.hyp1f1((n + 1) / mp.mpf(2), 0.5, -x * x)
+        return (-1) ** (n // 2) * 2 ** (n - 1) * total
+    half = n / mp.mpf(2) + 1
+    return (-1) ** (n // 2) * 2**n * x * mp.gamma(half) * mp.hyp1f1(half, 1.5, -x * x)
+
+
 def taken(f, n, m, a, b):
     """The derivative of orders n and m, by mpmath's differences."""
     return mp.diff(f, (a, b), (int(n), int(m)))
@@ -363,6 +396,66 @@ MEANING = {
         lambda x: -mp.sqrt(mp.pi) / 2 * mp.exp(inverse_of_erfc(x) ** 2),
         points=((0.5,), (1.25,), (0.125,), (1.75,), (1e-3,)),
         digits=110,
+    ),
+    "expn": Meaning(
+        exponential_integral,
+        points=tuple((float(n), x) for n in (1, 3, -2) for x in (0.5, 1.5, 40.0)),
+        constants=(0,),
+        digits=110,
+    ),
+    "expi": Meaning(
+        lambda x: mp.euler + mp.log(mp.fabs(x)) + x * mp.hyp2f2(1, 1, 2, 2, x),
+        points=((0.5,), (3.0,), (50.0,), (-2.0,)),
+        digits=150,
+    ),
+    "expi_derivative": Meaning(
+        lambda n, x: quotient(n - 1, x, (mp.exp(x),) * 4),
+        points=tuple((float(n), x) for n in (1, 2, 4) for x in (0.5, 3.0, 50.0, -2.0)),
+        constants=(0,),
+        digits=150,
+    ),
+    "sine_integral": Meaning(
+        lambda x: x * mp.hyp1f2(0.5, 1.5, 1.5, -x * x / 4),
+        points=((0.5,), (-2.0,), (12.0,)),
+        digits=150,
+    ),
+    "cosine_integral": Meaning(
+        lambda x: mp.euler + mp.log(x) - x * x / 4 * mp.hyp2f3(1, 1, 2, 2, 1.5, -x * x / 4),
+        points=((0.5,), (2.0,), (12.0,)),
+        digits=150,
+    ),
+    "cosine_integral_derivative": Meaning(
+        lambda n, x: quotient(n - 1, x, (mp.cos(x), -mp.sin(x), -mp.cos(x), mp.sin(x))),
+        points=tuple((float(n), x) for n in (1, 2, 4) for x in (0.5, 2.0, 12.0)),
+        constants=(0,),
+        digits=150,
+    ),
+    "fresnel_sine": Meaning(
+        lambda x: mp.pi / 6 * x**3 * mp.hyp1f2(0.75, 1.5, 1.75, -(mp.pi**2) * x**4 / 16),
+        points=((0.5,), (-1.25,), (2.75,)),
+        digits=150,
+    ),
+    "fresnel_cosine": Meaning(
+        lambda x: x * mp.hyp1f2(0.25, 0.5, 1.25, -(mp.pi**2) * x**4 / 16),
+        points=((0.5,), (-1.25,), (2.75,)),
+        digits=150,
+    ),
+    "chirp_sine": Meaning(
+        lambda x: mp.sin(mp.pi * x * x / 2), points=((0.5,), (-1.25,), (40.5,)), digits=150
+    ),
+    "chirp_cosine": Meaning(
+        lambda x: mp.cos(mp.pi * x * x / 2), points=((0.5,), (-1.25,), (40.5,)), digits=150
+    ),
+    "dawsn": Meaning(
+        lambda x: x * mp.hyp1f1(1, 1.5, -x * x),
+        points=((0.5,), (-1.5,), (6.0,), (40.0,)),
+        digits=150,
+    ),
+    "dawsn_derivative": Meaning(
+        transform_of_gaussian,
+        points=tuple((float(n), x) for n in (1, 2, 5) for x in (0.5, -1.5, 6.0, 40.0)),
+        constants=(0,),
+        digits=150,
     ),
     "ndtr": Meaning(
         lambda x: (1 + mp.erf(x / mp.sqrt(2))) / 2,

@@ -537,6 +537,11 @@ DOMAINS = {
     "lambertw_derivative": (-0.3, 2.0),
     "lambertwm1": (-0.35, -0.05),
     "lambertwm1_derivative": (-0.35, -0.05),
+    "expn": POSITIVE,
+    "expi": POSITIVE,
+    "expi_derivative": POSITIVE,
+    "cosine_integral": POSITIVE,
+    "cosine_integral_derivative": POSITIVE,
     "yv": POSITIVE,
     "kv": POSITIVE,
 }

@@ -209,6 +209,8 @@ COUNTERPARTS = {
     **{"Not": "logical_not", "ITE": "where", "Max": "maximum", "Min": "minimum", "Abs": "abs"},
     **{"ceiling": "ceil", "Mod": "mod", "loggamma": "gammaln"},
     "LambertW": "lambertw",
+    **{"Ei": "expi", "expint": "expn", "Si": "sine_integral", "Ci": "cosine_integral"},
+    **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
     **{"besselj": "jv", "bessely": "yv", "besseli": "iv", "besselk": "kv"},
     **{
         name: name
@@ -244,6 +246,8 @@ ALIASES = {
     **{"remainder": "mod", "ln": "log", "ceiling": "ceil", "rint": "round", "fix": "trunc"},
     **{"expit": "sigmoid", "jn": "jv", "yn": "yv", "lgamma": "gammaln", "loggamma": "gammaln"},
     "psi": "digamma",
+    **{"Si": "sine_integral", "Ci": "cosine_integral"},
+    **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
 }
 
 

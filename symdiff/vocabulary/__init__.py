@@ -26,6 +26,7 @@ entropies          entropies and divergences
 gammas             the gamma and beta families, complete and incomplete
 error_functions    the scaled and the inverse error functions
 normal             the normal distribution
+integrals          exponential, sine and cosine, Fresnel's and Dawson's integrals
 bessel             Bessel functions, and the cardinal sine
 lambert            Lambert's function
 """
@@ -45,6 +46,7 @@ from symdiff.vocabulary.exponentials import *  # noqa: F403
 from symdiff.vocabulary.facts import *  # noqa: F403
 from symdiff.vocabulary.facts import Decision, Facts, ScalarFunction, real, real_log
 from symdiff.vocabulary.gammas import *  # noqa: F403
+from symdiff.vocabulary.integrals import *  # noqa: F403
 from symdiff.vocabulary.lambert import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403

@@ -27,8 +27,11 @@ from tests.scalar_oracle import (
     STEP_POINTS,
     STEPS,
     exact,
+    exponential_integral,
     log_of_normal,
     orders,
+    quotient,
+    transform_of_gaussian,
 )
 
 KERNEL = [kernel_symbol(k) for k in range(4)]
@@ -255,6 +258,26 @@ def test_nan_is_passed_on(name):
         ("log_ndtr_derivative", (1, -math.inf), math.inf),
         ("log_ndtr_derivative", (2, -math.inf), -1.0),
         ("log_ndtr_derivative", (3, math.inf), 0.0),
+        ("expn", (1, 0.0), math.inf),
+        ("expn", (3, 0.0), 0.5),
+        ("expn", (-1, 0.0), math.inf),
+        ("expn", (2, math.inf), 0.0),
+        ("expi", (0.0,), -math.inf),
+        ("expi", (-math.inf,), 0.0),
+        ("expi", (math.inf,), math.inf),
+        ("expi_derivative", (2, 0.0), -math.inf),
+        ("expi_derivative", (3, -math.inf), 0.0),
+        ("sine_integral", (-math.inf,), -math.pi / 2),
+        ("cosine_integral", (0.0,), -math.inf),
+        ("cosine_integral", (math.inf,), 0.0),
+        ("cosine_integral_derivative", (1, 0.0), math.inf),
+        ("cosine_integral_derivative", (3, math.inf), 0.0),
+        ("fresnel_sine", (1e300,), 0.5),
+        ("fresnel_cosine", (-math.inf,), -0.5),
+        ("chirp_sine", (1e15 + 1,), 1.0),
+        ("chirp_cosine", (2.0**40 + 0.5,), math.cos(math.pi / 8)),
+        ("dawsn", (-math.inf,), 0.0),
+        ("dawsn_derivative", (1, 1e200), 0.0),
         ("logaddexp", (-math.inf, -math.inf), -math.inf),
         ("logaddexp", (math.inf, math.inf), math.inf),
         ("exp_share", (-math.inf, -math.inf), 0.5),
@@ -352,6 +375,31 @@ ENDS = {
         )
         for n in (1, 2, 8)
     },
+    **{
+        ("expn", n): (lambda x, n=n: exponential_integral(n, x), [*LINE, 0.99, 1.01, 70.0])
+        for n in (1, 30, -12)
+    },
+    **{
+        ("expi_derivative", n): (
+            lambda x, n=n: quotient(n - 1, x, (mp.exp(x),) * 4),
+            [*LINE, -0.7, -60.0, 14.9, 15.1, 60.0, 715.0],
+        )
+        for n in (1, 2, 6, 20)
+    },
+    **{
+        ("cosine_integral_derivative", n): (
+            lambda x, n=n: quotient(n - 1, x, (mp.cos(x), -mp.sin(x), -mp.cos(x), mp.sin(x))),
+            [*LINE, 4.9, 18.9, 19.1, 1e5],
+        )
+        for n in (1, 2, 6, 20)
+    },
+    **{
+        ("dawsn_derivative", n): (
+            lambda x, n=n: transform_of_gaussian(n, x),
+            [*LINE, -0.3, 11.9, 14.1, 28.1, 52.1, 1e3],
+        )
+        for n in (1, 2, 8, 20)
+    },
     ("gammaincc", 0.5): (lambda x: mp.erfc(mp.sqrt(x)), [*LINE, 0.5, 720.0]),
     ("gamma_density", 2.5): (lambda x: mp.power(x, 1.5) * mp.exp(-x) / mp.gamma(2.5), LINE),
     ("betainc", 2.0, 3.0): (lambda x: 6 * x**2 - 8 * x**3 + 3 * x**4, [1e-160, *LINE[4:6]]),
@@ -418,7 +466,8 @@ def test_needs_scipy():
             "polygamma_difference",
             *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc"),
             *("erfcx", "erfinv", "erfcinv", "erfcinv_slope"),
-            *("ndtr", "log_ndtr", "ndtri"),
+            *("ndtr", "log_ndtr", "ndtri", "sine_integral", "cosine_integral"),
+            *("cosine_integral_derivative", "fresnel_sine", "fresnel_cosine"),
             *("jv", "yv", "iv", "kv"),
         ],
         key=list(VOCABULARY).index,

@@ -69,6 +69,7 @@ OF_ORDER = {
     "yv": (sympy.bessely, True),
     "iv": (sympy.besseli, True),
     "kv": (sympy.besselk, True),
+    "expn": (sympy.expint, True),
     "polygamma": (sympy.polygamma, False),
 }
 

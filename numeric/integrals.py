@@ -1,0 +1,200 @@
+"""Exponential, cosine and Dawson's integrals, and their derivatives without cancellation.
+
+Numbers in brackets are those of the Digital Library of Mathematical Functions.
+All take and give float64 arrays of one shape, and do without SciPy.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import numpy as np
+
+from numeric.expansions import divided, expanded, of_derivative
+from symdiff.vocabulary import dawsn_series
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def expn(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """E_n(x) for x >= 0, else nan."""
+    inside = np.where(x > 0, x, 1)
+    if n < 1:
+        exponential = np.exp(-inside)
+        with np.errstate(over="ignore"):
+            value = exponential / inside
+            for k in range(1, 1 - n):
+                value = (exponential + k * value) / inside
+    else:
+        near = inside <= 1
+        value = np.empty_like(inside)
+        value[near], value[~near] = _expn_near(n, inside[near]), _expn_far(n, inside[~near])
+    at_zero = 1 / (n - 1) if n > 1 else np.inf
+    return np.where(x > 0, value, np.where(x == 0, at_zero, np.nan))
+
+
+def _expn_near(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """For 0 < x <= 1 from E_1 [6.6.2] upwards, k E_(k+1) = e^-x - x E_k [8.19.12]."""
+    series = np.zeros_like(x)
+    for k in range(20, 0, -1):
+        series = x * ((-1) ** (k + 1) / (k * math.factorial(k)) + series)
+    value: NDArray[Any] = series - np.euler_gamma - np.log(x)
+    exponential = np.exp(-x)
+    for k in range(1, n):
+        value = (exponential - x * value) / k
+    return value
+
+
+def _expn_far(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """For x > 1 by the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.9.2].
+
+    Of k steps the relative error is about e^(-4 √(k x)).
+    """
+    if not x.size:
+        return x
+    tail = np.zeros_like(x)
+    for k in range(20 + math.ceil(90 / float(x.min())), 0, -1):
+        tail = (n + k - 1) / (1 + k / (x + tail))
+    value: NDArray[Any] = np.exp(-x) / (x + tail)
+    return value
+
+
+def expi(x: NDArray[Any]) -> NDArray[Any]:
+    """Ei(x)."""
+    value = -expn(1, np.where(x < 0, -x, np.nan))
+    near, far = (x > 0) & (x <= _EXPI_FAR), x > _EXPI_FAR
+    if np.any(near):
+        at = np.where(near, x, 1)
+        term, total = np.ones_like(at), np.zeros_like(at)
+        for k in range(1, 30 + math.ceil(3 * float(at.max()))):  # [6.6.1]
+            term = term * at / k
+            total = total + term / k
+        value = np.where(near, total + np.log(at) + np.euler_gamma, value)
+    if np.any(far):
+        at = np.where(far, x, _EXPI_FAR)
+        total = np.ones_like(at)
+        for k in range(int(_EXPI_FAR), 0, -1):  # [6.12.2]
+            total = 1 + k / at * total
+        value = np.where(far, _growing(at, total), value)
+    return np.where(x == 0, -np.inf, value)
+
+
+_EXPI_FAR = 40.0
+
+
+def _growing(x: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
+    """e^x/x times a factor; e^x alone overflows earlier."""
+    x = np.minimum(x, 2000)  # where it is infinite
+    with np.errstate(over="ignore"):
+        root = np.exp(x / 2)
+        value: NDArray[Any] = root / x * factor * root
+    return value
+
+
+def expi_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """The n-th derivative of Ei, that of order m = n - 1 of e^x/x.
+
+    For x < 0 it is -E_(-m)(-x).  For small x > 0 it is (-1)^m m!/x^(m+1) + ∫ t^m e^(xt) dt over
+    0 < t < 1, else e^x/x times a polynomial in 1/x, whose terms cancel little where x is large.
+    """
+    if n == 0:
+        return expi(x)
+    m = n - 1
+    value = -expn(-m, np.where(x < 0, -x, np.nan))
+    if np.any(x >= 0):
+        end = max(3.0 * m, 1.0)
+        near = (x >= 0) & (x <= end)
+        small, large = np.where(near, x, end), np.where(x > end, x, end)
+        polynomial = np.ones_like(x)
+        for k in range(1, m + 1):
+            polynomial = 1 - k / large * polynomial
+        value = np.where(x > end, _growing(large, polynomial), value)
+        if m == 0:
+            of_small = np.exp(small) / np.where(small == 0, np.nan, small)
+            of_small = np.where(small == 0, np.inf, of_small)
+        else:
+            term, total = np.ones_like(x), np.full_like(x, 1 / (m + 1))
+            for k in range(1, 30 + math.ceil(3 * end)):
+                term = term * small / k
+                total = total + term / (k + m + 1)
+            of_small = total + (-1) ** m * _pole(m, small)
+        value = np.where(near, of_small, value)
+    return np.where(np.isnan(x), x, value)
+
+
+def _pole(m: int, x: NDArray[Any]) -> NDArray[Any]:
+    """m!/x^(m+1)."""
+    with np.errstate(over="ignore", divide="ignore"):
+        pole = 1 / x
+        for k in range(1, m + 1):
+            pole = pole * k / x
+    return pole
+
+
+def cosine_integral_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """The n-th derivative of Ci, n > 0, that of order m = n - 1 of cos(x)/x; nan for x < 0.
+
+    As that of ``sinc`` (numeric.special), but that the downward recurrence is for (cos(x) - 1)/x.
+    """
+    m = n - 1
+    at = np.where(np.isinf(x) | (x < 0), 1, x)
+    sine, cosine = np.sin(at), np.cos(at)
+    cycle = (cosine, -sine, -cosine, sine)
+    far = at >= max(m, 1)
+    divisor = np.where(far, at, 1)
+    upward = cosine / divisor
+    for k in range(1, m + 1):
+        upward = (cycle[k % 4] - k * upward) / divisor
+    small = np.where(far, 0, at)
+    if m == 0:
+        with np.errstate(divide="ignore", over="ignore"):
+            downward = cosine / np.where(far, 1, at)
+    else:
+        downward = np.zeros_like(at)
+        for k in range(3 * m + 20, m, -1):
+            downward = (cycle[k % 4] - small * downward) / k
+        downward = downward + (-1) ** m * _pole(m, np.where(far, 1, at))
+    value = np.where(np.isinf(x), 0.0, np.where(far, upward, downward))
+    return np.where(x < 0, np.nan, value)
+
+
+def dawsn_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """The n-th derivative of Dawson's integral.
+
+    By Taylor series about multiples of 1/4, and far out by the asymptotic series
+    Σ (2k-1)!!/(2^(k+1) x^(2k+1)) [7.12.1], whose terms have one sign.
+    """
+    size, end = np.abs(x), 12.0 + 2 * n
+    far = size > end
+    inside = np.where(far | np.isnan(x), 0, size)
+    place = np.rint(4 * inside).astype(np.int64)
+    value = expanded(partial(_dawsn_about, n), place, inside)
+    if np.any(far):
+        at = np.where(far, size, end)
+        square = 1 / at / at
+        total = np.zeros_like(at)
+        for k in range(_DAWSN_TERMS, -1, -1):
+            total = total * square + _dawsn_coefficient(n, k)
+        value = np.where(far, divided(total, at, n + 1), value)
+    value = np.where(np.isnan(x), x, value)
+    return value if n % 2 else np.copysign(1, x) * value
+
+
+_DAWSN_TERMS = 24
+
+
+@cache
+def _dawsn_about(n: int, k: int) -> tuple[float, NDArray[Any]]:
+    """A centre, and the series of the n-th derivative about it."""
+    with mp.workprec(60):
+        series = dawsn_series(n + 24 + n // 2, mp.mpf(k) / 4)
+    return k / 4, of_derivative(n, series)
+
+
+def _dawsn_coefficient(n: int, k: int) -> float:
+    odd = math.prod(range(1, 2 * k, 2)) * math.prod(range(2 * k + 1, 2 * k + n + 1))
+    return float((-1) ** n * odd / 2 ** (k + 1))
