@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import sympy as sp
+from sympy.codegen import cfunctions
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from symdiff import number, ops
@@ -34,7 +35,7 @@ from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
-from symdiff.scalar import VOCABULARY, canonical, kernel_symbol, plain
+from symdiff.scalar import VOCABULARY, canonical, is_for_code, kernel_symbol, plain
 from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def _operands_first(formulas: Iterable[sp.Basic]) -> list[sp.Basic]:
 _OPENED = (
     *(sp.Add, sp.Mul, sp.Pow, sp.Function, sp.Piecewise, sp.Rel, sp.UnevaluatedExpr),
     *(sp.And, sp.Or, sp.Xor, sp.Not, sp.ITE, sp.Max, sp.Min),
+    *(cfunctions.isnan, cfunctions.isinf),
 )
 
 
@@ -290,10 +292,12 @@ _FLAT_FACTORS = 8
 
 
 @overload
-def to_sympy(expr: Expr, *, cse: Literal[False] = False) -> Any: ...
+def to_sympy(expr: Expr, *, cse: Literal[False] = False, codegen: bool = False) -> Any: ...
 @overload
-def to_sympy(expr: Expr, *, cse: Literal[True]) -> tuple[list[tuple[sp.Symbol, Any]], Any]: ...
-def to_sympy(expr: Expr, *, cse: bool = False) -> Any:
+def to_sympy(
+    expr: Expr, *, cse: Literal[True], codegen: bool = False
+) -> tuple[list[tuple[sp.Symbol, Any]], Any]: ...
+def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> Any:
     """The SymPy formula of an expression, in SymPy's own functions, unevaluated.
 
     Symbols are declared real, integer ones integer; boolean ones are plain.  Truth values become
@@ -309,6 +313,10 @@ def to_sympy(expr: Expr, *, cse: bool = False) -> Any:
         expr: an expression.
         cse: whether to return ``(replacements, formula)`` as ``sympy.cse`` does: every part that
             is used more than once is named, in a list of (symbol, formula).
+        codegen: whether to use the functions of ``sympy.codegen.cfunctions`` (expm1, log1p, exp2,
+            log2, log10, Sqrt, Cbrt, hypot), which keep digits in the code that SymPy prints, but
+            which it does not integrate or simplify; Cbrt is the real root, as C's.  A formula with
+            them comes back as the expression that it was.
 
     Raises Unsupported for a symbolic length, for more than 10,000 components, for matrices beyond
     6 x 6 in linear algebra, and for a function without an equivalent in SymPy; ValueError where
@@ -318,9 +326,11 @@ def to_sympy(expr: Expr, *, cse: bool = False) -> Any:
     >>> x, y = sd.symbols("x y")
     >>> sd.to_sympy(sd.sin(x) / 3 - y**2)
     -y**2 + sin(x)/3
+    >>> sd.to_sympy(sd.expm1(x)), sd.to_sympy(sd.expm1(x), codegen=True)
+    (exp(x) - 1, expm1(x))
     """
     symbols = free_symbols([expr])
-    arithmetic = _Formulas([x.name for x in symbols] if cse else None)
+    arithmetic = _Formulas([x.name for x in symbols] if cse else None, codegen)
     env = _components(symbols)
     value = evaluated([expr], env, arithmetic)[0]
     if isinstance(value, np.ndarray):
@@ -368,7 +378,8 @@ def _limit(what: str, size: int, most: int, unit: str) -> None:
 class _Formulas(Arithmetic):
     """SymPy formulas; truth values are SymPy's conditions."""
 
-    def __init__(self, taken: list[str] | None) -> None:
+    def __init__(self, taken: list[str] | None, codegen: bool) -> None:
+        self.codegen = codegen
         self.replacements: list[tuple[sp.Symbol, Any]] = []
         self.name_shared = taken is not None
         used = set(taken or ())
@@ -417,6 +428,8 @@ class _Formulas(Arithmetic):
             return a
         if a.is_Rational:  # sqrt(8) is 2*sqrt(2)
             return sp.oo if a == 0 and p < 0 else sp.Pow(a, self.number(p))
+        if self.codegen and p == Fraction(1, 2):
+            return _hashed(cfunctions.Sqrt(a, evaluate=False))
         return _hashed(sp.Pow(a, self.number(p), evaluate=False))
 
     def function(self, node: Expr, args: Sequence[Any]) -> Any:
@@ -429,14 +442,18 @@ class _Formulas(Arithmetic):
         ]
         if op.primitive:
             return self.named(op.name, *numbers)
-        return _filled_in(plain(op.formula), numbers)
+        return _filled_in(plain(op.formula, self.codegen), numbers)
 
     def named(self, name: str, *args: Any) -> Any:
         cls: Any = VOCABULARY[name]
+        if self.codegen and name == "not_equal" and args[0] is args[1]:
+            return _hashed(cfunctions.isnan(args[0], evaluate=False))
         if issubclass(cls, Relation):
             return _hashed(cls.sympy(*args, evaluate=False))
         if not issubclass(cls, ScalarFunction):
             return _hashed(cls(*args, evaluate=False))
+        if self.codegen and is_for_code(cls):
+            return _hashed(cls.sympy(*args, evaluate=False))
         return _filled_in(_definition(name, _arguments(name, args)), args)
 
     def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:

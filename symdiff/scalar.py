@@ -12,6 +12,7 @@ from functools import cache, lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+from sympy.codegen import cfunctions
 from sympy.core.function import AppliedUndef
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import BooleanAtom
@@ -23,7 +24,16 @@ from symdiff.vocabulary import FACTS, MPMATH, VOCABULARY, arity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["MPMATH", "VOCABULARY", "arity", "canonical", "kernel_symbol", "partial", "plain"]
+__all__ = [
+    "MPMATH",
+    "VOCABULARY",
+    "arity",
+    "canonical",
+    "is_for_code",
+    "kernel_symbol",
+    "partial",
+    "plain",
+]
 
 
 @cache
@@ -131,6 +141,10 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.Heaviside: _heaviside,
     sp.frac: lambda x: x - v.floor(x),
     sp.Pow: _power,
+    cfunctions.Sqrt: lambda x: _power(x, v.HALF),
+    cfunctions.fma: lambda x, y, z: x * y + z,
+    cfunctions.isnan: lambda x: v.not_equal(x, x),
+    cfunctions.isinf: lambda x: v.equal(v.abs(x), sp.oo),
     sp.log: _log,
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
@@ -206,13 +220,25 @@ def _plain_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
     return node if args == node.args else node.func(*args)
 
 
-def plain(formula: sp.Expr) -> sp.Expr:
+def _node_for_code(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    return node.sympy(*args) if is_for_code(type(node)) else _plain_node(node, args)
+
+
+def is_for_code(cls: Any) -> bool:
+    """Whether a function of the vocabulary is one of ``sympy.codegen.cfunctions``."""
+    facts = FACTS.get(cls.__name__)
+    return bool(facts and facts.sympy and facts.sympy.__module__ == cfunctions.__name__)
+
+
+def plain(formula: sp.Expr, codegen: bool = False) -> sp.Expr:
     """``formula`` with the functions of the vocabulary written out in SymPy's own classes.
+
+    With ``codegen``, those of ``sympy.codegen.cfunctions`` count as such.
 
     >>> plain(v.sigmoid(kernel_symbol(0)))
     1/(1 + exp(-_0))
     """
-    return _rebuild(formula, _plain_node)
+    return _rebuild(formula, _node_for_code if codegen else _plain_node)
 
 
 # Partial derivatives ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import mpmath as mp
 import sympy as sp
+from sympy.codegen import cfunctions
 
 from symdiff.vocabulary.choices import equal, less, less_equal, logical_and, where
 from symdiff.vocabulary.facts import (
@@ -63,6 +64,7 @@ class expm1(ScalarFunction):
     """e^x - 1, accurate near 0."""
 
     nargs = 1
+    sympy = cfunctions.expm1
     definition = _(lambda x: sp.exp(x) - 1)
     partials = _(lambda x: (sp.exp(x),))
     value = _(mp.expm1)
@@ -113,6 +115,7 @@ class log1p(ScalarFunction):
     """log(1 + x), accurate near 0."""
 
     nargs = 1
+    sympy = cfunctions.log1p
     large = True
     definition = _(lambda x: sp.log(1 + x))
     partials = _(lambda x: (1 / (1 + x),))
@@ -132,6 +135,7 @@ class exp2(ScalarFunction):
     """2^x."""
 
     nargs = 1
+    sympy = cfunctions.exp2
     definition = _(lambda x: TWO**x)
     # log(2)·2^x is finite up to 1024.5, where 2^x is not.
     partials = _(lambda x: (2 * sp.log(2) * exp2(x - 1),))
@@ -148,6 +152,7 @@ class log2(ScalarFunction):
     """The logarithm to base 2."""
 
     nargs = 1
+    sympy = cfunctions.log2
     large = True
     definition = _(lambda x: sp.log(x, 2))
     partials = _(lambda x: (log2(sp.E) / x,))
@@ -158,6 +163,7 @@ class log10(ScalarFunction):
     """The logarithm to base 10."""
 
     nargs = 1
+    sympy = cfunctions.log10
     large = True
     definition = _(lambda x: sp.log(x, 10))
     partials = _(lambda x: (log10(sp.E) / x,))  # x·log(10) may overflow

@@ -9,6 +9,7 @@ from typing import Any
 
 import mpmath as mp
 import sympy as sp
+from sympy.codegen import cfunctions
 
 from symdiff.errors import Unsupported
 from symdiff.vocabulary.choices import at_origin, at_zero, equal, less_equal, logical_and, where
@@ -84,6 +85,7 @@ class cbrt(ScalarFunction):
     """The real cube root, negative for negative x."""
 
     nargs = 1
+    sympy = cfunctions.Cbrt
     definition = _(lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3))
     partials = _(lambda x: (1 / (3 * cbrt(x) ** 2),))
     value = _(lambda x: -mp.cbrt(-x) if x < 0 else mp.cbrt(x))
@@ -114,6 +116,7 @@ class hypot(ScalarFunction):
     """√(a² + b²) without overflow, with derivative 0 at the origin."""
 
     nargs = 2
+    sympy = cfunctions.hypot
     large = True
     kinks = _(at_origin)
     finite_partials = True

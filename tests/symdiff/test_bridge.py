@@ -5,7 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.codegen import cfunctions
 
+import numeric as nm
 import symdiff as sd
 from symdiff.algebra import primitive
 from symdiff.contraction import contract, strong
@@ -221,6 +223,55 @@ def test_functions_of_two_have_the_value_of_their_formula(name):
     }
     ours = sd.evalf(expr, 30, {x: Fraction(3, 8), y: 5})
     assert abs(formula.subs(values).evalf(30) - sp.Float(ours, 30)) < sp.Float(10) ** -27
+
+
+# What SymPy has for C's functions, as written here; and whether it is written so on the way back.
+OF_C = {
+    "expm1": (sd.expm1, True),
+    "log1p": (sd.log1p, True),
+    "exp2": (sd.exp2, True),
+    "log2": (sd.log2, True),
+    "log10": (sd.log10, True),
+    "Sqrt": (sd.sqrt, True),
+    "Cbrt": (sd.cbrt, True),
+    "hypot": (sd.hypot, True),
+    "fma": (lambda a, b, c: a * b + c, False),
+    "isnan": (sd.isnan, True),
+    "isinf": (sd.isinf, False),
+}
+
+
+def test_every_function_of_c_goes_both_ways():
+    """All that the module defines, so that none is forgotten."""
+    defined = {
+        name: cls
+        for name, cls in vars(cfunctions).items()
+        if isinstance(cls, type) and cls.__module__ == cfunctions.__name__
+    }
+    assert set(defined) == set(OF_C)
+    for name, cls in defined.items():
+        ours, back = OF_C[name]
+        count = {"hypot": 2, "fma": 3}.get(name, 1)
+        symbols = [sp.Symbol(letter) for letter in "xyz"[:count]]
+        expr = ours(*sd.symbols("x y z")[:count])
+        assert sd.from_sympy(cls(*symbols)) is expr
+        assert sd.from_sympy(2 * cls(*symbols) if name[:2] != "is" else ~cls(*symbols)) is (
+            2 * expr if name[:2] != "is" else ~expr
+        )
+        formula = sd.to_sympy(expr, codegen=True)
+        assert isinstance(formula, cls) is back
+        assert not sd.to_sympy(expr).atoms(*(c for n, c in defined.items() if OF_C[n][1]))
+        assert sd.from_sympy(formula) is expr or not back
+
+
+def test_formulas_for_code_keep_their_digits():
+    formula = sd.to_sympy(sd.expm1(x) / sd.sqrt(1 + sd.softplus(y)), codegen=True)
+    assert sp.ccode(formula) == "expm1(x)/sqrt(log(exp(y) + 1) + 1)"
+    assert nm.lower(sd.from_sympy(cfunctions.expm1(X)), [x])(1e-20) == 1e-20
+    assert nm.lower(sd.from_sympy(cfunctions.Cbrt(X)), [x])(-8.0) == -2
+    bell = sd.pointwise("bell", lambda z: cfunctions.expm1(z) / z)
+    assert str(sd.to_sympy(bell(x), codegen=True)) == "expm1(x)/x"
+    assert nm.lower(bell(x), [x])(1e-20) == 1
 
 
 def test_derivatives_of_sinc_hold_at_zero():
