@@ -23,6 +23,7 @@ import numpy as np
 
 from numeric import (
     bessel,
+    elliptic,
     entropies,
     gammas,
     incomplete,
@@ -551,6 +552,12 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "dawsn_derivative": _of_order("dawsn_derivative", integrals.dawsn_derivative),
     "normal_density": _of_order("normal_density", tails.normal_density),
     "log_ndtr_derivative": _of_order("log_ndtr_derivative", _log_ndtr_order),
+    "ellipk": _in_double("ellipk", partial(elliptic.ellipk, 0)),
+    "ellipkm1": _in_double("ellipkm1", partial(elliptic.ellipkm1, 0)),
+    "ellipe": _in_double("ellipe", partial(elliptic.ellipe, 0)),
+    "ellipk_derivative": _of_order("ellipk_derivative", elliptic.ellipk),
+    "ellipkm1_derivative": _of_order("ellipkm1_derivative", elliptic.ellipkm1),
+    "ellipe_derivative": _of_order("ellipe_derivative", elliptic.ellipe),
     "lambertw": _in_double("lambertw", partial(lambert.lambertw, 0)),
     "lambertwm1": _in_double("lambertwm1", partial(lambert.lambertw, -1)),
     "lambertw_derivative": _of_order("lambertw_derivative", partial(lambert.derivative, 0)),

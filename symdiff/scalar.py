@@ -122,6 +122,12 @@ def _betainc(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return v.betainc(a, b, high) - below
 
 
+def _elliptic_e(*args: sp.Expr) -> sp.Expr:
+    if len(args) > 1:
+        raise Unsupported("SymPy's elliptic_e of two arguments, which is incomplete")
+    return v.ellipe(*args)
+
+
 def _lambertw(x: sp.Expr, branch: sp.Expr = v.ZERO) -> sp.Expr:
     if branch not in (0, -1):
         raise Unsupported(f"SymPy's LambertW of the branch {branch}: only 0 and -1 are real")
@@ -149,6 +155,7 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
     sp.betainc_regularized: _betainc,
+    sp.elliptic_e: _elliptic_e,
     sp.LambertW: _lambertw,
     sp.erfi: lambda x: 2 / sp.sqrt(sp.pi) * sp.exp(x**2) * v.dawsn(x),
     sp.li: lambda x: v.expi(sp.log(x)),

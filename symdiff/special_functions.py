@@ -288,6 +288,23 @@ i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
 k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
 
 
+ellipk = unary(
+    "ellipk",
+    "K(m), the complete elliptic integral ``∫₀^π/2 dθ / sqrt(1 - m sin²θ)`` for m <= 1, else nan.",
+    "sd.evalf(sd.diff(sd.ellipk(x), x), 5, {x: 0}) == sd.evalf(sd.pi / 8, 5)",
+)
+ellipkm1 = unary(
+    "ellipkm1",
+    "``ellipk(1 - x)`` for x >= 0, which keeps its digits near 0, where it is infinite.",
+    "sd.evalf(sd.ellipkm1(x), 5, {x: 1}) == sd.evalf(sd.pi / 2, 5)",
+)
+ellipe = unary(
+    "ellipe",
+    "E(m), the complete elliptic integral ``∫₀^π/2 sqrt(1 - m sin²θ) dθ`` for m <= 1, else nan.",
+    "sd.evalf(sd.diff(sd.ellipe(x), x), 5, {x: 0}) == sd.evalf(-sd.pi / 8, 5)",
+)
+
+
 def lambertw(x: Operand, /, k: int = 0) -> Expr:
     """W with ``W * e**W = x`` (Lambert's function), real, of branch k = 0 or -1.
 
@@ -329,6 +346,9 @@ __all__ = [
     "betaln",
     "dawsn",
     "digamma",
+    "ellipe",
+    "ellipk",
+    "ellipkm1",
     "entr",
     "erf",
     "erfc",

@@ -363,6 +363,32 @@ ndtri = known(lambda p: _erfcinv(2 * p) * -mp.sqrt(2), lambda z: 1 / normal_dens
 
 
 @cache
+def _complete(sign: int, x: Any, prec: int) -> Any:
+    return mp.ellipk(x) if sign > 0 else mp.ellipe(x)
+
+
+def elliptic(sign: int) -> Any:
+    """K for sign 1, E for sign -1: near 0 the power series, else by E' and K' of the textbook."""
+
+    def near(z: Any) -> Any:
+        term = total = z * 0 + mp.pi / 2
+        k = 0
+        while k < 8 or abs(at(term)) > mp.eps**2:
+            term = term * z * (mp.mpf(2 * k + 1) * (2 * k + sign) / (2 * k + 2) ** 2)
+            total = total + term
+            k += 1
+        return total
+
+    def slope(z: Any) -> Any:
+        if sign < 0:
+            return (elliptic(-1)(z) - elliptic(1)(z)) / (2 * z)
+        return (elliptic(-1)(z) - (1 - z) * elliptic(1)(z)) / (2 * z * (1 - z))
+
+    far = known(lambda x: _complete(sign, x, mp.mp.prec), slope)
+    return lambda z: near(z) if abs(at(z)) < 0.1 else far(z)
+
+
+@cache
 def lambertw(branch: int) -> Any:
     """The inverse of w e^w, whose derivative is the reciprocal of (1 + w) e^w."""
     return known(
@@ -652,6 +678,14 @@ for _n in (0, 1, 3):
     special("yv", (_n,), bessel("y", _n), near=(0.8935769662791675,), low=5e-324, high=1e5)
     special("iv", (_n,), bessel("i", _n), high=1e5, low=-1e5)
     special("kv", (_n,), bessel("k", _n), low=5e-324, high=1e5)
+for _name, _exact, _domain in (
+    ("ellipk", elliptic(1), {"inside": lambda x: x < 1, "high": 1.0}),
+    ("ellipe", elliptic(-1), {"inside": lambda x: x < 1, "high": 1.0}),
+    ("ellipkm1", lambda z: elliptic(1)(1 - z), {"low": 5e-324, "digits": 700}),
+):
+    special(_name, (), _exact, near=(1.0, 0.5), **_domain)
+    for _n in (1, 3):
+        special(f"{_name}_derivative", (_n,), differentiated(_exact, _n), near=(1.0,), **_domain)
 BRANCH_POINT = math.nextafter(-math.exp(-1), 0)  # the first number above -1/e
 for _name, _branch, _high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-324)):
     _domain = {"near": (BRANCH_POINT, -0.25), "low": BRANCH_POINT, "high": _high}

@@ -190,6 +190,25 @@ def log_of_normal(n, x):
     return logarithm[-1] * mp.factorial(n)
 
 
+def elliptic(a, n, m):
+    """The n-th derivative of the integral of (1 - m sin²)^-a, a = ±1/2, under the integral.
+
+    By the trapezoidal rule, whose error for a periodic function falls exponentially.
+    """
+    n, a = int(n), mp.mpf(a)
+    width = mp.fabs(mp.asin(1 / mp.sqrt(mp.mpc(m))).imag)  # of the strip without singularity
+    count = int(mp.mp.prec / width / 2) + 20
+    power = int(-a - n - 0.5)
+    terms = [(s, 1 - m * s) for s in squared_sines(count, mp.mp.prec)]
+    total = mp.fsum(s**n * mp.sqrt(y) * y**power for s, y in terms)
+    return mp.rf(a, n) * mp.pi / 2 * total / count
+
+
+@cache
+def squared_sines(count, prec):
+    return [mp.sin(mp.pi * k / count) ** 2 for k in range(count)]
+
+
 def lambert(branch):
     """The w with w e^w = x, by Newton's steps from nearby."""
 
@@ -264,8 +283,11 @@ def power(x, y):
     return mp.exp(y * mp.log(x)) if x > 0 else (-1) ** int(y) * mp.exp(y * mp.log(-x))
 
 
+ELLIPTIC_POINTS = (0.5, -0.75, 1e-3)
 LAMBERT_POINTS = {0: (0.5, -0.25, 3.0, 1e-3, 40.0, -0.3671875), -1: (-0.25, -0.3671875, -0.0625)}
 
+
+OF_ORDER = {"constants": (0,), "digits": 110}
 
 MEANING = {
     "exp": Meaning(lambda x: mp.exp(x)),
@@ -484,6 +506,26 @@ MEANING = {
         points=((0.25,), (0.625,), (0.0625,), (0.875,), (1e-3,)),
         digits=110,
     ),
+    "ellipk": Meaning(
+        lambda m: elliptic(0.5, 0, m), points=tuple((m,) for m in ELLIPTIC_POINTS), digits=110
+    ),
+    "ellipe": Meaning(
+        lambda m: elliptic(-0.5, 0, m), points=tuple((m,) for m in ELLIPTIC_POINTS), digits=110
+    ),
+    "ellipkm1": Meaning(
+        lambda p: elliptic(0.5, 0, 1 - p), points=((0.5,), (1.25,), (0.25,)), digits=110
+    ),
+    "ellipk_derivative": Meaning(
+        lambda n, m: elliptic(0.5, n, m), points=of_orders(*ELLIPTIC_POINTS)[3:], **OF_ORDER
+    ),
+    "ellipe_derivative": Meaning(
+        lambda n, m: elliptic(-0.5, n, m), points=of_orders(*ELLIPTIC_POINTS)[3:], **OF_ORDER
+    ),
+    "ellipkm1_derivative": Meaning(
+        lambda n, p: (-1) ** int(n) * elliptic(0.5, n, 1 - p),
+        points=((1.0, 0.5), (3.0, 1.25)),
+        **OF_ORDER,
+    ),
     **{
         name: Meaning(
             lambert(branch),
@@ -496,8 +538,7 @@ MEANING = {
         name: Meaning(
             lambert_derivative(branch),
             points=tuple((float(n), x) for n in (1, 4) for x in LAMBERT_POINTS[branch]),
-            constants=(0,),
-            digits=110,
+            **OF_ORDER,
         )
         for name, branch in (("lambertw_derivative", 0), ("lambertwm1_derivative", -1))
     },

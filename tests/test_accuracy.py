@@ -15,7 +15,10 @@ from tests.accuracy_misses import MISSES
 from tests.budget import FUZZ
 
 COUNTS = {"elementary": 8, "composite": 8, "stepwise": 3, "special": 2}
-SLOW_ORACLE = {"betaln", "erfcinv", "erfcinv_slope", "yv(0)", "yv(1)", "yv(3)"}
+SLOW_ORACLE = {
+    *("betaln", "erfcinv", "erfcinv_slope", "yv(0)", "yv(1)", "yv(3)"),
+    *("ellipkm1", "ellipkm1_derivative(1)", "ellipkm1_derivative(3)"),
+}
 
 
 @pytest.mark.parametrize("name", ROWS)

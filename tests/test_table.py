@@ -460,6 +460,8 @@ for _name in ("erfinv", "logit", "erfcinv"):
         "erfcinv": {"low": 0.2, "high": 1.8},
     }
     row(_name, ONE, getattr(scipy.special, _name), **_domain[_name])
+for _name, _low, _high in (("ellipk", -3.0, 0.9), ("ellipe", -3.0, 0.9), ("ellipkm1", 0.1, 3.0)):
+    row(_name, ONE, getattr(scipy.special, _name), low=_low, high=_high)
 row("lambertw", ONE, lambda x: scipy.special.lambertw(x).real, low=-0.3, high=4.0)
 row(
     "lambertw lower",

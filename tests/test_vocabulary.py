@@ -212,6 +212,7 @@ COUNTERPARTS = {
     "LambertW": "lambertw",
     **{"Ei": "expi", "expint": "expn", "Si": "sine_integral", "Ci": "cosine_integral"},
     **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
+    **{"elliptic_k": "ellipk", "elliptic_e": "ellipe", "LambertW": "lambertw"},
     **{"besselj": "jv", "bessely": "yv", "besseli": "iv", "besselk": "kv"},
     **{
         name: name
@@ -299,6 +300,7 @@ def test_signs(name):
 DRAWN = {
     **{"abs": r"\left|", "ceil": r"\lceil", "floor": r"\lfloor", "gamma": r"\Gamma"},
     **{"maximum": r"\max", "minimum": r"\min", "norm_sqrt": r"\sqrt"},
+    **{"ellipk": r"K\left", "ellipkm1": r"K\left", "ellipe": r"E\left"},
     **{"lambertw": r"W\left", "lambertwm1": "W_{-1}"},
 }
 

@@ -28,6 +28,7 @@ error_functions    the scaled and the inverse error functions
 normal             the normal distribution
 integrals          exponential, sine and cosine, Fresnel's and Dawson's integrals
 bessel             Bessel functions, and the cardinal sine
+elliptic           the complete elliptic integrals
 lambert            Lambert's function
 """
 
@@ -40,6 +41,7 @@ import sympy as sp
 
 from symdiff.vocabulary.bessel import *  # noqa: F403
 from symdiff.vocabulary.choices import *  # noqa: F403
+from symdiff.vocabulary.elliptic import *  # noqa: F403
 from symdiff.vocabulary.entropies import *  # noqa: F403
 from symdiff.vocabulary.error_functions import *  # noqa: F403
 from symdiff.vocabulary.exponentials import *  # noqa: F403

@@ -58,6 +58,8 @@ SAME_NODE = [
     (sp.digamma(X), lambda: sd.digamma(x)),
     (sp.polygamma(2, X), lambda: sd.polygamma(2, x)),
     (sp.sinc(sp.pi * X), lambda: sd.sinc(sd.pi * x / sd.pi)),
+    (sp.elliptic_k(X), lambda: sd.ellipk(x)),
+    (sp.elliptic_e(X), lambda: sd.ellipe(x)),
     (sp.LambertW(X), lambda: sd.lambertw(x)),
     (sp.LambertW(X, -1), lambda: sd.lambertw(x, -1)),
     (sp.UnevaluatedExpr(X) + 1, lambda: x + 1),

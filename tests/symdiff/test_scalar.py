@@ -251,6 +251,7 @@ def test_a_user_function_keeps_its_own_derivative():
         (sp.digamma(A), v.digamma(A)),
         (sp.polygamma(2, A), v.polygamma(2, A)),
         (sp.sinc(A), v.sinc(A / sp.pi)),
+        (sp.elliptic_k(A) + sp.elliptic_e(A), v.ellipk(A) + v.ellipe(A)),
         (sp.LambertW(A), v.lambertw(A)),
         (sp.LambertW(A, -1), v.lambertwm1(A)),
         (sp.E**A, sp.exp(A)),
@@ -285,6 +286,7 @@ def test_max_and_min_of_many(arguments):
     ("formula", "named"),
     [
         (sp.airyai(A), "airyai"),
+        (sp.elliptic_e(A, B), "elliptic_e"),
         (sp.LambertW(A, 1), "LambertW"),
         (sp.LambertW(A, B), "LambertW"),
         (sp.Integral(A, A), "Integral"),

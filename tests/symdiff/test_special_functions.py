@@ -270,6 +270,10 @@ def test_they_broadcast():
         sd.erfinv(x),
         sd.erfcinv(x),
         sd.betaln(x, 3),
+        sd.ellipk(x),
+        sd.ellipe(x),
+        sd.ellipkm1(x),
+        sd.diff(sd.ellipe(x), x, 2),
         sd.lambertw(x),
         sd.lambertw(x / -2, -1),
         sd.diff(sd.lambertw(x), x, 2),
@@ -282,6 +286,56 @@ def test_to_sympy_and_back(expr):
     ours = sd.evalf(expr, 30, {x: 0.5})
     assert abs(formula.subs(symbol, 0.5).evalf(30) - ours) < 1e-14
     assert abs(sd.evalf(sd.from_sympy(formula), 30, {x: 0.5}) - ours) < 1e-27
+
+
+# Elliptic integrals ------------------------------------------------------------------------------
+
+
+def test_derivatives_of_elliptic_integrals_at_0_are_those_of_their_series():
+    """K and E are pi/2 times the sums of ((1/2)_k/k!)^2 m^k, over 1 - 2k for E."""
+    for order in range(9):
+        c = Fraction(math.comb(2 * order, order), 4**order) ** 2 * math.factorial(order)
+        for ours, wanted in ((sd.ellipk, c), (sd.ellipe, c / (1 - 2 * order))):
+            expr = sd.diff(ours(x), x, order) if order else ours(x)
+            f = nm.lower(expr, (x,))
+            for at in (0.0, -0.0, 5e-324, -1e-300):
+                assert f(at) == pytest.approx(float(wanted) * math.pi / 2, rel=8 * 2.0**-53)
+            assert mp.almosteq(sd.evalf(expr, 20, {x: 0}), wanted.numerator * mp.pi / 2
+                               / wanted.denominator, 1e-14)  # fmt: skip
+
+
+def test_elliptic_integrals_at_the_ends_of_their_domain():
+    for ours, at_one, slope in ((sd.ellipk, math.inf, math.inf), (sd.ellipe, 1.0, -math.inf)):
+        for order, wanted in ((0, at_one), (1, slope), (2, slope), (3, slope)):
+            f = nm.lower(sd.diff(ours(x), x, order) if order else ours(x), (x,))
+            assert f(1.0) == wanted
+            assert sd.evalf(ours(x), 5, {x: 1}) == at_one
+            assert math.isnan(f(1.5))
+            assert math.isnan(f(math.inf))
+            assert f(-math.inf) == (math.inf if ours is sd.ellipe and not order else 0)
+            np.testing.assert_array_equal(f(np.array([1.0, 2.0])), [wanted, math.nan])
+    near = nm.lower(sd.ellipkm1(x), (x,))
+    assert near(0.0) == math.inf
+    assert near(math.inf) == 0
+    assert math.isnan(near(-1.0))
+    with mp.workdps(400):
+        wanted = float(mp.ellipk(1 - mp.mpf(1e-300)))
+    assert near(1e-300) == pytest.approx(wanted, rel=8 * 2.0**-53)
+    # Its slope there is -1/(2p), and that of order n -(-1)^n (n - 1)!/(2 p^n).
+    for order in (1, 2, 3):
+        f = nm.lower(sd.diff(sd.ellipkm1(x), x, order), (x,))
+        wanted = (-1) ** order * math.factorial(order - 1) / 2 * 1e90**order
+        assert f(1e-90) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_high_derivatives_of_elliptic_integrals_obey_their_equations():
+    """m(1-m) K'' + (1-2m) K' = K/4 and m(1-m) E'' + (1-m) E' = -E/4, differentiated four times."""
+    for f, slope, share in ((sd.ellipk(x), 1 - 2 * x, 0.25), (sd.ellipe(x), 1 - x, -0.25)):
+        one = sd.diff(x * (1 - x) * sd.diff(f, x, 2) + slope * sd.diff(f, x), x, 4)
+        other = sd.diff(share * f, x, 4)
+        for at in (-30, -0.625, 1e-3, 0.25, 0.75):
+            a, b = (sd.evalf(side, 30, {x: at}) for side in (one, other))
+            assert abs(a - b) <= abs(a) * 1e-28
 
 
 # Lambert's function ------------------------------------------------------------------------------
