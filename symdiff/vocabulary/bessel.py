@@ -34,6 +34,7 @@ class Bessel(Transcendental):
     """
 
     nargs = 2
+    orders = 1
     reflection = 1
     at_zero: Any = None  # the values at x = 0 of order 0 and of the others
 

@@ -75,10 +75,12 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
     - ``definition``: the same function in SymPy's own classes; that of ``sympy``, unless stated;
     - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
       asking for it raises NotDifferentiable);
-    - ``value``: see ``Facts``.
+    - ``value``: see ``Facts``;
+    - ``orders``: how many of its first arguments are constant orders.
     """
 
     partials: Any
+    orders = 0
 
     is_extended_real = True  # every argument is real, so every value is, or is nan
 

@@ -31,6 +31,7 @@ class expn(Transcendental):
     """
 
     nargs = 2
+    orders = 1
     sympy = sp.expint
     partials = _(lambda n, x: (None, -expn(n - 1, x)))
     value = _(lambda n, x: _expn_value(integer_order("expn", n, None), x))
