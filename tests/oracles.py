@@ -100,14 +100,19 @@ def _strictly_less(a: Any, b: Any) -> bool:
     return bool(mp.re(a) < mp.re(b))
 
 
-def no_ties(case: Any, point: Sequence[Array], field: Field) -> None:
-    """Reject the example if a step of the program meets a tie or a pole at this point."""
+def evaluate_strictly(case: Any, point: Sequence[Array], field: Field) -> None:
+    """Run the program; raise Tie where it compares equal numbers, ZeroDivisionError at a pole."""
     strict = Field(
         field.name, field.dtype, field.number, field.functions, _strictly_less, field.choose
     )
+    with mp.workdps(DIGITS):
+        case.plain(strict, [field.numbers(value) for value in point])
+
+
+def no_ties(case: Any, point: Sequence[Array], field: Field) -> None:
+    """Reject the example if a step of the program meets a tie or a pole at this point."""
     try:
-        with mp.workdps(DIGITS):
-            case.plain(strict, [field.numbers(value) for value in point])
+        evaluate_strictly(case, point, field)
     except (Tie, ZeroDivisionError):
         reject()
 

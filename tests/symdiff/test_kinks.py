@@ -5,11 +5,14 @@ import pickle
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import numeric
 import symdiff as sd
@@ -19,6 +22,10 @@ from symdiff.corners import kinks_in
 from symdiff.evaluate import primitives
 from symdiff.ops import Opaque
 from symdiff.vocabulary import DECISIONS, FACTS, VOCABULARY
+from tests import oracles
+from tests.budget import sample
+from tests.fields import EXACT
+from tests.strategies import programs
 
 x, y = sd.symbols("x y")
 v, w = sd.symbols("v w", 3)
@@ -445,3 +452,63 @@ def test_a_partial_without_a_decision_is_noticed(name, monkeypatch):
 def test_another_mode_is_refused():
     with pytest.raises(ValueError, match="neither 'subgradient' nor 'raise'"), sd.kinks("error"):
         pass
+
+
+# Random programs ----------------------------------------------------------------------------------
+
+
+@st.composite
+def programs_and_ties(draw):
+    """A program that selects, and a point of few different numbers."""
+    case = draw(programs(("pointwise", "selection"), rational=True, largest=4))
+    value = st.integers(-1, 1).map(Fraction)
+    point = []
+    for shape in case.shapes:
+        array = np.empty(shape, object)
+        for place in np.ndindex(shape):
+            array[place] = draw(value)
+        point.append(array)
+    return case, point
+
+
+def met_ties(case, point):
+    """Whether the program, as it is written in Python, compares equal numbers; None at a pole."""
+    try:
+        oracles.evaluate_strictly(case, point, EXACT)
+    except oracles.Tie:
+        return True
+    except ZeroDivisionError:
+        return None
+    return False
+
+
+@sample(60)
+@given(programs_and_ties())
+def test_random_programs_raise_at_ties_only_and_alike(drawn):
+    case, point = drawn
+    xs = oracles.inputs_of(case)
+    ys = tuple(sd.symbol(f"other{k}", x.shape) for k, x in enumerate(xs))
+    g = sd.grad(sd.sum(sd.constant(0) + case.ours(xs)), xs)
+    moved = sd.substitute(list(g), dict(zip(xs, ys, strict=True)))
+    values = [np.array(value, float)[()] for value in point]
+    with sd.kinks("raise"):
+        F = numeric.lower(sd.sum(sd.constant(0) + case.ours(xs)), xs)
+    said = [
+        outcome(lambda: numeric.interpret(list(g), dict(zip(xs, values, strict=True)))),
+        outcome(lambda: numeric.interpret(list(moved), dict(zip(ys, values, strict=True)))),
+        outcome(lambda: F.value_and_grad(*values)),
+        outcome(lambda: pickle.loads(pickle.dumps(F)).jacobian(*values)),
+    ]
+    assert set(said) in ({True}, {False})
+    if met_ties(case, point) is False:
+        assert not said[0]
+
+
+def outcome(call):
+    """Whether it raises."""
+    try:
+        with sd.kinks("raise"), np.errstate(all="ignore"):
+            call()
+    except sd.NotDifferentiable:
+        return True
+    return False
