@@ -76,7 +76,7 @@ def behind(x: Expr) -> Expr:
         if x.op is ops.REAL:
             return _cast(behind(x.args[0]))
         x = x.args[0]
-    return written_out(x) if is_decision(x.op) else x
+    return written_out(x) if x.op.__class__ is ops.Pointwise and is_decision(x.op) else x
 
 
 def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:
