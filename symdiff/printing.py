@@ -54,7 +54,8 @@ def text(expr: Expr, notation: Notation = PLAIN) -> str:
     The axes of every array are named in their order: the element of a value is ``[i,j,k]``, summed
     letters come after.  ``delta[i,j]`` is an identity.  The text is linear in the number of nodes.
     A single line of real scalar symbols and functions of the vocabulary is read back by ``parse``
-    to the same expression; only products of derivatives may merge then, as those that are typed.
+    to the same expression; only products of derivatives may merge then, as those that are typed,
+    and what decides in a derivative at a kink is what it reads as (the sign in that of ``|x|``).
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
