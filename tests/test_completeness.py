@@ -201,6 +201,26 @@ def test_a_linear_map_declares_what_it_does_to_elements(cls):
     assert cls.selects is selects
 
 
+@pytest.mark.parametrize("cls", [*LINEAR, ops.Contract], ids=lambda cls: cls.__name__)
+def test_what_is_kept_of_an_op_is_not_changed_through_arguments(cls):
+    """Although its value may be a view of an argument, in whatever way the kernel makes views."""
+    rng = np.random.default_rng(0)
+    for node in [*nodes_of_ops()[cls], *LONGER.get(cls, [])]:
+        if any(isinstance(dim, str) for x in (node, *node.args) for dim in x.shape):
+            continue
+        xs = [sd.symbol(f"e{k}", x.shape) for k, x in enumerate(node.args)]
+        f = nm.lower(sd.sum(rebuild(node, tuple(xs)) ** 3), xs) if xs else None
+        if f is None or not all(x.ndim for x in xs):
+            continue
+        at = [rng.uniform(1, 2, x.shape) for x in xs]
+        _, kept = f.forward(*at)
+        expected = f.backward(kept, 1.0)
+        for value in at:
+            value[...] = -100
+        for found, wanted in zip(f.backward(kept, 1.0), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
 OMITTED = [
     (cls, fact)
     for cls in LINEAR

@@ -188,10 +188,25 @@ def _as_kind(x: Expr, array: Array, weak: bool, precision: np.dtype[Any]) -> Any
 
 
 def root(array: Array) -> Array:
-    """The array that owns the memory of ``array``."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    """The array that owns the memory of ``array``.
+
+    >>> x = np.arange(3)
+    >>> root(np.lib.stride_tricks.as_strided(x[1:], (2, 2), (0, 8))) is x
+    True
+    """
+    while (base := array.base) is not None:
+        if not isinstance(base, np.ndarray):
+            base = _held(base)
+            if base is None:
+                break
+        array = base
     return array
+
+
+def _held(base: Any) -> Array | None:
+    """The array that a strided view of NumPy's is one of: between them is an object."""
+    held = getattr(base, "base", None)
+    return held if isinstance(held, np.ndarray) else None
 
 
 def immutable(array: Array) -> bool:
@@ -199,7 +214,9 @@ def immutable(array: Array) -> bool:
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False
-        array = array.base  # type: ignore[assignment]
+        base = array.base
+        held = None if base is None or isinstance(base, np.ndarray) else _held(base)
+        array = base if held is None else held  # type: ignore[assignment]
     return array is None or isinstance(array, bytes)
 
 
