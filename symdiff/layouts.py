@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +71,7 @@ __all__ = [
     "rollaxis",
     "rot90",
     "select",
+    "sliding_window_view",
     "swapaxes",
     "tile",
     "unpack_tril",
@@ -411,6 +413,40 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
         first = -moved % length if length else 0
         if first:
             x = concat([cut(x, {k: (first, length, 1)}), cut(x, {k: (0, first, 1)})], axis=k)
+    return x
+
+
+@rearrangement
+def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis = None) -> Expr:
+    """All windows of x: ``value[i, j] = x[i + j]`` for a vector.
+
+    ``window_shape`` is the length of the windows along ``axis``, or one for each of several axes;
+    along all axes with None.  An axis of n elements has n - length + 1 windows, whose elements
+    stand along new axes, the last ones.  Every mth window is ``[::m]``; the gradient adds up what
+    the windows share.  As ``numpy.lib.stride_tricks`` has it.
+
+    Raises ValueError for a length that no window has, or another number of lengths than axes,
+    TypeError for one that is no integer, Unsupported along an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x, w = sd.symbol("x", 8), sd.symbol("w", 3)
+    >>> sd.sliding_window_view(x, 3).shape, (sd.sliding_window_view(x, 3) @ w).shape
+    ((6, 3), (6,))
+    """
+    name = "sliding_window_view"
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    places = [axis_of(name, k, x.ndim) for k in axes]
+    many = isinstance(window_shape, Sequence | np.ndarray)
+    lengths = tuple(map(index, window_shape if many else (window_shape,)))  # type: ignore[arg-type]
+    if len(lengths) != len(places):
+        raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
+    for place, length in zip(places, lengths, strict=True):
+        n = x.shape[place]
+        if isinstance(n, str):
+            raise Unsupported(f"{name}: axis {place} of symbolic length {n}")
+        if not 1 <= length <= n:
+            raise ValueError(f"{name}: no window of {length} in axis {place} of {n} elements")
+        x = moveaxis(linear(ops.windows_op(length), moveaxis(x, place, -1)), -2, place)
     return x
 
 

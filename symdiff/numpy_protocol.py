@@ -720,6 +720,7 @@ FUNCTIONS: dict[Callable[..., Any], Entry] = {
     np.flipud: _on(f.flipud, "m:"),
     np.rot90: _on(f.rot90, "m: k axes"),
     np.roll: _on(f.roll, "a: shift axis"),
+    np.lib.stride_tricks.sliding_window_view: _on(f.sliding_window_view, "x: window_shape axis"),
     np.repeat: _on(f.repeat, "a: repeats axis"),
     np.tile: _on(f.tile, "A: reps"),
     np.pad: _on(f.pad, "array: pad_width mode", "constant_values"),

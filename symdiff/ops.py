@@ -698,6 +698,63 @@ def shift_op(offset: int) -> Linear:
     return _linear(Shift, offset)
 
 
+class Windows(Linear):
+    """``value[..., i, j] = x[..., i + j]``: windows of ``length`` elements of the last axis."""
+
+    __slots__ = ("length",)
+    fields = ("length",)
+    name = "windows"
+    selects = True
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def result(self, *shapes: Shape) -> Shape:
+        *batch, n = shapes[0]
+        assert isinstance(n, int), n
+        return (*batch, n - self.length + 1, self.length)
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return _linear(Overlaps, self.length)
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        return xs[0][..., np.add.outer(np.arange(shape[-2]), np.arange(shape[-1]))]
+
+
+class Overlaps(Linear):
+    """``value[..., k]`` is the sum of ``x[..., i, j]`` over ``i + j = k``.  Transpose: Windows."""
+
+    __slots__ = ("length",)
+    fields = ("length",)
+    name = "overlaps"
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def result(self, *shapes: Shape) -> Shape:
+        *batch, count, _ = shapes[0]
+        assert isinstance(count, int), count
+        return (*batch, count + self.length - 1)
+
+    def transposed(self, k: int, shape: Shape) -> Linear:
+        return windows_op(self.length)
+
+    def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
+        return elements(shape)
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
+        value, (x,) = np.empty(shape, object), xs
+        for *lead, k in np.ndindex(shape):
+            met = range(max(0, k - x.shape[-1] + 1), min(k + 1, x.shape[-2]))
+            value[(*lead, k)] = of.sum([x[(*lead, i, k - i)] for i in met])
+        return value
+
+
+def windows_op(length: int) -> Linear:
+    """The op of the windows of ``length`` elements, at least one, of the last axis."""
+    return _linear(Windows, length)
+
+
 class Fourier(_Same):
     """``value[..., j] = sum_k x[..., k] cos(2πjk/n)`` on the last axis, or with sines.
 

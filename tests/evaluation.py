@@ -172,6 +172,11 @@ def _linear(node: Expr, args: list[Array]) -> Array:
             for i in range(n):
                 if 0 <= i - k < n:
                     out[..., i] = x[..., i - k]
+        case ops.Windows():
+            return np.stack([x[..., j : j + node.shape[-2]] for j in range(op.length)], axis=-1)
+        case ops.Overlaps():
+            for i, j in np.ndindex(x.shape[-2:]):
+                out[..., i + j] = out[..., i + j] + x[..., i, j]
         case ops.Fourier():
             n = x.shape[-1]
             function = mp.cospi if op.part == "cos" else mp.sinpi

@@ -237,6 +237,10 @@ KINDS: dict[str, Kind] = {
     "roll": Kind(
         lambda a, k, axis: sd.roll(a, k, axis=axis), lambda f, a, k, axis: np.roll(a, k, axis=axis)
     ),
+    "windows": Kind(
+        lambda a, n, axis: sd.sliding_window_view(a, n, axis),
+        lambda f, a, n, axis: np.lib.stride_tricks.sliding_window_view(a, n, axis),
+    ),
     "convolve": Kind(
         sd.convolve,
         lambda f, a, b: np.stack(

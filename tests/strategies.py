@@ -317,7 +317,7 @@ class _Draft:
         self.put(name, (i, i if j is None else j))
 
     def sequence(self) -> None:
-        names = ["cumprod", "cumprod", "sort", "roll", "convolve", "kron"]
+        names = ["cumprod", "cumprod", "sort", "roll", "windows", "convolve", "kron"]
         names += [] if self.rational else ["logcumsumexp", "spectrum"]
         name = self.draw(st.sampled_from(names))
         if name in ("convolve", "kron"):
@@ -332,6 +332,9 @@ class _Draft:
         axis = self.draw(st.integers(-len(self.shapes[i]), len(self.shapes[i]) - 1))
         if name in ("sort", "spectrum"):
             self.put(name, (i,))
+        elif name == "windows":
+            if n := self.shapes[i][axis]:
+                self.put(name, (i,), self.draw(st.integers(1, n)), axis)
         elif name == "roll":
             self.put(name, (i,), self.draw(st.integers(-2, 2)), axis)
         else:

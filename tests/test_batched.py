@@ -45,6 +45,12 @@ def case(name, ours, plain, *shapes):
     return Case(name, shapes, lambda xs: ours(*xs), lambda f, xs: f.array(plain(f, *xs)))
 
 
+def _beside(f, x, k):
+    """The rows of x with a 0 at one of their ends."""
+    zero = f.number(Fraction(0))
+    return np.pad(x, ((0, 0), (k, 1 - k)), constant_values=zero)
+
+
 def product_of_others(f, x):
     n = x.shape[-1]
     parts = [np.multiply.reduce(np.delete(x, i, axis=-1), axis=-1) for i in range(n)]
@@ -357,6 +363,22 @@ CASES = {
             (2, 3),
         )
         for k in (1, -2, 5)
+    ],
+    ops.Windows: [
+        case(
+            "windows",
+            lambda x: linear(ops.windows_op(2), x),
+            lambda f, x: np.stack([x[..., :-1], x[..., 1:]], axis=-1),
+            (2, 3),
+        )
+    ],
+    ops.Overlaps: [
+        case(
+            "overlaps",
+            lambda x: linear(ops.windows_op(2).transposed(0, ()), x),
+            lambda f, x: f.array(_beside(f, x[..., 0], 0) + _beside(f, x[..., 1], 1)),
+            (2, 2, 2),
+        )
     ],
     ops.Fourier: [
         case(

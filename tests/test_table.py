@@ -659,6 +659,18 @@ row(
 row("ravel", MATRICES + ONE)
 row("repeat", (((3,),), ((2, 1),), ((0,),)), *both(lambda m, x: m.repeat(x, 2)))
 row("repeat uneven", (((2, 3),),), *both(lambda m, x: m.repeat(x, [2, 0, 1], axis=1)))
+row(
+    "sliding_window_view",
+    (((4,),), ((2, 3),), ((2, 0, 2),)),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, -1),
+    lambda x: sd.sliding_window_view(x, 2, -1),
+)
+row(
+    "sliding_window_view of all axes",
+    RANK_2_FULL[:2],
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 1)),
+    lambda x: sd.sliding_window_view(x, (2, 1)),
+)
 row("roll", ARRAYS, *both(lambda m, x: m.roll(x, 1)))
 row("roll axes", RANK_2, *both(lambda m, x: m.roll(x, (1, -2), (0, 1))))
 row("rot90", RANK_2)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import sympy as sp
+from numpy.lib.stride_tricks import sliding_window_view
 
 from numeric import special
 from numeric.lowering import blackbox, matrices, sequences
@@ -744,6 +745,16 @@ def _triangle(op: ops.Triangle, node: Expr) -> Kernel:
 @_kernel.register(ops.Shift)
 def _shift(op: ops.Shift, node: Expr) -> Kernel:
     return _of_arrays(node, lambda x, sizes: sequences.shift(x, op.offset))
+
+
+@_kernel.register(ops.Windows)
+def _windows(op: ops.Windows, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: sliding_window_view(x, op.length, -1))
+
+
+@_kernel.register(ops.Overlaps)
+def _overlaps(op: ops.Overlaps, node: Expr) -> Kernel:
+    return _of_arrays(node, lambda x, sizes: sequences.overlaps(x))
 
 
 @_kernel.register(ops.Fourier)

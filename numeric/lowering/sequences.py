@@ -92,6 +92,20 @@ def shift(x: Array, offset: int) -> Array:
     return result
 
 
+def overlaps(x: Array) -> Array:
+    """``value[..., k]``, the sum of ``x[..., i, j]`` over ``i + j = k``, by the shorter axis.
+
+    >>> overlaps(np.array([[1.0, 2.0], [10.0, 20.0]])).tolist()
+    [1.0, 12.0, 20.0]
+    """
+    x = x if x.shape[-1] <= x.shape[-2] else x.swapaxes(-1, -2)
+    *batch, count, length = x.shape
+    value = np.zeros((*batch, count + length - 1), x.dtype)
+    for j in range(length):
+        value[..., j : j + count] += x[..., j]
+    return value
+
+
 def fourier(x: Array, sines: bool) -> Array:
     """``sum_k x[..., k] cos(2πjk/n)`` for each j, or with sines.
 

@@ -278,6 +278,10 @@ CALLS = {
     np.broadcast_arrays: (lambda v: np.broadcast_arrays(v, v[0]), A),
     np.meshgrid: (lambda v: np.meshgrid(v, v[:2], indexing="ij"), V),
     np.roll: (lambda v: np.roll(v, 1, axis=1), A),
+    np.lib.stride_tricks.sliding_window_view: (
+        lambda v: np.lib.stride_tricks.sliding_window_view(v, 2, axis=1),
+        A,
+    ),
     np.repeat: (lambda v: np.repeat(v, 2, axis=1), A),
     np.tile: (lambda v: np.tile(v, (2, 1)), A),
     np.pad: (lambda v: np.pad(v, ((1, 0), (0, 2)), constant_values=2.0), A),

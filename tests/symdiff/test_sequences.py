@@ -339,6 +339,15 @@ SMOOTH = [
         (2, 3),
     ),
     *(
+        (
+            f"windows {lengths} {axis}",
+            lambda x, n=lengths, k=axis: sd.sliding_window_view(x, n, k),
+            lambda x, n=lengths, k=axis: np.lib.stride_tricks.sliding_window_view(x, n, k),
+            (3, 4),
+        )
+        for lengths, axis in ((2, 0), (4, -1), ((2, 3), None), ((2, 2), (1, 1)), ((1, 2), (1, 0)))
+    ),
+    *(
         (f"tile {r}", lambda x, r=r: sd.tile(x, r), lambda x, r=r: np.tile(x, r), (2, 3))
         for r in (2, (3, 1), (2, 1, 2), (0, 1), ())
     ),
@@ -811,6 +820,12 @@ def test_an_index_out_of_bounds_is_found_when_it_has_a_value():
         (lambda x, i, j: sd.vsplit(x[0, 0], 1), sd.ShapeError),
         (lambda x, i, j: sd.roll(x, (1, 2, 3), (0, 1)), ValueError),
         (lambda x, i, j: sd.roll(sd.symbol("s", "n"), 1), sd.Unsupported),
+        (lambda x, i, j: sd.sliding_window_view(x, 4, 0), ValueError),
+        (lambda x, i, j: sd.sliding_window_view(x, 0, 0), ValueError),
+        (lambda x, i, j: sd.sliding_window_view(x, 2), ValueError),
+        (lambda x, i, j: sd.sliding_window_view(x, 1.5, 0), TypeError),
+        (lambda x, i, j: sd.sliding_window_view(x, 1, 3), np.exceptions.AxisError),
+        (lambda x, i, j: sd.sliding_window_view(sd.symbol("s", "n"), 1), sd.Unsupported),
         (lambda x, i, j: sd.repeat(x, -1), ValueError),
         (lambda x, i, j: sd.repeat(x, [1, 2], 0), sd.ShapeError),
         (lambda x, i, j: sd.repeat(sd.symbol("s", "n"), 2), sd.Unsupported),
