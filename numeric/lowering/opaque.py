@@ -21,9 +21,13 @@ Array: TypeAlias = "NDArray[Any]"
 
 
 def _solve_columns(
-    a: Array, b: Array, solve: Callable[[Array, Array], Array] = np.linalg.solve
+    a: Array, b: Array, solve: Callable[[Array, Array], Array] | None = None
 ) -> Array:
-    """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once."""
+    """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once.
+
+    By NumPy, unless something else is to ``solve``.
+    """
+    solve = solve or np.linalg.solve
     extra = b.ndim - a.ndim
     if not extra:
         return solve(a, b)
