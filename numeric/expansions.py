@@ -6,9 +6,13 @@ made when a number first comes near it, in as many digits as they need.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import mpmath
 import numpy as np
+
+from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,12 +47,17 @@ def divided(total: NDArray[Any], x: NDArray[Any], n: int) -> NDArray[Any]:
     return quotient
 
 
-def of_derivative(n: int, coefficients: list[Any]) -> NDArray[Any]:
-    """The coefficients of the n-th derivative of a series, as floats."""
-    factor, found = 1, []
-    for k in range(1, n + 1):
-        factor *= k
-    for k, c in enumerate(coefficients[n:]):
-        found.append(float(c * factor))
-        factor = factor * (k + n + 1) // (k + 1)
-    return np.array(found)
+def of_derivative(n: int, series: Callable[[int, Any], list[Any]], centre: float) -> NDArray[Any]:
+    """The coefficients of the n-th derivative of a function about a centre.
+
+    ``series`` gives so many coefficients and one of the function's about an mpmath number.
+    """
+    with _ALONE:
+        _MP.prec = 60
+        coefficients = series(n + 24 + n // 2, _MP.mpf(centre))[n:]
+        factors = [math.perm(k + n, n) for k in range(len(coefficients))]
+        return np.array([float(c * f) for c, f in zip(coefficients, factors, strict=True)])
+
+
+_MP = mpmath.MPContext()  # the precision of mpmath's own is one for all threads
+_ALONE = fork_safe_lock()

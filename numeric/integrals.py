@@ -10,7 +10,6 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import mpmath as mp
 import numpy as np
 
 from numeric.expansions import divided, expanded, of_derivative
@@ -190,9 +189,7 @@ _DAWSN_TERMS = 24
 @cache
 def _dawsn_about(n: int, k: int) -> tuple[float, NDArray[Any]]:
     """A centre, and the series of the n-th derivative about it."""
-    with mp.workprec(60):
-        series = dawsn_series(n + 24 + n // 2, mp.mpf(k) / 4)
-    return k / 4, of_derivative(n, series)
+    return k / 4, of_derivative(n, dawsn_series, k / 4)
 
 
 def _dawsn_coefficient(n: int, k: int) -> float:

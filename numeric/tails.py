@@ -14,7 +14,6 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import mpmath as mp
 import numpy as np
 
 from numeric.expansions import divided, expanded, of_derivative
@@ -88,9 +87,7 @@ def _log_ndtr_about(n: int, k: int) -> tuple[float, NDArray[Any]]:
     radius of convergence left of 0, and 1/20 right of it, where the density's e^(-cx) adds terms.
     """
     centre = k / 4 if k > 0 else -3 * math.expm1(-k / 8)
-    with mp.workprec(60):
-        series = log_ndtr_series(n + 24 + n // 2, mp.mpf(centre))
-    return centre, of_derivative(n, series)
+    return centre, of_derivative(n, log_ndtr_series, centre)
 
 
 def _log_ndtr_far(n: int, t: NDArray[Any]) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from symdiff.vocabulary.facts import (
     Ordered,
     Transcendental,
     _,
+    context,
     differentiated,
     integer_order,
     real,
@@ -58,12 +59,13 @@ class erfcx_derivative(Ordered):
 
 
 def _erfcx_value(n: int, x: Any) -> Any:
+    mp = context(x)
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0) if x > 0 else mp.inf * (-1) ** n
     size = builtins.max(mp.mag(x), 0) if x else 0
     # Each order cancels 2 mag(x) bits, and e^(4x²) at most in all; further out all of it is a tail.
     with mp.extraprec(40 + 2 * (n + 1) * (size + 3)):
-        if x > 0 and x * x > mp.mp.prec + 20:  # e^(x²) erfc(x) by its asymptotic series
+        if x > 0 and x * x > mp.prec + 20:  # e^(x²) erfc(x) by its asymptotic series
             term, k, total = 1 / (x * mp.sqrt(mp.pi)), 0, mp.mpf(0)
             while mp.fabs(term) > mp.eps * mp.fabs(total):
                 total += term

@@ -194,6 +194,14 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
     return real_value
 
 
+def context(x: Any) -> Any:
+    """The context of mpmath that x belongs to, with a precision of its own.
+
+    That of mpmath's functions is one for all threads.
+    """
+    return getattr(x, "context", mp.mp)
+
+
 real_log: Any = real(lambda x: mp.log(x) if x else mp.ninf)
 
 

@@ -16,6 +16,7 @@ from symdiff.vocabulary.facts import (
     Ordered,
     Transcendental,
     _,
+    context,
     differentiated,
     integer_order,
 )
@@ -305,9 +306,10 @@ def dawsn_series(n: int, x: Any) -> list[Any]:
     >>> [mp.nstr(c, 5) for c in dawsn_series(3, mp.mpf(0))]
     ['0.0', '1.0', '0.0', '-0.66667']
     """
+    mp = context(x)
     size = builtins.max(mp.mag(x), 0) if x else 0
-    with mp.extraprec(mp.mp.prec + 40 + 2 * (n + 1) * (size + 3)):  # each order cancels 2 mag(x)
-        if x * x > mp.mp.prec + 20:  # by the asymptotic series
+    with mp.extraprec(mp.prec + 40 + 2 * (n + 1) * (size + 3)):  # each order cancels 2 mag(x)
+        if x * x > mp.prec + 20:  # by the asymptotic series
             term, k, total = 1 / (2 * x), 0, mp.mpf(0)
             while mp.fabs(term) > mp.eps * mp.fabs(total):
                 total += term

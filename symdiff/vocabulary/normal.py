@@ -17,6 +17,7 @@ from symdiff.vocabulary.facts import (
     Ordered,
     Transcendental,
     _,
+    context,
     differentiated,
     integer_order,
 )
@@ -50,6 +51,7 @@ def _ndtr_value(x: Any) -> Any:
 
 def _tail(x: Any) -> Any:
     """1 - Φ(x) for x >= 0."""
+    mp = context(x)
     with mp.extraprec(2 * builtins.max(mp.mag(x), 0) if x else 0):
         return mp.exp(-x * x / 2) * erfcx.value(x / mp.sqrt(2)) / 2
 
@@ -135,6 +137,7 @@ def log_ndtr_series(n: int, x: Any) -> list[Any]:
     >>> [mp.nstr(c, 5) for c in log_ndtr_series(2, mp.mpf(0))]
     ['-0.69315', '0.79788', '-0.31831']
     """
+    mp = context(x)
     size = builtins.max(mp.mag(x), 0) if x else 0
     with mp.extraprec(40 + 2 * (n + 1) * (size + 3)):  # each order cancels 2 mag(x) bits
         if x > 0:

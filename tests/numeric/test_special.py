@@ -15,7 +15,7 @@ import pytest
 import scipy.special
 import sympy as sp
 
-from numeric import special
+from numeric import integrals, special, tails
 from numeric.special import MATH, NUMPY, needs_scipy
 from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
@@ -334,6 +334,25 @@ def test_math_leaves_to_numpy_what_it_cannot_answer():
             MATH[name](*args)
         with np.errstate(all="ignore"):
             assert not math.isfinite(NUMPY[name](*args))
+
+
+def test_series_leave_the_precision_of_mpmath_alone(monkeypatch):
+    """It is one for all threads, of which another may be evaluating."""
+
+    def refused(*_):
+        raise AssertionError("the precision of all threads is changed")
+
+    caches = (tails._log_ndtr_about, integrals._dawsn_about)
+    points = np.array([-30.0, -1.5, 0.25, 7.0])
+    for name in ("log_ndtr_derivative", "dawsn_derivative"):
+        wanted = NUMPY[name](2, points)
+        for about in caches:
+            about.cache_clear()
+        with monkeypatch.context() as patched:
+            for change in ("workprec", "workdps", "extraprec"):
+                patched.setattr(mp.mp, change, refused)
+                patched.setattr(mp, change, refused)
+            np.testing.assert_array_equal(NUMPY[name](2, points), wanted)
 
 
 def test_the_start_of_the_downward_recurrence():
