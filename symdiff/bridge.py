@@ -606,6 +606,12 @@ def _filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:
 def _unevaluated(cls: Any, args: list[Any]) -> Any:
     if cls is sp.Xor:
         return _exclusive(args)
+    if issubclass(cls, sp.Rel) and all(arg.is_Rational for arg in args):
+        return cls(*args)  # left undecided, it is more than SymPy can substitute in
+    if cls in (sp.And, sp.Or):
+        args = [arg for arg in args if arg != (sp.true if cls is sp.And else sp.false)]
+        if len(args) == 1:
+            return args[0]
     if issubclass(cls, _SORTED):
         return _raw(cls, *args)
     return _hashed(_held(cls, args))

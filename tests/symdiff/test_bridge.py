@@ -227,6 +227,19 @@ def test_functions_of_two_have_the_value_of_their_formula(name):
     assert abs(formula.subs(values).evalf(30) - sp.Float(ours, 30)) < sp.Float(10) ** -27
 
 
+def test_conditions_between_numbers_are_decided():
+    formula = sd.to_sympy(sd.kl_div(x, 3))
+    assert str(formula) == "Piecewise((3, Eq(x, 0)), (x*log(x/3) - x + 3, x > 0), (oo, True))"
+    assert formula.subs(*formula.free_symbols, 3) == 0
+
+
+@pytest.mark.parametrize("formula", [sp.erfi(X), sp.li(X), sp.E1(X)], ids=str)
+def test_functions_that_are_others_of_ours(formula):
+    for at in (sp.Rational(1, 4), sp.Rational(5, 2)):
+        ours = sd.evalf(sd.from_sympy(formula), 30, {x: Fraction(int(at.p), int(at.q))})
+        assert abs(sp.Float(ours, 30) - formula.subs(X, at).evalf(30)) < sp.Float(10) ** -28
+
+
 # What SymPy has for C's functions, as written here; and whether it is written so on the way back.
 OF_C = {
     "expm1": (sd.expm1, True),
