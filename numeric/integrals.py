@@ -62,9 +62,9 @@ def _expn_far(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return value
 
 
-def expi(x: NDArray[Any]) -> NDArray[Any]:
-    """Ei(x)."""
-    value = -expn(1, np.where(x < 0, -x, np.nan))
+def expi(x: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
+    """Ei(x) times ``scale``."""
+    value = -scale * expn(1, np.where(x < 0, -x, np.nan))
     near, far = (x > 0) & (x <= _EXPI_FAR), x > _EXPI_FAR
     if np.any(near):
         at = np.where(near, x, 1)
@@ -72,13 +72,13 @@ def expi(x: NDArray[Any]) -> NDArray[Any]:
         for k in range(1, 30 + math.ceil(3 * float(at.max()))):  # [6.6.1]
             term = term * at / k
             total = total + term / k
-        value = np.where(near, total + np.log(at) + np.euler_gamma, value)
+        value = np.where(near, scale * (total + np.log(at) + np.euler_gamma), value)
     if np.any(far):
         at = np.where(far, x, _EXPI_FAR)
         total = np.ones_like(at)
         for k in range(int(_EXPI_FAR), 0, -1):  # [6.12.2]
             total = 1 + k / at * total
-        value = np.where(far, _growing(at, total), value)
+        value = np.where(far, _growing(at, scale * total), value)
     return np.where(x == 0, -np.inf, value)
 
 
@@ -94,16 +94,16 @@ def _growing(x: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
     return value
 
 
-def expi_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
-    """The n-th derivative of Ei, that of order m = n - 1 of e^x/x.
+def expi_derivative(n: int, x: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
+    """The n-th derivative of Ei, that of order m = n - 1 of e^x/x, times ``scale``.
 
     For x < 0 it is -E_(-m)(-x).  For small x > 0 it is (-1)^m m!/x^(m+1) + ∫ t^m e^(xt) dt over
     0 < t < 1, else e^x/x times a polynomial in 1/x, whose terms cancel little where x is large.
     """
     if n == 0:
-        return expi(x)
+        return expi(x, scale)
     m = n - 1
-    value = -expn(-m, np.where(x < 0, -x, np.nan))
+    value = -scale * expn(-m, np.where(x < 0, -x, np.nan))
     if np.any(x >= 0):
         end = max(3.0 * m, 1.0)
         near = (x >= 0) & (x <= end)
@@ -111,7 +111,7 @@ def expi_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
         polynomial = np.ones_like(x)
         for k in range(1, m + 1):
             polynomial = 1 - k / large * polynomial
-        value = np.where(x > end, _growing(large, polynomial), value)
+        value = np.where(x > end, _growing(large, scale * polynomial), value)
         if m == 0:
             of_small = np.exp(small) / np.where(small == 0, np.nan, small)
             of_small = np.where(small == 0, np.inf, of_small)
@@ -121,8 +121,37 @@ def expi_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
                 term = term * small / k
                 total = total + term / (k + m + 1)
             of_small = total + (-1) ** m * _pole(m, small)
-        value = np.where(near, of_small, value)
+        value = np.where(near, scale * of_small, value)
     return np.where(np.isnan(x), x, value)
+
+
+def hyperbolic_derivative(sinh: bool, n: int, x: NDArray[Any]) -> NDArray[Any]:
+    """The n-th derivative of Shi or Chi, that of order m = n - 1 of sinh(x)/x or cosh(x)/x.
+
+    For small |x| it is ∫ t^m f(xt) dt over 0 < t < 1, where f, cosh or sinh, is the derivative's
+    parity, and Chi's pole; else half the sum or the difference of those of e^x/x and of e^-x/x.
+    """
+    if n == 0:
+        shi, chi = expi(np.abs(x), 0.5), expn(1, np.abs(x)) / 2
+        return np.copysign(shi + chi, x) if sinh else np.where(x < 0, np.nan, shi - chi)
+    m = n - 1
+    size, end = np.abs(x), max(3.0 * m, 1.0)
+    small, far = np.minimum(size, end), size > end
+    first = (m % 2) ^ (not sinh)  # the lowest power
+    term = small if first else np.ones_like(x)
+    total = term / (first + m + 1)
+    for j in range(first + 2, 30 + math.ceil(3 * end), 2):
+        term = term * small * small / (j * (j - 1))
+        total = total + term / (j + m + 1)
+    if not sinh:
+        total = total + (-1) ** m * _pole(m, small)
+    at = np.where(far, size, end)
+    below = (-1) ** m * expn(-m, at) / 2
+    value = np.where(far, expi_derivative(n, at, 0.5) + (-below if sinh else below), total)
+    value = np.where(np.isnan(x), x, value)
+    if not sinh:
+        return np.where(x < 0, np.nan, value)
+    return value if n % 2 else np.copysign(value, x)
 
 
 def _pole(m: int, x: NDArray[Any]) -> NDArray[Any]:

@@ -371,6 +371,25 @@ def _with_waves(x: Any, near: Any, wave: Callable[..., Any]) -> Any:
 _FRESNEL_FAR = 3e4
 
 
+def _sinh_integral(x: Any) -> Any:
+    near = np.abs(x) < 2
+    value = _scipy("sinh_integral").shichi(np.where(near, x, 0))[0]
+    return np.where(near, value, integrals.hyperbolic_derivative(True, 0, np.where(near, 2, x)))
+
+
+def _cosh_integral(x: Any) -> Any:
+    near = np.abs(x) < 2
+    value = _scipy("cosh_integral").shichi(np.where(near, np.abs(x), 1))[1]
+    value = np.where(x < 0, np.nan, value)
+    return np.where(near, value, integrals.hyperbolic_derivative(False, 0, np.where(near, 2, x)))
+
+
+def _hyperbolic_order(sinh: bool, n: int, x: Any) -> Any:
+    if n:
+        return integrals.hyperbolic_derivative(sinh, n, x)
+    return _sinh_integral(x) if sinh else _cosh_integral(x)
+
+
 def _half_turns(x: Any) -> Any:
     """x²/2 modulo 2, from -1 to 1; but of the fraction's square, nothing is rounded."""
     nearest = np.rint(x)
@@ -589,6 +608,14 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "sine_integral": _in_double("sine_integral", lambda x: _scipy("sine_integral").sici(x)[0]),
     "cosine_integral": _in_double("cosine_integral", _cosine_integral),
     "cosine_integral_derivative": _of_order("cosine_integral_derivative", _cosine_integral_order),
+    "sinh_integral": _in_double("sinh_integral", _sinh_integral),
+    "sinh_integral_derivative": _of_order(
+        "sinh_integral_derivative", partial(_hyperbolic_order, True)
+    ),
+    "cosh_integral": _in_double("cosh_integral", _cosh_integral),
+    "cosh_integral_derivative": _of_order(
+        "cosh_integral_derivative", partial(_hyperbolic_order, False)
+    ),
     "fresnel_sine": _in_double("fresnel_sine", _fresnel_sine),
     "fresnel_cosine": _in_double("fresnel_cosine", _fresnel_cosine),
     "jv": _of_order("jv", bessel.jv, _alternating),

@@ -367,6 +367,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "ndtri": f.ndtri,
     "psi": f.digamma,
     "rel_entr": f.rel_entr,
+    "shichi": f.shichi,
     "sici": f.sici,
     "xlog1py": f.xlog1py,
     "xlogy": f.xlogy,

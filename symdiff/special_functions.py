@@ -148,6 +148,20 @@ def sici(x: Operand, /) -> tuple[Expr, Expr]:
     return primitive("sine_integral", operand), primitive("cosine_integral", operand)
 
 
+def shichi(x: Operand, /) -> tuple[Expr, Expr]:
+    """The hyperbolic integrals Shi and Chi, ``∫ sinh(t)/t dt`` from 0 to x, and that of cosh.
+
+    The second is nan for x < 0, where SciPy has its real part.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.shichi(x)
+    (sinh_integral(x), cosh_integral(x))
+    """
+    operand = as_expr(x)
+    return primitive("sinh_integral", operand), primitive("cosh_integral", operand)
+
+
 def fresnel(x: Operand, /) -> tuple[Expr, Expr]:
     """Fresnel's integrals ``∫ sin(π t²/2) dt`` and ``∫ cos(π t²/2) dt`` from 0 to x.
 
@@ -382,6 +396,7 @@ __all__ = [
     "polygamma",
     "psi",
     "rel_entr",
+    "shichi",
     "sici",
     "xlog1py",
     "y0",

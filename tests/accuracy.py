@@ -268,6 +268,18 @@ def sinc(z: Any) -> Any:
     return total
 
 
+def sinhc(z: Any) -> Any:
+    """Of sinh(z)/z the series near 0, as of ``sinc``."""
+    if abs(at(z)) > 1:
+        return (exp(z) - exp(-z)) / z / 2
+    total, term, k = z * 0 + 1, z * 0 + 1, 1
+    while k < 6 or abs(at(term)) > mp.eps:
+        term = term * z * z / (2 * k * (2 * k + 1))
+        total = total + term
+        k += 1
+    return total
+
+
 @cache
 def bose_derivative(n: int) -> Any:
     """The n-th derivative of 1/(e^x - 1): of b it is -(b + b^2), by the quotient rule."""
@@ -649,6 +661,16 @@ special("cosine_integral", (), known(mp.ci, lambda z: cos(z) / z), near=(0.61650
 for _n in (1, 4):
     special("cosine_integral_derivative", (_n,), differentiated(lambda z: cos(z) / z, _n - 1),
             near=(3.0,), low=5e-324, high=1e30, digits=400)  # fmt: skip
+for _name, _value, _both in (
+    ("sinh_integral", mp.shi, sinhc),
+    ("cosh_integral", lambda x: mp.re(mp.chi(x)), lambda z: (exp(z) + exp(-z)) / z / 2),
+):
+    _low = -1e5 if _name == "sinh_integral" else 5e-324
+    special(_name, (), known(_value, _both), near=(0.5238225713898644, 716.0), low=_low, high=1e5,
+            inside=lambda x: x != 0, digits=400)  # fmt: skip
+    for _n in (1, 4):
+        special(f"{_name}_derivative", (_n,), differentiated(_both, _n - 1), near=(1.0, 9.0, 716.0),
+                low=_low, high=1e5, inside=lambda x: x != 0, digits=400)  # fmt: skip
 for _name, _value, _wave in (("sine", mp.fresnels, sin), ("cosine", mp.fresnelc, cos)):
     _slope = lambda z, wave=_wave: wave(z * z * (mp.pi / 2))  # noqa: E731
     special(f"fresnel_{_name}", (), known(_value, _slope), near=(36974.0,), low=-1e30, high=1e30)

@@ -452,6 +452,28 @@ MEANING = {
         constants=(0,),
         digits=150,
     ),
+    "sinh_integral": Meaning(
+        lambda x: x * mp.hyp1f2(0.5, 1.5, 1.5, x * x / 4),
+        points=((0.5,), (-2.0,), (12.0,)),
+        digits=150,
+    ),
+    "sinh_integral_derivative": Meaning(
+        lambda n, x: quotient(n - 1, x, (mp.sinh(x), mp.cosh(x)) * 2),
+        points=tuple((float(n), x) for n in (1, 2, 4) for x in (0.5, -2.0, 12.0)),
+        constants=(0,),
+        digits=150,
+    ),
+    "cosh_integral": Meaning(
+        lambda x: mp.euler + mp.log(x) + x * x / 4 * mp.hyp2f3(1, 1, 2, 2, 1.5, x * x / 4),
+        points=((0.25,), (2.0,), (12.0,)),
+        digits=150,
+    ),
+    "cosh_integral_derivative": Meaning(
+        lambda n, x: quotient(n - 1, x, (mp.cosh(x), mp.sinh(x)) * 2),
+        points=tuple((float(n), x) for n in (1, 2, 4) for x in (0.5, 2.0, 12.0)),
+        constants=(0,),
+        digits=150,
+    ),
     "fresnel_sine": Meaning(
         lambda x: mp.pi / 6 * x**3 * mp.hyp1f2(0.75, 1.5, 1.75, -(mp.pi**2) * x**4 / 16),
         points=((0.5,), (-1.25,), (2.75,)),

@@ -567,6 +567,8 @@ DOMAINS = {
     "expi_derivative": POSITIVE,
     "cosine_integral": POSITIVE,
     "cosine_integral_derivative": POSITIVE,
+    "cosh_integral": POSITIVE,
+    "cosh_integral_derivative": POSITIVE,
     "yv": POSITIVE,
     "kv": POSITIVE,
 }

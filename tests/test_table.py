@@ -177,6 +177,7 @@ row("exp1", ONE, scipy.special.exp1, **POSITIVE)
 row("expn", ONE, *both(lambda m, x: m.expn(3, x), scipy.special), **POSITIVE)
 for _k, _name in enumerate(("sine", "cosine")):
     row(f"sici {_name}", ONE, *both(lambda m, x, k=_k: m.sici(x)[k], scipy.special), **POSITIVE)
+    row(f"shichi {_name}", ONE, *both(lambda m, x, k=_k: m.shichi(x)[k], scipy.special), **POSITIVE)
     row(f"fresnel {_name}", ONE, *both(lambda m, x, k=_k: m.fresnel(x)[k], scipy.special))
 row("dawsn", ONE, scipy.special.dawsn)
 row("ndtri", ONE, scipy.special.ndtri, low=0.05, high=0.95)

@@ -213,6 +213,7 @@ COUNTERPARTS = {
     **{"Ei": "expi", "expint": "expn", "Si": "sine_integral", "Ci": "cosine_integral"},
     **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
     **{"elliptic_k": "ellipk", "elliptic_e": "ellipe", "LambertW": "lambertw"},
+    **{"Shi": "sinh_integral", "Chi": "cosh_integral"},
     **{"besselj": "jv", "bessely": "yv", "besseli": "iv", "besselk": "kv"},
     **{
         name: name
@@ -258,6 +259,7 @@ ALIASES = {
     **{"expit": "sigmoid", "jn": "jv", "yn": "yv", "lgamma": "gammaln", "loggamma": "gammaln"},
     "psi": "digamma",
     **{"Si": "sine_integral", "Ci": "cosine_integral"},
+    **{"Shi": "sinh_integral", "Chi": "cosh_integral"},
     **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
 }
 

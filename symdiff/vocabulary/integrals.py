@@ -179,6 +179,90 @@ def _cosine_integral_value(n: int, x: Any) -> Any:
     return +total
 
 
+class sinh_integral(Transcendental):
+    """Shi(x) = ∫ sinh(t)/t dt from 0 to x."""
+
+    nargs = 1
+    sympy = sp.Shi
+    aliases = "Shi"
+    partials = _(lambda x: (sinh_integral_derivative(ONE, x),))
+    value = _(lambda x: x if mp.isinf(x) else mp.shi(x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """0 at 0."""
+        return ZERO if args[0] == 0 else None
+
+
+class sinh_integral_derivative(Ordered):
+    """The n-th derivative of Shi, for a constant integer n >= 0; the first is sinh(x)/x.
+
+    The terms of the higher ones, of powers of 1/x, cancel for small x.
+    """
+
+    nargs = 2
+    definition = _(lambda n, x: differentiated("sinh_integral_derivative", sp.Shi, n, x))
+    partials = _(lambda n, x: (None, sinh_integral_derivative(n + 1, x)))
+    value = _(
+        lambda n, x: _hyperbolic_value(integer_order("sinh_integral_derivative", n), x, sinh=True)
+    )
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``sinh_integral`` for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        n, x = args
+        return sinh_integral(x) if n == 0 else None
+
+
+class cosh_integral(Transcendental):
+    """Chi(x) = γ + log(x) + ∫ (cosh(t) - 1)/t dt from 0 to x, for x >= 0; else nan."""
+
+    nargs = 1
+    sympy = sp.Chi
+    aliases = "Chi"
+    partials = _(lambda x: (cosh_integral_derivative(ONE, x),))
+    value = _(
+        lambda x: mp.nan if not x >= 0 else x if mp.isinf(x) else mp.re(mp.chi(x)) if x else mp.ninf
+    )
+
+
+class cosh_integral_derivative(Ordered):
+    """The n-th derivative of Chi, for a constant integer n >= 0; the first is cosh(x)/x; x >= 0."""
+
+    nargs = 2
+    definition = _(lambda n, x: differentiated("cosh_integral_derivative", sp.Chi, n, x))
+    partials = _(lambda n, x: (None, cosh_integral_derivative(n + 1, x)))
+    value = _(
+        lambda n, x: _hyperbolic_value(integer_order("cosh_integral_derivative", n), x, sinh=False)
+    )
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``cosh_integral`` for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        n, x = args
+        return cosh_integral(x) if n == 0 else None
+
+
+def _hyperbolic_value(n: int, x: Any, sinh: bool) -> Any:
+    if n == 0 or not (x >= 0 or sinh):
+        return (sinh_integral if sinh else cosh_integral).value(x)
+    if mp.isnan(x):
+        return x
+    if mp.isinf(x):
+        return mp.inf if x > 0 or n % 2 else mp.ninf
+    if not x:
+        return (mp.mpf(n % 2) / n) if sinh else -((-1) ** n) * mp.inf
+    # From x f_k + k f_(k-1) = sinh⁽ᵏ⁾ x for f_k, the k-th derivative of sinh(x)/x, down to x^k/k!.
+    with mp.extraprec(mp.mp.prec + 20 + 10 * n + 2 * (n + 1) * builtins.max(-mp.mag(x), 0)):
+        both = mp.sinh(x), mp.cosh(x)
+        total = both[not sinh] / x
+        for k in range(1, n):
+            total = (both[(k % 2) ^ (not sinh)] - k * total) / x
+    return +total
+
+
 # Fresnel integrals ------------------------------------------------------------------------------
 
 

@@ -272,6 +272,12 @@ def test_nan_is_passed_on(name):
         ("cosine_integral", (math.inf,), 0.0),
         ("cosine_integral_derivative", (1, 0.0), math.inf),
         ("cosine_integral_derivative", (3, math.inf), 0.0),
+        ("sinh_integral", (-math.inf,), -math.inf),
+        ("sinh_integral_derivative", (2, 0.0), 0.0),
+        ("sinh_integral_derivative", (3, 0.0), 1 / 3),
+        ("cosh_integral", (0.0,), -math.inf),
+        ("cosh_integral_derivative", (2, 0.0), -math.inf),
+        ("cosh_integral_derivative", (1, math.inf), math.inf),
         ("fresnel_sine", (1e300,), 0.5),
         ("fresnel_cosine", (-math.inf,), -0.5),
         ("chirp_sine", (1e15 + 1,), 1.0),
@@ -413,6 +419,14 @@ ENDS = {
         for n in (1, 2, 6, 20)
     },
     **{
+        (f"{name}_integral_derivative", n): (
+            lambda x, n=n, cycle=cycle: quotient(n - 1, x, (cycle(x), mp.diff(cycle, x)) * 2),
+            [*LINE[5:], 4.9, 18.9, 57.1, 700.0],
+        )
+        for n in (1, 2, 6, 20)
+        for name, cycle in (("sinh", mp.sinh), ("cosh", mp.cosh))
+    },
+    **{
         ("dawsn_derivative", n): (
             lambda x, n=n: transform_of_gaussian(n, x),
             [*LINE, -0.3, 11.9, 14.1, 28.1, 52.1, 1e3],
@@ -487,6 +501,8 @@ def test_needs_scipy():
             *("erfcx", "erfinv", "erfcinv", "erfcinv_slope"),
             *("ndtr", "log_ndtr", "ndtri", "sine_integral", "cosine_integral"),
             *("cosine_integral_derivative", "fresnel_sine", "fresnel_cosine"),
+            *("sinh_integral", "sinh_integral_derivative"),
+            *("cosh_integral", "cosh_integral_derivative"),
             *("jv", "yv", "iv", "kv"),
         ],
         key=list(VOCABULARY).index,

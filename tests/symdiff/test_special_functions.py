@@ -277,6 +277,11 @@ def test_they_broadcast():
         sd.lambertw(x),
         sd.lambertw(x / -2, -1),
         sd.diff(sd.lambertw(x), x, 2),
+        *(sd.ndtr(x), sd.log_ndtr(x), sd.ndtri(x), sd.diff(sd.log_ndtr(x), x, 2)),
+        *(sd.expi(x), sd.exp1(x), sd.expn(3, x), sd.diff(sd.expi(x), x, 3)),
+        *(*sd.sici(x), *sd.shichi(x), sd.diff(sd.sici(x)[1], x, 2)),
+        *(*sd.fresnel(x), sd.diff(sd.fresnel(x)[0], x, 2), sd.dawsn(x), sd.diff(sd.dawsn(x), x)),
+        *(sd.entr(x), sd.rel_entr(x, 3), sd.kl_div(x, 3), sd.xlog1py(x, 3)),
     ],
     ids=str,
 )
