@@ -20,6 +20,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mpmath import libmp
 
 from numeric import (
     bessel,
@@ -503,27 +504,38 @@ def _sinc_order(n: int, x: Any) -> Any:
     upward = sine / divisor
     for k in range(1, n + 1):
         upward = (cycle[k % 4] - k * upward) / divisor
+    scale, exponent = _power_of_pi(n)
     if np.all(far):
-        return math.pi**n * upward
+        return np.ldexp(scale * upward, exponent)
     small = np.where(far, 0, t)
     downward = np.zeros_like(t)
     for k in range(_start(n), n, -1):
         downward = (cycle[k % 4] - small * downward) / k
-    leading = _sinc_leading(n) * (x if n % 2 else np.ones_like(x))
     tiny = np.abs(x) < _SINC_LEADING_BELOW
-    return np.where(tiny, leading, math.pi**n * np.where(far, upward, downward))
+    value = np.ldexp(scale * np.where(tiny, 0, np.where(far, upward, downward)), exponent)
+    return np.where(tiny, _sinc_leading(n, np.where(tiny, x, 0), np.ldexp), value)
 
 
 _SINC_LEADING_BELOW = 1e-10  # where the square of t is below 2^-53
 
 
-def _sinc_leading(n: int) -> float:
-    """The first coefficient of the series of the n-th derivative; an odd one starts with x.
+def _sinc_leading(n: int, x: Any, ldexp: Callable[..., Any]) -> Any:
+    """The first term of the series of the n-th derivative, a number or a multiple of x.
 
     The recurrence would round there to multiples of the smallest subnormal number, n times.
     """
     odd = n % 2
-    return (-1.0) ** ((n + odd) // 2) * math.pi ** (n + odd) / (n + odd + 1)
+    scale, exponent = _power_of_pi(n + odd)
+    coefficient = (-1.0) ** ((n + odd) // 2) * scale / (n + odd + 1)
+    first = min(exponent, 1000)  # x is so small that this is exact
+    return ldexp(coefficient * ldexp(x if odd else 1 + 0 * x, first), exponent - first)
+
+
+@cache
+def _power_of_pi(n: int) -> tuple[float, int]:
+    """The n-th power of π as a float and a power of 2; that of the float π loses n/2 ulp."""
+    _, mantissa, exponent, bits = libmp.mpf_pow_int(libmp.mpf_pi(96), n, 96, "n")
+    return int(mantissa) / (1 << bits), exponent + bits
 
 
 def _start(n: int) -> int:
@@ -696,7 +708,7 @@ def _math_sinc(x: float) -> float:
 def _math_sinc_derivative(order: float, x: float) -> float:
     n = integer_order("sinc_derivative", order)
     if abs(x) < _SINC_LEADING_BELOW:
-        return _sinc_leading(n) * (x if n % 2 else 1.0)
+        return float(_sinc_leading(n, x, math.ldexp))
     t, nearest = math.pi * x, round(x)
     turned, parity = math.pi * (x - nearest), -1.0 if nearest % 2 else 1.0
     sine, cosine = parity * math.sin(turned), parity * math.cos(turned)
@@ -709,7 +721,8 @@ def _math_sinc_derivative(order: float, x: float) -> float:
         f = 0.0
         for k in range(_start(n), n, -1):
             f = (cycle[k % 4] - t * f) / k
-    return math.pi**n * f
+    scale, exponent = _power_of_pi(n)
+    return math.ldexp(scale * f, exponent)
 
 
 def _math_log_ratio(x: float, y: float) -> float:

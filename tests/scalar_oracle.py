@@ -260,6 +260,16 @@ def quotient(n, x, cycle):
     )
 
 
+def transform_of_box(n, x):
+    """The n-th derivative of sinc: ∫ (πs)ⁿ cos(πxs + nπ/2) ds over 0 < s < 1; DLMF 16.5.2."""
+    n, t = int(n), mp.pi * x
+    if n % 2:
+        total = -t / (n + 2) * mp.hyp1f2(mp.mpf(n + 2) / 2, 1.5, mp.mpf(n + 4) / 2, -t * t / 4)
+    else:
+        total = mp.hyp1f2(mp.mpf(n + 1) / 2, 0.5, mp.mpf(n + 3) / 2, -t * t / 4) / (n + 1)
+    return (-1) ** (n // 2) * mp.pi**n * total
+
+
 def transform_of_gaussian(n, x):
     """∫ tⁿ e^(-t²/4) sin(xt + nπ/2) dt/2 over t > 0, by Kummer's function; DLMF 7.5.1, 13.16.1."""
     n = int(n)

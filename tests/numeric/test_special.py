@@ -31,6 +31,7 @@ from tests.scalar_oracle import (
     log_of_normal,
     orders,
     quotient,
+    transform_of_box,
     transform_of_gaussian,
 )
 
@@ -425,6 +426,13 @@ ENDS = {
         )
         for n in (1, 2, 6, 20)
         for name, cycle in (("sinh", mp.sinh), ("cosh", mp.cosh))
+    },
+    **{
+        ("sinc_derivative", n): (
+            lambda x, n=n: transform_of_box(n, x),
+            [*LINE, -0.3, -2.7, 100.3, 1000.4],
+        )
+        for n in (1, 2, 40, 333, 620, 621, 640, 701)
     },
     **{
         ("dawsn_derivative", n): (
