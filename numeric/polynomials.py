@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.vocabulary import Polynomial
 
 
 def horner(coefficients: Sequence[Any], b: Any) -> Any:
@@ -30,3 +36,74 @@ def horner(coefficients: Sequence[Any], b: Any) -> Any:
         part = total - product
         rest = rest * b + (error + ((product - (total - part)) + (c - part)))
     return total + rest
+
+
+def orthogonal(family: type[Polynomial], n: int, *operands: NDArray[Any]) -> NDArray[Any]:
+    """The polynomial of order n; beyond its zeros, where terms overflow, by its leading term."""
+    *given, x = operands
+    with np.errstate(all="ignore"):
+        last, error = recurrence(family, n, *operands)
+        value: NDArray[Any] = np.where(np.isfinite(error), last + error, last) + np.zeros(x.shape)
+        lost = np.isnan(value) & ~np.any(np.isnan(operands), axis=0)
+        if np.any(lost):
+            alpha = given[0] if given else 0.0
+            low, high = family.zeros(n, alpha)
+            leading = np.sign(x) ** n
+            for k in range(n):
+                u, v = family.terms(k)[0]
+                leading = leading * np.sign(u + v * alpha)
+            value = np.where(lost & ((x < low) | (x > high)), leading * np.inf, value)
+    return value
+
+
+def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, Any]:
+    """The polynomial of order n by its recurrence, and what its rounding errors add up to.
+
+    They are taken along by the same recurrence, as in Horner's rule above: alone it loses a digit
+    at order 50, and others near the zeros.  Of floats, or of arrays of one shape.
+    """
+    *given, x = operands
+    alpha = given[0] if given else 0.0
+    below: Any = 0.0
+    last: Any = 1.0
+    below_error: Any = 0.0
+    error: Any = 0.0
+    for k in range(n):
+        *pairs, divisor = family.terms(k)
+        (a, a_rest), (b, b_rest), (c, c_rest) = (
+            _sum(float(u), v * alpha) if v else (float(u), 0.0) for u, v in pairs
+        )
+        slope, slope_rest = _product(a, x)
+        t, t_rest = _sum(slope, b)
+        t_rest = t_rest + slope_rest + (a_rest * x + b_rest)
+        above, above_rest = _product(t, last)
+        lower, lower_rest = _product(c, below)
+        total, total_rest = _sum(above, -lower)
+        value = total / divisor
+        back, back_rest = _product(value, float(divisor))
+        rest = above_rest - lower_rest + total_rest + t_rest * last - c_rest * below
+        rest = rest + ((total - back) - back_rest)
+        below_error, error = error, (t * error - c * below_error + rest) / divisor
+        below, last = last, value
+    return last, error
+
+
+def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """The sum of two numbers, and what rounding takes from it (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """The product of two numbers, and what rounding takes from it (Dekker)."""
+    product = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    split = 134217729.0 * a  # 2^27 + 1
+    high = split - (split - a)
+    return high, a - high

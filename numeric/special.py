@@ -34,7 +34,14 @@ from numeric import (
     tails,
 )
 from symdiff.errors import Unsupported
-from symdiff.vocabulary import FACTS, bose_polynomial, integer_order, planar
+from symdiff.vocabulary import (
+    FACTS,
+    VOCABULARY,
+    Polynomial,
+    bose_polynomial,
+    integer_order,
+    planar,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -547,6 +554,20 @@ def _start(n: int) -> int:
     return 3 * n + 20
 
 
+def _math_polynomial(family: type[Polynomial]) -> Callable[..., float]:
+    def of_floats(order: float, *operands: float) -> float:
+        n = integer_order(family.__name__, order)
+        last, error = polynomials.recurrence(family, n, *operands)
+        value = last + error if math.isfinite(error) else last
+        if math.isfinite(value):
+            return float(value)
+        return float(NUMPY[family.__name__](order, *operands))
+
+    return of_floats
+
+
+_POLYNOMIALS = {name: f for name, f in VOCABULARY.items() if issubclass(f, Polynomial)}
+
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "step": _step,
@@ -583,6 +604,10 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "dawsn_derivative": _of_order("dawsn_derivative", integrals.dawsn_derivative),
     "normal_density": _of_order("normal_density", tails.normal_density),
     "log_ndtr_derivative": _of_order("log_ndtr_derivative", _log_ndtr_order),
+    **{
+        name: _of_order(name, partial(polynomials.orthogonal, family))
+        for name, family in _POLYNOMIALS.items()
+    },
     "ellipk": _in_double("ellipk", partial(elliptic.ellipk, 0)),
     "ellipkm1": _in_double("ellipkm1", partial(elliptic.ellipkm1, 0)),
     "ellipe": _in_double("ellipe", partial(elliptic.ellipe, 0)),
@@ -740,6 +765,7 @@ def _math_gammaln(x: float) -> float:
 
 
 _OF_FLOATS: dict[str, Callable[..., Any]] = {
+    **{name: _math_polynomial(family) for name, family in _POLYNOMIALS.items()},
     "sign": _math_sign,
     "step": _math_step,
     "floor": lambda x: float(math.floor(x)),

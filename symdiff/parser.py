@@ -31,7 +31,7 @@ from symdiff.expr import Expr, e, pi
 from symdiff.leaves import as_expr, number_node, number_of, symbol
 from symdiff.number import decimal
 from symdiff.scalar import VOCABULARY, arity
-from symdiff.vocabulary import FACTS
+from symdiff.vocabulary import FACTS, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -78,6 +78,9 @@ def _functions() -> dict[str, Function]:
     binary = "add subtract multiply divide power greater greater_equal polygamma jv yv iv kv expn"
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
+    for name in VOCABULARY:
+        if issubclass(VOCABULARY[name], Polynomial):  # whose orders are checked
+            table[name] = table[name]._replace(build=getattr(functions, name))
     table |= {
         "lambertw": Function(functions.lambertw, 1, 2),
         "log": Function(_log, 1, 2),

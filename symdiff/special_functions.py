@@ -302,6 +302,119 @@ i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
 k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
 
 
+def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:
+    order = number_of(as_expr(n))
+    if not isinstance(order, int) or order < 0:
+        raise ValueError(f"{name}: the order {n!r} is not an integer >= 0")
+    return primitive(name, number_node(order), *map(as_expr, operands))
+
+
+def eval_legendre(n: int, x: Operand, /) -> Expr:
+    """P_n(x), Legendre's polynomial, orthogonal on [-1, 1]; its derivatives are Gegenbauer's.
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_legendre(3, x), x)
+    eval_gegenbauer(2, 3/2, x)
+    """
+    return _polynomial("eval_legendre", n, x)
+
+
+def eval_chebyt(n: int, x: Operand, /) -> Expr:
+    """T_n(x), Chebyshev's polynomial of the first kind: ``cos(n * acos(x))`` for -1 <= x <= 1.
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_chebyt(3, x), x)
+    3*eval_chebyu(2, x)
+    """
+    return _polynomial("eval_chebyt", n, x)
+
+
+def eval_chebyu(n: int, x: Operand, /) -> Expr:
+    """U_n(x), Chebyshev's polynomial of the second kind: ``sin((n + 1) t) / sin(t)`` of ``cos(t)``.
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_chebyu(3, x), x)
+    2*eval_gegenbauer(2, 2, x)
+    """
+    return _polynomial("eval_chebyu", n, x)
+
+
+def eval_hermite(n: int, x: Operand, /) -> Expr:
+    """H_n(x), Hermite's polynomial, orthogonal for the weight ``exp(-x**2)`` (physicists' one).
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_hermite(3, x), x)
+    6*eval_hermite(2, x)
+    """
+    return _polynomial("eval_hermite", n, x)
+
+
+def eval_hermitenorm(n: int, x: Operand, /) -> Expr:
+    """He_n(x), Hermite's polynomial, orthogonal for ``exp(-x**2 / 2)`` (statisticians' one).
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_hermitenorm(3, x), x)
+    3*eval_hermitenorm(2, x)
+    """
+    return _polynomial("eval_hermitenorm", n, x)
+
+
+def eval_laguerre(n: int, x: Operand, /) -> Expr:
+    """L_n(x), Laguerre's polynomial, orthogonal for the weight ``exp(-x)`` on x >= 0.
+
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_laguerre(3, x), x)
+    -eval_genlaguerre(2, 1, x)
+    """
+    return _polynomial("eval_laguerre", n, x)
+
+
+def eval_genlaguerre(n: int, alpha: Operand, x: Operand, /) -> Expr:
+    """Laguerre's polynomial of order n and any real parameter; of 0 it is ``eval_laguerre``.
+
+    It has no derivative by the parameter: asking for one raises NotDifferentiable.
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_genlaguerre(3, 1, x), x)
+    -eval_genlaguerre(2, 2, x)
+    """
+    return _polynomial("eval_genlaguerre", n, alpha, x)
+
+
+def eval_gegenbauer(n: int, alpha: Operand, x: Operand, /) -> Expr:
+    """Gegenbauer's polynomial of order n and any real parameter; of 1/2 it is ``eval_legendre``.
+
+    It has no derivative by the parameter: asking for one raises NotDifferentiable.
+    Raises ValueError for an order n that is no integer >= 0.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.diff(sd.eval_gegenbauer(3, 2, x), x)
+    4*eval_gegenbauer(2, 3, x)
+    """
+    return _polynomial("eval_gegenbauer", n, alpha, x)
+
+
 ellipk = unary(
     "ellipk",
     "K(m), the complete elliptic integral ``∫₀^π/2 dθ / sqrt(1 - m sin²θ)`` for m <= 1, else nan.",
@@ -369,6 +482,14 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "eval_chebyt",
+    "eval_chebyu",
+    "eval_gegenbauer",
+    "eval_genlaguerre",
+    "eval_hermite",
+    "eval_hermitenorm",
+    "eval_laguerre",
+    "eval_legendre",
     "exp1",
     "expi",
     "expn",

@@ -37,6 +37,7 @@ import symdiff as sd
 from symdiff.algebra import primitive
 from symdiff.scalar import VOCABULARY
 from tests.accuracy_misses import MISSES
+from tests.scalar_oracle import POLYNOMIALS, coefficients
 
 U = mp.mpf(2) ** -53
 SUBNORMAL = mp.mpf(2) ** -1074
@@ -400,6 +401,19 @@ def elliptic(sign: int) -> Any:
     return lambda z: near(z) if abs(at(z)) < 0.1 else far(z)
 
 
+def polynomial(name: str, n: int, alpha: Any = 0) -> Any:
+    """By its explicit coefficients and Horner's rule, with digits for what cancels."""
+
+    def value(z: Any) -> Any:
+        *lower, highest = coefficients(name, n, alpha)
+        total = z * 0 + mp.mpf(highest.numerator) / highest.denominator
+        for c in reversed(lower):
+            total = total * z + mp.mpf(c.numerator) / c.denominator
+        return total
+
+    return value
+
+
 @cache
 def lambertw(branch: int) -> Any:
     """The inverse of w e^w, whose derivative is the reciprocal of (1 + w) e^w."""
@@ -700,6 +714,12 @@ for _n in (0, 1, 3):
     special("yv", (_n,), bessel("y", _n), near=(0.8935769662791675,), low=5e-324, high=1e5)
     special("iv", (_n,), bessel("i", _n), high=1e5, low=-1e5)
     special("kv", (_n,), bessel("k", _n), low=5e-324, high=1e5)
+for _name in POLYNOMIALS:
+    for _n in (2, 7, 50):
+        special(_name, (_n,), polynomial(_name, _n), near=(0.5, 1.0, -1.0))
+for _name in ("eval_gegenbauer", "eval_genlaguerre"):
+    for _n, _a in ((7, 2.5), (6, 0.3), (50, 0.3)):
+        special(_name, (_n, _a), polynomial(_name, _n, _a), near=(0.5, 1.0, -1.0))
 for _name, _exact, _domain in (
     ("ellipk", elliptic(1), {"inside": lambda x: x < 1, "high": 1.0}),
     ("ellipe", elliptic(-1), {"inside": lambda x: x < 1, "high": 1.0}),

@@ -43,6 +43,15 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
         "power with a rounding error of its own, which for arrays is larger than for floats.  The "
         "density times a polynomial in 1/x was tried: it has a pole at 0 that the function has not",
     ),
+    **{
+        key: Miss(
+            (5e-324,),
+            "an odd polynomial is subnormal at the smallest number, so it is rounded to a multiple "
+            "of it, before it is multiplied by the factors that differentiation gave it; as parts "
+            "of the polynomial these would make one function more of every order and factor",
+        )
+        for key in (("eval_gegenbauer(7, 2.5)", (2,)), ("eval_gegenbauer(50, 0.3)", (1,)))
+    },
     ("yv(1)", (2,)): Miss(
         (5e-324,),
         "nan for x below 1e-308, where the derivative is beyond the largest number: it is "

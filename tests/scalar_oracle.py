@@ -209,6 +209,41 @@ def squared_sines(count, prec):
     return [mp.sin(mp.pi * k / count) ** 2 for k in range(count)]
 
 
+def coefficients(name, n, alpha=0):
+    """The coefficients of a polynomial, of x^0 first, by the explicit sums of DLMF 18.5."""
+    n, alpha, found = int(n), Fraction(alpha), [Fraction(0)] * (int(n) + 1)
+    if name in ("eval_laguerre", "eval_genlaguerre"):
+        for k in range(n + 1):
+            rising = math.prod((alpha + k + 1 + j for j in range(n - k)), start=Fraction(1))
+            found[k] = (-1) ** k * rising / math.factorial(n - k) / math.factorial(k)
+        return found
+    alpha = {"eval_legendre": Fraction(1, 2), "eval_chebyu": Fraction(1)}.get(name, alpha)
+    for k in range(n // 2 + 1):
+        m = n - 2 * k
+        if name == "eval_hermite":
+            c = Fraction(math.factorial(n) * 2**m)
+        elif name == "eval_hermitenorm":
+            c = Fraction(math.factorial(n), 2**k)
+        elif name == "eval_chebyt":
+            c = Fraction(n * math.factorial(n - k - 1) * 2**m, 2) if n else Fraction(1)
+        else:
+            c = math.prod((alpha + j for j in range(n - k)), start=Fraction(2) ** m)
+        found[m] = (-1) ** k * c / math.factorial(k) / math.factorial(m)
+    return found
+
+
+def polynomial(name):
+    """The sum of powers; of order, parameter if there is one, and number."""
+
+    def value(n, alpha, x):
+        c = [mp.mpf(c.numerator) / c.denominator for c in coefficients(name, n, alpha)]
+        return mp.polyval(c[::-1], x)
+
+    if name in ("eval_gegenbauer", "eval_genlaguerre"):
+        return lambda n, alpha, x: value(n, float(alpha), x)
+    return lambda n, x: value(n, 0, x)
+
+
 def lambert(branch):
     """The w with w e^w = x, by Newton's steps from nearby."""
 
@@ -293,6 +328,10 @@ def power(x, y):
     return mp.exp(y * mp.log(x)) if x > 0 else (-1) ** int(y) * mp.exp(y * mp.log(-x))
 
 
+POLYNOMIALS = (
+    *("eval_legendre", "eval_chebyt", "eval_chebyu"),
+    *("eval_hermite", "eval_hermitenorm", "eval_laguerre"),
+)
 ELLIPTIC_POINTS = (0.5, -0.75, 1e-3)
 LAMBERT_POINTS = {0: (0.5, -0.25, 3.0, 1e-3, 40.0, -0.3671875), -1: (-0.25, -0.3671875, -0.0625)}
 
@@ -538,6 +577,21 @@ MEANING = {
         points=((0.25,), (0.625,), (0.0625,), (0.875,), (1e-3,)),
         digits=110,
     ),
+    **{
+        name: Meaning(
+            polynomial(name), points=of_orders(0.625, -0.25, 3.0), constants=(0,), digits=110
+        )
+        for name in POLYNOMIALS
+    },
+    **{
+        name: Meaning(
+            polynomial(name),
+            points=tuple((float(n), a, x) for n, x in ((0, 0.5), (4, -0.25)) for a in (1.5, 2.75)),
+            constants=(0, 1),
+            digits=110,
+        )
+        for name in ("eval_gegenbauer", "eval_genlaguerre")
+    },
     "ellipk": Meaning(
         lambda m: elliptic(0.5, 0, m), points=tuple((m,) for m in ELLIPTIC_POINTS), digits=110
     ),

@@ -461,6 +461,13 @@ for _name in ("erfinv", "logit", "erfcinv"):
         "erfcinv": {"low": 0.2, "high": 1.8},
     }
     row(_name, ONE, getattr(scipy.special, _name), **_domain[_name])
+for _name in (
+    *("eval_legendre", "eval_chebyt", "eval_chebyu"),
+    *("eval_hermite", "eval_hermitenorm", "eval_laguerre"),
+):
+    row(_name, ONE, *both(lambda m, x, name=_name: getattr(m, name)(4, x), scipy.special))
+for _name in ("eval_gegenbauer", "eval_genlaguerre"):
+    row(_name, ONE, *both(lambda m, x, name=_name: getattr(m, name)(4, 1.5, x), scipy.special))
 for _name, _low, _high in (("ellipk", -3.0, 0.9), ("ellipe", -3.0, 0.9), ("ellipkm1", 0.1, 3.0)):
     row(_name, ONE, getattr(scipy.special, _name), low=_low, high=_high)
 row("lambertw", ONE, lambda x: scipy.special.lambertw(x).real, low=-0.3, high=4.0)

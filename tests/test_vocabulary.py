@@ -31,14 +31,17 @@ from symdiff.errors import NotDifferentiable
 from symdiff.parser import FUNCTIONS
 from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
 from symdiff.vocabulary import FACTS, Facts, ScalarFunction
-from tests.scalar_oracle import MEANING, STEPS
+from tests.scalar_oracle import MEANING, POLYNOMIALS, STEPS, coefficients
 
+ORTHOGONAL = (*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre")
 each_function = pytest.mark.parametrize("name", VOCABULARY)
 
 
 def parameters(name):
     """The operands by which there is no derivative, and a number for each."""
     places = MEANING[name].constants if name in MEANING and name != "where" else ()
+    if name in ORTHOGONAL:
+        return dict.fromkeys(places, 3)
     return dict.fromkeys(places, Fraction(1, 2) if name.startswith(("gamma", "beta")) else 1)
 
 
@@ -138,7 +141,16 @@ def test_cheap_values_are_computed_again(name):
 
 # Exact values ------------------------------------------------------------------------------------
 
-# What Python computes of Fractions by itself.
+
+def exact_polynomial(name):
+    def value(n, *operands):
+        *alpha, x = operands
+        return sum(c * x**k for k, c in enumerate(coefficients(name, n, *alpha)))
+
+    return value
+
+
+# What Python computes of Fractions by itself, and what is made of their sums and products.
 PYTHONS = {
     **{"less": operator.lt, "less_equal": operator.le, "equal": operator.eq},
     **{"not_equal": operator.ne, "logical_not": operator.not_, "abs": abs},
@@ -149,6 +161,7 @@ PYTHONS = {
     "clip": lambda x, low, high: min(high, max(low, x)),
     "sign": lambda x: (x > 0) - (x < 0),
     "step": lambda x: x > 0,
+    **{name: exact_polynomial(name) for name in ORTHOGONAL},
 }
 
 
@@ -160,7 +173,9 @@ def test_values_at_fractions(name):
     if facts.rational is None:
         return
     fractions = (Fraction(-7, 3), Fraction(0), Fraction(1, 2), Fraction(2))
-    for point in itertools.product(fractions, repeat=arity(name)):
+    fixed = parameters(name)
+    choices = [(fixed[k],) if k in fixed else fractions for k in range(arity(name))]
+    for point in itertools.product(*choices):
         found = facts.rational(*point)
         if facts.result is bool or name == "step":
             assert bool(found) == bool(PYTHONS[name](*point))
@@ -212,6 +227,10 @@ COUNTERPARTS = {
     "LambertW": "lambertw",
     **{"Ei": "expi", "expint": "expn", "Si": "sine_integral", "Ci": "cosine_integral"},
     **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
+    **{"legendre": "eval_legendre", "chebyshevt": "eval_chebyt", "chebyshevu": "eval_chebyu"},
+    **{"hermite": "eval_hermite", "hermite_prob": "eval_hermitenorm"},
+    **{"laguerre": "eval_laguerre", "assoc_laguerre": "eval_genlaguerre"},
+    **{"gegenbauer": "eval_gegenbauer"},
     **{"elliptic_k": "ellipk", "elliptic_e": "ellipe", "LambertW": "lambertw"},
     **{"Shi": "sinh_integral", "Chi": "cosh_integral"},
     **{"besselj": "jv", "bessely": "yv", "besseli": "iv", "besselk": "kv"},
@@ -302,6 +321,9 @@ def test_signs(name):
 DRAWN = {
     **{"abs": r"\left|", "ceil": r"\lceil", "floor": r"\lfloor", "gamma": r"\Gamma"},
     **{"maximum": r"\max", "minimum": r"\min", "norm_sqrt": r"\sqrt"},
+    **{"eval_legendre": "P_{3}", "eval_chebyt": "T_{3}", "eval_chebyu": "U_{3}"},
+    **{"eval_hermite": "H_{3}", "eval_laguerre": "L_{3}", "eval_genlaguerre": "L_{3}^"},
+    **{"eval_gegenbauer": "C_{3}^"},
     **{"ellipk": r"K\left", "ellipkm1": r"K\left", "ellipe": r"E\left"},
     **{"lambertw": r"W\left", "lambertwm1": "W_{-1}"},
 }

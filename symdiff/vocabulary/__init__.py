@@ -30,6 +30,7 @@ integrals          exponential, sine and cosine, Fresnel's and Dawson's integral
 bessel             Bessel functions, and the cardinal sine
 elliptic           the complete elliptic integrals
 lambert            Lambert's function
+orthogonal         the classical orthogonal polynomials
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from symdiff.vocabulary.integrals import *  # noqa: F403
 from symdiff.vocabulary.lambert import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403
+from symdiff.vocabulary.orthogonal import *  # noqa: F403
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,6 +23,7 @@ from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
 from tests.orders import order_count
 from tests.scalar_oracle import (
     MEANING,
+    POLYNOMIALS,
     STEP_PAIRS,
     STEP_POINTS,
     STEPS,
@@ -50,10 +51,11 @@ DIFFERENCES_OF_ORDER_ONE = {
 
 # Near a zero of sin(πx)/(πx) or of a derivative of it, right means: the value at an argument that
 # is an ulp away, since π is rounded.  So are derivatives of lengths and angles near a zero, and
-# those of W of branch -1, which change their signs.
+# those of W of branch -1, which change their signs; and polynomials.
 OSCILLATING = {
     *("sinc", "sinc_derivative", "jv", "yv", "hypot_derivative", "atan2_derivative"),
     *("lambertwm1", "lambertwm1_derivative"),
+    *(*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre"),
 }
 
 

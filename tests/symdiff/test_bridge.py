@@ -58,6 +58,8 @@ SAME_NODE = [
     (sp.digamma(X), lambda: sd.digamma(x)),
     (sp.polygamma(2, X), lambda: sd.polygamma(2, x)),
     (sp.sinc(sp.pi * X), lambda: sd.sinc(sd.pi * x / sd.pi)),
+    (sp.hermite(3, X, evaluate=False), lambda: sd.eval_hermite(3, x)),
+    (sp.assoc_laguerre(3, 2, X, evaluate=False), lambda: sd.eval_genlaguerre(3, 2, x)),
     (sp.elliptic_k(X), lambda: sd.ellipk(x)),
     (sp.elliptic_e(X), lambda: sd.ellipe(x)),
     (sp.LambertW(X), lambda: sd.lambertw(x)),

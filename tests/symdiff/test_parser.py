@@ -307,6 +307,7 @@ def _value(expr, at):
         ("log(x, y, z)", 0, "log takes 1 to 2 operands, not 3"),
         ("max(x)", 0, "max takes at least 2 operands, not 1"),
         ("polygamma(x, y)", 0, "polygamma"),
+        ("eval_legendre(x, y)", 0, "eval_legendre"),
         ("9**9**9**9", 6, "1000 digits"),
         ("x + 1" + 1000 * "0", 4, "1000 digits"),
         ("(9**1000)**1000", 11, "1000 digits"),

@@ -14,9 +14,11 @@ import numeric as nm
 import symdiff as sd
 from numeric.special import NUMPY
 from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY
 from symdiff.vocabulary import FACTS
 from tests.orders import order_count
+from tests.scalar_oracle import POLYNOMIALS, coefficients
 
 x = sd.symbol("x")
 X = np.array([0.25, 0.5, 0.75, 0.9])
@@ -71,6 +73,12 @@ OF_ORDER = {
     "kv": (sympy.besselk, True),
     "expn": (sympy.expint, True),
     "polygamma": (sympy.polygamma, False),
+    "eval_legendre": (sympy.legendre, False),
+    "eval_chebyt": (sympy.chebyshevt, False),
+    "eval_chebyu": (sympy.chebyshevu, False),
+    "eval_hermite": (sympy.hermite, False),
+    "eval_hermitenorm": (sympy.hermite_prob, False),
+    "eval_laguerre": (sympy.laguerre, False),
 }
 
 
@@ -192,6 +200,8 @@ def test_outside_the_domain_is_nan():
         (lambda a: sd.gammaincc(a, x), r"gammaincc .* number 1 \(a\)"),
         (lambda a: sd.betainc(a, 2, x), r"betainc .* number 1 \(a\)"),
         (lambda a: sd.betainc(2, a, x), r"betainc .* number 2 \(b\)"),
+        (lambda a: sd.eval_gegenbauer(3, a, x), r"eval_gegenbauer .* number 2 \(alpha\)"),
+        (lambda a: sd.eval_genlaguerre(3, a, x), r"eval_genlaguerre .* number 2 \(alpha\)"),
         (lambda a: sd.diff(sd.gammainc(a, x), x), r"gamma_density .* number 1 \(a\)"),
         (lambda a: sd.diff(sd.betainc(a, 2, x), x), r"beta_density .* number 1 \(p\)"),
     ],
@@ -270,6 +280,9 @@ def test_they_broadcast():
         sd.erfinv(x),
         sd.erfcinv(x),
         sd.betaln(x, 3),
+        sd.eval_legendre(3, x),
+        sd.diff(sd.eval_chebyt(5, x), x, 2),
+        sd.eval_genlaguerre(4, 2.5, x),
         sd.ellipk(x),
         sd.ellipe(x),
         sd.ellipkm1(x),
@@ -291,6 +304,76 @@ def test_to_sympy_and_back(expr):
     ours = sd.evalf(expr, 30, {x: 0.5})
     assert abs(formula.subs(symbol, 0.5).evalf(30) - ours) < 1e-14
     assert abs(sd.evalf(sd.from_sympy(formula), 30, {x: 0.5}) - ours) < 1e-27
+
+
+# Orthogonal polynomials --------------------------------------------------------------------------
+
+FAMILIES = {
+    **dict.fromkeys(POLYNOMIALS, ()),
+    **dict.fromkeys(("eval_gegenbauer", "eval_genlaguerre"), (Fraction(3, 4),)),
+}
+
+
+def of_family(name, n):
+    """Ours at x, and the coefficients of the power series that it is."""
+    return getattr(sd, name)(n, *FAMILIES[name], x), coefficients(name, n, *FAMILIES[name])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_polynomials_and_all_their_derivatives_are_exact(name, n):
+    ours, c = of_family(name, n)
+    for order in range(n + 2):
+        expr = sd.diff(ours, x, order) if order else ours
+        for at in (Fraction(-7, 3), Fraction(0), Fraction(1, 2), Fraction(5)):
+            wanted = sum(
+                math.perm(k, order) * c[k] * at ** (k - order) for k in range(order, n + 1)
+            )
+            assert evaluate_exact(expr, {x: at}) == wanted
+            assert nm.lower(expr, (x,))(float(at)) == pytest.approx(float(wanted), rel=1e-14)
+        if order > n:
+            assert expr is sd.constant(0)
+    assert getattr(sd, name)(n, *FAMILIES[name], 2) is sd.constant(sum(q * 2**k for k, q in
+                                                                       enumerate(c)))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_polynomials_of_high_order_keep_their_digits(name):
+    """Of orders 50 and 200, between the zeros and beyond: to 2 ulps, or of the argument."""
+    for n in (50, 200):
+        ours, c = of_family(name, n)
+        f = nm.lower(ours, (x,))
+        points = np.array([1e-9, -0.3, 0.7, 1 - 2.0**-30, -1.0, 1.25, -3.0, 20.0, 1e3])
+        for at, by_array in zip(points, f(points), strict=True):
+            with mp.workdps(400):
+                powers = [mp.mpf(q.numerator) / q.denominator for q in c][::-1]
+                wanted, slope = mp.polyval(powers, mp.mpf(at), derivative=True)
+                if abs(wanted) > 1e308:
+                    assert by_array == f(at) == mp.sign(wanted) * math.inf
+                    continue
+                allowed = 2 * 2.0**-53 * (abs(wanted) + abs(at * slope))
+                assert abs(by_array - wanted) <= allowed
+                assert abs(f(at) - wanted) <= allowed
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_polynomials_far_beyond_their_zeros_are_their_leading_terms(name):
+    for n in (1, 2, 3, 8):
+        ours, c = of_family(name, n)
+        f = nm.lower(ours, (x,))
+        for at in (math.inf, -math.inf, 1e300, -1e300):
+            wanted = math.copysign(math.inf, c[n] * (1 if at > 0 else (-1) ** n))
+            if n > 1 or math.isinf(at):
+                assert f(at) == f(np.array([at]))[0] == wanted
+            assert sd.evalf(ours, 5, {x: math.copysign(math.inf, at)}) == wanted
+        assert math.isnan(f(math.nan))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_an_order_that_is_none_is_refused(name):
+    for n in (-1, 0.5, x):
+        with pytest.raises(ValueError, match=rf"{name}: the order .* is not an integer >= 0"):
+            getattr(sd, name)(n, *FAMILIES[name], x)
 
 
 # Elliptic integrals ------------------------------------------------------------------------------
