@@ -13,7 +13,8 @@ What is done here about the rest, with the numbers of the Digital Library of Mat
 - Y and K near 0 are their leading terms, whose rest is below an ulp: Y of higher orders
   -(n-1)!/π (2/x)^n (10.7.4), K_1 1/x (10.30.2), both of order 0 a logarithm (10.7.2, 10.31.2).
 
-All take the order as one integer >= 0 and float64 arrays, and need SciPy.
+All take the order as one integer >= 0 and float64 arrays, and need SciPy.  Other orders, and the
+scaled functions, are in ``numeric.bessel_orders``.
 """
 
 from __future__ import annotations
@@ -68,12 +69,17 @@ def iv(n: int, x: NDArray[Any]) -> NDArray[Any]:
     """I_n(x)."""
     from scipy import special
 
-    size = np.abs(x)
+    infinite = np.isinf(x)
+    size = np.where(infinite, 1, np.abs(x))
     scaled = (special.i0e, special.i1e)[n](size) if n < 2 else special.ive(n, size)
     root = np.exp(size / 2)
     # Beyond the largest exponent all orders are infinite that e^-x has not made 0 before.
     value = np.where(np.isinf(root) & ((scaled > 0) | np.isnan(scaled)), root, scaled * root * root)
-    value = np.where(np.isnan(x), x, np.where(size < _SERIES_BELOW, _series(n, size, 1), value))
+    value = np.where(
+        np.isnan(x) | infinite,
+        np.abs(x),
+        np.where(size < _SERIES_BELOW, _series(n, size, 1), value),
+    )
     return np.where(x < 0, -value, value) if n % 2 else value
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from mpmath import libmp
 
 from numeric import (
-    bessel,
+    bessel_orders,
     elliptic,
     entropies,
     gammas,
@@ -41,6 +41,7 @@ from symdiff.vocabulary import (
     bose_polynomial,
     integer_order,
     planar,
+    real_order,
 )
 
 if TYPE_CHECKING:
@@ -437,48 +438,38 @@ def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_order(
     name: str,
     function: Callable[..., Any],
-    negative: Callable[..., Any] | None = None,
-    lowest: int | None = 0,
+    *kinds: Callable[[str, Any], Any],
 ) -> Callable[..., Any]:
-    """``function`` of an order and float64 arrays, for an order that is a number or an array.
+    """``function`` of orders and float64 arrays, for orders that are numbers or arrays.
 
-    ``negative`` is the sign that takes an order below 0 to the one above; without one, ``lowest``
-    is the lowest order, None if there is none.
+    There is one order for each of ``kinds``, which says what numbers it may be; without them one
+    integer.
     """
+    kinds = kinds or (integer_order,)
 
-    def of_one(n: float, *xs: Any) -> Any:
-        order = integer_order(name, n, None if negative else lowest)
-        if order >= 0 or negative is None:
-            return function(order, *xs)
-        return negative(-order) * function(-order, *xs)
+    def of_one(orders: Sequence[float], xs: Sequence[Any]) -> Any:
+        return function(*(kind(name, n) for kind, n in zip(kinds, orders, strict=True)), *xs)
 
-    def of_orders(n: Any, *operands: Any) -> Any:
+    def of_any(*args: Any) -> Any:
         if needs_scipy(name):
             _scipy(name)
-        xs = [np.asarray(x) for x in operands]
+        xs = [np.asarray(x) for x in args[len(kinds) :]]
         dtype = np.result_type(*xs, np.float32)
-        orders = np.unique(n)  # before there is one for each element
-        n, *xs = np.broadcast_arrays(n, *(x.astype(np.float64) for x in xs))
-        if orders.size == 1:
-            return np.asarray(of_one(float(orders[0]), *xs), dtype)[()]
-        result = np.empty(n.shape, dtype)
-        for order in orders:
-            chosen = n == order
-            result[chosen] = of_one(float(order), *(x[chosen] for x in xs))
+        distinct = [np.unique(n) for n in args[: len(kinds)]]  # before there is one per element
+        arrays = np.broadcast_arrays(*args[: len(kinds)], *(x.astype(np.float64) for x in xs))
+        orders, xs = arrays[: len(kinds)], list(arrays[len(kinds) :])
+        if all(n.size == 1 for n in distinct):
+            return np.asarray(of_one([float(n[0]) for n in distinct], xs), dtype)[()]
+        result = np.empty(xs[0].shape, dtype)
+        for each in dict.fromkeys(zip(*(n.ravel().tolist() for n in orders), strict=True)):
+            chosen = np.logical_and.reduce([n == k for n, k in zip(orders, each, strict=True)])
+            result[chosen] = of_one(each, [x[chosen] for x in xs])
         return result
 
-    return of_orders
+    return of_any
 
 
 _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
-
-
-def _alternating(n: int) -> int:
-    return -1 if n % 2 else 1
-
-
-def _unchanged(_: int) -> int:
-    return 1
 
 
 # The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
@@ -595,7 +586,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "acosh_slope": _acosh_slope,
     "beta_density": _in_double("beta_density", incomplete.beta_density),
     "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
-    "expn": _of_order("expn", integrals.expn, lowest=None),
+    "expn": _of_order("expn", integrals.expn, partial(integer_order, lowest=None)),
     "expi": _in_double("expi", integrals.expi),
     "expi_derivative": _of_order("expi_derivative", integrals.expi_derivative),
     "chirp_sine": _in_double("chirp_sine", _chirp_sine),
@@ -655,10 +646,18 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     ),
     "fresnel_sine": _in_double("fresnel_sine", _fresnel_sine),
     "fresnel_cosine": _in_double("fresnel_cosine", _fresnel_cosine),
-    "jv": _of_order("jv", bessel.jv, _alternating),
-    "yv": _of_order("yv", bessel.yv, _alternating),
-    "iv": _of_order("iv", bessel.iv, _unchanged),
-    "kv": _of_order("kv", bessel.kv, _unchanged),
+    "jv": _of_order("jv", bessel_orders.jv, real_order),
+    "yv": _of_order("yv", bessel_orders.yv, real_order),
+    "iv": _of_order("iv", bessel_orders.iv, real_order),
+    "kv": _of_order("kv", bessel_orders.kv, real_order),
+    "ive": _of_order("ive", partial(bessel_orders.ive_derivative, 0), real_order),
+    "kve": _of_order("kve", partial(bessel_orders.kve_derivative, 0), real_order),
+    "ive_derivative": _of_order(
+        "ive_derivative", bessel_orders.ive_derivative, integer_order, real_order
+    ),
+    "kve_derivative": _of_order(
+        "kve_derivative", bessel_orders.kve_derivative, integer_order, real_order
+    ),
 }
 
 

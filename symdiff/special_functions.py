@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
 from symdiff.algebra import primitive, scale
 from symdiff.elementwise import Unary, binary, documented, log, log1p, unary
 from symdiff.leaves import as_expr, number_node, number_of
+from symdiff.number import exact_exponent
 from symdiff.scalar import VOCABULARY
 
 if TYPE_CHECKING:
@@ -224,32 +226,42 @@ def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
 
 def _bessel(name: str, n: Operand, x: Operand) -> Expr:
     order = number_of(as_expr(n))
-    if not isinstance(order, int):
-        raise ValueError(f"{name}: the order {n!r} is not an integer")
-    if order < 0:
+    if order is None or not math.isfinite(order):
+        raise ValueError(
+            f"{name}: the order {n!r} is not a finite number; it has to be one, for there "
+            "is no derivative by it"
+        )
+    order = exact_exponent(order)  # derivatives have orders by whole numbers away from it
+    if order < 0 and isinstance(order, int):
         cls = VOCABULARY[name]
         sign = cls.reflection ** (order % 2)
         return scale(sign, primitive(name, number_node(-order), as_expr(x)))
     return primitive(name, number_node(order), as_expr(x))
 
 
-def jv(n: int, x: Operand, /) -> Expr:
-    """J_n(x), the Bessel function of the first kind, for an integer n.
+def jv(n: float, x: Operand, /) -> Expr:
+    """J_n(x), the Bessel function of the first kind, for a real number n.
 
-    Raises ValueError for any other n.
+    For an n that is no integer it is nan for x < 0.  It has derivatives of every order, which may
+    be infinite at 0 then.  For real x it is SciPy's ``jve``, too.
+
+    Raises ValueError for an n that is no number: there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> sd.diff(sd.j0(x), x) is -sd.j1(x), sd.jn(-1, x) is -sd.j1(x)
     (True, True)
+    >>> print(sd.evalf(sd.jv(0.5, x), subs={x: 1}), sd.diff(sd.jv(0.5, x), x))
+    0.671396707141803 jv(-1/2, x)/2 - jv(3/2, x)/2
     """
     return _bessel("jv", n, x)
 
 
-def yv(n: int, x: Operand, /) -> Expr:
-    """Y_n(x), the Bessel function of the second kind, for an integer n; nan for x < 0.
+def yv(n: float, x: Operand, /) -> Expr:
+    """Y_n(x), the Bessel function of the second kind, for a real number n; nan for x < 0.
 
-    Raises ValueError for any other n.
+    For real x it is SciPy's ``yve``, too.  Raises ValueError for an n that is no number: there is
+    no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -259,10 +271,11 @@ def yv(n: int, x: Operand, /) -> Expr:
     return _bessel("yv", n, x)
 
 
-def iv(n: int, x: Operand, /) -> Expr:
-    """I_n(x), the modified Bessel function of the first kind, for an integer n.
+def iv(n: float, x: Operand, /) -> Expr:
+    """I_n(x), the modified Bessel function of the first kind, for a real number n.
 
-    Raises ValueError for any other n.
+    For an n that is no integer it is nan for x < 0.  Raises ValueError for an n that is no number:
+    there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -272,10 +285,10 @@ def iv(n: int, x: Operand, /) -> Expr:
     return _bessel("iv", n, x)
 
 
-def kv(n: int, x: Operand, /) -> Expr:
-    """K_n(x), the modified Bessel function of the second kind, for an integer n; nan for x < 0.
+def kv(n: float, x: Operand, /) -> Expr:
+    """K_n(x), the modified Bessel function of the second kind, for a real number n; nan for x < 0.
 
-    Raises ValueError for any other n.
+    Raises ValueError for an n that is no number: there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -285,6 +298,37 @@ def kv(n: int, x: Operand, /) -> Expr:
     return _bessel("kv", n, x)
 
 
+def ive(n: float, x: Operand, /) -> Expr:
+    """``e**-abs(x) * iv(n, x)``, which does not overflow, for a real number n.
+
+    For an n that is no integer it is nan for x < 0.  For an integer it is even or odd; a derivative
+    whose two sides differ at x = 0, such as the first of ``ive(0, x)``, is 0 there.  All
+    derivatives keep their digits for large x.
+
+    Raises ValueError for an n that is no number: there is no derivative by the order.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.evalf(sd.diff(sd.ive(0, x), x), subs={x: 1e10}))
+    -1.99471140208196e-16
+    """
+    return _bessel("ive", n, x)
+
+
+def kve(n: float, x: Operand, /) -> Expr:
+    """``e**x * kv(n, x)``, which does not underflow, for a real number n; nan for x < 0.
+
+    All derivatives keep their digits for large x.  Raises ValueError for an n that is no number:
+    there is no derivative by the order.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> print(sd.evalf(sd.kve(0.5, x), subs={x: 2}), sd.kve(-2, x) is sd.kve(2, x))
+    0.886226925452758 True
+    """
+    return _bessel("kve", n, x)
+
+
 def _of_order(name: str, n: int, symbol: str) -> Unary:
     function = partial(_bessel, name, n)
 
@@ -292,14 +336,16 @@ def _of_order(name: str, n: int, symbol: str) -> Unary:
         return function(x)
 
     return documented(
-        of_order, f"{symbol}{n}", f"``{name}({n}, x)``.", f"sd.{symbol}{n}(x) is sd.{name}({n}, x)"
+        of_order, symbol, f"``{name}({n}, x)``.", f"sd.{symbol}(x) is sd.{name}({n}, x)"
     )
 
 
-j0, j1 = _of_order("jv", 0, "j"), _of_order("jv", 1, "j")
-y0, y1 = _of_order("yv", 0, "y"), _of_order("yv", 1, "y")
-i0, i1 = _of_order("iv", 0, "i"), _of_order("iv", 1, "i")
-k0, k1 = _of_order("kv", 0, "k"), _of_order("kv", 1, "k")
+j0, j1 = _of_order("jv", 0, "j0"), _of_order("jv", 1, "j1")
+y0, y1 = _of_order("yv", 0, "y0"), _of_order("yv", 1, "y1")
+i0, i1 = _of_order("iv", 0, "i0"), _of_order("iv", 1, "i1")
+k0, k1 = _of_order("kv", 0, "k0"), _of_order("kv", 1, "k1")
+i0e, i1e = _of_order("ive", 0, "i0e"), _of_order("ive", 1, "i1e")
+k0e, k1e = _of_order("kve", 0, "k0e"), _of_order("kve", 1, "k1e")
 
 
 def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:
@@ -467,6 +513,7 @@ def logit(x: Operand, /) -> Expr:
 
 psi = digamma
 jn, yn = jv, yv
+jve, yve = jv, yv  # the scale is e^-|Im x|
 
 __all__ = [
     "betainc",
@@ -499,16 +546,23 @@ __all__ = [
     "gammaincc",
     "gammaln",
     "i0",
+    "i0e",
     "i1",
+    "i1e",
     "iv",
+    "ive",
     "j0",
     "j1",
     "jn",
     "jv",
+    "jve",
     "k0",
+    "k0e",
     "k1",
+    "k1e",
     "kl_div",
     "kv",
+    "kve",
     "lambertw",
     "log_ndtr",
     "logit",
@@ -524,4 +578,5 @@ __all__ = [
     "y1",
     "yn",
     "yv",
+    "yve",
 ]

@@ -58,6 +58,17 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
         "(Y_3 - 3 Y_1)/4, and both are infinite there.  The form by Bessel's equation, "
         "-Y_1'/x - (1 - 1/x²) Y_1, has two infinite terms as well",
     ),
+    ("jv(-1.25)", (2,)): Miss(
+        (5e-324,),
+        "nan for x below 1e-247, where the derivative is beyond the largest number: it is "
+        "(J_-3.25 - 2 J_-1.25 + J_0.75)/4, of which two terms are infinite with opposite signs.  "
+        "One function for each order of derivative would mend it, as it does for scaled ones",
+    ),
+    ("yv(1.25)", (2,)): Miss(
+        (5e-324,),
+        "nan for x below 1e-247, where the derivative is beyond the largest number: it is "
+        "(Y_-0.75 - 2 Y_1.25 + Y_3.25)/4, of which two terms are infinite with opposite signs",
+    ),
     ("yv(3)", (1,)): Miss(
         (5e-324,),
         "nan for x below 1e-154, where the derivative is beyond the largest number: of its terms "

@@ -108,8 +108,8 @@ def inverse_of_erfc(x):
 
 def bessel_series(n, x, sign):
     """J_n for sign -1, I_n for sign 1; DLMF 10.2.2 and 10.25.2."""
-    n, half = int(n), x / 2
-    term = mp.power(half, n) / mp.factorial(n)
+    half = x / 2
+    term = mp.power(half, n) * mp.rgamma(n + 1)
     total, k = term, 1
     while k < mp.fabs(half) + 2 or mp.fabs(term) > mp.eps * mp.fabs(total) * mp.mpf(2) ** -20:
         term *= sign * half * half / (k * (n + k))
@@ -134,16 +134,46 @@ def second_kind(n, x, sign):
 
 
 def bessel_k(n, x):
-    """K_n by its series; DLMF 10.31.1."""
+    """K_n by its series; DLMF 10.31.1 and 10.27.4."""
+    if n != int(n):
+        less = bessel_series(-n, x, 1) - bessel_series(n, x, 1)
+        return mp.pi / 2 * less / mp.sinpi(n)
     n = int(n)
     finite, logarithmic, total = second_kind(n, x, 1)
     return finite / 2 - (-1) ** n * (logarithmic - total / 2)
 
 
 def bessel_y(n, x):
-    """Y_n by its series; DLMF 10.8.1."""
+    """Y_n by its series; DLMF 10.8.1 and 10.2.3."""
+    if n != int(n):
+        total = bessel_series(n, x, -1) * mp.cospi(n) - bessel_series(-n, x, -1)
+        return total / mp.sinpi(n)
     finite, logarithmic, total = second_kind(int(n), x, -1)
     return (2 * logarithmic - finite - total) / mp.pi
+
+
+def scaled_first(n, x):
+    """e^-|x| I_n(x)."""
+    return mp.exp(-mp.fabs(x)) * bessel_series(n, x, 1)
+
+
+def kummer(m, n, x):
+    """The m-th derivative of (x/2)^n/Γ(n + 1) M(n + 1/2, 2n + 1, -2x), by terms; DLMF 10.39.5."""
+    m = int(m)
+    if x < 0:
+        return (-1) ** (m + int(n)) * kummer(m, n, -x)
+    term, total, i = mp.mpf(2) ** -n * mp.rgamma(n + 1), mp.mpf(0), 0
+    while i <= m + 4 * x or mp.fabs(term * x**i) > mp.eps * mp.fabs(total):
+        power = mp.power(x, n + i - m) if n != int(n) or n + i >= m else 0
+        total += term * mp.ff(n + i, m) * power
+        term *= -2 * (n + mp.mpf(1) / 2 + i) / ((2 * n + 1 + i) * (i + 1))
+        i += 1
+    return total
+
+
+def scaled_second(n, x):
+    """e^x K_n(x)."""
+    return mp.exp(x) * bessel_k(n, x)
 
 
 def polygamma(n, x):
@@ -322,6 +352,9 @@ def taken(f, n, m, a, b):
 
 def of_orders(*xs):
     return tuple((float(n), x) for n in (0, 3) for x in xs)
+
+
+OF_REAL_ORDER = ((0.5, 0.75), (-1.5, 0.125))
 
 
 def power(x, y):
@@ -630,18 +663,52 @@ MEANING = {
     },
     "jv": Meaning(
         lambda n, x: bessel_series(n, x, -1),
-        points=of_orders(0.5, -3.25, 12.0),
+        points=(*of_orders(0.5, -3.25, 12.0), *OF_REAL_ORDER),
         constants=(0,),
         digits=150,
     ),
-    "yv": Meaning(bessel_y, points=of_orders(0.5, 7.25), constants=(0,), digits=150),
+    "yv": Meaning(
+        bessel_y,
+        points=(*of_orders(0.5, 7.25), *OF_REAL_ORDER),
+        constants=(0,),
+        digits=150,
+    ),
     "iv": Meaning(
         lambda n, x: bessel_series(n, x, 1),
-        points=of_orders(0.5, -3.25, 12.0),
+        points=(*of_orders(0.5, -3.25, 12.0), *OF_REAL_ORDER),
         constants=(0,),
         digits=150,
     ),
-    "kv": Meaning(bessel_k, points=of_orders(0.5, 12.0), constants=(0,), digits=150),
+    "kv": Meaning(
+        bessel_k,
+        points=(*of_orders(0.5, 12.0), *OF_REAL_ORDER),
+        constants=(0,),
+        digits=120,
+    ),
+    "ive": Meaning(
+        scaled_first,
+        points=(*of_orders(0.5, -3.25, 40.0), *OF_REAL_ORDER),
+        constants=(0,),
+        digits=120,
+    ),
+    "kve": Meaning(
+        scaled_second,
+        points=((0.0, 0.5), (2.0, 12.0), *OF_REAL_ORDER),
+        constants=(0,),
+        digits=120,
+    ),
+    "ive_derivative": Meaning(
+        kummer,
+        points=((1.0, 0.0, 0.5), (2.0, 1.0, -3.25), (1.0, 2.5, 30.0), (3.0, 0.5, 0.0625)),
+        constants=(0, 1),
+        digits=120,
+    ),
+    "kve_derivative": Meaning(
+        lambda m, n, x: mp.diff(lambda t: scaled_second(n, t), x, int(m)),
+        points=((1.0, 0.0, 0.5), (2.0, 2.5, 30.0)),
+        constants=(0, 1),
+        digits=120,
+    ),
     "sinc": Meaning(lambda x: sinc(x), digits=110),
     "sinc_derivative": Meaning(sinc_derivative, points=SINC_ORDERS, constants=(0,), digits=1100),
     "abs": Meaning(lambda x: mp.sqrt(x * x), nonzero),

@@ -571,6 +571,10 @@ DOMAINS = {
     "cosh_integral_derivative": POSITIVE,
     "yv": POSITIVE,
     "kv": POSITIVE,
+    "ive": POSITIVE,
+    "kve": POSITIVE,
+    "ive_derivative": POSITIVE,
+    "kve_derivative": POSITIVE,
 }
 # First arguments that are numbers, by which there is no derivative.
 PARAMETERS = {

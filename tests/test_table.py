@@ -490,11 +490,22 @@ for _name in ("gammainc", "gammaincc"):
     )
 for _name in ("j0", "j1", "i0", "i1"):
     row(_name, ONE, getattr(scipy.special, _name))
-for _name in ("y0", "y1", "k0", "k1"):
+for _name in ("i0e", "i1e"):
+    row(_name, ONE, getattr(scipy.special, _name), low=0.3, high=2.0)
+row("ive", ONE, *both(lambda m, x: m.ive(2.5, x), scipy.special), low=0.3, high=2.0)
+for _name in ("y0", "y1", "k0", "k1", "k0e", "k1e"):
     row(_name, ONE, getattr(scipy.special, _name), low=0.7, high=4.0)
 for _name in ("jv", "iv"):
     row(_name, ONE, *both(lambda m, x, name=_name: getattr(m, name)(3, x), scipy.special))
-for _name in ("yv", "kv"):
+for _name in ("jv", "iv", "yv", "kv"):
+    row(
+        f"{_name} real",
+        ONE,
+        *both(lambda m, x, name=_name: getattr(m, name)(-0.75, x), scipy.special),
+        low=0.7,
+        high=4.0,
+    )
+for _name in ("yv", "kv", "kve"):
     row(
         _name,
         ONE,

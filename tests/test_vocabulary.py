@@ -37,17 +37,22 @@ ORTHOGONAL = (*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre")
 each_function = pytest.mark.parametrize("name", VOCABULARY)
 
 
-def parameters(name):
-    """The operands by which there is no derivative, and a number for each."""
+OF_REAL_ORDER = {"jv", "yv", "iv", "kv", "ive", "kve", "ive_derivative", "kve_derivative"}
+
+
+def parameters(name, real=False):
+    """The operands by which there is no derivative, and a number for each; a half if it may be."""
     places = MEANING[name].constants if name in MEANING and name != "where" else ()
     if name in ORTHOGONAL:
         return dict.fromkeys(places, 3)
+    if name in OF_REAL_ORDER:
+        return dict.fromkeys(places, 1) | {places[-1]: real * Fraction(1, 2)}
     return dict.fromkeys(places, Fraction(1, 2) if name.startswith(("gamma", "beta")) else 1)
 
 
-def operands_of(name, shape=(), letter="x"):
+def operands_of(name, shape=(), letter="x", real=False):
     """Symbols, numbers for parameters, and all symbols; the condition of ``where`` compares."""
-    fixed = parameters(name)
+    fixed = parameters(name, real)
     symbols = [sd.symbol(f"{letter}{k}", shape) for k in range(arity(name))]
     operands = [sd.constant(fixed[k]) if k in fixed else x for k, x in enumerate(symbols)]
     if name == "where":
@@ -275,7 +280,15 @@ ALIASES = {
     **{"arctan2": "atan2", "absolute": "abs", "fabs": "abs", "Abs": "abs", "sgn": "sign"},
     **{"max": "maximum", "Max": "maximum", "min": "minimum", "Min": "minimum", "pow": "power"},
     **{"remainder": "mod", "ln": "log", "ceiling": "ceil", "rint": "round", "fix": "trunc"},
-    **{"expit": "sigmoid", "jn": "jv", "yn": "yv", "lgamma": "gammaln", "loggamma": "gammaln"},
+    **{
+        "expit": "sigmoid",
+        "jn": "jv",
+        "jve": "jv",
+        "yn": "yv",
+        "yve": "yv",
+        "lgamma": "gammaln",
+        "loggamma": "gammaln",
+    },
     "psi": "digamma",
     **{"Si": "sine_integral", "Ci": "cosine_integral"},
     **{"Shi": "sinh_integral", "Chi": "cosh_integral"},
@@ -349,6 +362,7 @@ CALLED = {
     "cosine": "hypot",
     "hypot_derivative": "hypot",
     "atan2_derivative": "atan2",
+    "ive_derivative": "ive",
 }
 
 H = mp.mpf(10) ** -24
@@ -444,7 +458,7 @@ def test_partials_at_finite_extremes(name):
     count = len(operands_of(name)[1])
     every = EXTREMES if count <= 2 else (0.0, 5e-324, 1.0, -1.0, 800.0, sys.float_info.max)
     points = np.array(list(itertools.product(every, repeat=count))).T
-    operands, xs = operands_of(name, (points.shape[1],))
+    operands, xs = operands_of(name, (points.shape[1],), real=True)
     node = primitive(name, *operands)
     finite = True
     for g in listed(sd.grad(sd.sum(node), xs)) if node.dtype is float else ():

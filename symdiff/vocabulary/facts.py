@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
@@ -222,6 +223,13 @@ def differentiated(
         raise Unsupported(f"{name}: the order {n} is not a number")
     t = sp.Dummy(real=True)
     return formula(t).diff(t, int(n)).subs(t, x)
+
+
+def real_order(name: str, n: Any) -> Any:
+    """The finite number that an order is, an int where it is one; Unsupported for any other."""
+    if not math.isfinite(n):
+        raise Unsupported(f"{name}: the order {n} is not a finite number")
+    return int(n) if n % 1 == 0 else n
 
 
 def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:

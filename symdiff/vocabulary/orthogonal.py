@@ -35,6 +35,7 @@ class Polynomial(ScalarFunction):
     """
 
     drawn = True
+    orders = 1
     terms: Any
     zeros: Any  # of n and α, between which numbers all of them are
 
