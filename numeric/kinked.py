@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff.corners import condition
 from symdiff.errors import NotDifferentiable
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 def questions(kinks: Sequence[Kink]) -> list[Expr]:
     """The expressions that ``refuse`` wants the values of."""
-    return [x for kink in kinks for x in (condition(kink), kink.operands[0])]
+    return [x for kink in kinks for x in (kink.hit, kink.operand)]
 
 
 def hit(kinks: Sequence[Kink], values: Sequence[Any]) -> str | None:

@@ -8,11 +8,11 @@ kinks holds all that has to be asked, wherever it comes from.
 
 from __future__ import annotations
 
-import functools
+from functools import cache, reduce
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from symdiff import ops
-from symdiff.algebra import primitive, select
+from symdiff.algebra import OP_OF_CLASS, primitive, select
 from symdiff.contraction import contract
 from symdiff.expr import Expr
 from symdiff.leaves import is_zero, number_node
@@ -25,7 +25,10 @@ from symdiff.vocabulary import FACTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Kink", "condition", "kinks_in"]
+    from symdiff.node import Op
+    from symdiff.vocabulary import Facts
+
+__all__ = ["Kink", "kinks_in"]
 
 
 # A truth value for each element, or one for all.
@@ -33,14 +36,14 @@ Where: TypeAlias = "Expr | bool"
 
 
 class Kink(NamedTuple):
-    """A function that a derivative was taken of, and its operands; of max and min, also itself.
+    """A function that a derivative was taken of, its first operand, and where that hits a kink.
 
-    ``used`` says where the derivative counts: an expression, or True for everywhere.
+    ``hit`` has a truth value for each element of the operand.
     """
 
     name: str
-    operands: tuple[Expr, ...]
-    used: Where
+    operand: Expr
+    hit: Expr
 
     @property
     def called(self) -> str:
@@ -49,12 +52,17 @@ class Kink(NamedTuple):
         return (facts and facts.called) or self.name
 
 
-# Where the functions of the vocabulary have kinks, as the steps of a formula.
-_PLACES: dict[str, tuple[Step, ...]] = {
-    name: steps(facts.kinks(*(kernel_symbol(k) for k in range(arity(name)))))
-    for name, facts in FACTS.items()
-    if facts.kinks
+_DECIDES: dict[Op, type[Facts]] = {
+    op: cls for cls, op in OP_OF_CLASS.items() if op.decides is not None
 }
+
+
+@cache
+def _question(op: ops.Pointwise) -> tuple[Step, ...]:
+    """Where a function that decides is a convention, as the steps of a formula."""
+    facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
+    assert op.decides is not None
+    return steps((facts.decides_at or FACTS[op.decides].kinks)(*symbols))
 
 
 def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
@@ -63,31 +71,33 @@ def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> kinks_in([sd.diff(abs(x), x)]), kinks_in([sd.sign(x)])
-    ([Kink(name='abs', operands=(x,), used=True)], [])
+    ([Kink(name='abs', operand=x, hit=x == 0)], [])
     """
     order = topological(outputs)
     decisions = [x for x in order if isinstance(x.op, ops.Pointwise) and x.op.decides is not None]
     if not decisions:
         return []
     used = _used(order, outputs, decisions)
-    found: dict[tuple[str, tuple[Expr, ...]], Where] = {}
+    found: dict[Kink, Where] = {}
     for x in decisions:
-        assert isinstance(x.op, ops.Pointwise)
-        name = x.op.decides
-        assert name is not None
-        key = name, x.args[-arity(name) :] if name in _PLACES else x.args
-        found[key] = _either(found.get(key, False), used[x])
-    return [Kink(*key, where) for key, where in found.items() if where is not False]
+        kink = _asked(x)
+        found[kink] = _either(found.get(kink, False), used[x])
+    return [
+        kink if where is True else kink._replace(hit=primitive("logical_and", kink.hit, where))
+        for kink, where in found.items()
+        if where is not False
+    ]
 
 
-def condition(kink: Kink) -> Expr:
-    """Where the kink is hit, for each element of the first operand."""
-    place = _PLACES.get(kink.name)
-    if place is None:
-        hit = _tie(*kink.operands)
-    else:
-        hit = run(place, {kernel_symbol(k): x for k, x in enumerate(kink.operands)})
-    return primitive("logical_and", hit, kink.used) if isinstance(kink.used, Expr) else hit
+def _asked(x: Expr) -> Kink:
+    """The question that a decision stands for, wherever it is used."""
+    assert isinstance(x.op, ops.Pointwise)
+    name = x.op.decides
+    assert name is not None
+    if x.op not in _DECIDES:
+        return Kink(name, x.args[0], _tie(*x.args))
+    hit = run(_question(x.op), {kernel_symbol(k): y for k, y in enumerate(x.args)})
+    return Kink(name, x.args[-arity(name)], hit)
 
 
 def _tie(x: Expr, extreme: Expr) -> Expr:
@@ -172,9 +182,9 @@ def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
             return True
         return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(found, 1)))
     if isinstance(op, ops.Sum) and op.const == 0:
-        return functools.reduce(_either, [known[y] for y in x.args])
+        return reduce(_either, [known[y] for y in x.args])
     if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):
-        return functools.reduce(_both, [known[y] for y in x.args])
+        return reduce(_both, [known[y] for y in x.args])
     return True
 
 

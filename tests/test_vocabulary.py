@@ -539,6 +539,7 @@ OMISSIONS = {
     ("drawn", "ceil"): test_drawings,
     ("kinks", "clip"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides", "hypot_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,
+    ("decides_at", "atan2_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("called", "norm_sqrt"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("finite_partials", "hypot1"): test_partials_at_finite_extremes,
     ("math", "power"): test_bodies_are_found_by_name,

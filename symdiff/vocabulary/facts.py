@@ -44,6 +44,8 @@ class Facts:
       then have a ``Decision``); else None;
     - ``decides``: the name of the function at whose kinks the value is the convention for its
       derivative; the last arguments are those of that function;
+    - ``decides_at``: the formula of where it is; unless stated, all arguments are those of that
+      function, and it is at its kinks;
     - ``called``: what users call it, where they do not know its name;
     - ``finite_partials``: whether its partials are finite floats for all operands that are (orders
       being small);
@@ -64,6 +66,7 @@ class Facts:
     drawn = False
     kinks: Any = None
     decides: str | None = None
+    decides_at: Any = None
     called: str | None = None
     finite_partials = False
     numpy: str | None = None

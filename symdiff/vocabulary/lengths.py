@@ -239,6 +239,7 @@ class Planar(Ordered):
 
     nargs = 4
     orders = 2
+    decides_at = _(lambda n, m, a, b: at_origin(a, b))
 
 
 def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
