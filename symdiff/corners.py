@@ -20,7 +20,7 @@ from symdiff.lifting import Step, run, steps
 from symdiff.multiples import WHERE
 from symdiff.node import topological
 from symdiff.scalar import arity, kernel_symbol
-from symdiff.vocabulary import FACTS
+from symdiff.vocabulary import FACTS, VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ Where: TypeAlias = "Expr | bool"
 
 
 class Kink(NamedTuple):
-    """A function that a derivative was taken of, its first operand, and where that hits a kink.
+    """A function that a derivative was taken of, its first operand, and where it hits a kink.
 
     ``hit`` has a truth value for each element of the operand.
     """
@@ -63,6 +63,13 @@ def _question(op: ops.Pointwise) -> tuple[Step, ...]:
     facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
     assert op.decides is not None
     return steps((facts.decides_at or FACTS[op.decides].kinks)(*symbols))
+
+
+@cache
+def _first(name: str) -> int:
+    """The first operand by which a function has a derivative: not an order."""
+    partials = VOCABULARY[name].partials(*(kernel_symbol(k) for k in range(arity(name))))
+    return next(k for k, p in enumerate(partials) if p is not None)
 
 
 def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
@@ -97,7 +104,7 @@ def _asked(x: Expr) -> Kink:
     if x.op not in _DECIDES:
         return Kink(name, x.args[0], _tie(*x.args))
     hit = run(_question(x.op), {kernel_symbol(k): y for k, y in enumerate(x.args)})
-    return Kink(name, x.args[-arity(name)], hit)
+    return Kink(name, x.args[-arity(name) :][_first(name)], hit)
 
 
 def _tie(x: Expr, extreme: Expr) -> Expr:

@@ -238,9 +238,9 @@ def test_what_a_user_writes_does_not_raise(name, make, kink, free):
     kink = dict(zip("vw", kink, strict=True))
     g = derivative(make)
     (written,) = primitives([g])
-    if name in ("hypot", "atan2"):  # in functions that derivatives alone have
+    if kinks_in([written]):  # in functions that derivatives alone have
         assert refuses(written, kink, name)
-        written = v / sd.hypot(v, w) + sd.where(v == 0, 1, w)
+        written = make() + v
     assert not refuses(written, kink, name)
     del g
     assert not refuses(written, kink, name)
@@ -427,7 +427,7 @@ def test_a_partial_without_a_decision_is_noticed(name, monkeypatch):
 
     def forgetful(*args):
         return tuple(
-            p.replace(lambda q: q.func in plain, lambda q: plain[q.func](*q.args))
+            p and p.replace(lambda q: q.func in plain, lambda q: plain[q.func](*q.args))
             for p in honest(*args)
         )
 
