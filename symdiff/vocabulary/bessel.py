@@ -181,9 +181,10 @@ class ive_derivative(Scaled):
             integer_order("ive_derivative", m), real_order("ive_derivative", n), x
         )
     )
-    # Up to order |n| both sides agree; the derivative asks this of the next order, which it is.
-    kinks = _(lambda m, n, x: logical_and(equal(x, ZERO), less(abs(n), m)))
-    decides = "ive_derivative"
+    # Up to order |n| both sides agree at 0.
+    kinks = _(lambda m, n, x: logical_and(equal(x, ZERO), less(abs(n), m + 1)))
+    decides = "ive"
+    decides_at = _(lambda m, n, x: logical_and(equal(x, ZERO), less(abs(n), m)))
 
 
 class kve_derivative(Scaled):
