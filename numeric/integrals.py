@@ -49,7 +49,7 @@ def _expn_near(n: int, x: NDArray[Any]) -> NDArray[Any]:
 
 
 def _expn_far(n: int, x: NDArray[Any]) -> NDArray[Any]:
-    """For x > 1 by the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.9.2].
+    """For x > 1 by the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
 
     Of k steps the relative error is about e^(-4 √(k x)).
     """

@@ -503,7 +503,7 @@ MEANING = {
     ),
     "expn": Meaning(
         exponential_integral,
-        points=tuple((float(n), x) for n in (1, 3, -2) for x in (0.5, 1.5, 40.0)),
+        points=tuple((float(n), x) for n in (1, 3, -2) for x in (0.5, 12.0)),
         constants=(0,),
         digits=110,
     ),

@@ -596,6 +596,16 @@ def test_other_branches_of_lamberts_function_are_refused():
             sd.lambertw(x, k)
 
 
+@pytest.mark.parametrize(("n", "at"), [(1, 300), (7, 0.25), (60, 210), (60, 2), (200, 45)])
+def test_exponential_integrals_of_high_order_are_integrals(n, at):
+    """evalf takes other ways than mpmath's expint, which has no right digit of some of them."""
+    with mp.workdps(30):
+        ends = [1, 1 + mp.mpf(5) / (at + n), 1 + mp.mpf(20) / (at + n), mp.inf]
+        exact = mp.exp(-at) * mp.quad(lambda t: mp.exp(-at * (t - 1)) / t**n, ends)
+        assert mp.fabs(sd.evalf(sd.expn(n, x), 20, {x: at}) / exact - 1) < mp.mpf(10) ** -19
+    assert nm.lower(sd.expn(n, x), (x,))(at) == pytest.approx(float(exact), rel=1e-14)
+
+
 @pytest.mark.parametrize("n", [99, 100, 101, 250])
 @pytest.mark.parametrize("at", ["0.3", "2.5", "1e-5", "40.5", "-0.3", "-0.4999", "-7.25", "-12.75"])
 def test_polygamma_of_high_order_is_its_series(n, at):
