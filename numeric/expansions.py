@@ -27,16 +27,17 @@ def expanded(
 
     ``about`` gives a centre and the coefficients of the powers of the distance from it.
     """
-    numbers, which = np.unique(place, return_inverse=True)
+    numbers, which = np.unique(place.ravel(), return_inverse=True)
+    which = which.reshape(x.shape)
     if not numbers.size:
         return np.empty(x.shape)
     series = [about(int(k)) for k in numbers]
     centres = np.array([centre for centre, _ in series])[which]
-    coefficients = np.array([c for _, c in series]).T[:, which]
+    coefficients = np.array([c for _, c in series]).T
     distance = x - centres
-    total: NDArray[Any] = coefficients[-1]
+    total: NDArray[Any] = coefficients[-1][which]
     for c in coefficients[-2::-1]:
-        total = total * distance + c
+        total = total * distance + c[which]
     return total
 
 

@@ -69,9 +69,7 @@ def log_ndtr_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
     right, left = x > top, x < bottom
     inside = np.where(right | left | np.isnan(x), 0.0, x)
     place = np.rint(np.where(inside > 0, 4 * inside, -8 * np.log1p(np.maximum(-inside, 0) / 3)))
-    value = _by_blocks(
-        lambda k, y: expanded(partial(_log_ndtr_about, n), k, y), place.astype(np.int64), inside
-    )
+    value = expanded(partial(_log_ndtr_about, n), place.astype(np.int64), inside)
     if np.any(left):
         value = np.where(left, _log_ndtr_far(n, np.where(left, -x, -bottom)), value)
     if np.any(right):
@@ -151,11 +149,10 @@ _DENSITY_ENDS = 60.0  # where it is 0
 _LINEAR_BELOW = 1e-10  # where the square of x is below 2^-53
 
 
-def _by_blocks(function: Callable[..., Any], *xs: NDArray[Any]) -> NDArray[Any]:
-    flat = [x.ravel() for x in xs]
-    blocks = range(0, flat[0].size, _BLOCK)
-    parts = [function(*(x[k : k + _BLOCK] for x in flat)) for k in blocks]
-    return np.concatenate([np.empty(0), *parts]).reshape(xs[0].shape)
+def _by_blocks(function: Callable[[Any], Any], x: NDArray[Any]) -> NDArray[Any]:
+    flat = x.ravel()
+    parts = [function(flat[k : k + _BLOCK]) for k in range(0, flat.size, _BLOCK)]
+    return np.concatenate([np.empty(0), *parts]).reshape(x.shape)
 
 
 @cache
