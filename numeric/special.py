@@ -797,6 +797,7 @@ _OF_FLOATS: dict[str, Callable[..., Any]] = {
     "sech2": _math_sech2,
     "acosh_slope": lambda x: 1.0 / (math.sqrt(x - 1.0) * math.sqrt(x + 1.0)),
     "gammaln": _math_gammaln,
+    "ndtr": lambda x: math.erfc(x / -_ROOT_2) / 2 if x >= -1 else float(NUMPY["ndtr"](x)),
     "sinc": _math_sinc,
     "sinc_derivative": _math_sinc_derivative,
 }

@@ -298,6 +298,10 @@ def test_outside_the_domain_is_nan():
         (lambda a: sd.betainc(2, a, x), r"betainc .* number 2 \(b\)"),
         (lambda a: sd.eval_gegenbauer(3, a, x), r"eval_gegenbauer .* number 2 \(alpha\)"),
         (lambda a: sd.eval_genlaguerre(3, a, x), r"eval_genlaguerre .* number 2 \(alpha\)"),
+        (
+            lambda a: sd.from_sympy(sympy.expint(*sympy.symbols("a x"))),
+            r"expn .* number 1 \(n\)",
+        ),
         (lambda a: sd.diff(sd.gammainc(a, x), x), r"gamma_density .* number 1 \(a\)"),
         (lambda a: sd.diff(sd.betainc(a, 2, x), x), r"beta_density .* number 1 \(p\)"),
     ],
