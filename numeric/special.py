@@ -326,13 +326,13 @@ def _erfcinv_slope(x: Any) -> Any:
 def _ndtr(x: Any) -> Any:
     # Far out the error of x/√2 would be multiplied by x².
     far = x < -1
-    tail = np.where(far, x, -1)
+    tail, rest = np.where(far, x, -1), np.where(far, 0, x)
     scaled = _scipy("ndtr").erfcx(tail / -_ROOT_2)
-    return np.where(far, tails.exp_of_half_square(tail, scaled) / 2, _erfc(x / -_ROOT_2) / 2)
+    return np.where(far, tails.exp_of_half_square(tail, scaled) / 2, _erfc(rest / -_ROOT_2) / 2)
 
 
 def _ndtri(p: Any) -> Any:
-    return -_ROOT_2 * _erfcinv(2 * p)
+    return -_ROOT_2 * _erfcinv(2 * np.where((p >= 0) & (p <= 1), p, np.nan))
 
 
 def _log_ndtr(x: Any) -> Any:
@@ -413,7 +413,7 @@ def _chirp_sine(x: Any) -> Any:
 
 
 def _chirp_cosine(x: Any) -> Any:
-    return _sincos_pi(_half_turns(x))[1]
+    return np.sin(np.pi * (0.5 - np.abs(_half_turns(x))))
 
 
 _ROOT_2 = math.sqrt(2)

@@ -207,7 +207,7 @@ class sinh_integral(Transcendental):
     sympy = sp.Shi
     aliases = "Shi"
     partials = _(lambda x: (sinh_integral_derivative(ONE, x),))
-    value = _(lambda x: x if mp.isinf(x) else mp.shi(x))
+    value = _(lambda x: mp.shi(x) if mp.isfinite(x) else x)
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -320,7 +320,9 @@ class fresnel_cosine(Transcendental):
 
 
 def _fresnel_value(function: Any, x: Any) -> Any:
-    return mp.sign(x) / 2 if mp.isinf(x) else function(x)
+    if not mp.isfinite(x):
+        return x if mp.isnan(x) else mp.sign(x) / 2
+    return function(x)
 
 
 class chirp_sine(Transcendental):
