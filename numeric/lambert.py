@@ -30,35 +30,45 @@ def lambertw(branch: int, x: NDArray[Any]) -> NDArray[Any]:
 
 
 def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
-    """The n-th derivative of W (equation 3.5), with W/x in the place of e^-W, which loses digits.
+    """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
-    With t = 1/(1 + W) it is (-1)^(n-1) (W t/x)ⁿ times a polynomial in t of positive coefficients.
+    Far out, where e^-W loses digits, with W/x in its place: with t = 1/(1 + W) it is (W t/x)ⁿ times
+    a polynomial in t of the same coefficients.
     """
     w, v = _solved(branch, x)
     if n == 0:
         return w
-    scale = math.factorial(n - 1)
-    coefficients = [Fraction(c, scale) for c in lambert_polynomial(n)]  # of powers of v
-    inner = np.abs(w) < _INNER
+    # The coefficients of powers of v grow like (n - 1)!: by powers of 2, which round nothing.
+    sizes = [2 ** (k.bit_length() - 1) for k in range(1, n)]
+    scale = math.prod(sizes)
+    coefficients = [Fraction(c, scale) for c in lambert_polynomial(n)]
+    near = w > _EXPONENTIAL if branch else np.abs(w) < _INNER
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        t = np.where(inner, 1.0, 1 / v)
+        t = np.where(near, 1.0, 1 / v)
         at = np.where(x == 0, -0.0, x)  # where a branch that is infinite comes from
-        step = np.where(np.isinf(w), 1.0, w / v) / np.where(inner, 1.0, at)
-        if branch:  # where e^-W does not lose any digit, and W counts less than in a power of W/x
-            step = np.where(w > _EXPONENTIAL, np.exp(-w) / v, step)
-        outer: NDArray[Any] = polynomials.horner(coefficients[::-1], t)
-        # The factors of the factorial one by one: neither it nor the power leaves the floats alone.
-        for k in range(1, n):
-            outer = outer * (-k * step)
-        outer = outer * step
-    if not np.any(inner):
-        return outer
-    # Near 0 no power of a rounded number: e^-nW (1 + W)^(1-2n) times a polynomial in W.
-    near = np.where(inner, w, 0.0)
-    value: Any = polynomials.horner(_shifted(coefficients), near) * (-1) ** (n - 1)
-    value *= np.exp(-n * near - (2 * n - 1) * np.log1p(near))
-    value *= float(scale) if n <= 171 else math.inf
-    return np.where(inner, value, outer)
+        step = np.where(np.isinf(w), 1.0, w / v) / np.where(near, 1.0, at)
+        # Terms cancel: no coefficient may be rounded, and at high orders nothing else, either.
+        small = max(lambert_polynomial(n)) < 2**53
+        polynomial: Any = polynomials.horner if small else polynomials.exactly
+        far: NDArray[Any] = polynomial(coefficients[::-1], t)
+        for size in sizes:  # one by one: neither the scale nor the power leaves the floats alone
+            far = far * (-size * step)
+        far = far * step
+        if not np.any(near):
+            return far
+        # Where e^-W does lose no digit: W counts less in it than in a power of W/x.
+        u = np.where(near, w, -2.0 if branch else 0.0)
+        value: Any
+        if branch:
+            v = np.where(near, v, -1.0)
+            exponent, rest = polynomials.product(-float(n), u)
+            value = polynomial(coefficients, v) / v ** (2 * n - 1)
+            value *= np.exp(exponent) * (1 + rest)
+        else:
+            value = polynomial(_shifted(coefficients), u)
+            value *= np.exp(-n * u - (2 * n - 1) * np.log1p(u))
+        value *= (-1) ** (n - 1) * (float(scale) if scale < 2**1023 else math.inf)
+    return np.where(near, value, far)
 
 
 _INNER, _EXPONENTIAL = 0.3, -4.0

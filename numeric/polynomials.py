@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +38,20 @@ def horner(coefficients: Sequence[Any], b: Any) -> Any:
         part = total - product
         rest = rest * b + (error + ((product - (total - part)) + (c - part)))
     return total + rest
+
+
+def exactly(coefficients: Sequence[Fraction], b: NDArray[Any]) -> NDArray[Any]:
+    """The polynomial in rational arithmetic, rounded once, whatever cancels; nan where b is not."""
+
+    def of_one(at: float) -> float:
+        if not math.isfinite(at):
+            return math.nan
+        number, total = Fraction(at), Fraction(0)
+        for c in reversed(coefficients):
+            total = total * number + c
+        return float(total) if abs(total) < 2**1023 else math.copysign(math.inf, total)
+
+    return np.array([of_one(at) for at in b.ravel().tolist()], np.float64).reshape(b.shape)
 
 
 def orthogonal(family: type[Polynomial], n: int, *operands: NDArray[Any]) -> NDArray[Any]:
@@ -73,14 +89,14 @@ def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, A
         (a, a_rest), (b, b_rest), (c, c_rest) = (
             _sum(float(u), v * alpha) if v else (float(u), 0.0) for u, v in pairs
         )
-        slope, slope_rest = _product(a, x)
+        slope, slope_rest = product(a, x)
         t, t_rest = _sum(slope, b)
         t_rest = t_rest + slope_rest + (a_rest * x + b_rest)
-        above, above_rest = _product(t, last)
-        lower, lower_rest = _product(c, below)
+        above, above_rest = product(t, last)
+        lower, lower_rest = product(c, below)
         total, total_rest = _sum(above, -lower)
         value = total / divisor
-        back, back_rest = _product(value, float(divisor))
+        back, back_rest = product(value, float(divisor))
         rest = above_rest - lower_rest + total_rest + t_rest * last - c_rest * below
         rest = rest + ((total - back) - back_rest)
         below_error, error = error, (t * error - c * below_error + rest) / divisor
@@ -95,7 +111,7 @@ def _sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - part)) + (b - part)
 
 
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
+def product(a: Any, b: Any) -> tuple[Any, Any]:
     """The product of two numbers, and what rounding takes from it (Dekker)."""
     product = a * b
     a_high, a_low = _halves(a)

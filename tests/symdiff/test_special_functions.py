@@ -18,7 +18,7 @@ from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY, arity
 from symdiff.vocabulary import FACTS
 from tests.orders import order_count
-from tests.scalar_oracle import POLYNOMIALS, coefficients
+from tests.scalar_oracle import POLYNOMIALS, coefficients, lambert_derivative
 
 x = sd.symbol("x")
 X = np.array([0.25, 0.5, 0.75, 0.9])
@@ -592,6 +592,21 @@ def test_high_derivatives_of_lamberts_function_are_those_of_its_inverse(k):
         product = [sum(c[j] * power[n - j] for j in range(n + 1)) for n in range(order + 1)]
         for found, wanted in zip(product, [at, 1, *[0] * order], strict=False):
             assert abs(found - wanted) < 1e-25
+
+
+@pytest.mark.parametrize("k", [0, -1])
+@pytest.mark.parametrize("order", [5, 13, 14, 20, 60])
+def test_high_derivatives_of_lamberts_function_keep_their_digits(k, order):
+    """Terms of their polynomial cancel on the branch -1: a rounded coefficient costs all digits."""
+    f = nm.lower(sd.diff(sd.lambertw(x, k), x, order), (x,))
+    points = np.array([-0.34, -0.27, -0.2208, -0.19246761130720771, -0.175, -0.05, -1e-3])
+    with mp.workdps(150):
+        for at, by_array in zip(points, f(points), strict=True):
+            exact = lambert_derivative(k)
+            wanted, slope = exact(order, mp.mpf(at)), exact(order + 1, mp.mpf(at))
+            allowed = 8 * 2.0**-53 * (abs(wanted) + abs(at * slope))
+            assert abs(by_array - wanted) <= allowed
+            assert abs(f(at) - wanted) <= allowed
 
 
 def test_other_branches_of_lamberts_function_are_refused():
