@@ -57,6 +57,11 @@ FAULTS = {  # a derivative of a row, spelled with a fault
     "atan, (2,)": (-2 * X / (1 + X**2) ** 2 * (1 + 2.0**-46), (0.5,)),
     "log, (1,)": (sd.where(X > 1e300, float("nan"), 1 / X), (1.5e300,)),
     "exp, (0,)": (1 / sd.exp(-X), (-710.0,)),
+    "lambertw, (1,)": (sd.exp(-sd.lambertw(X)) / (1 + sd.lambertw(X)), (1e250,)),
+    "ellipk, (1,)": (
+        (sd.ellipe(X) - (1 - X) * sd.ellipk(X)) / (2 * X * (1 - X)),
+        (1e-3,),
+    ),
     "cosh, (2,)": (-sd.cosh(X), (800.0,)),
 }
 

@@ -18,7 +18,7 @@ from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY, arity
 from symdiff.vocabulary import FACTS
 from tests.orders import order_count
-from tests.scalar_oracle import POLYNOMIALS, coefficients, lambert_derivative
+from tests.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative
 
 x = sd.symbol("x")
 X = np.array([0.25, 0.5, 0.75, 0.9])
@@ -529,6 +529,20 @@ def test_high_derivatives_of_elliptic_integrals_obey_their_equations():
         for at in (-30, -0.625, 1e-3, 0.25, 0.75):
             a, b = (sd.evalf(side, 30, {x: at}) for side in (one, other))
             assert abs(a - b) <= abs(a) * 1e-28
+
+
+@pytest.mark.parametrize("order", [6, 20])
+def test_high_derivatives_of_elliptic_integrals_keep_their_digits(order):
+    """Beside the integrals of positive functions that they are, in every region of the kernel."""
+    points = np.array([-1e3, -81.0, -7.0, -0.3, 1e-9, 0.3, 0.55, 0.75, 1 - 2.0**-6])
+    for ours, a in ((sd.ellipk, 0.5), (sd.ellipe, -0.5)):
+        f = nm.lower(sd.diff(ours(x), x, order), (x,))
+        with mp.workdps(30):
+            for at, by_array in zip(points, f(points), strict=True):
+                wanted, slope = (elliptic(a, order + k, mp.mpf(at)) for k in (0, 1))
+                allowed = 64 * 2.0**-53 * (abs(wanted) + abs(at * slope))
+                assert abs(by_array - wanted) <= allowed
+                assert abs(f(at) - wanted) <= allowed
 
 
 # Lambert's function ------------------------------------------------------------------------------
