@@ -49,27 +49,39 @@ def exactly(coefficients: Sequence[Fraction], b: NDArray[Any]) -> NDArray[Any]:
         number, total = Fraction(at), Fraction(0)
         for c in reversed(coefficients):
             total = total * number + c
-        return float(total) if abs(total) < 2**1023 else math.copysign(math.inf, total)
+        return _rounded(total)
 
     return np.array([of_one(at) for at in b.ravel().tolist()], np.float64).reshape(b.shape)
 
 
 def orthogonal(family: type[Polynomial], n: int, *operands: NDArray[Any]) -> NDArray[Any]:
-    """The polynomial of order n; beyond its zeros, where terms overflow, by its leading term."""
-    *given, x = operands
+    """The polynomial of order n; where terms of both signs overflow, in rational arithmetic."""
     with np.errstate(all="ignore"):
         last, error = recurrence(family, n, *operands)
-        value: NDArray[Any] = np.where(np.isfinite(error), last + error, last) + np.zeros(x.shape)
-        lost = np.isnan(value) & ~np.any(np.isnan(operands), axis=0)
-        if np.any(lost):
-            alpha = given[0] if given else 0.0
-            low, high = family.zeros(n, alpha)
-            leading = np.sign(x) ** n
-            for k in range(n):
-                u, v = family.terms(k)[0]
-                leading = leading * np.sign(u + v * alpha)
-            value = np.where(lost & ((x < low) | (x > high)), leading * np.inf, value)
+        value = np.full(operands[-1].shape, np.where(np.isfinite(error), last + error, last))
+    lost = np.isnan(value) & ~np.any(np.isnan(operands), axis=0)
+    if np.any(lost):
+        points = zip(*(x[lost].tolist() for x in operands), strict=True)
+        value[lost] = [_rational(family, n, *point) for point in points]
     return value
+
+
+def _rational(family: type[Polynomial], n: int, *operands: float) -> float:
+    *given, x = operands
+    if not all(map(math.isfinite, given)):
+        return math.nan
+    end = math.copysign(family.beyond(n, *given), x)  # from there on the sign does not change
+    far = abs(x) > abs(end)
+    total = family.at(n, *map(Fraction, given), Fraction(end if far else x))
+    return (math.inf if total > 0 else -math.inf) if far else _rounded(total)
+
+
+def _rounded(x: Fraction) -> float:
+    """The nearest float, which may be infinite."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
 
 
 def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, Any]:

@@ -37,7 +37,6 @@ class Polynomial(ScalarFunction):
     drawn = True
     orders = 1
     terms: Any
-    zeros: Any  # of n and α, between which numbers all of them are
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Every family has its value, and its exact one, by the recurrence that it states."""
@@ -58,6 +57,11 @@ class Polynomial(ScalarFunction):
             a, b, c = (u + v * alpha if v else u for u, v in pairs)
             below, last = last, ((a * x + b) * last - c * below) / divisor
         return last
+
+    @staticmethod
+    def beyond(n: Any, alpha: Any = 0) -> Any:
+        """A number beyond all zeros [18.16], between minus which and it they are."""
+        return 40 * (n + 1 + builtins.abs(alpha))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -80,7 +84,7 @@ def _number(cls: type[Polynomial], n: Any, *operands: Any) -> Any:
         return mp.mpf(1)
     *given, x = operands
     if mp.isinf(x):  # by the leading term, which is all of a polynomial far beyond its zeros
-        x = mp.sign(x) * 10 * (1 + mp.fsum(map(mp.fabs, cls.zeros(n, *(given or [0])))))
+        x = mp.sign(x) * cls.beyond(n, *given)
         return mp.sign(cls.at(n, *given, x)) * mp.inf
     return settled(lambda: cls.at(n, *operands))
 
@@ -96,7 +100,6 @@ class eval_gegenbauer(Polynomial):
     nargs = 3
     sympy = sp.gegenbauer
     terms = _(lambda k: ((2 * k, 2), (0, 0), (k - 1, 2), k + 1))
-    zeros = _(lambda n, alpha: (-1, 1))
     partials = _(
         lambda n, alpha, x: (
             None,
@@ -112,7 +115,6 @@ class eval_legendre(Polynomial):
     nargs = 2
     sympy = sp.legendre
     terms = _(lambda k: ((2 * k + 1, 0), (0, 0), (k, 0), k + 1))
-    zeros = _(lambda n, alpha: (-1, 1))
     partials = _(lambda n, x: (None, sign(n) * eval_gegenbauer(_below(n), sp.Rational(3, 2), x)))
 
 
@@ -122,7 +124,6 @@ class eval_chebyu(Polynomial):
     nargs = 2
     sympy = sp.chebyshevu
     terms = _(lambda k: ((2, 0), (0, 0), (1, 0), 1))
-    zeros = _(lambda n, alpha: (-1, 1))
     partials = _(lambda n, x: (None, TWO * sign(n) * eval_gegenbauer(_below(n), TWO, x)))
 
 
@@ -132,7 +133,6 @@ class eval_chebyt(Polynomial):
     nargs = 2
     sympy = sp.chebyshevt
     terms = _(lambda k: ((2 if k else 1, 0), (0, 0), (1, 0), 1))
-    zeros = _(lambda n, alpha: (-1, 1))
     partials = _(lambda n, x: (None, n * eval_chebyu(_below(n), x)))
 
 
@@ -142,7 +142,6 @@ class eval_hermite(Polynomial):
     nargs = 2
     sympy = sp.hermite
     terms = _(lambda k: ((2, 0), (0, 0), (2 * k, 0), 1))
-    zeros = _(lambda n, alpha: (-2 * n, 2 * n))
     partials = _(lambda n, x: (None, TWO * n * eval_hermite(_below(n), x)))
 
 
@@ -153,7 +152,6 @@ class eval_hermitenorm(Polynomial):
     sympy = sp.hermite_prob
     drawn = False
     terms = _(lambda k: ((1, 0), (0, 0), (k, 0), 1))
-    zeros = _(lambda n, alpha: (-2 * n, 2 * n))
     partials = _(lambda n, x: (None, n * eval_hermitenorm(_below(n), x)))
 
 
@@ -163,7 +161,6 @@ class eval_genlaguerre(Polynomial):
     nargs = 3
     sympy = sp.assoc_laguerre
     terms = _(lambda k: ((-1, 0), (2 * k + 1, 1), (k, 1), k + 1))
-    zeros = _(lambda n, alpha: (0, 4 * (n + builtins.abs(alpha) + 1)))
     partials = _(
         lambda n, alpha, x: (None, None, -sign(n) * eval_genlaguerre(_below(n), alpha + 1, x))
     )
@@ -175,5 +172,4 @@ class eval_laguerre(Polynomial):
     nargs = 2
     sympy = sp.laguerre
     terms = _(lambda k: ((-1, 0), (2 * k + 1, 0), (k, 0), k + 1))
-    zeros = _(lambda n, alpha: (0, 4 * (n + 1)))
     partials = _(lambda n, x: (None, -sign(n) * eval_genlaguerre(_below(n), ONE, x)))

@@ -474,6 +474,18 @@ def test_polynomials_far_beyond_their_zeros_are_their_leading_terms(name):
         assert math.isnan(f(math.nan))
 
 
+def test_polynomials_that_overflow_between_their_zeros_have_a_sign():
+    for ours, name, n, at in (
+        *((sd.eval_hermite, "eval_hermite", n, 0.75) for n in (269, 270, 301)),
+        *((sd.eval_laguerre, "eval_laguerre", n, 1500.0) for n in (500,)),
+    ):
+        f = nm.lower(ours(n, x), (x,))
+        wanted = sum(c * Fraction(at) ** k for k, c in enumerate(coefficients(name, n)))
+        beyond = math.inf if wanted > 0 else -math.inf
+        wanted = float(wanted) if abs(wanted) < 2**1023 else beyond
+        assert f(at) == f(np.array([at, 0.5]))[0] == pytest.approx(wanted, rel=1e-13)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_an_order_that_is_none_is_refused(name):
     for n in (-1, 0.5, x):
