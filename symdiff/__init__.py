@@ -60,6 +60,7 @@ from symdiff.leaves import symbols as symbols
 from symdiff.numpy_protocol import array_function, array_ufunc, astype
 from symdiff.numpy_protocol import from_function as from_function
 from symdiff.parser import parse as parse
+from symdiff.patterns import sparsity as sparsity
 from symdiff.pickling import reduced
 from symdiff.printing import short as short
 from symdiff.printing import text as text
@@ -124,6 +125,7 @@ if not TYPE_CHECKING:
         "parse",
         "pi",
         "short",
+        "sparsity",
         "substitute",
         "symbol",
         "symbols",

@@ -130,6 +130,11 @@ class Arithmetic(ABC):
         except TypeError:
             raise Unsupported(f"{name}: an index whose value is not known") from None
 
+    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
+        """The value of one core of an opaque node, which has ``shape``, by its components."""
+        op: ops.Opaque = node.op  # type: ignore[assignment]
+        return op.components(self, shape, *cores)
+
     def kept(self, node: Expr, value: Any, uses: int) -> Any:
         """What the users of ``node``, of which there are ``uses``, see of its value."""
         return value
@@ -325,7 +330,7 @@ class _Walk:
         self.of.check(node, math.prod(batch + shape), arrays[0].size * max(shape, default=1))
         wide = [np.broadcast_to(x, batch + x.shape[lead:]) for x, lead in pairs]
         values = [
-            op.components(self.of, shape, *(_listed(x[place]) for x in wide))
+            self.of.core(node, shape, [_listed(x[place]) for x in wide])
             for place in np.ndindex(batch)
         ]
         for _ in shape:

@@ -863,6 +863,7 @@ EXCEPTIONS = {
     "count_edges": "counts: tests/symdiff/test_counting.py",
     "count_nodes": "counts: tests/symdiff/test_counting.py",
     "count_operations": "counts: tests/symdiff/test_counting.py",
+    "sparsity": "looks at a graph: tests/symdiff/test_sparsity.py",
     "nodes": "counts: tests/symdiff/test_counting.py",
     "free_symbols": "looks at a graph: tests/symdiff/test_substitution.py",
     "detach": "the identity without a derivative: tests/test_laws.py",
