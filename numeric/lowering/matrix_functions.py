@@ -66,6 +66,20 @@ def _refuse(name: str, values: Array, rounding: float, norm: Any, zero: bool) ->
         raise np.linalg.LinAlgError(f"{name}: the matrix has an eigenvalue {which}, to rounding")
 
 
+def _known(name: str, a: Array, root: Array) -> None:
+    """Raise LinAlgError where the square of the root has but half of the digits of the matrix.
+
+    It errs by eps |X|² (Higham, 6.2): where equal eigenvalues with one vector are moved by more
+    than rounding, off the negative axis or off 0.  Those of a triangular matrix are not moved.
+    """
+    far = _norm(root) > np.finfo(float).eps ** -0.25 * math.sqrt(_norm(a))
+    if far and np.tril(a, -1).any():
+        raise np.linalg.LinAlgError(
+            f"{name}: rounding hides whether there is a root: eigenvalues are equal, on the "
+            "negative axis or 0, to rounding"
+        )
+
+
 def _schur(name: str, a: Array) -> tuple[Array, Array]:
     """The complex Schur form, its real eigenvalues real, and the vectors."""
     linalg = _scipy(name)
@@ -116,7 +130,9 @@ def sqrtm(a: Array) -> Array:
             values = np.diagonal(t)
             _refuse("sqrtm", values, rounding, _norm(a[place]), zero=True)
             values = np.where((values.imag == 0) & (values.real < 0), 0, values)
-            root[place] = _over(z, _triangular_root(t, np.sqrt(values), solve)).real
+            found = _over(z, _triangular_root(t, np.sqrt(values), solve)).real
+            _known("sqrtm", a[place], found)
+            root[place] = found
     return root.astype(work, copy=False)
 
 
@@ -199,6 +215,9 @@ def logm(a: Array, *directions: Array) -> Array:
     for place in np.ndindex(a.shape[:own]):
         t, z = _schur("logm", rest[place])
         logs = logarithms(np.diagonal(t), near[place], _norm(a[place]))
+        if not near[place]:
+            root = _triangular_root(t, np.exp(logs / 2), _triangular_sylvester("logm", t))
+            _known("logm", a[place], root)
         y = t + (near[place] - 1.0) * unit
         found = _logarithm(y, logs, [_into(z, e[(*more, *place)]) for e in directions], _triangular)
         result[(*more, *place)] = _over(z, found).real

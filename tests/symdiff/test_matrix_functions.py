@@ -110,6 +110,23 @@ def test_what_has_no_real_value_is_refused(f, name):
         value(f, np.array(REFUSED[name]))
 
 
+@pytest.mark.parametrize("f", [sd.sqrtm, sd.logm], ids=["sqrtm", "logm"])
+@pytest.mark.parametrize("eigenvalue", [-1.0, 0.0])
+def test_equal_eigenvalues_that_rounding_moves_are_refused(f, eigenvalue, rng):
+    """Off the negative axis, by the root of rounding."""
+    block = np.array([[eigenvalue, 1.0], [0.0, eigenvalue]])
+    for _ in range(20):
+        q = np.linalg.qr(rng.normal(size=(2, 2))).Q
+        with pytest.raises(LinAlgError, match=f.__name__):
+            value(f, q @ block @ q.T)
+
+
+def test_a_large_root_is_not_refused_where_it_is_known():
+    a = np.array([[1.0, 1e12], [0.0, 1.0]])
+    np.testing.assert_allclose(value(sd.sqrtm, a), [[1, 5e11], [0, 1]], rtol=1e-15)
+    np.testing.assert_allclose(value(sd.logm, a), [[0, 1e12], [0, 0]], rtol=1e-14)
+
+
 def test_a_singular_matrix_has_no_logarithm():
     for a in (np.zeros((2, 2)), np.ones((2, 2)), np.array([[0.0, 1.0], [0.0, 1.0]])):
         with pytest.raises(LinAlgError, match=r"logm: .* 0 or below"):
