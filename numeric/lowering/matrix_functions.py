@@ -67,13 +67,14 @@ def _refuse(name: str, values: Array, rounding: float, norm: Any, zero: bool) ->
 
 
 def _known(name: str, a: Array, root: Array) -> None:
-    """Raise LinAlgError where the square of the root has but half of the digits of the matrix.
+    """Raise LinAlgError where the root is as large as one of what rounding made of a Jordan block.
 
-    It errs by eps |X|² (Higham, 6.2): where equal eigenvalues with one vector are moved by more
-    than rounding, off the negative axis or off 0.  Those of a triangular matrix are not moved.
+    Errors of 4 n eps move its two equal eigenvalues by the root of that, off the negative axis or
+    off 0, and the corner of the square root of [[r, 1], [0, r]] is 1/(2√r).  Its square then errs
+    by eps |X|² (Higham, 6.2).  Those of a triangular matrix are not moved.
     """
-    far = _norm(root) > np.finfo(float).eps ** -0.25 * math.sqrt(_norm(a))
-    if far and np.tril(a, -1).any():
+    moved = math.sqrt(4 * len(a) * np.finfo(float).eps)
+    if _norm(root) > math.sqrt(_norm(a) / moved) / 2 and np.tril(a, -1).any():
         raise np.linalg.LinAlgError(
             f"{name}: rounding hides whether there is a root: eigenvalues are equal, on the "
             "negative axis or 0, to rounding"
