@@ -26,6 +26,7 @@ from numeric import (
     bessel_orders,
     elliptic,
     entropies,
+    gamma_reciprocals,
     gammas,
     incomplete,
     integrals,
@@ -469,6 +470,13 @@ def _of_order(
     return of_any
 
 
+def _gammasgn(x: Any) -> Any:
+    x = np.asarray(x, np.result_type(x, np.float32))
+    with np.errstate(invalid="ignore"):
+        turns = np.where(np.floor(x) == x, np.nan, 1 - 2 * np.remainder(np.floor(x), 2))
+    return np.asarray(np.where(x >= 0, 1, turns), x.dtype)[()]
+
+
 _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
 
 
@@ -609,6 +617,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "lambertwm1": _in_double("lambertwm1", partial(lambert.lambertw, -1)),
     "lambertw_derivative": _of_order("lambertw_derivative", partial(lambert.derivative, 0)),
     "lambertwm1_derivative": _of_order("lambertwm1_derivative", partial(lambert.derivative, -1)),
+    "gammasgn": _gammasgn,
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
@@ -617,6 +626,8 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "erf": lambda x: _scipy("erf").erf(x),
     "erfc": _erfc,
     "gamma": _in_double("gamma", gammas.gamma),
+    "rgamma": _in_double("rgamma", partial(gamma_reciprocals.rgamma_derivative, 0)),
+    "rgamma_derivative": _of_order("rgamma_derivative", gamma_reciprocals.rgamma_derivative),
     "gammaln": _in_double("gammaln", gammas.gammaln),
     "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,

@@ -355,6 +355,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "gammainc": f.gammainc,
     "gammaincc": f.gammaincc,
     "gammaln": f.gammaln,
+    "gammasgn": f.gammasgn,
     "i0": f.i0,
     "i0e": f.i0e,
     "i1": f.i1,
@@ -385,6 +386,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "shichi": f.shichi,
     "sici": f.sici,
     "xlog1py": f.xlog1py,
+    "rgamma": f.rgamma,
     "xlogy": f.xlogy,
     "y0": f.y0,
     "y1": f.y1,
@@ -406,6 +408,8 @@ SCIPY_REFUSED: dict[str, str] = {
     "loggamma": "sd.gammaln(x) for positive x",
     "poch": "sd.exp(sd.gammaln(z + m) - sd.gammaln(z)) for positive z and z + m",
     "rgamma": "1 / sd.gamma(x)",
+    "rel_entr": "sd.xlogy(x, x / y)",
+    "xlog1py": "x * sd.log1p(y) where x is not 0",
 }
 """Universal functions of ``scipy.special`` that are not here, and how they are written."""
 

@@ -77,6 +77,9 @@ def _functions() -> dict[str, Function]:
     unary += " j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e exp1"
     binary = "add subtract multiply divide power greater greater_equal polygamma expn"
     binary += " jv yv iv kv ive kve"
+    unary += " factorial j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e"
+    binary = "add subtract multiply divide power greater greater_equal polygamma jv yv iv kv"
+    binary += " ive kve multigammaln"
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
     for name in VOCABULARY:

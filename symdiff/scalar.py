@@ -152,6 +152,7 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     cfunctions.isnan: lambda x: v.not_equal(x, x),
     cfunctions.isinf: lambda x: v.equal(v.abs(x), sp.oo),
     sp.log: _log,
+    sp.factorial: lambda x: v.gamma(x + 1),
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
     sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
     sp.betainc_regularized: _betainc,

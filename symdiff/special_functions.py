@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
-from symdiff.algebra import primitive, scale
-from symdiff.elementwise import Unary, binary, documented, log, log1p, unary
+from symdiff.algebra import as_numeric, primitive, scale
+from symdiff.elementwise import Unary, binary, documented, log, log1p, unary, where
+from symdiff.expr import pi
 from symdiff.leaves import as_expr, number_node, number_of
 from symdiff.number import exact_exponent
 from symdiff.scalar import VOCABULARY
@@ -25,12 +27,56 @@ erfcx = unary(
 gamma = unary(
     "gamma", "The gamma function Γ(x).", "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)"
 )
+rgamma = unary(
+    "rgamma",
+    "``1/Γ(x)``, finite with all derivatives everywhere, and 0 at the poles 0, -1, -2 ... of Γ.",
+    "sd.rgamma(-2) is sd.constant(0)",
+)
+gammasgn = unary(
+    "gammasgn",
+    "The sign of Γ(x), nan at the poles -1, -2 ... and 1 at 0; its derivative is 0.",
+    "sd.gammasgn(-0.5) is sd.constant(-1)",
+)
 gammaln = unary("gammaln", "``log|Γ(x)|``.", "sd.diff(sd.gammaln(x), x) is sd.digamma(x)")
 digamma = unary(
     "digamma",
     "ψ(x), the derivative of ``log Γ(x)``.",
     "sd.diff(sd.digamma(x), x) is sd.polygamma(1, x)",
 )
+
+
+def factorial(x: Operand, /) -> Expr:
+    """``Γ(x + 1)``, the product of the first x integers; nan at -1, -2 ..., where Γ has poles.
+
+    SciPy's, of arrays, is 0 for every negative x.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.factorial(x) is sd.gamma(x + 1), sd.factorial(5) is sd.constant(120)
+    (True, True)
+    """
+    return gamma(as_numeric(as_expr(x)) + 1)
+
+
+def multigammaln(a: Operand, d: int, /) -> Expr:
+    """The logarithm of the multivariate gamma function of an integer dimension d >= 1.
+
+    ``d (d - 1)/4 log(π) + sum of gammaln(a - k/2)`` over k = 0 ... d - 1, for a > (d - 1)/2; nan
+    for other a, where SciPy raises ValueError.  Raises ValueError for any other d.
+
+    >>> import symdiff as sd
+    >>> a = sd.symbol("a")
+    >>> print(sd.evalf(sd.multigammaln(a, 3), 10, {a: 2.5}))
+    1.880995462
+    """
+    dimension = number_of(as_expr(d))
+    if not isinstance(dimension, int) or dimension < 1:
+        raise ValueError(f"multigammaln: the dimension {d!r} is not an integer >= 1")
+    operand = as_numeric(as_expr(a))
+    total = scale(Fraction(dimension * (dimension - 1), 4), log(pi))
+    for k in range(dimension):
+        total = total + gammaln(operand - Fraction(k, 2))
+    return where(operand > Fraction(dimension - 1, 2), total, number_node(math.nan))
 
 
 def polygamma(n: int, x: Operand, /) -> Expr:
@@ -540,11 +586,13 @@ __all__ = [
     "exp1",
     "expi",
     "expn",
+    "factorial",
     "fresnel",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammaln",
+    "gammasgn",
     "i0",
     "i0e",
     "i1",
@@ -566,11 +614,13 @@ __all__ = [
     "lambertw",
     "log_ndtr",
     "logit",
+    "multigammaln",
     "ndtr",
     "ndtri",
     "polygamma",
     "psi",
     "rel_entr",
+    "rgamma",
     "shichi",
     "sici",
     "xlog1py",

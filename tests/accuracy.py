@@ -236,6 +236,11 @@ def scaled_bessel(kind: str, n: float) -> Any:
 gamma = known(mp.gamma, lambda z: gamma(z) * psi(0)(z))
 
 
+def rgamma(z: Any) -> Any:
+    """Left of 1/2 by reflection, so that nothing is infinite."""
+    return 1 / gamma(z) if at(z) > 0.5 else gamma(1 - z) * sinpi(z) / mp.pi
+
+
 def sigmoid(z: Any) -> Any:
     return 1 / (1 + exp(-z))
 
@@ -717,6 +722,10 @@ special("dawsn", (), dawsn, near=(0.0, 0.9241388730045918, 12.0))
 for _n in (1, 4):
     special("dawsn_derivative", (_n,), differentiated(dawsn, _n), near=(0.0, 0.9241388730045918))
 special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0)
+special("rgamma", (), rgamma, near=(*INTEGERS, 171.6), low=-180.0, high=200.0)
+for _n in (1, 3):
+    special("rgamma_derivative", (_n,), differentiated(rgamma, _n), near=(*INTEGERS, 171.6),
+            low=-175.0, high=200.0)  # fmt: skip
 special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0)
 special("digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0)
 for _n in (1, 2, 3, 171):
@@ -805,6 +814,7 @@ WITHOUT_ROW = {
     **dict.fromkeys(("less", "less_equal", "equal", "not_equal"), "a truth value"),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "a truth value"),
     **dict.fromkeys(("sign", "step", "floor", "ceil", "trunc", "round", "floor_divide"), "a step"),
+    "gammasgn": "a step",
     **dict.fromkeys(("where", "clip"), "selects an operand"),
     "polygamma_difference": "the derivative of betaln, in whose rows it is",
 }

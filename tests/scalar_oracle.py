@@ -85,6 +85,14 @@ def sinc_derivative(n, x):
     )
 
 
+EULER_POINTS = ((0.0,), (-2.0,), (0.5,), (1.0,), (7.5,), (-7.25,), (40.0,))
+
+
+def euler(x):
+    """1/Γ(x) by the integral of the second kind, reflected, or as 1/(x - 1)!; DLMF 5.5.3."""
+    return 1 / mp.factorial(x - 1) if x >= 0.5 else mp.factorial(-x) * mp.sinpi(x) / mp.pi
+
+
 def gamma_series(a, x):
     """P(a, x) as a power series of positive terms; DLMF 8.7.1."""
     term = mp.exp(-x) * mp.power(x, a) / mp.gamma(a + 1)
@@ -433,6 +441,13 @@ MEANING = {
     "erf": Meaning(lambda x: mp.erf(x)),
     "erfc": Meaning(lambda x: 1 - mp.erf(x), lambda x: x <= 1),
     "gamma": Meaning(lambda x: mp.factorial(x - 1), no_pole, digits=110),
+    "rgamma": Meaning(euler, points=EULER_POINTS, digits=110),
+    "rgamma_derivative": Meaning(
+        lambda n, x: mp.diff(euler, x, int(n)),
+        points=((1.0, 0.5), (1.0, -2.0)),
+        constants=(0,),
+        digits=110,
+    ),
     "polygamma_difference": Meaning(
         lambda n, a, b: polygamma(n, a) - polygamma(n, a + b),
         points=tuple((float(n), *p) for n in (1, 2, 3) for p in ((0.5, 0.25), (3.0, 40.0))),
@@ -739,6 +754,7 @@ STEPS = {
     "logical_not": lambda a: a * a == 0,
     "sign": lambda x: (x > 0) - (x < 0),
     "step": lambda x: x > 0,
+    "gammasgn": lambda x: 1 if x >= 0 else math.nan if x == int(x) else (-1) ** -math.floor(x),
     "floor": lambda x: max(k for k in range(-900, 900) if k <= x),
     "ceil": lambda x: min(k for k in range(-900, 900) if k >= x),
     "trunc": lambda x: int(x),

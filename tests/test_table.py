@@ -183,6 +183,17 @@ row("dawsn", ONE, scipy.special.dawsn)
 row("ndtri", ONE, scipy.special.ndtri, low=0.05, high=0.95)
 row("gamma", ONE, scipy.special.gamma, **POSITIVE)
 row("gamma negative", ONE, scipy.special.gamma, low=-1.8, high=-1.2)
+row("rgamma", ONE, scipy.special.rgamma)
+row("gammasgn", ONE, scipy.special.gammasgn)
+row("factorial", ONE, scipy.special.factorial, **POSITIVE)
+row(
+    "multigammaln",
+    ONE,
+    lambda x: scipy.special.multigammaln(x, 3),
+    lambda x: sd.multigammaln(x, 3),
+    low=1.2,
+    high=4.0,
+)
 row("digamma", ONE, scipy.special.digamma, **POSITIVE)
 row(
     "polygamma",

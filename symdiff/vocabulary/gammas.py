@@ -11,7 +11,17 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.vocabulary.choices import abs, sign
-from symdiff.vocabulary.facts import ONE, ZERO, Ordered, Transcendental, _, integer_order, real
+from symdiff.vocabulary.facts import (
+    ONE,
+    ZERO,
+    Ordered,
+    Stepwise,
+    Transcendental,
+    _,
+    differentiated,
+    integer_order,
+    real,
+)
 
 # The gamma family -------------------------------------------------------------------------------
 
@@ -30,6 +40,92 @@ class gamma(Transcendental):
         """Factorials that a double holds exactly."""
         (x,) = args
         return sp.gamma(x) if x.is_Integer and 0 < x <= 20 else None
+
+
+class rgamma(Transcendental):
+    """1/Γ(x), which is finite everywhere, and 0 at 0, -1, -2 ..."""
+
+    nargs = 1
+    definition = _(lambda x: 1 / sp.gamma(x))
+    partials = _(lambda x: (rgamma_derivative(ONE, x),))
+    value = _(lambda x: _rgamma_value(0, x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """0 at 0, -1, -2 ..., and of factorials that a double holds exactly."""
+        (x,) = args
+        if not x.is_Integer or x > 20:
+            return None
+        return 1 / sp.gamma(x) if x > 0 else ZERO
+
+
+class rgamma_derivative(Ordered):
+    """The n-th derivative of 1/Γ(x), for a constant integer n >= 0.
+
+    It is one function because ψ(x)/Γ(x), finite everywhere, has no value where Γ has a pole.
+    """
+
+    nargs = 2
+    definition = _(
+        lambda n, x: differentiated("rgamma_derivative", lambda t: 1 / sp.gamma(t), n, x)
+    )
+    partials = _(lambda n, x: (None, rgamma_derivative(n + 1, x)))
+    value = _(lambda n, x: _rgamma_value(integer_order("rgamma_derivative", n), x))
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """``rgamma`` for n = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        n, x = args
+        return rgamma(x) if n == 0 else None
+
+
+def _rgamma_value(n: int, x: Any) -> Any:
+    """By polynomials of ψ and its derivatives; for x < 1/2 at 1 - x, by reflection (DLMF 5.5.3)."""
+    if not mp.isfinite(x):
+        return mp.mpf(0) if x > 0 else mp.nan
+    if n == 0:
+        return mp.rgamma(x)
+    with mp.extraprec(20 + 10 * n + builtins.max(mp.mag(x), 0)):
+        if 2 * x >= 1:
+            result = _of_powers_of_gamma(n, -1, x)[n] * mp.rgamma(x)
+        else:
+            turned = (mp.sinpi(x), mp.cospi(x), -mp.sinpi(x), -mp.cospi(x))
+            mirrored = _of_powers_of_gamma(n, 1, 1 - x)
+            terms = (
+                mp.binomial(n, k) * (-1) ** (n - k) * mirrored[n - k] * mp.pi ** (k - 1) * c
+                for k in range(n + 1)
+                if (c := turned[k % 4])
+            )
+            result = mp.fsum(terms) * mp.gamma(1 - x)
+    return +result
+
+
+def _of_powers_of_gamma(n: int, sign: int, x: Any) -> list[Any]:
+    """The derivatives of Γ^sign, over Γ^sign, to the n-th, for x > 0."""
+    found, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
+    for k in range(n):
+        terms = (mp.binomial(k, i) * found[k - i] * slopes[i] for i in range(k + 1))
+        found.append(mp.fsum(terms))
+    return found
+
+
+class gammasgn(Stepwise):
+    """The sign of Γ(x): 1 and -1 in turn between its poles, at which it is nan, but for 1 at 0."""
+
+    nargs = 1
+    definition = _(
+        lambda x: sp.Piecewise(
+            (ONE, x >= 0), (sp.nan, sp.Eq(sp.floor(x), x)), (1 - 2 * sp.Mod(sp.floor(x), 2), True)
+        )
+    )
+    value = _(lambda x: _gammasgn_value(x))
+
+
+def _gammasgn_value(x: Any) -> Any:
+    if x >= 0:
+        return mp.mpf(1)
+    return mp.nan if not mp.isfinite(x) or mp.isint(x) else mp.mpf(1 - 2 * (mp.floor(x) % 2))
 
 
 class gammaln(Transcendental):

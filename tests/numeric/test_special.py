@@ -188,7 +188,7 @@ def test_steps(name, table):
     function = arrays(table[name]) if table is NUMPY else table[name]
     for point in [(x,) for x in STEP_POINTS] if arity(name) == 1 else STEP_PAIRS:
         if name != "floor_divide" or point[1]:
-            assert function(*point) == STEPS[name](*point)
+            np.testing.assert_equal(float(function(*point)), float(STEPS[name](*point)))
 
 
 OF_INTEGERS = {
@@ -510,7 +510,7 @@ def test_needs_scipy():
     assert [name for name in VOCABULARY if needs_scipy(name)] == sorted(
         [
             *("erf", "erfc", "gamma", "gammaln", "digamma", "polygamma"),
-            "polygamma_difference",
+            *("polygamma_difference", "rgamma", "rgamma_derivative"),
             *("betaln", "gammainc", "gammaincc", "gamma_density", "betainc"),
             *("erfcx", "erfinv", "erfcinv", "erfcinv_slope"),
             *("ndtr", "log_ndtr", "ndtri", "sine_integral", "cosine_integral"),

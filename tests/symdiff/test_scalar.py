@@ -89,7 +89,11 @@ def test_steps(name):
         if name == "floor_divide" and not point[1]:
             assert mp.isnan(MPMATH[name](*map(mp.mpf, point)))
         else:
-            assert MPMATH[name](*map(mp.mpf, point)) == STEPS[name](*point)
+            value = MPMATH[name](*map(mp.mpf, point))
+            wanted = STEPS[name](*point)
+            assert value == wanted or (mp.isnan(value) and mp.isnan(wanted))
+            if mp.isnan(wanted):
+                continue
             exactly = VOCABULARY[name](*(sp.Rational(x) for x in point))
             assert exactly == int(STEPS[name](*point))
 

@@ -12,7 +12,7 @@ import sympy
 
 import numeric as nm
 import symdiff as sd
-from numeric.special import NUMPY
+from numeric.special import MATH, NUMPY
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY, arity
@@ -649,6 +649,54 @@ def test_exponential_integrals_of_high_order_are_integrals(n, at):
         exact = mp.exp(-at) * mp.quad(lambda t: mp.exp(-at * (t - 1)) / t**n, ends)
         assert mp.fabs(sd.evalf(sd.expn(n, x), 20, {x: at}) / exact - 1) < mp.mpf(10) ** -19
     assert nm.lower(sd.expn(n, x), (x,))(at) == pytest.approx(float(exact), rel=1e-14)
+
+
+@pytest.mark.parametrize("at", [0, -1, -2, -5, -20, 0.5, -3.75, 1.25, 30])
+def test_derivatives_of_the_reciprocal_gamma_function(at):
+    """At the poles of Γ and elsewhere, by Cauchy's integral over a circle."""
+    for order in (1, 2, 3, 5):
+        f = sd.diff(sd.rgamma(x), x, order)
+        with mp.workdps(40):
+            circle = [mp.expjpi(mp.mpf(k) / 50) for k in range(100)]
+            terms = [mp.rgamma(at + z) * z**-order for z in circle]
+            exact = mp.re(mp.fsum(terms)) / 100 * mp.factorial(order)
+            assert abs(nm.lower(f, (x,))(float(at)) - exact) <= 2e-15 * abs(exact)
+            assert abs(mp.mpf(str(sd.evalf(f, 20, {x: at}))) - exact) <= 1e-18 * abs(exact)
+    first = nm.lower(sd.diff(sd.rgamma(x), x), (x,))
+    if at in (-1, -2, -5, -20):  # of 1/Γ it is (-1)^k k! at -k
+        assert first(float(at)) == pytest.approx((-1) ** at * math.factorial(-at), rel=1e-15)
+
+
+def test_the_sign_of_gamma_is_scipys():
+    at = np.array(
+        [-math.inf, -1e300, -2.5, -2.0, -1.5, -0.5, -5e-324, 0.0, 0.5, math.inf, math.nan]
+    )
+    for ours in (
+        nm.lower(sd.gammasgn(x), (x,)),
+        lambda v: np.array(list(map(MATH["gammasgn"], v))),
+    ):
+        np.testing.assert_array_equal(ours(at), scipy.special.gammasgn(at))
+    assert sd.diff(sd.gammasgn(x) * x, x) is sd.gammasgn(x)
+
+
+def test_factorials():
+    """Γ(x + 1), also in SymPy; nan at its poles."""
+    t = sympy.Symbol("x", real=True)
+    assert sd.from_sympy(sympy.factorial(t)) is sd.factorial(x)
+    assert sd.to_sympy(sd.factorial(x)) == sympy.gamma(1 + t)
+    assert sd.diff(sd.factorial(x), x) is sd.factorial(x) * sd.digamma(x + 1)
+    assert mp.isnan(sd.evalf(sd.factorial(x), 10, {x: -2}))
+    assert nm.lower(sd.factorial(x), (x,))(-1.5) == pytest.approx(math.gamma(-0.5))
+
+
+def test_the_multivariate_gamma_function():
+    for d in (0, 1.5, x, -1):
+        with pytest.raises(ValueError, match=r"dimension .* is not an integer >= 1"):
+            sd.multigammaln(x, d)
+    f = nm.lower(sd.multigammaln(x, 4), (x,))
+    np.testing.assert_allclose(f(X + 2), scipy.special.multigammaln(X + 2, 4), rtol=1e-14)
+    assert math.isnan(f(1.5))
+    assert math.isnan(f(1.0))
 
 
 @pytest.mark.parametrize("n", [99, 100, 101, 250])
