@@ -149,20 +149,24 @@ def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return plain
     small = np.where(positive, np.minimum(a, b), 1)
     large = np.where(positive, np.maximum(a, b), 1)
-    both_large = _betaln_of_large(small, large)
-    above = large + _STEPS_UP
-    total = -small * (np.log(above) - 1)
-    total = total - (above + (small - 0.5)) * np.log1p(small / above)
-    for k in range(_STEPS_UP):
-        total = total + np.log1p(small / (large + k))
+    both_large = betaln_of_large(small, large)
+    total = gammaln(small) + log_quotient(small, large)
+    return np.where(positive, np.where(small < STIRLING_FROM, total, both_large), plain)
+
+
+def log_quotient(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """The logarithm of Γ(b)/Γ(a + b), log Γ(b) - log Γ(a + b) for a, b > 0 (5.11.1)."""
+    above = b + _STEPS_UP
+    total = sum(np.log1p(a / (b + k)) for k in reversed(range(_STEPS_UP)))
+    total = total - (a * (np.log(above) - 1) + (above + (a - 0.5)) * np.log1p(a / above))
     for k, bernoulli in enumerate(_BERNOULLI, 1):
-        total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, above, small)
-    total = np.where(small < _STIRLING_FROM, gammaln(small) + total, both_large)
-    return np.where(positive, total, plain)
+        total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, above, a)
+    return total
 
 
-def _betaln_of_large(small: NDArray[Any], large: NDArray[Any]) -> Any:
-    small, large = np.maximum(small, _STIRLING_FROM), np.maximum(large, _STIRLING_FROM)
+def betaln_of_large(small: NDArray[Any], large: NDArray[Any]) -> Any:
+    """The logarithm of B(small, large), both large: their own logarithms are expanded, too."""
+    small, large = np.maximum(small, STIRLING_FROM), np.maximum(large, STIRLING_FROM)
     total = _HALF_LOG_TWO_PI - np.log(large) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
         power = small ** float(1 - 2 * k) + _falling(2 * k - 1, large, small)
@@ -173,7 +177,7 @@ def _betaln_of_large(small: NDArray[Any], large: NDArray[Any]) -> Any:
 
 _STEPS_UP = 20
 _HIGHEST_EXPANDED = 60
-_STIRLING_FROM = 12.0
+STIRLING_FROM = 12.0
 _HALF_LOG_TWO_PI = 0.9189385332046727
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 

@@ -323,7 +323,9 @@ ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {
 # SciPy is not imported: only where the caller has, it can have called one of these.
 SCIPY: dict[str, Callable[..., Any]] = {
     "betainc": f.betainc,
+    "beta": f.beta,
     "betaln": f.betaln,
+    "binom": f.binom,
     "cbrt": f.cbrt,
     "dawsn": f.dawsn,
     "digamma": f.digamma,
@@ -381,6 +383,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "logit": f.logit,
     "ndtr": f.ndtr,
     "ndtri": f.ndtri,
+    "poch": f.poch,
     "psi": f.digamma,
     "rel_entr": f.rel_entr,
     "shichi": f.shichi,
@@ -408,6 +411,8 @@ SCIPY_REFUSED: dict[str, str] = {
     "loggamma": "sd.gammaln(x) for positive x",
     "poch": "sd.exp(sd.gammaln(z + m) - sd.gammaln(z)) for positive z and z + m",
     "rgamma": "1 / sd.gamma(x)",
+    "ndtr": "sd.erfc(-x / sd.sqrt(2)) / 2",
+    "ndtri": "-sd.sqrt(2) * sd.erfcinv(2 * p)",
     "rel_entr": "sd.xlogy(x, x / y)",
     "xlog1py": "x * sd.log1p(y) where x is not 0",
 }

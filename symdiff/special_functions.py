@@ -95,6 +95,21 @@ def polygamma(n: int, x: Operand, /) -> Expr:
     return digamma(x) if order == 0 else primitive("polygamma", number_node(order), as_expr(x))
 
 
+beta = binary(
+    "beta",
+    "``Γ(x)Γ(y)/Γ(x + y)``; nan at its poles, but infinite at 0 beside a positive number.",
+    "sd.evalf(sd.beta(2, 3)) == sd.evalf(sd.constant(1) / 12)",
+)
+poch = binary(
+    "poch",
+    "``Γ(x + y)/Γ(x)``, nan at its poles; the limit for a fixed y where both have one.",
+    "sd.evalf(sd.poch(-5, 3)) == -60",
+)
+binom = binary(
+    "binom",
+    "``Γ(x + 1)/(Γ(y + 1)Γ(x - y + 1))``; for x = -1, -2 ... the limit for an integer y, else nan.",
+    "sd.evalf(sd.binom(5, 2)) == 10",
+)
 betaln = binary(
     "betaln",
     "``log|B(x, y)|``, the logarithm of the beta function.",
@@ -562,8 +577,10 @@ jn, yn = jv, yv
 jve, yve = jv, yv  # the scale is e^-|Im x|
 
 __all__ = [
+    "beta",
     "betainc",
     "betaln",
+    "binom",
     "dawsn",
     "digamma",
     "ellipe",
@@ -617,6 +634,7 @@ __all__ = [
     "multigammaln",
     "ndtr",
     "ndtri",
+    "poch",
     "polygamma",
     "psi",
     "rel_entr",

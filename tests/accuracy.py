@@ -739,6 +739,13 @@ for _a, _b in ((0.5, 0.5), (2, 3), (7.5, 1.5)):
             inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
 special("beta_density", (-0.5, 1.5, 2), beta_density(-0.5, 1.5, 2), near=(1.0,), low=5e-324,
         inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
+row("beta", lambda a, b: primitive("beta", a, b), lambda a, b: gamma(a) * gamma(b) / gamma(a + b),
+    "special", arity=2, low=1e-200, high=1e4, digits=260)  # fmt: skip
+row("poch", lambda z, m: primitive("poch", z, m), lambda z, m: gamma(z + m) / gamma(z),
+    "special", arity=2, low=1e-200, high=1e4, digits=260)  # fmt: skip
+row("binom", lambda n, k: primitive("binom", n, k),
+    lambda n, k: gamma(n + 1) / (gamma(k + 1) * gamma(n - k + 1)),
+    "special", arity=2, low=1e-200, high=1e4, digits=260, inside=lambda n, k: k < n)  # fmt: skip
 row("betaln", lambda a, b: primitive("betaln", a, b),
     lambda a, b: psi(-1)(a) + psi(-1)(b) - psi(-1)(a + b), "special", arity=2,
     low=1e-200, high=1e8, digits=260)  # fmt: skip

@@ -37,6 +37,23 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
         )
         for order in ((3,), (4,))
     },
+    ("beta", (1, 1)): Miss(
+        (0.001, 0.0010000000001164154),
+        "the product of two slopes less ψ'(a + b), which cancel for small a or b, where B is "
+        "1/a + 1/b nearly.  Without these it is -ζ(2)(a + b), whose mixed derivative is 0 again; "
+        "one function of the orders, by the integral, would mend it",
+    ),
+    **{
+        ("poch", order): Miss(
+            point,
+            "nan where the derivative is beyond the largest number: of its two terms, the function "
+            "times a product of logarithmic slopes and times the slope of one, both are infinite",
+        )
+        for order, point in (
+            ((2, 0), (1.5, 300.0)),
+            ((1, 1), (1e-200, 1.0000000298023224e-200)),
+        )
+    },
     ("gamma_density(40)", (2,)): Miss(
         (42.12117278018085,),
         "the second difference of the densities of orders 40, 39 and 38, near its root; each is a "

@@ -463,6 +463,21 @@ MEANING = {
         (0,),
         110,
     ),
+    "beta": Meaning(
+        lambda a, b: mp.factorial(a - 1) * mp.factorial(b - 1) * mp.rgamma(a + b),
+        points=((0.5, 1.5), (-1.5, 0.5)),
+        digits=110,
+    ),
+    "poch": Meaning(
+        lambda z, m: mp.factorial(z + m - 1) * mp.rgamma(z),
+        points=((0.5, 1.5), (-2.0, 3.5), (-1.5, 0.0)),
+        digits=110,
+    ),
+    "binom": Meaning(
+        lambda n, k: mp.factorial(n) * mp.rgamma(k + 1) * mp.rgamma(n - k + 1),
+        points=((3.5, 1.5), (2.0, 5.0), (0.5, -2.0)),
+        digits=110,
+    ),
     "betaln": Meaning(
         lambda a, b: mp.log(mp.gamma(a)) + mp.log(mp.gamma(b)) - mp.log(mp.gamma(a + b)),
         points=((0.5, 0.5), (2.0, 3.0), (1.0, 40.0), (7.5, 0.25), (1e-3, 2.0)),

@@ -243,9 +243,10 @@ COUNTERPARTS = {
         name: name
         for name in (
             *("sign", "floor", "tanh", "sech", "asinh", "acosh", "atan2"),
-            *("gamma", "digamma", "polygamma", "erfinv", "erfcinv"),
+            *("gamma", "digamma", "polygamma", "erfinv", "erfcinv", "beta"),
         )
     },
+    **{"RisingFactorial": "poch", "binomial": "binom"},
 }
 
 

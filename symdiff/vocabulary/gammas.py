@@ -10,7 +10,7 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
-from symdiff.vocabulary.choices import abs, sign
+from symdiff.vocabulary.choices import abs, equal, floor, less, less_equal, logical_and, sign, where
 from symdiff.vocabulary.facts import (
     ONE,
     ZERO,
@@ -194,6 +194,92 @@ def _polygamma_value(n: int, x: Any) -> Any:
 
 
 # The beta family, and the incomplete gamma and beta functions ------------------------------------
+
+
+class beta(Transcendental):
+    """B(a, b) = Γ(a)Γ(b)/Γ(a + b); nan at poles, but infinite at 0 beside a positive number.
+
+    Where one argument is a positive integer, the function of the other one has fewer poles.
+    """
+
+    nargs = 2
+    sympy = sp.beta
+    partials = _(lambda a, b: (_beta_slope(a, b), _beta_slope(b, a)))
+    value = _(lambda a, b: _beta_value(a, b))
+
+
+def _beta_slope(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    """B(a, b)(ψ(a) - ψ(a + b)); where ψ(a + b) is infinite, by the derivative of 1/Γ."""
+    positive = logical_and(less(ZERO, a), less(ZERO, b))
+    at_root = gamma(a) * gamma(b) * (digamma(a) * rgamma(a + b) + rgamma_derivative(ONE, a + b))
+    other = where(_is_pole(a + b), at_root, beta(a, b) * (digamma(a) - digamma(a + b)))
+    return where(positive, beta(a, b) * polygamma_difference(ZERO, a, b), other)
+
+
+def _is_pole(x: sp.Expr) -> sp.Expr:
+    return logical_and(less_equal(x, ZERO), equal(x, floor(x)))
+
+
+def _beta_value(a: Any, b: Any) -> Any:
+    if (a == 0 or b == 0) and a + b > 0:
+        return mp.inf
+    return _quotient([a, b], [a + b])
+
+
+def _quotient(above: list[Any], below: list[Any]) -> Any:
+    """The product of Γ over that of other Γ, the limit where there are as many poles; else nan."""
+    if not all(map(mp.isfinite, (*above, *below))):
+        return mp.nan
+    result = mp.gammaprod(above, below)
+    return result if mp.isfinite(result) else mp.nan
+
+
+class poch(Transcendental):
+    """Γ(z + m)/Γ(z), z (z + 1) ... (z + m - 1) for an integer m; nan at poles.
+
+    Where z and z + m are both of 0, -1, -2 ..., it is the limit for fixed m; derivatives are
+    infinite or nan there.
+    """
+
+    nargs = 2
+    sympy = sp.RisingFactorial
+    partials = _(lambda z, m: (_poch_slope(z, m), poch(z, m) * digamma(z + m)))
+    value = _(lambda z, m: _quotient([z + m], [z]))
+
+
+def _poch_slope(z: sp.Expr, m: sp.Expr) -> sp.Expr:
+    """(z)_m (ψ(z + m) - ψ(z)); where ψ(z) is infinite, by the derivative of 1/Γ."""
+    up = z + m
+    positive = logical_and(less(ZERO, z), less(ZERO, up))
+    at_root = gamma(up) * (digamma(up) * rgamma(z) + rgamma_derivative(ONE, z))
+    other = where(_is_pole(z), at_root, poch(z, m) * (digamma(up) - digamma(z)))
+    return where(positive, -poch(z, m) * polygamma_difference(ZERO, z, m), other)
+
+
+class binom(Transcendental):
+    """Γ(n + 1)/(Γ(k + 1)Γ(n - k + 1)), the binomial coefficient.
+
+    For n = -1, -2 ... it is the limit for an integer k, else nan; derivatives there are nan.
+    """
+
+    nargs = 2
+    sympy = sp.binomial
+    partials = _(lambda n, k: _binom_slopes(n, k))
+    value = _(lambda n, k: _quotient([n + 1], [k + 1, n - k + 1]))
+
+
+def _binom_slopes(n: sp.Expr, k: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """With ψ where all arguments of Γ are positive, else with derivatives of 1/Γ."""
+    rest = n - k + 1
+    positive = logical_and(less(-1, n), logical_and(less(-1, k), less(ZERO, rest)))
+    lower, slope = rgamma(rest), rgamma_derivative(ONE, rest)
+    by_n = gamma(n + 1) * rgamma(k + 1) * (digamma(n + 1) * lower + slope)
+    by_k = gamma(n + 1) * (lower * rgamma_derivative(ONE, k + 1) - slope * rgamma(k + 1))
+    difference = digamma(rest) - digamma(k + 1)
+    return (
+        where(positive, -binom(n, k) * polygamma_difference(ZERO, rest, k), by_n),
+        where(positive, binom(n, k) * difference, by_k),
+    )
 
 
 class betaln(Transcendental):

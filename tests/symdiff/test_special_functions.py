@@ -699,6 +699,85 @@ def test_the_multivariate_gamma_function():
     assert math.isnan(f(1.0))
 
 
+QUOTIENTS = {  # the arguments of Γ above and below
+    "beta": lambda a, b: ([a, b], [a + b]),
+    "poch": lambda a, b: ([a + b], [a]),
+    "binom": lambda a, b: ([a + 1], [b + 1, a - b + 1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        ("beta", (-1.5, 0.5)),  # roots
+        ("beta", (-0.25, -2.75)),
+        ("beta", (2.5, 700.0)),
+        ("beta", (-3.25, 1.5)),
+        ("poch", (-2.0, 3.5)),
+        ("poch", (-2.0, 4.0)),
+        ("poch", (1e6, 2.5)),
+        ("poch", (-7.5, 3.25)),
+        ("poch", (3.0, -2.0)),
+        ("binom", (2.0, 5.0)),
+        ("binom", (5.0, -1.0)),
+        ("binom", (0.5, -2.0)),
+        ("binom", (2.5, 8.5)),
+        ("binom", (-2.5, 3.0)),
+        ("binom", (1e6, 3.0)),
+        ("binom", (60.0, 30.0)),
+    ],
+)
+def test_derivatives_of_quotients_of_gamma_functions(name, point):
+    """Of all orders to the third, at their roots and elsewhere; the oracle takes differences."""
+    a, b = sd.symbols("a b")
+
+    def exact(order):
+        def one(s, t):
+            above, below = QUOTIENTS[name](s, t)
+            return mp.fprod(map(mp.gamma, above)) * mp.fprod(map(mp.rgamma, below))
+
+        return mp.diff(one, point, order) if sum(order) else one(*map(mp.mpf, point))
+
+    for order in ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (2, 1)):
+        f = getattr(sd, name)(a, b)
+        for symbol, n in zip((a, b), order, strict=True):
+            f = sd.diff(f, symbol, n) if n else f
+        with mp.workdps(60):
+            wanted = exact(order)
+            size = mp.fabs(wanted) + mp.fabs(exact((0, 0))) * 1e-2
+            size += sum(
+                mp.fabs(x * exact((order[0] + 1 - k, order[1] + k))) for k, x in enumerate(point)
+            )
+        got = nm.lower(f, (a, b))(*point)
+        assert abs(got - wanted) <= 1e-14 * size, order
+        if abs(wanted) > 1e-40:
+            found = sd.evalf(f, 20, {a: point[0], b: point[1]})
+            with mp.workdps(60):
+                assert abs(mp.mpf(str(found)) - wanted) <= 1e-18 * abs(wanted), order
+
+
+@pytest.mark.parametrize(
+    ("expr", "wanted"),
+    [
+        (sd.poch(-5, 3), -60),
+        (sd.poch(-2, 3), 0),
+        (sd.binom(-1, 2), 1),
+        (sd.binom(-3, -5), 6),
+        (sd.binom(5, -1), 0),
+        (sd.binom(5, 2), 10),
+        (sd.beta(-5, 5), Fraction(-1, 5)),
+        (sd.beta(0, 2), math.inf),
+        (sd.beta(-1.0, 3), math.nan),
+        (sd.beta(-1.0, -1.5), math.nan),
+        (sd.binom(-2, 0.5), math.nan),
+        (sd.poch(0.5, -2.5), math.nan),
+    ],
+)
+def test_quotients_of_gamma_functions_at_integers(expr, wanted):
+    for found in (sd.evalf(expr, 20), nm.lower(expr, ())()):
+        np.testing.assert_allclose(float(found), float(wanted), rtol=1e-15)
+
+
 @pytest.mark.parametrize("n", [99, 100, 101, 250])
 @pytest.mark.parametrize("at", ["0.3", "2.5", "1e-5", "40.5", "-0.3", "-0.4999", "-7.25", "-12.75"])
 def test_polygamma_of_high_order_is_its_series(n, at):

@@ -1,0 +1,144 @@
+"""Products and quotients of gamma functions: the beta function, Γ(z + m)/Γ(z) and binomials.
+
+For positive arguments of Γ they are exponentials of sums without cancellation (``numeric.gammas``)
+where the functions themselves leave the floats.  Other arguments are reflected (5.5.3): of two
+sines the quotient is a sign where the difference of their arguments is whole, also at poles, which
+are then none.  At other poles the value is nan.  Numbers in brackets are those of the Digital
+Library of Mathematical Functions.
+
+All take and give float64 arrays of one shape, and need SciPy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric import gamma_reciprocals, gammas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+_MODERATE = 140.0  # where no product of two gamma functions leaves the floats, nor loses digits
+
+
+def beta(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """B(a, b) = Γ(a)Γ(b)/Γ(a + b) (5.12.1)."""
+    low, high, total = np.minimum(a, b), np.maximum(a, b), a + b
+
+    def both_left(low: Any, high: Any, total: Any) -> Any:
+        sines = _sin_pi(low, high) / _pole(_sin_pi(low)) / _pole(_sin_pi(high))
+        return math.pi * sines / ((1 - total) * _beta(1 - low, 1 - high))
+
+    return _by_cases(
+        (low >= 0, lambda low, high, _: _beta(low, high)),
+        (high < 0, both_left),
+        (
+            (low < 0) & (high > 0) & (total <= 0),
+            lambda low, high, total: _beta(high, 1 - total) * _ratio((low, high), (low,), high),
+        ),
+        (
+            (low < 0) & (high > 0) & (total > 0),
+            lambda low, high, total: math.pi / (_pole(_sin_pi(low)) * high * _beta(1 - low, total)),
+        ),
+    )(low, high, total)
+
+
+def poch(z: NDArray[Any], m: NDArray[Any]) -> Any:
+    """Γ(z + m)/Γ(z) (5.2.5)."""
+    up = z + m
+
+    def across(z: Any, _m: Any, up: Any) -> Any:
+        quotient = gammas.gamma(up) * gamma_reciprocals.rgamma_derivative(0, z)
+        return np.where((up <= 0) & (up == np.floor(up)), np.nan, quotient)
+
+    return _by_cases(
+        ((z > 0) & (up > 0), lambda z, m, _: _rising(z, m)),
+        ((z <= 0) & (up <= 0), lambda z, m, up: _rising(1 - up, m) * _ratio((z,), (z, m), m)),
+        ((z > 0) != (up > 0), across),
+    )(z, m, up)
+
+
+def binom(n: NDArray[Any], k: NDArray[Any]) -> Any:
+    """Γ(n + 1)/(Γ(k + 1)Γ(n - k + 1)) (1.2.6)."""
+    rest = n - k
+    top, first, second = n > -1, k > -1, rest > -1
+
+    def all_left(n: Any, k: Any, rest: Any) -> Any:
+        return _beta(-k, -rest) * _ratio((n, -k), (n,), k) * -_sin_pi(k) / math.pi
+
+    return _by_cases(
+        (top & first & second, lambda _, k, rest: _choose(k, rest)),
+        (top & ~first, lambda n, k, _: _beta(n + 1, -k) * -_sin_pi(k) / math.pi),
+        (top & ~second, lambda n, k, rest: _beta(n + 1, -rest) * -_sin_pi(n, -k) / math.pi),
+        (~top & first, lambda n, k, _: _choose(k, -n - 1) * _ratio((n, -k), (n,), k)),
+        (~top & second, lambda n, k, rest: _choose(rest, -n - 1) * _ratio((k,), (n,), rest)),
+        (~top & ~first & ~second, all_left),
+    )(n, k, rest)
+
+
+def _by_cases(*cases: tuple[Any, Callable[..., Any]]) -> Callable[..., Any]:
+    def of_arrays(*xs: Any) -> Any:
+        value = np.full(xs[0].shape, np.nan)
+        with np.errstate(all="ignore"):
+            for chosen, function in cases:
+                if np.any(chosen):
+                    value[chosen] = function(*(x[chosen] for x in xs))
+        return value
+
+    return of_arrays
+
+
+def _ratio(above: tuple[Any, ...], below: tuple[Any, ...], difference: Any) -> Any:
+    """The quotient of the sines of π times two sums; a sign if their difference is whole."""
+    sign = 1 - 2 * np.abs(np.remainder(difference, 2))
+    whole = difference == np.floor(difference)
+    return np.where(whole, sign, _sin_pi(*above) / _pole(_sin_pi(*below)))
+
+
+def _pole(sine: Any) -> Any:
+    return np.where(sine == 0, np.nan, sine)
+
+
+# For positive arguments of Γ ----------------------------------------------------------------------
+
+
+def _beta(a: Any, b: Any) -> Any:
+    small, large = np.minimum(a, b), np.maximum(a, b)
+    near = small < gammas.STIRLING_FROM
+    value = gammas.gamma(np.where(near, small, 1)) * np.exp(gammas.log_quotient(small, large))
+    return np.where(near, value, np.exp(gammas.betaln_of_large(small, large)))
+
+
+def _choose(k: Any, rest: Any) -> Any:
+    """The binomial of k + rest and k."""
+    small, large = np.minimum(k, rest), np.maximum(k, rest)
+    near = small < gammas.STIRLING_FROM
+    factor = gamma_reciprocals.rgamma_derivative(0, np.where(near, small, 1) + 1)
+    value = _rising(large + 1, np.where(near, small, 1)) * factor
+    logarithm = gammas.betaln_of_large(small + 1, large + 1)
+    return np.where(near, value, np.exp(-logarithm) / (k + rest + 1))
+
+
+def _rising(z: Any, m: Any) -> Any:
+    """Γ(z + m)/Γ(z), which is near 1 for small m."""
+    low, size = np.where(m < 0, z + m, z), np.abs(m)
+    scale = np.where(low < 1, low / (low + size), 1)  # Γ(z) is Γ(z + 1)/z
+    logarithm = gammas.log_quotient(size, np.where(low < 1, low + 1, low))
+    value = np.where(m < 0, np.exp(logarithm) / scale, scale * np.exp(-logarithm))
+    direct = (size > 1) & (z < _MODERATE) & (z + m < _MODERATE)
+    at, to = np.where(direct, z, 1), np.where(direct, z + m, 1)
+    quotient = gammas.gamma(to) * gamma_reciprocals.rgamma_derivative(0, at)
+    return np.where(direct, quotient, np.where(m == 0, 1, value))
+
+
+def _sin_pi(*xs: Any) -> Any:
+    """sin(πx) of a sum of numbers, each less the nearest integer."""
+    whole = sum(np.remainder(np.rint(x), 2) for x in xs)
+    rest = sum(x - np.rint(x) for x in xs)
+    whole, rest = whole + np.rint(rest), rest - np.rint(rest)
+    return (1 - 2 * np.abs(np.remainder(whole, 2))) * np.sin(np.pi * rest)
