@@ -74,12 +74,9 @@ def _functions() -> dict[str, Function]:
     for name in VOCABULARY:
         table[name] = Function(partial(primitive, name), arity(name), arity(name))
     unary = "sqrt square reciprocal negative positive round deg2rad rad2deg logit"
-    unary += " j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e exp1"
+    unary += " factorial j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e exp1"
     binary = "add subtract multiply divide power greater greater_equal polygamma expn"
-    binary += " jv yv iv kv ive kve"
-    unary += " factorial j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e"
-    binary = "add subtract multiply divide power greater greater_equal polygamma jv yv iv kv"
-    binary += " ive kve multigammaln"
+    binary += " jv yv iv kv ive kve multigammaln"
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
     for name in VOCABULARY:

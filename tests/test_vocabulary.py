@@ -363,7 +363,6 @@ CALLED = {
     "cosine": "hypot",
     "hypot_derivative": "hypot",
     "atan2_derivative": "atan2",
-    "ive_derivative": "ive",
 }
 
 H = mp.mpf(10) ** -24

@@ -171,7 +171,6 @@ class ive_derivative(Scaled):
     """The m-th derivative of ive(n, x); at 0, for integers, the value from both sides, or 0."""
 
     of = ive
-    called = "ive"
     definition = _(
         lambda m, n, x: sp.exp(-sp.Abs(x)) * _leibniz(m, n, x, sp.besseli, HALF, -sp.sign(x))
     )
@@ -182,7 +181,6 @@ class ive_derivative(Scaled):
         )
     )
     # Up to order |n| both sides agree at 0.
-    kinks = _(lambda m, n, x: logical_and(equal(x, ZERO), less(abs(n), m + 1)))
     decides = "ive"
     decides_at = _(lambda m, n, x: logical_and(equal(x, ZERO), less(abs(n), m)))
 

@@ -35,6 +35,7 @@ softsign = sd.pointwise("softsign", lambda q: q / (1 + sp.Abs(q)))
 CASES = [
     ("abs", lambda: sd.sum(abs(v)), ([1, 0, -2], [0, 0, 0]), ([1, 2, -3], [0, 0, 0])),
     ("abs", lambda: sd.sum(softsign(v)), ([1, 0, -2], [0, 0, 0]), ([1, 2, -3], [0, 0, 0])),
+    ("ive", lambda: sd.sum(sd.i0e(v)), ([1, 0, -2], [0, 0, 0]), ([1, 2, -3], [0, 0, 0])),
     ("maximum", lambda: sd.sum(sd.maximum(v, w)), ([1, 2, 3], [0, 2, 5]), ([1, 2, 3], [0, 3, 5])),
     ("minimum", lambda: sd.sum(sd.minimum(v, 1)), ([1, 2, 3], [0, 0, 0]), ([0, 2, 3], [0, 0, 0])),
     ("clip", lambda: sd.sum(sd.clip(v, 0, 2)), ([1, 2, 3], [0, 0, 0]), ([1, -1, 3], [0, 0, 0])),

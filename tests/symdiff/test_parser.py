@@ -131,6 +131,8 @@ ORDERS = {
 def test_functions_are_those_of_the_package(name):
     function, fixed = FUNCTIONS[name], [1] * ORDERS.get(name, 0)
     operands = [*fixed, *sd.symbols("a b c d")[len(fixed) : function.least]]
+    if name == "multigammaln":  # whose constant comes last
+        operands = [operands[0], 2]
     expr = parse(f"{name}({', '.join(map(str, operands))})")
     public = getattr(sd, name, None)
     if public is not None and name not in ("max", "min"):
