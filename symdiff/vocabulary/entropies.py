@@ -12,12 +12,11 @@ import sympy as sp
 from symdiff.vocabulary.choices import at_origin, where
 from symdiff.vocabulary.facts import ONE, ZERO, ScalarFunction, Transcendental, _
 
-# What the divergences are of: the end of their domain, and its inside; else they are infinite.
-
 
 def _of_weights(
     x: sp.Expr, y: sp.Expr, at_zero: sp.Expr, inside: sp.Expr, outside: sp.Expr = sp.oo
 ) -> sp.Expr:
+    """A function of x >= 0 and y: its value at x = 0, inside of its domain, and outside of it."""
     return sp.Piecewise(
         (at_zero, sp.And(sp.Eq(x, 0), y >= 0)),
         (inside, sp.And(x > 0, y > 0)),
@@ -29,7 +28,7 @@ class entr(ScalarFunction):
     """-x·log(x), 0 at 0, and -∞ for x < 0 (a concave function, as SciPy's)."""
 
     nargs = 1
-    definition = _(lambda x: _of_weights(x, ZERO + 1, ZERO, -x * sp.log(x), -sp.oo))
+    definition = _(lambda x: _of_weights(x, ONE, ZERO, -x * sp.log(x), -sp.oo))
     partials = _(lambda x: (-1 - sp.log(x),))
     value = _(lambda x: -x * mp.log(x) if x > 0 else x if mp.isnan(x) or not x else mp.ninf)
 
