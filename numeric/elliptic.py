@@ -46,10 +46,10 @@ def _derivative(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> NDA
     # Where the recurrence adds positive terms, or loses little: all solutions are alike there.
     forward = inside & ((m >= (0.5 if of_k else 0.7)) | (m <= -4 * n) | (n < 2))
     value[forward] = _by_recurrence(a, n, m[forward], rest[forward])
-    if n < 2:
+    inner = inside & ~forward
+    if not np.any(inner):
         return value
     scale = math.pi / 2 * float(_rising(a, n) * _rising(Fraction(1, 2), n) / math.factorial(n))
-    inner = inside & ~forward
     right, left = inner & (m >= 0), inner & (m < 0)
     # Euler's and Pfaff's transformations [15.8.1], so that all terms are positive.
     total = _series(float(1 - a), n + 1, m[right])
@@ -89,13 +89,16 @@ def _by_recurrence(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> 
     """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
     b, d = _integrals(m, rest)
     below: NDArray[Any]
-    with np.errstate(all="ignore"):  # of the last one, which nobody needs, too
-        below, last = (b + d, b / (2 * rest)) if a > 0 else (b + rest * d, -d / 2)
-        for k in range(n):
+    last: NDArray[Any]
+    with np.errstate(over="ignore", under="ignore"):
+        below, last = (b + d, b / rest / 2) if a > 0 else (b + rest * d, -d / 2)
+        if n == 0:
+            return below
+        for k in range(n - 1):
             slope = (k + 1) / m - float(2 * k + a + Fraction(3, 2))
             above = (float((k + a) * (k + Fraction(1, 2))) * below / m - slope * last) / rest
             below, last = last, above
-    return below
+    return last
 
 
 def _integrals(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -111,8 +114,9 @@ def _integrals(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArr
     d = k * (0.5 + share)
     b = k * (0.5 - share)
     near = z > _NEAR
-    other, part = _means(q[near], z[near])
-    b[near] = (math.pi / 2 - q[near] * k[near] * other * (0.5 - part)) / (other * z[near])
+    if np.any(near):
+        other, part = _means(q[near], z[near])
+        b[near] = (math.pi / 2 - q[near] * k[near] * other * (0.5 - part)) / (other * z[near])
     root = np.where(negative, np.sqrt(rest), 1.0)
     return np.where(negative, d, b) / root, np.where(negative, b, d) / root
 
@@ -129,12 +133,9 @@ def _means(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArray[A
     r = m / (4 * (1 + y) ** 2)
     total, weight = r, 1.0
     x, y = (x + y) / 2, np.sqrt(y)
-    for _ in range(_STEPS):
+    while np.any(weight * r > 2.0**-60):  # twelve times at most: so near 0 no number is
         x, y = (x + y) / 2, np.sqrt(x * y)
         r = m * r * r / (16 * x * x)
         weight *= 2
         total = total + weight * r
     return math.pi / 2 / x, total
-
-
-_STEPS = 12  # from the smallest number on: a ratio of 2^-537 becomes one of 1 - 2^-60

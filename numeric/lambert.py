@@ -19,8 +19,6 @@ from numeric import polynomials
 from symdiff.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 
@@ -38,18 +36,14 @@ def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
     w, v = _solved(branch, x)
     if n == 0:
         return w
-    # The coefficients of powers of v grow like (n - 1)!: by powers of 2, which round nothing.
-    sizes = [2 ** (k.bit_length() - 1) for k in range(1, n)]
-    scale = math.prod(sizes)
-    coefficients = [Fraction(c, scale) for c in lambert_polynomial(n)]
+    sizes, coefficients, shifted = _polynomial(n)
     near = w > _EXPONENTIAL if branch else np.abs(w) < _INNER
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = np.where(near, 1.0, 1 / v)
         at = np.where(x == 0, -0.0, x)  # where a branch that is infinite comes from
         step = np.where(np.isinf(w), 1.0, w / v) / np.where(near, 1.0, at)
         # Terms cancel: no coefficient may be rounded, and at high orders nothing else, either.
-        small = max(lambert_polynomial(n)) < 2**53
-        polynomial: Any = polynomials.horner if small else polynomials.exactly
+        polynomial: Any = polynomials.exactly if n > _EXACT_FLOATS else polynomials.horner
         far: NDArray[Any] = polynomial(coefficients[::-1], t)
         for size in sizes:  # one by one: neither the scale nor the power leaves the floats alone
             far = far * (-size * step)
@@ -65,21 +59,30 @@ def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
             value = polynomial(coefficients, v) / v ** (2 * n - 1)
             value *= np.exp(exponent) * (1 + rest)
         else:
-            value = polynomial(_shifted(coefficients), u)
+            value = polynomial(shifted, u)
             value *= np.exp(-n * u - (2 * n - 1) * np.log1p(u))
-        value *= (-1) ** (n - 1) * (float(scale) if scale < 2**1023 else math.inf)
+        value *= (-1) ** (n - 1) * float(np.prod(np.array([1.0, *sizes])))
     return np.where(near, value, far)
 
 
 _INNER, _EXPONENTIAL = 0.3, -4.0
+_EXACT_FLOATS = 14  # the last order whose coefficients all are below 2^53
 
 
-def _shifted(coefficients: Sequence[Fraction]) -> list[Fraction]:
-    """The coefficients of the polynomial in W = v - 1, from those of it in v."""
-    return [
+@cache
+def _polynomial(n: int) -> tuple[list[int], list[Fraction], list[Fraction]]:
+    """What its coefficients are divided by, factor by factor; those of powers of v, and of W.
+
+    They grow like (n - 1)!: the factors are powers of 2, so that none is rounded.
+    """
+    sizes = [2 ** (k.bit_length() - 1) for k in range(1, n)]
+    scale = math.prod(sizes)
+    coefficients = [Fraction(c, scale) for c in lambert_polynomial(n)]
+    shifted = [
         sum((c * math.comb(k, j) for k, c in enumerate(coefficients)), Fraction(0))
-        for j in range(len(coefficients))
+        for j in range(n)
     ]
+    return sizes, coefficients, shifted
 
 
 _BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing of it
