@@ -165,7 +165,7 @@ def _second_kind(n: float, x: NDArray[Any]) -> Any:
 
     far = x >= max(_SERIES_OF_J, 4 * n * n)
     tiny = x < _TWO_TERMS_BELOW
-    small = ~tiny & (x < 1) & (0.25 < n < 0.95)
+    small = ~tiny & (x < 2) & (0.1 <= n < 0.95)
     value = np.empty_like(x)
     others = ~(tiny | small | far)
     value[others] = special.yv(n, x[others])

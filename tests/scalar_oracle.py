@@ -444,7 +444,7 @@ MEANING = {
     "rgamma": Meaning(euler, points=EULER_POINTS, digits=110),
     "rgamma_derivative": Meaning(
         lambda n, x: mp.diff(euler, x, int(n)),
-        points=((1.0, 0.5), (1.0, -2.0)),
+        points=((1.0, -2.0),),
         constants=(0,),
         digits=110,
     ),
@@ -723,7 +723,7 @@ MEANING = {
     ),
     "kve": Meaning(
         scaled_second,
-        points=((0.0, 0.5), (2.0, 12.0), *OF_REAL_ORDER),
+        points=((2.0, 12.0), *OF_REAL_ORDER),
         constants=(0,),
         digits=120,
     ),

@@ -188,7 +188,8 @@ def test_steps(name, table):
     function = arrays(table[name]) if table is NUMPY else table[name]
     for point in [(x,) for x in STEP_POINTS] if arity(name) == 1 else STEP_PAIRS:
         if name != "floor_divide" or point[1]:
-            np.testing.assert_equal(float(function(*point)), float(STEPS[name](*point)))
+            found, wanted = function(*point), STEPS[name](*point)
+            assert found == wanted or (found != found and wanted != wanted)
 
 
 OF_INTEGERS = {
