@@ -457,6 +457,8 @@ def _of_order(
             _scipy(name)
         xs = [np.asarray(x) for x in args[len(kinds) :]]
         dtype = np.result_type(*xs, np.float32)
+        if len(xs) == 1 and all(isinstance(n, float | int) for n in args[: len(kinds)]):
+            return np.asarray(of_one(args[: len(kinds)], [xs[0].astype(np.float64)]), dtype)[()]
         distinct = [np.unique(n) for n in args[: len(kinds)]]  # before there is one per element
         arrays = np.broadcast_arrays(*args[: len(kinds)], *(x.astype(np.float64) for x in xs))
         orders, xs = arrays[: len(kinds)], list(arrays[len(kinds) :])
