@@ -487,7 +487,7 @@ NAME_FUNCTIONS = {
     "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
     "symdiff/parser.py": "functions of any number of operands",
     "symdiff/bridge.py": "how SymPy's conditions are built without being searched",
-    "numeric/special.py": "the bodies",
+    "numeric/special/__init__.py": "the bodies",
     "numeric/lowering/monomials.py": "the bodies in products",
     "numeric/nn/activations.py": "operations of Tensors",
     **dict.fromkeys(

@@ -15,8 +15,8 @@ import pytest
 import scipy.special
 import sympy as sp
 
-from numeric import integrals, special, tails
-from numeric.special import MATH, NUMPY, needs_scipy
+from numeric import special
+from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails
 from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial

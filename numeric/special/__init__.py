@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpmath import libmp
 
-from numeric import (
+from numeric.special import (
     bessel_orders,
     elliptic,
     entropies,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.expansions import divided, expanded, of_derivative
+from numeric.special.expansions import divided, expanded, of_derivative
 from symdiff.vocabulary import log_ndtr_series
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 import numpy as np
 
-from numeric import gammas
+from numeric.special import gammas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Products and quotients of gamma functions: the beta function, Γ(z + m)/Γ(z) and binomials.
 
-For positive arguments of Γ they are exponentials of sums without cancellation (``numeric.gammas``)
+For positive arguments of Γ they are exponentials of sums without cancellation (``gammas``)
 where the functions themselves leave the floats.  Other arguments are reflected (5.5.3): of two
 sines the quotient is a sign where the difference of their arguments is whole, also at poles, which
 are then none.  At other poles the value is nan.  Numbers in brackets are those of the Digital
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import gamma_reciprocals, gammas
+from numeric.special import gamma_reciprocals, gammas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

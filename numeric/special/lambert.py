@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import polynomials
+from numeric.special import polynomials
 from symdiff.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ What is done here about the rest, with the numbers of the Digital Library of Mat
   -(n-1)!/π (2/x)^n (10.7.4), K_1 1/x (10.30.2), both of order 0 a logarithm (10.7.2, 10.31.2).
 
 All take the order as one integer >= 0 and float64 arrays, and need SciPy.  Other orders, and the
-scaled functions, are in ``numeric.bessel_orders``.
+scaled functions, are in ``numeric.special.bessel_orders``.
 """
 
 from __future__ import annotations

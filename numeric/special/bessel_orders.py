@@ -9,7 +9,7 @@ the numbers of the Digital Library of Mathematical Functions,
 - I far out, and K, are integrals over exponentials that fall on both sides of their peak (10.32.4,
   10.32.9), to which the trapezoidal rule converges exponentially.  The factors (cos t - 1)^m and
   (1 - cosh t)^m of a derivative have one sign: nothing cancels at any order;
-- J and Y far out turn the expansions of ``numeric.bessel`` by the angle of the order (10.17.3);
+- J and Y far out turn the expansions of ``bessel`` by the angle of the order (10.17.3);
 - Y and K of tiny numbers are their leading terms (10.7.4, 10.30.2), of an order below 1 two;
 - a negative order comes from the positive one (10.4.6, 10.4.7, 10.27.2).
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import bessel
+from numeric.special import bessel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
