@@ -405,8 +405,6 @@ SCIPY_REFUSED: dict[str, str] = {
     "cosm1": "-2 * sd.sin(x / 2)**2",
     "exp10": "10**x",
     "loggamma": "sd.gammaln(x) for positive x",
-    "ndtr": "sd.erfc(-x / sd.sqrt(2)) / 2",
-    "ndtri": "-sd.sqrt(2) * sd.erfcinv(2 * p)",
 }
 """Universal functions of ``scipy.special`` that are not here, and how they are written."""
 

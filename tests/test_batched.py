@@ -579,6 +579,8 @@ DOMAINS = {
 # First arguments that are numbers, by which there is no derivative.
 PARAMETERS = {
     **{name: (2, 1)[: order_count(name)] for name in PRIMITIVES},
+    "eval_gegenbauer": (2, 1.5),
+    "eval_genlaguerre": (2, 1.5),
     "gammainc": (1.5,),
     "gammaincc": (1.5,),
     "gamma_density": (2.5,),

@@ -490,7 +490,6 @@ row(
     low=-0.35,
     high=-0.05,
 )
-row("betaln", TWO, scipy.special.betaln, **POSITIVE)
 for _name in ("beta", "betaln", "poch", "binom"):
     row(_name, TWO, getattr(scipy.special, _name), **POSITIVE)
 row("betainc", ONE, *both(lambda m, x: m.betainc(1.5, 2.5, x), scipy.special), low=0.1, high=0.9)

@@ -450,13 +450,19 @@ def test_sympy_18179():
 
 
 def test_sympy_24175():
-    with pytest.raises(sd.Unsupported, match="Si"):
-        sd.from_sympy(sp.Si(sp.Symbol("x")))
+    pytest.importorskip("scipy")
+    f = sd.from_sympy(sp.Si(sp.Symbol("x")))
+    assert nm.lower(f, [x])(1.5) == pytest.approx(float(sp.Si(sp.Float(1.5))))
+    with pytest.raises(sd.Unsupported, match="airyai"):
+        sd.from_sympy(sp.airyai(sp.Symbol("x")))
 
 
 def test_sympy_17746():
-    with pytest.raises(sd.Unsupported, match="laguerre"):
-        sd.from_sympy(sp.laguerre(sp.Symbol("n"), sp.Symbol("x")))
+    f = sd.from_sympy(sp.laguerre(sp.Symbol("n"), sp.Symbol("x")))
+    n = sd.symbol("n")
+    assert nm.lower(f, [n, x])(3, 1.5) == pytest.approx(float(sp.laguerre(3, sp.Float(1.5))))
+    with pytest.raises(sd.NotDifferentiable, match="number 1"):
+        sd.diff(f, n)
 
 
 def test_sympy_16535():

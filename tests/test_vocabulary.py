@@ -359,6 +359,7 @@ def test_drawings(name):
 
 # What users call a function whose name they do not know.
 CALLED = {
+    "ive_derivative": "ive",
     "norm_sqrt": "the square root in norm, std",
     "cosine": "hypot",
     "hypot_derivative": "hypot",

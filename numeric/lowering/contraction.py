@@ -62,8 +62,8 @@ def explain(op: Contract, shapes: Sequence[Shape]) -> str:
     """How ``op`` is computed for operands of these shapes, in one line.
 
     >>> import symdiff as sd
-    >>> A, x = sd.symbol("A", (3, 4)), sd.symbol("x", 4)
-    >>> explain((A @ x).op, [A.shape, x.shape])
+    >>> y = sd.symbol("left", (3, 4)) @ sd.symbol("right", 4)
+    >>> explain(y.op, [operand.shape for operand in y.args])
     'matrix-vector ij,j->i'
     """
     return plan(op, shapes).text

@@ -155,16 +155,15 @@ class Scaled(Ordered):
 
     nargs = 3
     orders = 2
-    of: type[Bessel]
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """The function itself for m = 0; raises Unsupported for a number that is no order."""
+        """``of`` for m = 0; raises Unsupported for a number that is no order."""
         m, n, x = args
         for order, kind in ((m, integer_order), (n, real_order)):
             if order.is_number:
                 kind(cls.__name__, order)
-        return cls.of(n, x) if m == 0 else None
+        return cls.of(n, x) if cls.of and m == 0 else None
 
 
 class ive_derivative(Scaled):
@@ -271,19 +270,13 @@ class sinc_derivative(Ordered):
     """
 
     nargs = 2
+    of = sinc
     finite_partials = True
     definition = _(
         lambda n, x: differentiated("sinc_derivative", lambda t: sp.sinc(sp.pi * t), n, x)
     )
     partials = _(lambda n, x: (None, sinc_derivative(n + 1, x)))
     value = _(lambda n, x: _sinc_value(integer_order("sinc_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``sinc`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return sinc(x) if n == 0 else None
 
 
 def _sinc_value(n: int, x: Any) -> Any:

@@ -44,18 +44,12 @@ class erfcx_derivative(Ordered):
     """
 
     nargs = 2
+    of = erfcx
     definition = _(
         lambda n, x: differentiated("erfcx_derivative", lambda t: sp.exp(t**2) * sp.erfc(t), n, x)
     )
     partials = _(lambda n, x: (None, erfcx_derivative(n + 1, x)))
     value = _(lambda n, x: _erfcx_value(integer_order("erfcx_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``erfcx`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return erfcx(x) if n == 0 else None
 
 
 def _erfcx_value(n: int, x: Any) -> Any:

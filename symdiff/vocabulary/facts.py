@@ -131,17 +131,21 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
 
 
 class Ordered(ScalarFunction):
-    """A derivative of which the first operands, ``orders`` of them, are constant orders."""
+    """A derivative of which the first operands, ``orders`` of them, are constant orders.
+
+    Where one function has it for every order, that is ``of``.
+    """
 
     orders = 1
+    of: type[ScalarFunction] | None = None
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Nothing; raises Unsupported for a number that is no order."""
+        """``of`` for an order 0; raises Unsupported for a number that is no order."""
         for n in args[: cls.orders]:
             if n.is_number:
                 integer_order(cls.__name__, n)
-        return None
+        return cls.of(*args[1:]) if cls.of and args[0] == 0 else None
 
 
 class Stepwise(ScalarFunction):
@@ -253,6 +257,8 @@ def settled(value: Callable[[], Any]) -> Any:
     while extra < 10_000:
         with mp.extraprec(extra):
             found = value()
+        if mp.isnan(found):
+            return found
         if last is not None and (
             found == last or mp.fabs(found - last) <= mp.eps * mp.fabs(found) / 4
         ):

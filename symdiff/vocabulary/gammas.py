@@ -66,18 +66,12 @@ class rgamma_derivative(Ordered):
     """
 
     nargs = 2
+    of = rgamma
     definition = _(
         lambda n, x: differentiated("rgamma_derivative", lambda t: 1 / sp.gamma(t), n, x)
     )
     partials = _(lambda n, x: (None, rgamma_derivative(n + 1, x)))
     value = _(lambda n, x: _rgamma_value(integer_order("rgamma_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``rgamma`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return rgamma(x) if n == 0 else None
 
 
 def _rgamma_value(n: int, x: Any) -> Any:
@@ -154,17 +148,11 @@ class polygamma(Ordered):
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
 
     nargs = 2
+    of = digamma
     sympy = sp.polygamma
     definition = _(lambda n, x: sp.polygamma(n, x))
     partials = _(lambda n, x: (None, polygamma(n + 1, x)))
     value = _(lambda n, x: _polygamma_value(integer_order("polygamma", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Digamma for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return digamma(x) if n == 0 else None
 
 
 def _polygamma_value(n: int, x: Any) -> Any:

@@ -108,16 +108,10 @@ class expi_derivative(Ordered):
     """
 
     nargs = 2
+    of = expi
     definition = _(lambda n, x: differentiated("expi_derivative", sp.Ei, n, x))
     partials = _(lambda n, x: (None, expi_derivative(n + 1, x)))
     value = _(lambda n, x: _expi_derivative_value(integer_order("expi_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``expi`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return expi(x) if n == 0 else None
 
 
 def _expi_derivative_value(n: int, x: Any) -> Any:
@@ -172,18 +166,12 @@ class cosine_integral_derivative(Ordered):
     """
 
     nargs = 2
+    of = cosine_integral
     definition = _(lambda n, x: differentiated("cosine_integral_derivative", sp.Ci, n, x))
     partials = _(lambda n, x: (None, cosine_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _cosine_integral_value(integer_order("cosine_integral_derivative", n), x)
     )
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``cosine_integral`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return cosine_integral(x) if n == 0 else None
 
 
 def _cosine_integral_value(n: int, x: Any) -> Any:
@@ -222,18 +210,12 @@ class sinh_integral_derivative(Ordered):
     """
 
     nargs = 2
+    of = sinh_integral
     definition = _(lambda n, x: differentiated("sinh_integral_derivative", sp.Shi, n, x))
     partials = _(lambda n, x: (None, sinh_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _hyperbolic_value(integer_order("sinh_integral_derivative", n), x, sinh=True)
     )
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``sinh_integral`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return sinh_integral(x) if n == 0 else None
 
 
 class cosh_integral(Transcendental):
@@ -252,18 +234,12 @@ class cosh_integral_derivative(Ordered):
     """The n-th derivative of Chi, for a constant integer n >= 0; the first is cosh(x)/x; x >= 0."""
 
     nargs = 2
+    of = cosh_integral
     definition = _(lambda n, x: differentiated("cosh_integral_derivative", sp.Chi, n, x))
     partials = _(lambda n, x: (None, cosh_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _hyperbolic_value(integer_order("cosh_integral_derivative", n), x, sinh=False)
     )
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``cosh_integral`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return cosh_integral(x) if n == 0 else None
 
 
 def _hyperbolic_value(n: int, x: Any, sinh: bool) -> Any:
@@ -386,17 +362,11 @@ class dawsn_derivative(Ordered):
     """
 
     nargs = 2
+    of = dawsn
     finite_partials = True
     definition = _(lambda n, x: differentiated("dawsn_derivative", dawsn.definition, n, x))
     partials = _(lambda n, x: (None, dawsn_derivative(n + 1, x)))
     value = _(lambda n, x: _dawsn_value(integer_order("dawsn_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``dawsn`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return dawsn(x) if n == 0 else None
 
 
 def _dawsn_value(n: int, x: Any) -> Any:

@@ -104,6 +104,7 @@ class log_ndtr_derivative(Ordered):
     """
 
     nargs = 2
+    of = log_ndtr
     finite_partials = True
     definition = _(
         lambda n, x: differentiated(
@@ -112,13 +113,6 @@ class log_ndtr_derivative(Ordered):
     )
     partials = _(lambda n, x: (None, log_ndtr_derivative(n + 1, x)))
     value = _(lambda n, x: _log_ndtr_value(integer_order("log_ndtr_derivative", n), x))
-
-    @classmethod
-    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``log_ndtr`` for n = 0; raises Unsupported for a number that is no order."""
-        super().eval(*args)
-        n, x = args
-        return log_ndtr(x) if n == 0 else None
 
 
 def _log_ndtr_value(n: int, x: Any) -> Any:

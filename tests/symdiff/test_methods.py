@@ -241,6 +241,8 @@ def test_cross_takes_an_axis_of_each():
 def test_scipys_functions_that_are_not_here_say_how_they_are_written():
     points = {"x": 0.3, "y": 0.7, "a": 0.3, "b": 0.7, "p": 0.2, "n": 2, "k": 1, "z": 1.5, "m": 0.5}
     for name, text in numpy_protocol.SCIPY_REFUSED.items():
+        if name == "_lambertw":  # of complex numbers, whose test is that of the protocol
+            continue
         ufunc = getattr(special, name)
         with pytest.raises(sd.Unsupported, match=re.escape(f"scipy.special.{name} takes no")) as e:
             ufunc(*[x] * ufunc.nin)
