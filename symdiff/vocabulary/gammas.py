@@ -263,7 +263,12 @@ def _binom_slopes(n: sp.Expr, k: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     lower, slope = rgamma(rest), rgamma_derivative(ONE, rest)
     by_n = gamma(n + 1) * rgamma(k + 1) * (digamma(n + 1) * lower + slope)
     by_k = gamma(n + 1) * (lower * rgamma_derivative(ONE, k + 1) - slope * rgamma(k + 1))
-    difference = digamma(rest) - digamma(k + 1)
+    beyond = n - 2 * k  # ψ(rest) - ψ(k + 1) is small where this is, and computed from it
+    difference = where(
+        less(beyond, ZERO),
+        polygamma_difference(ZERO, rest, -beyond),
+        -polygamma_difference(ZERO, k + 1, beyond),
+    )
     return (
         where(positive, -binom(n, k) * polygamma_difference(ZERO, rest, k), by_n),
         where(positive, binom(n, k) * difference, by_k),
