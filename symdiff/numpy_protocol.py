@@ -396,8 +396,13 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "yn": f.yn,
     "yv": f.yv,
     "yve": f.yve,
+    "_riemann_zeta": f.zeta,
+    "_zeta": f.zeta,
 }
-"""The universal functions of ``scipy.special``, by the name under which that module has them."""
+"""The universal functions of ``scipy.special``, by the name under which that module has them.
+
+Those of a name with an underscore are what its Python function around them calls.
+"""
 
 
 SCIPY_REFUSED: dict[str, str] = {
@@ -409,20 +414,21 @@ SCIPY_REFUSED: dict[str, str] = {
 """Universal functions of ``scipy.special`` that are not here, and how they are written."""
 
 
+SCIPY_MODULES = ("scipy.special", "scipy.special._ufuncs")
+
+
 def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    module = sys.modules.get("scipy.special")
-    if module is None:
-        return None
-    for name, ours in SCIPY.items():
-        if getattr(module, name, None) is ufunc:
-            return ours
+    for module in map(sys.modules.get, SCIPY_MODULES):
+        for name, ours in SCIPY.items() if module else ():
+            if getattr(module, name, None) is ufunc:
+                return ours
     return None
 
 
 def _scipy_name(ufunc: Any) -> str | None:
     """The name of one of SciPy's universal functions; None for any other."""
     name = getattr(ufunc, "__name__", "")
-    modules = map(sys.modules.get, ("scipy.special", "scipy.special._ufuncs"))
+    modules = map(sys.modules.get, SCIPY_MODULES)
     found = any(getattr(module, name, None) is ufunc for module in modules)
     return name if found and isinstance(ufunc, np.ufunc) else None
 

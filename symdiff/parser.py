@@ -84,6 +84,7 @@ def _functions() -> dict[str, Function]:
             table[name] = table[name]._replace(build=getattr(functions, name))
     table |= {
         "lambertw": Function(functions.lambertw, 1, 2),
+        "zeta": Function(functions.zeta, 1, 2),
         "log": Function(_log, 1, 2),
         "maximum": _nested(functions.maximum),
         "minimum": _nested(functions.minimum),

@@ -134,6 +134,10 @@ def _lambertw(x: sp.Expr, branch: sp.Expr = v.ZERO) -> sp.Expr:
     return v.lambertwm1(x) if branch == -1 else v.lambertw(x)
 
 
+def _zeta(s: sp.Expr, *q: sp.Expr) -> sp.Expr:
+    return v.hurwitz_zeta(s, *q) if q else v.zeta(s)
+
+
 # SymPy's class -> the function of its canonical arguments that takes its place.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     **{
@@ -158,6 +162,7 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.betainc_regularized: _betainc,
     sp.elliptic_e: _elliptic_e,
     sp.LambertW: _lambertw,
+    sp.zeta: _zeta,
     sp.erfi: lambda x: 2 / sp.sqrt(sp.pi) * sp.exp(x**2) * v.dawsn(x),
     sp.li: lambda x: v.expi(sp.log(x)),
     sp.sinc: lambda t: v.sinc(t / sp.pi),

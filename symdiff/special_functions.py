@@ -560,6 +560,27 @@ def lambertw(x: Operand, /, k: int = 0) -> Expr:
     return primitive("lambertwm1" if branch else "lambertw", as_expr(x))
 
 
+def zeta(x: Operand, q: Operand | None = None, /) -> Expr:
+    """Riemann's ζ(x), the sum of k**-x over k > 0, or Hurwitz's, that of (q + k)**-x over k >= 0.
+
+    Riemann's is continued to all real x; it is infinite at 1.  Hurwitz's is for x > 1 and q > 0,
+    and nan elsewhere, but infinite at x = 1 and at q = 0, -1, -2 ...; SciPy has it for other
+    negative q and whole x, too.  Derivatives are of every order by both: d/dq ζ(x, q) is
+    -x ζ(x + 1, q); those by x are functions of their own, which ``to_sympy`` refuses, since SymPy
+    has none.
+
+    >>> import symdiff as sd
+    >>> x, q = sd.symbols("x q")
+    >>> sd.evalf(sd.zeta(x), 10, {x: 2}), sd.evalf(sd.zeta(x), 10, {x: -1})
+    (1.644934067, -0.08333333333)
+    >>> sd.diff(sd.zeta(x), x), sd.diff(sd.zeta(x, q), q)
+    (zeta_derivative(1, x), -x*hurwitz_zeta(x + 1, q))
+    """
+    if q is None:
+        return primitive("zeta", as_expr(x))
+    return primitive("hurwitz_zeta", as_expr(x), as_expr(q))
+
+
 def logit(x: Operand, /) -> Expr:
     """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
 
@@ -647,4 +668,5 @@ __all__ = [
     "yn",
     "yv",
     "yve",
+    "zeta",
 ]

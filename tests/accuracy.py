@@ -451,6 +451,41 @@ def lambertw(branch: int) -> Any:
     )
 
 
+@cache
+def _zeta(m: int, q: float) -> Any:
+    """The m-th derivative of ζ(s, q) by s, in mpmath's own words."""
+    return known(lambda s: mp.zeta(s, q, m), lambda z: _zeta(m + 1, q)(z))
+
+
+def hurwitz(q: float) -> Any:
+    """Far out by its first three terms."""
+
+    def value(z: Any) -> Any:
+        if at(z) < 1000 * (1 + q):
+            return _zeta(0, q)(z)
+        return sum((exp(-(z * mp.log(q + k))) for k in range(1, 3)), exp(-(z * mp.log(q))))
+
+    return value
+
+
+def riemann(z: Any) -> Any:
+    """Of negative numbers by reflection, DLMF 25.4.1."""
+    if at(z) > -1:
+        return hurwitz(1)(z)
+    scale = exp(z * mp.log(2 * mp.pi)) / mp.pi
+    return scale * sinpi(z / 2) * gamma(1 - z) * hurwitz(1)(1 - z)
+
+
+def hurwitz_by_q(s: float, m: int = 0) -> Any:
+    """The m-th derivative by s as a function of q, whose slope is that of -s ζ(s + 1, q)."""
+
+    def slope(z: Any) -> Any:
+        found = hurwitz_by_q(s + 1, m)(z) * -s
+        return found - hurwitz_by_q(s + 1, m - 1)(z) * m if m else found
+
+    return known(lambda q: mp.zeta(s, q, m), slope)
+
+
 # Points -------------------------------------------------------------------------------------------
 
 _MAGNITUDES = (
@@ -774,6 +809,20 @@ for _name, _branch, _high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-3
     special(_name, (), lambertw(_branch), **_domain)
     for _n in (1, 3):
         special(f"{_name}_derivative", (_n,), differentiated(lambertw(_branch), _n), **_domain)
+special("zeta", (), riemann, near=(1.0, 0.0, -2.0, -100.0, -260.0), inside=lambda x: x != 1,
+        low=-1e52)  # fmt: skip
+for _m in (1, 3):
+    special("zeta_derivative", (_m,), differentiated(riemann, _m), near=(1.0, -2.7172628292045743),
+            inside=lambda x: x != 1, low=-1e52)  # fmt: skip
+for _q in (0.3, 1.0, 50.25):
+    _domain = {"low": 1.0, "high": 1e52, "near": (1.0,), "inside": lambda s: s > 1, "digits": 60}
+    row(f"hurwitz_zeta(s, {_q})", lambda s, q=_q: sd.zeta(s, q), hurwitz(_q), "special", **_domain)
+    row(f"hurwitz_zeta_derivative(1, s, {_q})",
+        lambda s, q=_q: primitive("hurwitz_zeta_derivative", sd.constant(1), s, sd.constant(q)),
+        differentiated(hurwitz(_q), 1), "special", **_domain)  # fmt: skip
+for _s in (1.25, 2.0, 40.5):
+    special("hurwitz_zeta", (_s,), hurwitz_by_q(_s), near=(1.0,), low=5e-324)
+    special("hurwitz_zeta_derivative", (1, _s), hurwitz_by_q(_s, 1), near=(1.0,), low=5e-324)
 for _n in (0.5, -1.25):
     special("jv", (_n,), bessel("j", _n), near=(2.404825557695773,), low=5e-324, high=1e5)
     special("yv", (-_n,), bessel("y", -_n), near=(0.8935769662791675,), low=5e-324, high=1e5)

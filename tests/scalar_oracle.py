@@ -282,6 +282,23 @@ def polynomial(name):
     return lambda n, x: value(n, 0, x)
 
 
+def alternating_zeta(s):
+    """From the sum of (-1)^k (k + 1)^-s, hastened by P. Borwein's coefficients (DLMF 25.2.3)."""
+    count = int(mp.mp.prec / 2.5) + 10 + int(abs(s))
+    with mp.extraprec(60):
+        coefficient, partial_sums, total = mp.mpf(1) / count, [], mp.mpf(0)
+        for i in range(count + 1):
+            total += coefficient
+            partial_sums.append(count * total)
+            coefficient *= mp.mpf(4 * (count + i) * (count - i)) / ((2 * i + 1) * (2 * i + 2))
+        last = partial_sums[-1]
+        terms = (
+            (-1) ** k * (partial_sums[k] / last - 1) * mp.power(k + 1, -s) for k in range(count)
+        )
+        result = -mp.fsum(terms) / (1 - mp.power(2, 1 - s))
+    return +result
+
+
 def lambert(branch):
     """The w with w e^w = x, by Newton's steps from nearby."""
 
@@ -691,6 +708,24 @@ MEANING = {
         )
         for name, branch in (("lambertw_derivative", 0), ("lambertwm1_derivative", -1))
     },
+    "zeta": Meaning(
+        alternating_zeta,
+        points=tuple((s,) for s in (-3.5, 0.97, 3.5)),
+        digits=110,
+    ),
+    "hurwitz_zeta": Meaning(lambda s, q: mp.zeta(s, q), points=((3.5, 0.25),), digits=70),
+    "zeta_derivative": Meaning(
+        lambda m, s: mp.zeta(s, 1, int(m)),
+        points=((1.0, -3.5), (1.0, 0.97), (4.0, 1.25)),
+        constants=(0,),
+        digits=70,
+    ),
+    "hurwitz_zeta_derivative": Meaning(
+        lambda m, s, q: mp.zeta(s, q, int(m)),
+        points=((1.0, 3.5, 0.25),),
+        constants=(0,),
+        digits=70,
+    ),
     "jv": Meaning(
         lambda n, x: bessel_series(n, x, -1),
         points=(*of_orders(0.5, -3.25, 12.0), *OF_REAL_ORDER),

@@ -490,6 +490,8 @@ row(
     low=-0.35,
     high=-0.05,
 )
+row("zeta", ONE, scipy.special.zeta, low=-3.0, high=0.9)
+row("zeta of two", TWO, scipy.special.zeta, sd.zeta, low=1.1, high=5.0)
 for _name in ("beta", "betaln", "poch", "binom"):
     row(_name, TWO, getattr(scipy.special, _name), **POSITIVE)
 row("betainc", ONE, *both(lambda m, x: m.betainc(1.5, 2.5, x), scipy.special), low=0.1, high=0.9)

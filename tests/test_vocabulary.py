@@ -246,7 +246,7 @@ COUNTERPARTS = {
             *("gamma", "digamma", "polygamma", "erfinv", "erfcinv", "beta"),
         )
     },
-    **{"RisingFactorial": "poch", "binomial": "binom"},
+    **{"RisingFactorial": "poch", "binomial": "binom", "zeta": "zeta"},
 }
 
 
@@ -340,6 +340,7 @@ DRAWN = {
     **{"eval_gegenbauer": "C_{3}^"},
     **{"ellipk": r"K\left", "ellipkm1": r"K\left", "ellipe": r"E\left"},
     **{"lambertw": r"W\left", "lambertwm1": "W_{-1}"},
+    **dict.fromkeys(("zeta", "hurwitz_zeta"), r"\zeta\left"),
 }
 
 

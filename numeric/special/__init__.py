@@ -34,6 +34,7 @@ from numeric.special import (
     lambert,
     polynomials,
     tails,
+    zetas,
 )
 from symdiff.errors import Unsupported
 from symdiff.vocabulary import (
@@ -620,6 +621,10 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "lambertwm1": _in_double("lambertwm1", partial(lambert.lambertw, -1)),
     "lambertw_derivative": _of_order("lambertw_derivative", partial(lambert.derivative, 0)),
     "lambertwm1_derivative": _of_order("lambertwm1_derivative", partial(lambert.derivative, -1)),
+    "zeta": _in_double("zeta", partial(zetas.zeta, 0)),
+    "zeta_derivative": _of_order("zeta_derivative", zetas.zeta),
+    "hurwitz_zeta": _in_double("hurwitz_zeta", partial(zetas.hurwitz_zeta, 0)),
+    "hurwitz_zeta_derivative": _of_order("hurwitz_zeta_derivative", zetas.hurwitz_zeta),
     "gammasgn": _gammasgn,
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),

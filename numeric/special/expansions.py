@@ -48,14 +48,17 @@ def divided(total: NDArray[Any], x: NDArray[Any], n: int) -> NDArray[Any]:
     return quotient
 
 
-def of_derivative(n: int, series: Callable[[int, Any], list[Any]], centre: float) -> NDArray[Any]:
-    """The coefficients of the n-th derivative of a function about a centre.
+def of_derivative(
+    n: int, series: Callable[[int, Any], list[Any]], centre: float, count: int | None = None
+) -> NDArray[Any]:
+    """The coefficients of the n-th derivative of a function about a centre, ``count`` of them.
 
-    ``series`` gives so many coefficients and one of the function's about an mpmath number.
+    ``series`` gives so many coefficients or one more of the function's about an mpmath number.
     """
+    count = 24 + n // 2 if count is None else count
     with _ALONE:
         _MP.prec = 60
-        coefficients = series(n + 24 + n // 2, _MP.mpf(centre))[n:]
+        coefficients = series(n + count, _MP.mpf(centre))[n:]
         factors = [math.perm(k + n, n) for k in range(len(coefficients))]
         return np.array([float(c * f) for c, f in zip(coefficients, factors, strict=True)])
 

@@ -24,6 +24,7 @@ lengths            powers, lengths and angles, and the hyperbolic functions
 exponentials       exponentials and logarithms, and the sigmoids made of them
 entropies          entropies and divergences
 gammas             the gamma and beta families, complete and incomplete
+zetas              Riemann's and Hurwitz's zeta functions
 error_functions    the scaled and the inverse error functions
 normal             the normal distribution
 integrals          exponential, sine and cosine, Fresnel's and Dawson's integrals
@@ -54,6 +55,7 @@ from symdiff.vocabulary.lambert import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403
 from symdiff.vocabulary.orthogonal import *  # noqa: F403
+from symdiff.vocabulary.zetas import *  # noqa: F403
 
 if TYPE_CHECKING:
     from collections.abc import Callable

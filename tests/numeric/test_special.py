@@ -16,7 +16,7 @@ import scipy.special
 import sympy as sp
 
 from numeric import special
-from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails
+from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails, zetas
 from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
@@ -356,9 +356,9 @@ def test_series_leave_the_precision_of_mpmath_alone(monkeypatch):
     def refused(*_):
         raise AssertionError("the precision of all threads is changed")
 
-    caches = (tails._log_ndtr_about, integrals._dawsn_about)
+    caches = (tails._log_ndtr_about, integrals._dawsn_about, zetas._about)
     points = np.array([-30.0, -1.5, 0.25, 7.0])
-    for name in ("log_ndtr_derivative", "dawsn_derivative"):
+    for name in ("log_ndtr_derivative", "dawsn_derivative", "zeta_derivative"):
         wanted = NUMPY[name](2, points)
         for about in caches:
             about.cache_clear()

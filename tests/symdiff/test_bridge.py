@@ -64,6 +64,8 @@ SAME_NODE = [
     (sp.elliptic_e(X), lambda: sd.ellipe(x)),
     (sp.LambertW(X), lambda: sd.lambertw(x)),
     (sp.LambertW(X, -1), lambda: sd.lambertw(x, -1)),
+    (sp.zeta(X), lambda: sd.zeta(x)),
+    (sp.zeta(X, 2), lambda: sd.zeta(x, 2)),
     (sp.UnevaluatedExpr(X) + 1, lambda: x + 1),
     (sp.oo, lambda: sd.constant(float("inf"))),
     (sp.true, lambda: sd.constant(1)),

@@ -76,6 +76,7 @@ HALF = Fraction(1, 2)
         ("clip(x, 0, 1)", sd.clip(x, 0, 1)),
         ("polygamma(2, x)", sd.polygamma(2, x)),
         ("lambertw(x) + lambertw(x, -1)", sd.lambertw(x) + sd.lambertw(x, -1)),
+        ("zeta(x) + zeta(x, 2)", sd.zeta(x) + sd.zeta(x, 2)),
         ("gamma*gamma(x)", sd.symbol("gamma") * sd.gamma(x)),
         (
             "beta + lambda_ + E_n + I + N + S",

@@ -260,6 +260,8 @@ def test_a_user_function_keeps_its_own_derivative():
         (sp.elliptic_k(A) + sp.elliptic_e(A), v.ellipk(A) + v.ellipe(A)),
         (sp.LambertW(A), v.lambertw(A)),
         (sp.LambertW(A, -1), v.lambertwm1(A)),
+        (sp.zeta(A), v.zeta(A)),
+        (sp.zeta(A, 2), v.hurwitz_zeta(A, 2)),
         (sp.E**A, sp.exp(A)),
         (2**A, v.power(2, A)),
         (A**sp.pi, v.power(A, sp.pi)),
@@ -310,7 +312,13 @@ def test_what_has_no_counterpart_is_refused_by_name(formula, named):
         partial(formula, 0)
 
 
-@pytest.mark.parametrize("name", VOCABULARY)
+@pytest.mark.parametrize("name", ["zeta_derivative", "hurwitz_zeta_derivative"])
+def test_what_sympy_does_not_have_is_refused(name):
+    with pytest.raises(Unsupported, match="zeta has no derivative by its first"):
+        plain(VOCABULARY[name](2, *[A, B][: arity(name) - 1]))
+
+
+@pytest.mark.parametrize("name", [n for n in VOCABULARY if not n.endswith("zeta_derivative")])
 def test_plain_is_the_same_function_in_sympys_own_classes(name):
     count = arity(name)
     cls = VOCABULARY[name]
@@ -325,7 +333,7 @@ def test_plain_is_the_same_function_in_sympys_own_classes(name):
         C: sp.Rational(6, 7),
         D: sp.Rational(1, 3),
     }
-    if name in ("acosh", "acosh_slope"):
+    if name in ("acosh", "acosh_slope", "hurwitz_zeta"):
         values[A] = sp.Rational(9, 7)
     if name.startswith("lambertwm1"):
         values[A if count == 1 else B] = sp.Rational(-1, 7)

@@ -400,6 +400,7 @@ def test_they_broadcast():
         sd.lambertw(x),
         sd.lambertw(x / -2, -1),
         sd.diff(sd.lambertw(x), x, 2),
+        *(sd.zeta(x), sd.zeta(x + 1, 2), sd.zeta(3, x), sd.diff(sd.zeta(3, x), x, 2)),
         *(sd.ndtr(x), sd.log_ndtr(x), sd.ndtri(x), sd.diff(sd.log_ndtr(x), x, 2)),
         *(sd.expi(x), sd.exp1(x), sd.expn(3, x), sd.diff(sd.expi(x), x, 3)),
         *(*sd.sici(x), *sd.shichi(x), sd.diff(sd.sici(x)[1], x, 2)),
@@ -793,3 +794,48 @@ def test_polygamma_of_high_order_is_its_series(n, at):
         exact = (-1) ** (n + 1) * mp.factorial(n) * mp.fsum(terms)
         found = sd.evalf(sd.polygamma(n, sd.symbol("x")), 25, {"x": at})
         assert mp.fabs(mp.mpf(str(found)) / exact - 1) < mp.mpf(10) ** -23
+
+
+# Zeta functions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("s", "q", "wanted"),
+    [
+        *((1.0, None, math.inf), (math.inf, None, 1.0), (-math.inf, None, math.nan)),
+        *((-4.0, None, 0.0), (-1e300, None, 0.0), (-301.0, None, -math.inf), (0.0, None, -0.5)),
+        *((1.0, 2.0, math.inf), (2.0, 0.0, math.inf), (2.0, -3.0, math.inf), (2.0, -0.5, math.nan)),
+        *((0.5, 2.0, math.nan), (math.inf, 0.5, math.inf), (math.inf, 1.0, 1.0)),
+        *((math.inf, 2.0, 0.0), (2.0, math.inf, 0.0), (1e30, 0.5, math.inf), (1e30, 1.5, 0.0)),
+    ],
+)
+def test_zeta_at_ends(s, q, wanted):
+    """Of floats, of arrays and by mpmath."""
+    given = (s,) if q is None else (s, q)
+    names = sd.symbols("s q")[: len(given)]
+    f = nm.lower(sd.zeta(*names), names)
+    exact = MPMATH["zeta" if q is None else "hurwitz_zeta"](*map(mp.mpf, given))
+    for found in (f(*given), f(*(np.array(x) for x in given)), float(exact)):
+        np.testing.assert_equal(float(found), wanted)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_zeta_out_of_the_floats_has_its_sign(order):
+    """Down from where values are largest; by reflection in mpmath."""
+    f = nm.lower(sd.diff(sd.zeta(x), x, order) if order else sd.zeta(x), (x,))
+    for s in (-255.5, -270.25, -299.75, -300.25, -1001.5, -12345.75):
+        with mp.workdps(20):
+            exact = MPMATH["zeta_derivative"](mp.mpf(order), mp.mpf(s))
+        assert f(s) == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("order", [8, 20, 40])
+def test_zeta_derivatives_of_high_orders(order):
+    for s, q in ((0.1, None), (-3.3, None), (1.5, None), (3.5, 0.25), (2.5, 40.0)):
+        with mp.workdps(30):
+            exact = mp.zeta(mp.mpf(s), 1 if q is None else mp.mpf(q), order)
+        if q is None:
+            f = nm.lower(sd.diff(sd.zeta(x), x, order), (x,))
+        else:
+            f = nm.lower(sd.diff(sd.zeta(x, q), x, order), (x,))
+        assert f(s) == pytest.approx(float(exact), rel=2e-14)

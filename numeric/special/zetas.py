@@ -1,0 +1,148 @@
+"""Riemann's and Hurwitz's zeta functions, and their derivatives by the first argument.
+
+Numbers in brackets are those of the Digital Library of Mathematical Functions.
+All take and give float64 arrays of one shape, and do without SciPy.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+from numeric.special.expansions import expanded, of_derivative
+from symdiff.vocabulary import hurwitz_series, zeta_series
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def zeta(m: int, s: NDArray[Any]) -> NDArray[Any]:
+    """The m-th derivative of Riemann's.
+
+    For s > 1 by Euler and Maclaurin's summation, for others by Taylor series about multiples of
+    1/4; below ``_BOTTOM``, where it is infinite but near zeros, by its sign.
+    """
+    value = hurwitz_zeta(m, np.where(s > 1, s, np.inf), np.ones_like(s))
+    middle, below = (s >= _BOTTOM) & (s < 1), (s < _BOTTOM) & np.isfinite(s)
+    if np.any(middle):
+        at = s[middle]
+        place = np.rint(4 * at).astype(np.int64)
+        found = expanded(partial(_about, m), place, at)
+        with np.errstate(over="ignore"):
+            pole = (-1) ** m * _pole(m, np.where(place < _NEAR, 2.0, at) - 1)
+            found = np.where(place < _FAR, np.ldexp(found, _SCALE), found)
+            value[middle] = np.where(place < _NEAR, found, found + pole)
+    if np.any(below):
+        value[below] = _beyond(m, s[below])
+    if m == 0:
+        value = np.where((s < 0) & (np.rint(s / 2) * 2 == s), 0.0, value)
+    value = np.where(s == 1, (-1) ** m * np.inf, value)
+    return np.where(np.isnan(s) | (s == -np.inf), np.nan, value)
+
+
+_BOTTOM = -300.0
+_NEAR, _FAR = 2, -800  # quarters: from where the pole counts, and where numbers are scaled
+_SCALE = 400
+
+
+@cache
+def _about(m: int, k: int) -> tuple[float, NDArray[Any]]:
+    """A centre, and the series of the m-th derivative about it, from 1/2 on without the pole.
+
+    The pole at 1 is at least 3/4 away from the others, and a number from its centre at most 1/8.
+    """
+
+    def series(n: int, s: Any) -> list[Any]:
+        if k >= _NEAR:
+            return hurwitz_series(n, s, s * 0 + 1, regular=True)
+        return [s.context.ldexp(c, -_SCALE if k < _FAR else 0) for c in zeta_series(n, s)]
+
+    return k / 4, of_derivative(m, series, k / 4, 24 + m)
+
+
+def _pole(m: int, u: NDArray[Any]) -> NDArray[Any]:
+    """m!/u^(m+1)."""
+    pole: NDArray[Any] = 1 / u
+    for k in range(1, m + 1):
+        pole = pole * k / u
+    return pole
+
+
+def _beyond(m: int, s: NDArray[Any]) -> NDArray[Any]:
+    """Infinite with its sign, that of derivatives of sin(πs/2) (2π)^s Γ(1 - s) [25.4.1].
+
+    For s < -300 the factor ζ(1 - s) is 1, and ψ has its asymptotic series [5.11.2].
+    """
+    y = 1 - s
+    slopes = [math.log(2 * math.pi) - np.log(y) + 1 / (2 * y) + 1 / y / y / 12]
+    for j in range(1, m):
+        next_two = math.factorial(j) / 2 / y + math.factorial(j + 1) / 12 / y / y
+        slopes.append(math.factorial(j - 1) + next_two)
+        for _ in range(j):
+            slopes[j] = slopes[j] / y
+    growth = [np.ones_like(y)]
+    for k in range(m):
+        terms = (math.comb(k, i) * growth[k - i] * slopes[i] for i in range(k + 1))
+        growth.append(sum(terms, np.zeros_like(y)))
+    nearest = np.rint(s / 2)
+    parity, turned = 1 - 2 * np.remainder(nearest, 2), np.pi * (s / 2 - nearest)
+    sine, cosine = parity * np.sin(turned), parity * np.cos(turned)
+    cycle = (sine, cosine, -sine, -cosine)
+    total = np.zeros_like(y)
+    for k in range(m + 1):
+        total = total + math.comb(m, k) * growth[k] * (np.pi / 2) ** (m - k) * cycle[(m - k) % 4]
+    return np.where(total == 0, 0.0, np.copysign(np.inf, total))
+
+
+def hurwitz_zeta(m: int, s: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+    """The m-th derivative of Hurwitz's by s, for s > 1 and q > 0.
+
+    By Euler and Maclaurin's summation, Σ (q + k)^-s over k < n and the rest from e = q + n on,
+    e^(1-s)/(s - 1) + e^-s/2 + Σ B_2j/(2j)! s (s + 1) ... (s + 2j - 2) e^(1-s-2j) [25.11.5], each
+    differentiated.  Powers are products of their roots, times the rest between: those of a number
+    that is subnormal would have lost digits before they are multiplied by powers of the logarithm.
+    """
+    inside = (s > 1) & (s < np.inf) & (q > 0) & (q < np.inf)
+    at, by = np.where(inside, s, 2.0), np.where(inside, q, 1.0)
+    count = 12 + m
+    with np.errstate(all="ignore"):
+        end = by + count
+        log = np.log(end)
+        root = end ** (-at / 2)
+        pole, term = np.zeros_like(at), 1 / (at - 1)
+        for j in range(m, -1, -1):  # m!/j! log^j (s - 1)^(j-m-1)
+            pole = pole + term * log**j
+            term = term * j / (at - 1)
+        rest = log**m / 2
+        factor = [at / end, 1 / end, *[np.zeros_like(at)] * m][: m + 1]  # in powers of t
+        for j, bernoulli in enumerate(_BERNOULLI, 1):
+            derivative = sum(math.perm(m, i) * c * (-log) ** (m - i) for i, c in enumerate(factor))
+            rest = rest + (-1) ** m * bernoulli * derivative
+            for i in (2 * j - 1, 2 * j):
+                shifted = [np.zeros_like(at), *factor]
+                factor = [((at + i) * c + b) / end for c, b in zip(factor, shifted, strict=False)]
+        total = np.where(root == 0, 0.0, (root * end * pole + root * rest) * root)
+        for k in range(count - 1, -1, -1):
+            place = by + k
+            if m == 0:
+                total = total + place**-at
+            else:
+                root = place ** (-at / 2)
+                total = total + root * np.log(place) ** m * root
+        value = (-1) ** m * total
+    small = np.where(q < 1, np.inf, np.where((q == 1) & (m == 0), 1.0, 0.0))
+    value = np.where(inside, value, np.where(s == np.inf, small, 0.0))
+    value = np.where(s == 1, (-1) ** m * np.inf, value)
+    value = np.where((q <= 0) & (np.floor(q) == q), np.inf, value)
+    outside = np.isnan(s) | np.isnan(q) | (s < 1) | ((q < 0) & (np.floor(q) != q))
+    return np.where(outside, np.nan, value)
+
+
+_BERNOULLI = [
+    float(Fraction(*mpmath.bernfrac(2 * j)) / math.factorial(2 * j)) for j in range(1, 13)
+]
