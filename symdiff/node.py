@@ -54,6 +54,13 @@ class Op:
     def __reduce__(self) -> tuple[Any, ...]:
         return _describe(self)
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        """How a text calls it: the function, and its arguments after the operands.
+
+        ``shape`` is that of the value.
+        """
+        return self.name, [f"{name}={getattr(self, name)}" for name in self.fields]
+
     def bound(self, lengths: Callable[[Shape], Shape]) -> Op:
         """The op with known lengths in place of symbolic ones in its parameters."""
         return self

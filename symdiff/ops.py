@@ -24,11 +24,12 @@ import sympy as sp
 
 from symdiff import number
 from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.letters import shape_text
 from symdiff.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -318,6 +319,22 @@ def halvings(n: int) -> int:
     return max(n - 1, 0).bit_length()
 
 
+LISTED = 6  # elements up to which an array is written out
+
+
+def steps_text(steps: Iterable[Step]) -> list[str]:
+    """Slices as they are typed: ``1:``, ``::2``."""
+    written = []
+    for start, stop, step in steps:
+        text = f"{start or ''}:{'' if stop is None else stop}"
+        written.append(text if step == 1 else f"{text}:{step}")
+    return written
+
+
+def _index_text(index: NDArray[np.intp]) -> str:
+    return str(index.tolist()) if index.size <= LISTED else f"index{shape_text(index.shape)}"
+
+
 class Linear(Op):
     """A linear map on the trailing axes of its operand(s); leading axes are batch.
 
@@ -375,6 +392,9 @@ class Reshape(Linear):
 
     def __init__(self, before: Shape, after: Shape) -> None:
         self.before, self.after = before, after
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [shape_text(shape)]
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.after
@@ -441,6 +461,9 @@ class Unslice(Linear):
     def writes_zeros(self) -> bool:
         return self.after != self.before
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [f"[{', '.join(steps_text(self.steps))}]", shape_text(shape)]
+
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.before
 
@@ -478,6 +501,9 @@ class Gather(Linear):
         self.before, self.index = before, index
         self.table = {}
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [_index_text(self.index), shape_text(self.before)]
+
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.index.shape
 
@@ -505,6 +531,9 @@ class Scatter(Linear):
         reached = np.zeros(math.prod(self.before), bool)
         reached[self.index] = True
         return not reached.all()
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [_index_text(self.index), shape_text(shape)]
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - self.index.ndim] + self.before
@@ -551,6 +580,9 @@ class Concat(Linear):
     def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
         self.axis, self.lengths = axis, lengths
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [f"axis={self.axis}"]
+
     def result(self, *shapes: Shape) -> Shape:
         shape = list(shapes[0])
         shape[self.axis] = sum(self.lengths)
@@ -594,6 +626,9 @@ class Flip(_Same):
     def __init__(self, axes: tuple[int, ...]) -> None:
         self.axes = axes
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [f"axis={self.axes[0] if len(self.axes) == 1 else self.axes}"]
+
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
 
@@ -615,6 +650,9 @@ class Cumsum(_Same):
 
     def __init__(self, axis: int, reverse: bool) -> None:
         self.axis, self.reverse = axis, reverse
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return self.name, [f"axis={self.axis}", *["reverse=True"] * self.reverse]
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return cumsum_op(self.axis, not self.reverse)
@@ -649,6 +687,9 @@ class Triangle(_Same):
 
     def writes_zeros(self) -> bool:
         return True
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return "tril" if self.lower else "triu", [f"k={self.diagonal}"] * (self.diagonal != 0)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self

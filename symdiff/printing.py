@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
     from symdiff.letters import Word
     from symdiff.number import Number
-    from symdiff.ops import Step
 
 _LONG = 500  # characters from which on a subexpression has a line of its own
 _SHARED = 10  # the same, if it is used more than once
@@ -38,7 +37,6 @@ _SHORT_LINE = 160
 _SHORT_PART = 120
 _SHORT_NODES = 60
 _SHORT_OPERANDS = 8
-_LISTED = 6  # elements up to which an array is written out
 
 _INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
 _LEVELS = {"and": AND, "or": OR}
@@ -96,7 +94,7 @@ def _lines(graph: _Graph, expr: Expr, nodes: Sequence[Expr], notation: Notation)
     for node in nodes:
         size = graph.measure(node)
         if isinstance(node.op, ops.Constant):
-            named = node.op.value.size > _LISTED
+            named = node.op.value.size > ops.LISTED
         else:
             named = bool(node.args) and not _spread(node)
             named &= size > _LONG or (uses[node] > 1 and size >= _SHARED) or node in lettered
@@ -221,7 +219,7 @@ def _own_size(node: Expr) -> int:
     if isinstance(op, ops.Constant):
         return min(8 * op.value.size, 40)
     if isinstance(op, ops.Gather | ops.Scatter):
-        return 20 + 3 * min(op.index.size, _LISTED)
+        return 20 + 3 * min(op.index.size, ops.LISTED)
     if isinstance(op, ops.Contract):
         return 8
     return len(op.name) + 1 + 6 * isinstance(op, ops.Linear)
@@ -351,7 +349,7 @@ def _leaf(graph: _Graph, node: Expr, notation: Notation) -> str:
         return notation.exact(op.name, op.name in graph.taken)
     if not isinstance(op, ops.Constant):
         return notation.name(op.name)
-    if op.value.size <= _LISTED:
+    if op.value.size <= ops.LISTED:
         return notation.literal(str(op.value.tolist()))
     text = f"array(shape={shape_text(node.shape)}, dtype={op.value.dtype})"
     return notation.literal(text)
@@ -442,37 +440,8 @@ def _array_call(node: Expr, operands: list[Piece], notation: Notation) -> Piece:
     texts = _texts(operands)
     if len(operands) < len(node.args):
         texts.append(notation.name("..."))
-    match op:
-        case ops.Reshape():
-            return notation.call("reshape", [x.text], shape_text(node.shape))
-        case ops.Slice():
-            batch = ["..."] * (len(op.before) < len(node.args[0].shape))
-            return notation.sliced(x, [*batch, *_steps(op.steps)])
-        case ops.Unslice():
-            steps = f"[{', '.join(_steps(op.steps))}]"
-            return notation.call("unslice", [x.text], steps, shape_text(node.shape))
-        case ops.Gather() | ops.Scatter():
-            listed = op.index.size <= _LISTED
-            index = str(op.index.tolist()) if listed else f"index{shape_text(op.index.shape)}"
-            shape = op.before if isinstance(op, ops.Gather) else node.shape
-            return notation.call(op.name, [x.text], index, shape_text(shape))
-        case ops.Concat() | ops.Cumsum():
-            reverse = ["reverse=True"] * (isinstance(op, ops.Cumsum) and op.reverse)
-            return notation.call(op.name, texts, f"axis={op.axis}", *reverse)
-        case ops.Flip():
-            axis = op.axes[0] if len(op.axes) == 1 else op.axes
-            return notation.call("flip", [x.text], f"axis={axis}")
-        case ops.Triangle():
-            diagonal = [f"k={op.diagonal}"] * (op.diagonal != 0)
-            return notation.call("tril" if op.lower else "triu", [x.text], *diagonal)
-    parameters = [f"{name}={getattr(op, name)}" for name in op.fields]
-    return notation.call(op.name, texts, *parameters)
-
-
-def _steps(steps: Iterable[Step]) -> list[str]:
-    """Slices as they are typed: ``1:``, ``::2``."""
-    written = []
-    for start, stop, step in steps:
-        text = f"{start or ''}:{'' if stop is None else stop}"
-        written.append(text if step == 1 else f"{text}:{step}")
-    return written
+    if isinstance(op, ops.Slice):
+        batch = ["..."] * (len(op.before) < len(node.args[0].shape))
+        return notation.sliced(x, [*batch, *ops.steps_text(op.steps)])
+    name, parameters = op.called(node.shape)
+    return notation.call(name, texts, *parameters)
