@@ -15,7 +15,7 @@ import numeric as nm
 import symdiff as sd
 from benchmarks.cases import OURS, Case, Contestant, Race, installed, peer
 from benchmarks.formulas import FACTORS, as_function, as_sympy, bell, equations, speelpenning
-from numeric.demo.derivatives import differentiate
+from numeric.check.derivatives import differentiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from numeric.demo.derivatives import scale_of_terms
+from numeric.check.derivatives import scale_of_terms
+from numeric.check.oracles import EPS, multiprecision
 from numeric.demo.equations import load
-from numeric.demo.oracles import EPS, multiprecision
 from numeric.reference import interpret
 from tests.feynman_reference import REFERENCE
 

@@ -10,15 +10,15 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
-from numeric.demo.derivatives import differentiate, scale_of_terms
-from numeric.demo.oracles import EPS, Differences, multiprecision, precise_derivative
+from numeric.check.derivatives import differentiate, scale_of_terms
+from numeric.check.oracles import EPS, Differences, multiprecision, precise_derivative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from numeric.demo.derivatives import Derivatives, Order
+    from numeric.check.derivatives import Derivatives, Order
     from numeric.demo.equations import Equation
 
     Array = NDArray[np.float64]

@@ -9,18 +9,18 @@ import pytest
 import sympy
 
 import symdiff as sd
-from numeric.demo import check as checking
-from numeric.demo import command
-from numeric.demo.check import check, name
-from numeric.demo.derivatives import differentiate, scale_of_terms
-from numeric.demo.equations import LATTICE, Equation, load
-from numeric.demo.oracles import (
+from numeric.check.derivatives import differentiate, scale_of_terms
+from numeric.check.oracles import (
     EPS,
     Differences,
     extrapolate,
     multiprecision,
     precise_derivative,
 )
+from numeric.demo import check as checking
+from numeric.demo import command
+from numeric.demo.check import check, name
+from numeric.demo.equations import LATTICE, Equation, load
 from numeric.reference import interpret
 from symdiff import rules
 

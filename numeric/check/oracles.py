@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from numeric.demo.derivatives import Order
+    from numeric.check.derivatives import Order
     from symdiff.expr import Expr
     from symdiff.node import Op
 
