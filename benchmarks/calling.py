@@ -15,7 +15,6 @@ import numeric as nm
 import symdiff as sd
 from benchmarks.cases import OURS, Case, Contestant, Race, installed, peer
 from benchmarks.formulas import FACTORS, as_function, as_sympy, bell, equations, speelpenning
-from numeric.check.derivatives import differentiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -164,7 +163,7 @@ def _sweep() -> Case:
         return Contestant(run)
 
     def ours() -> list[Any]:
-        found = map(differentiate, equations())
+        found = (equation.differentiate() for equation in equations())
         functions = [nm.lower(d.value, d.symbols) for d in found]
         return [_ours(f, *at) for f, at in zip(functions, points, strict=True)]
 

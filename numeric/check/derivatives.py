@@ -1,4 +1,4 @@
-"""The value and all first and second derivatives of an equation, and the scale of terms."""
+"""A formula with all its first and second derivatives, and the scale of their terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from numeric.demo.equations import Equation
     from symdiff.expr import Expr
 
 Order: TypeAlias = tuple[int, ...]
@@ -26,33 +25,31 @@ Order: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Derivatives:
-    """An equation's value, its gradient and the upper triangle of its Hessian, by ``Order``."""
+    """A formula's value, its gradient and the upper triangle of its Hessian, by ``Order``."""
 
     symbols: tuple[Expr, ...]
     by_order: Mapping[Order, Expr]
 
     @property
     def value(self) -> Expr:
-        """The parsed formula."""
+        """The formula."""
         return self.by_order[()]
 
 
-def differentiate(equation: Equation) -> Derivatives:
-    """Parse the formula and differentiate it by every variable, to second order.
+def differentiate(value: Expr, symbols: Sequence[Expr]) -> Derivatives:
+    """A scalar formula with its derivatives by every one of its scalar symbols, to second order.
 
-    >>> from numeric.demo.equations import load
-    >>> [str(e) for e in differentiate(load()[7]).by_order.values()]
-    ['mu*Nn', 'Nn', 'mu', '0', '1', '0']
+    >>> x, y = sd.symbols("x y")
+    >>> [str(e) for e in differentiate(x * y, [x, y]).by_order.values()]
+    ['x*y', 'y', 'x', '0', '1', '0']
     """
-    value = sd.parse(equation.formula)
-    symbols = tuple(sd.symbol(name) for name in equation.names)
     by_order: dict[Order, Expr] = {(): value}
     gradient = sd.grad(value, symbols)
     by_order |= {(i,): first for i, first in enumerate(gradient)}
     for i, first in enumerate(gradient):
         row = sd.grad(first, symbols[i:])
         by_order |= {(i, i + j): second for j, second in enumerate(row)}
-    return Derivatives(symbols, by_order)
+    return Derivatives(tuple(symbols), by_order)
 
 
 def scale_of_terms(

@@ -10,7 +10,7 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
-from numeric.check.derivatives import differentiate, scale_of_terms
+from numeric.check.derivatives import scale_of_terms
 from numeric.check.oracles import EPS, Differences, multiprecision, precise_derivative
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def check(equation: Equation, points: int) -> Result:
     >>> result.derivatives, result.failures
     (5, ())
     """
-    derivatives = differentiate(equation)
+    derivatives = equation.differentiate()
     outputs = list(derivatives.by_order.values())
     function = nm.lower(outputs, derivatives.symbols)
     sample = equation.sample(points)

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import symdiff as sd
+from numeric.check.derivatives import differentiate
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from numeric.check.derivatives import Derivatives
 
 SEED = 2020
 LATTICE = 2.0**-32
@@ -32,6 +37,14 @@ class Equation:
     def width(self) -> NDArray[np.float64]:
         """The length of each variable's range, its natural unit."""
         return np.subtract(self.high, self.low)
+
+    def differentiate(self) -> Derivatives:
+        """The parsed formula and its derivatives by every variable, to second order.
+
+        >>> [str(e) for e in load()[7].differentiate().by_order.values()]
+        ['mu*Nn', 'Nn', 'mu', '0', '1', '0']
+        """
+        return differentiate(sd.parse(self.formula), [sd.symbol(name) for name in self.names])
 
     def sample(self, points: int) -> NDArray[np.float64]:
         """Points drawn uniformly from the ranges, shape (variables, points); always the same.
