@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numeric as nm
-from tests.check import wrong_kinks, wrong_products, wrong_reductions, wrong_smooth  # noqa: F401
+from tests.check import (  # noqa: F401
+    right_arrays,
+    right_kinks,
+    right_smooth,
+    wrong_kinks,
+    wrong_products,
+    wrong_reductions,
+    wrong_smooth,
+)
 from tests.check.entries import RIGHT as RIGHT
 from tests.check.entries import WRONG as WRONG
 from tests.check.entries import Entry as Entry

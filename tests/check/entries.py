@@ -74,17 +74,19 @@ def wrong(name: str, what: str, kinds: str, witness: Any, *, inputs: Any = None,
     WRONG.append(entry)
 
 
-def right(name: str, what: str, *, inputs: Any = None, **of: Any) -> None:
-    """Offer derivatives that are right."""
+def right(name: str, what: str, *, inputs: Any = None, single: bool = False, **of: Any) -> None:
+    """Offer derivatives that are right; ``single``: for inputs of float32, too."""
     RIGHT.append(Entry(FORWARDS[name], what, of, inputs=inputs or {}))
+    if single:
+        what = f"{what}, float32 inputs"
+        RIGHT.append(Entry(FORWARDS[name], what, of, inputs=singles(name)))
 
 
-def singles(*names: str, **shapes: tuple[int, ...]) -> dict[str, NDArray[np.float32]]:
-    """Example arrays of float32: of the forward's shapes, or as given."""
-    named = {k: s for name in names for k, s in FORWARDS[name].inputs.items()} | shapes
+def singles(name: str) -> dict[str, NDArray[np.float32]]:
+    """Example arrays of float32 for a forward."""
     return {
         k: np.linspace(0.5, 1.5, int(np.prod(s)), dtype=np.float32).reshape(s)
-        for k, s in named.items()
+        for k, s in FORWARDS[name].inputs.items()
     }
 
 

@@ -77,10 +77,6 @@ def _huber(r: Any) -> Any:
     return np.sum(np.where(abs(r) <= 1, r**2 / 2, abs(r) - 0.5))
 
 
-def _identity(A: Any) -> Any:
-    return numbers(np.eye(len(A)))
-
-
 def _polynomial(x: Any) -> Any:
     return ((2 * x - 3) * x + 1) * x - 5
 
@@ -104,6 +100,7 @@ forward("sin", lambda x: np.sum(np.sin(x)), x=(4,))
 forward(
     "softplus", lambda x: np.sum(np.logaddexp(0, x)), exact=lambda x: np.sum(_softplus(x)), x=(4,)
 )
+forward("half_square", lambda x: np.sum(x * x) / 2, x=(4,))
 forward("cubic", lambda x: np.sum(x**3), x=(4,))
 forward("xsinx", lambda x: np.sum(x * np.sin(x)), x=(4,))
 forward("gauss", lambda x: np.sum(np.exp(-(x**2) / 2)), x=(4,))
@@ -123,9 +120,20 @@ forward("log1p_square", lambda x: np.sum(np.log1p(x**2)), x=(4,))
 forward("polynomial", lambda x: np.sum(_polynomial(x)), x=(3,))
 forward("sqrtlog", lambda x: np.sum(np.sqrt(x) * np.log(x)), domain={"x": (0.01, 100.0)}, x=(4,))
 forward(
-    "powers", lambda x, y: np.sum(x**y), domain={"x": (0.0, 4.0), "y": (1.5, 3.0)}, x=(3,), y=(3,)
+    "powers",
+    lambda x, y: np.sum(x**y),
+    exact=lambda x, y: np.sum(np.where(x > 0, x**y, 0)),
+    domain={"x": (0.0, 4.0), "y": (1.5, 3.0)},
+    x=(3,),
+    y=(3,),
 )
-forward("hypot", lambda x, y: np.sum(np.hypot(x, y)), x=(4,), y=(4,))
+forward(
+    "hypot",
+    lambda x, y: np.sum(np.hypot(x, y)),
+    x=(4,),
+    y=(4,),
+    kinks=[([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 0.5, -1.0])],
+)
 forward("angle", lambda y, x: np.sum(np.arctan2(y, x)), domain={"x": (0.5, 3.0)}, y=(3,), x=(3,))
 forward("expm1_ratio", lambda x: np.sum(np.expm1(x) / np.exp(x)), domain={"x": (-5.0, 5.0)}, x=(3,))
 
@@ -164,14 +172,14 @@ forward(
     X=(3, 4),
     kinks=[([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0]],)],
 )
-forward("sorted", lambda x: np.sort(x) @ RANKS, x=(4,))
+forward("sorted", lambda x: np.sort(x) @ RANKS, x=(4,), kinks=[([1.0, 2.0, 1.0, 0.0],)])
 forward("pieces", _smooth_step, x=(4,), kinks=[([2.0, 1.0, 3.0, 0.0],)])
 
 # Reductions of several elements.
 forward("logsumexp", lambda z: np.logaddexp.reduce(z), exact=lambda z: _lse(z)[0], z=(4,))
 forward("norm", lambda x: np.linalg.norm(x), x=(3,), kinks=[([0.0, 0.0, 0.0],)])
-forward("prod", lambda x: np.prod(x), x=(4,))
-forward("cumprod", lambda x: np.sum(np.cumprod(x)), x=(4,))
+forward("prod", lambda x: np.prod(x), domain={"x": (-8.0, 8.0)}, x=(4,))
+forward("cumprod", lambda x: np.sum(np.cumprod(x)), domain={"x": (-8.0, 8.0)}, x=(4,))
 forward("cumsum", lambda x: np.sum(np.cumsum(x) ** 2), x=(4,))
 forward("mse", lambda p, t: np.mean((p - t) ** 2), p=(5,), t=(5,))
 forward("variance", lambda x: np.var(x), x=(5,), exact=lambda x: np.mean((x - np.mean(x)) ** 2))
@@ -212,25 +220,28 @@ forward(
     ),
 )
 
-# Matrices.
+# Of matrices that are far from singular.
 forward(
     "logdet",
-    lambda A: np.linalg.slogdet(A)[1],
+    lambda A: np.linalg.slogdet(A + 4 * np.eye(3))[1],
+    domain={"A": (-1.0, 1.0)},
     A=(3, 3),
-    exact=lambda A: np.log(abs(eliminated(A, _identity(A))[0])),
+    exact=lambda A: np.log(abs(eliminated(A + 4 * np.eye(3), A)[0])),
 )
 forward(
     "solve",
-    lambda A, b: np.sum(np.linalg.solve(A, b) ** 2),
+    lambda A, b: np.sum(np.linalg.solve(A + 3 * np.eye(2), b) ** 2),
+    domain={"A": (-1.0, 1.0)},
     A=(2, 2),
     b=(2,),
-    exact=lambda A, b: np.sum(eliminated(A, b[:, None])[1] ** 2),
+    exact=lambda A, b: np.sum(eliminated(A + 3 * np.eye(2), b[:, None])[1] ** 2),
 )
 forward(
     "trace_inv",
-    lambda A: np.trace(np.linalg.inv(A)),
+    lambda A: np.trace(np.linalg.inv(A + 3 * np.eye(2))),
+    domain={"A": (-1.0, 1.0)},
     A=(2, 2),
-    exact=lambda A: np.trace(eliminated(A, _identity(A))[1]),
+    exact=lambda A: np.trace(eliminated(A + 3 * np.eye(2), numbers(np.eye(2)))[1]),
 )
 
 # Arrays of results.

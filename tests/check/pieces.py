@@ -47,15 +47,16 @@ def normalised_backwards(x: Any, g: Any, eps: float, variance: float = 1, axis: 
     return (g - g.mean(axis, keepdims=True) - variance * y * (g * y).mean(axis, keepdims=True)) / s
 
 
-def transposed_solve(A: Any, x: Any) -> Any:
-    return np.linalg.solve(A.T, 2 * x)
+def shifted_inverse(A: Any, by: float) -> Any:
+    return np.linalg.inv(A + by * np.eye(len(A)))
 
 
-def solved(A: Any, b: Any, pull: Any = transposed_solve, turned: bool = False) -> Any:
-    """The gradient of ``solve``, with what may go wrong in it."""
-    x = np.linalg.solve(A, b)
-    back = pull(A, x)
-    return -(np.outer(x, back) if turned else np.outer(back, x)), back
+def solved(A: Any, b: Any, back: Any = np.transpose, turn: Any = np.asarray) -> Any:
+    """The gradient of ``solve``; ``back`` and ``turn`` are where a transpose may go wrong."""
+    M = A + 3 * np.eye(len(A))
+    x = np.linalg.solve(M, b)
+    gb = np.linalg.solve(back(M), 2 * x)
+    return turn(-np.outer(gb, x)), gb
 
 
 # Points.
@@ -68,3 +69,5 @@ N22 = [[1.0, -1.0], [2.0, 0.5]]
 M33 = [[2.0, 1.0, 0.0], [0.5, 3.0, 1.0], [1.0, 0.0, 1.5]]
 M34 = [[1.0, 2.0, 3.0, 4.0], [0.5, -1.0, 2.0, 0.0], [3.0, 1.0, -2.0, 1.0]]
 BIAS = [np.arange(12.0).reshape(4, 3) / 8, [[0.5, -0.25], [0.25, 0.5], [-0.5, 1.0]], [0.1, -0.2]]
+D33 = [[0.5, 1.0, 0.0], [-0.5, 1.0, 0.25], [0.75, 0.0, -1.0]]
+D22 = [[0.5, 1.0], [-0.25, -1.0]]

@@ -44,7 +44,9 @@ def _mpf(x: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
-    return x ** int(y) if y == int(y) else mp.power(x, y)
+    if y == int(y):
+        return x ** int(y)
+    return mp.power(x, y) if x >= 0 else mp.nan
 
 
 class Number:
@@ -162,20 +164,23 @@ def gradient(f: Callable[..., Any], point: Arrays, w: Any = None) -> list[NDArra
 
 
 def limits(
-    f: Callable[..., Any], point: Arrays, w: Any = None, count: int = 60, seed: int = 0
+    f: Callable[..., Any], point: Arrays, along: Arrays, count: int = 60
 ) -> NDArray[np.float64]:
-    """Gradients at neighbours of a point in random directions, a row each, all inputs in one.
+    """Gradients at neighbours of a point, a row each, all inputs in one.
 
-    Their convex hull is, but for directions not drawn, Clarke's subdifferential at the point.
+    One neighbour is in the direction ``along``, the others are drawn.  The convex hull is, but for
+    directions that were not drawn, Clarke's subdifferential at the point.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     context, small = _working(point)
     rows = []
     with context:
-        near, h = small * mp.mpf(10) ** -NEARBY, small * mp.mpf(10) ** -STEP
-        for _ in range(count):
-            xs = [numbers(x) + numbers(rng.normal(size=np.shape(x))) * Number(near) for x in point]
-            rows.append(flat(_gradient(f, w, xs, h)))
+        near, h = Number(small * mp.mpf(10) ** -NEARBY), small * mp.mpf(10) ** -STEP
+        for k in range(count):  # half of them between the axes, half along them
+            draw = rng.normal if k % 2 else lambda size: rng.integers(-1, 2, size)
+            to = [draw(size=np.shape(x)) for x in point] if k else along
+            xs = [numbers(x) + numbers(d) * near for x, d in zip(point, to, strict=True)]
+            rows.append(flat(_gradient(f, None, xs, h)))
     return np.array(rows)
 
 

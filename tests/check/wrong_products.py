@@ -10,6 +10,8 @@ from tests.check.entries import mutates, wrong
 from tests.check.forwards import HOLD, KERNEL
 from tests.check.pieces import (
     BIAS,
+    D22,
+    D33,
     M22,
     M23,
     M32,
@@ -21,6 +23,7 @@ from tests.check.pieces import (
     normalised_backwards,
     scattered,
     sech2,
+    shifted_inverse,
     softmax,
     solved,
 )
@@ -199,44 +202,48 @@ wrong(
 
 # Matrices -----------------------------------------------------------------------------------------
 
-wrong("logdet", "the inverse not transposed", "transposed", [M33], gradient=np.linalg.inv)
 wrong(
     "logdet",
-    "sign of the determinant",
-    "sign branch",
-    [np.array(M33)[::-1]],
-    gradient=lambda A: np.sign(np.linalg.det(A)) * np.linalg.inv(A).T,
+    "the inverse not transposed",
+    "transposed",
+    [D33],
+    gradient=lambda A: shifted_inverse(A, 4),
 )
+wrong("logdet", "sign", "sign", [D33], gradient=lambda A: -shifted_inverse(A, 4).T)
 wrong(
     "solve",
     "solved with A for A'",
     "transposed",
-    [M22, [1.0, 2]],
-    gradient=lambda A, b: solved(A, b, lambda A, x: np.linalg.solve(A, 2 * x)),
+    [D22, [1.0, 2]],
+    gradient=lambda A, b: solved(A, b, back=np.asarray),
 )
 wrong(
     "solve",
     "the outer product transposed",
     "transposed",
-    [M22, [1.0, 2]],
-    gradient=lambda A, b: solved(A, b, turned=True),
+    [D22, [1.0, 2]],
+    gradient=lambda A, b: solved(A, b, turn=np.transpose),
 )
 wrong(
     "solve",
     "sign for the matrix",
     "sign",
-    [M22, [1.0, 2]],
-    gradient=lambda A, b: (-solved(A, b)[0], solved(A, b)[1]),
+    [D22, [1.0, 2]],
+    gradient=lambda A, b: solved(A, b, turn=np.negative),
 )
 wrong(
     "trace_inv",
     "not transposed",
     "transposed",
-    [M22],
-    gradient=lambda A: -np.linalg.inv(A) @ np.linalg.inv(A),
+    [D22],
+    gradient=lambda A: -np.linalg.matrix_power(shifted_inverse(A, 3), 2),
 )
 wrong(
-    "trace_inv", "squared by element", "other", [M22], gradient=lambda A: -(np.linalg.inv(A).T ** 2)
+    "trace_inv",
+    "squared by element",
+    "other",
+    [D22],
+    gradient=lambda A: -(shifted_inverse(A, 3).T ** 2),
 )
 
 # Arrays of results --------------------------------------------------------------------------------
