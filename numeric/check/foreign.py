@@ -1,0 +1,379 @@
+"""Functions that bring derivatives of their own: PyTorch's, JAX's, Tensors', lowered, recorded.
+
+What they compute is called with NumPy arrays here, and gives NumPy arrays; no package is loaded
+before one of its functions is there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from functools import wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symdiff.errors import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.function import Function
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+
+
+class Source(ABC):
+    """A function with derivatives of its own, of NumPy arrays."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+        self.name = called(fn)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} function {self.name}>"
+
+    @abstractmethod
+    def value(self, *arrays: Array) -> Array:
+        """What the function computes."""
+
+    @abstractmethod
+    def vjp(self, *arrays: Array) -> Any:
+        """The cotangents of the inputs, for the inputs and the cotangent of the value."""
+
+    @abstractmethod
+    def jvp(self, *arrays: Array) -> Any:
+        """The tangent of the value, for the inputs and their tangents."""
+
+    @abstractmethod
+    def hessian(self, *arrays: Array) -> Any:
+        """The second derivatives of a scalar value: by one input an array, else rows of blocks."""
+
+    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
+        """The fields of a ``Candidate``: what the function offers is what it gives at ``at``.
+
+        Raises ShapeError for a function whose value has another shape than ``forward``.
+        """
+        calls = {"jvp": (*at, *at)} | ({} if forward.shape else {"hessian": at})
+        found: dict[str, Any] = {"name": self.name, "value": named(self.value, self.name)}
+        found["vjp"] = named(self.vjp, self.name)
+        notes = []
+        taken = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
+        if taken:
+            found["dtypes"] = tuple(taken)
+            self._check_shape(forward, inputs, [x.astype(taken[0]) for x in at])
+        for what, args in calls.items():
+            method = getattr(self, what)
+            try:
+                with warnings.catch_warnings():  # of what PyTorch loads for its forward mode
+                    warnings.simplefilter("ignore")
+                    method(*(x.astype(taken[0] if taken else "float64") for x in args))
+            except Exception as error:
+                reason = str(error).strip().partition("\n")[0]
+                notes.append(f"{self.name} offers no {what}: {type(error).__name__}: {reason}")
+            else:
+                found[what] = named(method, self.name)
+        return found | {"notes": tuple(notes)}
+
+    def _takes(self, at: Sequence[Array], kind: str) -> bool:
+        try:
+            self.value(*(x.astype(kind) for x in at))
+        except Exception:
+            return False
+        return True
+
+    def _check_shape(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> None:
+        got, expected = self.value(*at).shape, lengths(forward, sizes(inputs, at))
+        if got != expected:
+            raise ShapeError(
+                f"{self.name} gives shape {got} where the forward has {expected}: it stands for "
+                "the function whose derivatives are tested, not for the derivatives; give those "
+                "as a function of NumPy arrays"
+            )
+
+
+def called(fn: Any) -> str:
+    """How a function is called in a message."""
+    owner = getattr(fn, "__self__", None)
+    if isinstance(owner, type) and getattr(fn, "__name__", "") == "apply":
+        return owner.__name__
+    return getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """``call``, whose errors say that they come from ``name``."""
+
+    @wraps(call)
+    def inner(*args: Any) -> Any:
+        try:
+            return call(*args)
+        except Exception as error:
+            error.add_note(f"raised by {name}, which is under test")
+            raise
+
+    return inner
+
+
+def sizes(inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, int]:
+    """The lengths that stand for the letters in the inputs' shapes."""
+    pairs = (zip(x.shape, a.shape, strict=True) for x, a in zip(inputs, at, strict=True))
+    return {dim: n for axes in pairs for dim, n in axes if isinstance(dim, str)}
+
+
+def lengths(x: Expr, known: dict[str, int]) -> tuple[int, ...]:
+    """The shape of ``x`` in numbers."""
+    return tuple([known[dim] if isinstance(dim, str) else dim for dim in x.shape])
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """One value by itself, several as a tuple."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _imported(package: str, extra: str, what: str) -> Any:
+    """A package that the user has, or else an ImportError that says how to have it."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs {package}: pip install 'symdiff-numeric[{extra}]'"
+        ) from error
+
+
+# Tapes --------------------------------------------------------------------------------------------
+
+
+class Taped(Source):
+    """A function of the tensors of ``lib``, which is PyTorch, or numeric, which speaks like it.
+
+    Tensors share the memory of the arrays wherever they can: strides are those of the arrays, and
+    what a function writes into its operands is seen in these.
+    """
+
+    def __init__(self, fn: Any, lib: Any) -> None:
+        super().__init__(fn)
+        self.lib = lib
+
+    def _tensor(self, array: Any) -> Any:
+        a = np.asarray(array)
+        shared = a.flags.writeable and all(s > 0 for s in a.strides)
+        return self.lib.from_numpy(a if shared else a.copy())
+
+    def _result(self, y: Any) -> Any:
+        if not isinstance(y, self.lib.Tensor):
+            raise TypeError(f"{self.name} returned {type(y).__name__}, not one tensor")
+        return y
+
+    def _recorded(self, arrays: Sequence[Array]) -> tuple[Any, list[Any]]:
+        xs = [self._tensor(x).requires_grad_() for x in arrays]
+        return self._result(self.fn(*xs)), xs
+
+    def _pulled(self, y: Any, xs: Sequence[Any], w: Any, **options: Any) -> Sequence[Any]:
+        grads: Sequence[Any] = self.lib.autograd.grad(
+            y, xs, w, allow_unused=True, materialize_grads=True, **options
+        )
+        return grads
+
+    def value(self, *arrays: Array) -> Array:
+        """What the function computes, without a record."""
+        with self.lib.no_grad():
+            return _array(self._result(self.fn(*map(self._tensor, arrays))))
+
+    def vjp(self, *arrays: Array) -> Any:
+        """By the backward of what was recorded."""
+        with self.lib.enable_grad():
+            y, xs = self._recorded(arrays[:-1])
+            w = self._tensor(arrays[-1]).to(y.dtype)
+            return one_or_all([_array(g) for g in self._pulled(y, xs, w)])
+
+    def jvp(self, *arrays: Array) -> Any:
+        """By dual numbers, which PyTorch has."""
+        forward_ad = getattr(self.lib.autograd, "forward_ad", None)
+        if forward_ad is None:
+            raise NotImplementedError("functions of Tensors have no forward mode of their own")
+        n = len(arrays) // 2
+        with forward_ad.dual_level():
+            pairs = zip(arrays[:n], arrays[n:], strict=True)
+            duals = [forward_ad.make_dual(self._tensor(x), self._tensor(t)) for x, t in pairs]
+            primal, tangent = forward_ad.unpack_dual(self._result(self.fn(*duals)))
+            return _array(self.lib.zeros_like(primal) if tangent is None else tangent)
+
+    def hessian(self, *arrays: Array) -> Any:
+        """Row by row, by the backward of the backward."""
+        with self.lib.enable_grad():
+            y, xs = self._recorded(arrays)
+            grads = self._pulled(y, xs, None, create_graph=True)
+            blocks = [self._rows(g, xs) for g in grads]
+            if not any(g.requires_grad for g in grads):
+                raise NotImplementedError("its backward is not recorded, or constant")
+        return blocks[0][0] if len(xs) == 1 else tuple(map(tuple, blocks))
+
+    def _rows(self, g: Any, xs: Sequence[Any]) -> list[Array]:
+        """The derivatives of all elements of g by each input; zeros if g depends on none."""
+        shape, kind = tuple(g.shape), g.detach().numpy().dtype
+        if not g.requires_grad or 0 in shape:
+            return [np.zeros(shape + tuple(x.shape), kind) for x in xs]
+        rows = [
+            [_array(h) for h in self._pulled(e, xs, None, retain_graph=True)] for e in g.reshape(-1)
+        ]
+        stacked = [np.stack(column) for column in zip(*rows, strict=True)]
+        return [h.reshape(shape + h.shape[1:]) for h in stacked]
+
+
+def _array(t: Any) -> Array:
+    return np.array(t.detach().numpy())
+
+
+def from_torch(fn: Any) -> Source:
+    """A function of PyTorch tensors, whose derivatives are to be audited.
+
+    ``fn`` is a ``torch.autograd.Function`` (the class or its ``apply``), a module, or any callable
+    of tensors which returns one tensor.  Its value is checked against the forward; derivatives are
+    those of ``torch.autograd.grad``, those of the second order come from double backward, products
+    with tangents from forward mode, where ``fn`` has them.  Raises ImportError without PyTorch (the
+    extra ``torch``), TypeError for what cannot be called.
+    """
+    return Taped(_callable(fn, "from_torch"), _imported("torch", "torch", "from_torch"))
+
+
+def from_tensors(fn: Any) -> Source:
+    """A function of numeric's own Tensors, whose derivatives are to be audited.
+
+    ``fn`` is a ``numeric.autograd.Function`` (the class or its ``apply``), or any callable of
+    Tensors that returns one.  Derivatives are those of ``numeric.autograd.grad``.  Raises TypeError
+    for what cannot be called.
+
+    >>> import numeric
+    >>> from_tensors(numeric.sin).vjp(np.zeros(2), np.array([1.0, 3.0]))
+    array([1., 3.])
+    """
+    return Taped(_callable(fn, "from_tensors"), import_module("numeric"))
+
+
+def _callable(fn: Any, what: str) -> Any:
+    found = getattr(fn, "apply", fn) if hasattr(fn, "backward") else fn  # a Function's class
+    if not callable(found):
+        raise TypeError(f"{what}: {fn!r} cannot be called")
+    return found
+
+
+# JAX ----------------------------------------------------------------------------------------------
+
+
+class Jax(Source):
+    """A function of JAX arrays; computed in the dtype of its operands, whatever JAX is set to."""
+
+    def __init__(self, fn: Any) -> None:
+        super().__init__(fn)
+        self.jax = _imported("jax", "jax", "from_jax")
+        self._compiled: dict[str, Callable[..., Any]] = {}
+        e = self.jax.errors
+        self._untraceable = (
+            e.ConcretizationTypeError,
+            e.TracerArrayConversionError,
+            e.TracerIntegerConversionError,
+            e.NonConcreteBooleanIndexError,
+        )
+
+    def _run(self, what: str, call: Callable[..., Any], arrays: Sequence[Array]) -> Any:
+        """A function of arrays, compiled once for every shape; eagerly if it needs values."""
+        given = [np.asarray(a) for a in arrays]
+        if what not in self._compiled:
+            self._compiled[what] = self.jax.jit(call)
+        with self._precision(any(a.dtype == np.float64 for a in given)):
+            try:
+                found = self._compiled[what](*given)
+            except self._untraceable:
+                self._compiled[what] = call
+                found = call(*map(self.jax.numpy.asarray, given))
+            return self.jax.tree_util.tree_map(np.array, found)
+
+    def _precision(self, double: bool) -> Any:
+        if double == self.jax.config.jax_enable_x64:
+            return nullcontext()
+        if not hasattr(self.jax, "enable_x64"):  # where JAX had it before
+            return import_module("jax.experimental").enable_x64(double)
+        return self.jax.enable_x64(double)
+
+    def value(self, *arrays: Array) -> Array:
+        """What the function computes."""
+        found = self._run("value", self.fn, arrays)
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"{self.name} returned {type(found).__name__}, not one array")
+        return found
+
+    def vjp(self, *arrays: Array) -> Any:
+        """By ``jax.vjp``."""
+
+        def pulled(*args: Any) -> Any:
+            y, pullback = self.jax.vjp(self.fn, *args[:-1])
+            return pullback(args[-1].astype(y.dtype))
+
+        return one_or_all(self._run("vjp", pulled, arrays))
+
+    def jvp(self, *arrays: Array) -> Any:
+        """By ``jax.jvp``, which functions with a ``custom_vjp`` refuse."""
+
+        def pushed(*args: Any) -> Any:
+            n = len(args) // 2
+            return self.jax.jvp(self.fn, args[:n], args[n:])[1]
+
+        return self._run("jvp", pushed, arrays)
+
+    def hessian(self, *arrays: Array) -> Any:
+        """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
+        order = tuple(range(len(arrays)))
+        second = self.jax.jacrev(self.jax.jacrev(self.fn, order), order)
+        blocks = self._run("hessian", second, arrays)
+        return blocks[0][0] if len(arrays) == 1 else blocks
+
+
+def from_jax(fn: Any) -> Source:
+    """A function of JAX arrays, whose derivatives are to be audited.
+
+    ``fn`` is any callable of arrays that returns one, with a ``custom_vjp`` or ``custom_jvp`` or
+    without.  Derivatives are those of ``jax.vjp`` and ``jax.jvp``, of the second order those of
+    reverse over reverse mode, compiled where ``fn`` allows it.  float64 operands are computed in
+    double precision, float32 ones in single, whatever ``jax_enable_x64`` is, which stays as it is.
+    Raises ImportError without JAX (the extra ``jax``), TypeError for what cannot be called.
+    """
+    return Jax(_callable(fn, "from_jax"))
+
+
+# Lowered Functions --------------------------------------------------------------------------------
+
+
+class Lowered(Source):
+    """A lowered Function of one output."""
+
+    fn: Function
+
+    def __init__(self, fn: Function) -> None:
+        super().__init__(fn)
+        if len(fn.outputs) != 1:
+            raise TypeError(f"a Function with {len(fn.outputs)} outputs is no one function to test")
+
+    def _only(self, found: Any) -> Any:
+        return found[0] if self.fn._many else found
+
+    def value(self, *arrays: Array) -> Array:
+        """What a call gives."""
+        return np.asarray(self._only(self.fn(*arrays)))
+
+    def vjp(self, *arrays: Array) -> Any:
+        """By ``backward``."""
+        return one_or_all(self.fn.vjp(*arrays[:-1])[1](arrays[-1]))
+
+    def jvp(self, *arrays: Array) -> Any:
+        """By ``jvp``."""
+        n = len(arrays) // 2
+        return self._only(self.fn.jvp(arrays[:n], arrays[n:])[1])
+
+    def hessian(self, *arrays: Array) -> Any:
+        """By ``hessian``."""
+        return self._only(self.fn.hessian(*arrays))

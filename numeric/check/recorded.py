@@ -1,0 +1,199 @@
+"""Recorded values: a table of points with the gradients that something gave there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.check.foreign import named, one_or_all
+from symdiff.errors import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The gradients of a scalar function at N points, as something computed them.
+
+    ``points`` and ``gradient`` hold an array ``(N, *shape)`` for each input, by its name, and
+    ``value``, where it is given, the N values.  Only these points can be asked.  All arrays are of
+    one dtype, float32 or float64, which is that of what was recorded.  Raises ShapeError for arrays
+    that are not of these shapes, TypeError for other dtypes, ValueError where inputs are missing or
+    a point stands there twice with different results.
+
+    >>> x = np.array([0.0, 1.0])
+    >>> table = Recorded(points={"x": x}, gradient={"x": np.cos(x)}, value=np.sin(x))
+    >>> table
+    Recorded(2 points of x: float64)
+    """
+
+    points: Mapping[str, Array]
+    gradient: Mapping[str, Array]
+    value: Array | None = None
+
+    def __post_init__(self) -> None:
+        points = {name: np.array(a) for name, a in self.points.items()}
+        gradient = {name: np.array(a) for name, a in self.gradient.items()}
+        value = None if self.value is None else np.array(self.value)
+        if not points or points.keys() != gradient.keys():
+            raise ValueError(
+                f"Recorded: points of {', '.join(points) or 'nothing'}, gradients by "
+                f"{', '.join(gradient) or 'nothing'}; each input needs both"
+            )
+        arrays = [*points.values(), *gradient.values(), *([] if value is None else [value])]
+        dtypes = sorted({a.dtype.name for a in arrays})
+        if dtypes not in (["float64"], ["float32"]):
+            raise TypeError(f"Recorded: all arrays are float64 or all float32, not {dtypes}")
+        count = {a.shape[:1] for a in arrays}
+        if len(count) != 1 or () in count or (value is not None and value.ndim != 1):
+            raise ShapeError(
+                f"Recorded: shapes {[a.shape for a in arrays]}; the first axis of all is that of "
+                "the points, and a value is one number"
+            )
+        for name, a in points.items():
+            if a.shape != gradient[name].shape:
+                raise ShapeError(
+                    f"Recorded: points of {name} have shape {a.shape}, the gradients by it "
+                    f"{gradient[name].shape}"
+                )
+        for a in arrays:
+            a.flags.writeable = False
+        for field, found in (("points", points), ("gradient", gradient), ("value", value)):
+            object.__setattr__(self, field, found)
+        object.__setattr__(self, "_rows", self._numbered())
+
+    def __repr__(self) -> str:
+        some = next(iter(self.points.values()))
+        return f"Recorded({len(some)} points of {', '.join(self.points)}: {some.dtype})"
+
+    def _numbered(self) -> dict[bytes, int]:
+        """The row of each point."""
+        rows: dict[bytes, int] = {}
+        results = [*self.gradient.values(), *([] if self.value is None else [self.value])]
+        for row in range(len(next(iter(self.points.values())))):
+            first = rows.setdefault(_key([a[row] for a in self.points.values()]), row)
+            if any(not np.array_equal(a[row], a[first], equal_nan=True) for a in results):
+                raise ValueError(f"Recorded: points {first} and {row} are one, with two results")
+        return rows
+
+    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Any = None) -> dict[str, Any]:
+        """The fields of a ``Candidate``.  Raises ValueError for other inputs, ShapeError otherwise.
+
+        ``at`` is not used: only the recorded points can be asked.
+        """
+        names = [x.name for x in inputs]
+        if sorted(names) != sorted(self.points):
+            raise ValueError(
+                f"the table records {', '.join(self.points)}; the forward takes {', '.join(names)}"
+            )
+        if forward.shape:
+            raise ShapeError(
+                f"a table of gradients is that of a scalar function; this has shape {forward.shape}"
+            )
+        known: dict[str, int] = {}
+        for x in inputs:
+            shape = self.points[x.name].shape[1:]
+            fits = len(shape) == len(x.shape) and all(
+                n == (known.setdefault(dim, n) if isinstance(dim, str) else dim)
+                for n, dim in zip(shape, x.shape, strict=True)
+            )
+            if not fits:
+                raise ShapeError(f"the table has points of shape {shape} for {x.name}: {x.shape}")
+        points = {name: self.points[name] for name in names}
+        name = "the recorded table"
+
+        def row(arrays: Sequence[Any]) -> int:
+            by_name = dict(zip(names, arrays, strict=True))
+            found = self._rows.get(_key([by_name[name] for name in self.points]))  # type: ignore[attr-defined]
+            if found is None:
+                raise LookupError(f"{name} has no point {by_name}")
+            return int(found)
+
+        def gradient(*arrays: Any) -> Any:
+            k = row(arrays)
+            return one_or_all([self.gradient[name][k].copy() for name in names])
+
+        def value(*arrays: Any) -> Any:
+            assert self.value is not None
+            return self.value[row(arrays)].copy()
+
+        return {
+            "gradient": named(gradient, name),
+            "value": None if self.value is None else named(value, name),
+            "points": points,
+            "name": name,
+            "dtypes": (points[names[0]].dtype.name,),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the table to a file whose name ends in ``.npz`` or ``.json``, which ``load`` reads.
+
+        The JSON is ``{"dtype": .., "points": {name: nested lists}, "gradient": {..}, "value":
+        ..}``, with as many digits as the numbers have; nan and infinities as Python writes them.
+        """
+        path = _path(path)
+        if path.suffix == ".json":
+            some = next(iter(self.points.values()))
+            table = {
+                "dtype": some.dtype.name,
+                "points": {name: a.tolist() for name, a in self.points.items()},
+                "gradient": {name: a.tolist() for name, a in self.gradient.items()},
+                "value": None if self.value is None else self.value.tolist(),
+            }
+            path.write_text(json.dumps(table))
+            return
+        arrays = {f"points/{name}": a for name, a in self.points.items()}
+        arrays |= {f"gradient/{name}": a for name, a in self.gradient.items()}
+        np.savez(path, **arrays, **({} if self.value is None else {"value": self.value}))  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recorded:
+        """The table in a file that ``save`` wrote, or something else in its layout.
+
+        Raises ValueError for a file of another kind, and as the construction does.
+        """
+        path = _path(path)
+        table: dict[str, Any] = {"points": {}, "gradient": {}}
+        if path.suffix == ".json":
+            read = json.loads(path.read_text())
+            dtype = np.dtype(read.get("dtype", "float64"))
+            for part in table:
+                table[part] = {n: np.array(a, dtype) for n, a in read.get(part, {}).items()}
+            if read.get("value") is not None:
+                table["value"] = np.array(read["value"], dtype)
+            return cls(**table)
+        with np.load(path, allow_pickle=False) as arrays:
+            for key in arrays.files:
+                part, _, name = key.partition("/")
+                if part in ("points", "gradient") and name:
+                    table[part][name] = arrays[key]
+                elif key == "value":
+                    table["value"] = arrays[key]
+                else:
+                    raise ValueError(
+                        f"{path}: {key!r} is neither points/NAME, gradient/NAME nor value"
+                    )
+        return cls(**table)
+
+
+def _path(path: str | Path) -> Path:
+    found = Path(path)
+    if found.suffix not in (".npz", ".json"):
+        raise ValueError(f"{found}: the name of a table ends in .npz or .json")
+    return found
+
+
+def _key(arrays: Sequence[Any]) -> bytes:
+    """The point as bytes; both zeros are one."""
+    return b"".join((np.asarray(a) + 0.0).tobytes() for a in arrays)

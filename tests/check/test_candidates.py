@@ -1,0 +1,428 @@
+"""What is under test, whatever it is written in: the same answers as the exact derivatives.
+
+Every source is a function with a derivative of its own which is *not* that of its value, so that
+an answer which agrees with the planted derivative can come from nowhere else.
+"""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+from numeric import check
+from numeric.check.candidates import candidate
+
+x, y = sd.symbol("x", 3), sd.symbol("y", 3)
+s, n = sd.symbol("s"), sd.symbol("v", "n")
+
+FORWARD = sd.sum(sd.sin(x) * y)
+VALUES = {"float64": 4 * 2.0**-53, "float32": 4 * 2.0**-24}  # of few operations, all below 1
+
+AT = np.array([0.25, -0.5, 0.75]), np.array([1.0, -0.25, 0.5])
+TANGENTS = np.array([0.5, 1.0, -1.0]), np.array([0.25, 0.5, 1.0])
+
+
+def planted(xs, w=1.0):
+    """The vjp that all sources of this file have: three times the right one by x."""
+    a, b = xs
+    return 3 * w * np.cos(a) * b, w * np.sin(a)
+
+
+def taped(lib):
+    class Planted(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return (lib.sin(a) * b).sum()
+
+        @staticmethod
+        def backward(ctx, w):
+            a, b = ctx.saved_tensors
+            return 3 * w * lib.cos(a) * b, w * lib.sin(a)
+
+        @staticmethod
+        def jvp(ctx, t, u):
+            return 5 * (t + u).sum()
+
+    return Planted
+
+
+def custom_vjp(jax):
+    np_ = jax.numpy
+
+    @jax.custom_vjp
+    def planted(a, b):
+        return (np_.sin(a) * b).sum()
+
+    def backward(kept, w):
+        a, b = kept
+        return 3 * w * np_.cos(a) * b, w * np_.sin(a)
+
+    planted.defvjp(lambda a, b: (planted(a, b), (a, b)), backward)
+    return planted
+
+
+def of_torch():
+    return taped(pytest.importorskip("torch"))
+
+
+def of_jax():
+    return custom_vjp(pytest.importorskip("jax"))
+
+
+SOURCES = {
+    "tensors": lambda: taped(nm),
+    "tensors, applied": lambda: taped(nm).apply,
+    "tensors, told": lambda: check.from_tensors(lambda a, b: taped(nm).apply(a, b)),
+    "tensors, found": lambda: (lambda f: lambda a, b: f.apply(a, b))(taped(nm)),
+    "torch": of_torch,
+    "torch, applied": lambda: of_torch().apply,
+    "torch, told": lambda: check.from_torch(of_torch().apply),
+    "torch, found": lambda: (lambda f: lambda a, b: f.apply(a, b))(of_torch()),
+    "jax": of_jax,
+    "jax, compiled": lambda: pytest.importorskip("jax").jit(of_jax()),
+    "jax, told": lambda: (lambda f: check.from_jax(lambda a, b: f(a, b)))(of_jax()),
+}
+
+
+def close(got, expected, dtype):
+    """Whether the arrays are of the dtype, and as near as few rounded operations are."""
+    got = got if isinstance(got, tuple) else (got,)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    assert len(got) == len(expected)
+    for g, e in zip(got, expected, strict=True):
+        assert isinstance(g, np.ndarray | np.generic)
+        assert g.dtype == dtype
+        assert g.shape == np.shape(e)
+        assert np.abs(g - e).max() <= 8 * VALUES[dtype]
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_derivatives_are_those_of_the_source_and_nothing_else(source, dtype):
+    got = candidate(FORWARD, [x, y], gradient=SOURCES[source]())
+    at = [a.astype(dtype) for a in AT]
+    before = [a.copy() for a in at]
+    assert got.dtypes == ("float64", "float32")
+    close(got.value(*at), nm.lower(FORWARD, [x, y])(*AT), dtype)
+    close(got.vjp(*at, np.array(0.5, dtype)), planted(AT, 0.5), dtype)
+    rows = got.hessian(*at)
+    a, b = AT
+    close(rows[0], (np.diag(-3 * np.sin(a) * b), np.diag(3 * np.cos(a))), dtype)
+    close(rows[1], (np.diag(np.cos(a)), np.zeros((3, 3))), dtype)
+    assert got.gradient is None
+    assert all(np.array_equal(now, then) for now, then in zip(at, before, strict=True))
+
+
+@pytest.mark.parametrize("make", [lambda: taped(nm), of_torch, of_jax])
+def test_a_forward_mode_is_offered_where_there_is_one(make):
+    got = candidate(FORWARD, [x, y], vjp=make())
+    assert (got.jvp is not None) == (make is of_torch)
+    assert any("offers no jvp" in note for note in got.notes) == (make is not of_torch)
+    if got.jvp is not None:  # what the Function says, which is wrong
+        close(got.jvp(*AT, *TANGENTS), 5 * (TANGENTS[0] + TANGENTS[1]).sum(), "float64")
+    assert candidate(FORWARD, [x, y], vjp=make(), jvp=np.add).jvp is np.add
+
+
+def test_a_function_that_defines_no_jvp_offers_none():
+    torch = pytest.importorskip("torch")
+
+    class Bare(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, w):
+            return w
+
+    got = candidate(1 * x, [x], vjp=Bare)
+    assert got.jvp is got.hessian is None
+    assert "Bare offers no jvp" in got.notes[0]
+    assert candidate(sd.sin(x), [x], vjp=torch.sin).jvp is not None
+
+
+@pytest.mark.parametrize("lib", ["numeric", "torch"])
+def test_a_backward_that_is_not_recorded_offers_no_second_order(lib):
+    lib = pytest.importorskip(lib)
+
+    class Once(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return lib.sin(a).sum()
+
+        @staticmethod
+        def backward(ctx, w):
+            (a,) = ctx.saved_tensors
+            return w * lib.from_numpy(np.cos(a.detach().numpy()))
+
+    got = candidate(sd.sum(sd.sin(x)), [x], gradient=Once)
+    assert got.hessian is None
+    assert "Once offers no hessian: NotImplementedError" in got.notes[-1]
+    close(got.vjp(AT[0], np.array(1.0)), np.cos(AT[0]), "float64")
+
+
+@pytest.mark.parametrize("lib", ["numeric", "torch"])
+def test_tensors_lie_in_memory_as_the_arrays_do_and_writes_are_seen(lib):
+    lib = pytest.importorskip(lib)
+    seen = []
+
+    def strided(a):
+        seen.append(a.stride())
+        return a.sum()
+
+    got = candidate(
+        sd.sum(x), [x], gradient=(check.from_torch, check.from_tensors)[lib is nm](strided)
+    )
+    every_second = np.arange(6.0)[::2]
+    backwards = np.arange(3.0)[::-1]
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    for a in (every_second, backwards, frozen):
+        close(got.vjp(a, np.array(2.0)), np.full(3, 2.0), "float64")
+    assert [tuple(t) for t in seen[-3:]] == [(2,), (1,), (1,)]
+
+    class Writes(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            a.mul_(2)
+            return a.sum()
+
+        @staticmethod
+        def backward(ctx, w):
+            return w * lib.ones(3)
+
+    at = np.ones(3)
+    candidate(sd.sum(2 * x), [x], gradient=Writes).value(at)
+    assert at.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("lib", ["numeric", "torch", "jax"])
+def test_results_share_no_memory_with_arguments(lib):
+    pytest.importorskip(lib)
+    adapt = {"numeric": check.from_tensors, "torch": check.from_torch, "jax": check.from_jax}[lib]
+    got = candidate(1 * x, [x], vjp=adapt(lambda a: a))
+    for result in (got.value(AT[0]), got.vjp(AT[0], AT[1])):
+        assert not any(np.shares_memory(result, a) for a in AT)
+        assert result.flags.writeable
+
+
+def test_numpy_callables_pass_unchanged():
+    gradient, jvp = lambda a: np.cos(a), lambda a, t: t @ np.cos(a)
+    got = candidate(sd.sum(sd.sin(x)), [x], gradient=gradient, jvp=jvp)
+    assert got.gradient is gradient
+    assert got.jvp is jvp
+    assert got.vjp is got.hessian is got.value is got.points is None
+    only = candidate(sd.sin(x), [x], vjp=lambda a, w: w * np.cos(a), hessian=gradient)
+    assert only.hessian is gradient
+
+
+def test_what_refuses_everything_passes_and_is_for_the_audit_to_tell():
+    def broken(a):
+        raise ValueError("no")
+
+    assert candidate(sd.sum(x), [x], gradient=broken).gradient is broken
+
+
+def test_it_does_not_guess_what_takes_tensors():
+    with pytest.raises(TypeError, match=r"say so by .*from_tensors\(fn\)"):
+        candidate(sd.sum(sd.sin(x)), [x], gradient=nm.cos)
+    both = r"from_tensors\(fn\) or from_torch\(fn\)"
+    pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=both):
+        candidate(sd.sum(sd.sin(x)), [x], gradient=lambda a: a.sin().sum())
+
+
+def test_nothing_and_too_much_are_refused():
+    with pytest.raises(TypeError, match="nothing to test"):
+        candidate(FORWARD, [x, y])
+    with pytest.raises(TypeError, match="brings its derivatives"):
+        candidate(FORWARD, [x, y], gradient=taped(nm), vjp=planted)
+    with pytest.raises(TypeError, match="gradient=3 cannot be called"):
+        candidate(FORWARD, [x, y], gradient=3)
+    with pytest.raises(TypeError, match="from_tensors: 3 cannot be called"):
+        check.from_tensors(3)
+
+
+def test_a_function_of_another_shape_is_refused():
+    with pytest.raises(sd.ShapeError, match=r"gives shape \(3,\) where the forward has \(\)"):
+        candidate(sd.sum(sd.sin(x)), [x], gradient=nm.lower(sd.cos(x), [x]))
+
+
+def test_lengths_may_be_letters():
+    got = candidate(sd.sum(sd.sin(n)), [n], gradient=check.from_tensors(lambda a: nm.sin(a).sum()))
+    close(got.vjp(np.zeros(5), np.array(1.0)), np.ones(5), "float64")
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("dtype", VALUES)
+def test_lowered_functions(dtype, many):
+    function = nm.lower([FORWARD] if many else FORWARD, [x, y])
+    got = candidate(FORWARD, [x, y], gradient=function)
+    at, tangents = ([a.astype(dtype) for a in pair] for pair in (AT, TANGENTS))
+    a, b = AT
+    close(got.value(*at), (np.sin(a) * b).sum(), dtype)
+    close(got.vjp(*at, np.array(2, dtype)), (2 * np.cos(a) * b, 2 * np.sin(a)), dtype)
+    t, u = TANGENTS
+    close(got.jvp(*at, *tangents), (np.cos(a) * b * t + np.sin(a) * u).sum(), dtype)
+    close(got.hessian(*at)[0], (np.diag(-np.sin(a) * b), np.diag(np.cos(a))), dtype)
+    scalar = candidate(sd.sin(s), [s], gradient=nm.lower(sd.sin(s), s))
+    close(scalar.vjp(np.array(0.0, dtype), np.array(2, dtype)), 2.0, dtype)
+    with pytest.raises(TypeError, match="2 outputs"):
+        candidate(FORWARD, [x, y], gradient=nm.lower([FORWARD, x], [x, y]))
+
+
+def test_errors_say_where_they_come_from():
+    class Raises(nm.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.sum()
+
+        @staticmethod
+        def backward(ctx, w):
+            raise ZeroDivisionError("inside")
+
+    got = candidate(sd.sum(x), [x], gradient=Raises)
+    with pytest.raises(ZeroDivisionError, match="inside") as caught:
+        got.vjp(AT[0], np.array(1.0))
+    assert caught.value.__notes__ == ["raised by Raises, which is under test"]
+
+
+@pytest.mark.parametrize(
+    ("package", "make"), [("torch", check.from_torch), ("jax", check.from_jax)]
+)
+def test_without_its_package_an_adapter_says_which_extra(package, make, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"pip install 'symdiff-numeric\[{package}\]'"):
+        make(np.sin)
+
+
+# JAX ----------------------------------------------------------------------------------------------
+
+
+def test_jax_keeps_its_precision_and_computes_in_that_of_the_operands():
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_enable_x64
+    # Numbers that are made inside take JAX's precision: double beside double, single beside single.
+    source = check.from_jax(lambda a: (a * jax.numpy.linspace(1.0, 2.0, 3)).sum())
+    got = candidate(sd.sum(x * np.array([1, 1.5, 2])), [x], gradient=source)
+    for dtype in VALUES:
+        close(got.vjp(AT[0].astype(dtype), np.array(1, dtype)), np.array([1, 1.5, 2]), dtype)
+    assert jax.config.jax_enable_x64 == before
+    assert jax.numpy.ones(1).dtype == ("float64" if before else "float32")
+    assert got.vjp(AT[0], np.array(1.0)).flags.writeable
+
+
+def test_jax_functions_that_need_values_run_eagerly():
+    pytest.importorskip("jax")
+    got = candidate(s * s, [s], gradient=check.from_jax(lambda a: a * a if a > 0 else a))
+    close(got.vjp(np.array(3.0), np.array(1.0)), 6.0, "float64")
+    close(got.vjp(np.array(-3.0), np.array(1.0)), 1.0, "float64")
+
+
+def test_jax_is_compiled_once_for_a_shape():
+    jax = pytest.importorskip("jax")
+    runs = []
+
+    def counted(a):
+        runs.append(a.shape)
+        return jax.numpy.sin(a)
+
+    got = candidate(sd.sin(x), [x], vjp=check.from_jax(counted))
+    got.vjp(AT[0], AT[1])
+    before = len(runs)
+    for k in range(10):
+        got.vjp(AT[0] + k, AT[1])
+    assert len(runs) == before
+
+
+def test_a_custom_jvp_has_both_modes():
+    jax = pytest.importorskip("jax")
+
+    @jax.custom_jvp
+    def planted(a):
+        return jax.numpy.sin(a).sum()
+
+    planted.defjvp(lambda at, t: (planted(*at), 7 * t[0].sum()))
+    got = candidate(sd.sum(sd.sin(x)), [x], gradient=planted)
+    close(got.jvp(AT[0], TANGENTS[0]), 7 * TANGENTS[0].sum(), "float64")
+    close(got.vjp(AT[0], np.array(1.0)), np.full(3, 7.0), "float64")
+    close(got.hessian(AT[0]), np.zeros((3, 3)), "float64")
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+POINTS = {"y": np.array([AT[1], AT[0]]), "x": np.array([AT[0], -AT[0]])}
+GRADIENT = {"x": POINTS["y"] * np.cos(POINTS["x"]), "y": np.sin(POINTS["x"])}
+
+
+def test_a_table_is_asked_at_its_points_only():
+    value = (np.sin(POINTS["x"]) * POINTS["y"]).sum(1)
+    table = check.Recorded(points=POINTS, gradient=GRADIENT, value=value)
+    got = candidate(FORWARD, [x, y], gradient=table)
+    assert list(got.points) == ["x", "y"]
+    for k in range(2):
+        at = [got.points[name][k] for name in got.points]
+        assert [g.tolist() for g in got.gradient(*at)] == [GRADIENT[n][k].tolist() for n in "xy"]
+        assert got.value(*at) == value[k]
+    with pytest.raises(LookupError, match="no point") as caught:
+        got.gradient(AT[1], AT[1])
+    assert caught.value.__notes__ == ["raised by the recorded table, which is under test"]
+    assert got.vjp is got.jvp is got.hessian is None
+
+
+def test_both_zeros_are_one_point_of_a_table():
+    table = check.Recorded(points={"s": np.array([0.0, 1.0])}, gradient={"s": np.array([2.0, 3.0])})
+    assert candidate(2 * s, [s], gradient=table).gradient(np.array(-0.0)) == 2
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+@pytest.mark.parametrize("value", [None, [np.nan, 1 / 3]])
+def test_a_table_is_the_same_from_a_file(tmp_path, suffix, dtype, value):
+    points = {"x": np.array([[0.1, np.inf, -0.0], [1e-300, 2, 3]]).astype(dtype)}
+    value = None if value is None else np.array(value, dtype)
+    table = check.Recorded(points=points, gradient={"x": points["x"] / 3}, value=value)
+    table.save(tmp_path / f"table{suffix}")
+    read = check.Recorded.load(str(tmp_path / f"table{suffix}"))
+    for mine, other in ((table.points, read.points), (table.gradient, read.gradient)):
+        assert other["x"].dtype == dtype
+        assert other["x"].tobytes() == mine["x"].tobytes()
+    assert (read.value is None) if value is None else np.array_equal(read.value, value, True)
+    assert candidate(sd.sum(x), [x], gradient=read).dtypes == (dtype,)
+
+
+def test_tables_that_cannot_be_are_refused(tmp_path):
+    one, three = np.ones(1), np.ones(3)
+    for points, gradient, value, error in (
+        ({}, {}, None, ValueError),
+        ({"x": one}, {"y": one}, None, ValueError),
+        ({"x": one}, {"x": three}, None, sd.ShapeError),
+        ({"x": three}, {"x": three}, one, sd.ShapeError),
+        ({"x": one[0]}, {"x": one[0]}, None, sd.ShapeError),
+        ({"x": np.ones((3, 2))}, {"x": three}, None, sd.ShapeError),
+        ({"x": np.arange(3)}, {"x": three}, None, TypeError),
+        ({"x": three}, {"x": np.ones(3, np.float32)}, None, TypeError),
+        ({"x": three}, {"x": np.arange(3.0)}, None, ValueError),  # one point, three gradients
+    ):
+        with pytest.raises(error, match="Recorded"):
+            check.Recorded(points, gradient, value)
+    table = check.Recorded({"x": three}, {"x": three})
+    with pytest.raises(ValueError, match="the name of a table ends in"):
+        table.save(tmp_path / "table.pkl")
+    with pytest.raises(ValueError, match="the table records x; the forward takes y"):
+        candidate(sd.sum(y), [y], gradient=table)
+    with pytest.raises(sd.ShapeError, match="scalar function"):
+        candidate(sd.sin(x), [x], gradient=table)
+    with pytest.raises(sd.ShapeError, match=r"points of shape \(\) for x"):
+        candidate(sd.sum(x), [x], gradient=table)
+    np.savez(tmp_path / "other.npz", a=three)
+    with pytest.raises(ValueError, match="'a' is neither"):
+        check.Recorded.load(tmp_path / "other.npz")
+    (tmp_path / "other.json").write_text(json.dumps({"points": {"x": [1]}}))
+    with pytest.raises(ValueError, match="each input needs both"):
+        check.Recorded.load(tmp_path / "other.json")
