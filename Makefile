@@ -52,9 +52,11 @@ fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
-crosscheck: $(STAMP) ## the eager layer beside PyTorch: every operation, and 10 000 random programs
+crosscheck: $(STAMP) ## the eager layer beside PyTorch, and an audit of PyTorch's, JAX's and autograd's rules
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
+	$(BIN)/python -m pytest tests/check
 	$(BIN)/python -m tests.eager.crosscheck
+	$(BIN)/python -m tests.check.foreign_rules
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy
