@@ -6,6 +6,7 @@ an answer which agrees with the planted derivative can come from nowhere else.
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -226,6 +227,17 @@ def test_what_refuses_everything_passes_and_is_for_the_audit_to_tell():
         raise ValueError("no")
 
     assert candidate(sd.sum(x), [x], gradient=broken).gradient is broken
+
+
+def test_nobody_hears_of_the_call_that_finds_out_what_a_callable_is():
+    def warns(a):
+        warnings.warn("loud", UserWarning, stacklevel=1)
+        return np.cos(a) + 0 * np.log(a - a)
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert candidate(sd.sum(sd.sin(x)), [x], gradient=warns).gradient is warns
+    assert not heard
 
 
 def test_it_does_not_guess_what_takes_tensors():
