@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from symdiff.errors import ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
 
     Array = NDArray[Any]
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Calls that nobody asked for, which find out what a function is, warn of nothing."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 class Source(ABC):
@@ -54,6 +62,7 @@ class Source(ABC):
     def hessian(self, *arrays: Array) -> Any:
         """The second derivatives of a scalar value: by one input an array, else rows of blocks."""
 
+    @silent()
     def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
         """The fields of a ``Candidate``: what the function offers is what it gives at ``at``.
 
@@ -70,9 +79,7 @@ class Source(ABC):
         for what, args in calls.items():
             method = getattr(self, what)
             try:
-                with warnings.catch_warnings():  # of what PyTorch loads for its forward mode
-                    warnings.simplefilter("ignore")
-                    method(*(x.astype(taken[0] if taken else "float64") for x in args))
+                method(*(x.astype(taken[0] if taken else "float64") for x in args))
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 notes.append(f"{self.name} offers no {what}: {type(error).__name__}: {reason}")

@@ -250,8 +250,8 @@ everywhere("divide", lambda x, y: x / y, XY)
 
 
 def _huber(x, y):
-    d = sd.abs(x - y)
-    return sd.mean(sd.where(d <= 1, d * d / 2, d - sd.parse("1/2")))
+    d, far = x - y, sd.abs(x - y)
+    return sd.mean(sd.where(far <= 1, d * d / 2, far - sd.parse("1/2")))
 
 
 def _bce(x, y):

@@ -243,6 +243,11 @@ def test_nobody_hears_of_the_call_that_finds_out_what_a_callable_is():
 def test_it_does_not_guess_what_takes_tensors():
     with pytest.raises(TypeError, match=r"say so by .*from_tensors\(fn\)"):
         candidate(sd.sum(sd.sin(x)), [x], gradient=nm.cos)
+    with pytest.raises(TypeError, match="say so by"):  # nan is what any function may give
+        candidate(sd.sum(sd.arccosh(x)), [x], gradient=lambda a: nm.asin(a + 1).sum())
+    at = [np.array([2.0, 3.0, 4.0])]
+    found = candidate(sd.sum(sd.arccosh(x)), [x], gradient=lambda a: nm.acosh(a).sum(), at=at)
+    assert found.value is not None
     both = r"from_tensors\(fn\) or from_torch\(fn\)"
     pytest.importorskip("torch")
     with pytest.raises(TypeError, match=both):
