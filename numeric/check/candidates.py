@@ -43,7 +43,8 @@ class Candidate:
 
     ``value(x1, .., xk)`` is y as what is under test computes it, where that is known: if it is not
     the forward, its derivatives are those of another function.  ``points`` is None where any point
-    can be asked for; otherwise it holds, by input, the only ones, along a leading axis.
+    can be asked for; otherwise it holds, by input, the only ones, along a leading axis.  Without
+    ``subnormals`` these are 0 to what computes, as to XLA: no rule of the function's is to blame.
     """
 
     gradient: Callable[..., Any] | None = None
@@ -54,6 +55,7 @@ class Candidate:
     dtypes: tuple[str, ...] = ("float64", "float32")  # of the inputs that it takes
     value: Callable[..., Any] | None = None
     points: Mapping[str, NDArray[Any]] | None = None
+    subnormals: bool = True
     notes: tuple[str, ...] = ()  # what is not offered, and why
 
 

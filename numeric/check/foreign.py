@@ -307,6 +307,11 @@ class Jax(Source):
             return import_module("jax.experimental").enable_x64(double)
         return self.jax.enable_x64(double)
 
+    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
+        """As every source, and whether this machine's XLA flushes subnormal numbers to 0."""
+        tiny = self._run("subnormals", lambda a: 2 * a, [np.array(1e-310)])
+        return super().offered(forward, inputs, at) | {"subnormals": bool(tiny != 0)}
+
     def value(self, *arrays: Array) -> Array:
         """What the function computes."""
         found = self._run("value", self.fn, arrays)

@@ -334,6 +334,13 @@ def test_jax_keeps_its_precision_and_computes_in_that_of_the_operands():
     assert got.vjp(AT[0], np.array(1.0)).flags.writeable
 
 
+def test_what_flushes_subnormal_numbers_says_so():
+    pytest.importorskip("jax")
+    got = candidate(2 * s, [s], vjp=check.from_jax(lambda a: 2 * a))
+    assert got.subnormals == (got.value(np.array(1e-310)) != 0)
+    assert candidate(2 * s, [s], vjp=check.from_tensors(lambda a: 2 * a)).subnormals
+
+
 def test_jax_functions_that_need_values_run_eagerly():
     pytest.importorskip("jax")
     got = candidate(s * s, [s], gradient=check.from_jax(lambda a: a * a if a > 0 else a))
