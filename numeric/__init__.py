@@ -102,6 +102,7 @@ long, int, short = int64, int32, int16
 e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
 if TYPE_CHECKING:  # loaded when they are first asked for
+    from numeric import check as check
     from numeric import func as func
     from numeric import linalg as linalg
     from numeric import nn as nn
@@ -119,6 +120,7 @@ if not TYPE_CHECKING:
         "autograd",
         "bool",
         "can_cast",
+        "check",
         "double",
         "dtype",
         "e",
@@ -177,7 +179,7 @@ if not TYPE_CHECKING:
         *tracing.__all__,
     ]
 
-    _ROOMS = ("func", "linalg", "nn", "optim")  # loaded when they are first asked for
+    _ROOMS = ("check", "func", "linalg", "nn", "optim")  # loaded when they are first asked for
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:
