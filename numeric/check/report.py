@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from numeric.check import interchange, presentation
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,8 +36,26 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
+class GradientError(AssertionError):
+    """Derivatives that an audit does not accept; the message is the text of the report."""
+
+    report: Report | None = None
+
+
+class _Recorded:
+    """Equal are records that say the same: their JSON is, whatever arrays hold their numbers."""
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return interchange.dumped(self) == interchange.dumped(other)
+
+    def __hash__(self) -> int:
+        return hash(interchange.dumped(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Finding(_Recorded):
     """One way in which the derivatives under test differ from the exact ones, where it shows best.
 
     ``kind`` is one of ``KINDS`` and ``why`` says its particulars in words; ``derivative`` names
@@ -73,9 +93,23 @@ class Sample:
     group: str  # which points these are: "ordinary", "extreme", "boundary" ...
 
 
-@dataclass(frozen=True)
-class Report:
-    """The verdict of an audit; see ``audit``."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(_Recorded):
+    """The verdict of an audit; see ``audit``.
+
+    ``ok`` says whether the derivatives may be used, ``verdict`` what is wrong with them if
+    anything is, ``findings`` each way in which it shows, worst first.  ``str(report)`` is all of
+    that as text, in Jupyter it is a table.  Two reports are equal if their JSON is.
+
+    >>> report = Report("right", True, (), "sin(x)", {"x": ()}, 500, 5000, 0, {"ordinary": 500})
+    >>> print(report)
+    right (ok): the derivatives under test are exact, up to rounding
+    forward: sin(x), of x
+    500 of at most 5000 evaluations, seed 0
+    judged: 500 points (500 ordinary)
+    >>> Report.from_json(report.json()) == report
+    True
+    """
 
     verdict: Verdict
     ok: bool
@@ -89,3 +123,47 @@ class Report:
     left_out: Mapping[str, int] = field(default_factory=dict)  # points by reason
     notes: tuple[str, ...] = ()  # what could not be checked, and why
     samples: tuple[Sample, ...] = ()
+
+    def __str__(self) -> str:
+        return presentation.text(self)
+
+    def __repr__(self) -> str:
+        return f"<Report: {presentation.headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        return presentation.html(self)
+
+    def raise_if_wrong(self) -> None:
+        """Raise GradientError with the text of the report unless it is ``ok``."""
+        __tracebackhide__ = True  # of pytest: the report is the message, not this line
+        if not self.ok:
+            error = GradientError(str(self))
+            error.report = self
+            raise error
+
+    def json(self) -> str:
+        """The report as JSON, which ``Report.from_json`` reads.
+
+        Strictly JSON: nan and infinities are the strings "nan", "inf" and "-inf".  An array is an
+        object of its dtype, its shape and nested lists; exact values are decimal strings.
+        """
+        return interchange.dumped(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """The report that ``json`` wrote.  Raises ValueError for any other text."""
+        return interchange.loaded(text, cls, Finding, Sample)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The error of each judged point in ulps against its magnitude, on logarithmic axes.
+
+        Each group of points has a colour; see the legend.  What has no logarithm stands at the
+        edges: zero magnitudes on the left, exact values at the bottom, infinite errors and nan at
+        the top.
+
+        Args:
+            ax: Matplotlib's axes to draw into; those of a new figure by default.
+
+        The result is the axes.  Raises ImportError without Matplotlib, the extra ``plot``.
+        """
+        return presentation.plotted(self.samples, self.verdict, ax)

@@ -1,0 +1,121 @@
+"""Reports as JSON and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+if TYPE_CHECKING:
+    from numeric.check.report import Finding, Report, Sample
+
+DIGITS = 40
+"""Of exact values: twice those that a report promises, and more than any float has."""
+
+_EXACT = ("expected", "valid")  # the fields that hold exact values
+
+
+def dumped(record: Any) -> str:
+    """The JSON of a report, or of a part of one.
+
+    >>> import numpy as np
+    >>> dumped({"point": np.array([0.5, np.nan], np.float32)})
+    '{"point": {"dtype": "float32", "shape": [2], "data": [0.5, "nan"]}}'
+    """
+    # Not NumPy's nor mpmath's numbers: json.dumps would write NaN, which is no JSON.
+    return json.dumps(_plain(record), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """What json can write."""
+    if is_dataclass(value) and not isinstance(value, type):
+        entries = ((f.name, getattr(value, f.name)) for f in fields(value))
+        return {k: _decimals(v) if k in _EXACT else _plain(v) for k, v in entries}
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, np.ndarray):
+        shape, data = list(value.shape), _plain(value.tolist())
+        return {"dtype": value.dtype.name, "shape": shape, "data": data}
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    raise TypeError(f"a report cannot hold {value!r}: neither a number, an array nor a text")
+
+
+def _decimals(value: Any) -> Any:
+    """Exact numbers as decimal strings; None stays."""
+    if value is None:
+        return None
+    if isinstance(value, list | tuple):
+        return [_decimals(v) for v in value]
+    return decimal(value, DIGITS)
+
+
+def decimal(value: Any, digits: int) -> str:
+    """A number with so many significant digits, without zeros at its end.
+
+    >>> decimal(mpmath.mpf(1) / 4, 20), decimal(float("-inf"), 20)
+    ('0.25', '-inf')
+    """
+    with mpmath.workdps(digits + 10):
+        number = mpmath.mpmathify(value)
+        if not mpmath.isfinite(number):
+            return str(float(number))
+        return str(mpmath.nstr(number, digits))
+
+
+def loaded(text: str, report: type[Report], finding: type[Finding], sample: type[Sample]) -> Report:
+    """The report that ``dumped`` wrote.  Raises ValueError for any other text."""
+    try:
+        found = json.loads(text)
+        found["findings"] = tuple(_finding(finding, entry) for entry in found["findings"])
+        found["samples"] = tuple(
+            sample(**entry | {k: float(entry[k]) for k in ("magnitude", "ulps")})
+            for entry in found["samples"]
+        )
+        found["inputs"] = {name: tuple(shape) for name, shape in found["inputs"].items()}
+        found["notes"] = tuple(found["notes"])
+        return report(**found)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"this is not the JSON of a report: {error!r}") from None
+
+
+def _finding(finding: type[Finding], entry: dict[str, Any]) -> Finding:
+    point = {name: _array(value) for name, value in entry["point"].items()}
+    read: dict[str, Any] = {
+        "component": tuple(entry["component"]),
+        "point": point,
+        "expected": _number(entry["expected"]),
+        "got": float(entry["got"]),
+        "ulps": float(entry["ulps"]),
+        "valid": None if entry["valid"] is None else tuple(map(_number, entry["valid"])),
+    }
+    return finding(**entry | read)
+
+
+def _number(text: str) -> Any:
+    with mpmath.workdps(DIGITS + 10):
+        return mpmath.mpf(text)
+
+
+def _array(entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+    dtype, flat = np.dtype(entry["dtype"]), list(_flat(entry["data"], len(entry["shape"])))
+    return np.array(flat, dtype).reshape(entry["shape"])
+
+
+def _flat(data: Any, depth: int) -> Any:
+    """The numbers in nested lists, "nan" and "inf" read."""
+    if depth:
+        for row in data:
+            yield from _flat(row, depth - 1)
+    else:
+        yield float(data) if isinstance(data, str) else data

@@ -1,0 +1,271 @@
+"""Reports for the eye: as text, as a table in Jupyter, as a plot."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.check.interchange import decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.report import Finding, Report, Sample
+
+    Array = NDArray[Any]
+
+EXPECTED_DIGITS = 20
+"""Of exact values, as reports promise."""
+
+SHOWN = 20
+"""Findings that a text has in full; the others are counted."""
+
+LITERAL = 64
+"""Elements of the largest array that is written out."""
+
+EXCEPTIONS = 8
+"""Elements that may differ from the others in a larger one, if it is to be written as code."""
+
+LONGEST = 400
+"""Characters of the forward, or of a reason, that are shown."""
+
+MEANING = {
+    "right": "the derivatives under test are exact, up to rounding",
+    "wrong": "the derivatives under test are not those of the forward",
+    "inaccurate": "the derivatives under test are right, but lose digits",
+    "convention": "the derivatives under test differ from the exact ones at kinks only",
+}
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def headline(report: Report) -> str:
+    """The verdict in one line."""
+    accepted = "ok" if report.ok else "not ok"
+    return f"{report.verdict} ({accepted}): {MEANING[report.verdict]}"
+
+
+def text(report: Report) -> str:
+    """The report, worst first, to be read in a terminal."""
+    lines = [headline(report), *_run(report)]
+    for number, finding in enumerate(report.findings[:SHOWN], 1):
+        lines += ["", f"{number}. {_title(finding)}"]
+        lines += [f"   {name:<9} {value}" for name, value in _particulars(finding)]
+    more = len(report.findings) - SHOWN
+    if more > 0:
+        lines += ["", f"and {more} more in .findings"]
+    lines += [""] * bool(report.findings) + list(_counts(report))
+    return "\n".join(lines)
+
+
+def _run(report: Report) -> Iterator[str]:
+    """What was audited, and how much."""
+    inputs = ", ".join(
+        f"{name} {_shape(shape)}" if shape else name for name, shape in report.inputs.items()
+    )
+    yield f"forward: {shortened(report.forward)}, of {inputs or 'nothing'}"
+    yield f"{report.evaluations} of at most {report.budget} evaluations, seed {report.seed}"
+
+
+def _counts(report: Report) -> Iterator[str]:
+    for name, counts in (("judged", report.judged), ("left out", report.left_out)):
+        if counts:
+            groups = ", ".join(f"{count} {group}" for group, count in counts.items())
+            yield f"{name}: {sum(counts.values())} points ({groups})"
+    for note in report.notes:
+        yield f"note: {note}"
+
+
+def _title(finding: Finding) -> str:
+    place = element(finding.input, finding.component)
+    where = f"{finding.derivative} by {place}" if place else finding.derivative
+    accepted = f", {finding.verdict}" + ("" if finding.ok else ", not ok")
+    points = "1 point" if finding.count == 1 else f"{finding.count} points"
+    return f"{finding.kind} in the {where} ({finding.dtype}), at {points}{accepted}"
+
+
+def _particulars(finding: Finding) -> Iterator[tuple[str, str]]:
+    yield "why", shortened(finding.why)
+    for name, value in finding.point.items():
+        yield "at", assignment(name, value)
+    yield "expected", decimal(finding.expected, EXPECTED_DIGITS)
+    yield "got", number(finding.got, finding.dtype)
+    yield "error", f"{_ulps(finding)} ulps"
+    if finding.valid is not None:
+        low, high = (decimal(end, EXPECTED_DIGITS) for end in finding.valid)
+        yield "valid", f"every value from {low} to {high}: the point is at a kink"
+
+
+def _ulps(finding: Finding) -> str:
+    return f"{float(finding.ulps):.3g}"
+
+
+def element(name: str, component: Sequence[int]) -> str:
+    """An element of an input as code: ``x[1, 2]``."""
+    return f"{name}[{', '.join(map(str, component))}]" if component else name
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
+
+
+def shortened(words: str) -> str:
+    """The text, without its middle if it is long.
+
+    >>> shortened("x" * 1000).count("x")
+    400
+    """
+    if len(words) <= LONGEST:
+        return words
+    half = LONGEST // 2
+    return f"{words[:half]} ... {words[-half:]}"
+
+
+# Numbers and arrays as code -----------------------------------------------------------------------
+
+
+def number(value: Any, dtype: str = "float64") -> str:
+    """A number with all its digits, as Python reads it; the fewest digits that its dtype needs.
+
+    >>> number(np.float32(0.1), "float32"), number(0.1), number(float("nan"))
+    ('0.1', '0.1', 'np.nan')
+    """
+    if isinstance(value, bool | np.bool | int | np.integer):
+        return str(value)
+    plain = float(value)
+    if not np.isfinite(plain):
+        return {np.inf: "np.inf", -np.inf: "-np.inf"}.get(plain, "np.nan")
+    kind = np.dtype(dtype).type
+    # A decimal goes through a double on its way to the narrow dtype, and may be rounded twice.
+    short = str(kind(plain)) if abs(plain) <= np.finfo(kind).max else ""
+    return short if short and float(kind(float(short))) == plain else repr(plain)
+
+
+def assignment(name: str, value: Any) -> str:
+    """Code that makes the array again under its name; a description of one that is too large.
+
+    >>> print(assignment("x", np.array([1.5, np.inf], np.float32)))
+    x = np.array([1.5, np.inf], dtype=np.float32)
+    >>> x = np.zeros((20, 30))
+    >>> x[3, 4] = 0.1
+    >>> print(assignment("x", x))
+    x = np.zeros((20, 30)); x[3, 4] = 0.1
+    """
+    array = np.asarray(value)
+    kind = array.dtype.name
+    dtype = "" if kind == "float64" else f", dtype=np.{kind}"
+    if not array.ndim:
+        bare = number(array[()], kind)
+        return f"{name} = {f'np.{kind}({bare})' if dtype else bare}"
+    if not array.size:
+        return f"{name} = np.empty({_shape(array.shape)}{dtype})"
+    if array.size <= LITERAL:
+        return f"{name} = np.array({_nested(array, kind)}{dtype})"
+    return _sparse(name, array, dtype) or (
+        f"{name} of shape {_shape(array.shape)}, {kind}, from {number(np.min(array), kind)} to "
+        f"{number(np.max(array), kind)}: too large for a text, whole in .point[{name!r}]"
+    )
+
+
+def _nested(array: Array, kind: str) -> str:
+    """The rows of an array with at least one axis and few elements."""
+    if array.ndim == 1:
+        return f"[{', '.join(number(v, kind) for v in array)}]"
+    return f"[{', '.join(_nested(row, kind) for row in array)}]"
+
+
+def _sparse(name: str, array: Array, dtype: str) -> str | None:
+    """A large array as one of equal numbers in which a few are then set, if it is such a one."""
+    values, counts = np.unique(array, return_counts=True)
+    common, kind = values[counts.argmax()], array.dtype.name
+    # The sign of zero is part of the point; nan is equal to nothing.
+    same = (array == common) & (np.signbit(array) == np.signbit(common))
+    places = np.argwhere(~same)
+    if len(places) > EXCEPTIONS:
+        return None
+    shape, bare = _shape(array.shape), number(common, kind)
+    plain = bare in ("0.0", "0")
+    made = f"np.zeros({shape}{dtype})" if plain else f"np.full({shape}, {bare}{dtype})"
+    sets = (
+        f"; {element(name, place)} = {number(array[place], kind)}"
+        for place in map(tuple, places.tolist())
+    )
+    return f"{name} = {made}{''.join(sets)}"
+
+
+# HTML ---------------------------------------------------------------------------------------------
+
+COLUMNS = ("kind", "derivative", "point", "expected", "got", "ulps", "why")
+
+
+def html(report: Report) -> str:
+    """The report as HTML: the verdict, a table of findings, the counts; all texts escaped."""
+    parts = [f"<p><b>{escape(headline(report))}</b></p>"]
+    parts += [f"<p>{'<br>'.join(map(escape, _run(report)))}</p>"]
+    if report.findings:
+        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+        rows = "".join(f"<tr>{_row(finding)}</tr>" for finding in report.findings)
+        parts += [f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"]
+    parts += [f"<p>{'<br>'.join(map(escape, _counts(report)))}</p>"]
+    return "".join(parts)
+
+
+def _row(finding: Finding) -> str:
+    said = list(_particulars(finding))
+    told = dict(said)
+    place = element(finding.input, finding.component)
+    cells = [
+        f"{finding.kind} ({finding.verdict})",
+        f"{finding.derivative} by {place}" if place else finding.derivative,
+        "\n".join(value for name, value in said if name == "at"),
+        told["expected"],
+        told["got"],
+        _ulps(finding),
+        "\n".join(filter(None, [told["why"], told.get("valid")])),
+    ]
+    return "".join(f"<td>{escape(cell).replace(chr(10), '<br>')}</td>" for cell in cells)
+
+
+# Plot ---------------------------------------------------------------------------------------------
+
+
+def plotted(samples: Sequence[Sample], title: str, ax: Any) -> Any:
+    """Errors against magnitudes; see ``Report.plot``."""
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError(
+                'plot needs Matplotlib: pip install "symdiff-numeric[plot]"', name="matplotlib"
+            ) from None
+        _, ax = pyplot.subplots()
+    across = _logarithmic([sample.magnitude for sample in samples])
+    errors = _logarithmic([sample.ulps for sample in samples])
+    groups = [sample.group for sample in samples]
+    for group in dict.fromkeys(groups):
+        chosen = [i for i, other in enumerate(groups) if other == group]
+        ax.scatter(across[chosen], errors[chosen], s=8, label=group)
+    ax.set(xscale="log", yscale="log", xlabel="largest |input|", ylabel="error [ulp]", title=title)
+    if groups:
+        ax.legend()
+    return ax
+
+
+def _logarithmic(values: Sequence[float]) -> Array:
+    """Numbers that have logarithms, those that have none at the edges.
+
+    >>> _logarithmic([0.0, 1.0, 8.0, float("inf"), float("nan")]).tolist()
+    [0.5, 1.0, 8.0, 16.0, 16.0]
+    """
+    array = np.array(values, float)
+    proper = array[np.isfinite(array) & (array > 0)]
+    low, high = (proper.min(), proper.max()) if proper.size else (1.0, 1.0)
+    limits = np.finfo(float)
+    bottom = max(low / 2, limits.smallest_subnormal)
+    top = high if high > limits.max / 2 else 2 * high
+    return np.where(array == 0, bottom, np.where(np.isfinite(array), array, top))
