@@ -33,7 +33,7 @@ demo: $(STAMP) ## differentiate 100 physics equations to second order and cross-
 lint: $(STAMP) ## formatting, lint, types and the layering of the modules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict -p symdiff -p numeric
+	$(BIN)/mypy --strict -p symdiff -p numeric -m pytest_symdiff
 	$(BIN)/lint-imports
 
 test: lint ## everything in lint, then the tests, the doctests and README's examples

@@ -1,0 +1,49 @@
+"""An audit as an assertion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numeric.check.report import Report
+
+
+def assert_gradients_match(
+    forward: Any,
+    *,
+    gradient: Callable[..., Any] | None = None,
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    hessian: Callable[..., Any] | None = None,
+    inputs: Mapping[str, Any],
+    domain: Mapping[str, tuple[float, float]] | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+) -> Report:
+    """Raise GradientError with the text of the report unless an audit accepts the derivatives.
+
+    The arguments are those of ``audit``; the result is the report, of what was accepted.  With
+    pytest, the fixture of this name does the same with the options ``--gradient-budget`` and
+    ``--gradient-seed``.
+    """
+    __tracebackhide__ = True  # of pytest: the report is the message, not these lines
+    # The audit loads much, and is asked for by this call alone.
+    from numeric.check.audit import (  # type: ignore[import-not-found, unused-ignore]
+        audit,
+    )
+
+    report: Report = audit(
+        forward,
+        gradient=gradient,
+        vjp=vjp,
+        jvp=jvp,
+        hessian=hessian,
+        inputs=inputs,
+        domain=domain,
+        budget=budget,
+        seed=seed,
+    )
+    report.raise_if_wrong()
+    return report
