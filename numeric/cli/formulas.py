@@ -1,17 +1,8 @@
-"""The command ``symdiff``: derivatives of formulas, their values, and the source of functions.
-
-    symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
-    symdiff diff "x**5" x 2 --latex
-    symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
-
-Exit status: 0 if all went well, 1 for an error in the formula or the values (a message on the
-standard error says what and where), 2 for wrong usage.
-"""
+"""The commands about formulas: ``diff`` and ``lower``."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -19,99 +10,19 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 
 import symdiff as sd
+from numeric.cli.failures import Failure
 from numeric.function import lower
 from symdiff import number, ops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _MOST_DIGITS = 10_000
 _MOST_ORDER = 1000
 
-# Commands that users try, and what does it here.
-_GUESSES = {
-    "grad": "symdiff lower FORMULA --gradient --source, or symdiff diff FORMULA x for each",
-    "hessian": "symdiff diff FORMULA x y for each pair of variables",
-    "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",
-    **dict.fromkeys(
-        ("eval", "evalf"),
-        "symdiff diff FORMULA x 0 --at x=1, where 0 derivatives leave the formula as it is",
-    ),
-}
 
-_EPILOG = """\
-A formula is written as in Python: 2*x**2, sqrt(x), where(x > 0, x, 0); "-" reads it from the
-standard input.  Values are decimals, fractions or formulas without names; they are exact: 0.1 is
-1/10.  A decimal in the formula is the binary number next to it; write 1/10 for the exact one.
-
-exit status: 0 all went well, 1 an error in the formula or the values, 2 wrong usage
-"""
-
-
-class _Failure(Exception):
-    """What went wrong, in words, and the exit status."""
-
-    def __init__(self, message: str, status: int = 1) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the result is the exit status.
-
-    Args:
-        arguments: those of the command line by default.
-
-    >>> main(["diff", "x**3*sin(y)", "x", "2", "--at", "x=0.1,y=pi/2", "--digits", "20"])
-    6*x*sin(y)
-    0.6
-    0
-    """
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] and given[0] in _GUESSES:
-        print(f"symdiff: error: there is no {given[0]}: {_GUESSES[given[0]]}", file=sys.stderr)
-        return 2
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        options = _parser().parse_args([_shielded(word) for word in given])
-    except SystemExit as stop:  # argparse has said why
-        return int(stop.code or 0)
-    try:
-        options.run(options)
-        sys.stdout.flush()
-    except _Failure as failure:
-        print(f"symdiff: error: {failure}", file=sys.stderr)
-        return failure.status
-    except (sd.ParseError, sd.ShapeError, sd.Unsupported, sd.NotDifferentiable) as error:
-        print(f"symdiff: error: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # the reader has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        print("symdiff: interrupted", file=sys.stderr)
-        return 130
-    return 0
-
-
-def _shielded(word: str) -> str:
-    """A formula that begins with a minus sign, behind a space: to argparse it is no option then."""
-    is_option = word.startswith("--") or word in ("-", "-h")
-    return f" {word}" if word.startswith("-") and not is_option else word
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="symdiff",
-        description="Exact derivatives of formulas, and fast functions of them.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"symdiff {sd.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def add(commands: Any) -> None:
+    """Add the commands to the subparsers of argparse."""
     diff = commands.add_parser(
         "diff",
         help="differentiate a formula; with --at, also evaluate the derivative",
@@ -143,7 +54,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     lowered.add_argument("--source", action="store_true", help="the Python source")
     lowered.set_defaults(run=_lower)
-    return parser
 
 
 def _digits(text: str) -> int:
@@ -178,7 +88,7 @@ def _lower(options: argparse.Namespace) -> None:
     try:
         function = lower(outputs, inputs)
     except ValueError as error:
-        raise _Failure(str(error)) from None
+        raise Failure(str(error)) from None
     print(function.source if options.source else function.explain())
 
 
@@ -193,7 +103,7 @@ def _symbol(text: str) -> sd.Expr:
     """The variable of this name; a usage error if it is none."""
     found = sd.parse(text.strip()) if text.strip().isidentifier() else None
     if found is None or not isinstance(found.op, ops.Symbol):
-        raise _Failure(f"{text.strip()!r} is not the name of a variable", 2)
+        raise Failure(f"{text.strip()!r} is not the name of a variable", 2)
     return found
 
 
@@ -207,11 +117,11 @@ def _variables(words: Iterable[str]) -> list[sd.Expr | int]:
             orders.append(1)
             continue
         if not found or isinstance(found[-1], int):
-            raise _Failure(f"the count {word} follows no variable", 2)
+            raise Failure(f"the count {word} follows no variable", 2)
         orders[-1] = int(word) if len(word) < 9 else _MOST_ORDER + 1
         found.append(orders[-1])
     if sum(orders) > _MOST_ORDER:
-        raise _Failure(f"derivatives go up to order {_MOST_ORDER}", 2)
+        raise Failure(f"derivatives go up to order {_MOST_ORDER}", 2)
     return found
 
 
@@ -223,12 +133,12 @@ def _values(words: Iterable[str], known: set[str]) -> dict[str, Any]:
         for part in re.split(r",(?=\s*[^\W\d]\w*\s*=[^=])", word):
             name, equals, text = (piece.strip() for piece in part.partition("="))
             if not (equals and text and name.isidentifier()):
-                raise _Failure(f"--at {part.strip()}: write name=value, as in --at x=1,y=2", 2)
+                raise Failure(f"--at {part.strip()}: write name=value, as in --at x=1,y=2", 2)
             name = _symbol(name).name
             if name not in known:
-                raise _Failure(f"--at {name}: {name} does not occur in the formula")
+                raise Failure(f"--at {name}: {name} does not occur in the formula")
             if name in values:
-                raise _Failure(f"--at {name}: {name} has two values", 2)
+                raise Failure(f"--at {name}: {name} has two values", 2)
             values[name] = _number(text)
     return values
 
@@ -241,13 +151,11 @@ def _number(text: str) -> Any:
         value = sd.parse(text)
     if value.free_symbols:
         names = ", ".join(x.name for x in value.free_symbols)
-        raise _Failure(f"--at: the value {text} depends on {names}")
+        raise Failure(f"--at: the value {text} depends on {names}")
     if re.search(r"\d\.|\.\d|\d[eE]", text):
-        raise _Failure(
-            f"--at: {text} has a decimal in a formula; write a fraction, as 1/10 for 0.1"
-        )
+        raise Failure(f"--at: {text} has a decimal in a formula; write a fraction, as 1/10 for 0.1")
     if not mpmath.isfinite(_value(value, 5, {})):
-        raise _Failure(f"--at: {text} is not a finite number")
+        raise Failure(f"--at: {text} is not a finite number")
     return value
 
 
@@ -256,12 +164,8 @@ def _value(derivative: sd.Expr, digits: int, values: dict[str, Any]) -> Any:
     missing = [x.name for x in derivative.free_symbols if x not in subs]
     if missing:
         places = ",".join(f"{name}=..." for name in missing)
-        raise _Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
+        raise Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
     try:
         return derivative.evalf(digits, subs)
     except (ValueError, ArithmeticError) as error:
-        raise _Failure(str(error)) from None
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise Failure(str(error)) from None
