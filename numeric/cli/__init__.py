@@ -1,11 +1,13 @@
-"""The command ``symdiff``: derivatives of formulas, their values, and the source of functions.
+"""The command ``symdiff``: derivatives of formulas, their values, sources, and audits of others.
 
     symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
     symdiff diff "x**5" x 2 --latex
     symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
+    symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
 
 Exit status: 0 if all went well, 1 for an error in the formula or the values (a message on the
-standard error says what and where), 2 for wrong usage.
+standard error says what and where), 2 for wrong usage.  Of ``check`` 1 is for derivatives that are
+not ok, and 2 for those that could not be checked.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import symdiff as sd
-from numeric.cli import formulas
+from numeric.cli import checking, formulas
 from numeric.cli.failures import Failure
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ _GUESSES = {
     "hessian": "symdiff diff FORMULA x y for each pair of variables",
     "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",
     **dict.fromkeys(
+        ("audit", "gradcheck"),
+        "symdiff check FORWARD --grad module:function --inputs x=5",
+    ),
+    **dict.fromkeys(
         ("eval", "evalf"),
         "symdiff diff FORMULA x 0 --at x=1, where 0 derivatives leave the formula as it is",
     ),
@@ -38,7 +44,8 @@ A formula is written as in Python: 2*x**2, sqrt(x), where(x > 0, x, 0); "-" read
 standard input.  Values are decimals, fractions or formulas without names; they are exact: 0.1 is
 1/10.  A decimal in the formula is the binary number next to it; write 1/10 for the exact one.
 
-exit status: 0 all went well, 1 an error in the formula or the values, 2 wrong usage
+exit status: 0 all went well, 1 an error in the formula or the values, 2 wrong usage; of check 1
+says that the derivatives are not ok, and 2 that they could not be checked
 """
 
 
@@ -65,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has said why
         return int(stop.code or 0)
     try:
-        options.run(options)
+        status: int = options.run(options) or 0
         sys.stdout.flush()
     except Failure as failure:
         print(f"symdiff: error: {failure}", file=sys.stderr)
@@ -79,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("symdiff: interrupted", file=sys.stderr)
         return 130
-    return 0
+    return status
 
 
 def _shielded(word: str) -> str:
@@ -91,7 +98,7 @@ def _shielded(word: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="symdiff",
-        description="Exact derivatives of formulas, and fast functions of them.",
+        description="Exact derivatives of formulas, fast functions of them, audits of others.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -99,4 +106,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"symdiff {sd.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     formulas.add(commands)
+    checking.add(commands)
     return parser

@@ -1,0 +1,199 @@
+"""The command ``check``: derivatives that a module of the user's has, audited."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import traceback
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import symdiff as sd
+from numeric.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numeric.check import Report
+
+_DERIVATIVES = {
+    "gradient": "gradient(*inputs) of a scalar forward: an array, or a tuple for several inputs",
+    "vjp": "vjp(*inputs, cotangent)",
+    "jvp": "jvp(*inputs, *tangents)",
+    "hessian": "hessian(*inputs) of a scalar forward",
+}
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_LENGTHS = re.compile(r"\d{1,9}(x\d{1,9})*")
+_NOT_CHECKED = 2
+_OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("numeric", "symdiff"))
+
+_DESCRIPTION = """\
+Audits derivatives that were written by hand: compares them with the exact ones all over the domain,
+and says what is wrong, where, and why.
+
+    symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
+    symdiff check "log(1 + exp(x))" --grad mymodule:grad --inputs x= --domain x=-50:50
+"""
+
+_EPILOG = """\
+Modules are imported from the current directory, and run.  Inputs are given in the order of the
+arguments: x=5 is a vector of 5 elements, A=3x3 a matrix; s=, s=scalar or s alone is a scalar.
+
+exit status: 0 the derivatives are ok, 1 they are not, 2 they could not be checked
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers of argparse."""
+    check = commands.add_parser(
+        "check",
+        help="audit a gradient written by hand",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    check.add_argument(
+        "forward", metavar="FORWARD", help='module:function, or a formula as "sum(tanh(x)**2)"'
+    )
+    for name, told in _DERIVATIVES.items():
+        flags = ("--grad", "--gradient") if name == "gradient" else (f"--{name}",)
+        check.add_argument(*flags, dest=name, metavar="MODULE:FUNCTION", help=told)
+    check.add_argument(
+        "--inputs", metavar="x=5,A=3x3,s", required=True, help="the shape of each input"
+    )
+    check.add_argument(
+        "--domain", metavar="x=0:1", help="the numbers that inputs may be; x=0: has no upper end"
+    )
+    check.add_argument("--budget", type=_count, metavar="N", help="of evaluations")
+    check.add_argument("--seed", type=_seed, metavar="N", default=0, help="of the points")
+    check.add_argument("--json", action="store_true", help="write the report as JSON")
+    check.set_defaults(run=_check)
+
+
+def _check(options: argparse.Namespace) -> int:
+    references = {k: getattr(options, k) for k in _DERIVATIVES if getattr(options, k) is not None}
+    if not references:
+        raise Failure("there is nothing to check: give --grad, --vjp, --jvp or --hessian", 2)
+    inputs = dict(_entries("--inputs", options.inputs, _shape))
+    domain = None if options.domain is None else dict(_entries("--domain", options.domain, _ends))
+    for name in domain or ():
+        if name not in inputs:
+            known = ", ".join(inputs)
+            raise Failure(f"--domain {name}: no input has this name; there are {known}", 2)
+    with _modules_from_here():
+        forward = options.forward.strip()
+        if _REFERENCE.fullmatch(forward):
+            forward = _function("FORWARD", forward)
+        elif forward == "-":
+            forward = sys.stdin.read()
+        given = {k: _function(f"--{k}", text) for k, text in references.items()}
+        told = {"inputs": inputs, "domain": domain, "budget": options.budget, "seed": options.seed}
+        report = _audited(forward, given | told)
+    print(report.json() if options.json else report)
+    return 0 if report.ok else 1
+
+
+def _audited(forward: Any, options: dict[str, Any]) -> Report:
+    # The audit loads much, and is asked for by this call alone.
+    from numeric.check.audit import (  # type: ignore[import-not-found, unused-ignore]
+        audit,
+    )
+
+    try:
+        report: Report = audit(forward, **options)
+    except Exception as error:  # of the user's functions, or of the audit: both say what is wrong
+        raise Failure(_told(error), _NOT_CHECKED) from error
+    return report
+
+
+def _told(error: BaseException) -> str:
+    """An error in words; one of the user's code, or of a library, with its place."""
+    if isinstance(error, sd.ParseError | sd.ShapeError | sd.Unsupported | sd.NotDifferentiable):
+        return str(error)
+    said = f"{type(error).__name__}: {error}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    if last.filename.startswith(("<", *_OWN)):
+        return said
+    return f"{said} ({last.filename}, line {last.lineno})"
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _modules_from_here() -> Iterator[None]:
+    """The current directory is where modules are found first, as it is for ``python -m``."""
+    before, here = list(sys.path), os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _function(option: str, text: str) -> Any:
+    """What ``module:function`` names; a usage error if there is no such thing."""
+    text = text.strip()
+    if not _REFERENCE.fullmatch(text):
+        raise Failure(f"{option} {text}: write module:function, as in {option} mymodule:grad", 2)
+    module, _, path = text.partition(":")
+    try:
+        found: Any = import_module(module)
+    except Exception as error:  # whatever the module does when it is imported
+        raise Failure(f"{option} {text}: cannot import {module}: {_told(error)}", 2) from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise Failure(f"{option} {text}: {module} has no {path}", 2)
+        found = getattr(found, name)
+    return found
+
+
+def _entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
+    """The names and what is said of each: ``x=5,A=3x3``."""
+    seen = set()
+    for word in words.split(","):
+        name, _, text = (piece.strip() for piece in word.partition("="))
+        if not name.isidentifier():
+            raise Failure(f"{option} {word.strip()}: {name!r} is not the name of an input", 2)
+        if name in seen:
+            raise Failure(f"{option} {name}: given twice", 2)
+        seen.add(name)
+        yield name, read(f"{option} {word.strip()}", text)
+
+
+def _shape(where: str, text: str) -> tuple[int, ...]:
+    """``5`` is a vector, ``3x3`` a matrix, nothing or ``scalar`` a scalar."""
+    if text in ("", "scalar"):
+        return ()
+    if not _LENGTHS.fullmatch(text):
+        raise Failure(f"{where}: write x=5 for a vector, x=3x4 for a matrix, x= for a scalar", 2)
+    return tuple(map(int, text.split("x")))
+
+
+def _ends(where: str, text: str) -> tuple[float, float]:
+    """``0:1``; an end that is left out is infinite."""
+    low, colon, high = text.partition(":")
+    try:
+        ends = float(low or "-inf"), float(high or "inf")
+    except ValueError:
+        colon = ""
+    if not colon or not ends[0] < ends[1]:
+        raise Failure(f"{where}: write two numbers, the smaller first, as in x=0:1", 2)
+    return ends
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9 or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 999999999")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 999999999")
+    return int(text)
