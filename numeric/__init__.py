@@ -103,6 +103,7 @@ e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
 if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import check as check
+    from numeric import export as export
     from numeric import func as func
     from numeric import linalg as linalg
     from numeric import nn as nn
@@ -125,6 +126,7 @@ if not TYPE_CHECKING:
         "dtype",
         "e",
         "enable_grad",
+        "export",
         "float",
         "float16",
         "float32",
@@ -179,7 +181,14 @@ if not TYPE_CHECKING:
         *tracing.__all__,
     ]
 
-    _ROOMS = ("check", "func", "linalg", "nn", "optim")  # loaded when they are first asked for
+    _ROOMS = (
+        "check",
+        "export",
+        "func",
+        "linalg",
+        "nn",
+        "optim",
+    )  # loaded when they are first asked for
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

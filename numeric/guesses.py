@@ -107,6 +107,18 @@ FUNC: dict[str, str] = {
 }
 """Of ``numeric.func``."""
 
+_SCIPY = "export.scipy(f, x) has fun, jac, hess and hessp"
+
+EXPORT: dict[str, str] = {
+    **dict.fromkeys(("minimize", "root", "least_squares", "optimize"), _SCIPY),
+    "curve_fit": "scipy.optimize.least_squares with " + _SCIPY,
+    "odeint": "export.solve_ivp(rhs, y)",
+    "numpy": "numeric.lower(f, [x]) is a NumPy function, its source is .source",
+    "sympy": "sd.to_sympy(f)",
+    "latex": "f.latex()",
+}
+"""Of ``numeric.export``."""
+
 FUNCTION: dict[str, str] = {
     "gradient": "F.grad(x)",
     "partial": "F.bind(X=data), or F.grad(x, wrt=...) for a derivative",

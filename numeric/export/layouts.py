@@ -1,0 +1,198 @@
+"""Unknowns as one flat vector, and formulas in it: what solvers take."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from numeric.lowering.arguments import bindable
+from symdiff import ops
+from symdiff.arrays import concat
+from symdiff.errors import NotDifferentiable, ShapeError
+from symdiff.expr import Expr, free_symbols
+from symdiff.leaves import as_expr, symbol
+from symdiff.letters import shape_text
+from symdiff.substitution import substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+
+class Layout:
+    """Where symbols stand in one flat vector: in their order, each row by row (in C order)."""
+
+    def __init__(self, symbols: Sequence[Expr], single: bool) -> None:
+        self.names = tuple([x.name for x in symbols])
+        self.shapes = tuple([x.shape for x in symbols])
+        self._single = single
+        self._open = any(isinstance(dim, str) for shape in self.shapes for dim in shape)
+
+    def pack(self, /, *values: Any, **named: Any) -> Array:
+        """The flat vector of values, given in the order of the unknowns or by name.
+
+        Raises TypeError for values that are missing, unknown or given twice, ShapeError for one
+        of another shape than its unknown's.
+        """
+        if len(values) > len(self.names):
+            raise TypeError(f"pack: {len(self.names)} unknowns ({self}), {len(values)} values")
+        given = dict(zip(self.names, values, strict=False))
+        for name, value in named.items():
+            if name in given or name not in self.names:
+                what = "is given twice" if name in given else "is no unknown"
+                raise TypeError(f"pack: {name} {what}; the unknowns are {self}")
+            given[name] = value
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise TypeError(f"pack: no value for {', '.join(missing)}; the unknowns are {self}")
+        parts = []
+        for name, shape in zip(self.names, self.shapes, strict=True):
+            array = np.asarray(given[name], dtype=float)
+            if array.shape != shape and not (self._open and array.ndim == 1):
+                raise ShapeError(
+                    f"pack: {name}: expected shape {shape_text(shape)}, "
+                    f"got {shape_text(array.shape)}"
+                )
+            parts.append(array.ravel())
+        return np.concatenate(parts)
+
+    def unpack(self, vector: Any, /) -> Any:
+        """The unknowns in their shapes: one array if there is one, else a tuple of arrays.
+
+        Axes after the first, as those of the times in a solution of ``solve_ivp``, stay behind.
+        Raises ShapeError for a vector of another length.
+        """
+        array = np.asarray(vector)
+        if self._open:
+            return array
+        shapes: Any = self.shapes
+        sizes = [math.prod(shape) for shape in shapes]
+        if array.shape[:1] != (sum(sizes),):
+            raise ShapeError(
+                f"unpack: expected {sum(sizes)} numbers, those of {self}, "
+                f"got shape {shape_text(array.shape)}"
+            )
+        ends = np.cumsum(sizes)
+        found = [
+            array[end - size : end].reshape((*shape, *array.shape[1:]))
+            for end, size, shape in zip(ends, sizes, shapes, strict=True)
+        ]
+        return found[0] if self._single else tuple(found)
+
+    def __str__(self) -> str:
+        return ", ".join(self.names)
+
+
+class Flat(NamedTuple):
+    """Formulas of one vector: each has at most one axis."""
+
+    outputs: tuple[Expr, ...]
+    vector: Expr
+    layout: Layout
+
+
+def flattened(
+    what: str,
+    outputs: Sequence[Any],
+    unknowns: Any,
+    data: Mapping[str, Any],
+    others: Sequence[Expr] = (),
+) -> Flat:
+    """``outputs`` with values for their data and one vector for their unknowns.
+
+    Args:
+        what: who asks, for messages.
+        outputs: expressions.
+        unknowns: a symbol, or a list or tuple of symbols.
+        data: values by name.
+        others: symbols that stay what they are.
+
+    Raises TypeError for unknowns that are no symbols, for names of data that the outputs do not
+    depend on and for dtypes that do not fit; ValueError for symbols without a value and for
+    lengths that are not known; ShapeError for values of other shapes than their symbols'.
+    """
+    xs, single = unknown_symbols(what, unknowns, others)
+    exprs = [as_expr(y) for y in outputs]
+    given = _data(what, exprs, [*xs, *others], data)
+    # The unknowns go through it too: a length that the data have is theirs from now on.
+    found = substitute([*exprs, *xs], given)
+    exprs, xs = list(found[: len(exprs)]), list(found[len(exprs) :])
+    layout = Layout(xs, single)
+    if single and len(xs[0].shape) == 1:
+        return Flat(tuple([_row(y) for y in exprs]), xs[0], layout)
+    vector, places = _vector(what, xs, [x.name for x in others])
+    return Flat(tuple([_row(y) for y in substitute(exprs, places)]), vector, layout)
+
+
+def unknown_symbols(
+    what: str, unknowns: Any, others: Sequence[Expr] = ()
+) -> tuple[list[Expr], bool]:
+    """The symbols, and whether one was given by itself; all real, and none of ``others``."""
+    single = not isinstance(unknowns, list | tuple)
+    xs = [unknowns] if single else list(unknowns)
+    if not xs:
+        raise ValueError(f"{what}: there is no unknown")
+    for x in [*xs, *others]:
+        if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
+            raise TypeError(f"{what}: {x!r} is not a symbol")
+        if x.dtype is not float:
+            raise NotDifferentiable(f"{what}: {x.name} is not real: it does not vary continuously")
+    if len({*xs, *others}) < len(xs) + len(others):
+        raise ValueError(f"{what}: given twice: {', '.join(x.name for x in [*xs, *others])}")
+    return xs, single
+
+
+def _data(
+    what: str, outputs: Sequence[Expr], xs: Sequence[Expr], data: Mapping[str, Any]
+) -> dict[Expr, Any]:
+    """The values by symbol; every symbol that is not among ``xs`` has one."""
+    rest = {x.name: x for x in free_symbols([*outputs, *xs]) if x not in set(xs)}
+    known = ", ".join(rest) or "nothing"
+    for name in data:
+        if name in {x.name for x in xs}:
+            raise TypeError(f"{what}: {name} is an unknown and can have no value")
+        if name not in rest:
+            raise TypeError(f"{what}: the formula has no data {name!r}; it has {known}")
+    missing = [name for name in rest if name not in data]
+    if missing:
+        names = ", ".join(f"{name}=..." for name in missing)
+        raise ValueError(f"{what}: no value for {', '.join(missing)}; pass them by name: {names}")
+    return {rest[name]: bindable(rest[name], value) for name, value in data.items()}
+
+
+def _vector(what: str, xs: Sequence[Expr], taken: Sequence[str]) -> tuple[Expr, dict[Expr, Expr]]:
+    """A vector, and what each symbol is in it."""
+    lengths: list[int] = []
+    for x in xs:
+        dims = [dim for dim in x.shape if isinstance(dim, str)]
+        if dims:
+            raise ValueError(
+                f"{what}: {x.name} has the shape {shape_text(x.shape)}: the length of "
+                f"{', '.join(dims)} is not known; declare it as a number, or pass data that have it"
+            )
+        lengths.append(math.prod(int(dim) for dim in x.shape))
+    name = "_".join(x.name for x in xs[:3])
+    while name in taken:
+        name += "_"
+    vector = symbol(name, sum(lengths))
+    places, start = {}, 0
+    for x, length in zip(xs, lengths, strict=True):
+        part = vector[start : start + length]
+        places[x] = part.reshape(x.shape) if x.shape else part[0]
+        start += length
+    return vector, places
+
+
+def _row(y: Expr) -> Expr:
+    """An expression with at most one axis."""
+    return y.ravel() if len(y.shape) > 1 else y
+
+
+def joined(outputs: Sequence[Expr]) -> Expr:
+    """Several expressions of at most one axis as one vector."""
+    return concat([y if y.shape else y.reshape(1) for y in outputs])

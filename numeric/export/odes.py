@@ -1,0 +1,99 @@
+"""Differential equations for ``scipy.integrate.solve_ivp``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.export.layouts import flattened, joined, unknown_symbols
+from numeric.function import lower
+from symdiff.errors import ShapeError
+from symdiff.leaves import as_expr, symbol
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from numeric.export.layouts import Layout
+    from numeric.function import Function
+    from symdiff.expr import Expr
+
+
+def solve_ivp(rhs: Any, y: Any, /, t: Expr | None = None, **data: Any) -> Equations:
+    """The equations ``dy/dt = rhs`` with their Jacobian, as ``scipy.integrate.solve_ivp`` has them.
+
+    Args:
+        rhs: the expression of dy/dt, of the shape of y; for several unknowns a list or tuple of
+            expressions, one for each, of its shape.
+        y: the unknowns: a symbol of any shape, or a list or tuple of symbols.
+        t: the symbol of time, if the equations depend on it.
+        data: the values of all other symbols, by name.
+
+    Vectors are as those of ``scipy``.  The implicit methods, Radau, BDF and LSODA, take ``jac``.
+    ``vectorized`` stays False.  Raises what ``scipy`` does, and ShapeError for a right-hand side
+    that has not the shape of its unknown.
+
+    >>> import symdiff as sd
+    >>> y, mu = sd.symbol("y", 2), sd.symbol("mu")
+    >>> oscillator = solve_ivp(sd.stack([y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]]), y, mu=10)
+    >>> oscillator.fun(0.0, np.array([2.0, 1.0])).tolist()
+    [1.0, -32.0]
+    >>> oscillator.jac(0.0, np.array([2.0, 1.0]))[1].tolist()
+    [-41.0, -30.0]
+    """
+    what = "export.solve_ivp"
+    others = [] if t is None else [t]
+    unknowns, _ = unknown_symbols(what, y, others)
+    sides = [as_expr(side) for side in (rhs if isinstance(rhs, list | tuple) else [rhs])]
+    if len(sides) != len(unknowns):
+        raise ShapeError(
+            f"{what}: {len(sides)} right-hand sides for {len(unknowns)} unknowns; "
+            "sd.stack makes one expression of several"
+        )
+    for x, side in zip(unknowns, sides, strict=True):
+        if x.shape != side.shape:
+            raise ShapeError(
+                f"{what}: the derivative of {x.name} by time has the shape "
+                f"{shape_text(side.shape)}, and {x.name} {shape_text(x.shape)}"
+            )
+    outputs, vector, layout = flattened(what, sides, y, data, others)
+    time = symbol(vector.name + "_time") if t is None else t
+    return Equations(lower(joined(outputs), [time, vector]), layout)
+
+
+class Equations:
+    """What ``scipy.integrate.solve_ivp`` asks for: ``fun`` and ``jac``; made by ``solve_ivp``.
+
+    ``function`` is the lowered Function of time and vector behind them.
+    """
+
+    def __init__(self, function: Function, layout: Layout) -> None:
+        self.function, self.layout = function, layout
+
+    def fun(self, t: Any, y: Any) -> NDArray[np.float64]:
+        """dy/dt."""
+        return self.function(t, np.asarray(y))  # type: ignore[no-any-return]
+
+    def jac(self, t: Any, y: Any) -> NDArray[np.float64]:
+        """The Jacobian of ``fun`` by y: ``J[i, j]``."""
+        function = self.function
+        return function.jacobian(t, np.asarray(y), wrt=function.inputs[1])  # type: ignore[no-any-return]
+
+    def pack(self, /, *values: Any, **named: Any) -> NDArray[np.float64]:
+        """The vector of values of the unknowns, given in their order or by name."""
+        return self.layout.pack(*values, **named)
+
+    def unpack(self, vector: Any, /) -> Any:
+        """The unknowns in their shapes, in a vector or in a solution, whose last axis is time's.
+
+        >>> import symdiff as sd
+        >>> a, b = sd.symbols("a b")
+        >>> decay = solve_ivp([-a, a - b], [a, b])
+        >>> [part.tolist() for part in decay.unpack(np.array([[1.0, 0.5], [0.0, 0.3]]))]
+        [[1.0, 0.5], [0.0, 0.3]]
+        """
+        return self.layout.unpack(vector)
+
+    def __repr__(self) -> str:
+        return f"<Equations: the derivative of {self.layout} by time>"

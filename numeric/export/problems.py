@@ -1,0 +1,139 @@
+"""Formulas for ``scipy.optimize``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.export.layouts import flattened, joined
+from numeric.function import lower
+from symdiff.errors import ShapeError
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from numeric.export.layouts import Layout
+    from numeric.function import Function
+    from symdiff.expr import Expr
+
+
+def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:
+    """The formula with its derivatives as ``scipy.optimize`` takes them.
+
+    Args:
+        expr: an expression: a scalar, to be minimised; one of any other shape, or a list or tuple
+            of expressions, for ``root`` and ``least_squares``.
+        x: the unknowns: a symbol of any shape, or a list or tuple of symbols.
+        data: the values of all other symbols, by name.
+
+    SciPy's vectors hold the unknowns one after the other, each row by row; ``pack`` and ``unpack``
+    go from one to the other.  An array of values is likewise a vector.  SciPy itself is not needed
+    to make the problem.
+
+    Raises TypeError for unknowns that are no symbols and for data that the formula does not have,
+    ValueError for symbols without a value and for lengths that are not known, ShapeError for data
+    of other shapes than their symbols'.
+
+    >>> import symdiff as sd
+    >>> w, t, seen = sd.symbol("w", 2), sd.symbol("t", "n"), sd.symbol("seen", "n")
+    >>> times = np.array([0.0, 1.0, 2.0])
+    >>> problem = scipy(w[0] * sd.exp(-w[1] * t) - seen, w, t=times, seen=np.ones(3))
+    >>> problem.fun(np.array([1.0, 0.0])).tolist()
+    [0.0, 0.0, 0.0]
+    >>> problem.jac(np.array([1.0, 0.0])).tolist()
+    [[1.0, 0.0], [1.0, -1.0], [1.0, -2.0]]
+    """
+    several = isinstance(expr, list | tuple)
+    if several and not expr:
+        raise ValueError("export.scipy: there is no formula")
+    outputs, vector, layout = flattened("export.scipy", expr if several else [expr], x, data)
+    return Problem(lower(joined(outputs) if several else outputs[0], vector), layout)
+
+
+class Problem:
+    """What ``scipy.optimize`` asks for, as functions of one vector; made by ``scipy``.
+
+    ==================  =======================================================================
+    ``minimize``        ``fun``, ``jac`` (the gradient), ``hess``, ``hessp`` of a scalar formula
+    ``root``            ``fun``, ``jac`` (the Jacobian) of as many formulas as unknowns
+    ``least_squares``   ``fun`` (the residuals), ``jac`` of formulas
+    ==================  =======================================================================
+
+    ``function`` is the lowered Function behind them.  Derivatives are made when first used.
+    """
+
+    def __init__(self, function: Function, layout: Layout) -> None:
+        self.function, self.layout = function, layout
+        self._vector = bool(function.outputs[0].shape)
+
+    def fun(self, x: Any) -> Any:
+        """The value, or the vector of values."""
+        return self.function(np.asarray(x))
+
+    def jac(self, x: Any) -> NDArray[np.float64]:
+        """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
+        if self._vector:
+            return self.function.jacobian(np.asarray(x), mode="auto")  # type: ignore[no-any-return]
+        return self.function.grad(np.asarray(x))  # type: ignore[no-any-return]
+
+    @property
+    def hess(self) -> Callable[[Any], NDArray[np.float64]]:
+        """The function that gives the Hessian: ``hess(x)[j, k]``.
+
+        Raises ShapeError where the formula is not a scalar.
+        """
+        self._scalar("hess")
+        return self._hess
+
+    @property
+    def hessp(self) -> Callable[[Any, Any], NDArray[np.float64]]:
+        """The function that gives the Hessian times a vector, without the Hessian: ``hessp(x, p)``.
+
+        Raises ShapeError where the formula is not a scalar.
+        """
+        self._scalar("hessp")
+        return self._hessp
+
+    def _hess(self, x: Any) -> NDArray[np.float64]:
+        return self.function.hessian(np.asarray(x))  # type: ignore[no-any-return]
+
+    def _hessp(self, x: Any, p: Any) -> NDArray[np.float64]:
+        return self.function.hvp(np.asarray(x), np.asarray(p))  # type: ignore[no-any-return]
+
+    def _scalar(self, method: str) -> None:
+        if self._vector:
+            y: Expr = self.function.outputs[0]
+            raise ShapeError(
+                f"{method}: the formula has the shape {shape_text(y.shape)}, and a Hessian is that "
+                "of a scalar: minimise sd.sum(f**2), or use least_squares or root, which take fun "
+                "and jac"
+            )
+
+    def pack(self, /, *values: Any, **named: Any) -> NDArray[np.float64]:
+        """The vector of values of the unknowns, given in their order or by name; see ``scipy``.
+
+        >>> import symdiff as sd
+        >>> W, b = sd.symbol("W", (2, 2)), sd.symbol("b")
+        >>> problem = scipy(sd.sum(W * W) + b, [W, b])
+        >>> problem.pack([[1, 2], [3, 4]], b=5).tolist()
+        [1.0, 2.0, 3.0, 4.0, 5.0]
+        """
+        return self.layout.pack(*values, **named)
+
+    def unpack(self, vector: Any, /) -> Any:
+        """The unknowns in their shapes, in a vector of SciPy's: an array, or a tuple of arrays.
+
+        >>> import symdiff as sd
+        >>> W, b = sd.symbol("W", (2, 2)), sd.symbol("b")
+        >>> scipy(sd.sum(W * W) + b, [W, b]).unpack(np.arange(5.0))[0].tolist()
+        [[0.0, 1.0], [2.0, 3.0]]
+        """
+        return self.layout.unpack(vector)
+
+    def __repr__(self) -> str:
+        shape = shape_text(self.function.outputs[0].shape)
+        return f"<Problem: {shape if self._vector else 'a scalar'} of {self.layout}>"
