@@ -229,7 +229,7 @@ def test_time_and_data_take_part():
     close(forced.jac(0.3, point), -2 * np.eye(5))
     time = sd.symbol("W_v")
     pair = nm.export.solve_ivp([W * time, W @ v * 0 @ W], [W, v], t=time)
-    assert pair.fun(2.0, np.ones(9)).tolist() == [2.0] * 6 + [0.0] * 3
+    assert pair.fun(2.0, np.arange(9.0)).tolist() == [0, 2, 4, 6, 8, 10, 0, 0, 0]
     assert pair.jac(2.0, np.ones(9)).shape == (9, 9)
 
 
@@ -257,6 +257,18 @@ def test_unknowns_of_any_shape_are_one_vector():
     close(problem.hess(flat), np.vstack(rows))
     close(problem.hessp(flat, np.ones(10)), np.vstack(rows).sum(axis=1), atol=1e-15)
     np.testing.assert_array_equal(problem.pack(s=0.7, v=values[1], W=values[0]), flat)
+
+
+def test_values_of_any_shape_are_one_vector():
+    expr = sd.sin(W) * v
+    problem, whole = nm.export.scipy([expr, s], [W, v, s]), nm.lower(expr, [W, v])
+    values = np.linspace(-1, 1, 6).reshape(2, 3), np.array([0.3, -2.0, 1.0])
+    flat = problem.pack(*values, 0.7)
+    close(problem.fun(flat), [*whole(*values).ravel(), 0.7])
+    assert problem.jac(flat).shape == (7, 10)
+    first, second = whole.jacobian(*values)
+    close(problem.jac(flat)[:6, :6], first.reshape(6, 6))
+    close(problem.jac(flat)[:6, 6:9], second.reshape(6, 3))
 
 
 @pytest.mark.parametrize("unknown", [s, [s], x, W])
