@@ -1,7 +1,7 @@
 """pytest's fixture ``assert_gradients_match``: a test that audits derivatives written by hand.
 
     def test_my_gradient(assert_gradients_match):
-        assert_gradients_match("sum(tanh(x)**2)", gradient=my_gradient, inputs={"x": 5})
+        assert_gradients_match(loss, gradient=loss_gradient, inputs={"x": 5})
 
 pytest loads this module at the start of every run, whatever it tests.  Hence it stands beside the
 packages, whose import takes a second, and loads them where a test asks for the fixture.

@@ -11,6 +11,8 @@ import mpmath
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numeric.check.report import Finding, Report, Sample
 
 DIGITS = 40
@@ -94,12 +96,16 @@ def _finding(finding: type[Finding], entry: dict[str, Any]) -> Finding:
     read: dict[str, Any] = {
         "component": tuple(entry["component"]),
         "point": point,
-        "expected": _number(entry["expected"]),
-        "got": float(entry["got"]),
+        "expected": _optional(_number, entry["expected"]),
+        "got": _optional(float, entry["got"]),
         "ulps": float(entry["ulps"]),
-        "valid": None if entry["valid"] is None else tuple(map(_number, entry["valid"])),
+        "valid": _optional(lambda ends: tuple(map(_number, ends)), entry["valid"]),
     }
     return finding(**entry | read)
+
+
+def _optional(read: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else read(value)
 
 
 def _number(text: str) -> Any:

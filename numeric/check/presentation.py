@@ -82,20 +82,29 @@ def _counts(report: Report) -> Iterator[str]:
 
 
 def _title(finding: Finding) -> str:
-    place = element(finding.input, finding.component)
-    where = f"{finding.derivative} by {place}" if place else finding.derivative
-    accepted = f", {finding.verdict}" + ("" if finding.ok else ", not ok")
     points = "1 point" if finding.count == 1 else f"{finding.count} points"
-    return f"{finding.kind} in the {where} ({finding.dtype}), at {points}{accepted}"
+    accepted = " (accepted)" if finding.ok else ""
+    return (
+        f"{finding.verdict}: {finding.kind}, in the {_place(finding)}, {finding.dtype}, "
+        f"at {points}{accepted}"
+    )
+
+
+def _place(finding: Finding) -> str:
+    place = element(finding.input, finding.component)
+    return f"{finding.derivative} by {place}" if place else finding.derivative
 
 
 def _particulars(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What there is to say of a finding, by what it is; no numbers where there are none."""
     yield "why", shortened(finding.why)
     for name, value in finding.point.items():
         yield "at", assignment(name, value)
-    yield "expected", decimal(finding.expected, EXPECTED_DIGITS)
-    yield "got", number(finding.got, finding.dtype)
-    yield "error", f"{_ulps(finding)} ulps"
+    if finding.expected is not None:
+        yield "expected", decimal(finding.expected, EXPECTED_DIGITS)
+    if finding.got is not None:
+        yield "got", number(finding.got, finding.dtype)
+        yield "error", f"{_ulps(finding)} ulps"
     if finding.valid is not None:
         low, high = (decimal(end, EXPECTED_DIGITS) for end in finding.valid)
         yield "valid", f"every value from {low} to {high}: the point is at a kink"
@@ -218,13 +227,12 @@ def html(report: Report) -> str:
 def _row(finding: Finding) -> str:
     said = list(_particulars(finding))
     told = dict(said)
-    place = element(finding.input, finding.component)
     cells = [
         f"{finding.kind} ({finding.verdict})",
-        f"{finding.derivative} by {place}" if place else finding.derivative,
+        _place(finding),
         "\n".join(value for name, value in said if name == "at"),
-        told["expected"],
-        told["got"],
+        told.get("expected", ""),
+        told.get("got", ""),
         _ulps(finding),
         "\n".join(filter(None, [told["why"], told.get("valid")])),
     ]

@@ -62,9 +62,10 @@ class Finding(_Recorded):
     what differs (gradient, vjp, jvp or hessian), ``input`` by what, ``component`` the index into
     it.  ``point`` holds the inputs, and for a vjp or jvp the seed under ``"cotangent"`` or
     ``"tangent"``; it is a minimal counterexample.  ``expected`` is the exact value (20 digits are
-    right), ``got`` what came instead, ``ulps`` the distance in units in the last place of the
-    dtype.  ``valid`` are the ends of the interval of subgradients where the point is at a kink.
-    ``ok``: whether the report may pass in spite of it.
+    right), ``got`` what came instead; either is None where there is no such number, as of a result
+    of another shape.  ``ulps`` is the distance in units in the last place of the dtype.  ``valid``
+    are the ends of the interval of subgradients where the point is at a kink.  ``ok``: whether the
+    report may pass in spite of it.
     """
 
     kind: str
@@ -75,7 +76,7 @@ class Finding(_Recorded):
     component: tuple[int, ...]
     point: Mapping[str, NDArray[Any]]
     expected: Any
-    got: float
+    got: float | None
     ulps: float
     why: str
     dtype: str = "float64"

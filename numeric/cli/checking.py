@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
         allow_abbrev=False,
     )
     check.add_argument(
-        "forward", metavar="FORWARD", help='module:function, or a formula as "sum(tanh(x)**2)"'
+        "forward", metavar="FORWARD", help='module:function, or a formula as "log(1 + exp(x))"'
     )
     for name, told in _DERIVATIVES.items():
         flags = ("--grad", "--gradient") if name == "gradient" else (f"--{name}",)
@@ -87,7 +87,7 @@ def _check(options: argparse.Namespace) -> int:
             raise Failure(f"--domain {name}: no input has this name; there are {known}", 2)
     with _modules_from_here():
         forward = options.forward.strip()
-        if _REFERENCE.fullmatch(forward):
+        if ":" in forward:  # which no formula has
             forward = _function("FORWARD", forward)
         elif forward == "-":
             forward = sys.stdin.read()
@@ -140,7 +140,7 @@ def _function(option: str, text: str) -> Any:
     """What ``module:function`` names; a usage error if there is no such thing."""
     text = text.strip()
     if not _REFERENCE.fullmatch(text):
-        raise Failure(f"{option} {text}: write module:function, as in {option} mymodule:grad", 2)
+        raise Failure(f"{option} {text}: write module:function, as in mymodule:grad", 2)
     module, _, path = text.partition(":")
     try:
         found: Any = import_module(module)

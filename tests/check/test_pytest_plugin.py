@@ -95,7 +95,7 @@ TWO = """
 SAID = [
     ">       assert_gradients_match(*wrong*",
     "E       numeric.check.report.GradientError: wrong (not ok): *",
-    "E       1. missing-term in the gradient by x[[]1[]] *",
+    "E       1. wrong: missing-term, in the gradient by x[[]1[]], *",
     f"E          why       {WHY}",
     "E          at        x = np.array([[]0.0, 2.0[]])",
     "E          expected  0.25",

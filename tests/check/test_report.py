@@ -85,7 +85,7 @@ wrong (not ok): the derivatives under test are not those of the forward
 forward: sum(tanh(x))*s, of x (2, 2), s
 4990 of at most 5000 evaluations, seed 3
 
-1. dead-tail in the gradient by x[1, 0] (float64), at 112 points, wrong, not ok
+1. wrong: dead-tail, in the gradient by x[1, 0], float64, at 112 points
    why       0 for |x| > 4
    at        x = np.array([[0.1, 0.0], [-4.5, 0.0]])
    at        s = np.float32(0.1)
@@ -93,7 +93,7 @@ forward: sum(tanh(x))*s, of x (2, 2), s
    got       0.0
    error     1.5e+12 ulps
 
-2. tie in the vjp by a (float32), at 1 point, convention
+2. convention: tie, in the vjp by a, float32, at 1 point (accepted)
    why       a <script> & more
    at        a = 2.0
    at        cotangent = np.array([1.0, np.nan])
@@ -106,6 +106,15 @@ judged: 312 points (300 ordinary, 12 extreme)
 left out: 2 points (2 the forward is not finite)
 note: no hessian was given"""
     )
+
+
+def test_what_has_no_number_says_none():
+    shapeless = replace(TAIL, kind="broadcast", expected=None, got=None, ulps=float("inf"))
+    report = replace(WRONG, findings=(shapeless,))
+    for words in ("expected", "got", "error"):
+        assert f"   {words} " not in str(report)
+    assert Report.from_json(report.json()) == report
+    assert Checked(report._repr_html_()).tags.count("td") == 7
 
 
 def test_the_verdict_comes_first_and_alone_in_the_repr():
