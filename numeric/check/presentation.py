@@ -76,23 +76,27 @@ def _counts(report: Report) -> Iterator[str]:
     for name, counts in (("judged", report.judged), ("left out", report.left_out)):
         if counts:
             groups = ", ".join(f"{count} {group}" for group, count in counts.items())
-            yield f"{name}: {sum(counts.values())} points ({groups})"
+            yield f"{name}: {_points(sum(counts.values()))} ({groups})"
     for note in report.notes:
         yield f"note: {note}"
 
 
 def _title(finding: Finding) -> str:
-    points = "1 point" if finding.count == 1 else f"{finding.count} points"
     accepted = " (accepted)" if finding.ok else ""
     return (
         f"{finding.verdict}: {finding.kind}, in the {_place(finding)}, {finding.dtype}, "
-        f"at {points}{accepted}"
+        f"at {_points(finding.count)}{accepted}"
     )
 
 
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
+
+
 def _place(finding: Finding) -> str:
-    place = element(finding.input, finding.component)
-    return f"{finding.derivative} by {place}" if place else finding.derivative
+    if not finding.input:
+        return element(finding.derivative, finding.component)
+    return f"{finding.derivative} by {element(finding.input, finding.component)}"
 
 
 def _particulars(finding: Finding) -> Iterator[tuple[str, str]]:

@@ -108,6 +108,12 @@ note: no hessian was given"""
     )
 
 
+def test_a_result_without_an_input_has_its_own_index():
+    pushed = replace(WRONG, findings=(replace(TAIL, derivative="jvp", input=""),))
+    assert "1. wrong: dead-tail, in the jvp[1, 0], float64" in str(pushed)
+    assert "<td>jvp[1, 0]</td>" in pushed._repr_html_()
+
+
 def test_what_has_no_number_says_none():
     shapeless = replace(TAIL, kind="broadcast", expected=None, got=None, ulps=float("inf"))
     report = replace(WRONG, findings=(shapeless,))
