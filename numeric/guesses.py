@@ -85,7 +85,7 @@ FUNCTIONAL: dict[str, str] = {
 """Of ``numeric.nn.functional``."""
 
 OPTIM: dict[str, str] = {
-    "LBFGS": "scipy.optimize.minimize, with a Function and its method grad",
+    "LBFGS": "scipy.optimize.minimize, with fun and jac of numeric.export.scipy",
     "RMSprop": "SGD, Adam and AdamW are what there is",
     "Adagrad": "SGD, Adam and AdamW are what there is",
     "lr_scheduler": 'set group["lr"] of optimizer.param_groups',

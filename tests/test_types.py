@@ -32,6 +32,7 @@ MODULES = {
     "agf": "numeric.autograd.functional",
     "agg": "numeric.autograd.graph",
     "agc": "numeric.autograd.function",
+    "ex": "numeric.export",
 }
 CLASSES = {"x": sd.Expr, "t": nm.Tensor, "f": nm.Function}
 EXPR, TENSOR = "symdiff.expr.Expr", "numeric.tensors.Tensor"
