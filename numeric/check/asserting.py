@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numeric.check.report import Report
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def assert_gradients_match(
     forward: Any,
     *,
-    gradient: Callable[..., Any] | None = None,
-    vjp: Callable[..., Any] | None = None,
-    jvp: Callable[..., Any] | None = None,
-    hessian: Callable[..., Any] | None = None,
+    gradient: Any = None,
+    vjp: Any = None,
+    jvp: Any = None,
+    hessian: Any = None,
     inputs: Mapping[str, Any],
     domain: Mapping[str, tuple[float, float]] | None = None,
     budget: int | None = None,
