@@ -68,11 +68,12 @@ def decimal(value: Any, digits: int) -> str:
     >>> decimal(mpmath.mpf(1) / 4, 20), decimal(float("-inf"), 20)
     ('0.25', '-inf')
     """
+    right = min(digits, max(1, getattr(value, "digits", digits)))  # a number may know how many
     with mpmath.workdps(digits + 10):
         number = mpmath.mpmathify(value)
         if not mpmath.isfinite(number):
             return str(float(number))
-        return str(mpmath.nstr(number, digits))
+        return str(mpmath.nstr(number, right))
 
 
 def loaded(text: str, report: type[Report], finding: type[Finding], sample: type[Sample]) -> Report:

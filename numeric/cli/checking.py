@@ -117,6 +117,8 @@ def _told(error: BaseException) -> str:
         return str(error)
     said = f"{type(error).__name__}: {error}"
     last = traceback.extract_tb(error.__traceback__)[-1]
+    if last.filename.startswith(_OWN) and isinstance(error, ValueError | TypeError):
+        return str(error)
     if last.filename.startswith(("<", *_OWN)):
         return said
     return f"{said} ({last.filename}, line {last.lineno})"

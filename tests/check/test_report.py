@@ -20,6 +20,7 @@ from numeric.check import Finding, GradientError, Report
 from numeric.check.presentation import LITERAL, SHOWN, assignment, number
 from numeric.check.progress import INTERVAL, PATIENCE, progress
 from numeric.check.report import VERDICTS, Sample
+from symdiff.digits import Digits
 
 with mpmath.workdps(50):
     THIRD = mpmath.mpf(1) / 3
@@ -306,6 +307,8 @@ def test_exact_values_of_any_kind_are_decimals():
         (np.float64(0.1), "0.1000000000000000055511151231257827021182"),
         (np.float32(0.5), "0.5"),
         (3, "3.0"),
+        (Digits.of(THIRD, 20), "0." + "3" * 20),
+        (Digits.of(mpmath.mpf(0), 20), "0.0"),
     ]:
         report = replace(WRONG, findings=(replace(TAIL, expected=value),))
         assert strict(report.json())["findings"][0]["expected"] == text
