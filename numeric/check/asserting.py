@@ -27,6 +27,10 @@ def assert_gradients_match(
     The arguments are those of ``audit``; the result is the report, of what was accepted.  With
     pytest, the fixture of this name does the same with the options ``--gradient-budget`` and
     ``--gradient-seed``.
+
+    >>> import numpy as np
+    >>> assert_gradients_match(np.sin, vjp=lambda x, w: w * np.cos(x), inputs={"x": 2}).verdict
+    'right'
     """
     __tracebackhide__ = True  # of pytest: the report is the message, not these lines
     # The audit loads much, and is asked for by this call alone.
