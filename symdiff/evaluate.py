@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from symdiff.node import Dim
     from symdiff.number import Number
 
-__all__ = ["evalf", "evaluate_exact", "primitives"]
+__all__ = ["evalf", "evaluate_exact", "evaluate_mp", "primitives"]
 
 # Digits beyond those asked for: enough nearly always, then three times as many, and so on.
 _GUARDS = (15, 45, 135, 405, 1215)
@@ -150,6 +150,31 @@ def _agree(a: Any, b: Any, n: int) -> bool:
     if not (mp.isfinite(a) and mp.isfinite(b)):
         return bool(a == b or (mp.isnan(a) and mp.isnan(b)))
     return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
+
+
+def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, Any], digits: int) -> tuple[Any, ...]:
+    """The values of ``outputs`` computed with so many digits, once: mpf, or object arrays of them.
+
+    How many of the digits are right nobody checks; ``evalf`` does.  Floats are the binary fractions
+    that they are, and the value is nan where there is none.
+
+    Args:
+        outputs: expressions.
+        env: as ``subs`` of ``evalf``.
+        digits: the precision of every operation.
+
+    Raises as ``evalf``, but for digits that are not certain.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> mpmath.nstr(evaluate_mp([x / 3], {x: 2}, 30)[0], 25)
+    '0.6666666666666666666666667'
+    """
+    found, given, sizes = _prepared("evaluate_mp", list(outputs), env)
+    with _mpmath(), mp.workdps(digits):
+        arithmetic = _Mp()
+        elements = {x: _elements(value, arithmetic) for x, value in given.items()}
+        return tuple(evaluated(found, elements, arithmetic, sizes))
 
 
 def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:

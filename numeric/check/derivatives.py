@@ -10,6 +10,7 @@ import numpy as np
 import symdiff as sd
 from numeric.lowering.kernels import kernel
 from symdiff import ops
+from symdiff.multiples import WHERE
 from symdiff.node import topological
 
 if TYPE_CHECKING:
@@ -53,30 +54,43 @@ def differentiate(value: Expr, symbols: Sequence[Expr]) -> Derivatives:
 
 
 def scale_of_terms(
-    outputs: Sequence[Expr], env: Mapping[Expr, NDArray[np.float64]]
+    outputs: Sequence[Expr],
+    env: Mapping[Expr, NDArray[np.float64]],
+    sizes: Mapping[str, int] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """S of each scalar output: its DAG evaluated with every addend replaced by its absolute value.
+    """S of each output: its DAG evaluated with every addend replaced by its absolute value.
 
-    With v the value of a node at the point,
+    With v the value of a node at the point, element by element,
 
-    ======================  ==================================================================
-    ``c0 + sum ci ai``      ``S = |c0| + sum |ci| S(ai)``
-    ``prod ai^ei``          ``S = prod S(ai)^ei``, with |v(ai)| for S(ai) where ei < 0
-    a function, a leaf      ``S = |v|``: the function of the true operands
-    ======================  ==================================================================
+    =======================  =================================================================
+    ``c0 + sum ci ai``       ``S = |c0| + sum |ci| S(ai)``, and so for what adds or moves elements
+    ``prod ai^ei``           ``S = prod S(ai)^ei``, with |v(ai)| for S(ai) where ei < 0
+    a contraction            that of the S(ai)
+    ``where(c, a, b)``       ``where(c, S(a), S(b))``
+    sech2, expm1             those of ``1 - tanh(x)^2`` and ``exp(x) - 1``
+    another function, a leaf ``S = |v|``: the function of the true operands
+    =======================  =================================================================
 
     so that S >= |v|, and a sum whose terms cancel keeps the size of its terms: what rounding errors
     are relative to.
+
+    Args:
+        outputs: expressions.
+        env: the values of all their symbols.
+        sizes: the lengths of symbolic axes.
 
     >>> x, y = sd.symbols("x y")
     >>> [float(s) for s in scale_of_terms([x * (x - y)], {x: np.array(3.0), y: np.array(2.0)})]
     [15.0]
     """
+    sizes = sizes or {}
     value: dict[Expr, Any] = {}
     scale: dict[Expr, Any] = {}
     for node in topological(outputs):
         op, args = node.op, node.args
-        value[node] = env[node] if node in env else kernel(node)([value[a] for a in args], {})
+        compute = None if node in env else kernel(node)
+        values = [value[a] for a in args]
+        value[node] = env[node] if compute is None else compute(values, sizes)
         if isinstance(op, ops.Sum):
             terms = zip(op.coefs, args, strict=True)
             scale[node] = abs(float(op.const)) + sum(abs(float(c)) * scale[a] for c, a in terms)
@@ -84,6 +98,37 @@ def scale_of_terms(
             scale[node] = 1.0
             for a, e in zip(args, op.exponents, strict=True):
                 scale[node] = scale[node] * (scale[a] if e > 0 else np.abs(value[a])) ** float(e)
+        elif compute is not None and isinstance(op, _ADDING):
+            scale[node] = compute([scale[a] for a in args], sizes)
+        elif compute is not None and op is WHERE:
+            scale[node] = compute([values[0], *[scale[a] for a in args[1:]]], sizes)
         else:
-            scale[node] = np.abs(value[node])
+            textbook = _TEXTBOOK.get(getattr(op, "name", ""))
+            scale[node] = textbook(*values) if textbook else np.abs(value[node])
     return [np.asarray(scale[output], dtype=float) for output in outputs]
+
+
+# Functions that stand for a difference, whose terms are what textbooks compute.
+_TEXTBOOK = {
+    "sech2": lambda x: 1 + np.tanh(x) ** 2,
+    "expm1": lambda x: 1 + np.exp(x),
+}
+
+# What multiplies and adds its operands without a sign of its own, or moves them; not Fourier.
+_ADDING = (
+    ops.Contract,
+    ops.Strong,
+    ops.Barrier,
+    ops.Reshape,
+    ops.Slice,
+    ops.Unslice,
+    ops.Gather,
+    ops.Scatter,
+    ops.Concat,
+    ops.Flip,
+    ops.Cumsum,
+    ops.Triangle,
+    ops.Shift,
+    ops.Windows,
+    ops.Overlaps,
+)
