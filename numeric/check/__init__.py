@@ -1,6 +1,7 @@
 """Whether a derivative is right: differences, many digits, and what holds them side by side."""
 
 from numeric.check.asserting import assert_gradients_match as assert_gradients_match
+from numeric.check.audit import audit as audit
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch

@@ -1,0 +1,544 @@
+"""The audit: derivatives under test beside the exact ones, wherever they could be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+from numeric.check import exact, points
+from numeric.check.counterexamples import shrunk
+from numeric.check.exact import Borders, Forward, as_float
+from numeric.check.habits import look, other_shapes
+from numeric.check.judging import Run, judge, typical
+from numeric.check.kinds import Evidence, Explanation, badness, explain, worst_rows
+from numeric.check.points import Input
+from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
+from numeric.check.progress import progress
+from numeric.check.report import VERDICTS, Finding, Report, Sample
+from numeric.check.settings import Setting
+from symdiff.digits import Digits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.candidates import Candidate
+    from numeric.check.probes import Fault
+    from numeric.check.report import Verdict
+
+    Array = NDArray[Any]
+
+EVALUATIONS = 5000
+
+_SHARES = {
+    "ordinary": 0.15,
+    "single": 0.22,
+    "tails": 0.12,
+    "wide": 0.10,
+    "extreme": 0.06,
+    "special": 0.12,
+    "beside": 0.23,
+}
+_FLOAT32 = 0.2  # of the evaluations
+_FIRST = 0.65  # of them for the gradient, where others are under test, too
+_EXTREME = 1e6  # beyond which the formula's own intermediate results may overflow
+
+
+def audit(
+    forward: Any,
+    *,
+    gradient: Any = None,
+    vjp: Any = None,
+    jvp: Any = None,
+    hessian: Any = None,
+    inputs: Mapping[str, Any],
+    domain: Mapping[str, tuple[float, float]] | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    shown: Callable[[int, int], object] | None = None,
+) -> Report:
+    """Whether derivatives are right, where they are wrong, and what kind of mistake it is.
+
+    The exact derivative is computed from the formula.  Points are drawn all over the domain, where
+    mistakes hide: tails, zeros, ties, both sides of the formula's own comparisons at distances of
+    all magnitudes, other layouts, lengths 0 and 1, both dtypes.  A value passes that is within 32
+    units of rounding of the exact one at the point or at one a few units in the last place away,
+    relative to S, the exact derivative with every addend replaced by its absolute value; at a kink,
+    one of the convex hull of the derivatives around (Clarke's subdifferential), for all inputs
+    together.  ``.ok`` accepts these conventions, and what is inaccurate by at most ``1000 u (S +
+    G)``: u the unit roundoff of the inputs' dtype, G the median of the non-zero components at
+    ordinary points.  nan is wrong, and inf where the exact value is finite.  Points at which the
+    formula itself is not finite are left out.
+
+    Args:
+        forward: the function: an expression, a text, a SymPy expression, a lowered Function, or a
+            function of NumPy arrays that ``sd.from_function`` can trace.
+        gradient: ``gradient(*inputs)`` of a scalar forward: an array, or a tuple of them.
+        vjp: ``vjp(*inputs, cotangent)``, of any forward.
+        jvp: ``jvp(*inputs, *tangents)``.
+        hessian: ``hessian(*inputs)``, of a scalar forward; of several inputs a tuple of rows of
+            blocks.
+        inputs: the names of the inputs, in the order of the arguments, with their shapes (5 is a
+            vector) or example arrays, which fix the dtype; integer arrays are data.
+        domain: bounds ``(lo, hi)`` of inputs by name.
+        budget: the number of evaluations, 5000 by default.
+        seed: of the random points.  Budget and seed fix the report.
+        shown: called as ``shown(done, budget)``; by default a terminal shows long audits advance.
+
+    In place of ``gradient`` or ``vjp`` may stand a function that brings its derivatives: see
+    ``from_torch``, ``from_jax``, ``from_tensors``, ``Recorded``; lowered Functions, too.
+
+    Raises TypeError and ValueError for what cannot be audited, Unsupported for a function that
+    cannot be traced, and what the functions under test raise at ordinary points.
+
+    >>> report = audit("tanh(x)", gradient=lambda x: 1.0005 / np.cosh(x) ** 2, inputs={"x": ()})
+    >>> report.ok, report.verdict, report.findings[0].kind, report.findings[0].why
+    (False, 'wrong', 'factor', 'a factor 1+0.0005')
+    """
+    with np.errstate(all="ignore"):  # for the whole of it: points are meant to be extreme
+        setting = Setting.of(forward, inputs, domain, seed)
+        under_test = setting.candidate(gradient, vjp, jvp, hessian)
+        most = EVALUATIONS if budget is None else budget
+        with progress(most, shown) as step:
+            return _Audit(setting, under_test, Budget(most, step=step), seed).report()
+
+
+class _Audit:
+    """One audit, from points to findings."""
+
+    def __init__(self, setting: Setting, candidate: Candidate, budget: Budget, seed: int) -> None:
+        self.setting, self.candidate, self.budget, self.seed = setting, candidate, budget, seed
+        self.rng = np.random.default_rng([seed, 1])
+        self.values = Forward(setting.forward, setting.symbols)
+        self.findings: list[Finding] = []
+        self.judged: dict[str, int] = {}
+        self.left_out: dict[str, int] = {}
+        self.notes: list[str] = list(candidate.notes)
+        self.samples: list[Sample] = []
+        for x in setting.inputs:
+            if x.mode != "real":
+                self.notes.append(f"{x.name} is drawn {_MODE[x.mode]}: elsewhere there is no value")
+
+    def report(self) -> Report:
+        parts = list(self._parts())
+        most = self.budget.most
+        self._compare_values()
+        for k, (call, quantity) in enumerate(parts):
+            last = k == len(parts) - 1
+            share = 1.0 if last else _FIRST if k == 0 else 0.5
+            left = most - self.budget.used
+            part = Budget(max(0, int(left * share)), step=lambda used: self.budget.spend())
+            self._examine(Probe(call, quantity, f"{quantity.name}=", part))
+        order = {name: k for k, name in enumerate(VERDICTS)}
+        found = sorted(self.findings, key=lambda f: (f.ok, order[f.verdict], -f.ulps))
+        verdict: Verdict = "right"
+        if found:
+            verdict = min((f.verdict for f in found), key=order.__getitem__)
+        return Report(
+            verdict=verdict,
+            ok=all(f.ok for f in found),
+            findings=tuple(found),
+            forward=self.setting.text,
+            inputs={x.name: tuple(map(int, x.shape)) for x in self.setting.symbols},
+            evaluations=self.budget.used,
+            budget=most,
+            seed=self.seed,
+            judged=self.judged,
+            left_out=self.left_out,
+            notes=tuple(self.notes),
+            samples=tuple(self.samples),
+        )
+
+    def _parts(self) -> Any:
+        """The calls under test and what they should compute."""
+        s, c = self.setting, self.candidate
+        real = [x for x in s.symbols if x.name not in s.kept]
+        for name in ("gradient", "vjp", "jvp", "hessian"):
+            call = getattr(c, name)
+            if call is not None:
+                yield call, exact.quantity(name, s.forward, real, s.symbols)
+
+    def _compare_values(self) -> None:
+        """Whether what is under test computes the formula at all, at an ordinary point."""
+        value = self.candidate.value
+        if value is None:
+            return
+        dtype = self._dtypes()[0]
+        drawn = points.ordinary(self.setting.inputs, 16, self.rng)
+        drawn = self._finite(self.candidate.points or drawn, dtype)
+        expected = self.values.values(drawn)
+        for k in range(min(5, len(expected))):
+            point = {name: x[k] for name, x in drawn.items()}
+            got = np.asarray(value(*[np.array(point[x.name]) for x in self.setting.symbols]), float)
+            size = float(np.abs(expected[k]).max(initial=0))
+            unit = float(np.sqrt(np.finfo(dtype).eps))
+            if got.shape == expected[k].shape and np.allclose(got, expected[k], unit, unit * size):
+                continue
+            worst = np.argmax(np.abs(got - expected[k])) if got.shape == expected[k].shape else 0
+            place = tuple(map(int, np.unravel_index(worst, expected[k].shape)))
+            self.findings.append(
+                Finding(
+                    kind="other",
+                    verdict="wrong",
+                    ok=False,
+                    derivative="value",
+                    input="the result",
+                    component=place,
+                    point=point,
+                    expected=Digits.of(mpmath.mpf(float(expected[k][place])), 15),
+                    got=float(got[place]) if got.shape == expected[k].shape else None,
+                    ulps=float("inf"),
+                    why=f"{self.candidate.name} computes another function",
+                    dtype=dtype,
+                )
+            )
+            return
+
+    # One of the calls -----------------------------------------------------------------------------
+
+    def _examine(self, probe: Probe) -> None:
+        """Judge one call at all kinds of points, and note what it does besides."""
+        setting, quantity = self.setting, probe.quantity
+        seeds = [x for x in quantity.symbols if x not in frozenset(setting.symbols)]
+        inputs = [
+            *setting.inputs,
+            *[Input(x.name, tuple(map(int, x.shape)), seed=True) for x in seeds],
+        ]
+        borders = Borders(setting.forward, quantity.outputs, quantity.symbols)
+        unit = typical(quantity, self._finite(points.ordinary(inputs, 64, self.rng), "float64"))
+        runs: list[Run] = []
+        try:
+            if self.candidate.points is None:
+                drawn = self._finite(points.ordinary(inputs, 16, self.rng), self._dtypes()[0])
+                look(probe, drawn, unit)
+            dtypes = self._dtypes()
+            total = probe.budget.most - probe.budget.used
+            for k, dtype in enumerate(dtypes):
+                share = 1.0 if len(dtypes) == 1 else (1 - _FLOAT32, _FLOAT32)[k]
+                run = self._run(probe, inputs, borders, dtype, int(0.88 * total * share), unit)
+                if run is not None:
+                    runs.append(run)
+        except Misshapen as error:
+            self._fault(probe, error.fault)
+            return
+        except Exhausted:
+            self.notes.append(f"the budget ended before all of {quantity.name} was looked at")
+        for fault in probe.faults.values():
+            self._fault(probe, fault)
+        if any(f.kind == "accumulation" for f in probe.faults.values()):
+            return
+        before = len(self.findings)
+        for i in range(len(quantity.outputs)):
+            self._judged(probe, runs, i)
+        if setting.traced and all(f.ok for f in self.findings[before:]):
+            for other in other_shapes(probe, setting, self.rng):
+                for fault in other.faults.values():
+                    self._fault(other, fault)
+
+    def _dtypes(self) -> list[str]:
+        """Those of the inputs that are looked at, the first one most."""
+        found = [d for d in self.setting.dtypes if d in self.candidate.dtypes]
+        if not found:
+            raise TypeError(
+                f"audit: {self.candidate.name} takes {' and '.join(self.candidate.dtypes)}, and "
+                f"the inputs are {' and '.join(self.setting.dtypes)}"
+            )
+        return found
+
+    def _run(
+        self,
+        probe: Probe,
+        inputs: Sequence[Input],
+        borders: Borders,
+        dtype: str,
+        count: int,
+        unit: float,
+    ) -> Run | None:
+        drawn, groups = self._drawn(inputs, borders, dtype, count)
+        if not len(groups):
+            return None
+        got = probe.at_all(drawn)
+        done = len(got[0])
+        run = Run(
+            probe.quantity,
+            np.dtype(dtype),
+            {name: x[:done] for name, x in drawn.items()},
+            groups[:done],
+            got,
+            borders,
+            tuple(self.setting.kept),
+            unit,
+        )
+        judge(run, self.rng)
+        self._excuse(run)
+        for group in dict.fromkeys(groups[:done].tolist()):
+            self.judged[group] = self.judged.get(group, 0) + int((groups[:done] == group).sum())
+        self._sample(run)
+        return run
+
+    def _drawn(
+        self, inputs: Sequence[Input], borders: Borders, dtype: str, count: int
+    ) -> tuple[dict[str, Array], Array]:
+        """About ``count`` points at which the formula has a value, and their groups."""
+        if self.candidate.points is not None:
+            kept = self._finite(self.candidate.points, dtype, "recorded")
+            kept = {name: x[:count] for name, x in kept.items()}
+            return kept, np.full(len(next(iter(kept.values()))), "recorded")
+        shares = dict(_SHARES)
+        if not borders:
+            shares["single"] += shares.pop("beside")
+        draw: dict[str, Callable[[int], dict[str, Array]]] = {
+            "ordinary": lambda n: points.ordinary(inputs, n, self.rng),
+            "single": lambda n: points.single(inputs, n, self.rng),
+            "tails": lambda n: points.tails(inputs, n, self.rng),
+            "wide": lambda n: points.wide(inputs, n, self.rng),
+            "extreme": lambda n: points.extreme(inputs, n, self.rng, dtype),
+            "special": lambda n: points.special(inputs, n, self.rng),
+            "beside": lambda n: points.beside(borders, inputs, n, self.rng),
+        }
+        parts, names = [], []
+        for group, share in shares.items():
+            wanted = int(share * count)
+            if not wanted:
+                continue
+            found = self._finite(draw[group](2 * wanted), dtype, group)
+            size = min(wanted, len(next(iter(found.values()))))
+            parts.append({name: x[:size] for name, x in found.items()})
+            names += [group] * size
+        examples = self._examples(inputs, max(2, count // 20), dtype)
+        if examples:
+            parts.insert(0, examples)
+            names = ["given"] * len(next(iter(examples.values()))) + names
+        if not parts:
+            return {}, np.array([])
+        joined = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return joined, np.array(names)
+
+    def _examples(self, inputs: Sequence[Input], count: int, dtype: str) -> dict[str, Array] | None:
+        """The user's example, and points near it."""
+        if all(x.given is None for x in inputs):
+            return None
+        drawn = points.ordinary(inputs, count, self.rng)
+        for x in inputs:
+            if x.given is not None:
+                near = 1 + 0.1 * self.rng.uniform(-1, 1, drawn[x.name].shape)
+                near[0] = 1
+                drawn[x.name] = np.asarray(x.given, np.float64) * near
+        return self._finite(drawn, dtype, "given")
+
+    def _finite(
+        self, drawn: Mapping[str, Array], dtype: str, group: str | None = None
+    ) -> dict[str, Array]:
+        """The points as numbers of the dtype, without those at which the formula has no value."""
+        found = points.rounded(dict(drawn), dtype, self.setting.kept)
+        count = len(next(iter(found.values())))
+        if not count:
+            return found
+        values = self.values.values(found).reshape(count, -1)
+        finite = (np.abs(values) <= float(np.finfo(dtype).max)).all(axis=1)
+        least = 0.0 if self.candidate.subnormals else float(np.finfo(dtype).smallest_normal)
+        for x in found.values():
+            size = np.abs(np.asarray(x, float).reshape(count, -1))
+            finite &= (np.isfinite(size) & ((size == 0) | (size >= least))).all(axis=1)
+        if group and not finite.all():
+            reason = "the formula has no finite value"
+            self.left_out[reason] = self.left_out.get(reason, 0) + int((~finite).sum())
+        return {name: x[finite] for name, x in found.items()}
+
+    def _excuse(self, run: Run) -> None:
+        """Leave out points at which no plain computation has anything finite to work with.
+
+        There the formula's own function is not finite in this dtype; or, at very large or small
+        numbers, intermediate results of the formula overflow, or products in its derivative do.
+        """
+        flagged = np.zeros(len(run.groups), bool)
+        unknown = np.zeros(len(run.groups), bool)
+        for got, wrong in zip(run.got, run.wrong, strict=True):
+            flat = wrong.reshape(len(wrong), -1)
+            flagged |= flat.any(axis=1)
+            unknown |= (flat & ~np.isfinite(got.reshape(len(wrong), -1))).any(axis=1)
+        rows = np.flatnonzero(flagged)
+        if not len(rows):
+            return
+        points = {name: x[rows] for name, x in run.points.items()}
+        far = np.zeros(len(rows), bool)
+        for x in points.values():
+            size = np.abs(x.reshape(len(rows), -1).astype(float))
+            far |= ((size > _EXTREME) | ((size < 1 / _EXTREME) & (size > 0))).any(axis=1)
+        excused = run.quantity.strained(points, run.dtype)
+        excused |= self.values.overflows(points, run.dtype)
+        excused &= far
+        for k in np.flatnonzero(~excused & unknown[rows]):
+            excused[k] = not np.isfinite(self._own_value(run.at(int(rows[k])))).all()
+        for wrong in run.wrong:
+            wrong[rows[excused]] = False
+        if excused.any():
+            reason = "the formula or its derivative overflows on the way"
+            self.left_out[reason] = self.left_out.get(reason, 0) + int(excused.sum())
+
+    def _own_value(self, point: Mapping[str, Array]) -> Array:
+        """What the user's function gives at a point."""
+        if self.setting.function is None:
+            return np.zeros(())
+        args = [point[x.name].copy() for x in self.setting.symbols]
+        return np.asarray(self.setting.function(*args), float)
+
+    # Findings -------------------------------------------------------------------------------------
+
+    def _fault(self, probe: Probe, fault: Fault) -> None:
+        expected = probe.quantity.precise(fault.point, fault.output)
+        turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
+        floats = np.vectorize(as_float, otypes=[float])(expected)
+        if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
+            why = f"{fault.why}: it is transposed"
+            fault = replace(fault, kind="transposed", why=why, got=None)
+        got = float("nan")
+        place: tuple[int, ...] = (0,) * expected.ndim if expected.size else ()
+        if fault.got is not None and np.shape(fault.got) == expected.shape and expected.size:
+            off = np.abs(
+                np.asarray(fault.got, float) - np.vectorize(as_float, otypes=[float])(expected)
+            )
+            place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
+            got = float(np.asarray(fault.got)[place])
+        self.findings.append(
+            Finding(
+                kind=fault.kind,
+                verdict="wrong",
+                ok=False,
+                derivative=probe.quantity.name,
+                input=probe.quantity.by[fault.output],
+                component=place,
+                point=fault.point,
+                expected=Digits.of(expected[place], 20) if expected.size else None,
+                got=got,
+                ulps=float("inf"),
+                why=fault.why,
+            )
+        )
+
+    def _judged(self, probe: Probe, runs: Sequence[Run], i: int) -> None:
+        """The finding of one output: from the first dtype in which it is wrong."""
+        for run in runs:
+            if run.wrong[i].any():
+                evidence = Evidence(
+                    run,
+                    i,
+                    self.setting.forward,
+                    lambda point: _called(probe, point),
+                    frozenset(probe.dtypes),
+                )
+                found = explain(evidence)
+                if run.dtype != np.float64 and run is not runs[0] and found.kind == "other":
+                    found = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
+                if probe.quantity.name == "hessian" and not any(
+                    f.derivative in ("gradient", "vjp") for f in self.findings
+                ):
+                    found = replace(found, kind="order", why=f"at second order: {found.why}")
+                row = int(worst_rows(run, i)[0])
+                self._add(probe, run, i, row, run.wrong[i], found)
+                return
+        for run in runs:
+            if run.conventions[i].any():
+                row = _largest(run, i, run.conventions[i])
+                found = Explanation("tie", "another choice at a kink, a valid subgradient")
+                self._add(probe, run, i, row, run.conventions[i], found, "convention")
+                break
+        for run in runs:
+            if run.loose[i].any():
+                row = _largest(run, i, run.loose[i])
+                found = Explanation("cancellation", "some digits are lost")
+                self._add(probe, run, i, row, run.loose[i], found, "inaccurate")
+                break
+
+    def _add(
+        self,
+        probe: Probe,
+        run: Run,
+        i: int,
+        row: int,
+        shown: Array,
+        found: Explanation,
+        passing: Verdict | None = None,
+    ) -> None:
+        point, got = run.at(row), run.got[i][row]
+        mask = shown[row]
+        if passing is None and found.kind != "tie" and self.candidate.points is None:
+            point, got, mask = shrunk(probe, run, i, row, badness(run, i, row))
+        expected = probe.quantity.precise(point, i)
+        floats = np.vectorize(as_float, otypes=[float])(expected)
+        off = np.where(mask, np.abs(got - floats), -1.0)
+        place = tuple(
+            map(int, np.unravel_index(np.argmax(np.nan_to_num(off, nan=np.inf)), off.shape))
+        )
+        valid = None
+        if row in run.sides:
+            sides = np.array([side[place] for side in run.sides[row][i]])
+            valid = (float(sides.min()), float(sides.max()))
+        self.findings.append(
+            Finding(
+                kind=found.kind,
+                verdict=passing or ("inaccurate" if found.rounding else "wrong"),
+                ok=passing is not None,
+                derivative=probe.quantity.name,
+                input=probe.quantity.by[i],
+                component=place,
+                point=point,
+                expected=Digits.of(expected[place], 20),
+                got=float(got[place]),
+                ulps=_ulps(float(got[place]), float(floats[place]), run.dtype),
+                why=found.why,
+                dtype=run.dtype.name,
+                valid=valid,
+                count=int(shown.reshape(len(shown), -1).any(axis=1).sum()),
+            )
+        )
+
+    def _sample(self, run: Run) -> None:
+        """Some of the points, for the plot."""
+        count = len(run.groups)
+        worst = np.zeros(count)
+        for g, e in zip(run.got, run.exact, strict=True):
+            ulps = np.abs(g - e) / np.spacing(np.abs(e).astype(run.dtype)).astype(float)
+            worst = np.maximum(worst, np.nan_to_num(ulps.reshape(count, -1).max(axis=1, initial=0)))
+        sizes = np.zeros(count)
+        for x in run.points.values():
+            sizes = np.maximum(sizes, np.abs(x.reshape(count, -1)).max(axis=1, initial=0))
+        self.samples += [
+            Sample(run.quantity.name, float(sizes[k]), float(worst[k]), str(run.groups[k]))
+            for k in range(0, count, max(1, count // 1000))
+        ]
+
+
+_MODE = {
+    "positive": "positive",
+    "between": "from (-1, 1)",
+    "unit": "from (0, 1)",
+    "greater": "above 1",
+    "definite": "as positive definite matrices",
+}
+
+
+def _called(probe: Probe, point: dict[str, Array]) -> list[Array] | None:
+    """What comes for a point of another dtype; None if it is refused, or rounded to another."""
+    try:
+        found = probe(point)
+    except (TypeError, LookupError, Misshapen, Exhausted):
+        return None
+    longer = any(np.asarray(x).dtype == np.longdouble for x in point.values())
+    return None if longer and any(y.dtype != np.longdouble for y in found) else found
+
+
+def _largest(run: Run, i: int, mask: Array) -> int:
+    off = np.where(mask, np.abs(run.got[i] - run.exact[i]) / (run.scale[i] + run.unit), -1.0)
+    return int(np.argmax(off.reshape(len(off), -1).max(axis=1)))
+
+
+def _ulps(got: float, expected: float, dtype: np.dtype[Any]) -> float:
+    if not np.isfinite(got):
+        return float("inf")
+    unit = float(np.spacing(np.abs(np.asarray(expected, dtype))))
+    return abs(got - expected) / unit

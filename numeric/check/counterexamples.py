@@ -1,0 +1,82 @@
+"""From a point at which a derivative is wrong to the simplest one nearby that shows it as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.check.judging import Run, judge
+from numeric.check.kinds import badness
+from numeric.check.probes import Exhausted, Misshapen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from numeric.check.probes import Probe
+
+    Array = NDArray[Any]
+    Point = dict[str, Array]
+
+_MOST_TRIALS = 40
+_KEPT = 0.1  # of the error: a simpler point may show less of it
+
+
+def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point, Array, Array]:
+    """The point, what comes there, and which components are wrong.
+
+    Elements become 0, 1, or numbers of one or two digits, one input after the other and then one
+    element after the other, as long as the output stays wrong by a tenth of ``size``.
+    """
+    best: Point = run.at(row)
+    found = run.got[i][row], run.wrong[i][row]
+    trials = 0
+    for simpler in _simpler(best):
+        if trials >= _MOST_TRIALS:
+            break
+        trial = {name: np.where(take, y, best[name]) for name, (take, y) in simpler.items()}
+        trial = {name: np.asarray(x, best[name].dtype) for name, x in trial.items()}
+        if all(np.array_equal(trial[name], x) for name, x in best.items()):
+            continue
+        trials += 1
+        try:
+            one = _judged(probe, run, trial)
+        except (Exhausted, Misshapen):
+            break
+        if one.wrong[i].any() and not badness(one, i, 0) < _KEPT * size:
+            best, found = trial, (one.got[i][0], one.wrong[i][0])
+    return best, *found
+
+
+def _judged(probe: Probe, run: Run, point: Point) -> Run:
+    got = [y[None] for y in probe(point)]
+    points = {name: x[None] for name, x in point.items()}
+    shown = np.array(["shrunk"])
+    one = Run(run.quantity, run.dtype, points, shown, got, run.borders, run.held, run.unit)
+    judge(one, np.random.default_rng(0), confirm=False)
+    return one
+
+
+def _simpler(point: Point) -> Iterator[dict[str, tuple[Array, Array]]]:
+    """Changes to try, coarse ones first: where to change each input, and to what."""
+    real = {name: x for name, x in point.items() if x.dtype.kind == "f"}
+    none = {name: (np.zeros(x.shape, bool), x) for name, x in point.items()}
+    for simple in (np.zeros_like, np.ones_like, _one_digit, _two_digits):
+        for name, x in real.items():
+            yield none | {name: (np.ones(x.shape, bool), simple(x))}
+    for name, x in real.items():
+        for place in np.ndindex(x.shape):
+            where = np.zeros(x.shape, bool)
+            where[place] = True
+            for simple in (np.zeros_like, np.ones_like, _one_digit):
+                yield none | {name: (where, simple(x))}
+
+
+def _one_digit(x: Array) -> Array:
+    return np.array([float(f"{v:.0e}") for v in x.ravel().tolist()]).reshape(x.shape)
+
+
+def _two_digits(x: Array) -> Array:
+    return np.array([float(f"{v:.1e}") for v in x.ravel().tolist()]).reshape(x.shape)

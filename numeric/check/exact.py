@@ -1,0 +1,295 @@
+"""The exact derivatives that others are held against: at many points in floats, at one in digits.
+
+A ``Quantity`` is what a candidate claims to compute, such as the gradient of a formula by its
+inputs, as expressions of the inputs and seeds.  It is evaluated at a batch of points at once, which
+is fast and right up to rounding, and where that decides, at single points through mpmath.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+import symdiff as sd
+from numeric.check.derivatives import scale_of_terms
+from numeric.function import lower
+from symdiff import ops
+from symdiff.corners import kinks_in
+from symdiff.errors import Unsupported
+from symdiff.evaluate import evaluate_mp
+from symdiff.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.function import Function
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+    Points = Mapping[str, Array]  # by name, an array with the points as its first axis
+
+DIGITS = 25
+"""Of exact values at single points."""
+
+_MOST_DIGITS = 400  # where it cannot be told that they are right: the value is 0, or at a jump
+
+_CHUNK = 1 << 20  # elements of the largest array that a batch may make
+_COMPARISONS = ("less", "less_equal", "equal", "not_equal")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The derivatives of one kind: ``outputs[i]`` is that by ``by[i]``, of ``symbols``."""
+
+    name: str  # gradient, vjp, jvp or hessian
+    outputs: tuple[Expr, ...]
+    by: tuple[str, ...]
+    symbols: tuple[Expr, ...]  # the inputs, then the seeds
+
+    @cached_property
+    def _batched(self) -> _Batched:
+        return _Batched(self.outputs, self.symbols)
+
+    def values(self, points: Points) -> list[Array]:
+        """The outputs at every point, as float64 arrays with the points first."""
+        return self._batched.values(points)
+
+    def scales(self, points: Points) -> list[Array]:
+        """S of every output at every point: addends replaced by their absolute values."""
+        return self._batched.scales(points)
+
+    def strained(self, points: Points, dtype: np.dtype[Any]) -> Array:
+        """Whether products leave the dtype in some order, or results do, for every point."""
+        return self._batched.strained(points, dtype)
+
+    def precise(self, point: Points, i: int) -> Array:
+        """Output ``i`` at one point, as an object array of mpmath numbers.
+
+        Of a value whose digits cannot be told from rounding there are enough to say that it is 0.
+        """
+        y = self.outputs[i]
+        used = frozenset(sd.free_symbols([y]))
+        env = {x: np.asarray(point[x.name], np.float64) for x in self.symbols if x in used}
+        try:
+            return np.asarray(sd.evalf(y, DIGITS, env), object)
+        except ArithmeticError:
+            return np.asarray(evaluate_mp([y], env, _MOST_DIGITS)[0], object)
+
+
+class _Batched:
+    """Expressions at many points at once."""
+
+    def __init__(self, outputs: Sequence[Expr], symbols: Sequence[Expr]) -> None:
+        self.symbols, self.outputs = tuple(symbols), tuple(outputs)
+        self.stacked = {x: sd.symbol(x.name, ("points", *x.shape)) for x in symbols}
+        size = max(math.prod(map(int, x.shape)) for x in topological([*outputs, *symbols]))
+        self.chunk = max(1, _CHUNK // max(size, 1))
+
+    @cached_property
+    def expressions(self) -> tuple[Expr, ...] | None:
+        """The outputs with a leading axis; None where they are constant or have no batches."""
+        if not sd.free_symbols(self.outputs):
+            return None
+        try:
+            return tuple(sd.batch(self.outputs, self.stacked))
+        except Unsupported:
+            return None
+
+    @cached_property
+    def function(self) -> Function:
+        if self.expressions is None:
+            return lower(list(self.outputs), list(self.symbols))
+        return lower(list(self.expressions), list(self.stacked.values()))
+
+    def _chunks(self, points: Points) -> Iterator[list[Array]]:
+        count = len(next(iter(points.values())))
+        step = self.chunk if self.expressions is not None else 1
+        for start in range(0, count, step):
+            yield [
+                np.asarray(points[x.name], np.float64)[start : start + step] for x in self.symbols
+            ]
+
+    def values(self, points: Points) -> list[Array]:
+        with sd.kinks("subgradient"):
+            parts = [self._at(args) for args in self._chunks(points)]
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    def _at(self, args: list[Array]) -> list[Array]:
+        batched = self.expressions is not None
+        try:
+            found = self.function(*args) if batched else self.function(*[a[0] for a in args])
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            count = len(args[0])
+            if count > 1:  # a singular matrix stops the batch: the others are right
+                halves = [[a[: count // 2] for a in args], [a[count // 2 :] for a in args]]
+                pairs = zip(*map(self._at, halves), strict=True)
+                return [np.concatenate(pair) for pair in pairs]
+            return [np.full((1, *map(int, y.shape)), np.nan) for y in self.outputs]
+        return [np.asarray(y, np.float64)[() if batched else None] for y in found]
+
+    def scales(self, points: Points) -> list[Array]:
+        if self.expressions is None:
+            return [np.abs(value) for value in self.values(points)]
+        parts = []
+        for args in self._chunks(points):
+            env = dict(zip(self.stacked.values(), args, strict=True))
+            try:
+                parts.append(scale_of_terms(self.expressions, env, {"points": len(args[0])}))
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+                parts.append([np.abs(value) for value in self._at(args)])
+        shapes = [tuple(map(int, y.shape)) for y in self.outputs]
+        return [
+            np.concatenate([np.broadcast_to(p, (len(p), *s)) for p in column])
+            for column, s in zip(zip(*parts, strict=True), shapes, strict=True)
+        ]
+
+    def strained(self, points: Points, dtype: np.dtype[Any]) -> Array:
+        """Whether a result is subnormal, or some of a product's factors alone leave the dtype."""
+        nodes = topological(self.outputs)
+        known = [x for x in nodes if x.dtype is float]
+        logs: dict[Expr, tuple[Array, Array]] = {}
+        count = len(next(iter(points.values())))
+        largest, least = (float(np.log(f(dtype))) for f in (_largest, _least))
+        found = np.zeros(count, bool)
+        for x, value in zip(known, _Batched(known, self.symbols).values(points), strict=True):
+            size = np.log(np.abs(value.reshape(count, -1)))
+            if x.args:
+                found |= (size < least).any(axis=1, where=np.isfinite(size))
+            up = np.nanmax(np.where(np.isfinite(size), size, 0.0), axis=1, initial=0.0)
+            down = np.nanmin(np.where(np.isfinite(size), size, 0.0), axis=1, initial=0.0)
+            powers = x.op.exponents if isinstance(x.op, ops.Product) else (1,) * len(x.args)
+            if isinstance(x.op, ops.Product | ops.Contract | ops.Strong) and x.args:
+                up, down = np.zeros(count), np.zeros(count)
+                for a, e in zip(x.args, powers, strict=True):
+                    ups, downs = logs.get(a, (up * 0, down * 0))
+                    up = up + float(e) * (ups if e > 0 else downs)
+                    down = down + float(e) * (downs if e > 0 else ups)
+                found |= (up > largest) | (down < least)
+            logs[x] = up, down
+        return found
+
+
+def _largest(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).max)
+
+
+def _least(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).smallest_normal)
+
+
+class Forward:
+    """The formula itself: where its values are finite, and its borders."""
+
+    def __init__(self, value: Expr, symbols: Sequence[Expr]) -> None:
+        self.value, self.symbols = value, tuple(symbols)
+        nodes = [x for x in topological([value]) if not isinstance(x.op, ops.Symbol)]
+        inner = [x for x in nodes if x.dtype is float]
+        self._value = _Batched([value], symbols)
+        self._inner = _Batched(inner or [value], symbols)
+
+    def values(self, points: Points) -> Array:
+        """The values at every point, in float64."""
+        return self._value.values(points)[0]
+
+    def overflows(self, points: Points, dtype: np.dtype[Any]) -> Array:
+        """Whether an intermediate result leaves the numbers of the dtype, for every point."""
+        largest = np.finfo(dtype).max
+        found = self._inner.values(points)
+        count = len(next(iter(points.values())))
+        beyond = np.zeros(count, bool)
+        for y in found:
+            beyond |= ~(np.abs(y.reshape(count, -1)) <= largest).all(axis=1)
+        return beyond
+
+
+class Borders:
+    """Where a formula and its derivatives change their branch: a difference is 0 there."""
+
+    def __init__(self, forward: Expr, outputs: Sequence[Expr], symbols: Sequence[Expr]) -> None:
+        self.hits = [kink.hit for kink in kinks_in(outputs)]
+        own = _differences([forward])
+        found = dict.fromkeys([*own, *_differences([*outputs, *self.hits])])
+        self.differences = list(found)
+        self._own = len(own)
+        self._values = _Batched(self.differences, symbols) if found else None
+        self._hits = _Batched(self.hits, symbols) if self.hits else None
+
+    def __bool__(self) -> bool:
+        return self._values is not None
+
+    def values(self, points: Points) -> list[Array]:
+        """The differences at every point."""
+        return self._values.values(points) if self._values else []
+
+    def met(self, points: Points) -> Array:
+        """Whether a kink, or a border of the formula itself, is met exactly, for every point."""
+        count = len(next(iter(points.values())))
+        found = [d == 0 for d in self.values(points)[: self._own]]
+        found += [h != 0 for h in self._hits.values(points)] if self._hits else []
+        met = np.zeros(count, bool)
+        for where in found:
+            met |= where.reshape(count, -1).any(axis=1)
+        return met
+
+
+def _differences(outputs: Sequence[Expr]) -> list[Expr]:
+    """The operands of comparisons, subtracted."""
+    found: dict[Expr, None] = {}
+    for x in topological(outputs):
+        if isinstance(x.op, ops.Pointwise) and x.op.name in _COMPARISONS:
+            a, b = x.args
+            if a.dtype is not bool and b.dtype is not bool and b - a not in found:
+                found[a - b] = None
+    return [d for d in found if sd.free_symbols(d)]
+
+
+def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence[Expr]) -> Quantity:
+    """The derivatives of a formula by some of its symbols.
+
+    ==========  ==================================================================================
+    gradient    of a scalar
+    vjp         of ``sum(w * y)``, w being the seed ``cotangent``
+    jvp         along the seeds ``x_tangent``
+    hessian     of a scalar, all blocks row by row
+    ==========  ==================================================================================
+
+    Raises TypeError for a gradient or Hessian of what is no scalar.
+
+    >>> x = sd.symbol("x", 3)
+    >>> quantity("vjp", sd.sin(x), [x], [x]).outputs
+    (<cotangent*cos(x): (3,)>,)
+    """
+    if name in ("gradient", "hessian") and forward.shape:
+        raise TypeError(
+            f"audit: {name}= is for a scalar, and the forward has shape {forward.shape}; give "
+            "vjp=, a function of the inputs and the cotangent"
+        )
+    by = tuple(x.name for x in inputs)
+    if name == "gradient":
+        return Quantity(name, tuple(sd.grad(forward, list(inputs))), by, tuple(symbols))
+    if name == "vjp":
+        w = sd.symbol("cotangent", forward.shape)
+        found = sd.grad(sd.sum(w * forward), list(inputs))
+        return Quantity(name, tuple(found), by, (*symbols, w))
+    if name == "jvp":
+        seeds = [sd.symbol(f"{x.name}_tangent", x.shape) for x in inputs]
+        along = sd.jvp(forward, list(inputs), seeds)
+        return Quantity(name, (along,), ("the tangents",), (*symbols, *seeds))
+    blocks = {
+        f"{a.name}, {b.name}": sd.jacobian(g, b)
+        for a, g in zip(inputs, sd.grad(forward, list(inputs)), strict=True)
+        for b in inputs
+    }
+    return Quantity(name, tuple(blocks.values()), tuple(blocks), tuple(symbols))
+
+
+def as_float(value: Any) -> float:
+    """An mpmath number as the nearest float."""
+    return float(value) if mpmath.isfinite(value) else float(str(value))

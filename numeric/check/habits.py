@@ -1,0 +1,146 @@
+"""What a call does besides computing a value: state, shared memory, layouts, other shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import symdiff as sd
+from numeric.check import exact
+from numeric.check.judging import MOST_ROUNDINGS
+from numeric.check.probes import Exhausted, Misshapen, Probe
+from numeric.reference import interpret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.exact import Quantity
+    from numeric.check.settings import Setting
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+
+
+def look(probe: Probe, drawn: Mapping[str, Array], unit: float) -> None:
+    """Call at a few of the ordinary points ``drawn``; faults are noted in the probe.
+
+    ``unit`` is G.  Raises RuntimeError if the call raises.
+    """
+    count = len(next(iter(drawn.values())))
+    if not count:
+        return
+    rows = [{name: x[k] for name, x in drawn.items()} for k in range(min(3, count))]
+    first = probe(rows[0])
+    if probe.raised is not None:
+        raise RuntimeError(
+            f"audit: {probe.name} raised {type(probe.raised).__name__} at an ordinary point: "
+            f"{probe.raised}"
+        ) from probe.raised
+    allowed = MOST_ROUNDINGS * float(np.finfo(drawn[probe.quantity.symbols[0].name].dtype).eps)
+
+    def same(a: Array, b: Array) -> bool:
+        return np.allclose(a, b, allowed, allowed * unit, equal_nan=True)
+
+    returned = probe.returned
+    kept = [np.array(y) for y in returned]
+    for row in rows[1:]:
+        probe(row)
+    for i, (a, b) in enumerate(zip(returned, kept, strict=True)):
+        if not np.array_equal(a, b, equal_nan=True):
+            why = "a later call overwrites the array that an earlier one returned"
+            probe.note("mutation", why, rows[0], i)
+    for i, (a, b) in enumerate(zip(first, probe(rows[0]), strict=True)):
+        if not same(a, b):
+            why = "the same call gives another result later: it keeps state between calls"
+            probe.note("accumulation", why, rows[0], i, b)
+            return
+    for name, arranged in _LAYOUTS.items():
+        for i, (a, b) in enumerate(zip(first, probe(rows[0], arranged), strict=True)):
+            if not same(a, b):
+                probe.note("other", f"for {name} arrays it gives something else", rows[0], i, b)
+
+
+# Layouts ------------------------------------------------------------------------------------------
+
+
+def _strided(x: Array) -> Array:
+    return np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x.copy()
+
+
+def _reversed(x: Array) -> Array:
+    turned = tuple(slice(None, None, -1) for _ in range(x.ndim))
+    return np.array(x[turned], order="C")[turned] if x.ndim else x.copy()
+
+
+_LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "Fortran-ordered": lambda x: np.array(x, order="F"),
+    "strided": _strided,
+    "reversed": _reversed,
+}
+
+
+# Shapes -------------------------------------------------------------------------------------------
+
+
+def other_shapes(probe: Probe, setting: Setting, rng: np.random.Generator) -> Iterator[Probe]:
+    """The same call with axes of length 1, where it serves other lengths at all.
+
+    Yields probes with what they noted.  A call that is wrong or raises for one element more is for
+    its shapes alone; so is one that does for none or raises for one.
+    """
+    own = {x.name: tuple(map(int, x.shape)) for x in setting.symbols}
+    for length in sorted({n for shape in own.values() for n in shape if n > 1}):
+        for other in (length + 1, 1):
+            shapes = {k: tuple(other if n == length else n for n in s) for k, s in own.items()}
+            quantity = _quantity(probe.quantity.name, setting, shapes)
+            if quantity is None:
+                break
+            there = Probe(probe.call, quantity, probe.name, probe.budget)
+            served = _served(there, rng)
+            if other == 1:
+                yield there
+            elif not served:
+                break
+
+
+def _quantity(
+    name: str, setting: Setting, shapes: Mapping[str, tuple[int, ...]]
+) -> Quantity | None:
+    """What is to be computed for inputs of other shapes; None where the formula has no value."""
+    assert setting.traced is not None
+    symbols = [sd.symbol(k, shape) for k, shape in shapes.items()]
+    try:
+        forward = setting.traced(symbols)
+        return exact.quantity(name, forward, symbols, symbols)
+    except (TypeError, ValueError, sd.Unsupported, IndexError, ArithmeticError):
+        return None
+
+
+def _served(probe: Probe, rng: np.random.Generator) -> bool | None:
+    """Whether the call is right at ordinary points, faults being noted; None if it raises."""
+    symbols: Sequence[Expr] = probe.quantity.symbols
+    for _ in range(3):
+        point = {x.name: rng.uniform(0.1, 1, tuple(map(int, x.shape))) for x in symbols}
+        try:
+            expected = interpret(list(probe.quantity.outputs), point)
+        except (ArithmeticError, ValueError):
+            return None
+        try:
+            got = probe(point)
+        except Misshapen:
+            return False
+        except Exhausted:
+            return True
+        except Exception:
+            return None
+        if probe.raised is not None:
+            return None
+        for i, (g, e) in enumerate(zip(got, expected, strict=True)):
+            if np.isfinite(e).all() and not np.allclose(g, e, 1e-8, 1e-8):
+                shapes = ", ".join(f"{x.name} {tuple(map(int, x.shape))}" for x in symbols)
+                probe.note("broadcast", f"it is wrong for the shapes {shapes}", point, i, g)
+                return False
+    return True

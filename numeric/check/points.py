@@ -1,0 +1,307 @@
+"""Where derivatives are looked at: not only ordinary points, but those at which they go wrong.
+
+A derivative that is wrong everywhere shows at any point.  Those that get past other checks are
+wrong in tails, at zeros and ties, on one side of a border, in a sliver beside it, or for one
+magnitude in thousands.  So points come in groups: ordinary ones; single elements, whole inputs and
+all of them swept over the magnitudes; numbers that are special; and the borders of the formula's
+own comparisons, approached from both sides at distances of all magnitudes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.exact import Borders
+
+    Array = NDArray[Any]
+    Points = dict[str, Array]
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 10.0, 0.25])
+_STEPS = 48  # into which the line is cut on which a border is looked for
+_HALVINGS = 70
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is known of an input: how its numbers may be drawn."""
+
+    name: str
+    shape: tuple[int, ...]
+    low: float = -np.inf
+    high: float = np.inf
+    mode: str = "real"
+    given: Any = None  # an example
+    seed: bool = False  # a cotangent or tangent: what is linear in it needs few magnitudes
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Ordinary numbers: 0.1 <= |x| <= 10 with equal chances for each magnitude, or normal."""
+        size = (count, *self.shape)
+        if np.isfinite(self.low) and np.isfinite(self.high):
+            return rng.uniform(self.low, self.high, size)
+        logarithmic = _signed(rng, 10.0 ** rng.uniform(-1, 1, size))
+        which = rng.random((count,) + (1,) * len(self.shape)) < 0.5
+        return self.inside(np.where(which, logarithmic, rng.normal(size=size)), rng)
+
+    def swept(self, count: int, rng: np.random.Generator, low: float, high: float) -> Array:
+        """Numbers whose magnitude is 10^low .. 10^high, the same up to a factor at each point."""
+        axes = (1,) * len(self.shape)
+        scale = rng.uniform(low, high, (count, *axes))
+        spread = rng.uniform(-0.5, 0.5, (count, *self.shape)) * (rng.random((count, *axes)) < 0.7)
+        size = np.minimum(10.0 ** np.clip(scale + spread, -324, 308), np.finfo(float).max)
+        signs = rng.choice([-1.0, 1.0], (count, *self.shape))
+        alike = rng.choice([-1.0, 1.0], (count, *axes))
+        return self.inside(size * np.where(rng.random((count, *axes)) < 0.5, signs, alike), rng)
+
+    def inside(self, x: Array, rng: np.random.Generator) -> Array:
+        """``x`` in the form that the input takes, and in its domain."""
+        if self.mode == "positive":
+            x = np.abs(x)
+        elif self.mode == "unit":
+            x = np.abs(x) / (1 + np.abs(x))
+        elif self.mode == "between":
+            x = x / (1 + np.abs(x))
+        elif self.mode == "greater":
+            x = 1 + np.abs(x)
+        elif self.mode == "definite":
+            n = self.shape[-1]
+            x = x @ np.swapaxes(x, -1, -2) + (0.1 + np.abs(x).max(axis=(-1, -2), keepdims=True)) * (
+                np.eye(n)
+            )
+        if np.isfinite(self.low) or np.isfinite(self.high):
+            x = self._within(x, rng)
+        return x
+
+    def _within(self, x: Array, rng: np.random.Generator) -> Array:
+        outside = ~((x >= self.low) & (x <= self.high))
+        if not np.isfinite(self.low) or not np.isfinite(self.high):
+            end, way = (self.low, 1) if np.isfinite(self.low) else (self.high, -1)
+            return np.where(outside, end + way * np.abs(x), x)
+        width = self.high - self.low
+        near = rng.choice([0.0, 1.0], x.shape)
+        distance = np.minimum(1, 10.0 ** rng.uniform(-17, 0, x.shape))
+        ends = self.low + width * np.abs(near - distance)
+        return np.clip(np.where(outside, ends, x), self.low, self.high)
+
+
+MODES = ("real", "positive", "between", "unit", "greater", "definite")
+"""Of an input: any numbers, positive, in (-1, 1), in (0, 1), above 1, positive definite."""
+
+
+def _signed(rng: np.random.Generator, x: Array) -> Array:
+    return np.asarray(x * rng.choice([-1.0, 1.0], x.shape))
+
+
+def ordinary(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
+    """Ordinary points."""
+    return {x.name: x.draw(count, rng) for x in inputs}
+
+
+def tails(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
+    """All inputs, or all but one, at magnitudes from 1 to 1000."""
+    return _partly(inputs, count, rng, 0, 3)
+
+
+def wide(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
+    """All inputs, or some, at magnitudes from 1e-12 to 1e8."""
+    return _partly(inputs, count, rng, -12, 8)
+
+
+def extreme(inputs: Sequence[Input], count: int, rng: np.random.Generator, dtype: Any) -> Points:
+    """Inputs at any magnitude that the dtype has, subnormal ones included."""
+    info = np.finfo(dtype)
+    low = np.log10(float(info.smallest_subnormal))
+    points = _partly(inputs, count, rng, low, np.log10(float(info.max)))
+    return {name: np.clip(x, -float(info.max), float(info.max)) for name, x in points.items()}
+
+
+def _partly(
+    inputs: Sequence[Input], count: int, rng: np.random.Generator, low: float, high: float
+) -> Points:
+    """Each input swept in most points, ordinary in the others."""
+    points: Points = {}
+    for x in inputs:
+        swept = x.swept(count, rng, *((-1, 1) if x.seed else (low, high)))
+        keep = rng.random((count,) + (1,) * len(x.shape)) < (0.3 if len(inputs) > 1 else 0)
+        points[x.name] = np.where(keep, x.draw(count, rng), swept)
+    return points
+
+
+def single(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
+    """Ordinary points at which one element is swept from 1e-18 to 1e4, most often from 1 to 1e3."""
+    points = ordinary(inputs, count, rng)
+    own = [x for x in inputs if not x.seed and int(np.prod(x.shape)) > 0]
+    for k in range(count) if own else ():
+        x = own[rng.integers(len(own))]
+        low, high = (0, 3) if rng.random() < 0.5 else (-18, 4)
+        magnitude = 10.0 ** rng.uniform(low, high) * rng.choice([-1.0, 1.0])
+        row = points[x.name][k].copy()
+        row.reshape(-1)[rng.integers(row.size)] = magnitude
+        points[x.name][k] = x.inside(row[None], rng)[0] if x.mode != "definite" else row
+    return points
+
+
+def special(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
+    """Zeros, small integers, equal elements, equal inputs, one element other than 0, subnormals."""
+    points = ordinary(inputs, count, rng)
+    for k in range(count):
+        pattern = k % 8
+        common = SPECIAL[rng.integers(len(SPECIAL))]
+        for x in inputs:
+            if x.seed or not int(np.prod(x.shape)) or rng.random() < 0.2:
+                continue
+            row = points[x.name][k].copy()
+            flat = row.reshape(-1)
+            some = rng.random(flat.shape) < rng.choice([0.3, 1.0])
+            some[rng.integers(flat.size)] = True
+            if pattern == 0:
+                flat[some] = 0.0
+            elif pattern == 1:
+                flat[:] = rng.integers(-3, 4, flat.size)
+            elif pattern == 2:
+                flat[some] = flat[rng.integers(flat.size)]
+            elif pattern == 3:
+                flat[some] = common
+            elif pattern == 4:
+                kept = flat[place := rng.integers(flat.size)]
+                flat[:] = 0.0
+                flat[place] = kept
+            elif pattern == 5:
+                flat[some] = SPECIAL[rng.integers(len(SPECIAL), size=int(some.sum()))]
+            elif pattern == 6:
+                flat[some] = rng.choice([1e-310, -1e-310, 2.2250738585072014e-308, -0.0])
+            else:
+                flat[some] = np.round(flat[some], 1)
+            inside = (flat >= x.low) & (flat <= x.high)
+            if x.mode == "real" and inside.all():
+                points[x.name][k] = row
+    return points
+
+
+def beside(
+    borders: Borders, inputs: Sequence[Input], count: int, rng: np.random.Generator
+) -> Points:
+    """Points on the borders and beside them, at distances of 1e-17 to 1 of what was moved.
+
+    From ordinary points one element is moved (in a third of the points, all of them) until a
+    comparison changes; the place is found by bisection.  Every border that is found gives several
+    points: itself, both neighbours, and others on both sides.
+    """
+    starts = max(4, count // 6)
+    base = ordinary(inputs, starts, rng)
+    own = [x for x in inputs if not x.seed and int(np.prod(x.shape)) > 0]
+    direction = {x.name: np.zeros((starts, *x.shape)) for x in inputs}
+    for k in range(starts):
+        if rng.random() < 0.67:
+            x = own[rng.integers(len(own))]
+            direction[x.name][k].reshape(-1)[rng.integers(int(np.prod(x.shape)))] = 1.0
+        else:
+            for x in own:
+                direction[x.name][k] = rng.normal(size=x.shape)
+    crossing = _Crossing(borders, base, direction)
+    found, low, high = crossing.bisected(rng)
+    if not len(found):
+        return {x.name: np.zeros((0, *x.shape)) for x in inputs}
+    reach = np.maximum(np.abs(low), 0.1)
+    steps = [low, high]
+    while len(steps) * len(found) < count:
+        distance = 10.0 ** rng.uniform(-17, 0, len(found)) * reach
+        steps.append(low + _signed(rng, distance))
+    moved = [crossing.at(found, step) for step in steps]
+    points = {x.name: np.concatenate([m[x.name] for m in moved])[:count] for x in inputs}
+    for x in inputs:
+        points[x.name] = np.clip(points[x.name], x.low, x.high)
+    return points
+
+
+class _Crossing:
+    """Lines through points, and where a comparison changes on them."""
+
+    def __init__(self, borders: Borders, base: Points, direction: Points) -> None:
+        self.borders, self.base, self.direction = borders, base, direction
+        self.count = len(next(iter(base.values())))
+
+    def at(self, which: Array, step: Array) -> Points:
+        """The points ``base + step * direction`` of some lines."""
+        return {
+            name: x[which] + step.reshape(-1, *(1,) * (x.ndim - 1)) * self.direction[name][which]
+            for name, x in self.base.items()
+        }
+
+    def _differences(self, which: Array, step: Array) -> Array:
+        """All differences there, of shape (lines, differences)."""
+        found = self.borders.values(self.at(which, step))
+        return np.concatenate([d.reshape(len(which), -1) for d in found], axis=1)
+
+    def bisected(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """The lines that cross a border, and the two neighbouring steps between which they do."""
+        half = np.concatenate([np.linspace(0, 4, _STEPS // 4), np.geomspace(5, 100, _STEPS // 4)])
+        grid = np.concatenate([-half[:0:-1], half]) + rng.uniform(-0.01, 0.01)
+        lines = np.arange(self.count)
+        signs = np.stack(
+            [np.sign(self._differences(lines, np.full(self.count, t))) for t in grid], axis=1
+        )
+        changes = (signs[:, 1:] != signs[:, :-1]) & np.isfinite(signs[:, 1:] + signs[:, :-1])
+        chosen = []
+        for k in lines:
+            places = np.argwhere(changes[k])
+            if len(places):
+                chosen.append((k, *places[rng.integers(len(places))]))
+        if not chosen:
+            return np.zeros(0, int), np.zeros(0), np.zeros(0)
+        which, cell, difference = np.array(chosen).T
+        low, high = grid[cell], grid[cell + 1]
+        rows = np.arange(len(which))
+        below = np.sign(self._differences(which, low)[rows, difference])
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            same = np.sign(self._differences(which, middle)[rows, difference]) == below
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return which, low, high
+
+
+def discovered(
+    inputs: Sequence[Input], finite: Callable[[Points], Array], rng: np.random.Generator
+) -> list[Input]:
+    """The inputs, drawn in such a way that most ordinary points are in the formula's domain.
+
+    ``finite`` says for each point whether the formula has a value there.  An input without example
+    and bounds of its own may turn out to be, say, the positive one.
+    """
+    found = list(inputs)
+    count = 64
+
+    def share() -> float:
+        return float(finite(ordinary(found, count, rng)).mean())
+
+    best = share()
+    for _ in range(2):
+        for k, x in enumerate(found):
+            if best >= 0.5 or x.given is not None or np.isfinite([x.low, x.high]).any():
+                continue
+            for mode in MODES[1:]:
+                square = len(x.shape) >= 2 and x.shape[-1] == x.shape[-2]
+                if mode == "definite" and not square:
+                    continue
+                kept = found[k]
+                found[k] = Input(x.name, x.shape, mode=mode)
+                now = share()
+                if now > best + 0.1:
+                    best = now
+                else:
+                    found[k] = kept
+    return found
+
+
+def rounded(points: Points, dtype: Any, kept: Mapping[str, Any]) -> Points:
+    """The points as numbers of the dtype; ``kept`` are inputs that are data."""
+    found = {name: x.astype(dtype) for name, x in points.items()}
+    count = len(next(iter(points.values())))
+    return found | {k: np.broadcast_to(v, (count, *np.shape(v))) for k, v in kept.items()}

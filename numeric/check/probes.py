@@ -1,0 +1,160 @@
+"""Calling derivatives under test: what they give, and what they do besides."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from numeric.check.exact import Quantity
+
+    Array = NDArray[Any]
+    Point = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a call showed that no value tells."""
+
+    kind: str
+    why: str
+    output: int
+    point: Point
+    got: Any = None
+
+
+class Misshapen(Exception):
+    """An output of another shape than its input."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.why)
+        self.fault = fault
+
+
+class Exhausted(Exception):
+    """The budget is used up."""
+
+
+@dataclass
+class Budget:
+    """How many evaluations of the function under test there may be, and were."""
+
+    most: int
+    used: int = 0
+    step: Callable[[int], None] = field(default=lambda used: None)
+
+    def spend(self) -> None:
+        """Count one; raises Exhausted if there is none left."""
+        if self.used >= self.most:
+            raise Exhausted
+        self.used += 1
+        self.step(self.used)
+
+
+class Probe:
+    """One of the derivatives under test, called at points of a quantity."""
+
+    def __init__(
+        self, call: Callable[..., Any], quantity: Quantity, name: str, budget: Budget
+    ) -> None:
+        self.call, self.quantity, self.name, self.budget = call, quantity, name, budget
+        self.shapes = [tuple(map(int, y.shape)) for y in quantity.outputs]
+        self.faults: dict[str, Fault] = {}
+        self.dtypes: set[str] = set()
+        self.raised: BaseException | None = None
+        self.returned: list[Any] = []  # by the last call, as they are
+
+    def __call__(self, point: Point, arranged: Callable[[Array], Array] = np.array) -> list[Array]:
+        """What comes at a point; nan where an exception does.
+
+        Raises Misshapen for an output of another shape, Exhausted without budget.
+        """
+        self.budget.spend()
+        args = [arranged(np.asarray(point[x.name])) for x in self.quantity.symbols]
+        before = [a.copy() for a in args]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = self.call(*args)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            self.raised = error
+            return [np.full(shape, np.nan) for shape in self.shapes]
+        for a, b, x in zip(args, before, self.quantity.symbols, strict=True):
+            if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+                self.note("mutation", f"the call writes into its argument {x.name}", point)
+        outputs = self.returned = self._outputs(found)
+        return [self._checked(i, y, point) for i, y in enumerate(outputs)]
+
+    def note(self, kind: str, why: str, point: Point, output: int = 0, got: Any = None) -> Fault:
+        """Keep what a call showed, the first of each kind."""
+        fault = Fault(kind, why, output, {k: np.array(v) for k, v in point.items()}, got)
+        return self.faults.setdefault(kind, fault)
+
+    def _outputs(self, found: Any) -> list[Any]:
+        """What came, as one value for each output."""
+        count = len(self.shapes)
+        if isinstance(found, dict):
+            found = [found[name] for name in self.quantity.by]
+        if self.quantity.name == "hessian" and count > 1:
+            rows = [r if isinstance(r, tuple | list) else [r] for r in found]
+            found = [block for row in rows for block in row]
+        if isinstance(found, tuple | list) and (count > 1 or len(found) == 1):
+            single = count == 1 and np.shape(found) == self.shapes[0]  # a list of numbers
+            found = [found] if single else list(found)
+        elif count == 1:
+            found = [found]
+        else:
+            raise TypeError(
+                f"audit: {self.name} returned {type(found).__name__}, expected a tuple of {count} "
+                f"arrays, by {', '.join(self.quantity.by)}"
+            )
+        if len(found) != count:
+            raise TypeError(
+                f"audit: {self.name} returned {len(found)} arrays, expected {count}, by "
+                f"{', '.join(self.quantity.by)}"
+            )
+        return list(found)
+
+    def _checked(self, i: int, value: Any, point: Point) -> Array:
+        shape = self.shapes[i]
+        if value is None:  # no dependence
+            return np.zeros(shape)
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(
+                f"audit: {self.name} returned {array.dtype} by {self.quantity.by[i]}, expected "
+                "real numbers"
+            )
+        self.dtypes.add(array.dtype.name)
+        if array.shape != shape:
+            raise Misshapen(
+                self.note(
+                    "broadcast",
+                    f"by {self.quantity.by[i]} of shape {shape} it has shape {array.shape}",
+                    point,
+                    i,
+                    array,
+                )
+            )
+        wide = array.dtype if array.dtype == np.longdouble else np.float64
+        return np.array(array, wide)
+
+    def at_all(self, points: Mapping[str, Array]) -> list[Array]:
+        """What comes at every point, with the points first; fewer of them if the budget ends."""
+        rows: list[list[Array]] = []
+        count = len(next(iter(points.values())))
+        for k in range(count):
+            try:
+                rows.append(self({name: x[k] for name, x in points.items()}))
+            except Exhausted:
+                break
+        if not rows:
+            return [np.zeros((0, *shape)) for shape in self.shapes]
+        return [np.stack(column) for column in zip(*rows, strict=True)]

@@ -1,0 +1,164 @@
+"""What is audited: a formula, its inputs, and how they may be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+import symdiff as sd
+from numeric.check import points
+from numeric.check.candidates import candidate
+from numeric.check.exact import Forward
+from numeric.check.points import Input
+from numeric.function import Function
+from symdiff.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.candidates import Candidate
+
+    Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The formula, its inputs, and how to write it for other shapes."""
+
+    forward: Expr
+    symbols: tuple[Expr, ...]
+    inputs: tuple[Input, ...]  # those that are real
+    kept: Mapping[str, Array]  # those that are data
+    dtypes: tuple[str, ...]
+    text: str
+    traced: Callable[[Sequence[Expr]], Expr] | None
+    function: Callable[..., Any] | None  # the user's own, for values
+
+    @classmethod
+    def of(
+        cls,
+        forward: Any,
+        inputs: Mapping[str, Any],
+        domain: Mapping[str, tuple[float, float]] | None,
+        seed: int,
+    ) -> Setting:
+        """From what users give; see ``audit``."""
+        if not inputs:
+            raise ValueError("audit: inputs is empty; give names and shapes, inputs={'x': 5}")
+        drawn, kept, symbols, dtypes = [], {}, [], []
+        for name, given in inputs.items():
+            if isinstance(given, int) and not isinstance(given, bool):
+                given = (given,)
+            if isinstance(given, tuple):
+                symbols.append(sd.symbol(name, given))
+                drawn.append(Input(name, given, *_bounds(name, domain)))
+                continue
+            array = np.asarray(given)
+            if array.dtype.kind in "iub":
+                dtype = bool if array.dtype.kind == "b" else int
+                symbols.append(sd.symbol(name, array.shape, dtype))
+                kept[name] = array
+                continue
+            if array.dtype.kind != "f":
+                raise TypeError(
+                    f"audit: the input {name} is {given!r}; give a shape (a length, or a tuple of "
+                    "lengths) or an example array of real numbers"
+                )
+            symbols.append(sd.symbol(name, array.shape))
+            drawn.append(Input(name, array.shape, *_bounds(name, domain), given=array))
+            dtypes.append(array.dtype.name)
+        unknown = [name for name in domain or {} if name not in inputs]
+        if unknown:
+            raise ValueError(f"audit: domain names {unknown[0]}, which is no input")
+        if not drawn:
+            raise ValueError("audit: no input is real, so there is nothing to differentiate by")
+        traced, function, text = _tracer(forward)
+        value = traced(symbols)
+        known = ("float32",) if "float32" in dtypes else ("float64",)
+        found = cls(
+            value,
+            tuple(symbols),
+            tuple(drawn),
+            kept,
+            known if dtypes else ("float64", "float32"),
+            text,
+            None if isinstance(forward, Expr | sp.Basic) or dtypes or kept else traced,
+            function,
+        )
+        return found.in_domain(seed)
+
+    def in_domain(self, seed: int) -> Setting:
+        """The setting with inputs that are drawn where the formula has values."""
+        values = Forward(self.forward, self.symbols)
+        rng = np.random.default_rng(seed)
+
+        def finite(drawn: Mapping[str, Array]) -> Array:
+            found = values.values(self.with_data(drawn))
+            return np.asarray(np.isfinite(found).reshape(len(found), -1).all(axis=1))
+
+        return replace(self, inputs=tuple(points.discovered(self.inputs, finite, rng)))
+
+    def candidate(self, gradient: Any, vjp: Any, jvp: Any, hessian: Any) -> Candidate:
+        """What is under test, as NumPy callables."""
+        rng = np.random.default_rng(0)
+        drawn = points.ordinary(self.inputs, 64, rng)
+        finite = np.isfinite(Forward(self.forward, self.symbols).values(self.with_data(drawn)))
+        row = int(np.argmax(finite.reshape(64, -1).all(axis=1)))
+        at = [self.with_data(drawn)[x.name][row] for x in self.symbols]
+        return candidate(
+            self.forward, self.symbols, gradient=gradient, vjp=vjp, jvp=jvp, hessian=hessian, at=at
+        )
+
+    def with_data(self, drawn: Mapping[str, Array]) -> dict[str, Array]:
+        """Points with the inputs that are data."""
+        return points.rounded(dict(drawn), np.float64, self.kept)
+
+
+def _bounds(name: str, domain: Mapping[str, tuple[float, float]] | None) -> tuple[float, float]:
+    low, high = map(float, (domain or {}).get(name, (-np.inf, np.inf)))
+    if not low < high:
+        raise ValueError(f"audit: the domain of {name} is ({low}, {high}), which has no interior")
+    return low, high
+
+
+def _tracer(
+    forward: Any,
+) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., Any] | None, str]:
+    """How the formula comes from symbols, the user's function if it is one, and its text."""
+    if isinstance(forward, str):
+        return lambda symbols: sd.parse(forward, symbols), None, forward
+    if isinstance(forward, sp.Basic):
+        return lambda symbols: _of_symbols(sd.from_sympy(forward), symbols), None, str(forward)
+    if isinstance(forward, Function):
+        (forward,) = forward.outputs
+    if isinstance(forward, Expr):
+        return lambda symbols: _of_symbols(forward, symbols), None, sd.text(forward)
+    if callable(forward):
+        name = getattr(forward, "__name__", repr(forward))
+
+        def traced(symbols: Sequence[Expr]) -> Expr:
+            found = sd.from_function(forward, *symbols)
+            if not isinstance(found, Expr):
+                raise TypeError(f"audit: {name} returns {type(found).__name__}, not one array")
+            return found
+
+        return traced, forward, name
+    raise TypeError(
+        f"audit: forward is {forward!r} of type {type(forward).__name__}; give an expression, its "
+        "text, a SymPy expression, or a function of NumPy arrays"
+    )
+
+
+def _of_symbols(forward: Expr, symbols: Sequence[Expr]) -> Expr:
+    """The expression, of these symbols instead of those of the same names."""
+    own = {x.name: x for x in sd.free_symbols([forward])}
+    missing = [name for name in own if name not in {x.name for x in symbols}]
+    if missing:
+        raise ValueError(f"audit: no input is named {missing[0]}, a symbol of the formula")
+    changed = {own[x.name]: x for x in symbols if x.name in own and own[x.name] is not x}
+    return sd.substitute(forward, changed) if changed else forward
