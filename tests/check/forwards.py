@@ -209,7 +209,14 @@ forward("column", lambda X, s: np.sum((X * s) ** 2), X=(3, 4), s=(3, 1))
 forward("thin", lambda x, s: np.sum((x * s) ** 2), x=(1, 4), s=(4,))
 forward("outer", lambda x, y, M: np.sum(np.outer(x, y) * M), x=(2,), y=(3,), M=(2, 3))
 forward("trace", lambda A, B: np.trace(A @ B), A=(2, 3), B=(3, 2))
-forward("commutator", lambda A, B, C: np.sum((A @ B - B @ A) * C), A=(2, 2), B=(2, 2), C=(2, 2))
+forward(
+    "commutator",
+    lambda A, B, C: np.sum((A @ B - B @ A) * C),
+    A=(2, 2),
+    B=(2, 2),
+    C=(2, 2),
+    domain=dict.fromkeys("ABC", (-10.0, 10.0)),
+)
 forward("gather", lambda x, w: np.sum(np.sin(x[HOLD]) * w), x=(3,), w=(4,))
 forward(
     "convolve",

@@ -33,8 +33,12 @@ def tanh_by_expm1(x: Any) -> Any:
 
 
 def unit(x: Any, y: Any) -> Any:
-    h = np.where((x == 0) & (y == 0), 1, np.hypot(x, y))
-    return x / h, y / h
+    """The direction of (x, y), of lengths that are scaled to 1; 0 at 0."""
+    m = np.maximum(np.abs(x), np.abs(y))
+    m = np.where(m == 0, 1, m)
+    h = np.hypot(x / m, y / m)
+    h = np.where(h == 0, 1, h)
+    return x / m / h, y / m / h
 
 
 right("tanh", "1 - tanh**2", gradient=lambda x: 1 - np.tanh(x) ** 2, single=True)
@@ -129,7 +133,7 @@ right(
     "a logarithm with a floor",
     gradient=lambda x, y: [y * x ** (y - 1), x**y * np.log(np.maximum(x, np.finfo(x.dtype).tiny))],
 )
-right("hypot", "by hypot, 0 at 0", gradient=unit, single=True)
+right("hypot", "scaled, 0 at 0", gradient=unit, single=True)
 right(
     "hypot",
     "by the angle, (1, 0) at 0",

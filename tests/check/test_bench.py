@@ -47,7 +47,7 @@ def typical(forward: Forward) -> float:
     """The median of the gradient's components other than 0 at ordinary points."""
     rng = np.random.default_rng(7)
     seen: list[float] = []
-    for _ in range(5):
+    for _ in range(2):
         point = [
             rng.uniform(*forward.domain[name], shape)
             if name in forward.domain
@@ -198,8 +198,9 @@ def ordinary(forward: Forward, point: list[NDArray[Any]]) -> bool:
     return bool(np.all(np.isfinite(value)) and np.all(np.abs(slope) < limit))
 
 
-@pytest.mark.parametrize("entry", RIGHT, ids=ids)
+@pytest.mark.parametrize("entry", [e for e in RIGHT if np.float64 in e.dtypes()], ids=ids)
 def test_right_derivatives_are_right(entry):
+    """In both dtypes: what is offered for float32 alone is the same again."""
     for dtype in entry.dtypes():
         for seed in range(2):
             assert misses(entry, entry.points(seed, dtype), seed) <= 1
@@ -215,7 +216,7 @@ def at_a_kink(entry: Entry, point: list[NDArray[Any]]) -> bool:
     return bool(np.ptp(rows, axis=0).any()) and outside(entry, point) < BOUND * rounding(point)
 
 
-@pytest.mark.parametrize("entry", [entry for entry in RIGHT if entry.forward.kinks], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in RIGHT if e.forward.kinks], ids=ids)
 def test_right_gradients_are_in_the_subdifferential(entry):
     for kink in entry.forward.kinks:
         point = as_arrays(kink, entry.dtypes()[0])
@@ -232,4 +233,6 @@ def test_the_bench_is_as_large_as_it_should_be():
     counts = Counter(kind for entry in WRONG for kind in entry.kinds)
     assert set(counts) == set(KINDS)
     assert min(counts.values()) >= 2
+    both = {tuple(e.callables.values()) for e in RIGHT if np.float64 in e.dtypes()}
+    assert both == {tuple(entry.callables.values()) for entry in RIGHT}
     assert all(named(name).kinds for name in DEFAULT_GRADCHECK_PASSES)

@@ -53,7 +53,7 @@ class Number:
     """A number of mpmath's with the methods that NumPy asks of the elements of object arrays."""
 
     __slots__ = ("v",)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, v: Any) -> None:
         self.v = v
@@ -89,7 +89,7 @@ def _method(function: Callable[[Any], Any]) -> Any:
 
 for _name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "cosh", "sqrt"):
     setattr(Number, _name, _method(getattr(mp, _name)))
-Number.arctan = _method(mp.atan)  # type: ignore[attr-defined]
+Number.arctan = _method(mp.atan)
 
 
 def numbers(x: Any) -> NDArray[Any]:
