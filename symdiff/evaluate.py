@@ -104,7 +104,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
         raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
     _refuse_unknown("evalf", [f], subs or {})
-    outputs, env, sizes = _prepared("evalf", [f], subs or {})
+    outputs, env, sizes = prepared("evalf", [f], subs or {})
     with _mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):
@@ -195,7 +195,7 @@ def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
     Fraction(1, 3)
     """
     many = not isinstance(outputs, Expr)
-    found, given, sizes = _prepared("evaluate_exact", list(outputs) if many else [outputs], env)
+    found, given, sizes = prepared("evaluate_exact", list(outputs) if many else [outputs], env)
     arithmetic = _Rational()
     elements = {x: _elements(value, arithmetic) for x, value in given.items()}
     values = tuple(evaluated(found, elements, arithmetic, sizes))
@@ -209,7 +209,7 @@ def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
 # Values of symbols --------------------------------------------------------------------------------
 
 
-def _prepared(
+def prepared(
     name: str, outputs: list[Expr], given: Mapping[Any, Any]
 ) -> tuple[list[Expr], dict[Expr, Any], dict[str, Dim]]:
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""

@@ -1,0 +1,411 @@
+"""The special functions of the vocabulary on intervals, by the ball arithmetic of FLINT.
+
+``FUNCTIONS`` maps the names of these and of the elementary ones to functions of ``Interval``s, as
+those of ``numeric.check.ball_functions``.  Nothing is taken from the package's own values:
+n-th derivatives come from arithmetic with power series of balls, or from a formula that is cited.
+
+Numbers in brackets are those of the Digital Library of Mathematical Functions.
+Imports python-flint, which is an optional extra: import this module inside functions only.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from flint import acb, arb, arb_series, ctx
+
+from numeric.check.ball_functions import ELEMENTARY, ZERO
+from numeric.check.intervals import (
+    Interval,
+    add,
+    between,
+    constant,
+    hull,
+    monotone,
+    multiply,
+    negative,
+    of_balls,
+    on_balls,
+    order,
+    point,
+    positive,
+    power,
+)
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGEST = 2**53  # zeta functions of larger numbers take seconds
+SQRT2 = arb(2).sqrt  # at the precision in force, so a function
+
+# n-th derivatives by power series -----------------------------------------------------------------
+
+
+def coefficient(series: Callable[[Any], Any], n: int, x: Any) -> Any:
+    """The n-th derivative, at the ball x, of what ``series`` makes of a power series."""
+    cap, ctx.cap = ctx.cap, max(ctx.cap, n + 2)
+    try:
+        return series(arb_series([x, 1], n + 1))[n] * math.factorial(n)
+    finally:
+        ctx.cap = cap
+
+
+def derivative(name: str, series: Callable[[Any], Any], domain: Any = lambda x: True) -> Any:
+    """The derivative of order n: of (n, x)."""
+
+    def value(n: Interval, x: Interval) -> Any:
+        return coefficient(series, order(name, n), x.ball) if domain(x) else None
+
+    return value
+
+
+def _planck(s: Any) -> Any:
+    """1/(e^s - 1), with the digits of e^s - 1 near 0."""
+    below = s.exp() - 1
+    return 1 / (below - below[0] + s[0].expm1())
+
+
+def _density(s: Any) -> Any:
+    return (-s * s / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def _scaled_tail(s: Any) -> Any:
+    return (s * s).exp() * s.erfc()
+
+
+def _normal(s: Any) -> Any:
+    return (-s / SQRT2()).erfc() / 2
+
+
+def _dawson(s: Any) -> Any:
+    return (-s * s).exp() * s.erfi() * (arb.pi().sqrt() / 2)
+
+
+def _log_normal(t: Any) -> Any:
+    return (-((t / SQRT2()).erfc() / 2)).log1p() if t > 0 else _normal(t).log()
+
+
+def _log_normal_derivative(n: Interval, x: Interval) -> Any:
+    k = order("log_ndtr_derivative", n)
+    if k == 0:
+        return NORMAL["log_ndtr"](x)
+    return coefficient(lambda s: _density(s) / _normal(s), k - 1, x.ball)
+
+
+def _cardinal(n: int, t: Any, waves: tuple[Any, Any], sign: int) -> Any:
+    """The n-th derivative of sin(t)/t (sign -1) or sinh(t)/t (sign 1).
+
+    It is ∫ u^n c⁽ⁿ⁾(u t) du over 0 <= u <= 1, c being cos or cosh.  For |t| <= 1 its power series,
+    Σ sign^k t^(2k-n)/((2k+1) (2k-n)!) over 2k >= n, is summed: no term is more than half of the
+    one before, so that what is left out is at most twice its first term.  Elsewhere it comes from
+    t f_k + k f_(k-1) = (t f)⁽ᵏ⁾, with the sine and the cosine of t in ``waves``.
+    """
+    if t.abs_upper() <= 1:
+        first, total, k = (n + 1) // 2, arb(0), (n + 1) // 2
+        term = (t if n % 2 else arb(1)) * sign**first  # its factorial, of 0 or 1, is 1
+        bound = arb(2) ** (-ctx.prec - 10)
+        while k == first or term.abs_upper() > bound * t.abs_upper() ** (n % 2):
+            total += term / (2 * k + 1)
+            k += 1
+            term = term * (t * t) * sign / ((2 * k - n) * (2 * k - n - 1))
+        return total + (2 * term).union(-2 * term)
+    sine, cosine = waves
+    cycle = (sine, cosine, sign * sine, sign * cosine)
+    found = sine / t
+    for k in range(1, n + 1):
+        found = (cycle[k % 4 if sign < 0 else k % 2] - k * found) / t
+    return found
+
+
+def _sinc_derivative(n: Interval, x: Interval) -> Any:
+    k = order("sinc_derivative", n)
+    bound = constant(arb.pi() ** k / (k + 1)).upper  # |∫ u^n c⁽ⁿ⁾(ut) du| <= 1/(n + 1)
+    ball, pi = x.ball, arb.pi()
+    found = of_balls(_cardinal(k, pi * ball, (ball.sin_pi(), ball.cos_pi()), -1) * pi**k)
+    if found is None:
+        return Interval(bound.neg(exact=True), bound)
+    low, high = max(found.lower, bound.neg(exact=True)), min(found.upper, bound)
+    return Interval(low, high)
+
+
+def _sinh_integral_derivative(n: Interval, x: Interval) -> Any:
+    k = order("sinh_integral_derivative", n)
+    t = x.ball
+    return _cardinal(k - 1, t, (t.sinh(), t.cosh()), 1) if k else t.shi()
+
+
+NORMAL: dict[str, Callable[..., Any]] = {
+    "bose": derivative("bose", _planck, lambda x: not x.has(0)),
+    "ndtr": monotone(_normal),
+    "normal_density": derivative("normal_density", _density),
+    "log_ndtr": monotone(_log_normal),
+    "log_ndtr_derivative": _log_normal_derivative,
+    "ndtri": monotone(lambda p: -SQRT2() * (2 * p).erfcinv(), between(0, 1)),
+    "erf": monotone(arb.erf),
+    "erfc": monotone(arb.erfc),
+    "erfcx": monotone(_scaled_tail),
+    "erfcx_derivative": derivative("erfcx_derivative", _scaled_tail),
+    "erfinv": monotone(arb.erfinv, between(-1, 1)),
+    "erfcinv": monotone(arb.erfcinv, between(0, 2)),
+    "erfcinv_slope": on_balls(
+        lambda x: -arb.pi().sqrt() / 2 * (x.erfcinv() ** 2).exp(), between(0, 2)
+    ),
+    "dawsn": on_balls(_dawson),
+    "dawsn_derivative": derivative("dawsn_derivative", _dawson),
+    "sinc": lambda x: _sinc_derivative(ZERO, x),
+    "sinc_derivative": _sinc_derivative,
+}
+
+# The gamma and beta families ----------------------------------------------------------------------
+
+
+def _gammaln(x: Any) -> Any:
+    return x.lgamma() if x > 0 else -abs(x.rgamma()).log()
+
+
+def _polygamma(n: Interval, x: Interval) -> Any:
+    """ψ⁽ⁿ⁾, for x < 0 by the reflection of ψ(x) = ψ(1 - x) - π cot(πx) [5.5.4]."""
+    k = order("polygamma", n)
+    at = (lambda t: acb(t).polygamma(k).real) if k else arb.digamma
+    if x.lower > 0:
+        return monotone(at)(x)
+    return (-1) ** k * at(1 - x.ball) - arb.pi() * coefficient(arb_series.cot_pi, k, x.ball)
+
+
+def _polygamma_difference(n: Interval, a: Interval, b: Interval) -> Any:
+    first, second = (of_balls(ball) for ball in (_ball(_polygamma(n, x)) for x in (a, add(a, b))))
+    return None if first is None or second is None else add(first, negative(second))
+
+
+def _ball(value: Any) -> Any:
+    return value.ball if isinstance(value, Interval) else arb.nan() if value is None else value
+
+
+def _gammasgn(x: Interval) -> Any:
+    if x.lower >= 0:
+        return point(1)
+    first, last = (ELEMENTARY["floor"](x).lower, ELEMENTARY["floor"](x).upper)
+    if first != last or x.lower == first:
+        return None
+    return point((-1) ** int(first.unique_fmpz()))
+
+
+def _positive_order(a: Interval, x: Interval) -> bool:
+    return bool(a.lower > 0) and bool(x.lower >= 0)
+
+
+def _gamma_density(a: Interval, x: Interval) -> Any:
+    """``x^(a-1) e^-x / Γ(a)``."""
+    if not x.lower >= 0:
+        return None
+    scale = of_balls(a.ball.rgamma())
+    if scale is not None and scale.is_point and scale.has(0):
+        return ZERO
+    powers = power(x, add(a, point(-1)))
+    return _times(powers, ELEMENTARY["exp"](negative(x)), scale)
+
+
+def _times(*factors: Interval | None) -> Any:
+    return None if None in factors else reduce(multiply, factors)  # type: ignore[arg-type]
+
+
+def _beta_density(p: Interval, q: Interval, c: Interval, x: Interval) -> Any:
+    if not between(0, 1, closed=True)(x):
+        return None
+    mirrored = add(point(1), negative(x))
+    return _times(power(x, p), power(mirrored, q), ELEMENTARY["exp"](negative(c)))
+
+
+def _zeta_order(s: Interval) -> bool:
+    if max(abs(t) for t in s.ends) > LARGEST:
+        raise Unsupported(f"enclose: a zeta function of {s}, beyond {LARGEST}")
+    return not s.has(1)
+
+
+def _hurwitz_order(s: Interval, q: Interval) -> bool:
+    return _zeta_order(s) and bool(s.lower > 1) and positive(q)
+
+
+GAMMAS: dict[str, Callable[..., Any]] = {
+    "gamma": on_balls(arb.gamma),
+    "rgamma": on_balls(arb.rgamma),
+    "rgamma_derivative": derivative("rgamma_derivative", arb_series.rgamma),
+    "gammasgn": _gammasgn,
+    "gammaln": on_balls(_gammaln),
+    "digamma": lambda x: _polygamma(ZERO, x),
+    "polygamma": _polygamma,
+    "polygamma_difference": _polygamma_difference,
+    "beta": on_balls(lambda a, b: a.gamma() * b.gamma() * (a + b).rgamma()),
+    "poch": on_balls(lambda z, m: (z + m).gamma() * z.rgamma()),
+    "binom": on_balls(lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()),
+    "betaln": on_balls(lambda a, b: _gammaln(a) + _gammaln(b) - _gammaln(a + b)),
+    "gammainc": monotone(
+        lambda a, x: x.gamma_lower(a, regularized=1) if x > 0 else arb(0), _positive_order
+    ),
+    "gammaincc": monotone(
+        lambda a, x: x.gamma_upper(a, regularized=1) if x > 0 else arb(1), _positive_order
+    ),
+    "gamma_density": _gamma_density,
+    "betainc": monotone(
+        lambda a, b, x: x.beta_lower(a, b, regularized=1),
+        lambda a, b, x: positive(a, b) and between(0, 1, closed=True)(x),
+    ),
+    "beta_density": _beta_density,
+    "zeta": on_balls(arb.zeta, _zeta_order),
+    "zeta_derivative": derivative("zeta_derivative", arb_series.zeta, _zeta_order),
+    "hurwitz_zeta": on_balls(arb.zeta, _hurwitz_order),
+    "hurwitz_zeta_derivative": lambda m, s, q: (
+        coefficient(lambda t: t.zeta(q.ball), order("hurwitz_zeta_derivative", m), s.ball)
+        if _hurwitz_order(s, q)
+        else None
+    ),
+}
+
+# Integrals ----------------------------------------------------------------------------------------
+
+
+def _expn(n: Interval, x: Interval) -> Any:
+    k = order("expn", n)
+    if k > 1 and x.is_point and x.has(0):
+        return 1 / arb(k - 1)
+    return monotone(lambda t: t.expint(k), positive)(x)
+
+
+def _elliptic(upper: int, complement: bool = False) -> Any:
+    """The n-th derivative of K (``upper`` 1) or E (-1), π/2 F(±1/2, 1/2; 1; m) [15.5.2, 19.5]."""
+
+    def value(n: int, m: Any) -> Any:
+        half = arb(1) / 2
+        a = half * upper + n
+        scale = arb.pi() / 2 * (half * upper).rising(n) * half.rising(n) / math.factorial(n)
+        found = scale * (1 - m if complement else m).hypgeom_2f1(a, half + n, 1 + n)
+        return -found if complement and n % 2 else found
+
+    domain = positive if complement else lambda m: bool(m.upper < 1)
+    return lambda n, m: monotone(lambda t: value(order("a derivative", n), t), domain)(m)
+
+
+INTEGRALS: dict[str, Callable[..., Any]] = {
+    "expn": _expn,
+    "expi": on_balls(arb.ei, lambda x: not x.has(0)),
+    "expi_derivative": derivative("expi_derivative", arb_series.ei, lambda x: not x.has(0)),
+    "sine_integral": on_balls(arb.si),
+    "cosine_integral": on_balls(arb.ci, positive),
+    "cosine_integral_derivative": derivative("cosine_integral_derivative", arb_series.ci, positive),
+    "sinh_integral": monotone(arb.shi),
+    "sinh_integral_derivative": _sinh_integral_derivative,
+    "cosh_integral": monotone(arb.chi, positive),
+    "cosh_integral_derivative": derivative("cosh_integral_derivative", arb_series.chi, positive),
+    "fresnel_sine": on_balls(arb.fresnel_s),
+    "fresnel_cosine": on_balls(arb.fresnel_c),
+    "chirp_sine": on_balls(lambda x: (x * x / 2).sin_pi()),
+    "chirp_cosine": on_balls(lambda x: (x * x / 2).cos_pi()),
+    "ellipk": lambda m: _elliptic(1)(ZERO, m),
+    "ellipkm1": lambda p: _elliptic(1, complement=True)(ZERO, p),
+    "ellipe": lambda m: _elliptic(-1)(ZERO, m),
+    "ellipk_derivative": _elliptic(1),
+    "ellipkm1_derivative": _elliptic(1, complement=True),
+    "ellipe_derivative": _elliptic(-1),
+    "lambertw": monotone(arb.lambertw),
+    "lambertwm1": monotone(lambda x: x.lambertw(-1), lambda x: bool(x.upper < 0)),
+    "lambertw_derivative": derivative("lambertw_derivative", arb_series.lambertw),
+    "lambertwm1_derivative": derivative(
+        "lambertwm1_derivative", lambda s: s.lambertw(-1), lambda x: bool(x.upper < 0)
+    ),
+}
+
+# Bessel functions, polynomials --------------------------------------------------------------------
+
+
+def _bessel(function: Any, second: bool = False) -> Any:
+    """A Bessel function of a constant order, real for x > 0, and of integers for all x."""
+
+    def value(n: Interval, x: Interval) -> Any:
+        if not n.is_point or (x.lower < 0 and n.integer() is None):
+            return None
+        return None if second and not x.lower > 0 else function(x.ball, n.lower)
+
+    return value
+
+
+def _scaled(name: str, function: Any, half: Any, scale: int) -> Any:
+    """The m-th derivative of e^(scale x) times I_n or K_n, for x >= 0 [10.29.5]."""
+
+    def value(m: int, n: Any, x: Any) -> Any:
+        total = arb(0)
+        for j in range(m + 1):
+            slope = sum(
+                (math.comb(j, i) * function(x, n - j + 2 * i) for i in range(j + 1)), arb(0)
+            )
+            total += math.comb(m, j) * scale ** (m - j) * (half / arb(2)) ** j * slope
+        return total * (scale * x).exp()
+
+    return value
+
+
+_scaled_k = _scaled("kve", arb.bessel_k, -1, 1)
+_scaled_i = _scaled("ive", arb.bessel_i, 1, -1)
+
+
+def _kve(m: Interval, n: Interval, x: Interval) -> Any:
+    return _scaled_k(order("kve", m), n.lower, x.ball) if n.is_point and positive(x) else None
+
+
+def _ive(m: Interval, n: Interval, x: Interval) -> Any:
+    """e^-|x| I_n(x): for x < 0 even or odd; at 0 the convention lies between both sides."""
+    k, integer = order("ive", m), n.integer()
+    if not n.is_point or (integer is None and not positive(x)):
+        return None
+    sides = []
+    if x.upper >= 0:
+        right = Interval(max(x.lower, arb(0)), x.upper)
+        sides.append(of_balls(_scaled_i(k, n.lower, right.ball)))
+    if x.lower <= 0:
+        left = negative(Interval(x.lower, min(x.upper, arb(0))))
+        mirrored = of_balls(_scaled_i(k, n.lower, left.ball))
+        odd = ((integer or 0) + k) % 2
+        sides.append(negative(mirrored) if mirrored is not None and odd else mirrored)
+    if None in sides:
+        return None
+    found = hull(sides[0], sides[-1])  # type: ignore[arg-type]
+    return hull(found, ZERO) if x.has(0) and k > abs(integer or 0) else found
+
+
+def _polynomial(function: Any) -> Any:
+    def value(n: Interval, *rest: Interval) -> Any:
+        *given, x = (y.ball for y in rest)
+        return function(x, order("a polynomial", n), *given)
+
+    return value
+
+
+POLYNOMIALS: dict[str, Callable[..., Any]] = {
+    "jv": _bessel(arb.bessel_j),
+    "yv": _bessel(arb.bessel_y, second=True),
+    "iv": _bessel(arb.bessel_i),
+    "kv": _bessel(arb.bessel_k, second=True),
+    "ive": lambda n, x: _ive(ZERO, n, x),
+    "kve": lambda n, x: _kve(ZERO, n, x),
+    "ive_derivative": _ive,
+    "kve_derivative": _kve,
+    "eval_gegenbauer": _polynomial(arb.gegenbauer_c),
+    "eval_legendre": _polynomial(arb.legendre_p),
+    "eval_chebyu": _polynomial(arb.chebyshev_u),
+    "eval_chebyt": _polynomial(arb.chebyshev_t),
+    "eval_hermite": _polynomial(arb.hermite_h),
+    "eval_hermitenorm": _polynomial(lambda x, n: (x / SQRT2()).hermite_h(n) / SQRT2() ** n),
+    "eval_genlaguerre": _polynomial(arb.laguerre_l),
+    "eval_laguerre": _polynomial(arb.laguerre_l),
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **ELEMENTARY,
+    **NORMAL,
+    **GAMMAS,
+    **INTEGRALS,
+    **POLYNOMIALS,
+}
+"""What a function of the vocabulary is on intervals, by its name."""

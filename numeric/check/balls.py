@@ -1,0 +1,215 @@
+"""Guaranteed enclosures: an expression in ball arithmetic, at a point or over a box.
+
+Needs python-flint, which the extra ``certify`` installs.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpmath import libmp, mp
+
+from symdiff.evaluate import prepared
+from symdiff.expr import free_symbols
+from symdiff.locks import fork_safe_lock
+from symdiff.substitution import named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from symdiff.expr import Expr
+
+_MODERATE = 10_000  # exponents of two, up to which numbers are written in decimals
+_ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads
+
+
+class Enclosure:
+    """All numbers from ``lower`` to ``upper``: exact mpf, between which the value is for certain.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> square = enclose(x * x, {x: (-1, 2)})
+    >>> square, 0.5 in square, -1 in square
+    ([0.0, 4.0], True, False)
+    >>> enclose(x / 3, {x: 1}, digits=20)
+    [0.33333333333333333333, 0.33333333333333333334]
+    """
+
+    __slots__ = ("digits", "lower", "upper")
+
+    def __init__(self, lower: Any, upper: Any, digits: int = 15) -> None:
+        self.lower, self.upper, self.digits = lower, upper, digits
+
+    @property
+    def width(self) -> Any:
+        """``upper - lower``, rounded up."""
+        return _mpf(libmp.mpf_sub(self.upper._mpf_, self.lower._mpf_, 53, "c"))
+
+    @property
+    def floats(self) -> tuple[float, float]:
+        """The ends as floats, rounded outward."""
+        low, high = float(self.lower), float(self.upper)
+        return (
+            low if low <= self.lower else float(np.nextafter(low, -np.inf)),
+            high if high >= self.upper else float(np.nextafter(high, np.inf)),
+        )
+
+    def contains(self, value: Any) -> bool:
+        """Whether a number, or all of another enclosure, lies in it; nothing is rounded."""
+        if isinstance(value, Enclosure):
+            return self.contains(value.lower) and self.contains(value.upper)
+        if isinstance(value, Fraction):
+            scale, value = libmp.from_int(value.denominator), libmp.from_int(value.numerator)
+            low, high = (libmp.mpf_mul(end._mpf_, scale) for end in (self.lower, self.upper))
+            return bool(libmp.mpf_le(low, value) and libmp.mpf_le(value, high))
+        return bool(self.lower <= value <= self.upper)
+
+    __contains__ = contains
+
+    def __repr__(self) -> str:
+        low, high = (
+            _decimal(self.lower, self.digits, False),
+            _decimal(self.upper, self.digits, True),
+        )
+        return f"[{low}, {high}]"
+
+
+def _decimal(end: Any, digits: int, upward: bool) -> str:
+    """So many digits of ``end``, rounded outward; of a very large or small one the power of 2."""
+    sign, _, exponent, bits = end._mpf_
+    if abs(exponent) > _MODERATE:
+        return f"{'-' if sign else ''}2**{exponent + bits - (upward == bool(sign))}"
+    text = str(libmp.to_str(end._mpf_, digits))
+    beyond = Fraction(text) - fraction(end)
+    if beyond >= 0 if upward else beyond <= 0:
+        return text
+    rounded = Decimal(text), Context(prec=digits)
+    return str(Decimal.next_plus(*rounded) if upward else Decimal.next_minus(*rounded)).lower()
+
+
+def _mpf(raw: Any) -> Any:
+    return mp.make_mpf(raw)
+
+
+def fraction(value: Any) -> Fraction:
+    """A finite number, exactly."""
+    if not isinstance(value, mp.mpf):
+        return Fraction(value)
+    sign, mantissa, exponent, _ = value._mpf_
+    return Fraction(-int(mantissa) if sign else int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def enclose(
+    f: Expr, subs: Mapping[Any, Any] | None = None, *, digits: int = 15, pieces: int = 64
+) -> Any:
+    """Bounds between which the value of an expression lies for certain, at a point or over a box.
+
+    A symbol's value in ``subs`` is a number, or an array of them, or a pair ``(lower, upper)`` of
+    such: all values between them.  Floats are exactly the binary numbers that they are, text is the
+    decimal.  At a point the precision grows until each element is enclosed to ``digits``
+    significant digits; where the value is 0 or at a jump of an intermediate result, of which no
+    number of digits is enough, the narrowest enclosure stands.  Over a box, the box is cut into up
+    to ``pieces`` parts, and the result is the hull of theirs: it contains all values, but may be
+    wider than they are.  Derivatives, of any order, are enclosed as what they are, expressions:
+    ``enclose(sd.diff(f, x), ...)``.  At kinks and jumps a point takes the conventions of the
+    library, and a box the values of both sides as well.  Zeros have no sign.
+
+    The result is an ``Enclosure``, for an array expression a NumPy array of them, of dtype object.
+
+    Args:
+        f: an expression of any shape.
+        subs: the values of the free symbols, by symbol or name.
+        digits: those that are wanted, at a point.
+        pieces: into how many parts a box is cut, at most.
+
+    Raises ImportError without python-flint, which the extra ``certify`` installs; Unsupported for
+    an op that has no enclosure, by its name; ValueError where a value may be infinite or undefined,
+    naming the function and its operands, and for a symbol without value, a pair whose ends are in
+    the wrong order or not finite; ShapeError for a value of another shape than its symbol's.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> enclose(sd.diff(abs(x), x), {x: (-1, 1)})
+    [-1.0, 1.0]
+    >>> enclose(sd.log(x), {x: (-1, 1)})
+    Traceback (most recent call last):
+        ...
+    ValueError: enclose: log of ... has no bounded real value
+    """
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 10_000:
+        raise ValueError(f"enclose: {digits!r} is not a number of digits from 1 to 10000")
+    flint = imported("enclose")
+    lower, upper = _box(f, subs or {})
+    outputs, low, sizes = prepared("enclose", [f], lower)
+    high = low if upper is lower else prepared("enclose", [f], upper)[1]
+    _refuse_bad_ends(low, high)
+    with _ONE_FLINT, flint.ctx.workprec(64):
+        from numeric.check.ball_arithmetic import Problem
+
+        problem = Problem(outputs, sizes, digits)
+        found = problem.at_point(low) if high is low else problem.over_box(low, high, pieces)
+    return found
+
+
+def imported(name: str) -> ModuleType:
+    """The module ``flint``; ImportError, naming the extra, without it."""
+    try:
+        import flint
+    except ImportError:
+        raise ImportError(
+            f"{name}: enclosures need python-flint: pip install 'symdiff-numeric[certify]'"
+        ) from None
+    module: ModuleType = flint
+    return module
+
+
+# The box ------------------------------------------------------------------------------------------
+
+
+def _box(f: Expr, subs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """The lower and the upper values; the same mapping if all are numbers."""
+    symbols = {x.name: x for x in free_symbols([f])}
+    named("enclose", symbols.values(), subs, strict=True)
+    lower: dict[Any, Any] = {}
+    upper: dict[Any, Any] = {}
+    for key, value in subs.items():
+        ends = (value.lower, value.upper) if isinstance(value, Enclosure) else value
+        if not isinstance(ends, tuple):
+            ends = (value, value)
+        if len(ends) != 2:
+            raise ValueError(
+                f"enclose: the value of {key} is a tuple of {len(ends)}; a pair (lower, upper) is "
+                f"a range, and an array is given as an array or a list"
+            )
+        x = symbols.get(key if isinstance(key, str) else getattr(key, "name", ""))
+        lower[key], upper[key] = (_spread(end, x) for end in ends)
+    ranges = any(isinstance(value, tuple | Enclosure) for value in subs.values())
+    return lower, upper if ranges else lower
+
+
+def _spread(value: Any, x: Expr | None) -> Any:
+    """A number for every element of an array symbol of known shape."""
+    if x is None or not x.shape or np.ndim(value) or isinstance(value, str):
+        return value
+    known = all(isinstance(dim, int) for dim in x.shape)
+    return np.full(x.shape, value, dtype=object) if known else value
+
+
+def _refuse_bad_ends(low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> None:
+    for x in low:
+        a, b = (np.asarray(ends[x], dtype=object) for ends in (low, high))
+        if a.shape != b.shape:
+            raise ValueError(f"enclose: the ends of {x.name} have shapes {a.shape} and {b.shape}")
+        for low_end, high_end in zip(a.ravel(), b.ravel(), strict=True):
+            if not (mp.isfinite(low_end) and mp.isfinite(high_end)):
+                raise ValueError(
+                    f"enclose: the range of {x.name}, from {low_end} to {high_end}, is not finite"
+                )
+            if low_end > high_end:
+                raise ValueError(
+                    f"enclose: the range of {x.name} goes from {low_end} down to {high_end}"
+                )

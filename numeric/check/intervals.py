@@ -1,0 +1,269 @@
+"""Intervals with guaranteed ends, and what makes functions of balls into functions of them.
+
+A real number is held as an interval [lower, upper] of two exact binary numbers (``flint.arb``
+without radius).  The ends come from ball arithmetic, rounded outward, so that the interval contains
+every value for operands in theirs (Moore, Kearfott and Cloud, "Introduction to Interval Analysis",
+2009; Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", 2017).
+Ends rather than balls, as the radius of a ball has 30 bits only: the ball around [0, 0.1] has
+negative numbers in it.
+
+Imports python-flint, which is an optional extra: import this module inside functions only.
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import arb, fmpq
+from mpmath import mp
+
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGEST_ORDER = 1000  # beyond it, balls take seconds and gigabytes
+
+
+class Undefined:
+    """What has no bounded interval, and why; every operation on it gives it again."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class Interval:
+    """All real numbers from ``lower`` to ``upper``, which are finite and exact."""
+
+    __slots__ = ("lower", "upper")
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        self.lower, self.upper = lower, upper
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is one number."""
+        return self.lower is self.upper or bool(self.lower == self.upper)
+
+    @property
+    def ball(self) -> Any:
+        """A ball that contains it."""
+        return self.lower if self.is_point else self.lower.union(self.upper)
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """Both ends, or the number that it is."""
+        return (self.lower,) if self.is_point else (self.lower, self.upper)
+
+    def has(self, value: int) -> bool:
+        """Whether ``value`` is in it."""
+        return bool(self.lower <= value) and bool(value <= self.upper)
+
+    def truth(self) -> bool | None:
+        """Whether it is not 0; None if that is not decided."""
+        if not self.has(0):
+            return True
+        return False if self.is_point else None
+
+    def integer(self) -> int | None:
+        """The integer that it is, if it is one."""
+        return int(self.lower.unique_fmpz()) if self.is_point and self.lower.is_integer() else None
+
+    def __repr__(self) -> str:
+        low = self.lower.str(6, radius=False)
+        return low if self.is_point else f"[{low}, {self.upper.str(6, radius=False)}]"
+
+
+def of_balls(*balls: Any) -> Interval | None:
+    """The interval from the least to the largest number in the balls; None if one is not finite."""
+    if not all(ball.is_finite() for ball in balls):
+        return None
+    if len(balls) == 1:
+        (ball,) = balls
+        return Interval(ball, ball) if ball.is_exact() else Interval(ball.lower(), ball.upper())
+    return Interval(min(b.lower() for b in balls), max(b.upper() for b in balls))
+
+
+def of_number(value: Any) -> Interval | Undefined:
+    """The interval of an exact number; a float is exactly the binary number that it is."""
+    if isinstance(value, mp.mpf):
+        if not mp.isfinite(value):
+            return Undefined(f"the number {value}")
+        sign, mantissa, exponent, _ = value._mpf_
+        ball = arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
+    elif isinstance(value, Fraction):
+        ball = arb(fmpq(value.numerator, value.denominator))
+    else:
+        ball = arb(value) if isinstance(value, float) else arb(int(value))
+    return of_balls(ball) or Undefined(f"the number {value}")
+
+
+def hull(a: Interval, b: Interval) -> Interval:
+    """All numbers from the least to the largest one in either."""
+    return Interval(min(a.lower, b.lower), max(a.upper, b.upper))
+
+
+def constant(ball: Any) -> Interval:
+    """The interval of a finite ball."""
+    found = of_balls(ball)
+    assert found is not None
+    return found
+
+
+def point(value: Any) -> Interval:
+    """The interval that a number is, given as a ball is made."""
+    ball = arb(value)
+    return Interval(ball, ball)
+
+
+# Sums, products and powers ------------------------------------------------------------------------
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    """``a + b``."""
+    if a.is_point and b.is_point:
+        return constant(a.lower + b.lower)
+    return Interval((a.lower + b.lower).lower(), (a.upper + b.upper).upper())
+
+
+def negative(a: Interval) -> Interval:
+    """``-a``."""
+    return Interval(a.upper.neg(exact=True), a.lower.neg(exact=True))
+
+
+def multiply(a: Interval, b: Interval) -> Interval:
+    """``a * b``: its ends are products of ends."""
+    found = of_balls(*(x * y for x, y in itertools.product(a.ends, b.ends)))
+    assert found is not None
+    return found
+
+
+def divide(a: Interval, b: Interval) -> Interval | None:
+    """``a / b``; None if b may be 0."""
+    if b.has(0):
+        return None
+    return of_balls(*(x / y for x, y in itertools.product(a.ends, b.ends)))
+
+
+def absolute(x: Interval) -> Interval:
+    """``|x|``."""
+    if x.lower >= 0:
+        return x
+    return negative(x) if x.upper <= 0 else Interval(arb(0), max(x.lower.neg(exact=True), x.upper))
+
+
+def raised(x: Interval, p: int | Fraction) -> Interval | None:
+    """``x**p`` for an exact number p: real, so None for a root of what may be negative."""
+    if isinstance(p, Fraction):
+        if x.lower < 0 or (p < 0 and x.lower <= 0):
+            return None
+        exponent = arb(fmpq(p.numerator, p.denominator))
+        root = p.denominator == 2
+        return of_balls(
+            *(t if t == 0 else t.sqrt() ** p.numerator if root else t**exponent for t in x.ends)
+        )
+    if p < 0 and x.has(0):
+        return None
+    found = of_balls(*(t**p for t in x.ends))
+    if found is not None and p % 2 == 0 and p > 0 and x.has(0):
+        return Interval(arb(0), found.upper)
+    return found
+
+
+def power(x: Interval, y: Interval) -> Interval | None:
+    """``x**y`` of real numbers, with ``x**0 = 1``; None where it may be infinite or not real."""
+    n = y.integer()
+    if n is not None:
+        return raised(x, n)
+    if x.lower > 0:
+        logarithm = of_balls(*(t.log() for t in x.ends))
+        assert logarithm is not None
+        exponent = multiply(y, logarithm)
+        return of_balls(exponent.lower.exp(), exponent.upper.exp())
+    if x.lower < 0 or y.lower < 0 or (y.lower <= 0 and y.is_point):
+        return None
+    top = power(Interval(x.upper, x.upper), y) if x.upper > 0 else Interval(arb(0), arb(0))
+    bottom = Interval(arb(0), arb(0 if y.lower > 0 else 1))
+    return None if top is None else hull(bottom, top)
+
+
+# Rounding to integers -----------------------------------------------------------------------------
+
+
+def rounded(rule: Callable[[Fraction], int]) -> Callable[[Interval], Interval]:
+    """A rule that rounds to an integer and never falls, of both ends, which are exact."""
+
+    def at(t: Any) -> Any:
+        mantissa, exponent = (int(k) for k in t.man_exp())
+        if exponent >= 0:
+            return t
+        if -exponent > mantissa.bit_length() + 8:  # so near to 0 that only its sign matters
+            mantissa, exponent = (mantissa > 0) - (mantissa < 0), -8
+        return arb(rule(Fraction(mantissa, 1 << -exponent)))
+
+    return lambda x: Interval(at(x.lower), at(x.upper))
+
+
+# From functions of balls to functions of intervals ------------------------------------------------
+
+
+def everywhere(*_: Any) -> bool:
+    """The domain of what is defined for all real numbers."""
+    return True
+
+
+def monotone(function: Any, domain: Any = everywhere) -> Any:
+    """A function monotone in every operand: its extremes are at corners of the box."""
+
+    def value(*xs: Interval) -> Interval | None:
+        if not domain(*xs):
+            return None
+        return of_balls(*(function(*corner) for corner in itertools.product(*(x.ends for x in xs))))
+
+    return value
+
+
+def even(function: Any) -> Any:
+    """An even function that is monotone for positive numbers."""
+    rising = monotone(function)
+    return lambda x: rising(absolute(x))
+
+
+def on_balls(function: Any, domain: Any = everywhere) -> Any:
+    """A function of balls that is no further known."""
+
+    def value(*xs: Interval) -> Any:
+        return function(*(x.ball for x in xs)) if domain(*xs) else None
+
+    return value
+
+
+def positive(*xs: Interval) -> bool:
+    """The domain of positive numbers."""
+    return all(bool(x.lower > 0) for x in xs)
+
+
+def above(bound: int, closed: bool = False) -> Any:
+    """The domain of numbers larger than ``bound``."""
+    return lambda x: bool(x.lower >= bound if closed else x.lower > bound)
+
+
+def between(low: int, high: int, closed: bool = False) -> Any:
+    """The domain of an open or closed interval."""
+    if closed:
+        return lambda x: bool(x.lower >= low) and bool(x.upper <= high)
+    return lambda x: bool(x.lower > low) and bool(x.upper < high)
+
+
+def order(name: str, n: Interval) -> int:
+    """The integer that an order is; Unsupported for what is none, and for one that is too large."""
+    found = n.integer()
+    if found is None:
+        raise Unsupported(f"enclose: {name} of the order {n}, which is not an integer")
+    if abs(found) > LARGEST_ORDER:
+        raise Unsupported(f"enclose: {name} of the order {n}, beyond {LARGEST_ORDER}")
+    return found

@@ -1,0 +1,352 @@
+"""Enclosures contain the values: of every function, of random formulas, at points and over boxes.
+
+The truth is mpmath's, of the meanings in ``tests.scalar_oracle``, its derivatives by numerical
+differentiation: nothing of it is shared with balls, or with the rules of differentiation.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+from numeric import check
+from symdiff.algebra import primitive
+from symdiff.scalar import VOCABULARY, arity
+from tests.budget import FUZZ
+from tests.scalar_oracle import MEANING, STEPS, exact, orders
+
+pytest.importorskip("flint")
+
+DIGITS = 30
+TRUTH = 130  # digits of the oracle
+ERROR = mp.mpf(10) ** -70  # that its numerical derivatives may have, relative to the terms
+LARGEST = 50
+# Numerical derivatives of these cost the oracle up to a second: orders up to 1 alone.
+SLOW = {
+    "betaln",
+    "polygamma_difference",
+    "zeta",
+    "hurwitz_zeta",
+    "ellipk",
+    "ellipkm1",
+    "ellipe",
+    "yv",
+}
+
+
+def cases(count):
+    """So many in the sampled run, a hundred times as many under ``make fuzz``."""
+    return settings(max_examples=count * (100 if FUZZ else 1))
+
+
+AT_EDGES = {"lambertwm1", "lambertwm1_derivative", "lambertw", "lambertw_derivative"}
+seeds = given(seed=st.integers(0, 2**64))
+x, y = sd.symbols("x y")
+
+# One case -----------------------------------------------------------------------------------------
+
+
+class Case:
+    """A formula as an expression and as a function of mpmath numbers, and a point."""
+
+    def __init__(self, expression, function, point):
+        self.expression, self.function, self.point = expression, function, point
+
+    def derivative(self, order):
+        by = [s for s, n in zip((x, y), order, strict=False) for _ in range(n)]
+        found = sd.diff(self.expression, *by) if by else self.expression
+        return found if isinstance(found, sd.Expr) else sd.constant(found)
+
+    def truth(self, order, point):
+        """The derivative of the meaning, and how far it may be off."""
+        with mp.workdps(TRUTH):
+            at = tuple(map(mp.mpf, point))
+            size = mp.fabs(self.function(*at))
+            if not any(order):
+                return mp.mpf(self.function(*at)), ERROR * size
+            value = mp.mpf(mp.diff(self.function, at, tuple(order)))
+            return value, ERROR * (1 + size + mp.fabs(value))
+
+
+def violation(found, value, error, narrow=None):
+    """What is wrong with an enclosure, if something is."""
+    with mp.workdps(TRUTH):
+        if not found.lower - error <= value <= found.upper + error:
+            return f"{found} does not contain {mp.nstr(value, 25)}"
+        if narrow is not None:
+            narrow[
+                bool(found.width <= 4 * error + mp.fabs(value) * mp.mpf(10) ** (1 - DIGITS))
+            ] += 1
+    return None
+
+
+def of_vocabulary(rng, counts):
+    """A function near one of the points at which its meaning is known, and its derivative."""
+    name = rng.choice(sorted(MEANING))
+    meaning = MEANING[name]
+    point = [t for t in meaning.at() if max(map(abs, t)) <= LARGEST]
+    point = list(rng.choice(point))
+    for k in range(len(point)):
+        if k not in meaning.constants and rng.random() < 0.75:
+            moved = [*point[:k], point[k] * (1 + rng.randrange(-64, 64) / 1024), *point[k + 1 :]]
+            point = moved if meaning.smooth(*moved) and name not in AT_EDGES else point
+    slow = name in SLOW or name.endswith("_derivative")
+    order = rng.choice(orders(meaning, 1 if slow else 3))
+    symbols = [sd.symbol(f"x{k}") for k in range(len(point))]
+    operands = [
+        sd.constant(point[k]) if k in meaning.constants else s for k, s in enumerate(symbols)
+    ]
+    derivative = primitive(name, *operands)
+    for symbol, n in zip(symbols, order, strict=True):
+        derivative = sd.diff(derivative, *[symbol] * n) if n else derivative
+    env = dict(zip(symbols, point, strict=True))
+    if not isinstance(derivative, sd.Expr):
+        derivative = sd.constant(derivative)
+    found = check.enclose(derivative, env, digits=DIGITS)
+    value = exact(meaning, tuple(point), order)
+    size = mp.fabs(exact(meaning, tuple(point), (0,) * len(point)))
+    wrong = violation(found, value, ERROR * (size + mp.fabs(value) + mp.mpf(10) ** -10), counts)
+    return wrong and f"{name}, order {order} at {point}: {wrong}"
+
+
+UNARY = [
+    name
+    for name in MEANING
+    if arity(name) == 1 and name not in ("gamma", "gammaln", "zeta", "erfc", "log_ndtr")
+    if not MEANING[name].points
+]
+BINARY = ("maximum", "minimum", "hypot", "atan2", "logaddexp", "mod", "cosine", "exp_share")
+CONDITIONS = ("less", "less_equal")
+
+
+def formula(rng, point, size):
+    """A random formula, with its value at ``point`` of moderate size: as an expression, and as a
+    function.
+    """
+    if size <= 1:
+        choice = rng.randrange(5)
+        if choice < 4:
+            return (x, lambda a, b: a) if choice % 2 else (y, lambda a, b: b)
+        number = Fraction(rng.randrange(-9, 10), rng.choice((1, 2, 3, 7)))
+        return sd.constant(number), lambda a, b: mp.mpf(number.numerator) / number.denominator
+    kind = rng.choice(("sum", "product", "quotient", "power", *["unary"] * 4, "binary", "where"))
+    part = rng.randrange(1, size)
+    e, f = formula(rng, point, part)
+    if kind in ("sum", "product", "quotient", "binary", "where"):
+        d, g = formula(rng, point, max(size - part, 1))
+    value = f(*point)
+    if kind == "sum":
+        c = rng.choice((1, -1, Fraction(2, 3)))
+        made = (e + c * d, lambda a, b: f(a, b) + g(a, b) * c.numerator / c.denominator)
+    elif kind == "product":
+        made = (e * d, lambda a, b: f(a, b) * g(a, b))
+    elif kind == "quotient" and g(*point):
+        made = (e / d, lambda a, b: f(a, b) / g(a, b))
+    elif kind == "power" and value:
+        p = rng.choice((2, 3, -1, -2, Fraction(1, 2), Fraction(-1, 3), Fraction(3, 2)))
+        if value < 0 and not isinstance(p, int):
+            p = 2
+        made = (e**p, lambda a, b: f(a, b) ** (mp.mpf(p.numerator) / p.denominator))
+    elif kind == "binary":
+        name = rng.choice(BINARY)
+        if not MEANING[name].smooth(value, g(*point)):
+            return e, f
+        meaning = MEANING[name].f
+        made = (primitive(name, e, d), lambda a, b: meaning(f(a, b), g(a, b)))
+    elif kind == "where":
+        name = rng.choice(CONDITIONS)
+        h, u = formula(rng, point, max(size - part, 1))
+        holds = STEPS[name]
+        made = (
+            sd.where(primitive(name, d, e), e, h),
+            lambda a, b: f(a, b) if holds(g(a, b), f(a, b)) else u(a, b),
+        )
+    else:
+        name = rng.choice((*UNARY, "floor", "sign", "step", "round"))
+        meaning = MEANING.get(name)
+        if meaning and not (meaning.smooth(value) and abs(value) <= LARGEST):
+            return e, f
+        of = meaning.f if meaning else lambda t: mp.mpf(STEPS[name](t))
+        made = (primitive(name, e), lambda a, b: of(f(a, b)))
+    try:
+        fits = mp.fabs(made[1](*point)) <= LARGEST
+    except (ValueError, ZeroDivisionError):
+        return e, f
+    return made if fits else (primitive("tanh", made[0]), lambda a, b: mp.tanh(made[1](a, b)))
+
+
+def drawn(rng):
+    point = tuple(rng.uniform(-4, 4) for _ in range(2))
+    with mp.workdps(30):
+        expression, function = formula(rng, tuple(map(mp.mpf, point)), rng.randrange(2, 9))
+    return Case(expression, function, point)
+
+
+def of_formulas(rng, counts):
+    """A random formula and derivative at a random point."""
+    case = drawn(rng)
+    n = rng.randrange(4)
+    k = rng.randrange(n + 1)
+    order = (k, n - k)
+    try:
+        found = check.enclose(
+            case.derivative(order), {x: case.point[0], y: case.point[1]}, digits=DIGITS
+        )
+    except ValueError:
+        counts["refused"] += 1
+        return None
+    wrong = violation(found, *case.truth(order, case.point), counts)
+    return wrong and f"{case.expression}, order {order} at {case.point}: {wrong}"
+
+
+def of_boxes(rng, counts):
+    """A random formula and derivative over a random box, against points in it."""
+    case = drawn(rng)
+    order = rng.choice(((0, 0), (0, 0), (1, 0), (0, 1), (1, 1), (2, 0)))
+    widths = [2.0 ** -rng.randrange(0, 8) for _ in range(2)]
+    low = [p - w * rng.random() for p, w in zip(case.point, widths, strict=True)]
+    high = [p + w * rng.random() for p, w in zip(case.point, widths, strict=True)]
+    box = {s: (a, b) for s, a, b in zip((x, y), low, high, strict=True)}
+    try:
+        found = check.enclose(case.derivative(order), box, pieces=rng.choice((1, 4, 8)))
+    except ValueError:
+        counts["refused"] += 1
+        return None
+    counts["enclosed"] += 1
+    points = [[rng.uniform(a, b) for a, b in zip(low, high, strict=True)] for _ in range(2)]
+    if not any(order):
+        points += [low, high, [low[0], high[1]]]
+    for point in points:
+        wrong = violation(found, *case.truth(order, point))
+        if wrong:
+            return f"{case.expression}, order {order} over {box} at {point}: {wrong}"
+    return None
+
+
+# The properties -----------------------------------------------------------------------------------
+
+
+def test_every_function_of_the_vocabulary_has_an_enclosure():
+    from numeric.check.ball_special import FUNCTIONS
+
+    assert {*FUNCTIONS, "where"} == set(VOCABULARY)
+
+
+def test_enclosures_of_functions_contain_the_value_at_points():
+    counts = Counter()
+
+    @cases(300)
+    @seeds
+    def contained(seed):
+        assert not (wrong := of_vocabulary(random.Random(seed), counts)), wrong
+
+    contained()
+    assert counts[False] <= 0.02 * counts.total()
+
+
+def test_enclosures_of_formulas_contain_the_value_at_points():
+    counts = Counter()
+
+    @cases(450)
+    @seeds
+    def contained(seed):
+        assert not (wrong := of_formulas(random.Random(seed), counts)), wrong
+
+    contained()
+    assert counts["refused"] + counts[False] <= 0.02 * counts.total()
+
+
+def test_enclosures_over_boxes_contain_the_values_at_points_of_them():
+    counts = Counter()
+
+    @cases(250)
+    @seeds
+    def contained(seed):
+        assert not (wrong := of_boxes(random.Random(seed), counts)), wrong
+
+    contained()
+    assert counts["refused"] <= 0.15 * counts.total()
+
+
+# The tester is tested -----------------------------------------------------------------------------
+
+
+def caught(property_, count):
+    """Whether so many cases show something wrong."""
+    counts = Counter()
+    for seed in range(count):
+        try:
+            if property_(random.Random(seed), counts):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("sin", "cos"), ("sinh", "cosh"), ("log1p", "expm1"), ("hypot", "logaddexp"), ("tanh", "erf")],
+)
+def test_a_function_taken_for_another_is_noticed(monkeypatch, name, other):
+    from numeric.check.ball_special import FUNCTIONS
+
+    monkeypatch.setitem(FUNCTIONS, name, FUNCTIONS[other])
+    assert caught(of_formulas, 300)
+
+
+def test_a_missing_factorial_of_a_derivative_is_noticed(monkeypatch):
+    from numeric.check import ball_special
+
+    right = ball_special.coefficient
+    monkeypatch.setattr(
+        ball_special, "coefficient", lambda s, n, x: right(s, n, x) / (2 if n > 1 else 1)
+    )
+    assert caught(of_vocabulary, 600)
+
+
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_ends_rounded_inward_are_noticed(monkeypatch, end):
+    from numeric.check import ball_arithmetic
+
+    right = ball_arithmetic.of_balls
+
+    def inward(*balls):
+        found = right(*balls)
+        if found is None or found.is_point:
+            return found
+        step = (found.upper - found.lower) * 0.75
+        moved = (found.lower + step).lower() if end == "lower" else (found.upper - step).upper()
+        setattr(found, end, moved)
+        return found
+
+    monkeypatch.setattr(ball_arithmetic, "of_balls", inward)
+    assert caught(of_formulas, 300)
+
+
+def test_a_hull_that_is_one_branch_is_noticed(monkeypatch):
+    from numeric.check import ball_arithmetic
+
+    monkeypatch.setattr(ball_arithmetic, "hull", lambda a, b: a)
+    assert caught(of_boxes, 300)
+
+
+def test_a_part_of_the_box_that_is_left_out_is_noticed(monkeypatch):
+    from numeric.check.ball_arithmetic import Problem
+
+    right = Problem.joined
+    monkeypatch.setattr(Problem, "joined", lambda self, values: right(self, values[:-1] or values))
+    assert caught(of_boxes, 300)
+
+
+def test_a_slope_at_a_kink_that_takes_one_side_is_noticed(monkeypatch):
+    from numeric.check.ball_special import FUNCTIONS
+
+    monkeypatch.setitem(FUNCTIONS, "sign", FUNCTIONS["step"])
+    assert caught(of_boxes, 300)
