@@ -61,7 +61,7 @@ _ONE_MPMATH = fork_safe_lock(_restore)
 
 
 @contextmanager
-def _mpmath() -> Generator[None]:
+def one_mpmath() -> Generator[None]:
     """Mpmath for one thread; whatever happens, it is left as it was, in a forked child too."""
     with _ONE_MPMATH:
         before = mp.prec, mp._prec_rounding[1]
@@ -105,7 +105,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
         raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
     _refuse_unknown("evalf", [f], subs or {})
     outputs, env, sizes = prepared("evalf", [f], subs or {})
-    with _mpmath():
+    with one_mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):
                 plain, noisy = (
@@ -137,6 +137,15 @@ def _value(
     if arithmetic.refused and any(map(mp.isnan, value.ravel() if many else [value])):
         raise ArithmeticError(f"evalf: {arithmetic.refused}")
     return value
+
+
+def plain_value(output: Expr, env: dict[Expr, Any], sizes: dict[str, Dim]) -> Any:
+    """The value of one output in primitive ops by mpmath, at the precision in force.
+
+    How many of its digits are right is not known.  Raises ArithmeticError where ``evalf`` does
+    because a function takes mpmath too long.
+    """
+    return _value([output], env, _Mp(), sizes)
 
 
 def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
@@ -305,7 +314,8 @@ def primitives(outputs: Sequence[Expr]) -> list[Expr]:
 # mpmath numbers -----------------------------------------------------------------------------------
 
 
-def _mpf(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
+    """An exact number as one of mpmath's, at the precision in force."""
     if isinstance(value, Fraction):
         return mp.mpf(value.numerator) / value.denominator
     return mp.mpf(value)
@@ -334,7 +344,7 @@ class _Mp(Arithmetic):
     def number(self, value: Any) -> Any:
         known = self.numbers.get(value)
         if known is None:
-            known = self.numbers[value] = self.rounded(_mpf, value)
+            known = self.numbers[value] = self.rounded(plain_number, value)
         return known
 
     def exact(self, op: ops.Exact) -> Any:

@@ -8,6 +8,8 @@ from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
 from numeric.check.recorded import Recorded as Recorded
+from numeric.check.references import Reference as Reference
+from numeric.check.references import reference as reference
 from numeric.check.report import Finding as Finding
 from numeric.check.report import GradientError as GradientError
 from numeric.check.report import Report as Report

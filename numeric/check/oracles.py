@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 
-from symdiff import ops
-from symdiff.errors import Unsupported
-from symdiff.node import topological
-from symdiff.scalar import MPMATH
+from symdiff.errors import ShapeError
+from symdiff.evaluate import plain_value, primitives
+from symdiff.printing import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from numeric.check.derivatives import Order
     from symdiff.expr import Expr
-    from symdiff.node import Op
 
     Array = NDArray[np.float64]
 
@@ -36,50 +33,24 @@ DIGITS = 80
 def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., Any]:
     """``value``, a scalar expression of scalar ``inputs``, as a function of mpmath numbers.
 
-    It computes at the precision in force when it is called.  Raises Unsupported for an op that is
-    not pointwise.
+    It computes by components at the precision in force when it is called; it is nan where it has
+    no real value.  Raises ShapeError for an expression or input that is no scalar, and when called
+    Unsupported for an op that has no meaning by components.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> mpmath.nstr(multiprecision(x**2 / 3, [x])(mpmath.mpf(2)), 5)
     '1.3333'
     """
-    nodes = [node for node in topological([value, *inputs]) if node not in set(inputs)]
-    place = {node: k for k, node in enumerate([*inputs, *nodes])}
-    program = [(_action(node.op), [place[a] for a in node.args]) for node in nodes]
-    result = place[value]
+    for x in (value, *inputs):
+        if x.shape:
+            raise ShapeError(f"multiprecision: {short(x)} has the shape {x.shape}; scalars only")
+    (output,) = primitives([value])
 
     def evaluate(*point: Any) -> Any:
-        values = list(point)
-        for action, operands in program:
-            values.append(action(*[values[k] for k in operands]))
-        return values[result]
+        return plain_value(output, dict(zip(inputs, point, strict=True)), {})
 
     return evaluate
-
-
-def _action(op: Op) -> Callable[..., Any]:
-    """What ``op`` does to mpmath numbers; exact numbers are rounded when it is called."""
-    match op:
-        case ops.Sum(const=const, coefs=coefs):
-            return lambda *args: sum(map(_times, coefs, args), _times(const, mpmath.mpf(1)))
-        case ops.Product(exponents=exponents):
-            return lambda *args: mpmath.fprod(map(_power, args, exponents))
-        case ops.Exact(name=name):
-            return lambda: +getattr(mpmath.mp, name)
-        case ops.Pointwise(primitive=True, name=name):
-            return MPMATH[name]
-    raise Unsupported(f"{op!r} is not a pointwise function of mpmath numbers")
-
-
-def _times(c: Any, x: Any) -> Any:
-    return x * c.numerator / c.denominator if isinstance(c, Fraction) else x * c
-
-
-def _power(x: Any, p: int | Fraction) -> Any:
-    if isinstance(p, int):
-        return x**p
-    return mpmath.nan if x < 0 else x ** (mpmath.mpf(p.numerator) / p.denominator)
 
 
 def precise_derivative(value: Callable[..., Any], point: Array, order: Order) -> float:
