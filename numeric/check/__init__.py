@@ -4,6 +4,8 @@ from numeric.check.asserting import assert_gradients_match as assert_gradients_m
 from numeric.check.audit import audit as audit
 from numeric.check.balls import Enclosure as Enclosure
 from numeric.check.balls import enclose as enclose
+from numeric.check.certificates import Certificate as Certificate
+from numeric.check.certificates import certify as certify
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
