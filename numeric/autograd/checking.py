@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.autograd.derivatives import grad
+from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, compare
 from numeric.graph import Node, serial
-from numeric.quiet import SILENCE, noise, set_noise
 from numeric.random_numbers import rand, randn
 from numeric.tensors import Tensor, blank, edge_of, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-
-class GradcheckError(RuntimeError):
-    """The check found derivatives that are wrong; ``raise_exception=False`` turns it into False."""
+    from numeric.autograd.standards import Standard
 
 
 def gradcheck(
@@ -74,18 +70,44 @@ def gradcheck(
     >>> torch.autograd.gradcheck(torch.sin, x)
     True
     """
+    return checked(
+        func,
+        inputs,
+        Fixed(eps, rtol, atol),
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_forward_ad or (check_batched_forward_grad and check_backward_ad),
+        check_backward_ad=check_backward_ad,
+    )
+
+
+def checked(
+    func: Callable[..., Any],
+    inputs: Any,
+    standard: Standard,
+    *,
+    raise_exception: bool,
+    nondet_tol: float,
+    check_undefined_grad: bool,
+    check_batched_grad: bool,
+    check_forward_ad: bool,
+    check_backward_ad: bool,
+) -> bool:
+    """What ``gradcheck`` does, by any standard of what numerical Jacobians are and may differ."""
     if not check_backward_ad and not check_forward_ad:
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
-    if check_forward_ad or check_batched_forward_grad:
+    if check_forward_ad:
         raise NotImplementedError("forward-mode derivatives cannot be checked by gradcheck")
-    args = _as_tuple(inputs)
-    given = _differentiable_inputs(args)
+    args = as_tuple(inputs)
+    given = _differentiable_inputs(args, standard.double)
     try:
-        results = _as_tuple(func(*args))
+        results = as_tuple(func(*args))
         outputs = [y for y in results if y.requires_grad]
-        _compare(func, args, given, results, eps, (rtol, atol), nondet_tol)
+        compare(func, args, given, results, standard, nondet_tol)
         if outputs and check_batched_grad:
             for i, y in enumerate(outputs):
                 _check_batches(i, y, given)
@@ -152,15 +174,10 @@ def gradgradcheck(
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
-    args = _as_tuple(inputs)
-    if grad_outputs is None:
-        outputs = [y for y in _as_tuple(func(*args)) if y.requires_grad]
-        weights = tuple([_weight(y, gen_non_contig_grad_outputs) for y in outputs])
-    else:
-        weights = _as_tuple(grad_outputs)
+    backward, args = backward_and_weights(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
     return gradcheck(
-        _backward_of(func, args) if weights else func,
-        args + weights,
+        backward,
+        args,
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -176,12 +193,25 @@ def gradgradcheck(
     )
 
 
+def backward_and_weights(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any, strided: bool
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The backward pass as a function, and its arguments: the inputs and the weights."""
+    args = as_tuple(inputs)
+    if grad_outputs is None:
+        outputs = [y for y in as_tuple(func(*args)) if y.requires_grad]
+        weights = tuple([_weight(y, strided) for y in outputs])
+    else:
+        weights = as_tuple(grad_outputs)
+    return (_backward_of(func, args) if weights else func), args + weights
+
+
 def _backward_of(func: Callable[..., Any], inputs: tuple[Any, ...]) -> Callable[..., Any]:
     """The function's gradients, of the inputs followed by the weights."""
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def backward(*args: Any) -> tuple[Tensor, ...]:
-        outputs = [y for y in _as_tuple(func(*args[: len(inputs)])) if y.requires_grad]
+        outputs = [y for y in as_tuple(func(*args[: len(inputs)])) if y.requires_grad]
         found = grad(
             outputs,
             [args[i] for i in places],
@@ -202,23 +232,19 @@ def _weight(y: Tensor, strided: bool) -> Tensor:
     return wrap(np.asarray(array, y._array.dtype)).requires_grad_()
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return tuple(x) if isinstance(x, tuple | list) else (x,)
-
-
-def _differentiable_inputs(args: Sequence[Any]) -> list[Tensor]:
-    """The inputs by which derivatives are checked."""
+def _differentiable_inputs(args: Sequence[Any], double: bool) -> list[Tensor]:
+    """The inputs by which derivatives are checked; ``double``: they should be float64."""
     found = []
     for i, x in enumerate(args):
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
-        if x._array.dtype != np.float64:
+        if double and x._array.dtype != np.float64:
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. ",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         axes = zip(x._array.strides, x._array.shape, strict=True)
         if x._array.size and any(stride == 0 and n > 1 for stride, n in axes):
@@ -235,120 +261,6 @@ def _differentiable_inputs(args: Sequence[Any]) -> list[Tensor]:
             "have requires_grad=True."
         )
     return found
-
-
-# Jacobians --------------------------------------------------------------------------------------
-
-
-def _compare(
-    func: Callable[..., Any],
-    args: Sequence[Any],
-    given: Sequence[Tensor],
-    results: Sequence[Tensor],
-    eps: float,
-    tolerances: tuple[float, float],
-    nondet_tol: float,
-) -> None:
-    """Raise GradcheckError if one of the Jacobians is wrong."""
-    real = [k for k, y in enumerate(results) if y._array.dtype.kind == "f"]
-    numerical = [_numerical(func, args, x, results, real, eps) for x in given]
-    outputs = [k for k in real if results[k].requires_grad]
-    if not outputs and any(n.any() for by_result in numerical for n in by_result.values()):
-        raise GradcheckError("Numerical gradient for function expected to be zero")
-    for i, k in enumerate(outputs):
-        analytical = _analytical(results[k], given)
-        again = _analytical(results[k], given)
-        before = noise()
-        try:
-            set_noise(SILENCE)
-            differ = any(
-                (np.abs(a - b) > nondet_tol).any() for a, b in zip(analytical, again, strict=True)
-            )
-        finally:
-            set_noise(before)
-        if differ:
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and "
-                "grad_output multiple times gives different values, although analytical gradient "
-                f"matches numerical gradient. The tolerance for nondeterminism was {nondet_tol}."
-            )
-        for j, a in enumerate(analytical):
-            n = numerical[j][k]
-            if not np.allclose(a, n, *tolerances):
-                raise GradcheckError(
-                    f"Jacobian mismatch for output {i} with respect to input {j},\n"
-                    f"numerical:{wrap(n)}\nanalytical:{wrap(a)}\n"
-                )
-
-
-def _numerical(
-    func: Callable[..., Any],
-    args: Sequence[Any],
-    x: Tensor,
-    results: Sequence[Tensor],
-    real: Sequence[int],
-    eps: float,
-) -> dict[int, NDArray[Any]]:
-    """Two-sided differences of the real results, by number: a row for each element of ``x``."""
-    found = {k: np.zeros((x.numel(), results[k].numel()), results[k]._array.dtype) for k in real}
-    array = x._array
-    for row, place in enumerate(np.ndindex(array.shape)):
-        kept = array[place]
-        try:
-            array[place] = kept - eps
-            below = _moved(func, args, results, real, place, eps)
-            array[place] = kept + eps
-            above = _moved(func, args, results, real, place, eps)
-        finally:
-            array[place] = kept
-        before = noise()
-        try:
-            set_noise(SILENCE)
-            for k, a, b in zip(real, below, above, strict=True):
-                found[k][row] = ((b - a) / (2 * eps)).ravel()
-        finally:
-            set_noise(before)
-    return found
-
-
-def _moved(
-    func: Callable[..., Any],
-    args: Sequence[Any],
-    results: Sequence[Tensor],
-    real: Sequence[int],
-    place: tuple[int, ...],
-    eps: float,
-) -> list[NDArray[Any]]:
-    """Copies of the real results, now that an element of an input has been moved."""
-    found = _as_tuple(func(*args))
-    for k in real:
-        for what in ("shape", "dtype"):
-            was, now = getattr(results[k], what), getattr(found[k], what)
-            if was != now:
-                raise AssertionError(
-                    f"Expected `func` to return outputs with the same {what} when inputs are "
-                    f"perturbed on index {place} by {eps}, but got: {what}s {was} and {now}."
-                )
-    return [np.array(found[k]._array) for k in real]
-
-
-def _analytical(y: Tensor, given: Sequence[Tensor]) -> list[NDArray[Any]]:
-    """The Jacobian by each input: a column for each element of the result."""
-    jacobians = [np.zeros((x.numel(), y.numel()), x._array.dtype) for x in given]
-    for column, weight in enumerate(_units(y)):
-        found = grad(y, given, weight, retain_graph=True, allow_unused=True)
-        for jacobian, g in zip(jacobians, found, strict=True):
-            if g is not None:
-                jacobian[:, column] = g._array.ravel()
-    return jacobians
-
-
-def _units(y: Tensor) -> Iterator[Tensor]:
-    """Weights that select one element of a tensor after the other."""
-    for place in np.ndindex(y._array.shape):
-        unit = np.zeros(y._array.shape, y._array.dtype)
-        unit[place] = 1
-        yield wrap(unit)
 
 
 # Other properties of the backward pass ------------------------------------------------------------
@@ -387,7 +299,7 @@ def _check_undefined(
     """Results to which nothing comes back, all of them or one at a time, count as 0."""
     n, chosen = 1, -1
     while chosen < (n if n > 1 else 0):
-        outputs = [y for y in _as_tuple(func(*args)) if y.requires_grad]
+        outputs = [y for y in as_tuple(func(*args)) if y.requires_grad]
         n = len(outputs)
         ends = [_undefined(y) if chosen in (-1, i) else y for i, y in enumerate(outputs)]
         zeros = [wrap(np.zeros_like(y._array)) for y in outputs]

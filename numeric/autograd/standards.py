@@ -1,0 +1,185 @@
+"""Recorded Jacobians against numerical ones, by any standard of how close they have to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from numeric.autograd.derivatives import grad
+from numeric.quiet import SILENCE, noise, set_noise
+from numeric.tensors import Tensor, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+class GradcheckError(RuntimeError):
+    """The check found derivatives that are wrong; ``raise_exception=False`` turns it into False."""
+
+
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    """Arguments or results, of which one may come by itself."""
+    return tuple(x) if isinstance(x, tuple | list) else (x,)
+
+
+class Standard(Protocol):
+    """What the numerical Jacobians are, and which analytical ones differ from them."""
+
+    @property
+    def double(self) -> bool:
+        """Whether inputs of another dtype than float64 are worth a warning."""
+
+    def numerical(
+        self,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        x: Tensor,
+        results: Sequence[Tensor],
+        real: Sequence[int],
+    ) -> Mapping[int, Any]:
+        """The Jacobians of the real results, by number: a row for each element of ``x``."""
+
+    def vanishes(self, n: Any) -> bool:
+        """Whether a numerical Jacobian is 0."""
+
+    def mismatch(self, i: int, j: int, n: Any, a: NDArray[Any]) -> str | None:
+        """What is wrong with an analytical Jacobian, of output i by input j."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """PyTorch's standard: two-sided differences at one step, and fixed tolerances."""
+
+    eps: float
+    rtol: float
+    atol: float
+    double: bool = True
+
+    def numerical(
+        self,
+        func: Callable[..., Any],
+        args: Sequence[Any],
+        x: Tensor,
+        results: Sequence[Tensor],
+        real: Sequence[int],
+    ) -> dict[int, NDArray[Any]]:
+        """Two-sided differences."""
+        eps, array = self.eps, x._array
+        found = {
+            k: np.zeros((x.numel(), results[k].numel()), results[k]._array.dtype) for k in real
+        }
+        for row, place in enumerate(np.ndindex(array.shape)):
+            kept = array[place]
+            below, above = (
+                moved(func, args, results, real, x, place, kept + step, eps) for step in (-eps, eps)
+            )
+            before = noise()
+            try:
+                set_noise(SILENCE)
+                for k, a, b in zip(real, below, above, strict=True):
+                    found[k][row] = ((b - a) / (2 * eps)).ravel()
+            finally:
+                set_noise(before)
+        return found
+
+    def vanishes(self, n: NDArray[Any]) -> bool:
+        """All of it is 0."""
+        return not n.any()
+
+    def mismatch(self, i: int, j: int, n: NDArray[Any], a: NDArray[Any]) -> str | None:
+        """Both Jacobians, if they are not close."""
+        if np.allclose(a, n, self.rtol, self.atol):
+            return None
+        return (
+            f"Jacobian mismatch for output {i} with respect to input {j},\n"
+            f"numerical:{wrap(n)}\nanalytical:{wrap(a)}\n"
+        )
+
+
+def compare(
+    func: Callable[..., Any],
+    args: Sequence[Any],
+    given: Sequence[Tensor],
+    results: Sequence[Tensor],
+    standard: Standard,
+    nondet_tol: float,
+) -> None:
+    """Raise GradcheckError if one of the Jacobians is wrong."""
+    real = [k for k, y in enumerate(results) if y._array.dtype.kind == "f"]
+    numerical = [standard.numerical(func, args, x, results, real) for x in given]
+    outputs = [k for k in real if results[k].requires_grad]
+    if not outputs and not all(standard.vanishes(n) for found in numerical for n in found.values()):
+        raise GradcheckError("Numerical gradient for function expected to be zero")
+    for i, k in enumerate(outputs):
+        analytical = jacobians(results[k], given)
+        again = jacobians(results[k], given)
+        before = noise()
+        try:
+            set_noise(SILENCE)
+            differ = any(
+                (np.abs(a - b) > nondet_tol).any() for a, b in zip(analytical, again, strict=True)
+            )
+        finally:
+            set_noise(before)
+        if differ:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and "
+                "grad_output multiple times gives different values, although analytical gradient "
+                f"matches numerical gradient. The tolerance for nondeterminism was {nondet_tol}."
+            )
+        for j, a in enumerate(analytical):
+            wrong = standard.mismatch(i, j, numerical[j][k], a)
+            if wrong is not None:
+                raise GradcheckError(wrong)
+
+
+def moved(
+    func: Callable[..., Any],
+    args: Sequence[Any],
+    results: Sequence[Tensor],
+    real: Sequence[int],
+    x: Tensor,
+    place: tuple[int, ...],
+    value: Any,
+    by: float,
+) -> list[NDArray[Any]]:
+    """Copies of the real results where an element of ``x`` has been moved in place, and back."""
+    array = x._array
+    kept = array[place]
+    try:
+        array[place] = value
+        found = as_tuple(func(*args))
+        for k in real:
+            for what in ("shape", "dtype"):
+                was, now = getattr(results[k], what), getattr(found[k], what)
+                if was != now:
+                    raise AssertionError(
+                        f"Expected `func` to return outputs with the same {what} when inputs are "
+                        f"perturbed on index {place} by {by}, but got: {what}s {was} and {now}."
+                    )
+        return [np.array(found[k]._array) for k in real]
+    finally:
+        array[place] = kept
+
+
+def jacobians(y: Tensor, given: Sequence[Tensor]) -> list[NDArray[Any]]:
+    """The recorded Jacobian by each input: a column for each element of the result."""
+    made = [np.zeros((x.numel(), y.numel()), x._array.dtype) for x in given]
+    for column, weight in enumerate(_units(y)):
+        found = grad(y, given, weight, retain_graph=True, allow_unused=True)
+        for jacobian, g in zip(made, found, strict=True):
+            if g is not None:
+                jacobian[:, column] = g._array.ravel()
+    return made
+
+
+def _units(y: Tensor) -> Iterator[Tensor]:
+    """Weights that select one element of a tensor after the other."""
+    for place in np.ndindex(y._array.shape):
+        unit = np.zeros(y._array.shape, y._array.dtype)
+        unit[place] = 1
+        yield wrap(unit)
