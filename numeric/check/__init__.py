@@ -6,6 +6,8 @@ from numeric.check.balls import Enclosure as Enclosure
 from numeric.check.balls import enclose as enclose
 from numeric.check.certificates import Certificate as Certificate
 from numeric.check.certificates import certify as certify
+from numeric.check.differences import Derivative as Derivative
+from numeric.check.differences import derivative as derivative
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
