@@ -1,5 +1,6 @@
 """Whether a derivative is right: differences, many digits, and what holds them side by side."""
 
+from numeric.autograd.standards import GradcheckError as GradcheckError
 from numeric.check.asserting import assert_gradients_match as assert_gradients_match
 from numeric.check.audit import audit as audit
 from numeric.check.balls import Enclosure as Enclosure
@@ -11,6 +12,8 @@ from numeric.check.differences import derivative as derivative
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
+from numeric.check.gradchecks import gradcheck as gradcheck
+from numeric.check.gradchecks import gradgradcheck as gradgradcheck
 from numeric.check.recorded import Recorded as Recorded
 from numeric.check.references import Reference as Reference
 from numeric.check.references import reference as reference

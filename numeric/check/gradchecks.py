@@ -1,0 +1,346 @@
+"""``gradcheck`` and ``gradgradcheck`` with tolerances that come from the function itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric import autograd
+from numeric.autograd.checking import backward_and_weights, checked
+from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, jacobians
+from numeric.check.jacobians import (
+    SCATTERS,
+    Derived,
+    Numerical,
+    mismatch_text,
+    neighbours,
+)
+from numeric.check.lines import ROUNDINGS, TELLS, unit_roundoff
+from numeric.function import Function
+from numeric.tensors import Tensor, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether derivatives are those of the function's values, to what its rounding lets tell.
+
+    As ``autograd.gradcheck``, but for ``eps``, ``atol`` and ``rtol``, which are derived where they
+    are left out.  Each component of the numerical Jacobian is an extrapolated difference with a
+    bound E of its error, by truncation and by the rounding that is seen in the values
+    (``numeric.check.lines``).  The analytical one, A, is right if it is within
+    ``E + 1000 u max(|A|, |N|)`` of the numerical one, N, where u is the unit roundoff of the dtype.
+    An error of 0.05 % is found, or it is said that it could not be.
+
+    - *float32*: where ``func`` takes float64 too, it is checked there, and the derivatives in
+      float32 then have to be those in float64, within ``1000 u`` of the largest of the Jacobian.
+      Otherwise the noise of the values in float32 is measured.
+    - *Kinks*: where the slopes at both sides are known and differ, every value between them is
+      right: a subgradient, by this component.  At a jump nothing can be told, which is an error.
+      At the edge of the domain, the slope is that of the one side.
+    - *Noise*: derivatives that are rounding errors themselves (those of ``softmax(x).sum()``) may
+      be off by what they scatter between points that are a few units in the last place apart.
+
+    Args:
+        func: a function of tensors, or a lowered Function (``numeric.lower``).  Of that, what is
+            checked is ``backward`` and, where its one output is a scalar, ``value_and_grad``.
+        inputs: as for ``autograd.gradcheck``; those of a Function may be arrays and numbers.
+        eps: a step for plain two-sided differences, whose error is estimated by those at half of
+            it; derived by default.
+        atol: an absolute tolerance instead of E.
+        rtol: a tolerance relative to the numerical value instead of ``1000 u``.
+        raise_exception: as for ``autograd.gradcheck``, and so are the others.
+        nondet_tol: see there.
+        check_undefined_grad: see there.
+        check_grad_dtypes: see there.
+        check_batched_grad: see there.
+        check_batched_forward_grad: see there.
+        check_forward_ad: see there.
+        check_backward_ad: see there.
+        fast_mode: see there.
+        masked: see there.
+
+    Raises GradcheckError, which is a RuntimeError, if the derivatives are wrong, or if at some
+    component nothing can be told; and as ``autograd.gradcheck`` does.  Warns where the values are
+    so much larger than their change that an error of 0.05 % could not be told.
+
+    >>> import numeric as nm
+    >>> x = nm.tensor([0.5, 2.0], dtype=nm.float32, requires_grad=True)
+    >>> gradcheck(nm.sin, x)
+    True
+    >>> def wrong(x):
+    ...     y = nm.sin(x)
+    ...     y.register_hook(lambda g: None if g is None else g * 1.0005)
+    ...     return y
+    >>> gradcheck(wrong, x, raise_exception=False), nm.autograd.gradcheck(wrong, x.double())
+    (False, True)
+    """
+    options = {
+        "raise_exception": raise_exception,
+        "nondet_tol": nondet_tol,
+        "check_undefined_grad": check_undefined_grad,
+        "check_batched_grad": check_batched_grad,
+        "check_forward_ad": check_forward_ad or (check_batched_forward_grad and check_backward_ad),
+        "check_backward_ad": check_backward_ad,
+    }
+    if isinstance(func, Function):
+        programs = _first_order(func, _tensors(func, inputs))
+    else:
+        programs = iter([(func, as_tuple(inputs))])
+    return all(_checked(f, args, (eps, atol, rtol), options) for f, args in programs)
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether derivatives of derivatives are right: ``gradcheck`` of the backward pass.
+
+    Args:
+        func: as for ``gradcheck``.  Of a lowered Function, what is checked is the derivative of
+            ``backward`` and, where its one output is a scalar, ``hvp``.
+        inputs: as for ``gradcheck``.
+        grad_outputs: the weights; by default random ones, of which derivatives are checked too.
+        eps: see ``gradcheck``.
+        atol: see ``gradcheck``.
+        rtol: see ``gradcheck``.
+        gen_non_contig_grad_outputs: make the random weights non-contiguous.
+        raise_exception: see ``gradcheck``.
+        nondet_tol: see ``gradcheck``.
+        check_undefined_grad: see ``gradcheck``.
+        check_grad_dtypes: see ``gradcheck``.
+        check_batched_grad: see ``gradcheck``.
+        check_fwd_over_rev: has to be False.
+        check_rev_over_rev: has to be True.
+        fast_mode: see ``gradcheck``.
+        masked: see ``gradcheck``.
+
+    Raises and warns as ``gradcheck``.
+
+    >>> import numeric as nm, symdiff as sd
+    >>> x = sd.symbol("x", 2)
+    >>> F = nm.lower(sd.sum(sd.sin(x) ** 2), x)
+    >>> gradgradcheck(F, np.array([0.5, 2.0]))
+    True
+    """
+    if not check_fwd_over_rev and not check_rev_over_rev:
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    options = {
+        "raise_exception": raise_exception,
+        "nondet_tol": nondet_tol,
+        "check_undefined_grad": check_undefined_grad,
+        "check_batched_grad": check_batched_grad,
+        "check_forward_ad": check_fwd_over_rev,
+        "check_backward_ad": check_rev_over_rev,
+    }
+    args = _tensors(func, inputs) if isinstance(func, Function) else as_tuple(inputs)
+    backward, everything = backward_and_weights(
+        func, args, grad_outputs, gen_non_contig_grad_outputs
+    )
+    programs = [(backward, everything)]
+    if isinstance(func, Function) and _is_scalar(func, args):
+        programs.append((_gradient(func), args))
+    return all(_checked(f, given, (eps, atol, rtol), options) for f, given in programs)
+
+
+# The check ----------------------------------------------------------------------------------------
+
+
+def _checked(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    tolerances: tuple[float | None, float | None, float | None],
+    options: dict[str, Any],
+) -> bool:
+    eps, atol, rtol = tolerances
+    if eps is not None and atol is not None and rtol is not None:
+        return checked(func, args, Fixed(eps, rtol, atol, double=False), **options)
+    wide = _widened(func, args)
+    standard = Derived(func, args if wide is None else wide, eps, atol, rtol)
+    if not checked(func, args if wide is None else wide, standard, **options):
+        return False
+    if wide is None:
+        return True
+    wrong = _narrow(func, args, wide, atol, rtol)
+    if wrong is not None and options["raise_exception"]:
+        raise GradcheckError(wrong)
+    return wrong is None
+
+
+# Single precision ---------------------------------------------------------------------------------
+
+
+def _widened(func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments in float64, if some have less precision and the function takes these."""
+    copies: dict[int, Tensor] = {}
+    for x in args:
+        if isinstance(x, Tensor) and x._array.dtype.kind == "f" and id(x) not in copies:
+            copies[id(x)] = wrap(x._array.astype(np.float64)).requires_grad_(x.requires_grad)
+    if all(x._array.dtype == np.float64 for x in args if id(x) in copies):
+        return None
+    wide = tuple([copies.get(id(x), x) for x in args])
+    try:
+        found, expected = (as_tuple(func(*given)) for given in (wide, args))
+    except Exception:  # whatever a function raises that is made for float32 alone
+        return None
+    same = len(found) == len(expected) and all(
+        a.shape == b.shape and a.requires_grad == b.requires_grad
+        for a, b in zip(found, expected, strict=True)
+    )
+    return wide if same else None
+
+
+def _narrow(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    wide: tuple[Any, ...],
+    atol: float | None,
+    rtol: float | None,
+) -> str | None:
+    """What is wrong with the derivatives in the precision of ``args``, if those in float64 hold."""
+    given, known = (
+        [x for x in some if isinstance(x, Tensor) and x.requires_grad] for some in (args, wide)
+    )
+    outputs, expected = (
+        [y for y in as_tuple(func(*some)) if y.requires_grad] for some in (args, wide)
+    )
+    near = None
+    for i, (y, z) in enumerate(zip(outputs, expected, strict=True)):
+        pairs = zip(given, jacobians(y, given), jacobians(z, known), strict=True)
+        for j, (x, a, exact) in enumerate(pairs):
+            a, n = a.astype(float), exact.astype(float)
+            unit = max(unit_roundoff(v._array.dtype) for v in (x, y))
+            with np.errstate(invalid="ignore", over="ignore"):
+                natural = np.abs(y._array.astype(float)).ravel() / (
+                    float(np.abs(x._array).max(initial=0.0)) or 1.0
+                )
+                largest = np.max(np.abs(n), initial=0.0, where=np.isfinite(n))
+                scale = np.fmax(largest, natural)
+                allowed = ROUNDINGS * unit * scale if atol is None else np.full(n.shape[1:], atol)
+                allowed = allowed + (ROUNDINGS * unit if rtol is None else rtol) * np.abs(n)
+                off = np.abs(a - n)
+                wrong = ~((off <= allowed) | (a == n))
+                if atol is None and wrong.any():
+                    near = near or list(neighbours(func, args))
+                    moves = np.stack([some[i][j].astype(float) for some in near])
+                    scatter = np.abs(moves - a).max(axis=0)
+                    wrong &= ~(off <= allowed + np.fmin(SCATTERS * scatter, TELLS * scale))
+                if wrong.any():
+                    shapes = (x._array.shape, y._array.shape)
+                    value = Numerical(n, n, allowed + 0 * n, unit, natural, shapes)
+                    kind = y._array.dtype
+                    return f"In {kind}, though not in float64: " + mismatch_text(
+                        i, j, value, a, wrong, off, value.error
+                    )
+    return None
+
+
+# Lowered Functions --------------------------------------------------------------------------------
+
+
+def _tensors(function: Function, inputs: Any) -> tuple[Any, ...]:
+    """The arguments of a Function as Tensors, of which the real ones require gradients."""
+    found = []
+    for symbol, x in zip(function.inputs, as_tuple(inputs), strict=True):
+        if isinstance(x, Tensor):
+            found.append(x)
+            continue
+        array = np.array(x)
+        if symbol.dtype is not float:
+            found.append(wrap(array))
+            continue
+        kind = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+        found.append(wrap(array.astype(kind)).requires_grad_())
+    return tuple(found)
+
+
+def _arrays(args: Sequence[Any]) -> list[Any]:
+    return [x._array[()] if isinstance(x, Tensor) else x for x in args]
+
+
+def _is_scalar(function: Function, args: Sequence[Any]) -> bool:
+    """Whether a call gives one number."""
+    return len(function.outputs) == 1 and np.shape(function(*_arrays(args))) in ((), (1,))
+
+
+def _first_order(
+    function: Function, args: tuple[Any, ...]
+) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """What gives first derivatives: the recorded call, by ``backward``, and ``value_and_grad``."""
+    yield function, args
+    if _is_scalar(function, args):
+        yield _joint(function), args
+
+
+def _joint(function: Function) -> Callable[..., Any]:
+    """A scalar Function, with the derivatives of its ``value_and_grad``."""
+
+    class Joint(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *xs: Any) -> Any:
+            value, ctx.gradient = function.value_and_grad(*_arrays(xs))
+            return wrap(np.array(value))
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return tuple([None if v is None else g * wrap(np.array(v)) for v in ctx.gradient])
+
+    return Joint.apply
+
+
+def _gradient(function: Function) -> Callable[..., Any]:
+    """The gradient of a scalar Function, with the derivatives of its ``hvp``."""
+
+    class Gradient(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *xs: Any) -> Any:
+            ctx.args = _arrays(xs)
+            found = function.value_and_grad(*ctx.args)[1]
+            return tuple([wrap(np.array(v)) for v in found if v is not None])
+
+        @staticmethod
+        def backward(ctx: Any, *gs: Any) -> Any:
+            rest = iter(gs)
+            tangents = [
+                _arrays([next(rest)])[0] if x.dtype is float else None for x in function.inputs
+            ]
+            found = function.hvp(tuple(ctx.args), tuple(tangents))
+            return tuple([None if v is None else wrap(np.array(v)) for v in found])
+
+    return Gradient.apply
