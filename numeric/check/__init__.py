@@ -17,6 +17,8 @@ from numeric.check.gradchecks import gradgradcheck as gradgradcheck
 from numeric.check.recorded import Recorded as Recorded
 from numeric.check.references import Reference as Reference
 from numeric.check.references import reference as reference
+from numeric.check.remainders import Taylor as Taylor
+from numeric.check.remainders import taylor as taylor
 from numeric.check.report import Finding as Finding
 from numeric.check.report import GradientError as GradientError
 from numeric.check.report import Report as Report

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.autograd.standards import as_tuple, jacobians, moved
-from numeric.check.lines import OUTSIDE, ROUNDINGS, SUFFICIENT, TELLS, Estimate, Line, unit_roundoff
+from numeric.check.lines import (
+    NOTHING,
+    OUTSIDE,
+    ROUNDINGS,
+    SUFFICIENT,
+    TELLS,
+    Estimate,
+    Line,
+    unit_roundoff,
+)
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.tensors import Tensor
 
@@ -20,9 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-NOTHING = 1e-300
-"""A derivative of this size is 0."""
 
 NEIGHBOURS = 4
 """How many points, a few units in the last place away, show how rounding moves a derivative."""

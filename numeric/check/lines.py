@@ -62,6 +62,9 @@ ROUNDINGS = 1000
 TELLS = 4e-4
 """An error of a twentieth of a per cent is told if what is allowed is less than this."""
 
+NOTHING = 1e-300
+"""A derivative of this size is 0."""
+
 SUFFICIENT = 1e-6
 """A relative error that needs no further radius; a twentieth of a per cent is 500 times more."""
 

@@ -1,0 +1,225 @@
+"""The Taylor test: how fast the remainders fall along random directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from numeric.check.lines import (
+    NOTHING,
+    OUTSIDE,
+    ROUNDINGS,
+    SUFFICIENT,
+    TELLS,
+    Estimate,
+    Line,
+    best,
+    noises,
+    unit_roundoff,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+STEPS = 48
+"""Of the ladder 1/4, 1/8 ... ; the finest is below any rounding error."""
+
+ABOVE = 32.0
+"""A remainder counts if it is so many times the rounding error of the values ..."""
+
+FITTED = 6
+"""... and slopes are fitted to the finest so many of these; with less than half, there is none."""
+
+RIGHT, WRONG, UNKNOWN = "right", "wrong", "cannot tell"
+
+
+@dataclass(frozen=True)
+class Taylor:
+    """What the remainders of a function say about its gradient, and its Hessian.
+
+    ``verdict``: "right", "wrong", or "cannot tell" where the rounding of the values hides an error
+    of 0.05 %, or where the function has no derivative; ``ok`` only if it is "right".  (A derivative
+    of 0 is right if it is 0 to a millionth of the function's size and change.)  ``slopes``
+    is of shape (directions, 2), or 3 with a Hessian: those of log remainder by log step, near 1, 2
+    and 3 if all is right; inf where the remainder is nothing but rounding errors.  ``table`` is of
+    shape (directions, steps, 3 or 4): the step and the remainders.  ``left`` holds, for each
+    direction and derivative, what it leaves of the change of the function, ``bound`` how far that
+    may be from 0 if the derivative is right, and ``size`` that of its terms.
+    """
+
+    verdict: Literal["right", "wrong", "cannot tell"]
+    slopes: Array
+    table: Array
+    left: Array
+    bound: Array
+    size: Array
+
+    @property
+    def ok(self) -> bool:
+        """Whether the derivatives are right."""
+        return self.verdict == RIGHT
+
+    def __str__(self) -> str:
+        names = ["gradient", "Hessian"][: self.left.shape[1]]
+        head = "direction " + "".join(f"{f'slope {k}':>9}" for k in range(len(names) + 1))
+        lines = [f"Taylor test: {self.verdict}", head]
+        for d, slopes in enumerate(self.slopes):
+            line = f"{d:>9} " + "".join(f"{s:9.3f}" for s in slopes)
+            for k, name in enumerate(names):
+                left, bound, size = self.left[d, k], self.bound[d, k], self.size[d, k]
+                line += f"  {name}: {left:.2e} of {size:.2e} is left, {bound:.0e} may be"
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def taylor(
+    fn: Callable[..., Any],
+    grad: Any,
+    x: Any,
+    hess: Any = None,
+    *,
+    directions: int = 5,
+    seed: int = 0,
+) -> Taylor:
+    """Whether ``grad`` (and ``hess``) are the derivatives of the scalar ``fn`` at ``x``.
+
+    Along random directions v the remainders
+
+    - ``|f(x + hv) - f(x)|`` fall as h,
+    - ``|f(x + hv) - f(x) - h g.v|`` as h², if the gradient g is right, and
+    - ``|f(x + hv) - f(x) - h g.v - h²/2 v.H.v|`` as h³, if the Hessian H is right, too
+
+    (Farrell, Ham, Funke and Rognes, "Automated derivation of the adjoint of high-level transient
+    finite element programs", 2013, section 6.3).  With a wrong gradient the second one falls as h,
+    at last: at steps so small that rounding errors may be larger.  So the verdict is not read from
+    the slopes: the linear (quadratic) part of the remainder is found by extrapolation, with a bound
+    of its error (``numeric.check.lines``).  It is wrong if that part is more than the bound,
+    and right only if the bound would let an error of 0.05 % show, of the root of the sum of squares
+    of all terms of g.v (that of v.H.v); no tolerance is asked for.  What is asked of each component
+    by itself, ``gradcheck`` and ``derivative`` tell.
+
+    Args:
+        fn: a scalar function of an array or a number; of several, if ``x`` is a tuple.
+        grad: its gradient at ``x``, or a function of what ``fn`` is a function of, that gives it;
+            of the shape of ``x``, a tuple for several inputs.
+        x: where; a number or an array, or a tuple of these.
+        hess: the Hessian, likewise: of shape ``x.shape + x.shape``.  For one input only.
+        directions: how many.
+        seed: of the directions, normally distributed.
+
+    Raises ValueError for shapes that do not fit, and for a function that is not finite at ``x``.
+
+    >>> taylor(np.sin, np.cos, 0.7).ok
+    True
+    >>> found = taylor(lambda v: np.exp(v).sum(), lambda v: 1.0005 * np.exp(v), np.zeros(3))
+    >>> found.verdict, found.slopes[0].round(2).tolist()
+    ('wrong', [1.0, 1.0])
+    """
+    several = isinstance(x, tuple)
+    point = [np.asarray(v) for v in (x if several else (x,))]
+    point = [v if v.dtype.kind == "f" else v.astype(float) for v in point]
+    if hess is not None and several:
+        raise ValueError("taylor: a Hessian is for one input; pass x as one array")
+    given = [v.copy()[()] for v in point]
+    value = np.asarray(fn(*given))
+    if value.ndim:
+        raise ValueError(
+            f"taylor: the function has to be scalar, its value has shape {value.shape}"
+        )
+    if not np.isfinite(value):
+        raise ValueError(f"taylor: the function is {value} at x")
+    gradient = grad(*given) if callable(grad) else grad
+    parts = [np.asarray(g) for g in (gradient if several else (gradient,))]
+    if [g.shape for g in parts] != [v.shape for v in point]:
+        raise ValueError(
+            f"taylor: the gradient is of shape {[g.shape for g in parts]}, "
+            f"x of {[v.shape for v in point]}"
+        )
+    matrix = None
+    if hess is not None:
+        matrix = np.asarray(hess(*given) if callable(hess) else hess)
+        if matrix.shape != 2 * point[0].shape:
+            raise ValueError(
+                f"taylor: the Hessian is of shape {matrix.shape}, x of {point[0].shape}"
+            )
+        matrix = matrix.reshape(2 * (point[0].size,)).astype(float)
+    kinds = [a.dtype for a in (value, *parts, *point) if a.dtype.kind == "f"]
+    rounded = max(kinds, key=unit_roundoff)
+    flat = np.concatenate([v.astype(float).ravel() for v in point])
+    slope = np.concatenate([g.astype(float).ravel() for g in parts])
+    scale = 2.0 ** np.round(np.log2(max(1.0, float(np.median(np.abs(flat))) if flat.size else 1.0)))
+    rng = np.random.default_rng(seed)
+
+    def moved(v: Array, h: Any) -> Array:
+        rest, arguments = flat + h * v, []
+        for part in point:
+            here, rest = rest[: part.size], rest[part.size :]
+            arguments.append(here.reshape(part.shape).astype(part.dtype)[()])
+        try:
+            return np.array([float(fn(*arguments))])
+        except OUTSIDE:
+            return np.array([np.nan])
+
+    with np.errstate(all="ignore"):
+        runs = [
+            _along(partial(moved, v), v, flat, slope, matrix, rounded)
+            for v in scale * rng.standard_normal((directions, flat.size))
+        ]
+    slopes, table, left, bound, size = (np.stack([run[k] for run in runs]) for k in range(5))
+    with np.errstate(invalid="ignore"):
+        change = np.nanmax(np.where(np.isfinite(table[..., 1]), table[..., 1], 0.0))
+        vanishes = (size <= bound) & (bound <= SUFFICIENT * (abs(float(value)) + change) + NOTHING)
+        told = (bound <= TELLS * size) | vanishes
+    verdict: Any = WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN
+    return Taylor(verdict, slopes, table, left, bound, size)
+
+
+def _along(
+    function: Callable[[Any], Array],
+    v: Array,
+    x: Array,
+    gradient: Array,
+    hessian: Array | None,
+    rounded: Any,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Slopes, table, and what is left of each order with its bound and size, in one direction."""
+    line = Line(function, 0.0, rounded=rounded)
+    terms = [gradient * v]
+    if hessian is not None:
+        terms.append(v[:, None] * hessian * v)
+    left, bound, size = [], [], []
+    unit = float(line.unit[0])
+    noise = unit * (abs(line.centre[0]) + np.abs(gradient * x).sum())
+    for order, term in enumerate(terms, start=1):
+        fits = [line.fit(radius, "central", order) for radius in line.radii]
+        found: Estimate = best(fits)
+        noise = max(noise, float(noises(fits)[-1][0]), min(float(fit.tail[0]) for fit in fits))
+        size.append(float(np.sqrt((term**2).sum())))
+        total = float(term.sum())
+        left.append(abs(float(found.value[0]) - total) if np.isfinite(total) else np.inf)
+        rounding = ROUNDINGS * unit * np.nan_to_num(np.abs(term).sum(), posinf=0.0)
+        bound.append(float(found.error[0] + rounding) if found.settles[0] else np.inf)
+    steps: Array = np.ldexp(0.25, -np.arange(STEPS))
+    change = np.array([function(h)[0] for h in steps]) - line.centre[0]
+    remainders = [change]
+    for order, term in enumerate(terms, start=1):
+        remainders.append(remainders[-1] - steps**order / order * term.sum())
+    table: Array = np.abs(np.stack([steps, *remainders], axis=-1))
+    slopes = [_slope(steps, column, noise) for column in table.T[1:]]
+    return tuple(np.array(a) for a in (slopes, table, left, bound, size))  # type: ignore[return-value]
+
+
+def _slope(steps: Array, remainders: Array, noise: float) -> float:
+    """The slope at the finest steps at which remainders stand out from the rounding errors."""
+    clear = np.isfinite(remainders) & (remainders > ABOVE * noise)
+    chosen = np.flatnonzero(clear)[-FITTED:]
+    if len(chosen) < FITTED // 2:
+        return np.inf
+    return float(np.polyfit(np.log(steps[chosen]), np.log(remainders[chosen]), 1)[0])
