@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.foreign import (
-    Lowered,
-    Source,
-    called,
-    from_jax,
-    from_tensors,
-    from_torch,
-    lengths,
-    silent,
-    sizes,
-)
+from numeric.check.foreign import from_jax, from_tensors, from_torch
 from numeric.check.recorded import Recorded
+from numeric.check.sources import Lowered, Source, called, lengths, silent, sizes
 from numeric.function import Function, lower
 
 if TYPE_CHECKING:

@@ -1,145 +1,26 @@
-"""Functions that bring derivatives of their own: PyTorch's, JAX's, Tensors', lowered, recorded.
+"""Functions of PyTorch, of JAX and of Tensors with derivatives of their own, called with arrays.
 
-What they compute is called with NumPy arrays here, and gives NumPy arrays; no package is loaded
-before one of its functions is there.
+No package is loaded before one of its functions is there.
 """
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext
-from functools import wraps
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff.errors import ShapeError
+from numeric.check.sources import Source, one_or_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from numeric.function import Function
     from symdiff.expr import Expr
 
     Array = NDArray[Any]
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """Calls that nobody asked for, which find out what a function is, warn of nothing."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
-
-
-class Source(ABC):
-    """A function with derivatives of its own, of NumPy arrays."""
-
-    def __init__(self, fn: Any) -> None:
-        self.fn = fn
-        self.name = called(fn)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} function {self.name}>"
-
-    @abstractmethod
-    def value(self, *arrays: Array) -> Array:
-        """What the function computes."""
-
-    @abstractmethod
-    def vjp(self, *arrays: Array) -> Any:
-        """The cotangents of the inputs, for the inputs and the cotangent of the value."""
-
-    @abstractmethod
-    def jvp(self, *arrays: Array) -> Any:
-        """The tangent of the value, for the inputs and their tangents."""
-
-    @abstractmethod
-    def hessian(self, *arrays: Array) -> Any:
-        """The second derivatives of a scalar value: by one input an array, else rows of blocks."""
-
-    @silent()
-    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
-        """The fields of a ``Candidate``: what the function offers is what it gives at ``at``.
-
-        Raises ShapeError for a function whose value has another shape than ``forward``.
-        """
-        calls = {"jvp": (*at, *at)} | ({} if forward.shape else {"hessian": at})
-        found: dict[str, Any] = {"name": self.name, "value": named(self.value, self.name)}
-        found["vjp"] = named(self.vjp, self.name)
-        notes = []
-        taken = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
-        if taken:
-            found["dtypes"] = tuple(taken)
-            self._check_shape(forward, inputs, [x.astype(taken[0]) for x in at])
-        for what, args in calls.items():
-            method = getattr(self, what)
-            try:
-                method(*(x.astype(taken[0] if taken else "float64") for x in args))
-            except Exception as error:
-                reason = str(error).strip().partition("\n")[0]
-                notes.append(f"{self.name} offers no {what}: {type(error).__name__}: {reason}")
-            else:
-                found[what] = named(method, self.name)
-        return found | {"notes": tuple(notes)}
-
-    def _takes(self, at: Sequence[Array], kind: str) -> bool:
-        try:
-            self.value(*(x.astype(kind) for x in at))
-        except Exception:
-            return False
-        return True
-
-    def _check_shape(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> None:
-        got, expected = self.value(*at).shape, lengths(forward, sizes(inputs, at))
-        if got != expected:
-            raise ShapeError(
-                f"{self.name} gives shape {got} where the forward has {expected}: it stands for "
-                "the function whose derivatives are tested, not for the derivatives; give those "
-                "as a function of NumPy arrays"
-            )
-
-
-def called(fn: Any) -> str:
-    """How a function is called in a message."""
-    owner = getattr(fn, "__self__", None)
-    if isinstance(owner, type) and getattr(fn, "__name__", "") == "apply":
-        return owner.__name__
-    return getattr(fn, "__name__", None) or type(fn).__name__
-
-
-def named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``call``, whose errors say that they come from ``name``."""
-
-    @wraps(call)
-    def inner(*args: Any) -> Any:
-        try:
-            return call(*args)
-        except Exception as error:
-            error.add_note(f"raised by {name}, which is under test")
-            raise
-
-    return inner
-
-
-def sizes(inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, int]:
-    """The lengths that stand for the letters in the inputs' shapes."""
-    pairs = (zip(x.shape, a.shape, strict=True) for x, a in zip(inputs, at, strict=True))
-    return {dim: n for axes in pairs for dim, n in axes if isinstance(dim, str)}
-
-
-def lengths(x: Expr, known: dict[str, int]) -> tuple[int, ...]:
-    """The shape of ``x`` in numbers."""
-    return tuple([known[dim] if isinstance(dim, str) else dim for dim in x.shape])
-
-
-def one_or_all(values: Sequence[Any]) -> Any:
-    """One value by itself, several as a tuple."""
-    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _imported(package: str, extra: str, what: str) -> Any:
@@ -355,37 +236,3 @@ def from_jax(fn: Any) -> Source:
     Raises ImportError without JAX (the extra ``jax``), TypeError for what cannot be called.
     """
     return Jax(_callable(fn, "from_jax"))
-
-
-# Lowered Functions --------------------------------------------------------------------------------
-
-
-class Lowered(Source):
-    """A lowered Function of one output."""
-
-    fn: Function
-
-    def __init__(self, fn: Function) -> None:
-        super().__init__(fn)
-        if len(fn.outputs) != 1:
-            raise TypeError(f"a Function with {len(fn.outputs)} outputs is no one function to test")
-
-    def _only(self, found: Any) -> Any:
-        return found[0] if self.fn._many else found
-
-    def value(self, *arrays: Array) -> Array:
-        """What a call gives."""
-        return np.asarray(self._only(self.fn(*arrays)))
-
-    def vjp(self, *arrays: Array) -> Any:
-        """By ``backward``."""
-        return one_or_all(self.fn.vjp(*arrays[:-1])[1](arrays[-1]))
-
-    def jvp(self, *arrays: Array) -> Any:
-        """By ``jvp``."""
-        n = len(arrays) // 2
-        return self._only(self.fn.jvp(arrays[:n], arrays[n:])[1])
-
-    def hessian(self, *arrays: Array) -> Any:
-        """By ``hessian``."""
-        return self._only(self.fn.hessian(*arrays))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.foreign import named, one_or_all
+from numeric.check.sources import named, one_or_all
 from symdiff.errors import ShapeError
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ Every source is a function with a derivative of its own which is *not* that of i
 an answer which agrees with the planted derivative can come from nowhere else.
 """
 
-import json
 import sys
 import warnings
 
@@ -376,77 +375,3 @@ def test_a_custom_jvp_has_both_modes():
     close(got.jvp(AT[0], TANGENTS[0]), 7 * TANGENTS[0].sum(), "float64")
     close(got.vjp(AT[0], np.array(1.0)), np.full(3, 7.0), "float64")
     close(got.hessian(AT[0]), np.zeros((3, 3)), "float64")
-
-
-# Tables -------------------------------------------------------------------------------------------
-
-POINTS = {"y": np.array([AT[1], AT[0]]), "x": np.array([AT[0], -AT[0]])}
-GRADIENT = {"x": POINTS["y"] * np.cos(POINTS["x"]), "y": np.sin(POINTS["x"])}
-
-
-def test_a_table_is_asked_at_its_points_only():
-    value = (np.sin(POINTS["x"]) * POINTS["y"]).sum(1)
-    table = check.Recorded(points=POINTS, gradient=GRADIENT, value=value)
-    got = candidate(FORWARD, [x, y], gradient=table)
-    assert list(got.points) == ["x", "y"]
-    for k in range(2):
-        at = [got.points[name][k] for name in got.points]
-        assert [g.tolist() for g in got.gradient(*at)] == [GRADIENT[n][k].tolist() for n in "xy"]
-        assert got.value(*at) == value[k]
-    with pytest.raises(LookupError, match="no point") as caught:
-        got.gradient(AT[1], AT[1])
-    assert caught.value.__notes__ == ["raised by the recorded table, which is under test"]
-    assert got.vjp is got.jvp is got.hessian is None
-
-
-def test_both_zeros_are_one_point_of_a_table():
-    table = check.Recorded(points={"s": np.array([0.0, 1.0])}, gradient={"s": np.array([2.0, 3.0])})
-    assert candidate(2 * s, [s], gradient=table).gradient(np.array(-0.0)) == 2
-
-
-@pytest.mark.parametrize("dtype", VALUES)
-@pytest.mark.parametrize("suffix", [".npz", ".json"])
-@pytest.mark.parametrize("value", [None, [np.nan, 1 / 3]])
-def test_a_table_is_the_same_from_a_file(tmp_path, suffix, dtype, value):
-    points = {"x": np.array([[0.1, np.inf, -0.0], [1e-300, 2, 3]]).astype(dtype)}
-    value = None if value is None else np.array(value, dtype)
-    table = check.Recorded(points=points, gradient={"x": points["x"] / 3}, value=value)
-    table.save(tmp_path / f"table{suffix}")
-    read = check.Recorded.load(str(tmp_path / f"table{suffix}"))
-    for mine, other in ((table.points, read.points), (table.gradient, read.gradient)):
-        assert other["x"].dtype == dtype
-        assert other["x"].tobytes() == mine["x"].tobytes()
-    assert (read.value is None) if value is None else np.array_equal(read.value, value, True)
-    assert candidate(sd.sum(x), [x], gradient=read).dtypes == (dtype,)
-
-
-def test_tables_that_cannot_be_are_refused(tmp_path):
-    one, three = np.ones(1), np.ones(3)
-    for points, gradient, value, error in (
-        ({}, {}, None, ValueError),
-        ({"x": one}, {"y": one}, None, ValueError),
-        ({"x": one}, {"x": three}, None, sd.ShapeError),
-        ({"x": three}, {"x": three}, one, sd.ShapeError),
-        ({"x": one[0]}, {"x": one[0]}, None, sd.ShapeError),
-        ({"x": np.ones((3, 2))}, {"x": three}, None, sd.ShapeError),
-        ({"x": np.arange(3)}, {"x": three}, None, TypeError),
-        ({"x": three}, {"x": np.ones(3, np.float32)}, None, TypeError),
-        ({"x": three}, {"x": np.arange(3.0)}, None, ValueError),  # one point, three gradients
-    ):
-        with pytest.raises(error, match="Recorded"):
-            check.Recorded(points, gradient, value)
-    table = check.Recorded({"x": three}, {"x": three})
-    with pytest.raises(ValueError, match="the name of a table ends in"):
-        table.save(tmp_path / "table.pkl")
-    with pytest.raises(ValueError, match="the table records x; the forward takes y"):
-        candidate(sd.sum(y), [y], gradient=table)
-    with pytest.raises(sd.ShapeError, match="scalar function"):
-        candidate(sd.sin(x), [x], gradient=table)
-    with pytest.raises(sd.ShapeError, match=r"points of shape \(\) for x"):
-        candidate(sd.sum(x), [x], gradient=table)
-    np.savez(tmp_path / "other.npz", a=three)
-    with pytest.raises(ValueError, match="'a' is neither"):
-        check.Recorded.load(tmp_path / "other.npz")
-    (tmp_path / "other.json").write_text(json.dumps({"points": {"x": [1]}}))
-    with pytest.raises(ValueError, match="each input needs both"):
-        check.Recorded.load(tmp_path / "other.json")
