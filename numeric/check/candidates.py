@@ -30,7 +30,8 @@ class Candidate:
     array of each input's shape, ``vjp(x1, .., xk, w)`` the same for ``sum(w * y)``;
     ``jvp(x1, .., xk, t1, .., tk)`` is an array of y's shape; ``hessian(x1, .., xk)`` is of shape
     ``x.shape + x.shape`` for one input, for several a tuple of rows of such blocks.  All but jvp
-    return one array where there is one input, and a tuple of arrays otherwise.
+    return one array where there is one input, and a tuple of arrays otherwise.  Inputs of integers
+    and booleans are data: they have no tangents, and there are no derivatives by them.
 
     ``value(x1, .., xk)`` is y as what is under test computes it, where that is known: if it is not
     the forward, its derivatives are those of another function.  ``points`` is None where any point
@@ -117,12 +118,16 @@ def _ordinary(inputs: Sequence[Expr]) -> list[NDArray[Any]]:
         for dim in x.shape:
             if isinstance(dim, str):
                 known.setdefault(dim, 2 + len(known))
-    point, count = [], 0
+    point: list[NDArray[Any]] = []
+    count = 0
     for x in inputs:
         shape = lengths(x, known)
         places = np.arange(count, count + int(np.prod(shape)))
         count += len(places)
         values = 0.3 + 0.5 * ((places + 1) * 0.6180339887498949 % 1)
+        if x.dtype is not float:  # data
+            point.append((places % 2).astype(x.dtype).reshape(shape))
+            continue
         point.append(np.asarray(values.reshape(shape)))
         if len(shape) == 2:
             point[-1] += np.eye(*shape)

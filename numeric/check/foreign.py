@@ -6,12 +6,13 @@ No package is loaded before one of its functions is there.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.sources import Source, one_or_all
+from numeric.check.sources import Source, moved, named, one_or_all, real_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +48,18 @@ class Taped(Source):
         super().__init__(fn)
         self.lib = lib
 
+    def _named(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """As NumPy says it where a matrix is singular."""
+
+        @wraps(call)
+        def translated(*args: Any) -> Any:
+            try:
+                return call(*args)
+            except self.lib.linalg.LinAlgError as error:
+                raise np.linalg.LinAlgError(str(error)) from error
+
+        return named(translated, self.name)
+
     def _tensor(self, array: Any) -> Any:
         a = np.asarray(array)
         shared = a.flags.writeable and all(s > 0 for s in a.strides)
@@ -58,8 +71,10 @@ class Taped(Source):
         return y
 
     def _recorded(self, arrays: Sequence[Array]) -> tuple[Any, list[Any]]:
-        xs = [self._tensor(x).requires_grad_() for x in arrays]
-        return self._result(self.fn(*xs)), xs
+        """The result, and the operands that it may be differentiated by."""
+        xs = [self._tensor(x) for x in arrays]
+        real = [x.requires_grad_() for x in xs if x.is_floating_point()]
+        return self._result(self.fn(*xs)), real
 
     def _pulled(self, y: Any, xs: Sequence[Any], w: Any, **options: Any) -> Sequence[Any]:
         grads: Sequence[Any] = self.lib.autograd.grad(
@@ -84,11 +99,12 @@ class Taped(Source):
         forward_ad = getattr(self.lib.autograd, "forward_ad", None)
         if forward_ad is None:
             raise NotImplementedError("functions of Tensors have no forward mode of their own")
-        n = len(arrays) // 2
+        inputs, tangents = moved([np.asarray(a) for a in arrays])
         with forward_ad.dual_level():
-            pairs = zip(arrays[:n], arrays[n:], strict=True)
-            duals = [forward_ad.make_dual(self._tensor(x), self._tensor(t)) for x, t in pairs]
-            primal, tangent = forward_ad.unpack_dual(self._result(self.fn(*duals)))
+            xs = [self._tensor(x) for x in inputs]
+            for i, t in zip(real_places(inputs), tangents, strict=True):
+                xs[i] = forward_ad.make_dual(xs[i], self._tensor(t))
+            primal, tangent = forward_ad.unpack_dual(self._result(self.fn(*xs)))
             return _array(self.lib.zeros_like(primal) if tangent is None else tangent)
 
     def hessian(self, *arrays: Array) -> Any:
@@ -99,7 +115,7 @@ class Taped(Source):
             blocks = [self._rows(g, xs) for g in grads]
             if not any(g.requires_grad for g in grads):
                 raise NotImplementedError("its backward is not recorded, or constant")
-        return blocks[0][0] if len(xs) == 1 else tuple(map(tuple, blocks))
+        return blocks[0][0] if len(blocks) == 1 else tuple(map(tuple, blocks))
 
     def _rows(self, g: Any, xs: Sequence[Any]) -> list[Array]:
         """The derivatives of all elements of g by each input; zeros if g depends on none."""
@@ -204,7 +220,7 @@ class Jax(Source):
         """By ``jax.vjp``."""
 
         def pulled(*args: Any) -> Any:
-            y, pullback = self.jax.vjp(self.fn, *args[:-1])
+            y, pullback = self.jax.vjp(*self._byreal_places(args[:-1]))
             return pullback(args[-1].astype(y.dtype))
 
         return one_or_all(self._run("vjp", pulled, arrays))
@@ -213,17 +229,32 @@ class Jax(Source):
         """By ``jax.jvp``, which functions with a ``custom_vjp`` refuse."""
 
         def pushed(*args: Any) -> Any:
-            n = len(args) // 2
-            return self.jax.jvp(self.fn, args[:n], args[n:])[1]
+            inputs, tangents = moved(args)
+            fn, *real = self._byreal_places(inputs)
+            return self.jax.jvp(fn, tuple(real), tuple(tangents))[1]
 
         return self._run("jvp", pushed, arrays)
 
     def hessian(self, *arrays: Array) -> Any:
         """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
-        order = tuple(range(len(arrays)))
-        second = self.jax.jacrev(self.jax.jacrev(self.fn, order), order)
+
+        def second(*args: Any) -> Any:
+            fn, *real = self._byreal_places(args)
+            order = tuple(range(len(real)))
+            return self.jax.jacrev(self.jax.jacrev(fn, order), order)(*real)
+
         blocks = self._run("hessian", second, arrays)
-        return blocks[0][0] if len(arrays) == 1 else blocks
+        return blocks[0][0] if len(blocks) == 1 else blocks
+
+    def _byreal_places(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """The function of its real operands alone, and these."""
+        places = real_places(args)
+
+        def fn(*xs: Any) -> Any:
+            given = dict(zip(places, xs, strict=True))
+            return self.fn(*[given.get(i, a) for i, a in enumerate(args)])
+
+        return (fn, *[args[i] for i in places])
 
 
 def from_jax(fn: Any) -> Source:

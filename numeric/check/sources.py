@@ -32,7 +32,10 @@ def silent() -> Iterator[None]:
 
 
 class Source(ABC):
-    """A function with derivatives of its own, of NumPy arrays."""
+    """A function with derivatives of its own, of NumPy arrays.
+
+    Arrays of integers and booleans are data: nothing is differentiated by them.
+    """
 
     def __init__(self, fn: Any) -> None:
         self.fn = fn
@@ -63,28 +66,32 @@ class Source(ABC):
 
         Raises ShapeError for a function whose value has another shape than ``forward``.
         """
-        calls = {"jvp": (*at, *at)} | ({} if forward.shape else {"hessian": at})
-        found: dict[str, Any] = {"name": self.name, "value": named(self.value, self.name)}
-        found["vjp"] = named(self.vjp, self.name)
+        tangents = [a for a in at if a.dtype.kind == "f"]
+        calls = {"jvp": (*at, *tangents)} | ({} if forward.shape else {"hessian": at})
+        found: dict[str, Any] = {"name": self.name, "value": self._named(self.value)}
+        found["vjp"] = self._named(self.vjp)
         notes = []
         taken = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
         if taken:
             found["dtypes"] = tuple(taken)
-            self._check_shape(forward, inputs, [x.astype(taken[0]) for x in at])
+            self._check_shape(forward, inputs, _in(taken[0], at))
         for what, args in calls.items():
             method = getattr(self, what)
             try:
-                method(*(x.astype(taken[0] if taken else "float64") for x in args))
+                method(*_in(taken[0] if taken else "float64", args))
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 notes.append(f"{self.name} offers no {what}: {type(error).__name__}: {reason}")
             else:
-                found[what] = named(method, self.name)
+                found[what] = self._named(method)
         return found | {"notes": tuple(notes)}
+
+    def _named(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        return named(call, self.name)
 
     def _takes(self, at: Sequence[Array], kind: str) -> bool:
         try:
-            self.value(*(x.astype(kind) for x in at))
+            self.value(*_in(kind, at))
         except Exception:
             return False
         return True
@@ -132,6 +139,22 @@ def lengths(x: Expr, known: dict[str, int]) -> tuple[int, ...]:
     return tuple([known[dim] if isinstance(dim, str) else dim for dim in x.shape])
 
 
+def _in(kind: str, arrays: Sequence[Array]) -> list[Array]:
+    """The arrays, those of real numbers in a dtype."""
+    return [a.astype(kind) if a.dtype.kind == "f" else a.copy() for a in arrays]
+
+
+def real_places(arrays: Sequence[Any]) -> list[int]:
+    """The places of what derivatives are by."""
+    return [i for i, a in enumerate(arrays) if np.dtype(a.dtype).kind == "f"]
+
+
+def moved(arrays: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Inputs, and the tangents behind them, which only the real ones have."""
+    n = len(arrays) - len(real_places(arrays)) // 2
+    return arrays[:n], arrays[n:]
+
+
 def one_or_all(values: Sequence[Any]) -> Any:
     """One value by itself, several as a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
@@ -156,13 +179,17 @@ class Lowered(Source):
 
     def vjp(self, *arrays: Array) -> Any:
         """By ``backward``."""
-        return one_or_all(self.fn.vjp(*arrays[:-1])[1](arrays[-1]))
+        found = self.fn.vjp(*arrays[:-1])[1](arrays[-1])
+        return one_or_all([g for g in found if g is not None])
 
     def jvp(self, *arrays: Array) -> Any:
         """By ``jvp``."""
-        n = len(arrays) // 2
-        return self._only(self.fn.jvp(arrays[:n], arrays[n:])[1])
+        inputs, tangents = moved([np.asarray(a) for a in arrays])
+        given = dict(zip(real_places(inputs), tangents, strict=True))
+        return self._only(self.fn.jvp(inputs, [given.get(i) for i in range(len(inputs))])[1])
 
     def hessian(self, *arrays: Array) -> Any:
         """By ``hessian``."""
-        return self._only(self.fn.hessian(*arrays))
+        real = [x for x in self.fn.inputs if x.dtype is float]
+        blocks = self._only(self.fn.hessian(*arrays, wrt=real))
+        return blocks[0][0] if len(real) == 1 else blocks

@@ -274,6 +274,48 @@ def test_lengths_may_be_letters():
     close(got.vjp(np.zeros(5), np.array(1.0)), np.ones(5), "float64")
 
 
+DATA = {
+    "tensors": lambda: check.from_tensors(lambda a, k, b: (nm.sin(a) * k * b).sum()),
+    "torch": lambda: check.from_torch(
+        lambda a, k, b: (pytest.importorskip("torch").sin(a) * k * b).sum()
+    ),
+    "jax": lambda: check.from_jax(
+        lambda a, k, b: (pytest.importorskip("jax").lax.sin(a) * k * b).sum()
+    ),
+    "lowered": lambda: nm.lower(sd.sum(sd.sin(x) * k * y), [x, k, y]),
+}
+k = sd.symbol("k", 3, dtype=int)
+
+
+@pytest.mark.parametrize("source", DATA)
+def test_integers_are_data(source):
+    pytest.importorskip(source) if source in ("torch", "jax") else None
+    got = candidate(sd.sum(sd.sin(x) * k * y), [x, k, y], gradient=DATA[source]())
+    (a, b), n = AT, np.array([2, 0, -1])
+    assert got.dtypes == ("float64", "float32")
+    close(
+        got.vjp(a, n, b, np.array(0.5)), (0.5 * np.cos(a) * n * b, 0.5 * np.sin(a) * n), "float64"
+    )
+    rows = got.hessian(a, n, b)
+    assert [len(row) for row in rows] == [2, 2]
+    close(rows[0], (np.diag(-np.sin(a) * n * b), np.diag(np.cos(a) * n)), "float64")
+    if source != "tensors":
+        t, u = TANGENTS
+        moved = (np.cos(a) * n * b * t + np.sin(a) * n * u).sum()
+        close(got.jvp(a, n, b, t, u), moved, "float64")
+    one = candidate(sd.sum(x * k), [x, k], gradient=nm.lower(sd.sum(x * k), [x, k]))
+    close(one.vjp(a, n, np.array(1.0)), n.astype(float), "float64")
+    close(one.hessian(a, n), np.zeros((3, 3)), "float64")
+
+
+def test_a_singular_matrix_is_one_to_numpy():
+    torch = pytest.importorskip("torch")
+    m = sd.symbol("m", (2, 2))
+    got = candidate(sd.inv(m), [m], vjp=torch.linalg.inv)
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        got.value(np.ones((2, 2)))
+
+
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("dtype", VALUES)
 def test_lowered_functions(dtype, many):
