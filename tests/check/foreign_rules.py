@@ -159,15 +159,17 @@ def told(package, row, report):
     if not report.findings:
         return line
     worst = report.findings[0]
-    point = ", ".join(f"{name}={_short(x)}" for name, x in worst.point.items())
+    point = ", ".join(f"{name}={np.asarray(x).tolist()}" for name, x in worst.point.items())
     what = f"{worst.kind}, {worst.derivative} by {worst.input}{list(worst.component) or ''}"
     expected = mpmath.nstr(mpmath.mpf(worst.expected), 17)
     numbers = f"expected {expected}, got {float(worst.got)!r}, {worst.ulps:.3g} ulp"
     return f"{line} {what} at {point} ({worst.dtype}): {numbers}; {worst.why}"
 
 
-def _short(x):
-    return np.array2string(np.asarray(x), separator=",", max_line_width=10**6)
+def refused(package, row, error):
+    """A line of the table for what could not be audited."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{package:9}{row.name:34}{'error':16}{text}"
 
 
 def main():
@@ -187,10 +189,15 @@ def main():
     todo = list(rules(packages, args.only))
     for k, (row, package, fn) in enumerate(todo):
         progress(f"{k} of {len(todo)} rules, {package} {row.name}", start)
-        report = audited(row, package, fn, args.budget)
-        found[report.verdict] = found.get(report.verdict, 0) + 1
-        if args.all or report.verdict != "right":
-            print("\r" + told(package, row, report), flush=True)
+        try:
+            report = audited(row, package, fn, args.budget)
+        except Exception as error:  # the others are audited all the same
+            verdict, line = "error", refused(package, row, error)
+        else:
+            verdict, line = report.verdict, told(package, row, report)
+        found[verdict] = found.get(verdict, 0) + 1
+        if args.all or verdict != "right":
+            print("\r" + line, flush=True)
     print(f"\r{len(todo)} rules:", ", ".join(f"{n} {verdict}" for verdict, n in found.items()))
 
 

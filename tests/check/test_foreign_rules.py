@@ -66,7 +66,7 @@ def test_a_line_of_the_table_says_where_and_what():
     )
     report = Report("wrong", False, (finding,), "softplus(x)", {"x": ()}, 10, 10, 0)
     line = foreign_rules.told("torch", row, report)
-    where = "dead-tail, vjp by x at x=20.5, cotangent=1. (float64)"
+    where = "dead-tail, vjp by x at x=20.5, cotangent=1.0 (float64)"
     numbers = "expected 0.99999999875000001, got 1.0, 5.6e+06 ulp; it is 1"
     assert line.split() == f"torch softplus wrong NOT {where}: {numbers}".split()
     right = foreign_rules.told("jax", row, Report("right", True, (), "", {}, 10, 10, 0))
