@@ -42,8 +42,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         shape, data = list(value.shape), _plain(value.tolist())
         return {"dtype": value.dtype.name, "shape": shape, "data": data}
-    if isinstance(value, np.generic):
-        return _plain(value.item())
+    if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
+        return _plain(value.item())  # a long double has no Python number
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict) or hasattr(value, "items"):

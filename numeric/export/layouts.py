@@ -139,7 +139,7 @@ def unknown_symbols(
         raise ValueError(f"{what}: there is no unknown")
     for x in [*xs, *others]:
         if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
-            raise TypeError(f"{what}: {x!r} is not a symbol")
+            raise TypeError(f'{what}: {x!r} is not a symbol; sd.symbol("x", 3) makes one')
         if x.dtype is not float:
             raise NotDifferentiable(f"{what}: {x.name} is not real: it does not vary continuously")
     if len({*xs, *others}) < len(xs) + len(others):

@@ -321,9 +321,10 @@ def test_other_texts_are_refused(text):
         Report.from_json(text)
 
 
-def test_what_json_has_no_words_for_is_refused():
+@pytest.mark.parametrize("value", [object(), 1j, np.complex64(1), np.longdouble(1)])
+def test_what_json_has_no_words_for_is_refused(value):
     with pytest.raises(TypeError, match="a report cannot hold"):
-        replace(WRONG, notes=(object(),)).json()
+        replace(WRONG, notes=(value,)).json()
 
 
 def test_reports_are_pickled_and_copied():
