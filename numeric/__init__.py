@@ -189,7 +189,6 @@ if not TYPE_CHECKING:
         "nn",
         "optim",
     )  # loaded when they are first asked for
-    _ROOMS = ("check", "func", "linalg", "nn", "optim")  # loaded when they are first asked for
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

@@ -179,11 +179,9 @@ def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, Any], digits: int) ->
     >>> mpmath.nstr(evaluate_mp([x / 3], {x: 2}, 30)[0], 25)
     '0.6666666666666666666666667'
     """
-    found, given, sizes = _prepared("evaluate_mp", list(outputs), env)
-    with _mpmath(), mp.workdps(digits):
-        arithmetic = _Mp()
-        elements = {x: _elements(value, arithmetic) for x, value in given.items()}
-        return tuple(evaluated(found, elements, arithmetic, sizes))
+    found, given, sizes = prepared("evaluate_mp", list(outputs), env)
+    with one_mpmath(), mp.workdps(digits):
+        return tuple([plain_value(y, given, sizes) for y in found])
 
 
 def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:

@@ -34,9 +34,7 @@ def assert_gradients_match(
     """
     __tracebackhide__ = True  # of pytest: the report is the message, not these lines
     # The audit loads much, and is asked for by this call alone.
-    from numeric.check.audit import (  # type: ignore[import-not-found, unused-ignore]
-        audit,
-    )
+    from numeric.check.audit import audit
 
     report: Report = audit(
         forward,

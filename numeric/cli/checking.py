@@ -100,9 +100,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _audited(forward: Any, options: dict[str, Any]) -> Report:
     # The audit loads much, and is asked for by this call alone.
-    from numeric.check.audit import (  # type: ignore[import-not-found, unused-ignore]
-        audit,
-    )
+    from numeric.check.audit import audit
 
     try:
         report: Report = audit(forward, **options)
