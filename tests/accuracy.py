@@ -774,8 +774,9 @@ for _a, _b in ((0.5, 0.5), (2, 3), (7.5, 1.5)):
             inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
 special("beta_density", (-0.5, 1.5, 2), beta_density(-0.5, 1.5, 2), near=(1.0,), low=5e-324,
         inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
-row("beta", lambda a, b: primitive("beta", a, b), lambda a, b: gamma(a) * gamma(b) / gamma(a + b),
-    "special", arity=2, low=1e-200, high=1e4, digits=260)  # fmt: skip
+row("beta", lambda a, b: primitive("beta", a, b),
+    lambda a, b: (1 / a + 1 / b) * (gamma(a + 1) * gamma(b + 1) / gamma(a + b + 1)),
+    "special", arity=2, low=1e-200, high=1e4, digits=450)  # fmt: skip
 row("poch", lambda z, m: primitive("poch", z, m), lambda z, m: gamma(z + m) / gamma(z),
     "special", arity=2, low=1e-200, high=1e4, digits=260)  # fmt: skip
 row("binom", lambda n, k: primitive("binom", n, k),
@@ -873,6 +874,7 @@ WITHOUT_ROW = {
     "gammasgn": "a step",
     **dict.fromkeys(("where", "clip"), "selects an operand"),
     "polygamma_difference": "the derivative of betaln, in whose rows it is",
+    "beta_derivative": "the derivative of beta, in whose rows it is",
 }
 """Functions without a row of their own; exact values are held by tests against exact arithmetic."""
 

@@ -37,12 +37,6 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
         )
         for order in ((3,), (4,))
     },
-    ("beta", (1, 1)): Miss(
-        (0.001, 0.0010000000001164154),
-        "the product of two slopes less ψ'(a + b), which cancel for small a or b, where B is "
-        "1/a + 1/b nearly.  Without these it is -ζ(2)(a + b), whose mixed derivative is 0 again; "
-        "one function of the orders, by the integral, would mend it",
-    ),
     **{
         ("poch", order): Miss(
             point,

@@ -485,6 +485,18 @@ MEANING = {
         points=((0.5, 1.5), (-1.5, 0.5)),
         digits=110,
     ),
+    "beta_derivative": Meaning(
+        lambda m, n, a, b: (
+            mp.beta(a, b)
+            * (
+                (mp.psi(0, a) - mp.psi(0, a + b)) * (mp.psi(0, b) - mp.psi(0, a + b))
+                - mp.psi(1, a + b)
+            )
+        ),
+        points=((1.0, 1.0, 0.5, 1.5), (1.0, 1.0, 40.0, 3.0)),
+        constants=(0, 1),
+        digits=110,
+    ),
     "poch": Meaning(
         lambda z, m: mp.factorial(z + m - 1) * mp.rgamma(z),
         points=((0.5, 1.5), (-2.0, 3.5), (-1.5, 0.0)),

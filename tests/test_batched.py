@@ -528,6 +528,7 @@ DOMAINS = {
     "digamma": POSITIVE,
     "polygamma": POSITIVE,
     "polygamma_difference": POSITIVE,
+    "beta_derivative": POSITIVE,
     "norm_sqrt": POSITIVE,
     "power": POSITIVE,
     "xlogy": POSITIVE,

@@ -47,7 +47,8 @@ def parameters(name, real=False):
         return dict.fromkeys(places, 3)
     if name in OF_REAL_ORDER:
         return dict.fromkeys(places, 1) | {places[-1]: real * Fraction(1, 2)}
-    return dict.fromkeys(places, Fraction(1, 2) if name.startswith(("gamma", "beta")) else 1)
+    of_weights = name.startswith(("gamma", "beta")) and not name.endswith("_derivative")
+    return dict.fromkeys(places, Fraction(1, 2) if of_weights else 1)
 
 
 def operands_of(name, shape=(), letter="x", real=False):

@@ -640,6 +640,9 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
     "digamma": _in_double("digamma", gammas.digamma),
     "polygamma": _polygamma,
     "beta": _in_double("beta", gamma_products.beta),
+    "beta_derivative": _of_order(
+        "beta_derivative", gamma_products.beta_derivative, integer_order, integer_order
+    ),
     "poch": _in_double("poch", gamma_products.poch),
     "binom": _in_double("binom", gamma_products.binom),
     "betaln": _in_double("betaln", gammas.betaln),

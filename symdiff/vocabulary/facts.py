@@ -141,11 +141,12 @@ class Ordered(ScalarFunction):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``of`` for an order 0; raises Unsupported for a number that is no order."""
-        for n in args[: cls.orders]:
+        """``of`` for orders that are 0; raises Unsupported for a number that is no order."""
+        orders, operands = args[: cls.orders], args[cls.orders :]
+        for n in orders:
             if n.is_number:
                 integer_order(cls.__name__, n)
-        return cls.of(*args[1:]) if cls.of and args[0] == 0 else None
+        return cls.of(*operands) if cls.of and all(n == 0 for n in orders) else None
 
 
 class Stepwise(ScalarFunction):

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -13,10 +14,12 @@ import sympy
 import numeric as nm
 import symdiff as sd
 from numeric.special import MATH, NUMPY
+from symdiff.algebra import primitive
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY, arity
 from symdiff.vocabulary import FACTS
+from tests import accuracy
 from tests.orders import order_count
 from tests.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative
 
@@ -760,6 +763,61 @@ def test_derivatives_of_quotients_of_gamma_functions(name, point):
             found = sd.evalf(f, 20, {a: point[0], b: point[1]})
             with mp.workdps(60):
                 assert abs(mp.mpf(str(found)) - wanted) <= 1e-18 * abs(wanted), order
+
+
+SMALL_AND_LARGE = [
+    *((1e-3, 1e-3), (37.0, 1e-10), (1e-10, 2e-10), (1e-3, 700.0), (0.7, 0.7)),
+    *((500.0, 3.0), (300.0, 200.0), (0.25, 1e9)),
+]
+
+
+@pytest.mark.parametrize("point", SMALL_AND_LARGE)
+def test_derivatives_of_beta_at_small_and_large_numbers(point):
+    """All to the third keep the bound of the table of accuracy; the oracle takes differences."""
+    a, b = sd.symbols("a b")
+
+    @cache
+    def exact(order):
+        function = lambda s, t: mp.gamma(s) * mp.gamma(t) * mp.rgamma(s + t)  # noqa: E731
+        with mp.workdps(60 + 4 * int(-mp.log10(min(point)))):
+            return mp.diff(function, point, order)
+
+    for order in itertools.product(range(4), repeat=2):
+        if not 0 < sum(order) <= 3:
+            continue
+        f = sd.diff(sd.beta(a, b), a, order[0]) if order[0] else sd.beta(a, b)
+        f = sd.diff(f, b, order[1]) if order[1] else f
+        value, p, q = exact(order), *point
+        size = abs(value) + abs(p * exact((order[0] + 1, order[1])))
+        size += abs(q * exact((order[0], order[1] + 1)))
+        for got in (nm.lower(f, (a, b))(*point), nm.lower(f, (a, b))(*np.array([point]).T)[0]):
+            assert accuracy.error(got, accuracy.Exact(value, size), 8) is None, order
+        found = sd.evalf(f, 20, {a: point[0], b: point[1]})
+        with mp.workdps(60):
+            assert abs(mp.mpf(str(found)) - value) <= 1e-18 * abs(value), order
+
+
+def test_mixed_derivatives_of_beta_near_its_poles():
+    """Near 0, B(a, b) is 1/a + 1/b - ζ(2)(a + b) + ζ(3)(a + b)² and so on."""
+    a, b = sd.symbols("a b")
+    f = nm.lower(sd.diff(sd.beta(a, b), a, b), (a, b))
+    for point in itertools.product((5e-324, 1e-300, 1e-17), repeat=2):
+        assert f(*point) == pytest.approx(2 * mp.zeta(3), rel=1e-15, abs=0)
+    wanted = (math.log(1e300) + mp.euler) * 1e-300
+    assert f(1e300, 1e-300) == pytest.approx(wanted, rel=1e-14, abs=0)
+
+
+def test_derivatives_of_beta_of_other_numbers():
+    """Where not both arguments are positive they are those of the closed formula."""
+    f = nm.lower(sd.diff(sd.beta(x, -1.5), x, 2), (x,))
+    with mp.workdps(40):
+        wanted = mp.diff(lambda t: mp.beta(t, -1.5), 0.5, 2)
+    assert f(0.5) == pytest.approx(float(wanted), rel=1e-13)
+    inside = primitive("beta_derivative", *map(sd.constant, (1, 1)), x, sd.constant(2))
+    assert [*map(math.isnan, nm.lower(inside, (x,))(np.array([-0.5, 0.0, 0.5, np.inf])))] == [
+        *(True, True, False, True)
+    ]
+    assert mp.isnan(sd.evalf(inside, 20, {x: -0.5}))
 
 
 @pytest.mark.parametrize(
