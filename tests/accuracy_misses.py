@@ -37,17 +37,18 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
         )
         for order in ((3,), (4,))
     },
-    **{
-        ("poch", order): Miss(
-            point,
-            "nan where the derivative is beyond the largest number: of its two terms, the function "
-            "times a product of logarithmic slopes and times the slope of one, both are infinite",
-        )
-        for order, point in (
-            ((2, 0), (1.5, 300.0)),
-            ((1, 1), (1e-200, 1.0000000298023224e-200)),
-        )
-    },
+    ("poch", (1, 1)): Miss(
+        (1e-200, 1.0000000298023224e-200),
+        "nan where the derivative is beyond the largest number: of its two terms, the function "
+        "times a product of logarithmic slopes and times the slope of one, both are infinite",
+    ),
+    ("poch", (2, 0)): Miss(
+        (1.5, 300.0),
+        "nan where the derivative is beyond the largest number: of its two terms, the function "
+        "times a product of logarithmic slopes and times the slope of one, both are infinite.  For "
+        "small z digits are lost, too (7e13 u at (1.1e-16, 7.5)), as 1/z² cancels in the square of "
+        "a slope less a slope; one function of the orders, as for beta, would mend both",
+    ),
     ("binom", (2, 0)): Miss(
         (1.5, 0.9),
         "8.14 u: the difference of a square of slopes and a slope, each of a few roundings, which "
