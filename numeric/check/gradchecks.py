@@ -16,7 +16,7 @@ from numeric.check.jacobians import (
     mismatch_text,
     neighbours,
 )
-from numeric.check.lines import ROUNDINGS, TELLS, unit_roundoff
+from numeric.check.lines import ROUNDINGS, unit_roundoff
 from numeric.function import Function
 from numeric.tensors import Tensor, wrap
 
@@ -252,15 +252,17 @@ def _narrow(
                 )
                 largest = np.max(np.abs(n), initial=0.0, where=np.isfinite(n))
                 scale = np.fmax(largest, natural)
-                allowed = ROUNDINGS * unit * scale if atol is None else np.full(n.shape[1:], atol)
+                tiny = ROUNDINGS * max(float(np.finfo(v._array.dtype).tiny) for v in (x, y))
+                allowed = ROUNDINGS * unit * scale + tiny
+                allowed = allowed if atol is None else np.full(n.shape[1:], atol)
                 allowed = allowed + (ROUNDINGS * unit if rtol is None else rtol) * np.abs(n)
                 off = np.abs(a - n)
-                wrong = ~((off <= allowed) | (a == n))
+                wrong = ~((off <= allowed) | (a == n)) & np.isfinite(y._array).ravel()
                 if atol is None and wrong.any():
                     near = near or list(neighbours(func, args))
                     moves = np.stack([some[i][j].astype(float) for some in near])
                     scatter = np.abs(moves - a).max(axis=0)
-                    wrong &= ~(off <= allowed + np.fmin(SCATTERS * scatter, TELLS * scale))
+                    wrong &= ~(off <= allowed + np.fmin(SCATTERS * scatter, scale))
                 if wrong.any():
                     shapes = (x._array.shape, y._array.shape)
                     value = Numerical(n, n, allowed + 0 * n, unit, natural, shapes)

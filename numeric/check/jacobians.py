@@ -132,7 +132,7 @@ class Derived:
             off = np.maximum(np.maximum(n.low - a, a - n.high), 0.0)
             relative = ROUNDINGS * n.unit * size if self.rtol is None else self.rtol * n.size()
             allowed = relative + (n.error if self.atol is None else self.atol)
-            wrong = ~(off <= allowed)
+            wrong = ~(off <= allowed) & ~np.isnan(n.low)
             doubtful = ~(allowed <= TELLS * size) & ~wrong
             if self.atol is not None or self.rtol is not None:
                 doubtful[:] = False
@@ -147,13 +147,13 @@ class Derived:
                 doubtful &= ~(residue & (allowed <= none))
         if wrong.any():
             return mismatch_text(i, j, n, a, wrong, off, allowed)
-        unknown = doubtful & ~np.isfinite(n.error)
+        unknown = (doubtful & ~np.isfinite(n.error)) | np.isnan(n.low)
         if unknown.any():
             where = _where(unknown, n.shapes)
             return (
                 f"Nothing can be told of output {i} with respect to input {j}, {where}: the "
                 "differences of the values do not converge there, as at a jump or where the "
-                "slope is infinite.  Move the point, or give eps, atol and rtol."
+                "slope or the value is infinite.  Move the point."
             )
         if doubtful.any():
             ratio = np.where(doubtful, allowed / np.fmax(size, 1e-300), 0.0)

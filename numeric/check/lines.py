@@ -97,12 +97,14 @@ class Fit:
 
     ``rounding`` bounds what rounding of the values does to the derivative ``value``; ``tail`` is
     the size of the last coefficients, ``gain`` what a coefficient is multiplied by at most, added
-    up; ``span`` is how far the values lie apart.
+    up; ``others`` is the tail without what the value at the point itself has put into it; ``span``
+    is how far the values lie apart.
     """
 
     value: Array
     rounding: Array
     tail: Array
+    others: Array
     span: Array
     gain: float
 
@@ -113,7 +115,7 @@ class Fit:
     @property
     def rounded(self) -> NDArray[np.bool_]:
         """Where rounding dominates, so that smaller steps could only harm."""
-        return np.asarray(self.tail * self.gain <= 2 * self.rounding)
+        return np.asarray(self.tail * self.gain <= 4 * self.rounding)
 
 
 def fitted(values: Array, steps: Array, unit: Any, tiny: Any, order: int = 1) -> Fit:
@@ -130,13 +132,18 @@ def fitted(values: Array, steps: Array, unit: Any, tiny: Any, order: int = 1) ->
     slopes /= half**order
     largest = np.maximum(np.abs(values).max(axis=0), tiny)
     values = values / largest  # weights may be so large that their products overflow
-    weights, coefficients = np.linalg.solve(basis.T, slopes), np.linalg.solve(basis, values)
-    tail = np.abs(coefficients[-TAIL:]).max(axis=0)
+    alone = (np.arange(len(steps)) == np.argmin(np.abs(steps))).astype(float)
+    last = np.linalg.solve(basis, np.column_stack([values, alone]))[-TAIL:]
+    weights, last, centre = np.linalg.solve(basis.T, slopes), last[:, :-1], last[:, -1]
+    most = np.argmax(np.abs(centre))
+    others = last - np.outer(centre / centre[most], last[most])
+    tail, others = (np.abs(c).max(axis=0) for c in (last, others))
     with np.errstate(over="ignore"):
         return Fit(
             (weights @ values) * largest,
             unit * np.abs(weights).sum() * largest + tiny,
             np.where(usable, tail * largest, np.inf),
+            np.where(usable, others * largest, np.inf),
             np.ptp(values, axis=0) * largest,
             float(np.abs(slopes).sum()),
         )
@@ -144,14 +151,14 @@ def fitted(values: Array, steps: Array, unit: Any, tiny: Any, order: int = 1) ->
 
 def radii(x: float, spacing: float) -> list[float]:
     """The radii about x, falling: around 1 and around |x|, down to what the dtype of x resolves."""
-    size = abs(x)
-    found = []
-    for scale in {max(size, 1.0): None, size or 1.0: None}:
-        radius = FIRST * scale * RATIO**2
-        while radius > FINEST * scale:
+    size = abs(x) or 1.0
+    largest = max(size, 1.0)
+    found, radius = [], FIRST * largest * RATIO**2
+    while radius > FINEST * min(size, 1.0) and radius >= RESOLVED * spacing:
+        if radius > FINEST * largest or radius <= FIRST * size * RATIO**2:
             found.append(radius)
-            radius /= RATIO
-    return sorted((r for r in set(found) if r >= RESOLVED * spacing), reverse=True)
+        radius /= RATIO
+    return found
 
 
 def noises(fits: Sequence[Fit]) -> list[Array]:
@@ -159,16 +166,17 @@ def noises(fits: Sequence[Fit]) -> list[Array]:
 
     Rounding errors within a function, such as those of its argument, show at large radii, as
     coefficients that no longer fall with the radius.  At very small ones they may not: the function
-    is a staircase, and all points are on one stair.
+    is a staircase, and all points are on one stair.  A feature about the point that is too narrow
+    for the radius looks likewise, but for its being seen at the point alone.
     """
     noise = np.zeros_like(fits[0].tail)
     found = []
     for i, fit in enumerate(fits):
         if i > 1:
-            lately = [wider.tail for wider in fits[i - 2 : i + 1]]
+            lately = [wider.others for wider in fits[i - 2 : i + 1]]
             least, most = np.min(lately, axis=0), np.max(lately, axis=0)
             stays = (most < SMOOTH * fits[i - 2].span) & (most <= PLATEAU * least)
-            noise = np.where(stays, np.maximum(noise, fit.tail), noise)
+            noise = np.where(stays, np.maximum(noise, fit.others), noise)
         found.append(noise)
     return found
 

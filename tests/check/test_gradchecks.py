@@ -321,6 +321,18 @@ def test_what_is_no_subgradient_fails(slope):
 def test_infinite_slopes_cannot_be_told():
     with pytest.raises(nm.check.GradcheckError):
         gradcheck(nm.sqrt, leaf([0.0, 1.0]))
+    with pytest.raises(nm.check.GradcheckError, match="Nothing can be told of output 0"):
+        gradcheck(nm.exp, leaf([1000.0]))
+    # Where the value is infinite in float32 alone, it is told in float64.
+    assert gradcheck(nm.exp, leaf([200.0], dtype=nm.float32))
+
+
+def test_features_narrower_than_the_steps():
+    """Kinks beside the point, which wide steps see at that point alone."""
+    x = leaf([0.0025, 0.0021, 0.0076, -0.0024, -0.0089, -0.0033])
+    assert gradcheck(lambda x: ((x.sin() ** 2 + 0.5).sqrt() * 1e3).max(), x)
+    assert gradcheck(lambda x: (x.sort()[0] ** 3).max(), x)
+    assert fails(lambda x: hooked(x * 1, lambda g: (1 + BY) * g).sin().max() * 1e3, x)
 
 
 def test_at_a_jump_it_is_said():
