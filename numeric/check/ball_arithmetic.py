@@ -50,8 +50,8 @@ class Undecided(Exception):
     """The order of two elements, or an index, is not the same in all of a box."""
 
 
-class _Intervals(Arithmetic):
-    """_Intervals, or what says why there is none, at the precision in force."""
+class Intervals(Arithmetic):
+    """Intervals, or what says why there is none, at the precision in force."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
@@ -195,7 +195,7 @@ class Problem:
         parts = [part(low, high)]
         while len(parts) < pieces and parts[0][0] < 0:
             _, _, a, b, _ = parts[0]
-            halves = _halved(a, b, low, high)
+            halves = halved(a, b, low, high)
             heapq.heapreplace(parts, part(*halves[0]))
             heapq.heappush(parts, part(*halves[1]))
         columns = zip(*(values for *_, values in parts), strict=True)
@@ -210,7 +210,7 @@ class Problem:
 
     def values(self, low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> list[Any]:
         """The elements of the result."""
-        arithmetic = _Intervals()
+        arithmetic = Intervals()
         env = {x: _range(low[x], high[x], arithmetic) for x in low}
         try:
             (found,) = evaluated(self.outputs, env, arithmetic, self.sizes)
@@ -243,7 +243,7 @@ def _width(value: Any) -> float:
     return math.inf if isinstance(value, Undefined) else float((value.upper - value.lower).upper())
 
 
-def _range(low: Any, high: Any, arithmetic: _Intervals) -> Any:
+def _range(low: Any, high: Any, arithmetic: Intervals) -> Any:
     """The interval, or array of intervals, from one number to another."""
     if isinstance(low, np.ndarray):
         pairs = zip(low.ravel(), high.ravel(), strict=True)
@@ -256,7 +256,7 @@ def _range(low: Any, high: Any, arithmetic: _Intervals) -> Any:
 _Ends: TypeAlias = "Mapping[Expr, Any]"
 
 
-def _halved(low: _Ends, high: _Ends, first: _Ends, last: _Ends) -> list[tuple[_Ends, _Ends]]:
+def halved(low: _Ends, high: _Ends, first: _Ends, last: _Ends) -> list[tuple[_Ends, _Ends]]:
     """Two halves of a box, cut where it is widest relative to the whole; at 0 if that is inside."""
     sides = {
         (x, place): (high[x][place] - low[x][place]) / (last[x][place] - first[x][place])

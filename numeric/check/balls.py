@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
 
 _MODERATE = 10_000  # exponents of two, up to which numbers are written in decimals
-_ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads
+ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads
 
 
 class Enclosure:
@@ -147,7 +147,7 @@ def enclose(
     outputs, low, sizes = prepared("enclose", [f], lower)
     high = low if upper is lower else prepared("enclose", [f], upper)[1]
     _refuse_bad_ends(low, high)
-    with _ONE_FLINT, flint.ctx.workprec(64):
+    with ONE_FLINT, flint.ctx.workprec(64):
         from numeric.check.ball_arithmetic import Problem
 
         problem = Problem(outputs, sizes, digits)
@@ -161,7 +161,7 @@ def imported(name: str) -> ModuleType:
         import flint
     except ImportError:
         raise ImportError(
-            f"{name}: enclosures need python-flint: pip install 'symdiff-numeric[certify]'"
+            f"{name}: this needs python-flint: pip install 'symdiff-numeric[certify]'"
         ) from None
     module: ModuleType = flint
     return module

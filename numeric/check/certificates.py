@@ -12,6 +12,7 @@ import numpy as np
 from mpmath import mp
 
 import symdiff as sd
+from numeric.check.balls import imported
 from symdiff import ops
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.evaluate import evalf
@@ -89,15 +90,17 @@ def certify(
     digits of the formula and of its derivatives, at the very floats that the Function was given.
     The result is a lower bound, with its point.
 
-    ``method="proven"`` is refused.
+    ``method="proven"`` bounds the rounding errors of the program that runs, statement by statement,
+    over parts of the box, with balls (the extra ``certify``); see ``numeric.check.proofs``.  The
+    result is an upper bound for the whole box, or what cannot be bounded is refused.
 
     Args:
         F: a lowered Function of real scalars with one scalar output.
         box: the range of every input, by symbol or name.
         method: "search" or "proven".
-        budget: the number of points that are looked at.
+        budget: the number of points (or parts of the box) that are looked at.
         seed: of the search; the result depends on nothing else.
-        dtype: of the inputs, "float64" or "float32".
+        dtype: of the inputs, "float64" or "float32"; "float64" for "proven".
 
     Raises ShapeError for another kind of Function, ValueError for an input without range or a range
     that is empty or not finite, Unsupported for what "proven" cannot bound, ImportError where that
@@ -116,9 +119,12 @@ def certify(
         raise ValueError(f"certify: dtype {dtype!r}; it is 'float64' or 'float32'")
     ranges = _ranges(F, box)
     if method == "proven":
-        raise Unsupported(
-            "certify: there are no proofs yet; method='search' looks for the worst point"
-        )
+        imported("certify: a proof")
+        from numeric.check.proofs import proven
+
+        if dtype != "float64":
+            raise Unsupported("certify: proofs are of float64 programs")
+        return proven(F, ranges, budget)
     return _Search(F, expression, ranges, dtype, random.Random(seed)).run(budget)
 
 

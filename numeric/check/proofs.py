@@ -1,0 +1,266 @@
+"""Upper bounds of the rounding errors of a lowered Function over a box.
+
+The program that runs, straight-line Python on floats, is read statement by statement, with what
+``numeric.check.roundings`` knows of every operation; inputs are exact.
+
+Imports python-flint, which is an optional extra: import this module inside functions only.
+"""
+
+from __future__ import annotations
+
+import ast
+import heapq
+import itertools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb, ctx
+
+from numeric.check.ball_arithmetic import Intervals, halved
+from numeric.check.balls import ONE_FLINT, enclose
+from numeric.check.certificates import Certificate
+from numeric.check.intervals import Interval, hull
+from numeric.check.roundings import (
+    ASSUMED,
+    CALLS,
+    UNDERFLOW,
+    Rounded,
+    U,
+    Unbounded,
+    largest,
+    least,
+    literal,
+    opposite_of,
+    product,
+    quotient,
+    total,
+)
+from numeric.lowering.emit import MATH
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numeric.function import Function
+    from symdiff.expr import Expr
+
+_BINARY: dict[type[ast.operator], Callable[[Rounded, Rounded], Rounded]] = {
+    ast.Add: total,
+    ast.Sub: lambda x, y: total(x, opposite_of(y)),
+    ast.Mult: product,
+    ast.Div: quotient,
+}
+_RELATIONS = {ast.Lt: "less", ast.LtE: "less_equal", ast.Eq: "equal"}
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+class Program:
+    """The statements of a program, and the functions that it calls."""
+
+    def __init__(self, source: str) -> None:
+        (self.body,) = ast.parse(source).body
+        self.called: set[str] = {
+            node.func.id
+            for node in ast.walk(self.body)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        unknown = sorted(self.called - set(CALLS))
+        if unknown:
+            raise Unsupported(
+                f"certify: no bound is known of the rounding errors of {', '.join(unknown)}; "
+                f"method='search' looks for the worst"
+            )
+
+    def run(self, inputs: Sequence[Interval]) -> list[Rounded]:
+        """The results over one part of the box; Unbounded, saying why, if one is."""
+        assert isinstance(self.body, ast.FunctionDef)
+        values = {
+            name.arg: Rounded(x) for name, x in zip(self.body.args.args, inputs, strict=False)
+        }
+        self.truths: dict[str, bool | None] = {}
+        for statement in self.body.body:
+            if isinstance(statement, ast.Return):
+                assert isinstance(statement.value, ast.Tuple)
+                return [self.value(part, values) for part in statement.value.elts]
+            if not isinstance(statement, ast.Assign):
+                raise Unsupported(f"certify: the statement {ast.unparse(statement)}")
+            (target,) = statement.targets
+            part, name = statement.value, ast.unparse(target)
+            if isinstance(part, ast.Compare | ast.BoolOp):
+                self.truths[name] = self.truth(part, values)
+            else:
+                values[name] = self.value(part, values)
+        raise Unsupported("certify: a program without result")
+
+    def value(self, node: ast.expr, values: Mapping[str, Rounded]) -> Rounded:
+        """The value of a part of a statement; these are as deep as they are written."""
+        match node:
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.Constant(value=int() | float() as number):
+                return literal(number)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return opposite_of(self.value(operand, values))
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+                return _BINARY[type(op)](self.value(left, values), self.value(right, values))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return CALLS[name](*(self.value(arg, values) for arg in args))
+            case ast.IfExp(test=test, body=body, orelse=other):
+                holds = self.truth(test, values)
+                if holds is not None:
+                    return self.value(body if holds else other, values)
+                a, b = self.value(body, values), self.value(other, values)
+                return Rounded(hull(a.exact, b.exact), max(a.r, b.r), max(a.s, b.s))
+        raise Unsupported(f"certify: no bound is known of {ast.unparse(node)}")
+
+    def truth(self, node: ast.expr, values: Mapping[str, Rounded]) -> bool | None:
+        """Whether a condition holds; None if both happen, and rounding does not decide which."""
+        match node:
+            case ast.Compare(left=left, ops=relations, comparators=others):
+                held = [
+                    self.relation(relation, a, b, values)
+                    for relation, a, b in zip(relations, [left, *others], others, strict=False)
+                ]
+                return False if False in held else None if None in held else True
+            case ast.Name(id=name) if name in self.truths:
+                return self.truths[name]
+            case ast.BoolOp(op=ast.Or(), values=parts):
+                held = [self.truth(part, values) for part in parts]
+                return True if True in held else None if None in held else False
+        raise Unsupported(f"certify: no bound is known of the condition {ast.unparse(node)}")
+
+    def relation(
+        self, relation: ast.cmpop, a: ast.expr, b: ast.expr, values: Mapping[str, Rounded]
+    ) -> bool | None:
+        """Whether a relation holds, as ``truth`` says it."""
+        if isinstance(relation, ast.Lt) and isinstance(b, ast.Name) and b.id == "inf":
+            self.value(a, values)  # which is finite, or Unbounded
+            return True
+        name = _RELATIONS.get(type(relation))
+        if name is None:
+            raise Unsupported(
+                f"certify: no bound is known of the condition {ast.unparse(relation)}"
+            )
+        x, y = self.value(a, values), self.value(b, values)
+        decided = Intervals().named(name, x.computed, y.computed).truth()
+        if decided is None and not (x.is_exact and y.is_exact):
+            raise Unbounded("rounding decides a condition")
+        return bool(decided) if decided is not None else None
+
+
+# Proofs -------------------------------------------------------------------------------------------
+
+
+def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int) -> Certificate:
+    """An upper bound in ulps of the errors of ``F.value_and_grad`` over a box.
+
+    The box is cut into up to ``budget`` parts, where the bound is largest.  Raises Unsupported,
+    saying why and where, if an output has no bound in one of them at last.
+    """
+    lowered, _ = F._joint_of(None)
+    written = lowered.program(MATH)
+    program = Program(written.source)
+    for name in sorted(program.called & {*ASSUMED, "sqrt"}):
+        if written.function.__globals__.get(name) is not getattr(math, name):
+            raise Unsupported(f"certify: no bound is known of the rounding errors of this {name}")
+    names = ["value", *(f"d/d{x.name}" for x in F.inputs)]
+    with ONE_FLINT, ctx.workprec(128):
+        _refuse_others(program, lowered.outputs, ranges)
+        parts = _parts(program, F.inputs, ranges, names, max(budget, 1))
+    _, _, low, high, bounds = parts[0]
+    if isinstance(bounds, str):
+        place = ", ".join(
+            f"{float(low[x][()]):.6g} <= {x.name} <= {float(high[x][()]):.6g}" for x in F.inputs
+        )
+        raise Unsupported(f"certify: no bound can be proven for {place}: {bounds}")
+    columns = zip(*(part[4] for part in parts), strict=True)
+    assumed = sorted(program.called & set(ASSUMED))
+    assumptions = ["the program is the formula, but for rounding"]
+    assumptions += [f"{name} of math is within {ASSUMED[name]} ulp" for name in assumed]
+    return Certificate(
+        "proven",
+        {x.name: ends for x, ends in ranges.items()},
+        "float64",
+        dict(zip(names, map(max, columns), strict=True)),
+        judged=len(parts),
+        assumptions=tuple(assumptions),
+    )
+
+
+def _refuse_others(
+    program: Program, outputs: Sequence[Expr], ranges: Mapping[Expr, tuple[float, float]]
+) -> None:
+    """Raise Unsupported if the program, read without rounding, has not the values of ``outputs``.
+
+    It is asked at some points; constants, which are rounded in it, are only so exact.
+    """
+    for share in (0.0, 0.25, 0.625, 1.0):
+        at = {x: low + share * (high - low) for x, (low, high) in ranges.items()}
+        try:
+            found = program.run([Intervals().number(value) for value in at.values()])
+            expected = [enclose(y, at) for y in outputs]
+        except (Unbounded, ValueError):
+            continue
+        for x, y in zip(found, expected, strict=True):
+            low, high = (Intervals().number(end) for end in (y.lower, y.upper))
+            if x.exact.upper < low.lower or x.exact.lower > high.upper:
+                raise Unsupported("certify: the program is not read as the formula that it is")
+
+
+def _parts(
+    program: Program,
+    symbols: Sequence[Expr],
+    ranges: Mapping[Expr, tuple[float, float]],
+    names: Sequence[str],
+    budget: int,
+) -> list[Any]:
+    """Parts of the box with their bounds, the worst first."""
+    count = itertools.count()
+    low, high = (
+        {x: np.array(Fraction(ranges[x][end]), dtype=object) for x in symbols} for end in (0, 1)
+    )
+    number = Intervals().number
+
+    def part(a: Mapping[Expr, Any], b: Mapping[Expr, Any]) -> Any:
+        box = [hull(number(a[x][()]), number(b[x][()])) for x in symbols]
+        try:
+            bounds: Any = _ulps(program.run(box), names)
+            worst = max(bounds)
+        except Unbounded as error:
+            bounds, worst = str(error), float("inf")
+        return -worst, next(count), a, b, bounds
+
+    parts = [part(low, high)]
+    while len(parts) < budget:
+        _, _, a, b, _ = parts[0]
+        if all(a[x][()] == b[x][()] for x in symbols):
+            break
+        first, second = halved(a, b, low, high)
+        heapq.heapreplace(parts, part(*first))
+        heapq.heappush(parts, part(*second))
+    return parts
+
+
+def _ulps(results: Sequence[Rounded], names: Sequence[str]) -> list[float]:
+    """The error bounds in units in the last place of the exact values."""
+    found = []
+    for x, name in zip(results, names, strict=True):
+        if x.is_exact:
+            found.append(0.0)
+            continue
+        bottom = least(x.exact)
+        unit = 2 * UNDERFLOW
+        if bottom > 0:
+            mantissa, exponent = bottom.man_exp()
+            unit = arb((1, max(int(exponent) + int(mantissa).bit_length() - 53, -1074)))
+        bound = x.r / U + x.s / unit
+        if bottom > 0:
+            bound = min(bound.upper(), ((x.r * largest(x.exact) + x.s) / unit).upper())
+        value = float(bound.upper())
+        if not value < 2.0**53:
+            raise Unbounded(f"no digit of {name} is certain")
+        found.append(value * (1 + 2.0**-40))  # as the float was rounded
+    return found

@@ -1,0 +1,231 @@
+"""What rounding does to values of which intervals are known: the standard model, in balls.
+
+Of a value x three things are known for all points of a part of a box: an interval that contains x,
+and r and s with
+
+    |x' - x| <= r |x| + s,
+
+where x' is the float that stands for x.  With u = 2^-53, and e = 2^-1075 for what underflow takes,
+fl(a op b) = (a op b)(1 + d) + t with |d| <= u and |t| <= e, for + - * / and sqrt (IEEE 754; Higham,
+"Accuracy and Stability of Numerical Algorithms", 2002, chapter 2); sums and roots have no t.  A
+function of ``math`` has no guaranteed bound: it is taken to be within ``ASSUMED``.  What came in is
+propagated by products and quotients of 1 + r, or by the mean value theorem with an enclosure of the
+derivative.
+
+Imports python-flint, which is an optional extra: import this module inside functions only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb
+
+import symdiff as sd
+from numeric.check.ball_arithmetic import Intervals
+from numeric.check.intervals import Interval, Undefined, add, divide, multiply, negative
+from symdiff.algebra import primitive
+from symdiff.components import evaluated
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symdiff.expr import Expr
+
+ASSUMED = {
+    **dict.fromkeys(("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "expm1"), 1),
+    **dict.fromkeys(("log1p", "log2"), 1),
+    **dict.fromkeys(("erf", "log10", "sinh", "cosh", "asinh", "atanh"), 2),
+    **dict.fromkeys(("tanh", "acosh"), 3),
+}
+"""The errors that functions of ``math`` are assumed to have at most, in ulps.
+
+Larger ones of the GNU C library's are not known (Zimmermann, "Accuracy of Mathematical Functions in
+Single, Double, Extended Double and Quadruple Precision", 2021, which searches for them).
+"""
+
+# f(0) = 0 and f' > 0: |f(x)| >= |x| min f', so that relative errors stay relative at 0.
+_THROUGH_ZERO = {"sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "expm1", "log1p"}
+
+U, UNDERFLOW = arb((1, -53)), arb((1, -1075))
+LARGEST = arb(float(np.finfo(float).max))
+ZERO = arb(0)
+
+
+class Unbounded(Exception):
+    """What cannot be bounded in a part of the box, and why."""
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """The exact value's interval, and r and s of the error of the float."""
+
+    exact: Interval
+    r: Any = ZERO
+    s: Any = ZERO
+
+    @property
+    def error(self) -> Any:
+        """The largest absolute error."""
+        return (self.r * largest(self.exact) + self.s).upper()
+
+    @property
+    def computed(self) -> Interval:
+        """All that the float may be."""
+        error = self.error
+        return Interval((self.exact.lower - error).lower(), (self.exact.upper + error).upper())
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the float is the value."""
+        return bool(self.r == 0) and bool(self.s == 0)
+
+
+def largest(x: Interval) -> Any:
+    """The largest absolute value."""
+    return max(abs(t) for t in x.ends).upper()
+
+
+def least(x: Interval) -> Any:
+    """The least absolute value."""
+    return ZERO if x.has(0) else min(abs(t) for t in x.ends).lower()
+
+
+def stored(exact: Interval, r: Any, s: Any, unit: Any, lost: Any) -> Rounded:
+    """A result with what came in (r, s), rounded within ``unit``, and ``lost`` by underflow."""
+    found = Rounded(exact, (r + unit * (1 + r)).upper(), (s * (1 + unit) + lost).upper())
+    if not largest(found.computed) < LARGEST:
+        raise Unbounded("a value may overflow")
+    return found
+
+
+# Operations ---------------------------------------------------------------------------------------
+
+
+def total(x: Rounded, y: Rounded) -> Rounded:
+    """``x + y``."""
+    exact = add(x.exact, y.exact)
+    r, s = ZERO, x.s + y.s
+    ends = (x.exact.lower, y.exact.lower), (x.exact.upper, y.exact.upper)
+    if min(ends[0]) >= 0 or max(ends[1]) <= 0:  # |x|, |y| <= |x + y|
+        r = max(x.r, y.r)
+    elif not exact.has(0):
+        r = (x.r * largest(x.exact) + y.r * largest(y.exact)) / least(exact)
+    else:
+        s = s + x.r * largest(x.exact) + y.r * largest(y.exact)
+    return stored(exact, r, s, ZERO if _is_near(x, y) else U, ZERO)
+
+
+def _is_near(x: Rounded, y: Rounded) -> bool:
+    """Whether the sum is a float: of exact ones of opposite signs, neither twice the other.
+
+    Sterbenz's lemma (Higham 2002, theorem 2.5).
+    """
+    if not (x.is_exact and y.is_exact) or x.exact.has(0) or y.exact.has(0):
+        return False
+    opposite = (x.exact.lower > 0) != (y.exact.lower > 0)
+    sizes = largest(x.exact) <= 2 * least(y.exact), largest(y.exact) <= 2 * least(x.exact)
+    return bool(opposite) and all(map(bool, sizes))
+
+
+def opposite_of(x: Rounded) -> Rounded:
+    """``-x``."""
+    return Rounded(negative(x.exact), x.r, x.s)
+
+
+def product(x: Rounded, y: Rounded) -> Rounded:
+    """``x * y``."""
+    if any(abs(v.exact.lower) == 1 and v.exact.is_point and v.is_exact for v in (x, y)):
+        return Rounded(multiply(x.exact, y.exact), max(x.r, y.r), max(x.s, y.s))
+    s = x.s * (largest(y.exact) * (1 + y.r) + y.s) + y.s * largest(x.exact) * (1 + x.r)
+    return stored(multiply(x.exact, y.exact), x.r + y.r + x.r * y.r, s, U, UNDERFLOW)
+
+
+def quotient(x: Rounded, y: Rounded) -> Rounded:
+    """``x / y``."""
+    exact = divide(x.exact, y.exact)
+    if exact is None:
+        raise Unbounded("a divisor may be 0")
+    rest = 1 - y.r - y.s / least(y.exact)
+    if not rest > 0:
+        raise Unbounded("a divisor may be 0 but for rounding")
+    r = (y.r + x.r + y.s / least(y.exact)) / rest
+    return stored(exact, r, x.s / (least(y.exact) * rest), U, UNDERFLOW)
+
+
+@cache
+def _slope(name: str) -> tuple[Expr, Expr]:
+    t = sd.symbol("t")
+    return sd.diff(primitive(name, t), t), t
+
+
+def function_of(name: str, x: Rounded, unit: Any, lost: Any) -> Rounded:
+    """A function that itself is within ``unit``, relative, and ``lost``."""
+    arithmetic = Intervals()
+    exact = arithmetic.named(name, x.exact)
+    if isinstance(exact, Undefined):
+        raise Unbounded(f"{exact.reason} has no bounded real value")
+    if x.is_exact:
+        return stored(exact, ZERO, ZERO, unit, lost)
+    derivative, t = _slope(name)
+    (slope,) = evaluated([derivative], {t: x.computed}, arithmetic)
+    if isinstance(slope, Undefined):
+        raise Unbounded(f"the derivative of {name}: {slope.reason} has no bounded real value")
+    steepest = largest(slope)
+    r, s = ZERO, steepest * x.s
+    if not exact.has(0):
+        r = steepest * largest(x.exact) / least(exact) * x.r
+    elif name in _THROUGH_ZERO and x.exact.has(0) and not slope.has(0):
+        r = steepest / least(slope) * x.r
+    else:
+        s = steepest * x.error
+    return stored(exact, r, s, unit, lost)
+
+
+def _absolute(x: Rounded) -> Rounded:
+    found = Intervals().named("abs", x.exact)
+    return Rounded(found, x.r, x.s)
+
+
+def _choice(name: str) -> Callable[..., Rounded]:
+    def value(x: Rounded, y: Rounded) -> Rounded:
+        exact = Intervals().named(name, x.exact, y.exact)
+        return Rounded(exact, ZERO, max(x.error, y.error))
+
+    return value
+
+
+def _sign(x: Rounded) -> Rounded:
+    if x.computed.has(0) and not x.is_exact:
+        raise Unbounded("the sign of a value that may be 0 but for rounding")
+    return Rounded(Intervals().named("sign", x.exact))
+
+
+def _of_math(name: str, ulps: int) -> Callable[[Rounded], Rounded]:
+    return lambda x: function_of(name, x, 2 * ulps * U, 2 * ulps * UNDERFLOW)
+
+
+CALLS: dict[str, Callable[..., Rounded]] = {
+    "sqrt": lambda x: function_of("norm_sqrt", x, U, ZERO),
+    "abs": _absolute,
+    "sign": _sign,
+    "maximum": _choice("maximum"),
+    "minimum": _choice("minimum"),
+    **{name: _of_math(name, ulps) for name, ulps in ASSUMED.items()},
+}
+
+
+def literal(value: float) -> Rounded:
+    """A number of a program; one of many digits may be an exact one, rounded."""
+    found = Intervals().number(value)
+    if isinstance(found, Undefined):
+        raise Unsupported(f"certify: the number {value}")
+    if Fraction(value).denominator <= 2**20 and abs(value) <= 2**53:
+        return Rounded(found)
+    wide = multiply(found, Interval((1 - U).lower(), (1 + U).upper()))
+    return Rounded(wide, (2 * U).upper())
