@@ -9,11 +9,10 @@ import mpmath
 import numpy as np
 
 from numeric.check import exact, points
-from numeric.check.counterexamples import shrunk
-from numeric.check.exact import Borders, Forward, as_float
+from numeric.check.exact import Borders, Forward
+from numeric.check.findings import of_fault, of_runs, samples
 from numeric.check.habits import look, other_shapes
 from numeric.check.judging import Run, judge, typical
-from numeric.check.kinds import Evidence, Explanation, badness, explain, worst_rows
 from numeric.check.points import Input
 from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
 from numeric.check.progress import progress
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.check.candidates import Candidate
-    from numeric.check.probes import Fault
     from numeric.check.report import Verdict
 
     Array = NDArray[Any]
@@ -223,21 +221,28 @@ class _Audit:
                 if run is not None:
                     runs.append(run)
         except Misshapen as error:
-            self._fault(probe, error.fault)
+            self.findings.append(of_fault(probe, error.fault))
             return
         except Exhausted:
             self.notes.append(f"the budget ended before all of {quantity.name} was looked at")
         for fault in probe.faults.values():
-            self._fault(probe, fault)
+            self.findings.append(of_fault(probe, fault))
         if any(f.kind == "accumulation" for f in probe.faults.values()):
             return
         before = len(self.findings)
         for i in range(len(quantity.outputs)):
-            self._judged(probe, runs, i)
+            shrink = self.candidate.points is None
+            self.findings += of_runs(probe, runs, i, setting.forward, shrink)
+        first = ("gradient", "vjp")
+        if quantity.name == "hessian" and not any(f.derivative in first for f in self.findings):
+            self.findings[before:] = [
+                f if f.ok else replace(f, kind="order", why=f"at second order: {f.why}")
+                for f in self.findings[before:]
+            ]
         if setting.traced and all(f.ok for f in self.findings[before:]):
             for other in other_shapes(probe, setting, self.rng):
                 for fault in other.faults.values():
-                    self._fault(other, fault)
+                    self.findings.append(of_fault(other, fault))
 
     def _dtypes(self) -> list[str]:
         """Those of the inputs that are looked at, the first one most."""
@@ -277,7 +282,7 @@ class _Audit:
         self._excuse(run)
         for group in dict.fromkeys(groups[:done].tolist()):
             self.judged[group] = self.judged.get(group, 0) + int((groups[:done] == group).sum())
-        self._sample(run)
+        self.samples += samples(run)
         return run
 
     def _drawn(
@@ -387,131 +392,6 @@ class _Audit:
         args = [point[x.name].copy() for x in self.setting.symbols]
         return np.asarray(self.setting.function(*args), float)
 
-    # Findings -------------------------------------------------------------------------------------
-
-    def _fault(self, probe: Probe, fault: Fault) -> None:
-        expected = probe.quantity.precise(fault.point, fault.output)
-        turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
-        floats = np.vectorize(as_float, otypes=[float])(expected)
-        if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
-            why = f"{fault.why}: it is transposed"
-            fault = replace(fault, kind="transposed", why=why, got=None)
-        got = float("nan")
-        place: tuple[int, ...] = (0,) * expected.ndim if expected.size else ()
-        if fault.got is not None and np.shape(fault.got) == expected.shape and expected.size:
-            off = np.abs(
-                np.asarray(fault.got, float) - np.vectorize(as_float, otypes=[float])(expected)
-            )
-            place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
-            got = float(np.asarray(fault.got)[place])
-        self.findings.append(
-            Finding(
-                kind=fault.kind,
-                verdict="wrong",
-                ok=False,
-                derivative=probe.quantity.name,
-                input=probe.quantity.by[fault.output],
-                component=place,
-                point=fault.point,
-                expected=Digits.of(expected[place], 20) if expected.size else None,
-                got=got,
-                ulps=float("inf"),
-                why=fault.why,
-            )
-        )
-
-    def _judged(self, probe: Probe, runs: Sequence[Run], i: int) -> None:
-        """The finding of one output: from the first dtype in which it is wrong."""
-        for run in runs:
-            if run.wrong[i].any():
-                evidence = Evidence(
-                    run,
-                    i,
-                    self.setting.forward,
-                    lambda point: _called(probe, point),
-                    frozenset(probe.dtypes),
-                )
-                found = explain(evidence)
-                if run.dtype != np.float64 and run is not runs[0] and found.kind == "other":
-                    found = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
-                if probe.quantity.name == "hessian" and not any(
-                    f.derivative in ("gradient", "vjp") for f in self.findings
-                ):
-                    found = replace(found, kind="order", why=f"at second order: {found.why}")
-                row = int(worst_rows(run, i)[0])
-                self._add(probe, run, i, row, run.wrong[i], found)
-                return
-        for run in runs:
-            if run.conventions[i].any():
-                row = _largest(run, i, run.conventions[i])
-                found = Explanation("tie", "another choice at a kink, a valid subgradient")
-                self._add(probe, run, i, row, run.conventions[i], found, "convention")
-                break
-        for run in runs:
-            if run.loose[i].any():
-                row = _largest(run, i, run.loose[i])
-                found = Explanation("cancellation", "some digits are lost")
-                self._add(probe, run, i, row, run.loose[i], found, "inaccurate")
-                break
-
-    def _add(
-        self,
-        probe: Probe,
-        run: Run,
-        i: int,
-        row: int,
-        shown: Array,
-        found: Explanation,
-        passing: Verdict | None = None,
-    ) -> None:
-        point, got = run.at(row), run.got[i][row]
-        mask = shown[row]
-        if passing is None and found.kind != "tie" and self.candidate.points is None:
-            point, got, mask = shrunk(probe, run, i, row, badness(run, i, row))
-        expected = probe.quantity.precise(point, i)
-        floats = np.vectorize(as_float, otypes=[float])(expected)
-        off = np.where(mask, np.abs(got - floats), -1.0)
-        place = tuple(
-            map(int, np.unravel_index(np.argmax(np.nan_to_num(off, nan=np.inf)), off.shape))
-        )
-        valid = None
-        if row in run.sides:
-            sides = np.array([side[place] for side in run.sides[row][i]])
-            valid = (float(sides.min()), float(sides.max()))
-        self.findings.append(
-            Finding(
-                kind=found.kind,
-                verdict=passing or ("inaccurate" if found.rounding else "wrong"),
-                ok=passing is not None,
-                derivative=probe.quantity.name,
-                input=probe.quantity.by[i],
-                component=place,
-                point=point,
-                expected=Digits.of(expected[place], 20),
-                got=float(got[place]),
-                ulps=_ulps(float(got[place]), float(floats[place]), run.dtype),
-                why=found.why,
-                dtype=run.dtype.name,
-                valid=valid,
-                count=int(shown.reshape(len(shown), -1).any(axis=1).sum()),
-            )
-        )
-
-    def _sample(self, run: Run) -> None:
-        """Some of the points, for the plot."""
-        count = len(run.groups)
-        worst = np.zeros(count)
-        for g, e in zip(run.got, run.exact, strict=True):
-            ulps = np.abs(g - e) / np.spacing(np.abs(e).astype(run.dtype)).astype(float)
-            worst = np.maximum(worst, np.nan_to_num(ulps.reshape(count, -1).max(axis=1, initial=0)))
-        sizes = np.zeros(count)
-        for x in run.points.values():
-            sizes = np.maximum(sizes, np.abs(x.reshape(count, -1)).max(axis=1, initial=0))
-        self.samples += [
-            Sample(run.quantity.name, float(sizes[k]), float(worst[k]), str(run.groups[k]))
-            for k in range(0, count, max(1, count // 1000))
-        ]
-
 
 _MODE = {
     "positive": "positive",
@@ -520,25 +400,3 @@ _MODE = {
     "greater": "above 1",
     "definite": "as positive definite matrices",
 }
-
-
-def _called(probe: Probe, point: dict[str, Array]) -> list[Array] | None:
-    """What comes for a point of another dtype; None if it is refused, or rounded to another."""
-    try:
-        found = probe(point)
-    except (TypeError, LookupError, Misshapen, Exhausted):
-        return None
-    longer = any(np.asarray(x).dtype == np.longdouble for x in point.values())
-    return None if longer and any(y.dtype != np.longdouble for y in found) else found
-
-
-def _largest(run: Run, i: int, mask: Array) -> int:
-    off = np.where(mask, np.abs(run.got[i] - run.exact[i]) / (run.scale[i] + run.unit), -1.0)
-    return int(np.argmax(off.reshape(len(off), -1).max(axis=1)))
-
-
-def _ulps(got: float, expected: float, dtype: np.dtype[Any]) -> float:
-    if not np.isfinite(got):
-        return float("inf")
-    unit = float(np.spacing(np.abs(np.asarray(expected, dtype))))
-    return abs(got - expected) / unit

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.check.evidence import badness
 from numeric.check.judging import Run, judge
-from numeric.check.kinds import badness
 from numeric.check.probes import Exhausted, Misshapen
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
             one = _judged(probe, run, trial)
         except (Exhausted, Misshapen):
             break
-        if one.wrong[i].any() and not badness(one, i, 0) < _KEPT * size:
+        now = badness(one, i, 0)
+        if one.wrong[i].any() and now >= _KEPT * size and np.isinf(now) == np.isinf(size):
             best, found = trial, (one.got[i][0], one.wrong[i][0])
     return best, *found
 

@@ -79,6 +79,12 @@ class Setting:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
         traced, function, text = _tracer(forward)
         value = traced(symbols)
+        strange = [x.name for x in sd.free_symbols([value]) if x not in frozenset(symbols)]
+        if strange:
+            raise ValueError(
+                f"audit: the formula has a symbol {strange[0]}, which inputs does not name; they "
+                f"are {', '.join(inputs)}"
+            )
         known = ("float32",) if "float32" in dtypes else ("float64",)
         found = cls(
             value,

@@ -1,0 +1,178 @@
+"""From judged points to findings: what is reported of an output, and at which point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.check.counterexamples import shrunk
+from numeric.check.evidence import Evidence, Explanation, badness, worst_rows
+from numeric.check.exact import as_float
+from numeric.check.kinds import explain
+from numeric.check.probes import Exhausted, Misshapen
+from numeric.check.report import Finding, Sample
+from symdiff.digits import Digits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.judging import Run
+    from numeric.check.probes import Fault, Probe
+    from numeric.check.report import Verdict
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+
+DIGITS = 20
+"""Of an expected value."""
+
+_PLOTTED = 1000  # points of a run
+
+
+def of_fault(probe: Probe, fault: Fault) -> Finding:
+    """The finding of what a call showed that no value tells."""
+    expected = probe.quantity.precise(fault.point, fault.output)
+    floats = _floats(expected)
+    turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
+    if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
+        fault = replace(fault, kind="transposed", why=f"{fault.why}: it is transposed", got=None)
+    got, place = None, (0,) * expected.ndim
+    if fault.got is not None and np.shape(fault.got) == floats.shape and floats.size:
+        place = _argmax(np.abs(np.asarray(fault.got, float) - floats))
+        got = float(np.asarray(fault.got)[place])
+    return Finding(
+        kind=fault.kind,
+        verdict="wrong",
+        ok=False,
+        derivative=probe.quantity.name,
+        input=_by(probe, fault.output),
+        component=place if expected.size else (),
+        point=fault.point,
+        expected=Digits.of(expected[place], DIGITS) if expected.size else None,
+        got=got,
+        ulps=float("inf"),
+        why=fault.why,
+    )
+
+
+def of_runs(
+    probe: Probe, runs: Sequence[Run], i: int, forward: Expr, shrink: bool
+) -> list[Finding]:
+    """The findings of one output: how it is wrong, or what of it is a convention or inaccurate."""
+    for run in runs:
+        if run.wrong[i].any():
+            evidence = Evidence(
+                run, i, forward, lambda point: _called(probe, point), frozenset(probe.dtypes)
+            )
+            found = explain(evidence)
+            if run is not runs[0] and found.kind == "other":
+                found = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
+            rows = worst_rows(run, i)
+            row = int(rows[0])
+            if shrink and found.kind != "tie":
+                point, got, mask = shrunk(probe, run, i, row, badness(run, i, row))
+            else:
+                point, got, mask = run.at(row), run.got[i][row], run.wrong[i][row]
+            verdict: Verdict = "inaccurate" if found.rounding else "wrong"
+            one = _finding(probe, run, i, row, (point, got, mask), found, verdict)
+            return [replace(one, count=len(rows))]
+    passing: list[Finding] = []
+    for kind, verdict, why in (
+        ("tie", "convention", "another choice at a kink, a valid subgradient"),
+        ("cancellation", "inaccurate", "some digits are lost"),
+    ):
+        for run in runs:
+            shown = (run.conventions if verdict == "convention" else run.loose)[i]
+            if shown.any():
+                off = np.abs(run.got[i] - run.exact[i]) / (run.scale[i] + run.unit)
+                row = int(_argmax(np.where(shown, off, -1.0))[0])
+                at = run.at(row), run.got[i][row], shown[row]
+                one = _finding(probe, run, i, row, at, Explanation(kind, why), verdict)
+                count = int(shown.reshape(len(shown), -1).any(axis=1).sum())
+                passing.append(replace(one, ok=True, count=count))
+                break
+    return passing
+
+
+def samples(run: Run) -> list[Sample]:
+    """Some of the points, for a plot."""
+    count = len(run.groups)
+    worst, sizes = np.zeros(count), np.zeros(count)
+    for g, e in zip(run.got, run.exact, strict=True):
+        ulps = np.abs(g - e) / np.spacing(np.abs(e).astype(run.dtype)).astype(float)
+        worst = np.maximum(worst, np.nan_to_num(ulps.reshape(count, -1).max(axis=1, initial=0)))
+    for x in run.points.values():
+        sizes = np.maximum(sizes, np.abs(x.reshape(count, -1)).max(axis=1, initial=0))
+    return [
+        Sample(run.quantity.name, float(sizes[k]), float(worst[k]), str(run.groups[k]))
+        for k in range(0, count, max(1, count // _PLOTTED))
+    ]
+
+
+def _finding(
+    probe: Probe,
+    run: Run,
+    i: int,
+    row: int,
+    at: tuple[dict[str, Array], Array, Array],
+    found: Explanation,
+    verdict: Verdict,
+) -> Finding:
+    """What is found at a point: it, what came there, and which components are meant."""
+    point, got, mask = at
+    expected = probe.quantity.precise(point, i)
+    floats = _floats(expected)
+    off = np.nan_to_num(np.abs(got - floats), nan=np.inf)
+    place = _argmax(np.where(mask, off, -1.0))
+    valid = None
+    if row in run.sides:
+        sides = np.array([side[place] for side in run.sides[row][i]])
+        valid = (float(sides.min()), float(sides.max()))
+    return Finding(
+        kind=found.kind,
+        verdict=verdict,
+        ok=False,
+        derivative=probe.quantity.name,
+        input=_by(probe, i),
+        component=place,
+        point=point,
+        expected=Digits.of(expected[place], DIGITS),
+        got=float(got[place]),
+        ulps=_ulps(float(got[place]), float(floats[place]), run.dtype),
+        why=found.why,
+        dtype=run.dtype.name,
+        valid=valid,
+    )
+
+
+def _by(probe: Probe, i: int) -> str:
+    return "" if probe.quantity.name == "jvp" else probe.quantity.by[i]
+
+
+def _floats(expected: Array) -> Array:
+    return np.asarray(np.vectorize(as_float, otypes=[float])(expected))
+
+
+def _argmax(x: Array) -> tuple[int, ...]:
+    return tuple(map(int, np.unravel_index(int(np.argmax(x)), x.shape)))
+
+
+def _called(probe: Probe, point: dict[str, Array]) -> list[Array] | None:
+    """What comes for a point of another dtype; None if it is refused, or rounded to another."""
+    try:
+        found = probe(point)
+    except (TypeError, LookupError, Misshapen, Exhausted):
+        return None
+    longer = any(np.asarray(x).dtype == np.longdouble for x in point.values())
+    return None if longer and any(y.dtype != np.longdouble for y in found) else found
+
+
+def _ulps(got: float, expected: float, dtype: np.dtype[Any]) -> float:
+    if not np.isfinite(got):
+        return float("inf")
+    unit = float(np.spacing(np.abs(np.asarray(expected, dtype))))
+    return abs(got - expected) / unit

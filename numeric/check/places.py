@@ -1,0 +1,202 @@
+"""Where an output is wrong: on one side of a border, near it, in a tail, at zeros or ties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import symdiff as sd
+from numeric.check.evidence import ORDINARY, Evidence, Explanation, number_text
+from symdiff import ops
+from symdiff.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.judging import Run
+
+    Array = NDArray[Any]
+
+
+def place(evidence: Evidence) -> Explanation | None:
+    """Where an output is wrong: on one side of a border, near it, in a tail, at zeros or ties."""
+    run, i = evidence.run, evidence.output
+    wrong = run.wrong[i]
+    clear = np.abs(run.exact[i]) > 1e3 * run.u * (run.scale[i] + run.unit)
+    right = ~wrong & clear
+    rows = wrong.reshape(len(wrong), -1).any(axis=1)
+    if run.kinked[rows].all():
+        return Explanation("tie", "at a kink it lies outside the set of subgradients")
+    return (
+        _cells(evidence, wrong, right)
+        or _sliver(evidence, wrong, right)
+        or _magnitude(evidence, wrong, right)
+        or _zero(run, wrong, right)
+        or _somehow(evidence)
+    )
+
+
+def _somehow(evidence: Evidence) -> Explanation | None:
+    """What all wrong values have in common, wherever they are."""
+    how = _inner(evidence, evidence.output)
+    if not np.isfinite(
+        evidence.run.got[evidence.output][evidence.run.wrong[evidence.output]]
+    ).all():
+        return Explanation("nonfinite", "nan or inf where the exact value is finite")
+    kinds = {"it is 0": "missing-term", "its sign is wrong": "sign", "it is wrong": ""}
+    kind = kinds.get(how, "factor")
+    return Explanation(kind, f"{how} at some points") if kind else None
+
+
+def _inner(evidence: Evidence, i: int) -> str:
+    """How what is wrong differs: zero, or a constant part of what is right."""
+    run = evidence.run
+    wrong = run.wrong[i]
+    got, exact = run.got[i][wrong], run.exact[i][wrong]
+    ratio = got / exact
+    if (got == 0).all():
+        return "it is 0"
+    ratio = ratio[np.isfinite(ratio)]
+    c = float(np.median(ratio)) if ratio.size else 0.0
+    if abs(c - 1) > 1e-8 and ratio.size and np.mean(np.abs(ratio - c) <= 1e-6 * abs(c)) > 0.9:
+        return "its sign is wrong" if abs(c + 1) < 1e-6 else f"it has a factor {number_text(c)}"
+    return "it is wrong"
+
+
+def _aligned(values: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+    """What belongs to each element of an output of ``shape``, or to each point."""
+    count = len(values)
+    if values.shape == shape:
+        yield values
+    flat = values.reshape(count, -1)
+    ones = (1,) * (len(shape) - 1)
+    if flat.shape[1] == 1:
+        if values.shape != shape:
+            yield np.broadcast_to(flat.reshape(count, *ones), shape)
+    elif flat.shape[1]:
+        for reduced in (flat.max(axis=1), flat.min(axis=1)):
+            yield np.broadcast_to(reduced.reshape(count, *ones), shape)
+
+
+def _share(inside: Array, wrong: Array, right: Array) -> float:
+    """The part that is wrong of what is inside and could show it; 0 if wrong ones are outside."""
+    if not inside[wrong].all():
+        return 0.0
+    return float(wrong.sum() / max(1, (wrong | (right & inside)).sum()))
+
+
+def _cells(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+    """Whether it is wrong on some sides of the formula's borders, and right on the others."""
+    run = evidence.run
+    pairs = list(zip(run.borders.differences, run.borders.values(run.points), strict=True))
+    signs = [(sd.text(d), next(iter(_aligned(v, wrong.shape)), None)) for d, v in pairs]
+    own = [(evidence.by, run.points[evidence.by])] if evidence.by in run.points else []
+    own = [(name, x) for name, x in own if x.shape == wrong.shape]
+    for chosen in ([*signs], [*signs, *own]) if signs else ([],):
+        known = [(name, np.sign(v)) for name, v in chosen if v is not None]
+        if not known:
+            continue
+        cell = sum((3**k * (v + 1) for k, (_, v) in enumerate(known)), np.zeros(wrong.shape))
+        bad = []
+        for c in np.unique(cell[wrong | right]).tolist():
+            inside = cell == c
+            share = (wrong & inside).sum() / (wrong & inside | right & inside).sum()
+            if 0.2 < share < 0.8:
+                break
+            if share >= 0.8:
+                bad.append(c)
+        else:
+            if bad and _mostly_right(evidence, wrong, right & ~np.isin(cell, bad)):
+                where = [_side(known, int(c)) for c in bad[:3]]
+                how = _inner(evidence, evidence.output)
+                kind = "tie" if all("==" in w for w in where) else "branch"
+                return Explanation(kind, f"{how} where {', or '.join(where)}")
+    return None
+
+
+def _mostly_right(evidence: Evidence, wrong: Array, outside: Array) -> bool:
+    """Whether enough of what is right at ordinary points is outside of where it is wrong."""
+    ordinary = np.isin(evidence.run.groups, ORDINARY)
+    return bool(outside[ordinary].sum() > 0.1 * wrong[ordinary].sum())
+
+
+def _side(known: Sequence[tuple[str, Array]], cell: int) -> str:
+    words = []
+    for name, _ in known:
+        cell, sign = divmod(cell, 3)
+        words.append(f"{name if len(name) < 60 else 'a difference'} {('<', '==', '>')[sign]} 0")
+    return " and ".join(words)
+
+
+def _sliver(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+    """Whether it is wrong close to one of the formula's borders only."""
+    run = evidence.run
+    ordinary = np.isin(run.groups, ORDINARY)
+    if not right[ordinary].any() or wrong[ordinary].mean() > right[ordinary].mean():
+        return None
+    for difference, values in zip(
+        run.borders.differences, run.borders.values(run.points), strict=True
+    ):
+        for d in _aligned(values, wrong.shape):
+            reach = float(np.abs(d[wrong]).max())
+            if reach > 0.2 * np.median(np.abs(d[right])):
+                continue
+            for where, side in ((" ", d == d), (" on one side ", d > 0), (" on one side ", d < 0)):
+                if _share(side & (np.abs(d) <= reach), wrong, right) > 0.2:
+                    how = _inner(evidence, evidence.output)
+                    what = sd.text(difference) if sd.count_nodes(difference) < 30 else "border"
+                    return Explanation("branch", f"{how}{where}where |{what}| <= {reach:.3g}")
+    return None
+
+
+def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+    """Beyond a size of an input, or of an intermediate result, or below it."""
+    how = _inner(evidence, evidence.output)
+    small = None
+    for name, values in _features(evidence):
+        for d in _aligned(values, wrong.shape):
+            for text, v in ((f"|{name}|", np.abs(d)), (name, d), (f"-{name}", -d)):
+                v = np.nan_to_num(v, nan=0.0)
+                least, most = float(v[wrong].min()), float(v[wrong].max())
+                beyond = v >= least
+                inside = right & ~beyond
+                if (
+                    least > 1
+                    and _share(beyond, wrong, right) > 0.85
+                    and _mostly_right(evidence, wrong, inside)
+                ):
+                    kind = "dead-tail" if how == "it is 0" else "branch"
+                    return Explanation(kind, f"{how} where {text} >= {least:.4g}")
+                below = v <= most
+                near = text[0] == "|" and most < 1 and (right & ~below).any()
+                if small is None and near and _share(below, wrong, right) > 0.5:
+                    small = Explanation("branch", f"{how} where {text} <= {most:.3g}")
+    return small
+
+
+def _features(evidence: Evidence) -> Iterator[tuple[str, Array]]:
+    """The inputs, that of the output first, then intermediate results of the formula."""
+    run = evidence.run
+    names = [x.name for x in run.quantity.symbols]
+    for name in sorted(names, key=lambda n: n != evidence.by):
+        yield name, np.asarray(run.points[name], float)
+    nodes = [
+        x
+        for x in topological([evidence.forward])
+        if x.args and x.dtype is float and not isinstance(x.op, ops.Fill)
+    ][:30]
+    quantity = type(run.quantity)("inner", tuple(nodes), (), run.quantity.symbols)
+    if nodes:
+        for x, values in zip(nodes, quantity.values(run.points), strict=True):
+            yield sd.text(x) if sd.count_nodes(x) < 30 else "an intermediate result", values
+
+
+def _zero(run: Run, wrong: Array, right: Array) -> Explanation | None:
+    for name, x in run.points.items():
+        for d in _aligned(np.asarray(x == 0, float), wrong.shape):
+            if _share(d > 0, wrong, right) > 0.5:
+                return Explanation("branch", f"it is wrong where {name} is exactly 0")
+    return None
