@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _NO_NUMBERS = (libmp.finf, libmp.fninf, libmp.fnan)
 _LOG2 = math.log10(2)
 _SPARE = 20  # bits beyond the digits, with which results of arithmetic are rounded
+_FARTHEST = 10**300  # exponents beyond are no floats: exp(-x**2) at x = 1e160 has one
 _HALF = math.log10(0.625)  # half a unit of the last digit, and what rounding adds to it
 
 
@@ -168,9 +169,11 @@ def _exact(value: Any, prec: int) -> Any:
 
 
 def _size(value: Any) -> float:
-    """Of the absolute value; -inf of 0."""
+    """Of the absolute value; -inf of 0.  Never too small: it bounds errors."""
     _, mantissa, exponent, _ = value
-    return (math.log2(mantissa) + exponent) * _LOG2 if mantissa else -math.inf
+    if exponent > _FARTHEST:
+        return math.inf
+    return (math.log2(mantissa) + max(exponent, -_FARTHEST)) * _LOG2 if mantissa else -math.inf
 
 
 def _plus(a: float, b: float) -> float:

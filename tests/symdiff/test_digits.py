@@ -139,3 +139,13 @@ def test_free_symbols_are_found_by_identity():
     with pytest.raises(ValueError, match="is not among"):
         found.index(sd.symbol("z"))
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+@pytest.mark.parametrize(("sign", "plus_one"), [(-1, "1.0"), (1, "±inf")])
+def test_exponents_that_are_no_floats(sign, plus_one):
+    found = sd.evalf(sd.exp(sign * x**2), 10, {x: 10**155})
+    with mpmath.workdps(400):
+        exact = mpmath.exp(sign * mpmath.mpf(10) ** 310)
+        assert abs(mpmath.mpf(found._mpf_) / exact - 1) < 1e-9
+    assert repr(found)[:11] == str(exact)[:10] + repr(found)[10]
+    assert repr(found + 1) == plus_one  # no more is claimed than is known
