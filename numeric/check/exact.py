@@ -145,8 +145,11 @@ class _Batched:
             except (ArithmeticError, ValueError, np.linalg.LinAlgError):
                 parts.append([np.abs(value) for value in self._at(args)])
         shapes = [tuple(map(int, y.shape)) for y in self.outputs]
+        counts = [len(args[0]) for args in self._chunks(points)]  # a constant has no such axis
         return [
-            np.concatenate([np.broadcast_to(p, (len(p), *s)) for p in column])
+            np.concatenate(
+                [np.broadcast_to(p, (n, *s)) for p, n in zip(column, counts, strict=True)]
+            )
             for column, s in zip(zip(*parts, strict=True), shapes, strict=True)
         ]
 

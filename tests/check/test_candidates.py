@@ -417,3 +417,12 @@ def test_a_custom_jvp_has_both_modes():
     close(got.jvp(AT[0], TANGENTS[0]), 7 * TANGENTS[0].sum(), "float64")
     close(got.vjp(AT[0], np.array(1.0)), np.full(3, 7.0), "float64")
     close(got.hessian(AT[0]), np.zeros((3, 3)), "float64")
+
+
+# Audits of them -----------------------------------------------------------------------------------
+
+
+def test_second_derivatives_that_are_constant_are_audited():
+    quotient = check.from_tensors(lambda a, b: a / b)
+    report = check.audit(np.divide, vjp=quotient, inputs={"a": (), "b": ()}, budget=300)
+    assert report.verdict == "right", report
