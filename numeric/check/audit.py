@@ -172,7 +172,7 @@ class _Audit:
         for k in range(min(5, len(expected))):
             point = {name: x[k] for name, x in drawn.items()}
             got = np.asarray(value(*[np.array(point[x.name]) for x in self.setting.symbols]), float)
-            size = float(np.abs(expected[k]).max(initial=0))
+            size = float(np.abs(expected[k]).max(initial=0) + np.median(np.abs(expected)))
             unit = float(np.sqrt(np.finfo(dtype).eps))
             if got.shape == expected[k].shape and np.allclose(got, expected[k], unit, unit * size):
                 continue

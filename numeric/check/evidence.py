@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-ORDINARY = ("ordinary", "given", "single")
+ORDINARY = ("ordinary", "given", "recorded", "single")
 """The groups of points that mistakes of the algebra show at."""
 
 

@@ -72,7 +72,8 @@ class Quantity:
     def precise(self, point: Points, i: int) -> Array:
         """Output ``i`` at one point, as an object array of mpmath numbers.
 
-        Of a value whose digits cannot be told from rounding there are enough to say that it is 0.
+        Of a value whose digits cannot be told from rounding there are enough to say that it is 0;
+        what has no definition by components, as singular values, is computed in floats.
         """
         y = self.outputs[i]
         used = frozenset(sd.free_symbols([y]))
@@ -81,6 +82,9 @@ class Quantity:
             return np.asarray(sd.evalf(y, DIGITS, env), object)
         except ArithmeticError:
             return np.asarray(evaluate_mp([y], env, _MOST_DIGITS)[0], object)
+        except Unsupported:  # as singular values: floats are the best there is
+            found = self.values({name: np.asarray(x)[None] for name, x in point.items()})[i][0]
+            return np.asarray(np.vectorize(mpmath.mpf, otypes=[object])(found))
 
 
 class _Batched:

@@ -37,6 +37,7 @@ MOST_ROUNDINGS = 1000
 
 _COARSE = 1e-6  # of S: what matters of a convention
 _MOVES = 8  # neighbours that are looked at
+_APART = 1e3  # of what passes: derivatives that differ more are those of two sides
 _WIDER = 4  # how much more than theirs the range of rounding may be
 _MOST_SEARCHED = 8  # points at kinks for which more than the neighbours are asked
 _MOST_CONFIRMED = 3  # suspicious points of one output in one group that are evaluated in digits
@@ -163,6 +164,9 @@ def _weigh(run: Run, rows: Array, rng: np.random.Generator) -> None:
         known = np.isfinite(run.scale[i][rows])
         run.loose[i][rows] = ~fine & passing & known
         run.wrong[i][rows] = ~fine & ~passing & known
+        # Neighbours of a tie, as in a sort, that no comparison tells of.
+        apart = run.wrong[i][rows] & (high - low > _passing(run, i)[rows] * _APART)
+        kinked |= apart.reshape(len(rows), -1).any(axis=1)
     searched = 0
     for k in np.flatnonzero(kinked):
         searched += _weigh_kink(run, int(rows[k]), bool(tied[k]), searched < _MOST_SEARCHED, rng)

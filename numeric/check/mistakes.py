@@ -40,8 +40,10 @@ def mistake(evidence: Evidence) -> Explanation | None:
     """One part of the derivative times a constant, or elements in other places."""
     run, i = evidence.run, evidence.output
     rows = np.flatnonzero(np.isin(run.groups, ORDINARY) & _finite(run.got[i]))
+    if not len(rows):
+        return None
     bad = run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)
-    if bad.mean() < 0.25 if len(rows) else True:
+    if bad.mean() < 0.25:
         return None
     rows = np.concatenate([rows[bad][: _FITTED // 2], rows[~bad][: _FITTED // 2]])
     got, exact = run.got[i][rows], run.exact[i][rows]
@@ -58,7 +60,7 @@ def mistake(evidence: Evidence) -> Explanation | None:
 
 
 def _finite(x: Array) -> Array:
-    return np.asarray(np.isfinite(x).reshape(len(x), -1).all(axis=1))
+    return np.asarray(np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
 
 
 class _Fit:

@@ -83,7 +83,7 @@ class Probe:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = self.call(*args)
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        except (ArithmeticError, ValueError, RuntimeError) as error:
             self.raised = error
             return [np.full(shape, np.nan) for shape in self.shapes]
         for a, b, x in zip(args, before, self.quantity.symbols, strict=True):
