@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SIDES = 32  # neighbours of a kink that are asked
 _MOST_SIDES = 20  # how often one more is looked for there
+_HUGE = 1e100  # beyond which least squares overflow
 _MOST_ULPS = 4  # how far away neighbours are
 _NEARLY_ZERO = 1e-290
 _SMALL = 1e-100  # what a zero moves by; its square is a number, too
@@ -75,11 +76,11 @@ class Hull:
         """
         most = np.sqrt(got.size)
         for k in range(_MOST_SIDES):
-            vertices = np.concatenate([self.limits, exact[None]])
-            vertices = vertices[np.isfinite(vertices).all(axis=1)]
-            if not len(vertices):
+            vertices = np.concatenate([self.limits, exact[None]]) / unit
+            vertices = vertices[(np.abs(vertices) < _HUGE).all(axis=1)]
+            if not len(vertices) or not (np.abs(got / unit) < _HUGE).all():
                 return True, k > 0
-            distance, nearest = nearest_in_hull(vertices / unit, got / unit)
+            distance, nearest = nearest_in_hull(vertices, got / unit)
             if distance <= most:
                 return True, k > 0
             away = got / unit - nearest

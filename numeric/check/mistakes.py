@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _FITTED = 12  # ordinary points at which hypotheses are fitted
+_HUGE = 1e100  # beyond which least squares overflow
 _MOST_PARTS = 24  # terms and paths that are tried
 _EXACT_FIT = 1e-4  # of what is to be explained: a part that leaves less explains it
 
@@ -236,7 +237,7 @@ def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[Array]) -> Expla
         return None
     columns = np.stack([(v / fit.scale).ravel() for v in values], axis=1)
     seen = (fit.got / fit.scale).ravel()
-    known = np.isfinite(columns).all(axis=1) & np.isfinite(seen)
+    known = (np.abs(columns) < _HUGE).all(axis=1) & (np.abs(seen) < _HUGE)
     c = np.linalg.lstsq(columns[known], seen[known], rcond=1e-9)[0]
     if not fit.equal(np.tensordot(c, np.stack(values), 1)):
         return None
