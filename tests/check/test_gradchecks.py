@@ -235,6 +235,24 @@ def test_bugs_in_single_precision_alone():
     fails(wrong, leaf(X, dtype=nm.float32), "In float32, though not in float64")
 
 
+@pytest.mark.parametrize("last", [nm.sum, nm.norm, lambda x: x])
+@pytest.mark.parametrize("first", [nm.cos, lambda x: x, lambda x: 1e3 * x + 1])
+def test_rounding_in_single_precision_is_no_bug(first, last):
+    """Differences of nearly equal numbers: what is lost varies, what is wrong does not."""
+
+    def func(by):
+        def inner(x):
+            y = first(hooked(x * 1, lambda g: g * by(x)))
+            y = (y - y.mean(-1, True)) / (y.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            return last(y * nm.tensor([1.0, -2.0, 4.0], dtype=x.dtype))
+
+        return inner
+
+    x = leaf([[0.013, -0.02, 0.007], [0.031, 0.004, -0.011]], dtype=nm.float32)
+    assert gradcheck(func(lambda x: 1.0), x)
+    fails(func(lambda x: 1 + 100 * BY * (x.dtype == nm.float32)), x, "In float32, though not")
+
+
 def test_bugs_of_what_takes_single_precision_only():
     def single(by):
         def forward(x):
