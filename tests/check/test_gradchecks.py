@@ -116,7 +116,7 @@ OTHERWISE = {
     "pinv rtol": "the formula of the full rank, while singular values are cut off",
     "pinv atol": "the same",
     "pinv both": "the same",
-    "pinv hermitian": "differences move one of two entries that have to be equal",
+    "pinv hermitian": "the same",
     "F.binary_cross_entropy ends": "at 0 and 1, where the gradient is cut off",
     "F.binary_cross_entropy weight": "weights get no second derivatives",
     "F.binary_cross_entropy_with_logits": "weights get no derivatives",
