@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 EVALUATIONS = 5000
+FEWEST = 100  # with which all kinds of points are seen
 
 _SHARES = {
     "ordinary": 0.15,
@@ -97,6 +98,8 @@ def audit(
     >>> report.ok, report.verdict, report.findings[0].kind, report.findings[0].why
     (False, 'wrong', 'factor', 'a factor 1+0.0005')
     """
+    if budget is not None and budget < FEWEST:
+        raise ValueError(f"audit: a budget of {budget} evaluations says nothing; give {FEWEST}")
     with np.errstate(all="ignore"):  # for the whole of it: points are meant to be extreme
         setting = Setting.of(forward, inputs, domain, seed)
         under_test = setting.candidate(gradient, vjp, jvp, hessian)
@@ -131,6 +134,11 @@ class _Audit:
             left = most - self.budget.used
             part = Budget(max(0, int(left * share)), step=lambda used: self.budget.spend())
             self._examine(Probe(call, quantity, f"{quantity.name}=", part))
+        if not self.findings and not sum(self.judged.values()):
+            raise ValueError(
+                f"audit: {self.setting.text} has a finite value at none of the points that were "
+                "drawn; say by domain={'x': (lo, hi)} where it has, or give example arrays"
+            )
         order = {name: k for k, name in enumerate(VERDICTS)}
         found = sorted(self.findings, key=lambda f: (f.ok, order[f.verdict], -f.ulps))
         verdict: Verdict = "right"

@@ -77,7 +77,7 @@ class Quantity:
         """
         y = self.outputs[i]
         used = frozenset(sd.free_symbols([y]))
-        env = {x: np.asarray(point[x.name], np.float64) for x in self.symbols if x in used}
+        env = {x: number_array(x, point[x.name]) for x in self.symbols if x in used}
         try:
             return np.asarray(sd.evalf(y, DIGITS, env), object)
         except ArithmeticError:
@@ -116,9 +116,7 @@ class _Batched:
         count = len(next(iter(points.values())))
         step = self.chunk if self.expressions is not None else 1
         for start in range(0, count, step):
-            yield [
-                np.asarray(points[x.name], np.float64)[start : start + step] for x in self.symbols
-            ]
+            yield [number_array(x, points[x.name])[start : start + step] for x in self.symbols]
 
     def values(self, points: Points) -> list[Array]:
         with sd.kinks("subgradient"):
@@ -295,6 +293,11 @@ def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence
         for b in inputs
     }
     return Quantity(name, tuple(blocks.values()), tuple(blocks), tuple(symbols))
+
+
+def number_array(x: Expr, value: Any) -> Array:
+    """A value of a symbol: in float64, but for data that are integers or booleans."""
+    return np.asarray(value, np.float64 if x.dtype is float else None)
 
 
 def as_float(value: Any) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 import symdiff as sd
 from numeric.check.evidence import ORDINARY, Evidence, Explanation, number_text
+from numeric.check.exact import number_array
 from numeric.reference import interpret
 from symdiff import ops
 from symdiff.expr import rebuild
@@ -203,9 +204,10 @@ def _untransposed(evidence: Evidence, rows: Array) -> Array:
 def _evaluated(run: Run, outputs: Sequence[Expr], rows: Array) -> list[Array]:
     """Expressions of the quantity's symbols at some points."""
     found = []
+    used = frozenset(sd.free_symbols(outputs))
     for row in rows:
         point = run.at(int(row))
-        env = {x: np.asarray(point[x.name], np.float64) for x in run.quantity.symbols}
+        env = {x: number_array(x, point[x.name]) for x in run.quantity.symbols if x in used}
         found.append(interpret(list(outputs), env))
     return [np.stack([np.asarray(y, float) for y in column]) for column in zip(*found, strict=True)]
 

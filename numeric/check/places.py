@@ -33,6 +33,7 @@ def place(evidence: Evidence) -> Explanation | None:
     return (
         _cells(evidence, wrong, right)
         or _sliver(evidence, wrong, right)
+        or _equal(run, wrong, right)
         or _magnitude(evidence, wrong, right)
         or _zero(run, wrong, right)
         or _somehow(evidence)
@@ -192,6 +193,17 @@ def _features(evidence: Evidence) -> Iterator[tuple[str, Array]]:
     if nodes:
         for x, values in zip(nodes, quantity.values(run.points), strict=True):
             yield sd.text(x) if sd.count_nodes(x) < 30 else "an intermediate result", values
+
+
+def _equal(run: Run, wrong: Array, right: Array) -> Explanation | None:
+    """Where elements of an input are equal, as they are at the ties of a sort."""
+    for name, x in run.points.items():
+        flat = np.sort(np.asarray(x, float).reshape(len(x), -1), axis=1)
+        alike = (flat[:, 1:] == flat[:, :-1]).any(axis=1)
+        inside = np.broadcast_to(alike.reshape(-1, *(1,) * (wrong.ndim - 1)), wrong.shape)
+        if (right & ~inside).any() and _share(inside, wrong, right) > 0.05:
+            return Explanation("tie", f"it is wrong where elements of {name} are equal")
+    return None
 
 
 def _zero(run: Run, wrong: Array, right: Array) -> Explanation | None:

@@ -77,7 +77,7 @@ class Setting:
             raise ValueError(f"audit: domain names {unknown[0]}, which is no input")
         if not drawn:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
-        traced, function, text = _tracer(forward)
+        traced, function, text = _tracer(forward, kept)
         value = traced(symbols)
         strange = [x.name for x in sd.free_symbols([value]) if x not in frozenset(symbols)]
         if strange:
@@ -133,7 +133,7 @@ def _bounds(name: str, domain: Mapping[str, tuple[float, float]] | None) -> tupl
 
 
 def _tracer(
-    forward: Any,
+    forward: Any, kept: Mapping[str, Array]
 ) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., Any] | None, str]:
     """How the formula comes from symbols, the user's function if it is one, and its text."""
     if isinstance(forward, str):
@@ -148,7 +148,14 @@ def _tracer(
         name = getattr(forward, "__name__", repr(forward))
 
         def traced(symbols: Sequence[Expr]) -> Expr:
-            found = sd.from_function(forward, *symbols)
+            # Data go in as they are: an index is an array to NumPy, not an expression.
+            real = [x for x in symbols if x.name not in kept]
+
+            def of_real(*xs: Any) -> Any:
+                given = dict(zip([x.name for x in real], xs, strict=True)) | dict(kept)
+                return forward(*[given[x.name] for x in symbols])
+
+            found = sd.from_function(of_real, *real)
             if not isinstance(found, Expr):
                 raise TypeError(f"audit: {name} returns {type(found).__name__}, not one array")
             return found
