@@ -103,7 +103,10 @@ class Intervals(Arithmetic):
         for a in args:
             if isinstance(a, Undefined):
                 return Interval(arb(0), arb(1)) if name in TRUTHS else a
-        found = function(*args)
+        try:
+            found = function(*args)
+        except (ValueError, ZeroDivisionError):  # a power series divided by what may be 0
+            found = None
         if isinstance(found, arb):
             found = of_balls(found)
         return Undefined(f"{name} of {', '.join(map(str, args))}") if found is None else found
@@ -195,6 +198,8 @@ class Problem:
         parts = [part(low, high)]
         while len(parts) < pieces and parts[0][0] < 0:
             _, _, a, b, _ = parts[0]
+            if all(np.all(a[x] == b[x]) for x in a):
+                break
             halves = halved(a, b, low, high)
             heapq.heapreplace(parts, part(*halves[0]))
             heapq.heappush(parts, part(*halves[1]))

@@ -241,3 +241,15 @@ def test_extreme_numbers_have_enclosures_that_print(expression, value):
 def test_what_would_take_too_long_is_refused(expression):
     with pytest.raises(sd.Unsupported, match="beyond"):
         check.enclose(expression, {x: 1e300})
+
+
+def test_a_range_that_the_formula_does_not_need_is_fine():
+    assert check.enclose(sd.constant(Fraction(1, 3)), {x: (0, 1)}).contains(Fraction(1, 3))
+    third = check.enclose(sd.constant(Fraction(1, 3)) + y, {x: (0, 1), y: 0})
+    assert third.contains(Fraction(1, 3))
+
+
+def test_a_power_series_divided_by_what_may_be_zero_is_refused_as_others_are():
+    slope = sd.diff(primitive("log_ndtr", x), x)
+    with pytest.raises(ValueError, match="enclose: log_ndtr_derivative of"):
+        check.enclose(slope, {x: (-20.4, -19.9)}, pieces=1)
