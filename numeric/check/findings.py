@@ -40,6 +40,10 @@ def of_fault(probe: Probe, fault: Fault) -> Finding:
     turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
     if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
         fault = replace(fault, kind="transposed", why=f"{fault.why}: it is transposed", got=None)
+    elif fault.kind == "broadcast" and fault.got is not None:
+        axes = _unsummed(np.asarray(fault.got, float), floats)
+        if axes:
+            fault = replace(fault, why=f"{fault.why}: the sum over its axes {axes} is missing")
     got, place = None, (0,) * expected.ndim
     if fault.got is not None and np.shape(fault.got) == floats.shape and floats.size:
         place = _argmax(np.abs(np.asarray(fault.got, float) - floats))
@@ -57,6 +61,20 @@ def of_fault(probe: Probe, fault: Fault) -> Finding:
         ulps=float("inf"),
         why=fault.why,
     )
+
+
+def _unsummed(got: Array, expected: Array) -> list[int]:
+    """The axes over which what came would have to be summed to be right; none if that fails."""
+    lead = got.ndim - expected.ndim
+    if lead < 0:
+        return []
+    axes = list(range(lead))
+    for a, n in enumerate(expected.shape, lead):
+        if got.shape[a] != n:
+            axes.append(a)
+    summed = got.sum(axis=tuple(axes), keepdims=True)
+    fits = summed.size == expected.size and np.allclose(summed.ravel(), expected.ravel(), 1e-3)
+    return axes if fits else []
 
 
 def of_runs(
