@@ -78,7 +78,8 @@ def _aligned(values: Array, shape: tuple[int, ...]) -> Iterator[Array]:
         if values.shape != shape:
             yield np.broadcast_to(flat.reshape(count, *ones), shape)
     elif flat.shape[1]:
-        for reduced in (flat.max(axis=1), flat.min(axis=1)):
+        nearest = np.take_along_axis(flat, np.argmin(np.abs(flat), axis=1)[:, None], axis=1)[:, 0]
+        for reduced in (flat.max(axis=1), flat.min(axis=1), nearest):
             yield np.broadcast_to(reduced.reshape(count, *ones), shape)
 
 
