@@ -124,7 +124,7 @@ def test_a_child_has_mpmaths_precision_of_outside():
     from symdiff import evaluate
 
     before = mp.prec
-    with held_elsewhere([evaluate._mpmath(), mp.workprec(1000)]):
+    with held_elsewhere([evaluate.one_mpmath(), mp.workprec(1000)]):
         assert mp.prec == 1000
         assert child_finishes(lambda: mp.prec == before)
     assert mp.prec == before

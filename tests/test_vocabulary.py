@@ -492,6 +492,10 @@ NAME_FUNCTIONS = {
     "symdiff/bridge.py": "how SymPy's conditions are built without being searched",
     "numeric/special/__init__.py": "the bodies",
     "numeric/lowering/monomials.py": "the bodies in products",
+    **dict.fromkeys(
+        (f"numeric/check/{name}.py" for name in ("ball_functions", "ball_special", "roundings")),
+        "bodies of balls, and how far those of floats are off",
+    ),
     "numeric/nn/activations.py": "operations of Tensors",
     **dict.fromkeys(
         (f"numeric/ops/{name}.py" for name in ("arithmetic", "comparing", "pointwise")),

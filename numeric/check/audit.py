@@ -42,6 +42,7 @@ _SHARES = {
     "special": 0.12,
     "beside": 0.23,
 }
+_HABITS = ("broadcast", "mutation", "accumulation")
 _FLOAT32 = 0.2  # of the evaluations
 _FIRST = 0.65  # of them for the gradient, where others are under test, too
 _EXTREME = 1e6  # beyond which the formula's own intermediate results may overflow
@@ -140,7 +141,11 @@ class _Audit:
                 "drawn; say by domain={'x': (lo, hi)} where it has, or give example arrays"
             )
         order = {name: k for k, name in enumerate(VERDICTS)}
-        found = sorted(self.findings, key=lambda f: (f.ok, order[f.verdict], -f.ulps))
+        # What no value tells comes first, as its point is but where it was seen first.
+        found = sorted(
+            self.findings,
+            key=lambda f: (f.ok, order[f.verdict], f.kind not in _HABITS, -f.count, -f.ulps),
+        )
         verdict: Verdict = "right"
         if found:
             verdict = min((f.verdict for f in found), key=order.__getitem__)

@@ -193,6 +193,26 @@ def _gammasgn(x: Interval) -> Any:
     return point((-1) ** int(first.unique_fmpz()))
 
 
+def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Any:
+    """By Leibniz's rule for Γ(a) Γ(b) times 1/Γ(a + b); its size falls in both arguments."""
+    if not positive(a, b):
+        return None
+    k, j = order("beta_derivative", m), order("beta_derivative", n)
+
+    def at(x: Any, y: Any) -> Any:
+        return sum(
+            math.comb(k, p)
+            * math.comb(j, q)
+            * coefficient(arb_series.gamma, p, x)
+            * coefficient(arb_series.gamma, q, y)
+            * coefficient(arb_series.rgamma, k - p + j - q, x + y)
+            for p in range(k + 1)
+            for q in range(j + 1)
+        )
+
+    return of_balls(at(a.lower, b.lower), at(a.upper, b.upper))
+
+
 def _positive_order(a: Interval, x: Interval) -> bool:
     return bool(a.lower > 0) and bool(x.lower >= 0)
 
@@ -239,6 +259,7 @@ GAMMAS: dict[str, Callable[..., Any]] = {
     "polygamma": _polygamma,
     "polygamma_difference": _polygamma_difference,
     "beta": on_balls(lambda a, b: a.gamma() * b.gamma() * (a + b).rgamma()),
+    "beta_derivative": _beta_derivative,
     "poch": on_balls(lambda z, m: (z + m).gamma() * z.rgamma()),
     "binom": on_balls(lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()),
     "betaln": on_balls(lambda a, b: _gammaln(a) + _gammaln(b) - _gammaln(a + b)),

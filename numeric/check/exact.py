@@ -23,6 +23,8 @@ from symdiff.corners import kinks_in
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_mp
 from symdiff.node import topological
+from symdiff.vocabulary import VOCABULARY
+from symdiff.vocabulary.choices import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +43,7 @@ DIGITS = 25
 _MOST_DIGITS = 400  # where it cannot be told that they are right: the value is 0, or at a jump
 
 _CHUNK = 1 << 20  # elements of the largest array that a batch may make
-_COMPARISONS = ("less", "less_equal", "equal", "not_equal")
+_RELATIONS = frozenset(name for name, cls in VOCABULARY.items() if issubclass(cls, Relation))
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ def _differences(outputs: Sequence[Expr]) -> list[Expr]:
     """The operands of comparisons, subtracted."""
     found: dict[Expr, None] = {}
     for x in topological(outputs):
-        if isinstance(x.op, ops.Pointwise) and x.op.name in _COMPARISONS:
+        if isinstance(x.op, ops.Pointwise) and x.op.name in _RELATIONS:
             a, b = x.args
             if a.dtype is not bool and b.dtype is not bool and b - a not in found:
                 found[a - b] = None
