@@ -253,7 +253,7 @@ class _Audit:
                 for f in self.findings[before:]
             ]
         if setting.traced and all(f.ok for f in self.findings[before:]):
-            for other in other_shapes(probe, setting, self.rng):
+            for other in other_shapes(probe, setting, self.notes, self.rng):
                 for fault in other.faults.values():
                     self.findings.append(of_fault(other, fault))
 

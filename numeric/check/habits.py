@@ -85,15 +85,18 @@ _LAYOUTS: dict[str, Callable[[Array], Array]] = {
 # Shapes -------------------------------------------------------------------------------------------
 
 
-def other_shapes(probe: Probe, setting: Setting, rng: np.random.Generator) -> Iterator[Probe]:
-    """The same call with axes of length 1, where it serves other lengths at all.
+def other_shapes(
+    probe: Probe, setting: Setting, notes: list[str], rng: np.random.Generator
+) -> Iterator[Probe]:
+    """The same call with axes of length 1 and 0, where it serves other lengths at all.
 
     Yields probes with what they noted.  A call that is wrong or raises for one element more is for
-    its shapes alone; so is one that does for none or raises for one.
+    its shapes alone; one that raises for a length of 1 does not serve it.  What it does with no
+    elements goes to ``notes``: few would say what is right there.
     """
     own = {x.name: tuple(map(int, x.shape)) for x in setting.symbols}
     for length in sorted({n for shape in own.values() for n in shape if n > 1}):
-        for other in (length + 1, 1):
+        for other in (length + 1, 1, 0):
             shapes = {k: tuple(other if n == length else n for n in s) for k, s in own.items()}
             quantity = _quantity(probe.quantity.name, setting, shapes)
             if quantity is None:
@@ -102,6 +105,9 @@ def other_shapes(probe: Probe, setting: Setting, rng: np.random.Generator) -> It
             served = _served(there, rng)
             if other == 1:
                 yield there
+            elif not other and not served:
+                how = "raises" if served is None else "is wrong"
+                notes.append(f"{probe.name} {how} for axes of length 0 in place of {length}")
             elif not served:
                 break
 

@@ -109,6 +109,11 @@ class Probe:
             single = count == 1 and np.shape(found) == self.shapes[0]  # a list of numbers
             found = [found] if single else list(found)
         elif count == 1:
+            if isinstance(found, tuple) and any(np.ndim(part) for part in found):
+                raise TypeError(
+                    f"audit: {self.name} returned {len(found)} arrays, expected 1, by "
+                    f"{self.quantity.by[0]}"
+                )
             found = [found]
         else:
             raise TypeError(
