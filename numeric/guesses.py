@@ -23,8 +23,8 @@ PACKAGE: dict[str, str] = {
     "jvp": "numeric.func.jvp",
     "vjp": "numeric.func.vjp",
     "hvp": "numeric.autograd.functional.hvp; of formulas sd.hvp",
-    "gradcheck": "numeric.autograd.gradcheck",
-    "check_grad": "numeric.autograd.gradcheck",
+    "gradcheck": "numeric.check.gradcheck; numeric.autograd.gradcheck has PyTorch's tolerances",
+    "check_grad": "numeric.check.audit, of a gradient written by hand",
     "array": "numeric.tensor",
     "save": _FILES,
     "load": _FILES,
@@ -118,6 +118,15 @@ EXPORT: dict[str, str] = {
     "latex": "f.latex()",
 }
 """Of ``numeric.export``."""
+
+CHECK: dict[str, str] = {
+    **dict.fromkeys(("check_grads", "check_grad", "check"), "check.audit, or check.gradcheck"),
+    **dict.fromkeys(("approx_fprime", "approx_derivative", "numdiff"), "check.derivative(fn, x)"),
+    "assert_gradient_matches": "check.assert_gradients_match",
+    "bounds": "check.enclose(f, {x: (lower, upper)})",
+    "ulps": "check.certify(F, {x: (lower, upper)}), or .ulps of an audit's findings",
+}
+"""Of ``numeric.check``."""
 
 FUNCTION: dict[str, str] = {
     "gradient": "F.grad(x)",

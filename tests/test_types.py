@@ -33,6 +33,7 @@ MODULES = {
     "agg": "numeric.autograd.graph",
     "agc": "numeric.autograd.function",
     "ex": "numeric.export",
+    "ck": "numeric.check",
 }
 CLASSES = {"x": sd.Expr, "t": nm.Tensor, "f": nm.Function}
 EXPR, TENSOR = "symdiff.expr.Expr", "numeric.tensors.Tensor"

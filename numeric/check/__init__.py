@@ -1,4 +1,20 @@
-"""Whether a derivative is right: differences, many digits, and what holds them side by side."""
+"""Whether derivatives are right: an audit of those that others wrote, and what it stands on.
+
+============================================  =====================================================
+``audit``, ``assert_gradients_match``         derivatives under test beside the exact ones
+``from_torch``, ``from_jax``,                 what may stand in the place of a gradient
+``from_tensors``, ``Recorded``
+``gradcheck``, ``gradgradcheck``              Tensors and lowered Functions beside their own values
+``derivative``, ``taylor``                    plain functions beside their own values
+``reference``, ``enclose``, ``certify``       many digits, guaranteed bounds, the worst rounding
+============================================  =====================================================
+
+>>> audit("x**3", gradient=lambda x: 3 * x**2, inputs={"x": ()}, budget=500).verdict
+'right'
+"""
+
+import sys
+from typing import TYPE_CHECKING
 
 from numeric.autograd.standards import GradcheckError as GradcheckError
 from numeric.check.asserting import assert_gradients_match as assert_gradients_match
@@ -22,3 +38,36 @@ from numeric.check.remainders import taylor as taylor
 from numeric.check.report import Finding as Finding
 from numeric.check.report import GradientError as GradientError
 from numeric.check.report import Report as Report
+from numeric.guesses import CHECK
+from symdiff.guesses import missing
+
+__all__ = [
+    "Certificate",
+    "Derivative",
+    "Enclosure",
+    "Finding",
+    "GradcheckError",
+    "GradientError",
+    "Recorded",
+    "Reference",
+    "Report",
+    "Taylor",
+    "assert_gradients_match",
+    "audit",
+    "certify",
+    "derivative",
+    "enclose",
+    "from_jax",
+    "from_tensors",
+    "from_torch",
+    "gradcheck",
+    "gradgradcheck",
+    "reference",
+    "taylor",
+]
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.check'", name, CHECK, sys.modules[__name__])
