@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpmath import libmp, mp
 
+from numeric.check.extras import extra
 from symdiff.evaluate import prepared
 from symdiff.expr import free_symbols
 from symdiff.locks import fork_safe_lock
@@ -157,13 +158,7 @@ def enclose(
 
 def imported(name: str) -> ModuleType:
     """The module ``flint``; ImportError, naming the extra, without it."""
-    try:
-        import flint
-    except ImportError:
-        raise ImportError(
-            f"{name}: this needs python-flint: pip install 'symdiff-numeric[certify]'"
-        ) from None
-    module: ModuleType = flint
+    module: ModuleType = extra("certify", name)
     return module
 
 

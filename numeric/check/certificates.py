@@ -119,7 +119,7 @@ def certify(
         raise ValueError(f"certify: dtype {dtype!r}; it is 'float64' or 'float32'")
     ranges = _ranges(F, box)
     if method == "proven":
-        imported("certify: a proof")
+        imported("certify(method='proven')")
         from numeric.check.proofs import proven
 
         if dtype != "float64":

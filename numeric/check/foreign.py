@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.check.extras import extra
 from numeric.check.sources import Source, moved, named, one_or_all, real_places
 
 if TYPE_CHECKING:
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
 
     Array = NDArray[Any]
-
-
-def _imported(package: str, extra: str, what: str) -> Any:
-    """A package that the user has, or else an ImportError that says how to have it."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise ImportError(
-            f"{what} needs {package}: pip install 'symdiff-numeric[{extra}]'"
-        ) from error
 
 
 # Tapes --------------------------------------------------------------------------------------------
@@ -142,7 +133,7 @@ def from_torch(fn: Any) -> Source:
     with tangents from forward mode, where ``fn`` has them.  Raises ImportError without PyTorch (the
     extra ``torch``), TypeError for what cannot be called.
     """
-    return Taped(_callable(fn, "from_torch"), _imported("torch", "torch", "from_torch"))
+    return Taped(_callable(fn, "from_torch"), extra("torch", "from_torch"))
 
 
 def from_tensors(fn: Any) -> Source:
@@ -174,7 +165,7 @@ class Jax(Source):
 
     def __init__(self, fn: Any) -> None:
         super().__init__(fn)
-        self.jax = _imported("jax", "jax", "from_jax")
+        self.jax = extra("jax", "from_jax")
         self._compiled: dict[str, Callable[..., Any]] = {}
         e = self.jax.errors
         self._untraceable = (
@@ -220,7 +211,7 @@ class Jax(Source):
         """By ``jax.vjp``."""
 
         def pulled(*args: Any) -> Any:
-            y, pullback = self.jax.vjp(*self._byreal_places(args[:-1]))
+            y, pullback = self.jax.vjp(*self._by_real_places(args[:-1]))
             return pullback(args[-1].astype(y.dtype))
 
         return one_or_all(self._run("vjp", pulled, arrays))
@@ -230,7 +221,7 @@ class Jax(Source):
 
         def pushed(*args: Any) -> Any:
             inputs, tangents = moved(args)
-            fn, *real = self._byreal_places(inputs)
+            fn, *real = self._by_real_places(inputs)
             return self.jax.jvp(fn, tuple(real), tuple(tangents))[1]
 
         return self._run("jvp", pushed, arrays)
@@ -239,14 +230,14 @@ class Jax(Source):
         """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
 
         def second(*args: Any) -> Any:
-            fn, *real = self._byreal_places(args)
+            fn, *real = self._by_real_places(args)
             order = tuple(range(len(real)))
             return self.jax.jacrev(self.jax.jacrev(fn, order), order)(*real)
 
         blocks = self._run("hessian", second, arrays)
         return blocks[0][0] if len(blocks) == 1 else blocks
 
-    def _byreal_places(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _by_real_places(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """The function of its real operands alone, and these."""
         places = real_places(args)
 

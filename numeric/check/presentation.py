@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.check.extras import extra
 from numeric.check.interchange import decimal
 
 if TYPE_CHECKING:
@@ -249,12 +250,9 @@ def _row(finding: Finding) -> str:
 def plotted(samples: Sequence[Sample], title: str, ax: Any) -> Any:
     """Errors against magnitudes; see ``Report.plot``."""
     if ax is None:
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError(
-                'plot needs Matplotlib: pip install "symdiff-numeric[plot]"', name="matplotlib"
-            ) from None
+        extra("plot", "plot")
+        from matplotlib import pyplot
+
         _, ax = pyplot.subplots()
     across = _logarithmic([sample.magnitude for sample in samples])
     errors = _logarithmic([sample.ulps for sample in samples])

@@ -355,7 +355,7 @@ def test_errors_say_where_they_come_from():
 )
 def test_without_its_package_an_adapter_says_which_extra(package, make, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf"pip install 'symdiff-numeric\[{package}\]'"):
+    with pytest.raises(ImportError, match=rf'pip install "symdiff-numeric\[{package}\]"'):
         make(np.sin)
 
 

@@ -1,0 +1,30 @@
+"""Packages that are optional: loaded when they are needed, or else what to install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_EXTRAS = {
+    "certify": ("flint", "python-flint"),
+    "jax": ("jax", "JAX"),
+    "plot": ("matplotlib", "Matplotlib"),
+    "torch": ("torch", "PyTorch"),
+}
+
+
+def extra(name: str, what: str) -> Any:
+    """The module that the extra ``name`` installs, which ``what`` needs.
+
+    Raises ImportError, which says how to install it, where it is not there.
+
+    >>> extra("certify", "enclose").__name__
+    'flint'
+    """
+    module, package = _EXTRAS[name]
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f'{what} needs {package}: pip install "symdiff-numeric[{name}]"', name=module
+        ) from error
