@@ -1,0 +1,66 @@
+"""Without the extras: everything works but what an extra is named for, which names the extra."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import numeric as nm
+from tests.check.bare import calls
+
+REFUSED = {
+    "audit: plot": "plot",
+    "certify: proven": "certify",
+    "enclose": "certify",
+    "from_jax": "jax",
+    "from_torch": "torch",
+}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.check.bare"], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_public_function_is_called():
+    public = {
+        name
+        for room in (nm.check, nm.export)
+        for name in room.__all__
+        if inspect.isfunction(getattr(room, name))
+    }
+    assert public <= calls().keys()
+
+
+def test_what_an_extra_is_for_names_the_extra_and_what_was_called(answers):
+    refused = {name: str(said) for name, said in answers.items() if "ImportError" in str(said)}
+    assert refused.keys() == REFUSED.keys()
+    for name, extra in REFUSED.items():
+        assert re.fullmatch(
+            rf'ImportError: \S+ needs \S+: pip install "symdiff-numeric\[{extra}\]"', refused[name]
+        )
+        assert re.match(rf"ImportError: ({'|'.join(name.split(': '))})\b", refused[name])
+
+
+def test_everything_else_has_its_answer(answers):
+    assert {name: said for name, said in answers.items() if name not in REFUSED} == {
+        "audit": "right",
+        "audit: text, table and JSON": ["right", "<p>", True],
+        "assert_gradients_match": True,
+        "Recorded": "right",
+        "from_tensors": [1.0, 1.0],
+        "gradcheck": True,
+        "gradgradcheck": True,
+        "derivative": 1.0,
+        "taylor": "right",
+        "reference": "6.0",
+        "certify": "search",
+        "scipy": [2.0, 0.0, 0.0],
+        "solve_ivp": [-1.0, 0.0, 0.0],
+    }
