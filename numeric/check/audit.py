@@ -65,14 +65,14 @@ def audit(
 
     The exact derivative is computed from the formula.  Points are drawn all over the domain, where
     mistakes hide: tails, zeros, ties, both sides of the formula's own comparisons at distances of
-    all magnitudes, other layouts, lengths 0 and 1, both dtypes.  A value passes that is within 32
-    units of rounding of the exact one at the point or at one a few units in the last place away,
-    relative to S, the exact derivative with every addend replaced by its absolute value; at a kink,
-    one of the convex hull of the derivatives around (Clarke's subdifferential), for all inputs
-    together.  ``.ok`` accepts these conventions, and what is inaccurate by at most ``1000 u (S +
-    G)``: u the unit roundoff of the inputs' dtype, G the median of the non-zero components at
-    ordinary points.  nan is wrong, and inf where the exact value is finite.  Points at which the
-    formula itself is not finite are left out.
+    all magnitudes, other memory layouts and lengths of axes, both dtypes.  A value passes that is
+    within 32 units of rounding of the exact one at the point or at one a few units in the last
+    place away, relative to S, the exact derivative with every addend replaced by its absolute
+    value; at a kink, one of the convex hull of the derivatives around (Clarke's subdifferential),
+    for all inputs together.  ``.ok`` accepts these conventions, and what is inaccurate by at most
+    ``1000 u (S + G)``: u the unit roundoff of the inputs' dtype, G the median of the non-zero
+    components at ordinary points.  nan is wrong, and inf where the exact value is finite.  Points
+    at which the formula itself is not finite are left out.
 
     Args:
         forward: the function: an expression, a text, a SymPy expression, a lowered Function, or a

@@ -130,8 +130,11 @@ def from_torch(fn: Any) -> Source:
     ``fn`` is a ``torch.autograd.Function`` (the class or its ``apply``), a module, or any callable
     of tensors which returns one tensor.  Its value is checked against the forward; derivatives are
     those of ``torch.autograd.grad``, those of the second order come from double backward, products
-    with tangents from forward mode, where ``fn`` has them.  Raises ImportError without PyTorch (the
-    extra ``torch``), TypeError for what cannot be called.
+    with tangents from forward mode, where ``fn`` has them.
+
+        audit(np.tanh, vjp=from_torch(MyTanh), inputs={"x": 5})
+
+    Raises ImportError without PyTorch (the extra ``torch``), TypeError for what cannot be called.
     """
     return Taped(_callable(fn, "from_torch"), extra("torch", "from_torch"))
 
@@ -255,6 +258,9 @@ def from_jax(fn: Any) -> Source:
     without.  Derivatives are those of ``jax.vjp`` and ``jax.jvp``, of the second order those of
     reverse over reverse mode, compiled where ``fn`` allows it.  float64 operands are computed in
     double precision, float32 ones in single, whatever ``jax_enable_x64`` is, which stays as it is.
+
+        audit("tanh(x)", gradient=from_jax(my_tanh), inputs={"x": ()})
+
     Raises ImportError without JAX (the extra ``jax``), TypeError for what cannot be called.
     """
     return Jax(_callable(fn, "from_jax"))

@@ -2,11 +2,11 @@
 
 What a correct computation may be off by has two parts.  The addends of the derivative are rounded:
 ``u S``, S being the derivative with every addend replaced by its absolute value; where S leaves the
-floats, nothing can be said.  And inputs, or
-what is computed from them first, are rounded: so the derivatives at points a few units in the last
-place away are as good as that at the point.  At a kink these are the limits from all sides, and
-their convex hull is Clarke's subdifferential (Clarke, "Optimization and Nonsmooth Analysis", 1983,
-theorem 2.5.1): whatever lies in it, jointly for all inputs, is a convention.
+floats, nothing can be said.  And inputs, or what is computed from them first, are rounded: so the
+derivatives at points a few units in the last place away are as good as that at the point.  At a
+kink these are the limits from all sides, and their convex hull is Clarke's subdifferential (Clarke,
+"Optimization and Nonsmooth Analysis", 1983, theorem 2.5.1): whatever lies in it, jointly for all
+inputs, is a convention.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Recorded:
     ``value``, where it is given, the N values.  Only these points can be asked.  All arrays are of
     one dtype, float32 or float64, which is that of what was recorded.  Raises ShapeError for arrays
     that are not of these shapes, TypeError for other dtypes, ValueError where inputs are missing or
-    a point stands there twice with different results.
+    a point stands there twice with different results.  ``save`` and ``load`` keep tables in files.
 
     >>> x = np.array([0.0, 1.0])
     >>> table = Recorded(points={"x": x}, gradient={"x": np.cos(x)}, value=np.sin(x))
@@ -141,6 +141,7 @@ class Recorded:
 
         The JSON is ``{"dtype": .., "points": {name: nested lists}, "gradient": {..}, "value":
         ..}``, with as many digits as the numbers have; nan and infinities as Python writes them.
+        Raises ValueError for another ending.
         """
         path = _path(path)
         if path.suffix == ".json":

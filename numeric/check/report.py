@@ -17,6 +17,7 @@ Verdict: TypeAlias = Literal["right", "wrong", "inaccurate", "convention"]
 VERDICTS = ("wrong", "inaccurate", "convention", "right")
 """Worst first."""
 
+# What each means is in docs/checking.md.
 KINDS = (
     "sign",
     "factor",
@@ -42,7 +43,7 @@ class GradientError(AssertionError):
     report: Report | None = None
 
 
-class _Recorded:
+class _AsJson:
     """Equal are records that say the same: their JSON is, whatever arrays hold their numbers."""
 
     def __eq__(self, other: object) -> bool:
@@ -55,13 +56,14 @@ class _Recorded:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding(_Recorded):
+class Finding(_AsJson):
     """One way in which the derivatives under test differ from the exact ones, where it shows best.
 
     ``kind`` is one of ``KINDS`` and ``why`` says its particulars in words; ``derivative`` names
-    what differs (gradient, vjp, jvp or hessian), ``input`` by what, ``component`` the index into
-    it.  ``point`` holds the inputs, and for a vjp or jvp the seed under ``"cotangent"`` or
-    ``"tangent"``; it is a minimal counterexample.  ``expected`` is the exact value (20 digits are
+    what differs (gradient, vjp, jvp, hessian, or value, where another function is computed),
+    ``input`` by what, ``component`` the index into it.  ``point`` holds the inputs, and the seeds,
+    ``"cotangent"`` of a vjp and for each input x ``"x_tangent"`` of a jvp; it is a counterexample
+    as simple as was found.  ``expected`` is the exact value (20 digits are
     right), ``got`` what came instead; either is None where there is no such number, as of a result
     of another shape.  ``ulps`` is the distance in units in the last place of the dtype.  ``valid``
     are the ends of the interval of subgradients where the point is at a kink.  ``ok``: whether the
@@ -91,11 +93,11 @@ class Sample:
     derivative: str
     magnitude: float
     ulps: float
-    group: str  # which points these are: "ordinary", "extreme", "boundary" ...
+    group: str  # which points these are: "ordinary", "extreme", "beside" a border ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(_Recorded):
+class Report(_AsJson):
     """The verdict of an audit; see ``audit``.
 
     ``ok`` says whether the derivatives may be used, ``verdict`` what is wrong with them if
