@@ -193,26 +193,6 @@ def _gammasgn(x: Interval) -> Any:
     return point((-1) ** int(first.unique_fmpz()))
 
 
-def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Any:
-    """By Leibniz's rule for Γ(a) Γ(b) times 1/Γ(a + b); its size falls in both arguments."""
-    if not positive(a, b):
-        return None
-    k, j = order("beta_derivative", m), order("beta_derivative", n)
-
-    def at(x: Any, y: Any) -> Any:
-        return sum(
-            math.comb(k, p)
-            * math.comb(j, q)
-            * coefficient(arb_series.gamma, p, x)
-            * coefficient(arb_series.gamma, q, y)
-            * coefficient(arb_series.rgamma, k - p + j - q, x + y)
-            for p in range(k + 1)
-            for q in range(j + 1)
-        )
-
-    return of_balls(at(a.lower, b.lower), at(a.upper, b.upper))
-
-
 def _positive_order(a: Interval, x: Interval) -> bool:
     return bool(a.lower > 0) and bool(x.lower >= 0)
 
