@@ -12,7 +12,7 @@ from numeric.check import exact, points
 from numeric.check.exact import Borders, Forward
 from numeric.check.findings import of_fault, of_runs, samples
 from numeric.check.habits import look, other_shapes
-from numeric.check.judging import Run, judge, typical
+from numeric.check.judging import Run, judge, overflowing, typical
 from numeric.check.points import Input
 from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
 from numeric.check.progress import progress
@@ -33,19 +33,9 @@ if TYPE_CHECKING:
 EVALUATIONS = 5000
 FEWEST = 100  # with which all kinds of points are seen
 
-_SHARES = {
-    "ordinary": 0.15,
-    "single": 0.22,
-    "tails": 0.12,
-    "wide": 0.10,
-    "extreme": 0.06,
-    "special": 0.12,
-    "beside": 0.23,
-}
 _HABITS = ("broadcast", "mutation", "accumulation")
 _FLOAT32 = 0.2  # of the evaluations
 _FIRST = 0.65  # of them for the gradient, where others are under test, too
-_EXTREME = 1e6  # beyond which the formula's own intermediate results may overflow
 
 
 def audit(
@@ -219,7 +209,7 @@ class _Audit:
             *setting.inputs,
             *[Input(x.name, tuple(map(int, x.shape)), seed=True) for x in seeds],
         ]
-        borders = Borders(setting.forward, quantity.outputs, quantity.symbols)
+        borders = Borders([setting.forward], quantity.outputs, quantity.symbols)
         unit = typical(quantity, self._finite(points.ordinary(inputs, 64, self.rng), "float64"))
         runs: list[Run] = []
         try:
@@ -306,24 +296,13 @@ class _Audit:
             kept = self._finite(self.candidate.points, dtype, "recorded")
             kept = {name: x[:count] for name, x in kept.items()}
             return kept, np.full(len(next(iter(kept.values()))), "recorded")
-        shares = dict(_SHARES)
-        if not borders:
-            shares["single"] += shares.pop("beside")
-        draw: dict[str, Callable[[int], dict[str, Array]]] = {
-            "ordinary": lambda n: points.ordinary(inputs, n, self.rng),
-            "single": lambda n: points.single(inputs, n, self.rng),
-            "tails": lambda n: points.tails(inputs, n, self.rng),
-            "wide": lambda n: points.wide(inputs, n, self.rng),
-            "extreme": lambda n: points.extreme(inputs, n, self.rng, dtype),
-            "special": lambda n: points.special(inputs, n, self.rng),
-            "beside": lambda n: points.beside(borders, inputs, n, self.rng),
-        }
         parts, names = [], []
-        for group, share in shares.items():
+        drawers = points.groups(borders, inputs, self.rng, dtype)
+        for group, (share, draw) in drawers.items():
             wanted = int(share * count)
             if not wanted:
                 continue
-            found = self._finite(draw[group](2 * wanted), dtype, group)
+            found = self._finite(draw(2 * wanted), dtype, group)
             size = min(wanted, len(next(iter(found.values()))))
             parts.append({name: x[:size] for name, x in found.items()})
             names += [group] * size
@@ -382,14 +361,7 @@ class _Audit:
         rows = np.flatnonzero(flagged)
         if not len(rows):
             return
-        points = {name: x[rows] for name, x in run.points.items()}
-        far = np.zeros(len(rows), bool)
-        for x in points.values():
-            size = np.abs(x.reshape(len(rows), -1).astype(float))
-            far |= ((size > _EXTREME) | ((size < 1 / _EXTREME) & (size > 0))).any(axis=1)
-        excused = run.quantity.strained(points, run.dtype)
-        excused |= self.values.overflows(points, run.dtype)
-        excused &= far
+        excused = overflowing(run, self.values, rows)
         for k in np.flatnonzero(~excused & unknown[rows]):
             excused[k] = not np.isfinite(self._own_value(run.at(int(rows[k])))).all()
         for wrong in run.wrong:

@@ -11,7 +11,7 @@ from numeric.check.judging import Run, judge
 from numeric.check.probes import Exhausted, Misshapen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -30,8 +30,24 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
     Elements become 0, 1, or numbers of one or two digits, one input after the other and then one
     element after the other, as long as the output stays wrong by a tenth of ``size``.
     """
-    best: Point = run.at(row)
-    found = run.got[i][row], run.wrong[i][row]
+
+    def shown(trial: Point) -> tuple[Array, Array] | None:
+        one = _judged(probe, run, trial)
+        now = badness(one, i, 0)
+        if one.wrong[i].any() and now >= _KEPT * size and np.isinf(now) == np.isinf(size):
+            return one.got[i][0], one.wrong[i][0]
+        return None
+
+    return simplest(run.at(row), (run.got[i][row], run.wrong[i][row]), shown)
+
+
+def simplest(
+    best: Point, found: tuple[Any, Any], shown: Callable[[Point], tuple[Any, Any] | None]
+) -> tuple[Point, Any, Any]:
+    """The simplest point that still shows something, and what that is; None if it does not.
+
+    ``found`` is what ``best`` shows.
+    """
     trials = 0
     for simpler in _simpler(best):
         if trials >= _MOST_TRIALS:
@@ -42,12 +58,11 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
             continue
         trials += 1
         try:
-            one = _judged(probe, run, trial)
+            still = shown(trial)
         except (Exhausted, Misshapen):
             break
-        now = badness(one, i, 0)
-        if one.wrong[i].any() and now >= _KEPT * size and np.isinf(now) == np.isinf(size):
-            best, found = trial, (one.got[i][0], one.wrong[i][0])
+        if still is not None:
+            best, found = trial, still
     return best, *found
 
 

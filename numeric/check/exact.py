@@ -217,11 +217,20 @@ class Forward:
 
 
 class Borders:
-    """Where a formula and its derivatives change their branch: a difference is 0 there."""
+    """Where formulas and their derivatives change their branch: a difference is 0 there.
 
-    def __init__(self, forward: Expr, outputs: Sequence[Expr], symbols: Sequence[Expr]) -> None:
+    ``also`` are further differences at whose zeros the formulas themselves change.
+    """
+
+    def __init__(
+        self,
+        forwards: Sequence[Expr],
+        outputs: Sequence[Expr],
+        symbols: Sequence[Expr],
+        also: Sequence[Expr] = (),
+    ) -> None:
         self.hits = [kink.hit for kink in kinks_in(outputs)]
-        own = _differences([forward])
+        own = list(dict.fromkeys([*_differences(forwards), *also]))
         found = dict.fromkeys([*own, *_differences([*outputs, *self.hits])])
         self.differences = list(found)
         self._own = len(own)

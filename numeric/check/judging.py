@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from numeric.check.exact import Borders, Quantity
+    from numeric.check.exact import Borders, Forward, Quantity
 
     Array = NDArray[Any]
     Points = Mapping[str, Array]
@@ -36,6 +36,7 @@ MOST_ROUNDINGS = 1000
 """Units of rounding of S + G that an inaccurate derivative may be off by and pass."""
 
 _COARSE = 1e-6  # of S: what matters of a convention
+_EXTREME = 1e6  # beyond which the formula's own intermediate results may overflow
 _MOVES = 8  # neighbours that are looked at
 _APART = 1e3  # of what passes: derivatives that differ more are those of two sides
 _WIDER = 4  # how much more than theirs the range of rounding may be
@@ -108,6 +109,21 @@ def judge(run: Run, rng: np.random.Generator, confirm: bool = True) -> None:
         _weigh(run, rows, rng)
         if confirm:
             _confirm(run)
+
+
+def overflowing(run: Run, forward: Forward, rows: Array) -> Array:
+    """At which points no plain computation has anything finite to work with.
+
+    At very large or small numbers, intermediate results of the formula overflow, or products in
+    the quantity do.
+    """
+    points = {name: x[rows] for name, x in run.points.items()}
+    far = np.zeros(len(rows), bool)
+    for x in points.values():
+        size = np.abs(x.reshape(len(rows), -1).astype(float))
+        far |= ((size > _EXTREME) | ((size < 1 / _EXTREME) & (size > 0))).any(axis=1)
+    beyond = run.quantity.strained(points, run.dtype) | forward.overflows(points, run.dtype)
+    return np.asarray(beyond & far)
 
 
 def _any(masks: Sequence[Array], count: int) -> Array:

@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Points = dict[str, Array]
 
+SHARES = {
+    "ordinary": 0.15,
+    "single": 0.22,
+    "tails": 0.12,
+    "wide": 0.10,
+    "extreme": 0.06,
+    "special": 0.12,
+    "beside": 0.23,
+}
+"""Of the points that are looked at: those of each group."""
+
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 10.0, 0.25])
 _SPARE = 5  # powers of ten below the largest number
 _STEPS = 48  # into which the line is cut on which a border is looked for
@@ -268,6 +279,25 @@ class _Crossing:
             same = np.sign(self._differences(which, middle)[rows, difference]) == below
             low, high = np.where(same, middle, low), np.where(same, high, middle)
         return which, low, high
+
+
+def groups(
+    borders: Borders, inputs: Sequence[Input], rng: np.random.Generator, dtype: Any
+) -> dict[str, tuple[float, Callable[[int], Points]]]:
+    """The groups of points by name: the share of each, and how so many of it are drawn."""
+    draw: dict[str, Callable[[int], Points]] = {
+        "ordinary": lambda n: ordinary(inputs, n, rng),
+        "single": lambda n: single(inputs, n, rng),
+        "tails": lambda n: tails(inputs, n, rng),
+        "wide": lambda n: wide(inputs, n, rng),
+        "extreme": lambda n: extreme(inputs, n, rng, dtype),
+        "special": lambda n: special(inputs, n, rng),
+        "beside": lambda n: beside(borders, inputs, n, rng),
+    }
+    shares = dict(SHARES)
+    if not borders:
+        shares["single"] += shares.pop("beside")
+    return {name: (share, draw[name]) for name, share in shares.items()}
 
 
 def discovered(

@@ -48,36 +48,10 @@ class Setting:
         seed: int,
     ) -> Setting:
         """From what users give; see ``audit``."""
-        if not inputs:
-            raise ValueError("audit: inputs is empty; give names and shapes, inputs={'x': 5}")
-        drawn, kept, symbols, dtypes = [], {}, [], []
-        for name, given in inputs.items():
-            if isinstance(given, int) and not isinstance(given, bool):
-                given = (given,)
-            if isinstance(given, tuple):
-                symbols.append(sd.symbol(name, given))
-                drawn.append(Input(name, given, *_bounds(name, domain)))
-                continue
-            array = np.asarray(given)
-            if array.dtype.kind in "iub":
-                dtype = bool if array.dtype.kind == "b" else int
-                symbols.append(sd.symbol(name, array.shape, dtype))
-                kept[name] = array
-                continue
-            if array.dtype.kind != "f":
-                raise TypeError(
-                    f"audit: the input {name} is {given!r}; give a shape (a length, or a tuple of "
-                    "lengths) or an example array of real numbers"
-                )
-            symbols.append(sd.symbol(name, array.shape))
-            drawn.append(Input(name, array.shape, *_bounds(name, domain), given=array))
-            dtypes.append(array.dtype.name)
-        unknown = [name for name in domain or {} if name not in inputs]
-        if unknown:
-            raise ValueError(f"audit: domain names {unknown[0]}, which is no input")
+        symbols, drawn, kept, dtypes = read_inputs("audit", inputs, domain)
         if not drawn:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
-        traced, function, text = _tracer(forward, kept)
+        traced, function, text = tracer("audit", forward, kept)
         value = traced(symbols)
         strange = [x.name for x in sd.free_symbols([value]) if x not in frozenset(symbols)]
         if strange:
@@ -88,8 +62,8 @@ class Setting:
         known = ("float32",) if "float32" in dtypes else ("float64",)
         found = cls(
             value,
-            tuple(symbols),
-            tuple(drawn),
+            symbols,
+            drawn,
             kept,
             known if dtypes else ("float64", "float32"),
             text,
@@ -125,25 +99,64 @@ class Setting:
         return points.rounded(dict(drawn), np.float64, self.kept)
 
 
-def _bounds(name: str, domain: Mapping[str, tuple[float, float]] | None) -> tuple[float, float]:
+def read_inputs(
+    who: str, inputs: Mapping[str, Any], domain: Mapping[str, tuple[float, float]] | None
+) -> tuple[tuple[Expr, ...], tuple[Input, ...], dict[str, Array], list[str]]:
+    """The symbols, those that are real as they are drawn, the data, and the examples' dtypes."""
+    if not inputs:
+        raise ValueError(f"{who}: inputs is empty; give names and shapes, inputs={{'x': 5}}")
+    drawn: list[Input] = []
+    kept: dict[str, Array] = {}
+    symbols: list[Expr] = []
+    dtypes: list[str] = []
+    for name, given in inputs.items():
+        if isinstance(given, int) and not isinstance(given, bool):
+            given = (given,)
+        if isinstance(given, tuple):
+            symbols.append(sd.symbol(name, given))
+            drawn.append(Input(name, given, *_bounds(who, name, domain)))
+            continue
+        array = np.asarray(given)
+        if array.dtype.kind in "iub":
+            dtype = bool if array.dtype.kind == "b" else int
+            symbols.append(sd.symbol(name, array.shape, dtype))
+            kept[name] = array
+            continue
+        if array.dtype.kind != "f":
+            raise TypeError(
+                f"{who}: the input {name} is {given!r}; give a shape (a length, or a tuple of "
+                "lengths) or an example array of real numbers"
+            )
+        symbols.append(sd.symbol(name, array.shape))
+        drawn.append(Input(name, array.shape, *_bounds(who, name, domain), given=array))
+        dtypes.append(array.dtype.name)
+    unknown = [name for name in domain or {} if name not in inputs]
+    if unknown:
+        raise ValueError(f"{who}: domain names {unknown[0]}, which is no input")
+    return tuple(symbols), tuple(drawn), kept, dtypes
+
+
+def _bounds(
+    who: str, name: str, domain: Mapping[str, tuple[float, float]] | None
+) -> tuple[float, float]:
     low, high = map(float, (domain or {}).get(name, (-np.inf, np.inf)))
     if not low < high:
-        raise ValueError(f"audit: the domain of {name} is ({low}, {high}), which has no interior")
+        raise ValueError(f"{who}: the domain of {name} is ({low}, {high}), which has no interior")
     return low, high
 
 
-def _tracer(
-    forward: Any, kept: Mapping[str, Array]
+def tracer(
+    who: str, forward: Any, kept: Mapping[str, Array]
 ) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., Any] | None, str]:
     """How the formula comes from symbols, the user's function if it is one, and its text."""
     if isinstance(forward, str):
         return lambda symbols: sd.parse(forward, symbols), None, forward
     if isinstance(forward, sp.Basic):
-        return lambda symbols: _of_symbols(sd.from_sympy(forward), symbols), None, str(forward)
+        return lambda symbols: _of_symbols(who, sd.from_sympy(forward), symbols), None, str(forward)
     if isinstance(forward, Function):
         (forward,) = forward.outputs
     if isinstance(forward, Expr):
-        return lambda symbols: _of_symbols(forward, symbols), None, sd.text(forward)
+        return lambda symbols: _of_symbols(who, forward, symbols), None, sd.text(forward)
     if callable(forward):
         name = getattr(forward, "__name__", repr(forward))
 
@@ -157,21 +170,21 @@ def _tracer(
 
             found = sd.from_function(of_real, *real)
             if not isinstance(found, Expr):
-                raise TypeError(f"audit: {name} returns {type(found).__name__}, not one array")
+                raise TypeError(f"{who}: {name} returns {type(found).__name__}, not one array")
             return found
 
         return traced, forward, name
     raise TypeError(
-        f"audit: forward is {forward!r} of type {type(forward).__name__}; give an expression, its "
+        f"{who}: forward is {forward!r} of type {type(forward).__name__}; give an expression, its "
         "text, a SymPy expression, or a function of NumPy arrays"
     )
 
 
-def _of_symbols(forward: Expr, symbols: Sequence[Expr]) -> Expr:
+def _of_symbols(who: str, forward: Expr, symbols: Sequence[Expr]) -> Expr:
     """The expression, of these symbols instead of those of the same names."""
     own = {x.name: x for x in sd.free_symbols([forward])}
     missing = [name for name in own if name not in {x.name for x in symbols}]
     if missing:
-        raise ValueError(f"audit: no input is named {missing[0]}, a symbol of the formula")
+        raise ValueError(f"{who}: no input is named {missing[0]}, a symbol of the formula")
     changed = {own[x.name]: x for x in symbols if x.name in own and own[x.name] is not x}
     return sd.substitute(forward, changed) if changed else forward
