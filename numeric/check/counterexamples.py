@@ -42,19 +42,22 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
 
 
 def simplest(
-    best: Point, found: tuple[Any, Any], shown: Callable[[Point], tuple[Any, Any] | None]
+    best: Point,
+    found: tuple[Any, Any],
+    shown: Callable[[Point], tuple[Any, Any] | None],
+    most: int = _MOST_TRIALS,
 ) -> tuple[Point, Any, Any]:
     """The simplest point that still shows something, and what that is; None if it does not.
 
-    ``found`` is what ``best`` shows.
+    ``found`` is what ``best`` shows; at ``most`` so many points are tried.
     """
     trials = 0
     for simpler in _simpler(best):
-        if trials >= _MOST_TRIALS:
+        if trials >= most:
             break
         trial = {name: np.where(take, y, best[name]) for name, (take, y) in simpler.items()}
         trial = {name: np.asarray(x, best[name].dtype) for name, x in trial.items()}
-        if all(np.array_equal(trial[name], x) for name, x in best.items()):
+        if _length(trial) >= _length(best):
             continue
         trials += 1
         try:
@@ -88,6 +91,12 @@ def _simpler(point: Point) -> Iterator[dict[str, tuple[Array, Array]]]:
             where[place] = True
             for simple in (np.zeros_like, np.ones_like, _one_digit):
                 yield none | {name: (where, simple(x))}
+
+
+def _length(point: Point) -> int:
+    """How long a point is to write; 0 has no length."""
+    numbers = (v for x in point.values() for v in x.ravel().tolist())
+    return sum(len(repr(v)) for v in numbers if v)
 
 
 def _one_digit(x: Array) -> Array:

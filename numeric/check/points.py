@@ -156,7 +156,7 @@ def single(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Poi
         x = own[rng.integers(len(own))]
         low, high = (0, 3) if rng.random() < 0.5 else (-18, 4)
         magnitude = 10.0 ** rng.uniform(low, high) * rng.choice([-1.0, 1.0])
-        row = points[x.name][k].copy()
+        row = np.array(points[x.name][k])  # of a scalar input, too, an array that is written to
         row.reshape(-1)[rng.integers(row.size)] = magnitude
         points[x.name][k] = x.inside(row[None], rng)[0] if x.mode != "definite" else row
     return points
@@ -171,7 +171,7 @@ def special(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Po
         for x in inputs:
             if x.seed or not int(np.prod(x.shape)) or rng.random() < 0.2:
                 continue
-            row = points[x.name][k].copy()
+            row = np.array(points[x.name][k])  # of a scalar input, too, an array that is written to
             flat = row.reshape(-1)
             some = rng.random(flat.shape) < rng.choice([0.3, 1.0])
             some[rng.integers(flat.size)] = True
