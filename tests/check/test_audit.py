@@ -332,7 +332,7 @@ def test_borders_are_approached_from_both_sides_at_all_distances():
     inputs = [Input("x", (3,))]
     rng = np.random.default_rng(0)
     at = quantity("gradient", sd.sum(y), [X], [X])
-    borders = Borders(sd.sum(y), at.outputs, [X])
+    borders = Borders([sd.sum(y)], at.outputs, [X])
     points = beside(borders, inputs, 300, rng)["x"] - 0.5
     near = np.abs(points).min(axis=1)
     nearest = points[np.arange(len(points)), np.abs(points).argmin(axis=1)]
