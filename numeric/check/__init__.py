@@ -23,8 +23,10 @@ from numeric.check.balls import Enclosure as Enclosure
 from numeric.check.balls import enclose as enclose
 from numeric.check.certificates import Certificate as Certificate
 from numeric.check.certificates import certify as certify
+from numeric.check.comparison import Comparison as Comparison
 from numeric.check.differences import Derivative as Derivative
 from numeric.check.differences import derivative as derivative
+from numeric.check.differing import why as why
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
@@ -43,6 +45,7 @@ from symdiff.guesses import missing
 
 __all__ = [
     "Certificate",
+    "Comparison",
     "Derivative",
     "Enclosure",
     "Finding",
@@ -64,6 +67,7 @@ __all__ = [
     "gradgradcheck",
     "reference",
     "taylor",
+    "why",
 ]
 
 

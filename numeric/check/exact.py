@@ -230,8 +230,8 @@ class Borders:
         also: Sequence[Expr] = (),
     ) -> None:
         self.hits = [kink.hit for kink in kinks_in(outputs)]
-        own = list(dict.fromkeys([*_differences(forwards), *also]))
-        found = dict.fromkeys([*own, *_differences([*outputs, *self.hits])])
+        own = list(dict.fromkeys([*differences(forwards), *also]))
+        found = dict.fromkeys([*own, *differences([*outputs, *self.hits])])
         self.differences = list(found)
         self._own = len(own)
         self._values = _Batched(self.differences, symbols) if found else None
@@ -255,7 +255,7 @@ class Borders:
         return met
 
 
-def _differences(outputs: Sequence[Expr]) -> list[Expr]:
+def differences(outputs: Sequence[Expr]) -> list[Expr]:
     """The operands of comparisons, subtracted."""
     found: dict[Expr, None] = {}
     for x in topological(outputs):

@@ -72,6 +72,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "certify": lambda: check.certify(versine, {x: (-1, 1)}, budget=50).method,
         "certify: proven": lambda: check.certify(versine, {x: (-1, 1)}, method="proven"),
         "enclose": lambda: check.enclose(x**2, {x: (0, 1)}),
+        "why": lambda: check.why("(x + 1)**2", "x**2 + 2*x + 1").equal,
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],
     }

@@ -62,6 +62,7 @@ def test_everything_else_has_its_answer(answers):
         "taylor": "right",
         "reference": "6.0",
         "certify": "search",
+        "why": True,
         "scipy": [2.0, 0.0, 0.0],
         "solve_ivp": [-1.0, 0.0, 0.0],
     }

@@ -1,0 +1,374 @@
+"""Whether two formulas are one: a proof by normal form, or none.
+
+The difference is written in SymPy's functions by components and brought, from the leaves up, to a
+form in which what is equal looks equal.  Trigonometric and hyperbolic functions become
+exponentials, whose products SymPy merges; a logarithm becomes the sum of those of the absolute
+values of its operand's factors (``log(A) = sum k log|p|`` for ``0 < A = prod p^k``); operands of
+all other functions are reduced rational functions.  Then the difference is a fraction, and its
+numerator, multiplied out, is 0 or is not.  Absolute values, maxima and conditions are decided
+case by case.  Every step is an identity of real numbers wherever both sides have a value, so 0
+proves equality there; that the form is not 0 proves nothing (Richardson, "Some undecidable problems
+involving elementary functions of a real variable", 1968).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+import symdiff as sd
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from symdiff.expr import Expr
+
+_MOST_NODES = 2000  # of a formula, written as a tree
+_DEEPEST = 80  # SymPy walks by recursion
+_MOST_TERMS = 4000  # of a numerator, multiplied out
+_MOST_FACTORED = 60  # terms of an operand of a logarithm that is factored
+_MOST_DECISIONS = 5
+_LARGEST = 10**15  # numbers whose logarithms are those of their prime factors
+
+_COMPARING = (sp.Abs, sp.sign, sp.Max, sp.Min)
+_log_abs = sp.Function("log_abs", real=True)
+
+
+def identical(f: Expr, g: Expr, bounds: Mapping[str, tuple[float, float]] | None = None) -> bool:
+    """Whether f = g is proven wherever both have a value; False says nothing.
+
+    Args:
+        f: an expression.
+        g: one of the same shape.
+        bounds: of symbols by name; those from 0 on are taken for positive.
+
+    >>> x, y = sd.symbols("x y")
+    >>> identical(sd.tanh(x), sd.sinh(x) / sd.cosh(x)), identical(sd.exp(x), 1 + x)
+    (True, False)
+    >>> identical(sd.log(x**2), 2 * sd.log(x)), identical(sd.maximum(x, y), sd.maximum(y, x + 0.1))
+    (True, False)
+    """
+    try:
+        pairs = list(zip(_elements(f), _elements(g), strict=True))
+    except (Unsupported, ValueError):
+        return False
+    named = _positive((f, g), bounds or {})
+    normal = _Normal()
+    try:
+        for pair in dict.fromkeys(pairs):
+            for element in pair:
+                _refuse_large(element)
+            a, b = (normal(element.xreplace(named)) for element in pair)
+            if not _zero(normal(a - b), normal):
+                return False
+    except (_TooLarge, RecursionError, sp.PolynomialError, NotImplementedError):
+        return False
+    return True
+
+
+def _elements(f: Expr) -> list[Any]:
+    found = sd.to_sympy(f)
+    return found.reshape(len(found)).tolist() if isinstance(found, sp.NDimArray) else [found]
+
+
+class _TooLarge(Exception):
+    """A formula is too large to be multiplied out."""
+
+
+def _positive(outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]) -> dict[Any, Any]:
+    """SymPy's symbols of inputs that are positive, and positive symbols."""
+    found = {}
+    for x in sd.free_symbols(outputs):
+        low = bounds.get(x.name, (-np.inf, np.inf))[0]
+        if low >= 0 and x.dtype is float:
+            shape = tuple(map(int, x.shape))
+            for place in np.ndindex(shape):
+                name = "_".join(map(str, (x.name, *place)))
+                kind = {"positive": True} if low > 0 else {"nonnegative": True}
+                found[sp.Symbol(name, real=True)] = sp.Symbol(name, **kind)
+    return found
+
+
+def _refuse_large(e: Any) -> None:
+    """Raise _TooLarge for what is large as a tree, or deep; in time linear in the shared parts."""
+    known: dict[int, tuple[int, int]] = {}
+    todo = [e]
+    while todo:
+        part = todo[-1]
+        missing = [a for a in part.args if id(a) not in known]
+        if missing:
+            todo += missing
+            continue
+        todo.pop()
+        below = [known[id(a)] for a in part.args]
+        size = 1 + sum(n for n, _ in below)
+        depth = 1 + max((k for _, k in below), default=0)
+        if size > _MOST_NODES or depth > _DEEPEST:
+            raise _TooLarge
+        known[id(part)] = size, depth
+
+
+# Normal form --------------------------------------------------------------------------------------
+
+_I = sp.I
+
+
+def _sin(a: Any) -> Any:
+    return (sp.exp(_I * a) - sp.exp(-_I * a)) / (2 * _I)
+
+
+def _cos(a: Any) -> Any:
+    return (sp.exp(_I * a) + sp.exp(-_I * a)) / 2
+
+
+def _sinh(a: Any) -> Any:
+    return (sp.exp(a) - sp.exp(-a)) / 2
+
+
+def _cosh(a: Any) -> Any:
+    return (sp.exp(a) + sp.exp(-a)) / 2
+
+
+_IN_EXPONENTIALS: dict[Any, Callable[[Any], Any]] = {
+    sp.sin: _sin,
+    sp.cos: _cos,
+    sp.tan: lambda a: _sin(a) / _cos(a),
+    sp.cot: lambda a: _cos(a) / _sin(a),
+    sp.sec: lambda a: 1 / _cos(a),
+    sp.csc: lambda a: 1 / _sin(a),
+    sp.sinh: _sinh,
+    sp.cosh: _cosh,
+    sp.tanh: lambda a: _sinh(a) / _cosh(a),
+    sp.coth: lambda a: _cosh(a) / _sinh(a),
+    sp.sech: lambda a: 1 / _cosh(a),
+    sp.csch: lambda a: 1 / _sinh(a),
+}
+_IN_REAL_EXPONENTIALS = {
+    f: _IN_EXPONENTIALS[f] for f in (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
+}
+# Inverse functions of real operands in logarithms, which are real where they are.
+_IN_LOGARITHMS: dict[Any, Callable[[Any], Any]] = {
+    sp.asinh: lambda a: sp.log(a + sp.sqrt(a * a + 1)),
+    sp.acosh: lambda a: sp.log(a + sp.sqrt(a * a - 1)),
+    sp.atanh: lambda a: (sp.log(1 + a) - sp.log(1 - a)) / 2,
+}
+
+
+class _Normal:
+    """Formulas in normal form, from the leaves up; equal parts once.
+
+    What is compared stays real: there, sines are not written in complex exponentials.
+    """
+
+    def __init__(self, compared: bool = False) -> None:
+        self.known: dict[Any, Any] = {}
+        self.compared = self if compared else _Normal(True)
+        self.functions = _IN_EXPONENTIALS if not compared else _IN_REAL_EXPONENTIALS
+
+    def __call__(self, e: Any) -> Any:
+        if e not in self.known:
+            self.known[e] = self._of(e)
+        return self.known[e]
+
+    def _of(self, e: Any) -> Any:
+        if isinstance(e, sp.Float):
+            return sp.Rational(*float(e).as_integer_ratio())
+        if not e.args:
+            return e
+        if isinstance(e, sp.Piecewise):
+            return sp.Piecewise(*[(self(value), self._condition(c)) for value, c in e.args])
+        if isinstance(e, sp.Rel):
+            return self._condition(e)
+        if isinstance(e, _COMPARING):
+            return e.func(*[_reduced(self.compared(a)) for a in e.args])
+        args = [self(a) for a in e.args]
+        if isinstance(e, sp.Add | sp.Mul) or (e.is_Pow and e.exp.is_Integer):
+            return e.func(*args)
+        args = [_reduced(a) for a in args]
+        if e.func in self.functions:
+            return self.functions[e.func](*args)
+        if isinstance(e, sp.exp):
+            return _exponential(*args)
+        if e.func in _IN_LOGARITHMS:
+            return self(_IN_LOGARITHMS[e.func](*args))
+        if isinstance(e, sp.log) and len(args) == 1:
+            return _logarithm(args[0])
+        if isinstance(e, sp.acos):
+            return sp.pi / 2 - sp.asin(*args)
+        return e.func(*args)
+
+    def _condition(self, c: Any) -> Any:
+        """A condition whose comparisons have a reduced difference on the left, 0 on the right."""
+        if isinstance(c, sp.Rel):
+            return c.func(_reduced(self.compared(c.lhs) - self.compared(c.rhs)), 0)
+        return c.func(*map(self._condition, c.args)) if c.args else c
+
+
+def _reduced(e: Any) -> Any:
+    """A rational function of its parts in lowest terms, multiplied out."""
+    _refuse_many_terms(e)
+    together = sp.together(e)
+    numerator, denominator = together.as_numer_denom()
+    if denominator.is_number:
+        return sp.expand(e)
+    _refuse_many_terms(numerator)
+    _refuse_many_terms(denominator)
+    return sp.expand(sp.cancel(together))
+
+
+def _exponential(a: Any) -> Any:
+    """``exp(a)``, the logarithms of which are gone: ``exp(k log|p|) = |p|^k``."""
+    rest, factors = [], []
+    for term in sp.Add.make_args(a):
+        k, log = term.as_coeff_Mul()
+        if isinstance(log, _log_abs) and k.is_Rational and not log.has(sp.I):
+            factors.append(sp.Abs(log.args[0]) ** k)
+        else:
+            rest.append(term)
+    return sp.Mul(sp.exp(sp.Add(*rest)), *factors)
+
+
+def _logarithm(a: Any) -> Any:
+    """``log(a)`` for positive a, by factors."""
+    terms: list[Any] = []
+    numerator, denominator = sp.together(a).as_numer_denom()
+    for part, sign in ((numerator, 1), (denominator, -1)):
+        for base, exponent in part.as_powers_dict().items():
+            if base == sp.E:
+                terms.append(sign * exponent)
+            elif exponent.is_number:
+                terms += [sign * exponent * t for t in _logarithms_of_factors(base)]
+            else:
+                terms.append(sign * exponent * _log_abs_of(base))
+    return sp.Add(*terms)
+
+
+def _logarithms_of_factors(p: Any) -> Iterable[Any]:
+    if p.is_number or _terms(p) > _MOST_FACTORED:
+        yield _log_abs_of(p)
+        return
+    content, factors = sp.factor_list(sp.expand(p))
+    yield _log_abs_of(content)
+    for factor, k in factors:
+        for base, exponent in factor.as_powers_dict().items():
+            yield k * exponent * (1 if base == sp.E else _log_abs_of(base))
+
+
+def _log_abs_of(p: Any) -> Any:
+    """``log|p|``, of p and -p the same; of a rational number by its prime factors."""
+    if p.is_Rational and max(abs(p.p), p.q) < _LARGEST:
+        return sp.Add(*[k * sp.log(q) for q, k in sp.factorrat(abs(p)).items() if q != 1])
+    if p.is_number and p.is_positive:
+        return sp.log(p)
+    return _log_abs(-p if p.could_extract_minus_sign() else p)
+
+
+def _terms(e: Any) -> int:
+    """How many terms a formula has at most when it is multiplied out."""
+    if isinstance(e, sp.Add):
+        return sum(map(_terms, e.args))
+    if isinstance(e, sp.Mul):
+        return reduce(lambda n, a: min(n * _terms(a), 10**9), e.args, 1)
+    if e.is_Pow and e.exp.is_Integer:
+        n, k = _terms(e.base), abs(int(e.exp))
+        return 1 if n == 1 else 10**9 if k > 1000 else min(comb(n + k - 1, k), 10**9)
+    return 1
+
+
+def _refuse_many_terms(e: Any) -> None:
+    if _terms(e) > _MOST_TERMS:
+        raise _TooLarge
+
+
+# Is it 0? -----------------------------------------------------------------------------------------
+
+
+def _zero(e: Any, normal: _Normal, decided: int = 0) -> bool:
+    """Whether a formula in normal form is 0 for certain."""
+    if _vanishes(e):
+        return True
+    border = next(_borders(e), None)
+    if border is None or decided == _MOST_DECISIONS:
+        return False
+    parts = [p for p in sp.postorder_traversal(e) if isinstance(p, (*_COMPARING, sp.Rel))]
+    jumps = any(isinstance(p, sp.sign | sp.Rel) and _border(p) == border for p in parts)
+    return all(  # the values of |a| at 0 are those of both sides
+        _zero(normal(_decided(e, border, sign)), normal, decided + 1)
+        for sign in ((1, -1, 0) if jumps else (1, -1))
+    )
+
+
+def _vanishes(e: Any) -> bool:
+    _refuse_many_terms(e)
+    numerator = sp.together(e).as_numer_denom()[0]
+    for _ in range(3):  # products of roots give new sums
+        _refuse_many_terms(numerator)
+        before, numerator = numerator, sp.expand(numerator)
+        if numerator == before:
+            break
+    return bool(numerator == 0)
+
+
+def _borders(e: Any) -> Iterator[Any]:
+    """Differences by whose sign a formula is decided, the innermost first."""
+    for part in sp.postorder_traversal(e):
+        if isinstance(part, (*_COMPARING, sp.Rel)):
+            d = _border(part)
+            if not d.is_number:
+                yield d
+
+
+def _border(part: Any) -> Any:
+    """The difference that a part compares with 0, up to a factor."""
+    if isinstance(part, sp.Abs | sp.sign):
+        return _normed(part.args[0])[0]
+    a, b = part.args[:2] if isinstance(part, sp.Max | sp.Min) else (part.lhs, part.rhs)
+    return _normed(a - b)[0]
+
+
+def _normed(d: Any) -> tuple[Any, int]:
+    """A difference up to a factor, and the sign of that."""
+    content, primitive = _reduced(d).as_content_primitive()
+    sign = 1
+    if content < 0:
+        sign = -sign
+    if primitive.could_extract_minus_sign():
+        primitive, sign = sp.expand(-primitive), -sign
+    return primitive, sign
+
+
+def _decided(e: Any, border: Any, sign: int) -> Any:
+    """A formula where the border's difference has a sign."""
+    changes: dict[Any, Any] = {}
+    for part in sp.postorder_traversal(e):
+        if not isinstance(part, (*_COMPARING, sp.Rel)):
+            continue
+        if isinstance(part, sp.Max | sp.Min):
+            a, b, *rest = part.args
+            d, s = _normed(a - b)
+            larger = isinstance(part, sp.Max)
+            value = part.func(a if (s * sign > 0) == larger else b, *rest)
+        elif isinstance(part, sp.Abs | sp.sign):
+            d, s = _normed(part.args[0])
+            value = s * sign * (part.args[0] if isinstance(part, sp.Abs) else 1)
+        else:
+            d, s = _normed(part.lhs - part.rhs)
+            value = part.func(sp.Integer(s * sign), 0)
+        if d == border:
+            changes[part] = value
+    found = e.xreplace(changes)
+    return found if sign else _where_zero(found, border)
+
+
+def _where_zero(e: Any, border: Any) -> Any:
+    """A formula where the difference is 0: one symbol in which that is linear is replaced."""
+    for x in sorted(border.free_symbols, key=str):
+        slope = sp.diff(border, x)
+        if slope.is_number and slope != 0:
+            return e.xreplace({x: x - border / slope})
+    return e

@@ -1,0 +1,155 @@
+"""What is compared: two formulas, or a formula and a function, of the same inputs."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+import symdiff as sd
+from numeric.check.settings import read_inputs, tracer
+from numeric.function import Function
+from symdiff.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.points import Input
+
+_UNTRACEABLE = (TypeError, ValueError, NotImplementedError, AttributeError, LookupError)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: its formula, if it has one, and the user's function, if it is one."""
+
+    name: str
+    formula: Expr | None
+    function: Callable[..., Any] | None  # of the inputs, in their order
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides and their inputs."""
+
+    f: Side
+    g: Side
+    symbols: tuple[Expr, ...]
+    inputs: tuple[Input, ...]  # those that are real
+    kept: Mapping[str, NDArray[Any]]  # those that are data
+
+    @classmethod
+    def of(
+        cls,
+        f: Any,
+        g: Any,
+        inputs: Mapping[str, Any] | None,
+        domain: Mapping[str, tuple[float, float]] | None,
+    ) -> Sides:
+        """From what users give; see ``why``."""
+        if inputs is None:
+            inputs = _found(f, g)
+        symbols: tuple[Expr, ...] = ()
+        drawn: tuple[Input, ...] = ()
+        kept: dict[str, Any] = {}
+        if inputs:
+            symbols, drawn, kept, _ = read_inputs("why", inputs, domain)
+        one, other = (_side(x, symbols) for x in (f, g))
+        if one.formula is None and other.formula is None:
+            raise TypeError(
+                f"why: neither {one.name} nor {other.name} can be traced, so that nothing "
+                "exact is known; give one of them as a formula, or write it in NumPy's functions"
+            )
+        return cls(one, other, symbols, drawn, kept)
+
+
+def _found(f: Any, g: Any) -> dict[str, Any]:
+    """The inputs by name, from the symbols of the formulas; of functions that take no others."""
+    known: dict[str, Expr] = {}
+    formulas = sorted((f, g), key=lambda x: isinstance(x, str))  # texts are read with these symbols
+    for formula in formulas:
+        read = _read(formula, tuple(known.values()))
+        for x in sd.free_symbols([read]) if read is not None else ():
+            if known.setdefault(x.name, x).shape != x.shape:
+                raise ValueError(
+                    f"why: {x.name} has shape {x.shape} in one formula and {known[x.name].shape} "
+                    "in the other"
+                )
+    for x in known.values():
+        if x.dtype is not float or any(isinstance(n, str) for n in x.shape):
+            what = "is data" if x.dtype is not float else f"has the symbolic shape {x.shape}"
+            raise ValueError(f"why: {x.name} {what}; give inputs, with an example array for it")
+    if not known:
+        for function in (f, g):
+            if callable(function) and _read(function, ()) is None:
+                raise ValueError(
+                    f"why: the inputs of {_name(function)} are not known; give inputs, names with "
+                    "shapes, as inputs={'x': 5}"
+                )
+    return {name: x.shape for name, x in known.items()}
+
+
+def _read(formula: Any, symbols: Sequence[Expr]) -> Expr | None:
+    """A formula as an expression; None for a function."""
+    if isinstance(formula, str):
+        return sd.parse(formula, symbols)
+    if isinstance(formula, sp.Basic):
+        return sd.from_sympy(formula)
+    if isinstance(formula, Function):
+        if len(formula.outputs) != 1:
+            raise ValueError(
+                f"why: a Function with {len(formula.outputs)} outputs; compare one of its .outputs"
+            )
+        return formula.outputs[0]
+    if isinstance(formula, bool | int | float):
+        return sd.constant(formula)
+    return formula if isinstance(formula, Expr) else None
+
+
+def _side(given: Any, symbols: Sequence[Expr]) -> Side:
+    read = _read(given, symbols)
+    if read is not None:
+        trace, _, name = tracer("why", read, {})
+        return Side(given if isinstance(given, str) else name, _numbers(trace(symbols)), None)
+    name = _name(given)
+    if not callable(given):
+        raise TypeError(
+            f"why: {given!r} of type {type(given).__name__} is no formula; give an expression, its "
+            "text, a SymPy expression, or a function of NumPy arrays"
+        )
+    function = _arranged(given, [x.name for x in symbols])
+    trace, _, _ = tracer("why", function, {})
+    try:
+        formula = _numbers(trace(symbols))
+    except _UNTRACEABLE:  # whatever the function does with what has no values: then it is evaluated
+        formula = None
+    return Side(name, formula, function)
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", repr(function)))
+
+
+def _numbers(f: Expr) -> Expr:
+    """Truth values as numbers."""
+    return sd.where(f, 1, 0) if f.dtype is bool else f
+
+
+def _arranged(function: Any, names: list[str]) -> Callable[..., Any]:
+    """The function of the inputs in their order; its parameters may have their names in another."""
+    try:
+        parameters = [
+            p.name
+            for p in inspect.signature(function).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        ]
+    except (TypeError, ValueError):  # of what is written in C
+        return lambda *args: function(*args)
+    if not set(parameters) <= set(names):
+        return lambda *args: function(*args)
+    places = [names.index(p) for p in parameters]
+    return lambda *args: function(*[args[k] for k in places])
