@@ -236,8 +236,8 @@ class _Audit:
         for i in range(len(quantity.outputs)):
             shrink = self.candidate.points is None
             self.findings += of_runs(probe, runs, i, setting.forward, shrink)
-        first = ("gradient", "vjp")
-        if quantity.name == "hessian" and not any(f.derivative in first for f in self.findings):
+        first = [f for f in self.findings if f.derivative in ("gradient", "vjp") and not f.ok]
+        if quantity.name == "hessian" and not first:
             self.findings[before:] = [
                 f if f.ok else replace(f, kind="order", why=f"at second order: {f.why}")
                 for f in self.findings[before:]

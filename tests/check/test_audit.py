@@ -71,6 +71,19 @@ def scale(value):
     return tuple(map(scale, value)) if isinstance(value, tuple) else 1.0005 * value
 
 
+def test_what_is_wrong_at_second_order_alone_is_of_that_kind():
+    """Whatever convention the gradient has."""
+    report = audit(
+        total(lambda x: np.maximum(x, 0) ** 2 + np.abs(x)),
+        gradient=lambda x: 2 * np.maximum(x, 0) + np.where(x >= 0, 1, -1),
+        hessian=lambda x: np.diag(np.where(x > 0, -2.0, 0.0)),
+        inputs={"x": 2},
+        budget=1000,
+    )
+    assert [f.kind for f in report.findings if not f.ok] == ["order"]
+    assert any(f.verdict == "convention" for f in report.findings)
+
+
 def test_data_are_arrays_that_nothing_differentiates_by():
     labels = np.array([2, 0, 1])
 
