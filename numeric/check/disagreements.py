@@ -17,6 +17,7 @@ from symdiff.components import filled
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_exact, evaluate_mp
 from symdiff.node import topological
+from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -191,6 +192,9 @@ def _shorter(x: float) -> Iterator[float]:
 # Borders ------------------------------------------------------------------------------------------
 
 
+_STEPS = ("sign", "step")  # which jump at 0
+
+
 def jumps(formulas: Sequence[Expr]) -> list[Expr]:
     """Differences at whose zeros formulas jump."""
     found = dict.fromkeys([*differences(formulas), *_steps(formulas)])
@@ -200,13 +204,13 @@ def jumps(formulas: Sequence[Expr]) -> list[Expr]:
 def _steps(formulas: Sequence[Expr]) -> Iterator[Expr]:
     for x in topological(formulas):
         name = x.op.name if isinstance(x.op, ops.Pointwise) else ""
-        if name in ("sign", "step") or name.startswith("sign_in"):
+        if name in _STEPS or name.startswith("sign_in"):
             yield x.args[0]
-        elif name in ("floor", "ceil", "trunc"):
-            yield x.args[0] - sd.round(x.args[0])
         elif name == "round":
             half = x.args[0] + Fraction(1, 2)
             yield half - sd.round(half)
+        elif name in FACTS and FACTS[name].rounds:
+            yield x.args[0] - sd.round(x.args[0])
         elif name in ("floor_divide", "mod"):
             quotient = x.args[0] / x.args[1]
             yield quotient - sd.round(quotient)
@@ -225,7 +229,7 @@ def _zeros_of(f: Expr) -> Iterator[Expr]:
             for a, e in zip(x.args, op.exponents, strict=True):
                 if e < 0 or e != int(e):
                     yield from a.args if isinstance(a.op, ops.Product) else (a,)
-        elif isinstance(op, ops.Pointwise) and op.name in ("sign", "abs", "log", "step"):
+        elif isinstance(op, ops.Pointwise) and op.name in (*_STEPS, "abs", "log"):
             yield x.args[0]
         elif isinstance(op, ops.Pointwise) and op.name in ("maximum", "minimum"):
             yield x.args[0] - x.args[1]
