@@ -178,6 +178,8 @@ class _Batched:
                     ups, downs = logs.get(a, (up * 0, down * 0))
                     up = up + float(e) * (ups if e > 0 else downs)
                     down = down + float(e) * (downs if e > 0 else ups)
+                    if e < 0:  # which is divided by
+                        found |= (-float(e) * ups > largest) | (-float(e) * downs < least)
                 found |= (up > largest) | (down < least)
             logs[x] = up, down
         return found

@@ -90,7 +90,8 @@ def of_runs(
             if run is not runs[0] and found.kind == "other":
                 found = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
             rows = worst_rows(run, i)
-            row = int(rows[0])
+            # Where nan is the mistake, it is shown, and else the others are.
+            row = int(rows[-1] if found.kind == "nonfinite" else rows[0])
             if shrink and found.kind != "tie":
                 point, got, mask = shrunk(probe, run, i, row, badness(run, i, row))
             else:

@@ -75,6 +75,9 @@ class Hull:
         farthest in the direction of what came is looked for, until none leads nearer.
         """
         most = np.sqrt(got.size)
+        free = [name for name in self.quantity.by if name in self.point]
+        if free:  # of a norm, the derivative in the direction of a subgradient is itself
+            self.limits = np.concatenate([self.limits, self._limits(self._along(got, free))])
         for k in range(_MOST_SIDES):
             vertices = np.concatenate([self.limits, exact[None]]) / unit
             vertices = vertices[(np.abs(vertices) < _HUGE).all(axis=1)]
@@ -155,7 +158,8 @@ def neighbours(
 ) -> dict[str, Array]:
     """``count`` points within a few units in the last place of each, in float64.
 
-    What is nearly zero moves to numbers too small to matter.  Seeds have neighbours, too.
+    What is nearly zero moves to numbers too small to matter, or as far as the largest element.
+    Seeds have neighbours, too.
     """
     u = float(np.finfo(dtype).eps)
     found = {}
@@ -166,7 +170,11 @@ def neighbours(
             continue
         rows = rows.astype(np.float64)
         moves = rng.choice([-1.0, 1.0], rows.shape) * rng.uniform(0.3, _MOST_ULPS, rows.shape)
-        found[name] = np.where(np.abs(rows) < _NEARLY_ZERO, _SMALL * moves, rows * (1 + u * moves))
+        # Beside larger elements, a zero that is computed is off by what these are.
+        largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)), keepdims=True, initial=0.0)
+        coarse = rng.random(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1)) < 0.5
+        small = np.where(coarse & (largest > _NEARLY_ZERO), u * largest, _SMALL)
+        found[name] = np.where(np.abs(rows) < _NEARLY_ZERO, small * moves, rows * (1 + u * moves))
     return found
 
 

@@ -145,8 +145,11 @@ def _passing(run: Run, i: int) -> Array:
 
 
 def _suspicious(run: Run) -> list[Array]:
+    largest = float(np.finfo(run.dtype).max)
     return [
-        ~((np.abs(g - e) <= _allowed(run, i)) | (g == e)) & np.isfinite(run.scale[i])
+        ~((np.abs(g - e) <= _allowed(run, i)) | (g == e))
+        & np.isfinite(run.scale[i])
+        & ~(np.isfinite(e) & (np.abs(e) > largest))
         for i, (g, e) in enumerate(zip(run.got, run.exact, strict=True))
     ]
 
@@ -165,6 +168,7 @@ def _weigh(run: Run, rows: Array, rng: np.random.Generator) -> None:
         kinked |= (np.sign(b) != np.sign(a)[:, None]).any(axis=(1, 2))
     kinked |= tied
     run.kinked[rows] = tied
+    apart, off_by = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
     for i, (got, exact) in enumerate(zip(run.got, run.exact, strict=True)):
         g, e = got[rows], exact[rows]
         near = values[i].reshape(len(rows), _MOVES, *e.shape[1:])
@@ -177,12 +181,14 @@ def _weigh(run: Run, rows: Array, rng: np.random.Generator) -> None:
         off = np.maximum(np.maximum(low - margin - g, g - high - margin), 0.0)
         fine = (off <= _allowed(run, i)[rows]) | (g == e)
         passing = off <= _passing(run, i)[rows]
-        known = np.isfinite(run.scale[i][rows])
+        known = _suspicious(run)[i][rows]
         run.loose[i][rows] = ~fine & passing & known
         run.wrong[i][rows] = ~fine & ~passing & known
         # Neighbours of a tie, as in a sort, that no comparison tells of.
-        apart = run.wrong[i][rows] & (high - low > _passing(run, i)[rows] * _APART)
-        kinked |= apart.reshape(len(rows), -1).any(axis=1)
+        wide = high - low > _passing(run, i)[rows] * _APART
+        apart |= wide.reshape(len(rows), -1).any(axis=1)
+        off_by |= run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)
+    kinked |= apart & off_by
     searched = 0
     for k in np.flatnonzero(kinked):
         searched += _weigh_kink(run, int(rows[k]), bool(tied[k]), searched < _MOST_SEARCHED, rng)

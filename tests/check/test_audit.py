@@ -226,6 +226,27 @@ def test_subgradients_are_asked_of_all_inputs_together():
             assert report.findings[0].kind == "tie"
 
 
+def test_subgradients_where_no_comparison_tells_of_the_tie():
+    """Ties of a sort may be shared; at the matrix 0 every U V' is a subgradient of the sum of the
+    singular values."""
+
+    def shared(x):
+        middle = x == np.median(x)
+        return middle / middle.sum()
+
+    def polar(A):
+        U, _, V = np.linalg.svd(A)
+        return U @ V
+
+    for seed in range(3):
+        words = {"seed": seed, "budget": 1000}
+        assert audit(np.median, gradient=shared, inputs={"x": 5}, **words).ok
+        nuclear = audit(
+            lambda A: np.linalg.norm(A, "nuc"), gradient=polar, inputs={"A": (2, 2)}, **words
+        )
+        assert nuclear.ok, nuclear
+
+
 def test_inaccurate_is_neither_right_nor_wrong():
     """1 - tanh(x)^2 has no digits left at 20, and of G nothing is lost; 1e8 takes half of them."""
     fine = audit(total(np.tanh), gradient=lambda x: 1 - np.tanh(x) ** 2, inputs={"x": 3})
