@@ -16,7 +16,7 @@ from numeric.check.disagreements import (
     proof,
 )
 from numeric.check.evidence import Evidence, Explanation, badness, worst_rows
-from numeric.check.exact import Forward, Quantity, as_float
+from numeric.check.exact import Forward, Quantity, as_floats
 from numeric.check.identities import identical
 from numeric.check.judging import Run, judge, overflowing, typical
 from numeric.check.kinds import explain
@@ -248,7 +248,7 @@ class _Search:
             return None
         point, value, mask = at
         exact = quantity.precise(point, 0)
-        floats = np.vectorize(as_float, otypes=[float])(exact)
+        floats = as_floats(exact)
         off = np.nan_to_num(np.where(mask, np.abs(value - floats), -1.0), nan=np.inf)
         place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
         true, given = exact[place], float(value[place])

@@ -114,11 +114,17 @@ class _Batched:
             return lower(list(self.outputs), list(self.symbols))
         return lower(list(self.expressions), list(self.stacked.values()))
 
+    @cached_property
+    def _nodes(self) -> _Batched:
+        """The real intermediate results."""
+        return _Batched([x for x in topological(self.outputs) if x.dtype is float], self.symbols)
+
     def _chunks(self, points: Points) -> Iterator[list[Array]]:
         count = len(next(iter(points.values())))
         step = self.chunk if self.expressions is not None else 1
+        arrays = [number_array(x, points[x.name]) for x in self.symbols]
         for start in range(0, count, step):
-            yield [number_array(x, points[x.name])[start : start + step] for x in self.symbols]
+            yield [a[start : start + step] for a in arrays]
 
     def values(self, points: Points) -> list[Array]:
         with sd.kinks("subgradient"):
@@ -141,15 +147,15 @@ class _Batched:
     def scales(self, points: Points) -> list[Array]:
         if self.expressions is None:
             return [np.abs(value) for value in self.values(points)]
-        parts = []
+        parts, counts = [], []  # a constant has no axis of points
         for args in self._chunks(points):
+            counts.append(len(args[0]))
             env = dict(zip(self.stacked.values(), args, strict=True))
             try:
                 parts.append(scale_of_terms(self.expressions, env, {"points": len(args[0])}))
             except (ArithmeticError, ValueError, np.linalg.LinAlgError):
                 parts.append([np.abs(value) for value in self._at(args)])
         shapes = [tuple(map(int, y.shape)) for y in self.outputs]
-        counts = [len(args[0]) for args in self._chunks(points)]  # a constant has no such axis
         return [
             np.concatenate(
                 [np.broadcast_to(p, (n, *s)) for p, n in zip(column, counts, strict=True)]
@@ -159,13 +165,13 @@ class _Batched:
 
     def strained(self, points: Points, dtype: np.dtype[Any]) -> Array:
         """Whether a result is subnormal, or some of a product's factors alone leave the dtype."""
-        nodes = topological(self.outputs)
-        known = [x for x in nodes if x.dtype is float]
         logs: dict[Expr, tuple[Array, Array]] = {}
         count = len(next(iter(points.values())))
-        largest, least = (float(np.log(f(dtype))) for f in (_largest, _least))
+        info = np.finfo(dtype)
+        largest, least = (float(np.log(float(x))) for x in (info.max, info.smallest_normal))
         found = np.zeros(count, bool)
-        for x, value in zip(known, _Batched(known, self.symbols).values(points), strict=True):
+        nodes = self._nodes
+        for x, value in zip(nodes.outputs, nodes.values(points), strict=True):
             size = np.log(np.abs(value.reshape(count, -1)))
             if x.args:
                 found |= (size < least).any(axis=1, where=np.isfinite(size))
@@ -183,14 +189,6 @@ class _Batched:
                 found |= (up > largest) | (down < least)
             logs[x] = up, down
         return found
-
-
-def _largest(dtype: np.dtype[Any]) -> float:
-    return float(np.finfo(dtype).max)
-
-
-def _least(dtype: np.dtype[Any]) -> float:
-    return float(np.finfo(dtype).smallest_normal)
 
 
 class Forward:
@@ -316,3 +314,8 @@ def number_array(x: Expr, value: Any) -> Array:
 def as_float(value: Any) -> float:
     """An mpmath number as the nearest float."""
     return float(value) if mpmath.isfinite(value) else float(str(value))
+
+
+def as_floats(values: Array) -> Array:
+    """An object array of mpmath numbers as one of floats."""
+    return np.asarray(np.vectorize(as_float, otypes=[float])(values))

@@ -9,7 +9,7 @@ import numpy as np
 
 from numeric.check.counterexamples import shrunk
 from numeric.check.evidence import Evidence, Explanation, badness, worst_rows
-from numeric.check.exact import as_float
+from numeric.check.exact import as_floats
 from numeric.check.kinds import explain
 from numeric.check.probes import Exhausted, Misshapen
 from numeric.check.report import Finding, Sample
@@ -36,7 +36,7 @@ _PLOTTED = 1000  # points of a run
 def of_fault(probe: Probe, fault: Fault) -> Finding:
     """The finding of what a call showed that no value tells."""
     expected = probe.quantity.precise(fault.point, fault.output)
-    floats = _floats(expected)
+    floats = as_floats(expected)
     turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
     if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
         fault = replace(fault, kind="transposed", why=f"{fault.why}: it is transposed", got=None)
@@ -144,7 +144,7 @@ def _finding(
     """What is found at a point: it, what came there, and which components are meant."""
     point, got, mask = at
     expected = probe.quantity.precise(point, i)
-    floats = _floats(expected)
+    floats = as_floats(expected)
     off = np.nan_to_num(np.abs(got - floats), nan=np.inf)
     place = _argmax(np.where(mask, off, -1.0))
     valid = None
@@ -170,10 +170,6 @@ def _finding(
 
 def _by(probe: Probe, i: int) -> str:
     return "" if probe.quantity.name == "jvp" else probe.quantity.by[i]
-
-
-def _floats(expected: Array) -> Array:
-    return np.asarray(np.vectorize(as_float, otypes=[float])(expected))
 
 
 def _argmax(x: Array) -> tuple[int, ...]:

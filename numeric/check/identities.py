@@ -368,7 +368,9 @@ def _decided(e: Any, border: Any, sign: int) -> Any:
 def _where_zero(e: Any, border: Any) -> Any:
     """A formula where the difference is 0: one symbol in which that is linear is replaced."""
     for x in sorted(border.free_symbols, key=str):
-        slope = sp.diff(border, x)
-        if slope.is_number and slope != 0:
+        if not border.is_polynomial(x) or sp.degree(border, x) != 1:
+            continue
+        slope = sp.Poly(border, x).LC()
+        if slope.is_number:
             return e.xreplace({x: x - border / slope})
     return e

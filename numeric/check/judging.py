@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.exact import as_float
+from numeric.check.exact import as_floats
 from numeric.check.hulls import Hull, neighbours
 
 if TYPE_CHECKING:
@@ -104,9 +104,10 @@ def judge(run: Run, rng: np.random.Generator, confirm: bool = True) -> None:
     run.wrong = [np.zeros(e.shape, bool) for e in run.exact]
     run.loose = [np.zeros(e.shape, bool) for e in run.exact]
     run.conventions = [np.zeros(e.shape, bool) for e in run.exact]
-    rows = np.flatnonzero(_any(_suspicious(run), count))
+    suspicious = _suspicious(run)
+    rows = np.flatnonzero(_any(suspicious, count))
     if len(rows):
-        _weigh(run, rows, rng)
+        _weigh(run, rows, suspicious, rng)
         if confirm:
             _confirm(run)
 
@@ -154,7 +155,7 @@ def _suspicious(run: Run) -> list[Array]:
     ]
 
 
-def _weigh(run: Run, rows: Array, rng: np.random.Generator) -> None:
+def _weigh(run: Run, rows: Array, suspicious: Sequence[Array], rng: np.random.Generator) -> None:
     """Compare suspicious points with their neighbours."""
     quantity = run.quantity
     points = {name: x[rows] for name, x in run.points.items()}
@@ -181,7 +182,7 @@ def _weigh(run: Run, rows: Array, rng: np.random.Generator) -> None:
         off = np.maximum(np.maximum(low - margin - g, g - high - margin), 0.0)
         fine = (off <= _allowed(run, i)[rows]) | (g == e)
         passing = off <= _passing(run, i)[rows]
-        known = _suspicious(run)[i][rows]
+        known = suspicious[i][rows]
         run.loose[i][rows] = ~fine & passing & known
         run.wrong[i][rows] = ~fine & ~passing & known
         # Neighbours of a tie, as in a sort, that no comparison tells of.
@@ -243,7 +244,7 @@ def _confirm(run: Run) -> None:
 
 def _still_wrong(run: Run, i: int, row: int) -> Array:
     """Which components that were called wrong are so by the exact value."""
-    precise = np.vectorize(as_float, otypes=[float])(run.expected(row, i))
+    precise = as_floats(run.expected(row, i))
     got, wrong = run.got[i][row], run.wrong[i][row]
     largest = float(np.finfo(run.dtype).max)
     beyond = np.abs(precise) > largest

@@ -86,10 +86,10 @@ class Setting:
     def candidate(self, gradient: Any, vjp: Any, jvp: Any, hessian: Any) -> Candidate:
         """What is under test, as NumPy callables."""
         rng = np.random.default_rng(0)
-        drawn = points.ordinary(self.inputs, 64, rng)
-        finite = np.isfinite(Forward(self.forward, self.symbols).values(self.with_data(drawn)))
+        drawn = self.with_data(points.ordinary(self.inputs, 64, rng))
+        finite = np.isfinite(Forward(self.forward, self.symbols).values(drawn))
         row = int(np.argmax(finite.reshape(64, -1).all(axis=1)))
-        at = [self.with_data(drawn)[x.name][row] for x in self.symbols]
+        at = [drawn[x.name][row] for x in self.symbols]
         return candidate(
             self.forward, self.symbols, gradient=gradient, vjp=vjp, jvp=jvp, hessian=hessian, at=at
         )
