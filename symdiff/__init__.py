@@ -42,6 +42,10 @@ from symdiff.derivative import hvp as hvp
 from symdiff.derivative import jacobian as jacobian
 from symdiff.derivative import jvp as jvp
 from symdiff.derivative import vjp as vjp
+from symdiff.display.printing import short as short
+from symdiff.display.printing import text as text
+from symdiff.display.typeset import latex as latex
+from symdiff.display.typeset import markup
 from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
 from symdiff.errors import ShapeError as ShapeError
@@ -62,12 +66,8 @@ from symdiff.numpy_protocol import from_function as from_function
 from symdiff.parser import parse as parse
 from symdiff.patterns import sparsity as sparsity
 from symdiff.pickling import reduced
-from symdiff.printing import short as short
-from symdiff.printing import text as text
 from symdiff.substitution import replaced
 from symdiff.substitution import substitute as substitute
-from symdiff.typeset import latex as latex
-from symdiff.typeset import markup
 
 # Methods that need the layers above Expr.
 Expr._methods = SimpleNamespace(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 import numpy as np
 
+from symdiff.display.printing import short
 from symdiff.errors import ShapeError
 from symdiff.evaluate import plain_value, primitives
-from symdiff.printing import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

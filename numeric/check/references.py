@@ -21,9 +21,9 @@ from mpmath import mp
 from symdiff import ops
 from symdiff.components import filled
 from symdiff.digits import Digits
+from symdiff.display.printing import short
 from symdiff.errors import NotDifferentiable
 from symdiff.evaluate import evalf, one_mpmath, plain_number, plain_value, prepared
-from symdiff.printing import short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

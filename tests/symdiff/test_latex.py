@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given
 
 import symdiff as sd
-from symdiff.typeset import markup
+from symdiff.display.typeset import markup
 from tests.budget import sample
 from tests.oracles import inputs_of
 from tests.strategies import FAMILIES, programs

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff.printing import short, text
+from symdiff.display.printing import short, text
 
 # Operands are written in the order of their creation, so these belong to this module alone; the
 # tables below call them x, y, z, A, b, S and X.

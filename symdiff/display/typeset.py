@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdiff.leaves import as_expr
-from symdiff.notation import (
+from symdiff.display.notation import (
     ATOM,
     COMPARE,
     NOT,
@@ -21,7 +20,8 @@ from symdiff.notation import (
     Piece,
     decimal,
 )
-from symdiff.printing import complete, excerpt
+from symdiff.display.printing import complete, excerpt
+from symdiff.leaves import as_expr
 from symdiff.scalar import kernel_symbol, plain
 from symdiff.vocabulary import FACTS, ScalarFunction
 

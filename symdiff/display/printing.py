@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
+from symdiff.display.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
 from symdiff.leaves import as_expr, number_of
 from symdiff.letters import letter_name, shape_text
 from symdiff.lifting import is_decision, over_formula
 from symdiff.node import topological
-from symdiff.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
 from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Expressions for the eye: as text, as LaTeX."""
