@@ -108,6 +108,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import linalg as linalg
     from numeric import nn as nn
     from numeric import optim as optim
+    from numeric import show as show
     from numeric.func import vmap as vmap
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
@@ -157,6 +158,7 @@ if not TYPE_CHECKING:
         "set_default_dtype",
         "set_grad_enabled",
         "short",
+        "show",
         "uint8",
         "vmap",
         *factories.__all__,
@@ -181,20 +183,15 @@ if not TYPE_CHECKING:
         *tracing.__all__,
     ]
 
-    _ROOMS = (
-        "check",
-        "export",
-        "func",
-        "linalg",
-        "nn",
-        "optim",
-    )  # loaded when they are first asked for
+    # Loaded when they are first asked for; of some rooms, names stand here too.
+    _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
+    _ROOM_OF = {"vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:
             return import_module(f"numeric.{name}")
-        if name == "vmap":
-            return import_module("numeric.func").vmap
+        if name in _ROOM_OF:
+            return getattr(import_module(f"numeric.{_ROOM_OF[name]}"), name)
         raise missing("module 'numeric'", name, guesses.PACKAGE, sys.modules[__name__])
 
     def __dir__() -> list[str]:

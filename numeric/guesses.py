@@ -128,6 +128,12 @@ CHECK: dict[str, str] = {
 }
 """Of ``numeric.check``."""
 
+SHOW: dict[str, str] = {
+    "text": "sd.text",
+    "latex": "sd.latex",
+}
+"""Of ``numeric.show``."""
+
 FUNCTION: dict[str, str] = {
     "gradient": "F.grad(x)",
     "partial": "F.bind(X=data), or F.grad(x, wrt=...) for a derivative",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpmath import libmp, mp
 
-from numeric.check.extras import extra
+from numeric.extras import extra
 from symdiff.evaluate import prepared
 from symdiff.expr import free_symbols
 from symdiff.locks import fork_safe_lock

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.extras import extra
 from numeric.check.sources import Source, moved, named, one_or_all, real_places
+from numeric.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.check.extras import extra
 from numeric.check.interchange import decimal
+from numeric.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -250,7 +250,7 @@ def _row(finding: Finding) -> str:
 def plotted(samples: Sequence[Sample], title: str, ax: Any) -> Any:
     """Errors against magnitudes; see ``Report.plot``."""
     if ax is None:
-        extra("plot", "plot")
+        extra("viz", "plot")
         from matplotlib import pyplot
 
         _, ax = pyplot.subplots()

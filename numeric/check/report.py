@@ -167,6 +167,6 @@ class Report(_AsJson):
         Args:
             ax: Matplotlib's axes to draw into; those of a new figure by default.
 
-        The result is the axes.  Raises ImportError without Matplotlib, the extra ``plot``.
+        The result is the axes.  Raises ImportError without Matplotlib, the extra ``viz``.
         """
         return presentation.plotted(self.samples, self.verdict, ax)

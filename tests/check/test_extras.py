@@ -13,7 +13,7 @@ from tests.check.bare import calls
 
 REFUSED = {
     "audit: erf": "scipy",
-    "audit: plot": "plot",
+    "audit: plot": "viz",
     "certify: proven": "certify",
     "enclose": "certify",
     "from_jax": "jax",
@@ -32,7 +32,7 @@ def answers():
 def test_every_public_function_is_called():
     public = {
         name
-        for room in (nm.check, nm.export)
+        for room in (nm.check, nm.export, nm.show)
         for name in room.__all__
         if inspect.isfunction(getattr(room, name))
     }

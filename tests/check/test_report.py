@@ -393,7 +393,7 @@ def test_a_figure_is_made_where_none_is_given():
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"symdiff-numeric\[plot\]"):
+    with pytest.raises(ImportError, match=r"symdiff-numeric\[viz\]"):
         WRONG.plot()
 
 

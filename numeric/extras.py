@@ -8,8 +8,8 @@ from typing import Any
 _EXTRAS = {
     "certify": ("flint", "python-flint"),
     "jax": ("jax", "JAX"),
-    "plot": ("matplotlib", "Matplotlib"),
     "torch": ("torch", "PyTorch"),
+    "viz": ("matplotlib", "Matplotlib"),
 }
 
 

@@ -1,0 +1,18 @@
+"""Derivatives made visible: graphs with numbers on them, the chain rule in steps, plots.
+
+What needs no values, text, LaTeX and Mermaid, is in ``symdiff``.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+from numeric.guesses import SHOW
+from symdiff.guesses import missing
+
+__all__: list[str] = []
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.show'", name, SHOW, sys.modules[__name__])
