@@ -488,7 +488,7 @@ NAME_FUNCTIONS = {
     "symdiff/elementwise.py": "what is public",
     "symdiff/special_functions.py": "what is public",
     "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
-    "symdiff/parser.py": "functions of any number of operands",
+    "symdiff/parser/language.py": "functions of any number of operands",
     "symdiff/bridge.py": "how SymPy's conditions are built without being searched",
     "numeric/special/__init__.py": "the bodies",
     "numeric/lowering/monomials.py": "the bodies in products",

@@ -1,0 +1,185 @@
+"""Text to words: what no formula has is refused, and long chains are cut into parts."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, NoReturn
+
+from symdiff.errors import ParseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_DIGITS = 1000
+MOST_BITS = math.ceil(MOST_DIGITS * math.log2(10))
+TOO_LONG = f"a number of more than {MOST_DIGITS} digits"
+_CHAIN = 64  # operators of one chain that are left to Python's parser, which nests them
+PART = "__part"  # names of the text do not begin with two underscores, so this is free
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def fail(text: str, position: int, reason: str) -> NoReturn:
+    """Raise ParseError: the reason, the text around the position, and a caret under it."""
+    position = max(0, min(position, len(text)))
+    start, stop = max(0, position - 50), position + 30
+    before, after = "..." if start else "", "..." if stop < len(text) else ""
+    # Whatever does not print would move the caret.
+    line = "".join(c if c.isprintable() else " " for c in text[start:stop])
+    caret = " " * (len(before) + position - start) + "^"
+    error = ParseError(f"{reason}\n  {before}{line}{after}\n  {caret}")
+    error.text, error.position = text, position
+    raise error
+
+
+# Words --------------------------------------------------------------------------------------------
+
+_WORD = re.compile(
+    r"""(?P<space> \s+ )
+      | (?P<number> (?: [0-9]+ (?:_[0-9]+)* (?:\.[0-9]*)? | \.[0-9]+ ) (?: [eE] [+-]? [0-9]+ )? )
+      | (?P<name> (?: \w | [^\x00-\x7f\s−–×·÷√] )+ )
+      | (?P<sign> \*\* | // | <= | >= | == | != | [-+*/%<>(),] )
+      | (?P<other> . )""",
+    re.VERBOSE | re.DOTALL,
+)
+_LOGICAL = frozenset({"and", "or", "not"})
+_SEPARATORS = _LOGICAL | {",", "<", "<=", ">", ">=", "==", "!="}  # they bind less than + and -
+_REMEDIES = {
+    "^": "a power is written **, not ^",
+    ".": "a formula has no attributes",
+    "[": "a formula has no subscripts and no lists",
+    "{": "a formula has no sets",
+    "=": "a formula is no equation; == compares",
+    "@": "a formula has no @; parse its operands, and multiply those",
+    "&": "write `and`",
+    "|": "write `or`, or abs(x) for an absolute value",
+    "~": "write `not`",
+    "!": "write `not`, or gamma(n + 1) for a factorial",
+    "'": "a formula has no strings",
+    '"': "a formula has no strings",
+    "−": "this minus is another character: write -",
+    "–": "this is a dash: write -",
+    "×": "write *",
+    "·": "write *",
+    "÷": "write /",
+    "√": "write sqrt(x)",
+}
+
+
+class Part:
+    """The words of a stretch of the text, with their origins; names stand for earlier parts."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.origins: list[int] = []
+
+    def put(self, word: str, origin: int) -> None:
+        """Append a word, which stands at a position of the text."""
+        # One space after each word and none before: Python sees one line that is not indented.
+        self.words.append(word + " ")
+        self.origins.append(origin)
+
+    def cut(self, start: int) -> Part:
+        """Take the words from number ``start`` on out of this part."""
+        part = Part()
+        part.words, part.origins = self.words[start:], self.origins[start:]
+        del self.words[start:], self.origins[start:]
+        return part
+
+    def origin(self, column: int) -> int:
+        """The position in the text of byte number ``column`` of this part."""
+        return self.origins[self._number(column)]
+
+    def word(self, column: int) -> str:
+        """The word at a column of the part."""
+        return self.words[self._number(column)].rstrip()
+
+    def _number(self, column: int) -> int:
+        starts = [0, *accumulate(len(word.encode()) for word in self.words[:-1])]
+        return bisect_right(starts, column) - 1
+
+
+class _Level:
+    """One level of brackets: where its running sum and product begin, and their lengths."""
+
+    def __init__(self, start: int) -> None:
+        self.sum = self.product = start
+        self.plus = self.times = 0
+
+
+def scan(text: str) -> list[Part]:
+    """The parts of the text; each names earlier ones (``__part0``, ...), the last is the whole."""
+    parts: list[Part] = []
+    part = Part()
+    levels = [_Level(0)]
+    after_operand = False  # only there are + and - signs between two operands
+    for kind, word, position in _words(text):
+        level = levels[-1]
+        chained = after_operand and word in ("+", "-", "*", "/", "//", "%")
+        additive = chained and word in "+-"
+        if chained and (level.plus if additive else level.times) == _CHAIN:
+            # All that stands before this sign, up to a bracket, comma or comparison, is its left
+            # operand.
+            start = level.sum if additive else level.product
+            parts.append(part.cut(start))
+            part.put(f"{PART}{len(parts) - 1}", parts[-1].origins[0])
+            level.plus, level.times = (0 if additive else level.plus), 0
+        part.put(word, position)
+        here = len(part.words)
+        if additive:
+            level.plus, level.times, level.product = level.plus + 1, 0, here
+        elif chained:
+            level.times += 1
+        elif word == "(":
+            levels.append(_Level(here))
+        elif word == ")" and len(levels) > 1:
+            levels.pop()
+        elif word in _SEPARATORS:
+            levels[-1] = _Level(here)
+        after_operand = word == ")" or (kind in ("name", "number") and word not in _LOGICAL)
+    if not part.words:
+        fail(text, 0, "an empty text is no formula")
+    return [*parts, part]
+
+
+def _words(text: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, spelling and position of each word; ParseError for a word that no formula has."""
+    number_end = -1
+    for match in _WORD.finditer(text):
+        kind, word, position = str(match.lastgroup), match.group(), match.start()
+        if kind == "space":
+            continue
+        if kind == "other":
+            shown = word if word.isprintable() else f"character U+{ord(word):04X}"
+            fail(text, position, _REMEDIES.get(word, f"{shown} has no place in a formula"))
+        if position == number_end and kind in ("name", "number"):
+            fail(text, position, f"a number runs into {word[:20]!r}: write * between factors")
+        if kind == "name":
+            word = _name(text, word, position)
+        elif kind == "number":
+            number_end = match.end()
+            if len(word) > MOST_DIGITS:
+                fail(text, position, TOO_LONG)
+        yield kind, word, position
+
+
+def normal(name: str) -> str:
+    """A name as Python reads identifiers: the micro sign and the Greek letter mu are one name."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def _name(text: str, word: str, position: int) -> str:
+    if not word.isidentifier():
+        fail(text, position, f"{word[:20]!r} is no name; powers are written x**2")
+    name = normal(word)
+    if name.startswith("__"):
+        fail(text, position, "names that begin with two underscores are refused")
+    if keyword.iskeyword(name) and name not in _LOGICAL:
+        fail(text, position, f"{name} is a keyword of Python, not a name; write {name}_")
+    return name
