@@ -264,10 +264,10 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
 
 
 def _is_open(part: Any) -> bool:
-    """Whether an index is an expression whose value is not known yet."""
-    return (
-        isinstance(part, Expr) and not isinstance(part.op, ops.Constant) and number_of(part) is None
-    )
+    """Whether an index is an expression, and neither data nor one number."""
+    if not isinstance(part, Expr) or isinstance(part.op, ops.Constant):
+        return False
+    return bool(part.shape) or number_of(part) is None
 
 
 def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:

@@ -196,6 +196,15 @@ def test_indices_are_constants_or_expressions_of_integers():
             x[key]
 
 
+def test_an_array_of_one_number_is_an_array_of_indices():
+    x = sd.symbol("x", 4)
+    ones, data = sd.full((2,), 1), np.array([1.0, 2, 3, 4])
+    for f in (x[ones], sd.take(x, ones)):
+        assert numeric.lower(f, [x])(data).tolist() == [2, 2]
+    assert numeric.lower(sd.index_add(x, ones, 1), [x])(data).tolist() == [1, 4, 3, 4]
+    assert x[sd.constant(1)] is x[1]
+
+
 def test_elements_of_an_expression_are_unpacked():
     *_, last = sd.symbol("x", 3)
     assert last is sd.symbol("x", 3)[2]
