@@ -177,6 +177,7 @@ def product_op(exponents: tuple[int | Fraction, ...], size: int = 0) -> Product:
     """The op of a product of one or two powers."""
     op = _PRODUCTS.get((exponents, size))
     if op is None:
+        exponents = tuple(p if p.__class__ is int else number.norm(p) for p in exponents)  # type: ignore[arg-type]
         op = intern_op((Product, exponents, size), lambda: Product(exponents, size))  # type: ignore[assignment]
         if len(_PRODUCTS) < _EVERYDAY:
             _PRODUCTS[exponents, size] = op  # type: ignore[assignment]

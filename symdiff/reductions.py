@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from symdiff import opaque_ops, ops
+from symdiff import number, opaque_ops, ops
 from symdiff.algebra import (
     as_numeric,
     divide,
@@ -364,10 +364,9 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
         return sum(absolute, axis, keepdims=keepdims)
     total = sum(absolute ** as_expr(p), axis, keepdims=keepdims)
     zero = number_node(0)
+    root = int_power(total, number.norm(1 / Fraction(p)))
     # The root has an infinite slope at 0, where the norm's derivative is taken as 0.
-    return primitive(
-        "where", primitive("equal", total, zero), zero, int_power(total, 1 / Fraction(p))
-    )
+    return primitive("where", primitive("equal", total, zero), zero, root)
 
 
 def _extreme_size(x: Expr, p: float, axis: int, *, keepdims: bool = False) -> Expr:

@@ -641,6 +641,16 @@ def test_vector_norms(order):
     )
 
 
+def test_whole_exponents_are_ints():
+    # One op stands for equal exponents, so that of whoever made it first is everybody's.
+    x, y = sd.symbols("x y")
+    kept = sd.norm(sd.symbol("v", 3), 2.0**-7)
+    power = (x - y) ** 128
+    assert power.op.exponents[0].__class__ is int
+    assert sd.substitute(power, {x: 0, y: 1}) is sd.constant(1)
+    assert power.op in {node.op for node in sd.nodes(kept)}
+
+
 @pytest.mark.parametrize("order", [None, "fro", 1, -1, 2, -2, "nuc", math.inf, -math.inf])
 def test_matrix_norms(order):
     check(lambda v: sd.norm(v, order), lambda v: np.linalg.norm(v, order), values((3, 2)))
