@@ -186,3 +186,47 @@ class kinks(Context):  # noqa: N801  # used as a function
 def raising() -> bool:
     """Whether kinks are to raise, here and now."""
     return _choice.get().mode == "raise"
+
+
+# How much may be listed ---------------------------------------------------------------------------
+
+_EXPRESSION = 100  # an expression takes as much memory and time as so many numbers
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+
+
+class allowance:  # noqa: N801  # used as a function
+    """A context in which so many elements may be listed: that of texts, which may be anyone's.
+
+    >>> with allowance(100):
+    ...     listed("repeat", 101)
+    Traceback (most recent call last):
+        ...
+    ValueError: repeat: 101 elements are listed one by one; a text may list 100 in all
+    """
+
+    __slots__ = ("left", "token")
+
+    def __init__(self, elements: int) -> None:
+        self.left = [elements, elements]
+
+    def __enter__(self) -> None:
+        self.token = _left.set(self.left)
+
+    def __exit__(self, *_: object) -> None:
+        _left.reset(self.token)
+
+
+def listed(name: str, elements: int = 0, expressions: int = 0) -> None:
+    """Called before ``name`` makes that many numbers, or expressions, one by one.
+
+    Everything else that is built is as large as its text.  Raises ValueError beyond the allowance.
+    """
+    left = _left.get()
+    if left is None:
+        return
+    count = elements + _EXPRESSION * expressions
+    left[0] -= count
+    if left[0] < 0:
+        raise ValueError(
+            f"{name}: {count} elements are listed one by one; a text may list {left[1]} in all"
+        )

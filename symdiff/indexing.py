@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 from symdiff.arrays import apply, axis_of, cut, flip, permute_dims, rearrangement, reshape
+from symdiff.contexts import listed
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr, Operand
@@ -225,13 +226,19 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     before = tuple(_static(x.shape[letter], letter) for _, letter in inner)
     shapes = [np.shape(item) for item, _ in inner if isinstance(item, np.ndarray)]
     try:
-        block = len(np.broadcast_shapes(*shapes))
+        lengths = np.broadcast_shapes(*shapes)
     except ValueError:
         raise IndexError(
             f"getitem: arrays of indices of shapes {shapes} do not broadcast"
         ) from None
     first = x.ndim + len(items)
-    word = tuple(range(first, first + block))
+    word = tuple(range(first, first + len(lengths)))
+    spans = [
+        len(range(*item.indices(length)))
+        for (item, _), length in zip(inner, before, strict=True)
+        if isinstance(item, slice)
+    ]
+    listed("getitem", math.prod(before) + math.prod(lengths) * math.prod(spans))
     positions = np.arange(math.prod(before)).reshape(before)
     op = ops.gather_op(before, positions[tuple(item for item, _ in inner)])
     gathered = apply(op, permute_dims(x, (*batch, *(letter for _, letter in inner))))
@@ -358,6 +365,7 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     length = operand.shape[place]
     if isinstance(length, str):
         raise Unsupported(f"split: axis {place} of symbolic length {length}")
+    listed("split", expressions=parts if isinstance(parts, int) else len(parts))
     if isinstance(parts, int):
         if parts < 1 or length % parts:
             raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")

@@ -31,6 +31,7 @@ from symdiff.arrays import (
     reshape,
 )
 from symdiff.arrays import full as filled
+from symdiff.contexts import listed
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr
@@ -304,6 +305,7 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
     if isinstance(parts, int) and isinstance(length, int):
         if parts < 1:
             raise ShapeError(f"array_split: no split into {parts} parts")
+        listed("array_split", expressions=parts)
         each, longer = divmod(length, parts)
         parts = [k * each + min(k, longer) for k in range(1, parts)]
     return split(operand, parts, axis=axis)
@@ -477,6 +479,7 @@ def repeat(x: Expr, repeats: int | Sequence[int], axis: int | None = None) -> Ex
         raise ShapeError(
             f"repeat: {counts.size} numbers of repetitions for axis {place} of length {length}"
         )
+    listed("repeat", sum(counts.tolist()))
     return take(x, np.repeat(np.arange(length), counts), axis=place)
 
 
@@ -578,8 +581,10 @@ def pad(
             raise Unsupported(f"pad: axis {k} of symbolic length {x.shape[k]}")
     if mode != "constant":
         for k, (before, after) in enumerate(widths):
-            if before or after:
-                places = np.pad(np.arange(x.shape[k]), (before, after), mode)  # type: ignore[call-overload]
+            length = x.shape[k]
+            if (before or after) and isinstance(length, int):
+                listed("pad", before + length + after)
+                places = np.pad(np.arange(length), (before, after), mode)  # type: ignore[call-overload]
                 x = take(x, places, axis=k)
         return x
     values = _pairs(x, constant_values)
@@ -654,6 +659,7 @@ def _among_zeros(x: Expr, widths: list[tuple[int, int]]) -> Expr:
 
 def _triangle(n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     """The flat places of the lower triangle of an n by n matrix, row by row."""
+    listed("tril", n * n)
     rows, columns = np.tril_indices(n)
     return rows * n + columns
 
@@ -808,6 +814,7 @@ def _unrepeated(x: Expr, key: Any, new: Expr) -> Expr | None:
     """The update by arrays of indices that repeat places; None if none does."""
     lengths = tuple(1 if isinstance(dim, str) else dim for dim in x.shape)
     parts = tuple(map(_known, key if isinstance(key, tuple) else (key,)))
+    listed("index_update", math.prod(lengths))
     places = np.arange(math.prod(lengths)).reshape(lengths)[parts].ravel()
     _, last = np.unique(places[::-1], return_index=True)
     if len(last) == len(places):

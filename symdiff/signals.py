@@ -24,6 +24,7 @@ from symdiff.arrays import (
     flip,
     permute_dims,
 )
+from symdiff.contexts import listed
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.layouts import pad, roll
@@ -108,6 +109,7 @@ def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
         raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
     count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
     start = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
+    listed(name, count * m)
     windows = start + np.arange(count)[:, None] + np.arange(m)
     wide = pad(x, m - 1)
     taken = linear(ops.gather_op((n + 2 * m - 2,), windows), as_numeric(wide))
@@ -152,6 +154,7 @@ def finite_diff(
     parts = [part for part in (ends[0], result, ends[1]) if part is not None]
     result = concat(parts, axis=place)
     for _ in range(n):
+        listed("finite_diff", expressions=1)
         length = _length("finite_diff", result, place)
         if not length:
             return result
@@ -309,6 +312,7 @@ def irfft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis:
     if n < 1:
         raise ValueError(f"irfft: {n} is no length")
     half = n // 2 + 1
+    listed("irfft", half)
     weights = np.full(half, 2, np.int8)  # short, so that float32 stays float32 beside it
     weights[0] = 1
     if n % 2 == 0:

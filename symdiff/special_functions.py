@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from symdiff.algebra import as_numeric, primitive, scale
+from symdiff.contexts import listed
 from symdiff.elementwise import Unary, binary, documented, log, log1p, unary, where
 from symdiff.expr import pi
 from symdiff.leaves import as_expr, number_node, number_of
@@ -72,6 +73,7 @@ def multigammaln(a: Operand, d: int, /) -> Expr:
     dimension = number_of(as_expr(d))
     if not isinstance(dimension, int) or dimension < 1:
         raise ValueError(f"multigammaln: the dimension {d!r} is not an integer >= 1")
+    listed("multigammaln", expressions=dimension)
     operand = as_numeric(as_expr(a))
     total = scale(Fraction(dimension * (dimension - 1), 4), log(pi))
     for k in range(dimension):

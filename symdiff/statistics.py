@@ -14,6 +14,7 @@ import numpy as np
 from symdiff import opaque_ops, ops
 from symdiff.algebra import as_numeric, divide, floating, int_power, opaque, primitive, select
 from symdiff.arrays import Axis, axes_of, axis_of, expand_dims, flip, moveaxis_last, stack
+from symdiff.contexts import listed
 from symdiff.contraction import broadcast_to, contract
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, constant, full, number_node
@@ -437,6 +438,7 @@ def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> 
         return full((*operand.shape, 0), 0)
     if count > _MOST_POWERS:
         raise ValueError(f"vander: {count} powers, each an expression; at most {_MOST_POWERS}")
+    listed("vander", expressions=count)
     powers = range(count) if increasing else range(count - 1, -1, -1)
     if operand.dtype is int and count > 1:  # as NumPy: in the dtype where they meet with int64
         steps = stack([full(operand.shape, 1), *[operand] * (count - 1)], axis=1)

@@ -3,8 +3,8 @@
 A text goes through three steps.  ``scan`` splits it into words and refuses what no formula has,
 with a remedy where there is one; it also cuts long chains of ``+`` and ``*`` into parts, since
 Python's parser nests them and gives up on some thousands.  ``ast.parse`` reads each part.
-``Reader`` makes nodes of its tree, without recursion, from a table of the operators and functions
-that a formula may use.
+``Reader`` makes nodes of its tree, without recursion: of operators and scalar functions from the
+tables of ``language``, of functions of arrays from their own declarations (``arguments``).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from symdiff.leaves import as_expr
+from symdiff.contexts import allowance
+from symdiff.leaves import as_expr, size
 from symdiff.parser.language import CONSTANTS
 from symdiff.parser.language import FUNCTIONS as FUNCTIONS
 from symdiff.parser.reader import Reader
-from symdiff.parser.scanner import fail, normal, scan
+from symdiff.parser.scanner import EXACT, fail, normal, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from symdiff.parser.reader import Terms
 
 _MOST_CHARACTERS = 1_000_000
+_MOST_LISTED = 10_000_000
+_NUMBERS = CONSTANTS | {EXACT + name: CONSTANTS[name] for name in ("pi", "e")}
 
 
 def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
@@ -38,28 +41,48 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     number is the float that it denotes.  Operators are ``+ - * / // % **``, comparisons (also in
     chains), ``and``, ``or`` and ``not``.
 
+    Arrays are ``symbols`` that are given, and are written as in NumPy: ``q[0]``, ``A[:, 1]``,
+    ``z[[0, 2]]``, ``v[:, None]``, ``A @ b``, ``A.T`` and ``.mT``; ``[a, b]`` is a stack, also of
+    numbers.  Every function of this package that makes expressions may be called as it is declared,
+    ``sum(A, axis=0)``, of several results with a number, ``eigh(A)[0]``; of the others, ``max(a,
+    b)`` is ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the
+    numbers where symbols are called so.
+
     Args:
         text: one formula of at most a million characters, in which no number has more than 1000
         digits. symbols: other meanings of names: expressions by name, or symbols (``[symbol("e")]``
         makes e one).
 
     Raises ParseError for anything else, with the position marked in its message and given by
-    ``.position``; ShapeError if array-valued ``symbols`` do not broadcast.
+    ``.position``; it is a ShapeError as well if shapes do not fit.  A shape may be as large as it
+    likes, since it is but a node; what is listed element by element (indices of gathered elements,
+    splits, powers) is refused beyond ten million.
 
     >>> import symdiff as sd
     >>> x, theta = sd.symbols("x theta")
     >>> parse("x*sin(theta/2)**2 + ln(x)") is x * sd.sin(theta / 2) ** 2 + sd.log(x)
     True
+    >>> A, q = sd.symbol("A", (2, 3)), sd.symbol("q", 3)
+    >>> parse("2*A.T @ (A @ q) + q[0]", [A, q]) is 2 * A.T @ (A @ q) + q[0]
+    True
     """
     if not isinstance(text, str):
         raise TypeError(f"parse: a text is a str, not {type(text).__name__}")
-    named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
-    names = CONSTANTS | {normal(name): as_expr(value) for name, value in named}
+    names = _names(symbols) if symbols != () else _NUMBERS
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
     earlier: list[Terms] = []
     *parts, last = scan(text)
-    for part in parts:
-        earlier.append(Reader(text, part, names, earlier).terms_of_part())
-    return Reader(text, last, names, earlier).whole()
+    with allowance(_MOST_LISTED):
+        for part in parts:
+            earlier.append(Reader(text, part, names, earlier).terms_of_part())
+        return Reader(text, last, names, earlier).whole()
+
+
+def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> Mapping[str, Expr]:
+    """The meanings of names: numbers, the lengths of axes, and what is given."""
+    named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
+    given = {normal(name): as_expr(value) for name, value in named}
+    lengths = {dim: size(dim) for x in given.values() for dim in x.shape if isinstance(dim, str)}
+    return _NUMBERS | lengths | given

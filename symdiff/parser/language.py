@@ -90,6 +90,7 @@ CONSTANTS: dict[str, Expr] = {
 
 BINARY: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
     ast.Mult: operator.mul,
+    ast.MatMult: operator.matmul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,

@@ -7,7 +7,8 @@ import difflib
 import math
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, NoReturn, TypeGuard
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar
 
 from symdiff import ops
 from symdiff.algebra import combine
@@ -15,15 +16,31 @@ from symdiff.errors import ParseError, ShapeError, Unsupported
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr, number_of, symbol
 from symdiff.number import decimal
+from symdiff.parser.arguments import (
+    MOST_AXES,
+    PUBLIC,
+    Declared,
+    Kind,
+    Results,
+    argument,
+    declared,
+    key,
+    literal,
+    operand,
+)
 from symdiff.parser.language import BINARY, COMPARE, FUNCTIONS, LOGIC, UNARY
-from symdiff.parser.scanner import MOST_BITS, PART, TOO_LONG, fail
+from symdiff.parser.scanner import INDEX_NOTATION, MOST_BITS, PART, TOO_LONG, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from symdiff.number import Number
     from symdiff.parser.scanner import Part
 
+T = TypeVar("T")
+# Their operands may be other than expressions.
+_OPEN = {ast.Call, ast.List, ast.Tuple, ast.Subscript, ast.Slice}
+_POWERS = {"pow", "power"}
 Terms = list[tuple[int, Expr]]  # what a part is worth: the terms of a sum, with their signs
 
 
@@ -35,19 +52,22 @@ class Reader:
     ) -> None:
         self.text, self.part, self.names, self.earlier = text, part, names, earlier
 
-    def fail(self, node: ast.expr, reason: str) -> NoReturn:
+    def fail(self, node: ast.expr, reason: str, misfit: bool = False) -> NoReturn:
         """Raise ParseError where ``node`` begins; for an operator, at its second operand."""
         place = node.right if isinstance(node, ast.BinOp) else node
-        fail(self.text, self.part.origin(place.col_offset), reason)
+        fail(self.text, self.part.origin(place.col_offset), reason, misfit)
 
     def whole(self) -> Expr:
         """The expression of the part."""
-        return self.value(self.tree())
+        tree = self.tree()
+        value = self.value(tree)
+        return value if value.__class__ is Expr else self.operand(tree, value)
 
     def terms_of_part(self) -> Terms:
         """The terms of the part: one, unless it is a sum."""
         chain = self.chain(self.tree())
-        return self.terms(chain, [self.value(term) for _, term in self.own(chain)])
+        own = [term for _, term in self.own(chain)]
+        return self.terms(chain, [self.operand(term, self.value(term)) for term in own])
 
     def tree(self) -> ast.expr:
         """Python's syntax tree of the part."""
@@ -102,20 +122,23 @@ class Reader:
             return int(node.id[len(PART) :])
         return None
 
-    def value(self, root: ast.expr) -> Expr:
-        """The expression of a syntax tree."""
+    def value(self, root: ast.expr) -> Any:
+        """What a syntax tree is worth: an expression, or what stands in a call or a subscript."""
         stack: list[tuple[ast.expr, list[ast.expr] | None]] = [(root, None)]
-        values: list[Expr] = []
+        values: list[Any] = []
         while stack:
             node, operands = stack.pop()
             if operands is None:
                 operands = self.operands(node)
+                if not operands:
+                    values.append(self.built(node, operands, []))
+                    continue
                 stack.append((node, operands))
                 stack.extend((operand, None) for operand in reversed(operands))
                 continue
             first = len(values) - len(operands)
             found, values[first:] = values[first:], []
-            values.append(self.built(node, found))
+            values.append(self.built(node, operands, found))
         return values[0]
 
     def operands(self, node: ast.expr) -> list[ast.expr]:
@@ -135,49 +158,62 @@ class Reader:
                 return [node.left, *node.comparators]
             case ast.Call():
                 self.check_call(node)
-                return node.args
-            case ast.Tuple():
-                self.fail(node, "a formula is one value; a comma stands only between operands")
+                words = node.keywords
+                return [*node.args, *(word.value for word in words)] if words else node.args
+            case ast.List() | ast.Tuple():
+                return node.elts
+            case ast.Subscript():
+                return [node.value, node.slice]
+            case ast.Slice():
+                return [end for end in (node.lower, node.upper, node.step) if end is not None]
+            case ast.Attribute(attr="T" | "mT"):
+                return [node.value]
             case _:
                 self.fail(node, f"{type(node).__name__} has no place in a formula")
 
     def check_call(self, node: ast.Call) -> None:
-        """Refuse a call of anything but a known function with as many operands as it takes."""
+        """Refuse a call of anything but a known function, and arguments that stars unpack."""
         if not isinstance(node.func, ast.Name):
-            self.fail(node, "only functions can be called; write * between factors")
+            indexed = isinstance(node.func, ast.Subscript)
+            only = "only functions can be called; write * between factors"
+            self.fail(node, INDEX_NOTATION if indexed else only)
         name = node.func.id
-        function = FUNCTIONS.get(name)
-        if function is None:
-            near = difflib.get_close_matches(name[:40], FUNCTIONS, n=1) if len(name) > 2 else []
+        if name not in FUNCTIONS and name not in PUBLIC:
+            known = [*FUNCTIONS, *PUBLIC]
+            near = difflib.get_close_matches(name[:40], known, n=1) if len(name) > 2 else []
             hint = f"did you mean {near[0]}?" if near else "write * between factors"
             self.fail(node, f"{name[:40]} is not a function here; {hint}")
-        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            self.fail(node, f"{name}: operands are given by position")
-        count, least, most = len(node.args), function.least, function.most
-        if count < least or (most is not None and count > most):
-            span = f"{least} to {most}" if most else f"at least {least}"
-            takes = f"{least}" if least == most else span
-            self.fail(node, f"{name} takes {takes} operand{'s' * (takes != '1')}, not {count}")
+        starred = any(isinstance(arg, ast.Starred) for arg in node.args)
+        if starred or any(given.arg is None for given in node.keywords):
+            self.fail(node, f"{name}: operands are given by position, one by one")
 
-    def built(self, node: ast.expr, values: list[Expr]) -> Expr:
-        """The expression of a node of the tree, given those of its operands."""
+    def built(self, node: ast.expr, operands: list[ast.expr], values: list[Any]) -> Any:
+        """What a node of the tree is worth, given the values of its operands."""
+        if values and node.__class__ not in _OPEN:
+            self.close(operands, values)
         try:
-            result = self.build(node, values)
-        except (ShapeError, ParseError):
+            result = self.build(node, operands, values)
+        except ParseError:
             raise
-        except (ArithmeticError, ValueError, Unsupported) as error:
+        except ShapeError as error:
+            self.fail(node, str(error), misfit=True)
+        except (ArithmeticError, IndexError, ValueError, Unsupported) as error:
             self.fail(node, str(error))
-        if any(_bits(c) > MOST_BITS for c in _numbers(result)):
-            self.fail(node, TOO_LONG)
+        if result.__class__ is Expr:
+            for c in _numbers(result):
+                if _bits(c) > MOST_BITS:
+                    self.fail(node, TOO_LONG)
+            if result.shape and len(result.shape) > MOST_AXES:
+                self.fail(node, f"an array of more than {MOST_AXES} axes")
         return result
 
-    def build(self, node: ast.expr, values: list[Expr]) -> Expr:
+    def build(self, node: ast.expr, operands: list[ast.expr], values: list[Any]) -> Any:
         """``built`` without its checks."""
         match node:
             case ast.Name():
                 return self.named(node)
             case ast.Constant():
-                return self.number(node)
+                return self.literal(node)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 return self.added(self.terms(self.chain(node), values))
             case ast.BinOp(op=op):
@@ -192,11 +228,140 @@ class Reader:
                 pairs = zip(signs, values, values[1:], strict=False)
                 truths: list[Expr] = [COMPARE[type(sign)](a, b) for sign, a, b in pairs]
                 return reduce(LOGIC[ast.And], truths)
-            case ast.Call(func=ast.Name(id=name)):
-                if name in ("pow", "power"):
-                    self.check_power(node, *values)
-                return FUNCTIONS[name].build(*values)
+            case ast.Call():
+                return self.called(node, operands, values)
+            case ast.List():
+                return self.listed(operands, values)
+            case ast.Tuple():
+                return tuple(values)
+            case ast.Subscript():
+                return self.subscripted(node, *values)
+            case ast.Slice():
+                given = iter(values)
+                ends = (node.lower, node.upper, node.step)
+                return slice(*(None if end is None else next(given) for end in ends))
+            case ast.Attribute():
+                return values[0].T if node.attr == "T" else values[0].mT
         raise AssertionError(node)
+
+    def close(self, operands: list[ast.expr], values: list[Any]) -> None:
+        """Make expressions of the values, in place."""
+        for k, value in enumerate(values):
+            if value.__class__ is not Expr:
+                values[k] = self.operand(operands[k], value)
+
+    def operand(self, node: ast.expr, value: Any) -> Expr:
+        """A value as an expression."""
+        return self.told(node, "", operand, value)
+
+    def told(self, node: ast.expr, name: str, make: Callable[..., T], *given: Any) -> T:
+        """What ``make`` makes of what is given; its refusals are told where ``node`` begins."""
+        try:
+            return make(*given)
+        except ShapeError as error:
+            self.fail(node, f"{name}{error}", misfit=True)
+        except (ValueError, Unsupported) as error:
+            self.fail(node, f"{name}{error}")
+
+    def called(self, node: ast.Call, operands: list[ast.expr], values: list[Any]) -> Any:
+        """The value of a function: of scalars by position, or of arrays as it is declared."""
+        name: str = node.func.id  # type: ignore[attr-defined]  # `check_call` has seen to it
+        count = len(values)
+        function = FUNCTIONS.get(name)
+        if function is not None and not node.keywords:
+            _, least, most = function
+            if count >= least and (most is None or count <= most):
+                self.close(operands, values)
+                if name in _POWERS:
+                    self.check_power(node, *values)
+                elif most is None and name in PUBLIC:
+                    self.check_axis(node, *values)
+                return function.build(*values)
+            if name not in PUBLIC or all(x.__class__ is Expr and not x.shape for x in values):
+                span = f"{least} to {most}" if most else f"at least {least}"
+                takes = f"{least}" if least == most else span
+                self.fail(node, f"{name} takes {takes} operand{'s' * (takes != '1')}, not {count}")
+        if name not in PUBLIC:
+            self.fail(node, f"{name}: operands are given by position")
+        return self.as_declared(node, declared(name), list(zip(operands, values, strict=True)))
+
+    def as_declared(
+        self, node: ast.Call, function: Declared, given: list[tuple[ast.expr, Any]]
+    ) -> Any:
+        """The value of a public function, whose arguments are what its declaration says."""
+        name, count = function.build.__name__, len(node.args)
+        words = [str(word.arg) for word in node.keywords]
+        if len({*words}) < len(words):
+            self.fail(node, f"{name}: an argument is given twice")
+        try:
+            named = dict(zip(words, given[count:], strict=True))
+            bound = function.signature.bind(*given[:count], **named)
+        except TypeError as error:
+            self.fail(node, f"{name}: {error}")
+        for parameter, pairs in bound.arguments.items():
+            kind = function.kinds[parameter]
+            several = function.signature.parameters[parameter].kind is Parameter.VAR_POSITIONAL
+            if several and len(pairs) > MOST_AXES:
+                self.fail(node, f"{name}: more than {MOST_AXES} operands")
+            found = [
+                self.told(place, f"{name}: ", argument, kind, value)
+                for place, value in (pairs if several else [pairs])
+            ]
+            bound.arguments[parameter] = tuple(found) if several else found[0]
+        self.check_powers(node, function, bound.arguments)
+        try:
+            result = function.build(*bound.args, **bound.kwargs)
+        except TypeError as error:
+            self.fail(node, str(error))
+        return result if isinstance(result, Expr) else Results(name, tuple(result))
+
+    def check_powers(self, node: ast.expr, function: Declared, given: dict[str, Any]) -> None:
+        """Refuse to raise a number to an option, if that would have too many digits."""
+        powers = [p for name, p in given.items() if function.kinds[name] is Kind.POWER]
+        for p in powers:
+            if isinstance(p, int):
+                for x in given.values():
+                    if isinstance(x, Expr):
+                        self.check_power(node, x, as_expr(p))
+
+    def check_axis(self, node: ast.expr, x: Expr, *others: Expr) -> None:
+        """Refuse ``max(A, 0)``, which NumPy reads as ``max(A, axis=0)``."""
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
+        if not (x.shape and len(others) == 1 and isinstance(literal(others[0]), int)):
+            return
+        if "axis" in declared(name).kinds:
+            self.fail(
+                node.args[1],
+                f"{name} of an array and a number: write {name}(x, axis=0) for the elements along "
+                f"an axis, {name}imum(x, 0) for those of two arrays",
+            )
+
+    def listed(self, operands: list[ast.expr], values: list[Any]) -> list[Any]:
+        """The elements of a list: expressions, lists, and the truth values of a mask."""
+        for place, value in zip(operands, values, strict=True):
+            if not isinstance(value, Expr | list | bool):
+                self.operand(place, value)
+        return values
+
+    def subscripted(self, node: ast.Subscript, x: Any, given: Any) -> Expr:
+        """A part of an array, or one of several results."""
+        if isinstance(x, Results):
+            place = literal(given)
+            if not isinstance(place, int) or not -len(x.parts) <= place < len(x.parts):
+                self.fail(
+                    node.slice, f"{x.name} has {len(x.parts)} results; take one by its number"
+                )
+            return x.parts[place]
+        array = self.operand(node.value, x)
+        if not array.shape:
+            self.fail(node.slice, "a scalar has no subscripts")
+        index = self.told(node.slice, "", key, given)
+        try:
+            return array[index]
+        except (IndexError, TypeError, ValueError, Unsupported) as error:
+            self.fail(node.slice, str(error))
 
     def named(self, node: ast.Name) -> Expr:
         """The meaning of a name."""
@@ -206,11 +371,11 @@ class Reader:
         known = self.names.get(node.id)
         return symbol(node.id) if known is None else known
 
-    def number(self, node: ast.Constant) -> Expr:
-        """The number of a literal: exact where the floats have only infinity or 0 for it."""
+    def literal(self, node: ast.Constant) -> Any:
+        """A literal; a number is exact where the floats have only infinity or 0 for it."""
         value = node.value
         if type(value) not in (int, float):
-            self.fail(node, f"{value!r:.20} is not a real number")
+            return value
         if isinstance(value, float) and (math.isinf(value) or value == 0):
             return as_expr(decimal(self.part.word(node.col_offset)))
         return as_expr(value)

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, NoReturn
 
-from symdiff.errors import ParseError
+from symdiff.errors import ParseError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,21 +19,30 @@ MOST_DIGITS = 1000
 MOST_BITS = math.ceil(MOST_DIGITS * math.log2(10))
 TOO_LONG = f"a number of more than {MOST_DIGITS} digits"
 _CHAIN = 64  # operators of one chain that are left to Python's parser, which nests them
-PART = "__part"  # names of the text do not begin with two underscores, so this is free
+# Names of the text do not begin with two underscores, so these are free.
+PART = "__part"
+EXACT = "__"
 
 
 # Errors -------------------------------------------------------------------------------------------
 
 
-def fail(text: str, position: int, reason: str) -> NoReturn:
-    """Raise ParseError: the reason, the text around the position, and a caret under it."""
+class _Misfit(ParseError, ShapeError):
+    """Arrays in a text whose shapes do not fit each other."""
+
+
+def fail(text: str, position: int, reason: str, misfit: bool = False) -> NoReturn:
+    """Raise ParseError: the reason, the text around the position, and a caret under it.
+
+    Of shapes that do not fit, it is a ShapeError as well.
+    """
     position = max(0, min(position, len(text)))
     start, stop = max(0, position - 50), position + 30
     before, after = "..." if start else "", "..." if stop < len(text) else ""
     # Whatever does not print would move the caret.
     line = "".join(c if c.isprintable() else " " for c in text[start:stop])
     caret = " " * (len(before) + position - start) + "^"
-    error = ParseError(f"{reason}\n  {before}{line}{after}\n  {caret}")
+    error = (_Misfit if misfit else ParseError)(f"{reason}\n  {before}{line}{after}\n  {caret}")
     error.text, error.position = text, position
     raise error
 
@@ -43,20 +52,25 @@ def fail(text: str, position: int, reason: str) -> NoReturn:
 _WORD = re.compile(
     r"""(?P<space> \s+ )
       | (?P<number> (?: [0-9]+ (?:_[0-9]+)* (?:\.[0-9]*)? | \.[0-9]+ ) (?: [eE] [+-]? [0-9]+ )? )
+      | sd\.(?P<exact> pi | e ) (?!\w)
       | (?P<name> (?: \w | [^\x00-\x7f\s−–×·÷√] )+ )
-      | (?P<sign> \*\* | // | <= | >= | == | != | [-+*/%<>(),] )
+      | (?P<sign> \*\* | // | <= | >= | == | != | \.\.\. | [-+*/%<>(),@:=\[\]] )
+      | (?P<transposed> \. m? T (?!\w) )
+      | (?P<string> '[\w ,.>-]*' | "[\w ,.>-]*" )
       | (?P<other> . )""",
     re.VERBOSE | re.DOTALL,
 )
 _LOGICAL = frozenset({"and", "or", "not"})
-_SEPARATORS = _LOGICAL | {",", "<", "<=", ">", ">=", "==", "!="}  # they bind less than + and -
+_LITERAL = frozenset({"None", "True", "False"})
+_CHAINED = frozenset({"+", "-", "*", "/", "//", "%", "@"})
+# They bind less than + and -.
+_SEPARATORS = _LOGICAL | {",", ":", "=", "<", "<=", ">", ">=", "==", "!="}
+_OPERANDS = frozenset({"name", "number", "exact", "transposed", "string"})
 _REMEDIES = {
     "^": "a power is written **, not ^",
-    ".": "a formula has no attributes",
-    "[": "a formula has no subscripts and no lists",
+    ".": "a formula has no attributes but .T and .mT",
     "{": "a formula has no sets",
     "=": "a formula is no equation; == compares",
-    "@": "a formula has no @; parse its operands, and multiply those",
     "&": "write `and`",
     "|": "write `or`, or abs(x) for an absolute value",
     "~": "write `not`",
@@ -70,6 +84,7 @@ _REMEDIES = {
     "÷": "write /",
     "√": "write sqrt(x)",
 }
+INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
 
 class Part:
@@ -108,7 +123,13 @@ class Part:
 class _Level:
     """One level of brackets: where its running sum and product begin, and their lengths."""
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, bracket: str = "", called: bool = False) -> None:
+        self.sum = self.product = start
+        self.plus = self.times = 0
+        self.bracket, self.called = bracket, called
+
+    def begin(self, start: int) -> None:
+        """Another sum on the same level."""
         self.sum = self.product = start
         self.plus = self.times = 0
 
@@ -119,9 +140,14 @@ def scan(text: str) -> list[Part]:
     part = Part()
     levels = [_Level(0)]
     after_operand = False  # only there are + and - signs between two operands
+    after_name = False
     for kind, word, position in _words(text):
+        if kind in _OPERANDS and word not in _LOGICAL:
+            part.put(word, position)
+            after_operand, after_name = True, kind == "name"
+            continue
         level = levels[-1]
-        chained = after_operand and word in ("+", "-", "*", "/", "//", "%")
+        chained = after_operand and word in _CHAINED
         additive = chained and word in "+-"
         if chained and (level.plus if additive else level.times) == _CHAIN:
             # All that stands before this sign, up to a bracket, comma or comparison, is its left
@@ -130,22 +156,37 @@ def scan(text: str) -> list[Part]:
             parts.append(part.cut(start))
             part.put(f"{PART}{len(parts) - 1}", parts[-1].origins[0])
             level.plus, level.times = (0 if additive else level.plus), 0
+        if word == "=" or word == ":":
+            _check_sign(text, word, position, level, part, after_name)
         part.put(word, position)
         here = len(part.words)
         if additive:
             level.plus, level.times, level.product = level.plus + 1, 0, here
         elif chained:
             level.times += 1
-        elif word == "(":
-            levels.append(_Level(here))
-        elif word == ")" and len(levels) > 1:
-            levels.pop()
+        elif word in ("(", "["):
+            levels.append(_Level(here, word, word == "(" and after_name))
+        elif word in (")", "]"):
+            if len(levels) > 1:
+                levels.pop()
         elif word in _SEPARATORS:
-            levels[-1] = _Level(here)
-        after_operand = word == ")" or (kind in ("name", "number") and word not in _LOGICAL)
+            level.begin(here)
+        after_operand, after_name = word in (")", "]"), False
     if not part.words:
         fail(text, 0, "an empty text is no formula")
     return [*parts, part]
+
+
+def _check_sign(
+    text: str, sign: str, position: int, level: _Level, part: Part, after_name: bool
+) -> None:
+    """Refuse a colon outside of subscripts, and an equals sign that gives no argument by name."""
+    if sign == ":":
+        if level.bracket != "[":
+            fail(text, position, ": has no place in a formula, but in a subscript")
+    elif not (level.called and after_name and len(part.words) - 1 == level.sum):
+        indexed = len(part.words) > 0 and part.words[-1] == "] "
+        fail(text, position, INDEX_NOTATION if indexed else _REMEDIES["="])
 
 
 def _words(text: str) -> Iterator[tuple[str, str, int]]:
@@ -158,7 +199,7 @@ def _words(text: str) -> Iterator[tuple[str, str, int]]:
         if kind == "other":
             shown = word if word.isprintable() else f"character U+{ord(word):04X}"
             fail(text, position, _REMEDIES.get(word, f"{shown} has no place in a formula"))
-        if position == number_end and kind in ("name", "number"):
+        if position == number_end and kind in ("name", "number", "exact"):
             fail(text, position, f"a number runs into {word[:20]!r}: write * between factors")
         if kind == "name":
             word = _name(text, word, position)
@@ -166,6 +207,8 @@ def _words(text: str) -> Iterator[tuple[str, str, int]]:
             number_end = match.end()
             if len(word) > MOST_DIGITS:
                 fail(text, position, TOO_LONG)
+        elif kind == "exact":
+            word = EXACT + match["exact"]
         yield kind, word, position
 
 
@@ -180,6 +223,6 @@ def _name(text: str, word: str, position: int) -> str:
     name = normal(word)
     if name.startswith("__"):
         fail(text, position, "names that begin with two underscores are refused")
-    if keyword.iskeyword(name) and name not in _LOGICAL:
+    if keyword.iskeyword(name) and name not in _LOGICAL and name not in _LITERAL:
         fail(text, position, f"{name} is a keyword of Python, not a name; write {name}_")
     return name
