@@ -2,6 +2,7 @@
 
     symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
     symdiff diff "x**5" x 2 --latex
+    symdiff diff "q[0]*sin(q[1])" q[1] --inputs q=2 --at "q=[3, pi]"
     symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
     symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
 
@@ -43,6 +44,7 @@ _EPILOG = """\
 A formula is written as in Python: 2*x**2, sqrt(x), where(x > 0, x, 0); "-" reads it from the
 standard input.  Values are decimals, fractions or formulas without names; they are exact: 0.1 is
 1/10.  A decimal in the formula is the binary number next to it; write 1/10 for the exact one.
+Arrays have their shapes from --inputs q=3,A=2x2, elements q[0] and A[0, 1], values [1, 2, 1/3].
 
 exit status: 0 all went well, 1 an error in the formula or the values, 2 wrong usage; of check 1
 says that the derivatives are not ok, and 2 that they could not be checked

@@ -79,8 +79,8 @@ def _check(options: argparse.Namespace) -> int:
     references = {k: getattr(options, k) for k in _DERIVATIVES if getattr(options, k) is not None}
     if not references:
         raise Failure("there is nothing to check: give --grad, --vjp, --jvp or --hessian", 2)
-    inputs = dict(_entries("--inputs", options.inputs, _shape))
-    domain = None if options.domain is None else dict(_entries("--domain", options.domain, _ends))
+    inputs = dict(entries("--inputs", options.inputs, shape))
+    domain = None if options.domain is None else dict(entries("--domain", options.domain, _ends))
     for name in domain or ():
         if name not in inputs:
             known = ", ".join(inputs)
@@ -153,7 +153,7 @@ def _function(option: str, text: str) -> Any:
     return found
 
 
-def _entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
+def entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
     """The names and what is said of each: ``x=5,A=3x3``."""
     seen = set()
     for word in words.split(","):
@@ -166,7 +166,7 @@ def _entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
         yield name, read(f"{option} {word.strip()}", text)
 
 
-def _shape(where: str, text: str) -> tuple[int, ...]:
+def shape(where: str, text: str) -> tuple[int, ...]:
     """``5`` is a vector, ``3x3`` a matrix, nothing or ``scalar`` a scalar."""
     if text in ("", "scalar"):
         return ()

@@ -8,8 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import mpmath
+import numpy as np
 
 import symdiff as sd
+from numeric.cli.checking import entries, shape
 from numeric.cli.failures import Failure
 from numeric.function import lower
 from symdiff import number, ops
@@ -34,6 +36,9 @@ def add(commands: Any) -> None:
         "variables", metavar="VARIABLE", nargs="+", help="variables, each with a count if not 1"
     )
     diff.add_argument(
+        "--inputs", metavar="q=3,A=2x2", default="", help="arrays, with variables such as q[0]"
+    )
+    diff.add_argument(
         "--at", action="append", default=[], metavar="x=1,y=2", help="evaluate the derivative here"
     )
     diff.add_argument("--digits", type=_digits, metavar="N", help="of the value (default 15)")
@@ -47,7 +52,10 @@ def add(commands: Any) -> None:
     )
     lowered.add_argument("formula", metavar="FORMULA", help='such as "exp(-x**2/2)*sin(y)"')
     lowered.add_argument(
-        "--inputs", metavar="x,y", help="the arguments in their order (default: as they occur)"
+        "--inputs",
+        metavar="x,q=3,A=2x2",
+        default="",
+        help="the arguments in their order (default: as they occur), with the shapes of arrays",
     )
     lowered.add_argument(
         "--gradient", action="store_true", help="the value, then the derivative by each argument"
@@ -66,13 +74,15 @@ def _digits(text: str) -> int:
 
 
 def _diff(options: argparse.Namespace) -> None:
-    formula = _formula(options.formula)
-    variables = _variables(options.variables)
+    inputs = _inputs(options.inputs)
+    formula = _formula(options.formula, inputs)
+    variables = _variables(options.variables, inputs)
     known = {x.name for x in formula.free_symbols}
-    absent = [x.name for x in variables if isinstance(x, sd.Expr) and x.name not in known]
-    for name in dict.fromkeys(absent):
+    named = sd.free_symbols([x for x in variables if isinstance(x, sd.Expr)])
+    absent = [x.name for x in named if x.name not in known]
+    for name in absent:
         print(f"symdiff: note: {name} does not occur in the formula", file=sys.stderr)
-    values = _values(options.at, known | set(absent))
+    values = _values(options.at, known | set(absent), inputs)
     derivative = sd.diff(formula, *variables)
     print(derivative.latex(full=True) if options.latex else derivative)
     if values or options.digits:
@@ -80,10 +90,9 @@ def _diff(options: argparse.Namespace) -> None:
 
 
 def _lower(options: argparse.Namespace) -> None:
-    formula = _formula(options.formula)
-    inputs = list(formula.free_symbols)
-    if options.inputs is not None:
-        inputs = [_symbol(name) for name in options.inputs.split(",")]
+    inputs = _inputs(options.inputs)
+    formula = _formula(options.formula, inputs)
+    inputs = inputs or list(formula.free_symbols)
     outputs = [formula, *sd.grad(formula, inputs)] if options.gradient else formula
     try:
         function = lower(outputs, inputs)
@@ -95,25 +104,35 @@ def _lower(options: argparse.Namespace) -> None:
 # Arguments ----------------------------------------------------------------------------------------
 
 
-def _formula(text: str) -> sd.Expr:
-    return sd.parse(sys.stdin.read() if text == "-" else text.strip())
+def _formula(text: str, inputs: list[sd.Expr]) -> sd.Expr:
+    return sd.parse(sys.stdin.read() if text == "-" else text.strip(), inputs)
 
 
-def _symbol(text: str) -> sd.Expr:
-    """The variable of this name; a usage error if it is none."""
-    found = sd.parse(text.strip()) if text.strip().isidentifier() else None
+def _inputs(words: str) -> list[sd.Expr]:
+    """The arguments, or arrays, with their shapes."""
+    if not words.strip():
+        return []
+    found = entries("--inputs", words, shape)
+    return [sd.symbol(name, lengths) if lengths else _symbol(name) for name, lengths in found]
+
+
+def _symbol(text: str, inputs: Iterable[sd.Expr] = ()) -> sd.Expr:
+    """The variable of this name, or an element ``q[0]``; a usage error if it is none."""
+    word = text.strip()
+    name, bracket, _ = word.partition("[")
+    found = sd.parse(name, inputs) if name.isidentifier() else None
     if found is None or not isinstance(found.op, ops.Symbol):
-        raise Failure(f"{text.strip()!r} is not the name of a variable", 2)
-    return found
+        raise Failure(f"{word!r} is not the name of a variable", 2)
+    return sd.parse(word, inputs) if bracket else found
 
 
-def _variables(words: Iterable[str]) -> list[sd.Expr | int]:
+def _variables(words: Iterable[str], inputs: list[sd.Expr]) -> list[sd.Expr | int]:
     """Variables and counts, as ``diff`` takes them."""
     found: list[sd.Expr | int] = []
     orders: list[int] = []
     for word in map(str.strip, words):
         if not word.isdecimal():
-            found.append(_symbol(word))
+            found.append(_symbol(word, inputs))
             orders.append(1)
             continue
         if not found or isinstance(found[-1], int):
@@ -125,7 +144,7 @@ def _variables(words: Iterable[str]) -> list[sd.Expr | int]:
     return found
 
 
-def _values(words: Iterable[str], known: set[str]) -> dict[str, Any]:
+def _values(words: Iterable[str], known: set[str], inputs: list[sd.Expr]) -> dict[str, Any]:
     """The values that ``--at`` gives to names, exact."""
     values: dict[str, Any] = {}
     for word in words:
@@ -134,7 +153,7 @@ def _values(words: Iterable[str], known: set[str]) -> dict[str, Any]:
             name, equals, text = (piece.strip() for piece in part.partition("="))
             if not (equals and text and name.isidentifier()):
                 raise Failure(f"--at {part.strip()}: write name=value, as in --at x=1,y=2", 2)
-            name = _symbol(name).name
+            name = _symbol(name, inputs).name
             if name not in known:
                 raise Failure(f"--at {name}: {name} does not occur in the formula")
             if name in values:
@@ -144,7 +163,7 @@ def _values(words: Iterable[str], known: set[str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    """An exact number: a decimal or fraction, or a formula of such."""
+    """An exact number: a decimal or fraction, or a formula of such; an array is a list of them."""
     try:
         return number.decimal(text)
     except ValueError:
@@ -154,7 +173,7 @@ def _number(text: str) -> Any:
         raise Failure(f"--at: the value {text} depends on {names}")
     if re.search(r"\d\.|\.\d|\d[eE]", text):
         raise Failure(f"--at: {text} has a decimal in a formula; write a fraction, as 1/10 for 0.1")
-    if not mpmath.isfinite(_value(value, 5, {})):
+    if not all(map(mpmath.isfinite, np.ravel(_value(value, 5, {})))):
         raise Failure(f"--at: {text} is not a finite number")
     return value
 

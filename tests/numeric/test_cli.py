@@ -103,6 +103,29 @@ def test_latex(run):
     )
 
 
+def test_elements_of_arrays_are_variables(run):
+    given = ["--inputs", "q=3,A=2x2"]
+    assert run("diff", "x*sin(q @ q)", "x", *given, "--at", "q=[1/2, 1/2, 1/2],x=1")[0] == 0
+    status, out, err = run(
+        "diff", "x*q[0]**2*A[0, 1]", "q[0]", "A[0,1]", *given, "--at", "q=[3, 1, 1],x=2"
+    )
+    assert (status, out.splitlines()[-1], err) == (0, "12.0", "")
+    status, _, err = run("diff", "q[0] + q[3]", "q[0]", *given)
+    assert (status, "out of bounds" in err) == (1, True)
+    status, _, err = run("diff", "q @ q", "q", *given)
+    assert (status, "takes scalars" in err) == (1, True)
+    assert run("diff", "q @ q", "x[0]", *given)[0] == 1
+    assert run("diff", "q @ q", "q[0]", *given, "--at", "q=[1, 2]")[0] == 1
+    assert run("diff", "q @ q", "q[0]", *given, "--at", "q=[1, 2, 1/0]")[0] == 1
+    assert run("diff", "q", "q[0]", "--inputs", "q=three")[0] == 2
+
+
+def test_arguments_may_be_arrays(run):
+    status, out, _ = run("lower", "sum((A @ q - x)**2)", "--inputs", "q=3,x,A=2x3", "--gradient")
+    assert status == 0
+    assert out.startswith("inputs: q (3,), x, A (2, 3)\n")
+
+
 def test_a_formula_may_begin_with_a_minus_sign(run):
     assert run("diff", "-x**2", "x") == (0, "-2*x\n", "")
     assert run("diff", "-2", "x")[:2] == (0, "0\n")
