@@ -17,7 +17,7 @@ from symdiff.leaves import as_expr, size
 from symdiff.parser.language import CONSTANTS
 from symdiff.parser.language import FUNCTIONS as FUNCTIONS
 from symdiff.parser.reader import Reader
-from symdiff.parser.scanner import EXACT, fail, normal, scan
+from symdiff.parser.scanner import EXACT, Line, fail, lines, normal, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,8 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     numbers.  Every function of this package that makes expressions may be called as it is declared,
     ``sum(A, axis=0)``, of several results with a number, ``eigh(A)[0]``; of the others, ``max(a,
     b)`` is ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the
-    numbers where symbols are called so.
+    numbers where symbols are called so.  Lines in front may define names for parts of the formula,
+    ``t1 = x*y``, which have no other meaning.
 
     Args:
         text: one formula of at most a million characters, in which no number has more than 1000
@@ -72,15 +73,27 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
-    earlier: list[Terms] = []
-    *parts, last = scan(text)
     with allowance(_MOST_LISTED):
-        for part in parts:
-            earlier.append(Reader(text, part, names, earlier).terms_of_part())
-        return Reader(text, last, names, earlier).whole()
+        for line in lines(text):
+            found = _formula(text, line, names)
+            if not line.name:
+                break
+            if line.name in names:
+                fail(text, line.position, f"{line.name} has a meaning already")
+            names = {**names} if names is _NUMBERS else names
+            names[line.name] = found
+    return found
 
 
-def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> Mapping[str, Expr]:
+def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
+    earlier: list[Terms] = []
+    *parts, last = scan(text, line.start, line.stop)
+    for part in parts:
+        earlier.append(Reader(text, part, names, earlier).terms_of_part())
+    return Reader(text, last, names, earlier).whole()
+
+
+def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> dict[str, Expr]:
     """The meanings of names: numbers, the lengths of axes, and what is given."""
     named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
     given = {normal(name): as_expr(value) for name, value in named}

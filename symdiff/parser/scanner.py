@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from symdiff.errors import ParseError, ShapeError
 
@@ -61,7 +61,7 @@ _WORD = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LOGICAL = frozenset({"and", "or", "not"})
-_LITERAL = frozenset({"None", "True", "False"})
+_KEYWORDS = _LOGICAL | {"None", "True", "False"}
 _CHAINED = frozenset({"+", "-", "*", "/", "//", "%", "@"})
 # They bind less than + and -.
 _SEPARATORS = _LOGICAL | {",", ":", "=", "<", "<=", ">", ">=", "==", "!="}
@@ -134,14 +134,40 @@ class _Level:
         self.plus = self.times = 0
 
 
-def scan(text: str) -> list[Part]:
-    """The parts of the text; each names earlier ones (``__part0``, ...), the last is the whole."""
+class Line(NamedTuple):
+    """A formula in the text, and the name that it defines in front of it, with its position."""
+
+    name: str
+    position: int
+    start: int
+    stop: int
+
+
+_DEFINITION = re.compile(r"\s*(?P<name>\w+)[^\S\n]*=(?!=)(?P<body>[^\n]*)\n")
+
+
+def lines(text: str) -> Iterator[Line]:
+    """The definitions ``t1 = x*y``, each a line in front, and the formula that uses them."""
+    start = 0
+    while match := _DEFINITION.match(text, start):
+        position = match.start("name")
+        name = _name(text, match["name"], position, frozenset())
+        yield Line(name, position, *match.span("body"))
+        start = match.end()
+    yield Line("", start, start, len(text))
+
+
+def scan(text: str, start: int, stop: int) -> list[Part]:
+    """The parts of a formula in the text; each names earlier ones (``__part0``, ...).
+
+    The last part is the whole.
+    """
     parts: list[Part] = []
     part = Part()
     levels = [_Level(0)]
     after_operand = False  # only there are + and - signs between two operands
     after_name = False
-    for kind, word, position in _words(text):
+    for kind, word, position in _words(text, start, stop):
         if kind in _OPERANDS and word not in _LOGICAL:
             part.put(word, position)
             after_operand, after_name = True, kind == "name"
@@ -152,8 +178,7 @@ def scan(text: str) -> list[Part]:
         if chained and (level.plus if additive else level.times) == _CHAIN:
             # All that stands before this sign, up to a bracket, comma or comparison, is its left
             # operand.
-            start = level.sum if additive else level.product
-            parts.append(part.cut(start))
+            parts.append(part.cut(level.sum if additive else level.product))
             part.put(f"{PART}{len(parts) - 1}", parts[-1].origins[0])
             level.plus, level.times = (0 if additive else level.plus), 0
         if word == "=" or word == ":":
@@ -173,7 +198,7 @@ def scan(text: str) -> list[Part]:
             level.begin(here)
         after_operand, after_name = word in (")", "]"), False
     if not part.words:
-        fail(text, 0, "an empty text is no formula")
+        fail(text, start, "an empty text is no formula")
     return [*parts, part]
 
 
@@ -189,10 +214,10 @@ def _check_sign(
         fail(text, position, INDEX_NOTATION if indexed else _REMEDIES["="])
 
 
-def _words(text: str) -> Iterator[tuple[str, str, int]]:
+def _words(text: str, start: int, stop: int) -> Iterator[tuple[str, str, int]]:
     """Kind, spelling and position of each word; ParseError for a word that no formula has."""
     number_end = -1
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(text, start, stop):
         kind, word, position = str(match.lastgroup), match.group(), match.start()
         if kind == "space":
             continue
@@ -202,7 +227,7 @@ def _words(text: str) -> Iterator[tuple[str, str, int]]:
         if position == number_end and kind in ("name", "number", "exact"):
             fail(text, position, f"a number runs into {word[:20]!r}: write * between factors")
         if kind == "name":
-            word = _name(text, word, position)
+            word = _name(text, word, position, _KEYWORDS)
         elif kind == "number":
             number_end = match.end()
             if len(word) > MOST_DIGITS:
@@ -217,12 +242,12 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
-def _name(text: str, word: str, position: int) -> str:
+def _name(text: str, word: str, position: int, keywords: frozenset[str]) -> str:
     if not word.isidentifier():
         fail(text, position, f"{word[:20]!r} is no name; powers are written x**2")
     name = normal(word)
     if name.startswith("__"):
         fail(text, position, "names that begin with two underscores are refused")
-    if keyword.iskeyword(name) and name not in _LOGICAL and name not in _LITERAL:
+    if keyword.iskeyword(name) and name not in keywords:
         fail(text, position, f"{name} is a keyword of Python, not a name; write {name}_")
     return name

@@ -393,6 +393,7 @@ def test_programs_have_numpys_values(seed, kind, depth):
         ("q = 1", 2, "== compares"),
         ("(q = 1)", 3, "== compares"),
         ("sin(2*q = 1)", 8, "== compares"),
+        ("sin(2 = 1)", 6, "== compares"),
         ("q[axis=0]", 6, "== compares"),
         ("[i] = q", 4, "index notation is not read back"),
         ("t1[i,j] = q", 8, "index notation is not read back"),
@@ -506,7 +507,11 @@ def test_long_chains_in_brackets(n):
     assert parse(f"[x, {added}]") is sd.stack([x, total])
     assert parse(f"sum([{added}, x], axis={' + '.join(['0'] * n)})") is sd.stack([total, x]).sum()
     assert parse(f"z[{' + '.join(['1'] * n)} - {n - 2}:]") is z[2:]
+    assert parse(f"z[{' + '.join(['0'] * n)}:{' + '.join(['1'] * n)} - {n - 2}]") is z[:2]
     assert parse(f"[{', '.join(terms)}]") is sd.stack(values)
+    parts = [f"q[{k % 3}]*x" for k in range(n)]
+    assert len(parse(f"[{' - '.join(parts)}, x]").shape) == 1
+    assert parse(" - ".join(parts)) is parse(" - ".join(parts).replace("q[1]", "(q[1])"))
 
 
 @pytest.mark.parametrize("n", [63, 64, 65, 200])
@@ -516,6 +521,61 @@ def test_long_products_of_matrices_associate_from_the_left(n):
         product = product @ S.T
     assert parse("S" + " @ S.T" * n) is product
     assert parse("2*S" + " @ S.T" * n + " - S") is 2 * product - S
+
+
+def test_long_chains_of_what_ends_with_a_bracket():
+    # Python nests these, and gives up on some thousands.
+    assert parse(" @ ".join(["A.T @ A"] * 4000)).shape == (3, 3)
+    assert parse("S" + " @ S" * 4000).shape == (3, 3)
+    assert parse(" + ".join(["q[0]"] * 4000)) is 4000 * q[0]
+
+
+# Definitions --------------------------------------------------------------------------------------
+
+
+def test_lines_in_front_define_names():
+    t = x * sd.sin(y)
+    assert sd.parse("t1 = x*sin(y)\nt1**2 + t1") is t**2 + t
+    assert sd.parse("\n t1 = x\n  t2 = t1*sin(y)\n\nt2**2 +\n t2\n") is t**2 + t
+    assert parse("t1 = [q[0], x]\nt2 = t1 @ t1\nexp(t2)*t1") is sd.exp(
+        sd.stack([q[0], x]) @ sd.stack([q[0], x])
+    ) * sd.stack([q[0], x])
+    assert sd.parse("t = x == y\nt") is (x == y)
+    assert sd.parse("x\n == y") is (x == y)
+    many = "".join(f"t{k + 1} = t{k}*sin(t{k})\n" for k in range(2000))
+    assert len(sd.nodes(sd.parse(f"t0 = x\n{many}t2000"))) == 4001
+    names = {"w": x + y}
+    assert sd.parse("u = w\nu*w", names) is (x + y) ** 2
+    assert list(names) == ["w"]
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "says"),
+    [
+        ("t1 = x", 3, "== compares"),
+        ("t1 = x\n", 7, "empty"),
+        ("t1 =\nt1", 4, "empty"),
+        ("t1 = x +\n y\nt1", 5, "no formula"),
+        ("t1 = x\nt1 = y\nt1", 7, "t1 has a meaning already"),
+        ("pi = x\npi", 0, "pi has a meaning already"),
+        ("q = x\nq", 0, "q has a meaning already"),
+        ("n = x\nn", 0, "n has a meaning already"),
+        ("t1 = x\nt2 = t1[0]\nt2", 15, "a scalar has no subscripts"),
+        ("t1 = x\nx + = y", 11, "== compares"),
+        ("t1[i] = x\nt1", 6, "index notation"),
+        ("t1 = slogdet(S)\nt1[0]", 5, "2 results"),
+        ("2t = x\nt", 0, "is no name"),
+        ("lambda = x\nlambda", 0, "keyword"),
+        ("not = x\nx", 0, "keyword"),
+        ("None = x\nx", 0, "keyword"),
+        ("__t = x\nx", 0, "underscores"),
+        ("t1 = 9**999\nt2 = t1*t1\nt2", 20, "digits"),
+    ],
+)
+def test_definitions_that_are_refused(text, position, says):
+    with pytest.raises(ParseError, match=says) as caught:
+        parse(text)
+    assert (caught.value.text, caught.value.position) == (text, position)
 
 
 # Anything -----------------------------------------------------------------------------------------
