@@ -8,12 +8,13 @@ from symdiff import ops
 from symdiff.algebra import barrier, total
 from symdiff.contraction import contract
 from symdiff.errors import NotDifferentiable, ShapeError
-from symdiff.expr import Expr
+from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, full, number_node
 from symdiff.letters import shape_text
 from symdiff.marks import NONE, Flow
 from symdiff.node import topological
-from symdiff.variables import check, check_apart, check_paths, pulled, pushed
+from symdiff.rules import pullback
+from symdiff.variables import between, check, check_apart, check_paths, pulled, pushed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,17 @@ def _seeds(outputs: list[Expr], values: Any, many: bool, name: str, what: str) -
             )
         seeds.append(seed)
     return seeds
+
+
+def _ones(outputs: list[Expr], name: str, what: str) -> list[Expr]:
+    """The seeds of scalar outputs; raises ShapeError, which says what to give, for others."""
+    for y in outputs:
+        if y.shape:
+            raise ShapeError(
+                f"{name}: output of shape {shape_text(y.shape)} is not a scalar; pass "
+                f"{what}=... of that shape, or use jacobian"
+            )
+    return [number_node(1) for _ in outputs]
 
 
 def _value(expr: Expr | None, shape: tuple[Any, ...]) -> Expr:
@@ -151,13 +163,7 @@ def grad(
     ys, many_outputs = _sequence(outputs, "grad", "outputs")
     xs, many = _inputs(inputs, "grad", ys)
     if grad_outputs is None:
-        for y in ys:
-            if y.shape:
-                raise ShapeError(
-                    f"grad: output of shape {shape_text(y.shape)} is not a scalar; pass "
-                    "grad_outputs=... of that shape, or use jacobian"
-                )
-        seeds = [number_node(1) for _ in ys]
+        seeds = _ones(ys, "grad", "grad_outputs")
     else:
         seeds = _seeds(ys, grad_outputs, many_outputs, "grad", "grad_outputs")
     if len(xs) == 1 and not xs[0].shape:
@@ -363,6 +369,46 @@ def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
     flows = pulled(ys, xs, [Flow(g, NONE) for g in seeds])
     results = [_value(flow, x.shape) for flow, x in zip(flows, xs, strict=True)]
     return tuple(results) if many else results[0]
+
+
+def cotangents(
+    outputs: Expr | Sequence[Expr], seed: Any = None, inputs: Expr | Sequence[Expr] | None = None
+) -> dict[Expr, Expr]:
+    """The cotangent of every real node between ``inputs`` and ``outputs``, from one walk.
+
+    The cotangent of a node v is ``vbar = sum_i seed_i dy_i / dv``, v counted as an input of its
+    own: what reverse mode has at v before it goes on to v's operands.  That of a symbol is its
+    gradient.  Keys are in the order in which nodes are computed, operands first; a node that passes
+    nothing on, as one that is only detached, has the zeros of its shape.  Integers, conditions,
+    numbers and data have none.
+
+    Args:
+        outputs: an expression or a sequence of them. seed: the cotangent of the output, or one of
+        each, of their shapes; 1 by default, which needs scalar outputs. inputs: those that ``grad``
+        takes, a component counting as its symbol; all real symbols by default.
+
+    Raises what ``grad`` raises.
+
+    >>> from symdiff import sin, symbol
+    >>> x = symbol("x")
+    >>> cotangents(sin(x**2))
+    {x: 2*x*cos(x**2), x**2: cos(x**2), sin(x**2): 1}
+    """
+    ys, many = _sequence(outputs, "cotangents", "outputs")
+    if inputs is None:
+        xs = [x for x in free_symbols(ys) if x.dtype is float]
+    else:
+        xs, _ = _inputs(inputs, "cotangents", ys)
+    if seed is None:
+        seeds = _ones(ys, "cotangents", "seed")
+    else:
+        seeds = _seeds(ys, seed, many, "cotangents", "seeds")
+    path = [node for node in between(topological(ys), xs) if node.dtype is float]
+    flows = pullback(ys, path, [Flow(g, NONE) for g in seeds])
+    return {
+        node: _value(None if flow is None else flow.expr, node.shape)
+        for node, flow in zip(path, flows, strict=True)
+    }
 
 
 def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:

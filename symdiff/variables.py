@@ -20,7 +20,7 @@ from symdiff.node import topological
 from symdiff.parts import parts, together
 from symdiff.ranges import disjoint
 from symdiff.reals import derived
-from symdiff.rules import arrivals, op_letters, pushforward
+from symdiff.rules import arrivals, dependents, op_letters, pushforward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -269,6 +269,12 @@ def _closed(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]
         and node.op not in asked[node.args[0]].all
         and not any(True for _ in asked[node.args[0]].near(node.op))
     }
+
+
+def between(order: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
+    """The nodes in ``order`` on paths from the inputs; those of a component begin at its symbol."""
+    found = [(x, component(x)) for x in inputs]
+    return dependents(order, [x if c is None else c.root for x, c in found])
 
 
 def pushed(
