@@ -42,6 +42,7 @@ from symdiff.derivative import hvp as hvp
 from symdiff.derivative import jacobian as jacobian
 from symdiff.derivative import jvp as jvp
 from symdiff.derivative import vjp as vjp
+from symdiff.display.graphs import mermaid as mermaid
 from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
@@ -121,6 +122,7 @@ if not TYPE_CHECKING:
         "jvp",
         "kinks",
         "latex",
+        "mermaid",
         "nodes",
         "parse",
         "pi",

@@ -893,6 +893,7 @@ EXCEPTIONS = {
     "kinks": "a context: tests/symdiff/test_kinks.py",
     "__version__": "a text",
     "latex": "writes text: tests/symdiff/test_latex.py",
+    "mermaid": "writes text: tests/symdiff/test_mermaid.py",
     "evalf": "evaluates: tests/symdiff/test_evaluate.py",
     "from_sympy": "converts: tests/symdiff/test_bridge.py",
     "to_sympy": "converts: tests/symdiff/test_bridge.py",

@@ -27,6 +27,7 @@ import symdiff as sd
 from numeric import special
 from numeric.lowering.schedule import Spelling, cheap
 from symdiff.algebra import PRIMITIVES, primitive
+from symdiff.display.captions import caption
 from symdiff.errors import NotDifferentiable
 from symdiff.parser import FUNCTIONS
 from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
@@ -357,6 +358,23 @@ def test_drawings(name):
     assert DRAWN.get(name, "") in text
 
 
+CAPTIONS = {
+    **{"where": "② if ①, else ③", "power": "①^②", "mod": "① mod ②", "floor_divide": "⌊① / ②⌋"},
+    **{"abs": "|•|", "norm_sqrt": "√•", "logical_not": "not •", "maximum": "max", "minimum": "min"},
+    **{name: f"① {sign} ②" for name, sign in SIGNS.items()},
+}
+
+
+@each_function
+def test_captions(name):
+    """In graphs: mathematics, or else the name, with places for operands that are not alike."""
+    operands, _ = operands_of(name)
+    node = primitive(name, *operands)
+    places = [chr(ord("①") + k) for k in range(len(operands))]
+    called = name if len(operands) == 1 else f"{name}({', '.join(places)})"
+    assert caption(node) == CAPTIONS.get(name, called)
+
+
 # Kinks -------------------------------------------------------------------------------------------
 
 # What users call a function whose name they do not know.
@@ -543,6 +561,7 @@ OMISSIONS = {
     ("sympy", "digamma"): test_the_counterpart_of_sympy,
     ("aliases", "sigmoid"): test_other_names,
     ("infix", "logical_or"): test_signs,
+    ("caption", "mod"): test_captions,
     ("drawn", "ceil"): test_drawings,
     ("kinks", "clip"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides", "hypot_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,

@@ -109,6 +109,7 @@ class logical_not(Truth):
     """Whether it is not true."""
 
     nargs = 1
+    caption = "not •"
     sympy = sp.Not
     definition = _(lambda a: _number(sp.Not(_condition(a))))
     value = rational = _(operator.not_)
@@ -131,6 +132,7 @@ class where(ScalarFunction):
     """``a`` where ``c`` is true, else ``b``."""
 
     nargs = 3
+    caption = "② if ①, else ③"
     sympy = sp.ITE
     result = None
     cheap = True
@@ -188,6 +190,7 @@ class maximum(ScalarFunction):
     """
 
     nargs = 2
+    caption = "max"
     aliases = "max Max"
     sympy = sp.Max
     result = None
@@ -211,6 +214,7 @@ class minimum(ScalarFunction):
     """
 
     nargs = 2
+    caption = "min"
     aliases = "min Min"
     sympy = sp.Min
     result = None
@@ -285,6 +289,7 @@ class abs(ScalarFunction):
     """|x|."""
 
     nargs = 1
+    caption = "|•|"
     aliases = "absolute fabs Abs"
     sympy = sp.Abs
     result = None
@@ -386,6 +391,7 @@ class floor_divide(Stepwise):
     """floor(a/b) of the exact quotient, so that a = b·floor_divide(a, b) + mod(a, b)."""
 
     nargs = 2
+    caption = "⌊① / ②⌋"
     result = None
     definition = _(lambda a, b: sp.floor(a / b))
     value = _(lambda a, b: _floor_of_quotient(a, b))
@@ -402,6 +408,7 @@ class mod(ScalarFunction):
     """a - b·floor(a/b), which has the sign of b: Python's and NumPy's remainder."""
 
     nargs = 2
+    caption = "① mod ②"
     aliases = "remainder"
     sympy = sp.Mod
     result = None

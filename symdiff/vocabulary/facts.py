@@ -39,6 +39,7 @@ class Facts:
       of them, where that takes more than two;
     - ``aliases``: what else a text may call it;
     - ``infix``: the sign between its two operands in a text;
+    - ``caption``: how a graph writes it, • being the operand, ①, ② ... several of them;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
     - ``kinks``: the formula, a truth value, of where its derivative is a convention (its partials
       then have a ``Decision``); else None;
@@ -63,6 +64,7 @@ class Facts:
     sympy: Any = None
     aliases = ""
     infix: str | None = None
+    caption: str | None = None
     drawn = False
     kinks: Any = None
     decides: str | None = None

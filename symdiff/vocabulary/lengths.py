@@ -57,6 +57,7 @@ class power(ScalarFunction):
     """
 
     nargs = 2
+    caption = "①^②"
     aliases = "pow"
     kinks = _(at_origin)
     math = "pow"
@@ -103,6 +104,7 @@ class norm_sqrt(ScalarFunction):
     """√x with derivative 0 at 0: the square root in norms and standard deviations."""
 
     nargs = 1
+    caption = "√•"
     drawn = True
     kinks = _(at_zero)
     called = "the square root in norm, std"

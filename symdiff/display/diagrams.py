@@ -1,0 +1,166 @@
+"""Diagrams: vertices in their families, edges, groups; written as Mermaid.
+
+A ``Diagram`` says what is to be seen, and knows neither expressions nor layouts: ``layout`` makes
+one of any graph, and every writer reads the same.  Texts are a user's in part.  None of them gets
+out of its label: see ``escaped``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Mermaid's own defaults, which GitHub has, too.  Beyond them it draws nothing.
+MOST_CHARACTERS = 50_000
+MOST_EDGES = 500
+
+_WIDEST = 44  # characters of a line
+
+
+class Style(NamedTuple):
+    """How a family looks: Mermaid's brackets and Graphviz's shape, and colours.
+
+    The text is dark on a light ground, whatever the page around it is.
+    """
+
+    brackets: tuple[str, str]
+    shape: str
+    fill: str
+    stroke: str
+    dashed: bool = False
+
+
+FAMILIES = {
+    "leaf": Style(("([", "])"), "ellipse", "#dbeafe", "#1d4ed8"),
+    "pointwise": Style(("(", ")"), "box, rounded", "#f3f4f6", "#4b5563"),
+    "contraction": Style(("[", "]"), "box", "#ede9fe", "#6d28d9"),
+    "linear": Style(("[/", "/]"), "parallelogram", "#d1fae5", "#047857"),
+    "opaque": Style(("[[", "]]"), "box, doubled", "#ffedd5", "#c2410c"),
+    "barrier": Style(("{{", "}}"), "hexagon", "#fee2e2", "#b91c1c"),
+    "folded": Style(("[", "]"), "box", "#ffffff", "#6b7280", dashed=True),
+}
+"""The families of vertices, by the names of Mermaid's classes."""
+
+
+class Vertex(NamedTuple):
+    """A vertex: lines of text, its family, the group that it is in, and whether it is a result."""
+
+    name: str
+    lines: tuple[str, ...]
+    family: str
+    group: int | None = None
+    result: bool = False
+
+
+class Edge(NamedTuple):
+    """An arrow between the vertices of these names."""
+
+    source: str
+    target: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """Vertices, edges between them and the titles of groups; ``down``: from top to bottom."""
+
+    vertices: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    groups: tuple[str, ...] = ()
+    down: bool = True
+
+    def fits(self) -> bool:
+        """Whether Mermaid draws it."""
+        return len(self.edges) <= MOST_EDGES and len(self.mermaid()) <= MOST_CHARACTERS
+
+    def mermaid(self) -> str:
+        """The flowchart as Mermaid's text."""
+        lines = ["flowchart TD" if self.down else "flowchart LR"]
+        lines += [_declared(v, "  ") for v in self.vertices if v.group is None]
+        for k, title in enumerate(self.groups):
+            inside = [_declared(v, "    ") for v in self.vertices if v.group == k]
+            if inside:
+                lines += [f'  subgraph g{k}["{escaped(title)}"]', *inside, "  end"]
+                lines.append(f"  class g{k} group")
+        lines += [_arrow(edge) for edge in self.edges]
+        results = [v.name for v in self.vertices if v.result]
+        if results:
+            lines.append(f"  class {','.join(results)} result")
+        used = {v.family for v in self.vertices}
+        for family, style in FAMILIES.items():
+            if family in used:
+                dashes = ",stroke-dasharray:4 3" if style.dashed else ""
+                lines.append(
+                    f"  classDef {family} fill:{style.fill},stroke:{style.stroke},"
+                    f"color:#111827{dashes}"
+                )
+        lines.append("  classDef result stroke-width:3px")
+        if self.groups:
+            lines.append("  classDef group fill:none,stroke:#6b7280,stroke-dasharray:2 2")
+        return "\n".join(lines) + "\n"
+
+
+def _declared(v: Vertex, indent: str) -> str:
+    before, after = FAMILIES[v.family].brackets
+    text = "<br>".join(map(escaped, v.lines))
+    return f'{indent}{v.name}{before}"{text}"{after}:::{v.family}'
+
+
+def _arrow(edge: Edge) -> str:
+    label = f'|"{escaped(edge.label)}"|' if edge.label else ""
+    return f"  {edge.source} -->{label} {edge.target}"
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+# Signs of ASCII that are neither Mermaid's nor HTML's nor Markdown's, wherever they stand; and the
+# signs beyond ASCII that Mermaid's own code for numbers of signs is made of.
+_HARMLESS = frozenset(" ,()/=")
+_CODE = frozenset("ﬂ°¶ß")
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line of bounded length, without what is invisible or turns its direction."""
+    seen = " ".join(text[: 4 * _WIDEST].split())
+    seen = "".join("\ufffd" if unicodedata.category(c)[0] == "C" else c for c in seen)
+    return seen if len(seen) <= _WIDEST else seen[: _WIDEST - 1] + "…"
+
+
+def escaped(text: str) -> str:
+    """``text`` as part of a label in quotes that is neither Mermaid, HTML nor Markdown.
+
+    Whatever might mean something is written by its number, ``#34;`` for a quote, which Mermaid
+    puts back after it has read everything else.
+
+    >>> escaped('x"]-->y')
+    'x#34;#93;#45;#45;#62;y'
+    """
+    text = one_line(text)
+    return "".join(
+        c if _is_plain(c) or _point(text, k) else f"#{ord(c)};" for k, c in enumerate(text)
+    )
+
+
+def _is_plain(c: str) -> bool:
+    return c not in _CODE if c > "\x7f" else c.isalnum() or c in _HARMLESS
+
+
+def _point(text: str, k: int) -> bool:
+    """Whether a decimal point stands there, which makes no number of a list."""
+    around = text[max(k - 1, 0) : k + 2]
+    return text[k] == "." and len(around) == 3 and around[0].isdigit() and around[2].isdigit()
+
+
+def listed(names: Iterable[str], most: int = 4) -> str:
+    """A few names, and how many more there are.
+
+    >>> listed("abcdefg")
+    'a, b, c, d and 3 more'
+    """
+    found = list(names)
+    rest = len(found) - most
+    return ", ".join(found[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,179 @@
+"""Which nodes of a graph are drawn, and which are folded into one vertex.
+
+A graph is its results and a function that gives the operands of a node: expressions, or the record
+of eager operations.  Nothing recurs, and nothing depends on when a node was made: nodes come in the
+order in which a reader who follows the operands from the left meets them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from symdiff.display.diagrams import MOST_CHARACTERS, Diagram, Edge, Vertex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+K = TypeVar("K", bound="Hashable")
+
+LIMIT = 60
+"""So many vertices are drawn unless more or fewer are asked for."""
+
+_MOST_FOLDED = 5  # vertices that stand for parts of the graph, of one group
+_SHORTEST = 25  # characters of a vertex
+
+
+class Graph(Generic[K]):
+    """A graph that is to be drawn; ``group`` says which of ``titles`` a node stands under.
+
+    ``order`` has all nodes, operands before users, in the order in which they are met.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[K],
+        operands: Callable[[K], Sequence[K]],
+        titles: tuple[str, ...] = (),
+        group: Callable[[K], int | None] = lambda _: None,
+    ) -> None:
+        self.titles = titles
+        found: dict[K, Sequence[K]] = {}
+        entered: dict[K, Sequence[K]] = {}
+        stack = [(node, False) for node in reversed(results)]
+        while stack:
+            node, left = stack.pop()
+            if left:
+                found[node] = entered[node]
+            elif node not in entered:
+                entered[node] = own = operands(node)
+                stack.append((node, True))
+                stack += [(x, False) for x in reversed(own) if x not in entered]
+        self.order = list(found)
+        place = {node: k for k, node in enumerate(self.order)}
+        self.links = [[place[x] for x in own] for own in found.values()]
+        self.groups = [group(node) for node in self.order]
+        self.heights = self._heights()
+
+    def diagram(
+        self,
+        vertices: Callable[[Sequence[K]], Mapping[K, Vertex]],
+        labels: Callable[[K], Sequence[str]],
+        folded: Callable[[Sequence[K], Sequence[K]], tuple[str, ...]],
+        limit: int = LIMIT,
+        down: bool = True,
+    ) -> Diagram:
+        """The diagram, of about ``limit`` vertices, and of as many as Mermaid can draw.
+
+        ``vertices`` makes those of the nodes that are shown, ``labels`` gives those of the edges
+        from the operands, ``folded`` the lines for nodes that are folded, given with the leaves
+        that they need.
+        """
+        limit = min(limit, MOST_CHARACTERS // _SHORTEST)
+        while True:
+            drawn = self._drawn(limit, vertices, labels, folded, down)
+            if limit == 1 or drawn.fits():
+                return drawn
+            limit = max(limit // 2, 1)
+
+    def _heights(self) -> list[int]:
+        """The length of the longest path from each node to a result."""
+        heights = [0] * len(self.order)
+        for k in range(len(self.order) - 1, -1, -1):
+            above = heights[k] + 1
+            for x in self.links[k]:
+                if heights[x] < above:
+                    heights[x] = above
+        return heights
+
+    def _shown(self, limit: int) -> set[int]:
+        """The first leaves and the nodes next to the results; with a node, all its users."""
+        places = range(len(self.order))
+        if len(places) <= limit:
+            return set(places)
+        leaves = [k for k in places if not self.links[k]]
+        inner = sorted((k for k in places if self.links[k]), key=self.heights.__getitem__)
+        quarter = limit // 4
+        folded = _folded(limit) * max(len(self.titles), 1)
+        near = max(limit - min(len(leaves), quarter) - folded, 1)
+        return {*inner[:near], *leaves[:quarter]}
+
+    def _parts(self, shown: set[int], most: int) -> list[list[int]]:
+        """The nodes that are not shown, as connected parts of one group; the smallest together.
+
+        There are at most so many of a group.
+        """
+        hidden = [k for k in range(len(self.order)) if k not in shown]
+        joined = list(range(len(self.order)))
+
+        def root(k: int) -> int:
+            while joined[k] != k:
+                joined[k] = k = joined[joined[k]]
+            return k
+
+        for k in hidden:
+            for x in self.links[k]:
+                if x not in shown and self.groups[x] == self.groups[k]:
+                    joined[root(x)] = root(k)
+        parts: dict[int, list[int]] = {}
+        for k in hidden:
+            parts.setdefault(root(k), []).append(k)
+        grouped: dict[int | None, list[list[int]]] = {}
+        for part in sorted(parts.values(), key=len, reverse=True):
+            own = grouped.setdefault(self.groups[part[0]], [])
+            if len(own) < most:
+                own.append(part)
+            else:
+                own[-1] += part
+        return [part for own in grouped.values() for part in own]
+
+    def _drawn(
+        self,
+        limit: int,
+        vertices: Callable[[Sequence[K]], Mapping[K, Vertex]],
+        labels: Callable[[K], Sequence[str]],
+        folded: Callable[[Sequence[K], Sequence[K]], tuple[str, ...]],
+        down: bool,
+    ) -> Diagram:
+        shown = self._shown(limit)
+        parts = self._parts(shown, _folded(limit))
+        shown.update(part[0] for part in parts if len(part) == 1)
+        parts = [part for part in parts if len(part) > 1]
+        whole = sorted(shown)
+        names = {k: f"n{place}" for place, k in enumerate(whole)}
+        for place, part in enumerate(parts):
+            names.update(dict.fromkeys(part, f"f{place}"))
+        drawn = vertices([self.order[k] for k in whole])
+        found, edges = [], []
+        for k in whole:
+            found.append(drawn[self.order[k]]._replace(name=names[k], group=self.groups[k]))
+            merged: Counter[str] = Counter()
+            for x, label in zip(self.links[k], labels(self.order[k]), strict=True):
+                if x in shown:
+                    edges.append(Edge(names[x], names[k], label))
+                else:
+                    merged[names[x]] += 1
+            edges += _several(merged, names[k])
+        for place, part in enumerate(parts):
+            own = f"f{place}"
+            merged = Counter(names[x] for k in part for x in self.links[k] if names[x] != own)
+            edges += _several(merged, own)
+            needed = dict.fromkeys(
+                x for k in part for x in (k, *self.links[k]) if not self.links[x]
+            )
+            lines = folded([self.order[k] for k in part], [self.order[k] for k in needed])
+            found.append(Vertex(own, lines, "folded", self.groups[part[0]]))
+        return Diagram(tuple(found), tuple(edges), self.titles, down)
+
+
+def _folded(limit: int) -> int:
+    """How many vertices of a group may stand for several nodes."""
+    return max(min(_MOST_FOLDED, limit // 4), 1)
+
+
+def _several(sources: Counter[str], target: str) -> list[Edge]:
+    """The edges from vertices that stand for several nodes, each of them once."""
+    return [
+        Edge(source, target, f"{count} edges" if count > 1 else "")
+        for source, count in sources.items()
+    ]
