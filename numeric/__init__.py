@@ -110,6 +110,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import optim as optim
     from numeric import show as show
     from numeric.func import vmap as vmap
+    from numeric.show import draw as draw
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
@@ -124,6 +125,7 @@ if not TYPE_CHECKING:
         "can_cast",
         "check",
         "double",
+        "draw",
         "dtype",
         "e",
         "enable_grad",
@@ -185,7 +187,7 @@ if not TYPE_CHECKING:
 
     # Loaded when they are first asked for; of some rooms, names stand here too.
     _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
-    _ROOM_OF = {"vmap": "func"}
+    _ROOM_OF = {"draw": "show", "vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

@@ -8,6 +8,7 @@ tensors only the edges are shown, and only these decide.
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import numpy as np
 from numeric import dtypes
 from numeric.dtypes import OF_NUMPY
 from numeric.shadows import Shadow
-from numeric.tensors import Tensor
+from numeric.tensors import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from numeric.show.drawings import Drawing
 
 __all__ = ["set_printoptions"]
 
@@ -185,6 +188,25 @@ def _formatted(self: Tensor, spec: str) -> str:
     if self._array.ndim == 0 and type(self) is Tensor:
         return format(self._array.item(), spec)
     return object.__format__(self, spec)
+
+
+@method()
+def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
+    """The tensor's record as a picture, as textbooks have it: see ``draw`` of Tensors.
+
+    From the result to its ``grad_fn``, along ``next_functions`` to the leaves; with what operations
+    saved, shapes, small values, and hooks.
+
+    >>> import numeric as torch
+    >>> w = torch.tensor([2.0, 3.0], requires_grad=True)
+    >>> print((w * w).sum().draw())
+    flowchart TD
+      n0(["leaf, requires_grad<br>(2,)<br>= #91;2, 3#93;"]):::leaf
+    ...
+    """
+    # A room above this one, loaded when it is first asked for.
+    drawing: Drawing = import_module("numeric.show").draw(self, limit=limit, direction=direction)
+    return drawing
 
 
 Tensor.__repr__ = _repr  # type: ignore[method-assign,assignment]

@@ -19,7 +19,9 @@ _GROUP = re.compile(r'  subgraph (g\d+)\["([^"]*)"\]')
 _CLASS = re.compile(r"  class ([nfg\d,]+) (\w+)")
 _STYLE = re.compile(r"  classDef (\w+) ([\w:#,.\- ]+)")
 # In a label, everything else of ASCII is written by its number.
-_SAFE = re.compile(r"(?:[A-Za-z0-9 ,()/=]|(?<=[0-9])\.(?=[0-9])|#\d+;|<br>|[^\x00-\x7fﬂ°¶ß])*")
+_SAFE = re.compile(
+    r"(?:[A-Za-z0-9 ,()/=]|(?<=\d)\.(?=\d)|(?<=[^\W_])_(?=[^\W_])|#\d+;|<br>|[^\x00-\x7fﬂ°¶ß])*"
+)
 
 
 @dataclass

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from numeric import dtypes
 from numeric.autograd.hooks import RemovableHandle
 from numeric.factories import device as Device  # noqa: N812
+from numeric.show.drawings import Drawing
 from numeric.tensors import Tensor
 from symdiff.expr import Expr
 

@@ -69,7 +69,7 @@ def edges(node: Expr) -> list[str]:
         return [",".join(letter_name(named[k]) for k in word) for word in op.letters]
     if len(node.args) == 1 or caption(node) in _SYMMETRIC:
         return [""] * len(node.args)
-    return [_place(k) for k in range(len(node.args))]
+    return [place(k) for k in range(len(node.args))]
 
 
 def caption(node: Expr) -> str:
@@ -114,7 +114,7 @@ def _reading(op: Op) -> list[int]:
     return sorted(range(len(weights)), key=lambda k: weights[k] < 0)
 
 
-def _place(k: int) -> str:
+def place(k: int) -> str:
     """The sign of operand k."""
     return chr(ord("①") + k) if k < 20 else f"({k + 1})"
 
@@ -123,7 +123,7 @@ def _slots(count: int) -> list[str]:
     """The signs of the operands that are written; … stands for more."""
     if count == 1:
         return ["•"]
-    return [_place(k) for k in range(min(count, _WRITTEN))]
+    return [place(k) for k in range(min(count, _WRITTEN))]
 
 
 def _call(name: str, count: int, parameters: Sequence[str] = ()) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 50_000
 MOST_EDGES = 500
 
-_WIDEST = 44  # characters of a line
+_WIDEST = 48  # characters of a line
 
 
 class Style(NamedTuple):
@@ -41,9 +41,11 @@ FAMILIES = {
     "linear": Style(("[/", "/]"), "parallelogram", "#d1fae5", "#047857"),
     "opaque": Style(("[[", "]]"), "box, doubled", "#ffedd5", "#c2410c"),
     "barrier": Style(("{{", "}}"), "hexagon", "#fee2e2", "#b91c1c"),
+    "operation": Style(("(", ")"), "box, rounded", "#f3f4f6", "#4b5563"),
+    "accumulation": Style(("{{", "}}"), "hexagon", "#d1fae5", "#047857"),
     "folded": Style(("[", "]"), "box", "#ffffff", "#6b7280", dashed=True),
 }
-"""The families of vertices, by the names of Mermaid's classes."""
+"""The families of vertices, by the names of Mermaid's classes: of expressions, then of records."""
 
 
 class Vertex(NamedTuple):
@@ -72,6 +74,11 @@ class Diagram:
     edges: tuple[Edge, ...]
     groups: tuple[str, ...] = ()
     down: bool = True
+
+    def reversed(self) -> Diagram:
+        """The same with all arrows the other way."""
+        turned = tuple(Edge(edge.target, edge.source, edge.label) for edge in self.edges)
+        return Diagram(self.vertices, turned, self.groups, self.down)
 
     def fits(self) -> bool:
         """Whether Mermaid draws it."""
@@ -141,7 +148,7 @@ def escaped(text: str) -> str:
     """
     text = one_line(text)
     return "".join(
-        c if _is_plain(c) or _point(text, k) else f"#{ord(c)};" for k, c in enumerate(text)
+        c if _is_plain(c) or _inside(text, k) else f"#{ord(c)};" for k, c in enumerate(text)
     )
 
 
@@ -149,10 +156,12 @@ def _is_plain(c: str) -> bool:
     return c not in _CODE if c > "\x7f" else c.isalnum() or c in _HARMLESS
 
 
-def _point(text: str, k: int) -> bool:
-    """Whether a decimal point stands there, which makes no number of a list."""
-    around = text[max(k - 1, 0) : k + 2]
-    return text[k] == "." and len(around) == 3 and around[0].isdigit() and around[2].isdigit()
+def _inside(text: str, k: int) -> bool:
+    """Whether a point between digits stands there, or a line in a name: no list, no emphasis."""
+    around = text[max(k - 1, 0) : k + 2 : 2]
+    if len(text[k - 1 : k + 2]) < 3:
+        return False
+    return (text[k] == "." and around.isdigit()) or (text[k] == "_" and around.isalnum())
 
 
 def listed(names: Iterable[str], most: int = 4) -> str:

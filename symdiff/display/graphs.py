@@ -89,10 +89,7 @@ def diagram(
     """The diagram of ``mermaid``, with the lines of ``notes``; ``name`` is that of who asks."""
     if graph not in GRAPHS:
         raise ValueError(f"{name}: graph {graph!r} is none of {', '.join(map(repr, GRAPHS))}")
-    if direction not in ("down", "right"):
-        raise ValueError(f"{name}: direction {direction!r} is neither 'down' nor 'right'")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ValueError(f"{name}: limit {limit!r} is not an int >= 1")
+    down = checked(name, limit, direction)
     ys = outputs_of(name, f)
     titled: dict[Expr, list[str]] = {}
     if graph != "backward":
@@ -120,7 +117,7 @@ def diagram(
             for node in shown
         }
 
-    return drawn.diagram(vertices, edges, _folded, limit, direction == "down")
+    return drawn.diagram(vertices, edges, _folded, limit, down)
 
 
 def _name(x: Expr) -> str:
@@ -140,6 +137,15 @@ def _folded(nodes: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[str, ...]:
 
 
 # What users give ----------------------------------------------------------------------------------
+
+
+def checked(name: str, limit: int, direction: str) -> bool:
+    """Whether the drawing goes down.  Raises ValueError for another direction or limit."""
+    if direction not in ("down", "right"):
+        raise ValueError(f"{name}: direction {direction!r} is neither 'down' nor 'right'")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"{name}: limit {limit!r} is not an int >= 1")
+    return direction == "down"
 
 
 def outputs_of(name: str, f: Any) -> list[Expr]:

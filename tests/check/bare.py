@@ -1,4 +1,4 @@
-"""Every public function of ``numeric.check`` and ``numeric.export`` where no extra is installed.
+"""Every public function of ``numeric.check``, ``export`` and ``show`` where no extra is installed.
 
 Run as a script, of a process that can import none of the optional packages: it prints, as JSON,
 what each function gave, or how it refused.
@@ -74,6 +74,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "enclose": lambda: check.enclose(x**2, {x: (0, 1)}),
         "why": lambda: check.why("(x + 1)**2", "x**2 + 2*x + 1").equal,
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
+        "draw": lambda: str(nm.show.draw(x**2, values={x: 3}))[:12],
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],
     }
 

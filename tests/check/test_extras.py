@@ -64,5 +64,6 @@ def test_everything_else_has_its_answer(answers):
         "certify": "search",
         "why": True,
         "scipy": [2.0, 0.0, 0.0],
+        "draw": "flowchart TD",
         "solve_ivp": [-1.0, 0.0, 0.0],
     }

@@ -339,7 +339,7 @@ def test_no_text_is_markup(text: str) -> None:
     seen = flowcharts.label(escaped(text))
     assert seen == one_line(text)
     assert "\n" not in seen
-    assert len(seen) <= 44
+    assert len(seen) <= 48
 
 
 # What users read ----------------------------------------------------------------------------------

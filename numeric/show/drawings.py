@@ -1,0 +1,134 @@
+"""What ``draw`` gives: a diagram that notebooks show, as Mermaid or, through Graphviz, as SVG."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symdiff.display.diagrams import FAMILIES, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from symdiff.display.diagrams import Diagram, Vertex
+
+__all__ = ["Drawing"]
+
+
+class Drawing:
+    """A graph as ``nm.draw`` gives it: notebooks draw it, ``str`` and ``source`` are Mermaid.
+
+    JupyterLab 4 draws Mermaid by itself, and so does GitHub a ``.md`` file that has it.
+
+    >>> import numeric as nm, symdiff as sd
+    >>> nm.draw(sd.sin(sd.symbol("x")))
+    <Drawing: 2 vertices, 1 edge; .source is Mermaid, .save("graph.svg") writes a picture>
+    """
+
+    def __init__(self, diagram: Diagram) -> None:
+        self._diagram = diagram
+
+    @property
+    def source(self) -> str:
+        """The text of a Mermaid flowchart."""
+        return self._diagram.mermaid()
+
+    @property
+    def dot(self) -> str:
+        """The same graph in Graphviz's language."""
+        return _dot(self._diagram)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __repr__(self) -> str:
+        counts = len(self._diagram.vertices), len(self._diagram.edges)
+        vertices = f"{counts[0]} {'vertex' if counts[0] == 1 else 'vertices'}"
+        edges = f"{counts[1]} edge{'s' * (counts[1] != 1)}"
+        return (
+            f'<Drawing: {vertices}, {edges}; .source is Mermaid, .save("graph.svg") writes a '
+            "picture>"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/vnd.mermaid": self.source, "text/plain": repr(self)}
+
+    def svg(self) -> str:
+        """The graph as an SVG picture, which Graphviz's program ``dot`` lays out.
+
+        Raises RuntimeError where it is not on the path, or fails.
+        """
+        program = shutil.which("dot")
+        if program is None:
+            raise RuntimeError(
+                "draw: an SVG needs Graphviz's program dot, which is not on the path; it is in "
+                "Debian's package graphviz (apt install graphviz). Mermaid needs no program: "
+                '.source, .save("graph.md")'
+            )
+        done = subprocess.run(
+            [program, "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"draw: {program} failed: {done.stderr.strip()}")
+        return done.stdout
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the graph to a file: ``.mmd`` as Mermaid, ``.md`` as Mermaid in Markdown.
+
+        ``.svg`` and ``.dot`` are the picture and the text of ``svg`` and ``dot``.  Raises
+        ValueError for another ending, and what ``svg`` raises.
+        """
+        kinds: dict[str, Callable[[], str]] = {
+            ".mmd": lambda: self.source,
+            ".md": lambda: f"```mermaid\n{self.source}```\n",
+            ".svg": self.svg,
+            ".dot": lambda: self.dot,
+        }
+        write = kinds.get(Path(path).suffix)
+        if write is None:
+            raise ValueError(f"draw: {str(path)!r} ends in none of {', '.join(kinds)}")
+        Path(path).write_text(write(), encoding="utf-8")
+
+
+# Graphviz -----------------------------------------------------------------------------------------
+
+
+def _dot(diagram: Diagram) -> str:
+    lines = [
+        "digraph {",
+        f'  graph [rankdir="{"TB" if diagram.down else "LR"}", bgcolor="white", '
+        'fontname="sans-serif", fontsize="11", style="dotted", color="#6b7280"]',
+        '  node [fontname="sans-serif", fontsize="11", fontcolor="#111827"]',
+        '  edge [fontname="sans-serif", fontsize="10", color="#4b5563"]',
+    ]
+    lines += [f"  {_box(v)}" for v in diagram.vertices if v.group is None]
+    for k, title in enumerate(diagram.groups):
+        inside = [f"    {_box(v)}" for v in diagram.vertices if v.group == k]
+        if inside:
+            lines += [f"  subgraph cluster_{k} {{", f"    label={_quoted(title)}", *inside, "  }"]
+    for edge in diagram.edges:
+        label = f" [label={_quoted(edge.label)}]" if edge.label else ""
+        lines.append(f"  {edge.source} -> {edge.target}{label}")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _box(v: Vertex) -> str:
+    style = FAMILIES[v.family]
+    shape, _, more = style.shape.partition(", ")
+    looks = ["filled", *["rounded"] * (more == "rounded"), *["dashed"] * style.dashed]
+    width = ', penwidth="2.5"' if v.result else ""
+    doubled = ', peripheries="2"' if more == "doubled" else ""
+    return (
+        f'{v.name} [label={_quoted(*v.lines)}, shape="{shape}", style="{",".join(looks)}", '
+        f'fillcolor="{style.fill}", color="{style.stroke}"{width}{doubled}]'
+    )
+
+
+def _quoted(*lines: str) -> str:
+    r"""Lines of text as a label, without escapes such as ``\N`` and entities such as ``&lt;``."""
+    meant = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+    texts = ["".join(meant.get(c, c) for c in one_line(line)) for line in lines]
+    return '"' + "\\n".join(texts) + '"'

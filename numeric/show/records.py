@@ -1,0 +1,164 @@
+"""The record of eager operations as a graph: results, ``grad_fn``s, leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numeric.autograd.function import BackwardCFunction
+from numeric.dtypes import get_default_dtype
+from numeric.graph import AccumulateGrad, Packed, Record
+from numeric.show.values import shortened
+from numeric.tensors import Tensor, edge_of
+from symdiff.display.captions import place
+from symdiff.display.diagrams import Vertex, listed
+from symdiff.display.graphs import checked
+from symdiff.display.layout import Graph
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.display.diagrams import Diagram
+
+_SMALL = 6  # elements of a tensor whose value is shown
+
+
+def is_recorded(f: Any) -> bool:
+    """Whether ``f`` is a Tensor or a ``grad_fn``, or a sequence of them."""
+    if isinstance(f, tuple | list):
+        return bool(f) and all(isinstance(x, Tensor | Record | BackwardCFunction) for x in f)
+    return isinstance(f, Tensor | Record | BackwardCFunction)
+
+
+def recorded(f: Any, limit: int, direction: str) -> Diagram:
+    """The diagram of the record behind a Tensor, a ``grad_fn`` or several of them.
+
+    Arrows lead from a result to its ``grad_fn``, along ``next_functions`` and to the leaves.
+    """
+    down = checked("draw", limit, direction)
+    given = f if isinstance(f, tuple | list) else [f]
+    # A custom Function's grad_fn is a face of its node.
+    results = [x._call if isinstance(x, BackwardCFunction) else x for x in given]
+    titles = {x: f"result {k}" if len(results) > 1 else "result" for k, x in enumerate(results)}
+    drawn = Graph(list(titles), _operands)
+
+    def vertices(shown: Sequence[Any]) -> dict[Any, Vertex]:
+        return {x: _vertex(x, titles.get(x)) for x in shown}
+
+    return drawn.diagram(vertices, _labels, _folded, limit, down).reversed()
+
+
+def _operands(x: Any) -> Sequence[Any]:
+    """What a vertex leads to: the record of a tensor, its edges, the leaf where they end."""
+    if isinstance(x, Tensor):
+        return () if x.is_leaf else (edge_of(x),)
+    if isinstance(x, AccumulateGrad):
+        return () if x.variable is None else (x.variable,)
+    return x.edges  # type: ignore[no-any-return]
+
+
+def _labels(x: Any) -> Sequence[str]:
+    if isinstance(x, Tensor):
+        return () if x.is_leaf else ("grad_fn" + f", output {x.output_nr}" * (x.output_nr > 0),)
+    if isinstance(x, AccumulateGrad):
+        return [""] * len(_operands(x))
+    if x.operands is None:
+        places, count = list(range(len(x.edges))), len(x.edges)
+    else:
+        places = [k for k, y in enumerate(x.operands) if getattr(y, "differentiable", False)]
+        count = len(x.operands)
+    numbers = x.nrs or [0] * len(x.edges)
+    return [
+        " ".join([*[place(k)] * (count > 1), *[f"output {nr}"] * (nr > 0)])
+        for k, nr in zip(places, numbers, strict=True)
+    ]
+
+
+# What stands on a vertex --------------------------------------------------------------------------
+
+
+def _vertex(x: Any, title: str | None) -> Vertex:
+    if isinstance(x, Tensor):
+        lines, family = _tensor_lines(x), "leaf"
+        title = None if x.is_leaf and x._name else title
+    elif isinstance(x, AccumulateGrad):
+        lines, family = _end_lines(x), "accumulation"
+    else:
+        lines, family = [type(x.shown()).__name__, *_saved(x), *_hooks(x)], "operation"
+    return Vertex("", (title, *lines) if title else tuple(lines), family, result=title is not None)
+
+
+def _tensor_lines(x: Tensor) -> list[str]:
+    about = [shape_text(tuple(x.shape))] if x.shape else []
+    if x.dtype is not get_default_dtype():
+        about.append(str(x.dtype).removeprefix("torch."))
+    lines = [x._name] if x._name else []
+    if x.is_leaf:
+        lines.append("leaf, requires_grad" if x.requires_grad else "no gradient")
+    lines += [" ".join(about)] if about else []
+    if x._array.size <= _SMALL:
+        lines.append(f"= {shortened(x._array)}")
+    if x._grad is not None:
+        lines.append(f"grad {_array_text(x._grad._array)}")
+    if x._post:
+        lines.append(_count(len(x._post), "hook after accumulation", "hooks after accumulation"))
+    return lines
+
+
+def _end_lines(x: AccumulateGrad) -> list[str]:
+    lines = ["AccumulateGrad"]
+    if x.shown() is None:
+        lines = ["no gradient passes", "(a view made without recording)"]
+    elif x.variable is None:
+        lines += [f"{x.label or 'the leaf'} is gone", shape_text(x.shape)]
+    return [*lines, *_hooks(x)]
+
+
+def _saved(x: Any) -> list[str]:
+    """What a node saved for its backward pass; of operands, which."""
+    if x.saved is None:
+        return ["saved values are freed"]
+    if x.foreign:
+        return [f"saved {_array_text(a)}" for a in x.saved if a is not None]
+    count = len(x.pullback.bound.pattern.xs)
+    return [
+        f"saved {f'operand {place(k)}' if k < count else 'result'} {_array_text(a)}"
+        for k, a in zip(x.kept(), x.saved, strict=True)
+    ]
+
+
+def _hooks(x: Any) -> list[str]:
+    extras = x.extras
+    if extras is None:
+        return []
+    counts = [
+        (sum(map(len, extras.tensor_hooks.values())), "tensor hook", "tensor hooks"),
+        (len(extras.prehooks), "pre-hook", "pre-hooks"),
+        (len(extras.posthooks), "post-hook", "post-hooks"),
+    ]
+    lines = [_count(*found) for found in counts if found[0]]
+    for kept in extras.retains.values():
+        tensor = kept()
+        if tensor is not None:
+            grad = tensor._grad
+            lines.append("retains grad" + ("" if grad is None else f" {_array_text(grad._array)}"))
+    return lines
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _array_text(a: Any) -> str:
+    """The value of a small array, the shape of a larger one."""
+    if isinstance(a, Packed):
+        return f"{shape_text(a.shape)}, packed by a hook"
+    shape = getattr(a, "shape", ())
+    size = getattr(a, "size", 1)
+    return shortened(a) if size <= _SMALL else shape_text(shape)
+
+
+def _folded(nodes: Sequence[Any], leaves: Sequence[Any]) -> tuple[str, ...]:
+    count = f"{len(nodes)} vertices"
+    names = [x._name for x in leaves if isinstance(x, Tensor) and x._name]
+    return (count, f"of {listed(names)}") if names else (count,)

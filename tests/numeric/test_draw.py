@@ -1,0 +1,348 @@
+"""Graphs with numbers: values, cotangents, records of Tensors; as Mermaid and through Graphviz."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+from numeric.show import graphs
+from numeric.show.values import shortened
+from symdiff.derivative import cotangents
+from symdiff.display.diagrams import Diagram, Edge, Vertex
+from symdiff.expr import nodes, rebuild
+from tests import flowcharts
+from tests.oracles import richardson
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+x, y = sd.symbols("x y")
+w, A = sd.symbol("w", 3), sd.symbol("A", (3, 3))
+AT = {x: 0.75, y: 2.5, w: np.array([0.5, -1.25, 2.0]), A: np.arange(9.0).reshape(3, 3) / 4}
+
+
+def drawn(*args: Any, **named: Any) -> flowcharts.Flowchart:
+    return flowcharts.read(str(nm.draw(*args, **named)))
+
+
+def noted(chart: flowcharts.Flowchart, what: str) -> list[str]:
+    """What follows ``what`` on the vertices."""
+    texts = [t for lines in chart.lines.values() for t in lines]
+    return sorted(t.removeprefix(what) for t in texts if t.startswith(what))
+
+
+def at(f: sd.Expr) -> dict[Any, Any]:
+    return {s: AT[s] for s in f.free_symbols}
+
+
+FORMULAS = [
+    sd.sin(x) * y - x / y,
+    sd.exp(-x) ** 2 + sd.where(x > y, x, y),
+    w @ A @ sd.sin(w),
+    sd.norm(A @ w) * x + sd.sum(w[1:]),
+    sd.logsumexp(w) * sd.det(A + x * sd.eye(3)),
+]
+
+
+# Values and cotangents ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("f", FORMULAS, ids=range(len(FORMULAS)))
+def test_values_and_cotangents_are_those_of_the_nodes(f: sd.Expr) -> None:
+    env = at(f)
+    chart = drawn(f, values=env)
+    valued = [v for v in nodes(f) if v.args or v.shape or v in env]
+    expected = sorted(shortened(nm.interpret(v, at(v))) for v in valued)
+    assert noted(chart, "= ") == expected
+    gradient = sd.grad(f, list(f.free_symbols))
+    for s, g in zip(f.free_symbols, gradient, strict=True):
+        (lines,) = [t for t in chart.lines.values() if t[0] == s.name]
+        assert lines[-1] == f"cotangent {shortened(nm.interpret(g, env))}"
+    assert chart.lines[chart.results[0]][-1] == "cotangent 1"
+    assert len(noted(chart, "cotangent ")) == len(cotangents(f))
+
+
+def displaced(f: sd.Expr, v: sd.Expr, env: dict[Any, Any]) -> float:
+    """``df/dv`` of a scalar node v by differences, all that is computed from it displaced."""
+
+    def moved(h: float) -> np.ndarray[Any, Any]:
+        values: dict[sd.Expr, Any] = dict(env)
+        for node in nodes(f):
+            if node.args:
+                stand_ins = [sd.symbol(f"a{k}", z.shape, z.dtype) for k, z in enumerate(node.args)]
+                given = dict(zip(stand_ins, (values[z] for z in node.args), strict=True))
+                values[node] = nm.interpret(rebuild(node, tuple(stand_ins)), given)
+            elif node not in values:
+                values[node] = nm.interpret(node, {})
+            if node is v:
+                values[node] = values[node] + h
+        return np.asarray(values[f], float)
+
+    slope, error = richardson(moved, np.array(1e-15))
+    assert error < 1e-9
+    return float(slope)
+
+
+def test_cotangents_of_inner_nodes_are_differences() -> None:
+    f = sd.sin(x * y) ** 2 * (x * y) + sd.exp(sd.sin(x * y)) / y
+    inner = [v for v in nodes(f) if v.args and v is not f]
+    chart = drawn(f, values=at(f))
+    expected = [displaced(f, v, at(f)) for v in inner]
+    shown = [
+        float(lines[-1].removeprefix("cotangent "))
+        for name, lines in chart.lines.items()
+        if chart.family[name] != "leaf" and name not in chart.results
+    ]
+    assert sorted(shown) == pytest.approx(sorted(expected), rel=1e-4)  # five digits are shown
+
+
+def test_planted_cotangents_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right at symbols, wrong at one inner node: the differences tell."""
+
+    def wrong(*args: Any) -> dict[sd.Expr, sd.Expr]:
+        found = cotangents(*args)
+        node = next(v for v in found if str(v) == "sin(x*y)")
+        return {**found, node: found[node] * 1.01}
+
+    monkeypatch.setattr(graphs, "cotangents", wrong)
+    with pytest.raises(AssertionError):
+        test_cotangents_of_inner_nodes_are_differences()
+
+
+def test_a_seed_and_inputs_choose_the_cotangents() -> None:
+    f = w * x
+    chart = drawn(f, values=at(f))
+    assert not noted(chart, "cotangent")
+    seeded = drawn(f, x, values=at(f), seed=np.ones(3))
+    assert noted(seeded, "cotangent ") == sorted(
+        [shortened(np.sum(AT[w])), shortened(AT[w]), shortened(np.ones(3))]
+    )
+    assert not noted(drawn(x * y, (), values=at(x * y)), "cotangent")
+
+
+def test_a_joint_graph_has_values_in_both_passes() -> None:
+    f = sd.sin(x) * y
+    chart = drawn(f, graph="joint", values=at(f))
+    gradient = sd.vjp(f, [x, y], 1)
+    assert len(noted(chart, "= ")) == sd.count_nodes([f, *gradient])
+    backward = drawn(f, graph="backward", values=at(f))
+    assert not noted(backward, "cotangent")
+
+
+def test_values_beyond_the_domain_are_shown() -> None:
+    chart = drawn(sd.log(x) + sd.log(-x - 1), values={"x": 0.0})
+    assert {"−inf", "nan"} <= {t.replace("-", "−") for t in noted(chart, "= ")}
+
+
+def test_values_are_short() -> None:
+    big = sd.symbol("big", (100, 100))
+    chart = drawn(sd.sum(big * big), values={big: np.ones((100, 100))})
+    assert all(len(t) <= 48 for lines in chart.lines.values() for t in lines)
+    assert shortened(np.float32(0.1)) == "0.1"
+    assert shortened(10**30) == str(10**30)
+
+
+def test_functions_are_drawn_as_their_formulas() -> None:
+    F = nm.lower([x * y, x + y], [x, y])
+    assert str(nm.draw(F)) == str(nm.draw([x * y, x + y])) == sd.mermaid([x * y, x + y])
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="draw: graph"):
+        nm.draw(x, graph="both")
+    with pytest.raises(ValueError, match="symbol y and dtype float has no value"):
+        nm.draw(x * y, values={x: 1.0})
+    with pytest.raises(TypeError):
+        nm.draw("x")
+    t = nm.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="draw: a record has its values"):
+        nm.draw(t, values={})
+    with pytest.raises(ValueError, match="draw: direction"):
+        t.draw(direction="left")
+
+
+# Records ------------------------------------------------------------------------------------------
+
+
+def record(root: Any) -> tuple[list[Any], list[tuple[Any, Any, int]]]:
+    """All nodes and edges behind a ``grad_fn``, as ``next_functions`` tells them."""
+    found, edges = [root], []
+    for node in found:  # grows as it is read
+        for other, nr in node.next_functions:
+            if other is not None:
+                edges.append((node, other, nr))
+                if not any(other is known for known in found):
+                    found.append(other)
+    return found, edges
+
+
+def test_a_record_is_drawn_as_next_functions_say() -> None:
+    a = nm.tensor([2.0, 3.0], requires_grad=True)
+    b = nm.tensor(0.5, requires_grad=True)
+    data = nm.tensor([1.0, -1.0])
+    values, vectors = nm.linalg.eigh(nm.outer(a, a) + b)
+    t = (a * data).exp().sum() / b - values.sum() * vectors[0, 0] * a[1]
+    found, edges = record(t.grad_fn)
+    chart = flowcharts.read(str(t.draw(limit=1000)))
+    leaves = [f.variable for f in found if type(f).__name__ == "AccumulateGrad"]
+    assert len(chart.lines) == len(found) + len(leaves) + 1
+    assert len(chart.edges) == len(edges) + len(leaves) + 1
+    names = sorted(type(f).__name__ for f in found)
+    assert sorted(t for lines in chart.lines.values() for t in lines if t in names) == names
+    first = {name: lines[0] for name, lines in chart.lines.items()}
+    drawn_edges = sorted((first[s], first[e]) for s, e, _ in chart.edges)
+    expected = [(type(s).__name__, type(e).__name__) for s, e, _ in edges]
+    expected += [("AccumulateGrad", "leaf, requires_grad")] * len(leaves)
+    expected += [("result", type(t.grad_fn).__name__)]
+    assert drawn_edges == sorted(expected)
+    outputs = sum(nr for _, _, nr in edges)
+    assert sum("output 1" in label for _, _, label in chart.edges) == outputs > 0
+    assert [first[name] for name in chart.results] == ["result"]
+
+
+def lines_of(chart: flowcharts.Flowchart, text: str) -> list[str]:
+    (found,) = [lines for lines in chart.lines.values() if text in lines]
+    return found
+
+
+def test_what_is_saved_freed_hooked_and_retained_is_said() -> None:
+    a = nm.tensor([2.0, 3.0], requires_grad=True)
+    h = a * nm.tensor([1.0, -1.0])
+    h.retain_grad()
+    h.register_hook(lambda g: None)
+    a.register_post_accumulate_grad_hook(lambda leaf: None)
+    t = (h * h).sum()
+    t.grad_fn.register_prehook(lambda g: None)
+    chart = drawn(t)
+    saved = [line for lines in chart.lines.values() for line in lines if line.startswith("saved")]
+    assert "saved operand ② [1, -1]" in saved
+    assert saved.count("saved operand ① [2, -3]") == 1
+    assert "1 pre-hook" in lines_of(chart, "SumBackward0")
+    assert "retains grad" in lines_of(chart, "1 tensor hook")
+    assert "1 hook after accumulation" in lines_of(chart, "leaf, requires_grad")
+    t.backward()
+    chart = drawn(t)
+    assert "retains grad [4, -6]" in lines_of(chart, "1 tensor hook")
+    assert "grad [4, 6]" in lines_of(chart, "leaf, requires_grad")
+    assert sum("saved values are freed" in lines for lines in chart.lines.values()) == 2
+
+
+def test_grad_fns_several_results_and_functions_of_the_users() -> None:
+    class Square(nm.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * g
+
+    a = nm.tensor([2.0, 3.0], requires_grad=True)
+    t = Square.apply(a)
+    chart = drawn(t.grad_fn)
+    assert lines_of(chart, "SquareBackward") == ["result", "SquareBackward", "saved [2, 3]"]
+    several = drawn([t, t.sum(), a])
+    assert {several.lines[name][0] for name in several.results} == {f"result {k}" for k in range(3)}
+    assert lines_of(drawn(a.detach()), "no gradient")
+    assert len(drawn(a).lines) == 1
+
+
+def test_a_leaf_that_is_gone() -> None:
+    t = (nm.ones(3, requires_grad=True) * 2).sum()
+    assert lines_of(drawn(t), "AccumulateGrad")[1:] == ["the leaf is gone", "(3,)"]
+
+
+def test_long_records_are_folded() -> None:
+    a = nm.tensor(0.5, requires_grad=True)
+    t = a
+    for _ in range(20_000):
+        t = t * 1.0001
+    chart = flowcharts.read(str(t.draw()))
+    (lines,) = [chart.lines[k] for k in chart.lines if chart.family[k] == "folded"]
+    count = int(re.fullmatch(r"(\d+) vertices", lines[0])[1])  # type: ignore[index]
+    assert count + len(chart.lines) - 1 == 20_000 + 3
+
+
+# Pictures -----------------------------------------------------------------------------------------
+
+
+def test_what_notebooks_get() -> None:
+    picture = nm.draw(x * y)
+    bundle = picture._repr_mimebundle_()
+    assert bundle == {"text/vnd.mermaid": str(picture), "text/plain": repr(picture)}
+    assert picture.source == str(picture)
+    assert repr(picture).startswith("<Drawing: 3 vertices, 2 edges;")
+
+
+def test_files(tmp_path: Path) -> None:
+    picture = nm.draw(x * y)
+    for ending, text in {
+        "mmd": picture.source,
+        "md": f"```mermaid\n{picture.source}```\n",
+        "dot": picture.dot,
+    }.items():
+        picture.save(tmp_path / f"x.{ending}")
+        assert (tmp_path / f"x.{ending}").read_text(encoding="utf-8") == text
+    with pytest.raises(ValueError, match=r"x.png' ends in none of .mmd, .md, .svg, .dot"):
+        picture.save("x.png")
+
+
+def test_without_graphviz_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"draw: .* dot, which is not on the path.*graphviz"):
+        nm.draw(x).svg()
+
+
+graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return [t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@graphviz
+def test_graphviz_draws_the_same_graph(tmp_path: Path) -> None:
+    f = FORMULAS[3]
+    picture = nm.draw(f, graph="joint", values=at(f))
+    svg = picture.svg()
+    chart = flowcharts.read(picture.source)
+    shown = texts(svg)
+    for lines in chart.lines.values():
+        assert set(lines) <= set(shown)
+    root = ElementTree.fromstring(svg)
+    kinds = [g.get("class") for g in root.iter("{http://www.w3.org/2000/svg}g")]
+    assert kinds.count("node") == len(chart.lines)
+    assert kinds.count("edge") == len(chart.edges)
+    assert kinds.count("cluster") == 2
+    picture.save(tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8") == svg
+
+
+HOSTILE = ['a"b', "\\N \\G \\l", "&lt;b&gt;", "<b>x</b>", 'x", URL="javascript:1', "]-->", "{a|b}"]
+
+
+@graphviz
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_in_graphviz_labels(text: str) -> None:
+    vertices = Vertex("n0", (text,), "leaf", 0), Vertex("n1", ("b",), "opaque", 0, True)
+    picture = nm.show.Drawing(Diagram(vertices, (Edge("n0", "n1", text),), (text,)))
+    svg = picture.svg()
+    assert [t.replace("\xa0", " ") for t in texts(svg)].count(text) == 3
+    assert "javascript" not in svg or "javascript" in text
+    assert "<a " not in svg
+
+
+def test_names_of_tensors_are_no_markup() -> None:
+    a = nm.tensor(2.0, requires_grad=True)
+    a._name = '"]--><img src=x onerror=alert(1)>'
+    chart = drawn(a * a)
+    assert lines_of(chart, a._name)
