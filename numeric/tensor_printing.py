@@ -198,10 +198,17 @@ def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
     saved, shapes, small values, and hooks.
 
     >>> import numeric as torch
-    >>> w = torch.tensor([2.0, 3.0], requires_grad=True)
-    >>> print((w * w).sum().draw())
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> print((w * w).draw())
     flowchart TD
-      n0(["leaf, requires_grad<br>(2,)<br>= #91;2, 3#93;"]):::leaf
+      n0(["leaf, requires_grad<br>= 2"]):::leaf
+      n1{{"AccumulateGrad"}}:::accumulation
+      n2("MulBackward0<br>saved operand ① 2<br>saved operand ② 2"):::operation
+      n3(["result<br>= 4"]):::leaf
+      n1 --> n0
+      n2 -->|"①"| n1
+      n2 -->|"②"| n1
+      n3 -->|"grad_fn"| n2
     ...
     """
     # A room above this one, loaded when it is first asked for.

@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_BRACKETS = {"([": "])", "(": ")", "[": "]", "[/": "/]", "[[": "]]", "{{": "}}"}
-_VERTEX = re.compile(
-    r' +([nf]\d+)(\(\[|\(|\[\[|\[/|\[|\{\{)"([^"]*)"(\]\)|\)|\]\]|/\]|\]|\}\}):::(\w+)'
-)
+_BRACKETS = {"([": "])", "(": ")", "[": "]", "[[": "]]", "{{": "}}", ">": "]"}
+_VERTEX = re.compile(r' +([nf]\d+)(\(\[|\(|\[\[|\[|\{\{|>)"([^"]*)"(\]\)|\)|\]\]|\]|\}\}):::(\w+)')
 _EDGE = re.compile(r'  ([nf]\d+) -->(?:\|"([^"]*)"\|)? ([nf]\d+)')
 _GROUP = re.compile(r'  subgraph (g\d+)\["([^"]*)"\]')
 _CLASS = re.compile(r"  class ([nfg\d,]+) (\w+)")
@@ -44,7 +42,10 @@ def label(text: str) -> str:
     """The text that a label shows, a new line for each of its lines."""
     assert _SAFE.fullmatch(text), text
     parts = [re.sub(r"#(\d+);", lambda m: chr(int(m[1])), line) for line in text.split("<br>")]
-    return "\n".join(parts)
+    shown = "\n".join(parts)
+    # What Mermaid would take for a formula, an icon or a number, however it is written.
+    assert not any(part in shown for part in ("$$", ":fa-", "ﬂ°", "¶ß"))
+    return shown.replace("\u2060", "").replace("\u202f", " ")
 
 
 def read(text: str) -> Flowchart:

@@ -13,7 +13,7 @@ from numeric.show.records import is_recorded, recorded
 from numeric.show.values import shortened
 from symdiff import ops
 from symdiff.derivative import cotangents
-from symdiff.display.graphs import diagram, inputs_of, outputs_of
+from symdiff.display.graphs import diagram, inputs_of, outputs_of, seeds_of
 from symdiff.display.layout import LIMIT
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def draw(
     flowchart TD
       n0(["x<br>= 0.5<br>cotangent 0.43879"]):::leaf
       n1("sin<br>= 0.47943<br>cotangent 0.5"):::pointwise
-      n2(["y<br>= 2<br>cotangent #45;0.11986"]):::leaf
+      n2(["y<br>= 2<br>cotangent −0.11986"]):::leaf
       n3("output<br>① / ②<br>= 0.23971<br>cotangent 1"):::pointwise
       n0 --> n1
       n1 -->|"①"| n3
@@ -93,25 +93,26 @@ def draw(
     def notes(shown: Sequence[Expr]) -> dict[Expr, list[str]]:
         if values is None:
             return {}
-        return _notes(shown, outputs_of("draw", outputs), wrt, values, seed, graph)
+        return _notes(shown, outputs, wrt, values, seed, graph)
 
     return Drawing(diagram("draw", outputs, wrt, graph, seed, limit, direction, notes))
 
 
 def _notes(
     shown: Sequence[Expr],
-    ys: Sequence[Expr],
+    outputs: Any,
     wrt: Any,
     values: Mapping[Any, Any],
     seed: Any,
     graph: str,
 ) -> dict[Expr, list[str]]:
     """The value and the cotangent of each node that is shown."""
+    ys = outputs_of("draw", outputs)
     valued = [node for node in shown if not _is_written(node)]
     pulled: dict[Expr, Expr] = {}
     if graph != "backward" and (seed is not None or not any(y.shape for y in ys)):
         xs = inputs_of(ys, wrt)
-        found = cotangents(ys, seed, xs) if xs else {}
+        found = cotangents(ys, seeds_of("draw", outputs, ys, seed), xs) if xs else {}
         pulled = {node: found[node] for node in shown if node in found}
     # What a node makes of values beyond its domain is seen: inf, nan.
     with np.errstate(all="ignore"):

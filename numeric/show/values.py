@@ -6,22 +6,23 @@ from typing import Any
 
 import numpy as np
 
-_WIDEST = 38  # characters
+_WIDEST = 30  # characters
 
 
 def shortened(value: Any) -> str:
-    """A number with five digits; an array on one line, of a large one the ends or the range.
+    """A number with five digits; an array with three on one line, of a large one ends or range.
 
     >>> shortened(2 / 3), shortened(True), shortened([1.0, 2.0])
     ('0.66667', 'True', '[1, 2]')
     >>> shortened(range(100)), shortened([[1.5] * 9] * 9)
     ('[0, 1, ..., 98, 99]', '1.5 everywhere')
     >>> shortened([[0.25, 1.5], [-0.5, 2.5]]), shortened([[0.123456, -2, 1 / 3]] * 3)
-    ('[[0.25, 1.5], [-0.5, 2.5]]', '-2 to 0.3333')
+    ('[[0.25, 1.5], [−0.5, 2.5]]', '−2 to 0.333')
     """
     array = np.asarray(value)
     if not array.shape:
-        return f"{array.item():.5g}" if array.dtype.kind == "f" else str(array.item())
+        number = array.item()
+        return (f"{number:.5g}" if array.dtype.kind == "f" else str(number)).replace("-", "−")
     for ends in (2, 1):
         text = np.array2string(
             array,
@@ -31,7 +32,7 @@ def shortened(value: Any) -> str:
             max_line_width=10_000,
             formatter={"float_kind": _digits, "int_kind": str},
         )
-        text = " ".join(text.split())
+        text = " ".join(text.split()).replace("-", "−")
         if len(text) <= _WIDEST:
             return text
     return _range(array)
@@ -48,4 +49,4 @@ def _range(array: Any) -> str:
 
 
 def _digits(number: Any) -> str:
-    return f"{number:.4g}"
+    return f"{number:.3g}".replace("-", "−")

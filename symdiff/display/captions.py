@@ -116,7 +116,7 @@ def _reading(op: Op) -> list[int]:
 
 def place(k: int) -> str:
     """The sign of operand k."""
-    return chr(ord("①") + k) if k < 20 else f"({k + 1})"
+    return chr(ord("①") + k) if k < 10 else f"({k + 1})"  # more are in few fonts
 
 
 def _slots(count: int) -> list[str]:

@@ -7,6 +7,7 @@ out of its label: see ``escaped``.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,10 +38,10 @@ class Style(NamedTuple):
 FAMILIES = {
     "leaf": Style(("([", "])"), "ellipse", "#dbeafe", "#1d4ed8"),
     "pointwise": Style(("(", ")"), "box, rounded", "#f3f4f6", "#4b5563"),
-    "contraction": Style(("[", "]"), "box", "#ede9fe", "#6d28d9"),
-    "linear": Style(("[/", "/]"), "parallelogram", "#d1fae5", "#047857"),
-    "opaque": Style(("[[", "]]"), "box, doubled", "#ffedd5", "#c2410c"),
-    "barrier": Style(("{{", "}}"), "hexagon", "#fee2e2", "#b91c1c"),
+    "contraction": Style(("[[", "]]"), "box, doubled", "#ede9fe", "#6d28d9"),
+    "linear": Style(("[", "]"), "box", "#d1fae5", "#047857"),
+    "opaque": Style(("{{", "}}"), "hexagon", "#ffedd5", "#c2410c"),
+    "barrier": Style((">", "]"), "octagon", "#fee2e2", "#b91c1c"),
     "operation": Style(("(", ")"), "box, rounded", "#f3f4f6", "#4b5563"),
     "accumulation": Style(("{{", "}}"), "hexagon", "#d1fae5", "#047857"),
     "folded": Style(("[", "]"), "box", "#ffffff", "#6b7280", dashed=True),
@@ -124,10 +125,14 @@ def _arrow(edge: Edge) -> str:
 
 # Text ---------------------------------------------------------------------------------------------
 
-# Signs of ASCII that are neither Mermaid's nor HTML's nor Markdown's, wherever they stand; and the
-# signs beyond ASCII that Mermaid's own code for numbers of signs is made of.
+# Signs of ASCII that are neither Mermaid's nor HTML's nor Markdown's, wherever they stand; and
+# others that are written by their numbers, too: see _READ_LATE.
 _HARMLESS = frozenset(" ,()/=")
-_CODE = frozenset("ﬂ°¶ß")
+_CODE = frozenset("ﬂ°¶ß\u2060")
+# What Mermaid looks for when numbers are signs again: formulas, icons, its own code for numbers.
+_READ_LATE = re.compile(r"\$(?=\$)|:(?=fa-)|ﬂ(?=°)|¶(?=ß)")
+
+_FIXED = "\u202f"  # a space where no line ends; the usual one is an entity that XML has not
 
 
 def one_line(text: str) -> str:
@@ -141,14 +146,17 @@ def escaped(text: str) -> str:
     """``text`` as part of a label in quotes that is neither Mermaid, HTML nor Markdown.
 
     Whatever might mean something is written by its number, ``#34;`` for a quote, which Mermaid
-    puts back after it has read everything else.
+    puts back after it has read everything else.  What it reads then is parted by a sign without
+    width.  No line ends inside of an array.
 
     >>> escaped('x"]-->y')
     'x#34;#93;#45;#45;#62;y'
     """
-    text = one_line(text)
+    text = _READ_LATE.sub(lambda found: found[0] + "\u2060", one_line(text)) or _FIXED
+    if "[" in text:
+        text = re.sub("([,=]) ", rf"\1{_FIXED}", text)
     return "".join(
-        c if _is_plain(c) or _inside(text, k) else f"#{ord(c)};" for k, c in enumerate(text)
+        c if _is_plain(c) or _is_inside(text, k) else f"#{ord(c)};" for k, c in enumerate(text)
     )
 
 
@@ -156,11 +164,11 @@ def _is_plain(c: str) -> bool:
     return c not in _CODE if c > "\x7f" else c.isalnum() or c in _HARMLESS
 
 
-def _inside(text: str, k: int) -> bool:
+def _is_inside(text: str, k: int) -> bool:
     """Whether a point between digits stands there, or a line in a name: no list, no emphasis."""
-    around = text[max(k - 1, 0) : k + 2 : 2]
-    if len(text[k - 1 : k + 2]) < 3:
+    if not 0 < k < len(text) - 1:
         return False
+    around = text[k - 1] + text[k + 1]
     return (text[k] == "." and around.isdigit()) or (text[k] == "_" and around.isalnum())
 
 

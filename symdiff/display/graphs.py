@@ -13,7 +13,7 @@ from symdiff.display.layout import LIMIT, Graph
 from symdiff.display.printing import short
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr, free_symbols
-from symdiff.leaves import as_expr, number_node
+from symdiff.leaves import as_expr, constant, number_node
 from symdiff.letters import shape_text
 from symdiff.node import topological
 
@@ -96,7 +96,7 @@ def diagram(
         _title(titled, ys, ["output"] if len(ys) == 1 else [f"output {k}" for k in range(len(ys))])
     if graph != "forward":
         xs = inputs_of(ys, wrt)
-        pulled = vjp(ys, xs, seeds_of(name, ys, seed))
+        pulled = vjp(ys, xs, seeds_of(name, f, ys, seed))
         _title(titled, pulled, [f"gradient by {_name(x)}" for x in xs])
     if graph == "forward":
         drawn = Graph(list(titled), operands)
@@ -149,10 +149,22 @@ def checked(name: str, limit: int, direction: str) -> bool:
 
 
 def outputs_of(name: str, f: Any) -> list[Expr]:
-    """``f`` as a list of expressions.  Raises ValueError if it is empty."""
-    ys = [as_expr(y) for y in f] if isinstance(f, tuple | list) else [as_expr(f)]
-    if not ys:
+    """``f`` as a list of expressions.
+
+    Raises ValueError if it is empty, TypeError for what is no expression.
+    """
+    given = list(f) if isinstance(f, tuple | list) else [f]
+    if not given:
         raise ValueError(f"{name}: there is no expression to draw")
+    ys = []
+    for y in given:
+        try:
+            ys.append(as_expr(y))
+        except TypeError:
+            raise TypeError(
+                f"{name}: {y!r} of type {type(y).__name__} has no graph; draw expressions, such as "
+                "sd.parse makes of text, or with numeric.draw also Functions, Tensors and grad_fns"
+            ) from None
     return ys
 
 
@@ -163,10 +175,11 @@ def inputs_of(ys: Sequence[Expr], wrt: Any) -> list[Expr]:
     return list(wrt) if isinstance(wrt, tuple | list) else [wrt]
 
 
-def seeds_of(name: str, ys: Sequence[Expr], seed: Any) -> list[Any]:
+def seeds_of(name: str, f: Any, ys: Sequence[Expr], seed: Any) -> list[Any]:
     """The cotangents of the outputs.  Raises ShapeError where an array has none."""
     if seed is not None:
-        return list(seed) if isinstance(seed, tuple | list) and len(ys) > 1 else [seed]
+        seeds = list(seed) if isinstance(f, tuple | list) else [seed]
+        return [constant(g) if isinstance(g, tuple | list) else g for g in seeds]
     for y in ys:
         if y.shape:
             raise ShapeError(

@@ -96,7 +96,20 @@ class Graph(Generic[K]):
         quarter = limit // 4
         folded = _folded(limit) * max(len(self.titles), 1)
         near = max(limit - min(len(leaves), quarter) - folded, 1)
-        return {*inner[:near], *leaves[:quarter]}
+        widest = max(
+            limit // 5, 1
+        )  # of one height, so that the picture is not much wider than high
+        shown = set(leaves[:quarter])
+        hidden: set[int] = set()
+        level: Counter[int] = Counter()
+        for k in inner:
+            if near and k not in hidden and level[self.heights[k]] < widest:
+                near -= 1
+                level[self.heights[k]] += 1
+                shown.add(k)
+            else:
+                hidden.update(self.links[k])
+        return shown
 
     def _parts(self, shown: set[int], most: int) -> list[list[int]]:
         """The nodes that are not shown, as connected parts of one group; the smallest together.
