@@ -29,6 +29,8 @@ from numeric.lowering.schedule import Spelling, cheap
 from symdiff.algebra import PRIMITIVES, primitive
 from symdiff.display.captions import caption
 from symdiff.errors import NotDifferentiable
+from symdiff.evaluate import evaluate_mp
+from symdiff.lifting import lift
 from symdiff.parser import FUNCTIONS
 from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
 from symdiff.vocabulary import FACTS, Facts, ScalarFunction
@@ -488,6 +490,41 @@ def test_partials_at_finite_extremes(name):
     assert finite is FACTS[name].finite_partials
 
 
+PLACES = (-3, -2.5, -2, -1, -0.5, 0, 0.5, 1, 2, 2.5)
+WEIGHTS = (Fraction(1, 2), 1, Fraction(3, 2), 2)
+
+
+def parameters_of_domains(name):
+    """Numbers for the operands by which there is no derivative: more of them where they matter."""
+    fixed = parameters(name)
+    if Fraction(1, 2) in fixed.values():
+        return [dict.fromkeys(fixed, weight) for weight in WEIGHTS]
+    return [fixed, parameters(name, real=True)] if name in OF_REAL_ORDER else [fixed]
+
+
+@each_function
+def test_domains(name):
+    """A value and its partials are finite where a domain is stated, or none is; nowhere else."""
+    domain = FACTS[name].domain
+    for fixed in [] if name == "where" else parameters_of_domains(name):
+        symbols = [sd.symbol(f"x{k}") for k in range(arity(name))]
+        operands = [fixed.get(k, x) for k, x in enumerate(symbols)]
+        xs = [x for x, y in zip(symbols, operands, strict=True) if x is y]
+        node = primitive(name, *map(sd.constant, operands))
+        partials = [sd.diff(node, x) for x in xs] if node.dtype is float else []
+        letters = [kernel_symbol(k) for k in range(len(symbols))]
+        inside = sd.constant(1)
+        if domain is not None:
+            env = dict(zip(letters, map(sd.constant, operands), strict=True))
+            inside = lift(domain(*letters), env)
+        for point in itertools.product(PLACES, repeat=len(xs)):
+            at = dict(zip(xs, point, strict=True))
+            values = evaluate_mp([node, *partials], at, 20)
+            finite = all(mp.isfinite(mp.mpf(value)) for value in values)
+            (expected,) = evaluate_mp([inside], at, 20)
+            assert finite == bool(expected), (name, operands, point, values)
+
+
 # Bodies ------------------------------------------------------------------------------------------
 
 
@@ -563,6 +600,7 @@ OMISSIONS = {
     ("infix", "logical_or"): test_signs,
     ("caption", "mod"): test_captions,
     ("drawn", "ceil"): test_drawings,
+    ("domain", "log1p"): test_domains,
     ("kinks", "clip"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides", "hypot_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides_at", "atan2_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,

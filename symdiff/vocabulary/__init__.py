@@ -20,6 +20,7 @@ A truth value is the number 1 or 0.
 
 facts              what a class states, and what its formulas are written with
 choices            truth values, selections, and functions with jumps and kinks
+regions            what domains are written with
 lengths            powers, lengths and angles, and the hyperbolic functions
 exponentials       exponentials and logarithms, and the sigmoids made of them
 entropies          entropies and divergences
@@ -43,18 +44,21 @@ import sympy as sp
 
 from symdiff.vocabulary.bessel import *  # noqa: F403
 from symdiff.vocabulary.choices import *  # noqa: F403
+from symdiff.vocabulary.choices import abs as _abs
+from symdiff.vocabulary.choices import less
 from symdiff.vocabulary.elliptic import *  # noqa: F403
 from symdiff.vocabulary.entropies import *  # noqa: F403
 from symdiff.vocabulary.error_functions import *  # noqa: F403
 from symdiff.vocabulary.exponentials import *  # noqa: F403
 from symdiff.vocabulary.facts import *  # noqa: F403
-from symdiff.vocabulary.facts import Decision, Facts, ScalarFunction, real, real_log
+from symdiff.vocabulary.facts import ONE, Decision, Facts, ScalarFunction, real, real_log
 from symdiff.vocabulary.gammas import *  # noqa: F403
 from symdiff.vocabulary.integrals import *  # noqa: F403
 from symdiff.vocabulary.lambert import *  # noqa: F403
 from symdiff.vocabulary.lengths import *  # noqa: F403
 from symdiff.vocabulary.normal import *  # noqa: F403
 from symdiff.vocabulary.orthogonal import *  # noqa: F403
+from symdiff.vocabulary.regions import positive
 from symdiff.vocabulary.zetas import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -72,20 +76,26 @@ def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
     return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
 
 
+def _inside_unit(x: sp.Expr) -> sp.Expr:
+    return less(_abs(x), ONE)
+
+
 # SymPy's own classes, whose derivatives hold wherever the function does.
 _SYMPY: dict[Any, type[Facts]] = {
     sp.exp: _taken(mp.exp),
-    sp.log: _taken(real_log, large=True, aliases="ln"),
+    sp.log: _taken(real_log, large=True, aliases="ln", domain=positive),
     sp.sin: _taken(mp.sin, finite_partials=True),
     sp.cos: _taken(mp.cos, finite_partials=True),
     sp.tan: _taken(mp.tan, finite_partials=True),
-    sp.asin: _taken(real(mp.asin), aliases="arcsin"),
-    sp.acos: _taken(real(mp.acos), aliases="arccos"),
+    sp.asin: _taken(real(mp.asin), aliases="arcsin", domain=_inside_unit),
+    sp.acos: _taken(real(mp.acos), aliases="arccos", domain=_inside_unit),
     sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
     sp.sinh: _taken(mp.sinh),
     sp.cosh: _taken(mp.cosh),
     sp.atanh: _taken(
-        real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)), aliases="arctanh"
+        real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
+        aliases="arctanh",
+        domain=_inside_unit,
     ),
     sp.erf: _taken(mp.erf, large=True, finite_partials=True),
     sp.erfc: _taken(mp.erfc, finite_partials=True),

@@ -11,7 +11,7 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.errors import Unsupported
-from symdiff.vocabulary.choices import abs, equal, less, logical_and, sign
+from symdiff.vocabulary.choices import abs, equal, less, logical_and, logical_or, sign
 from symdiff.vocabulary.facts import (
     HALF,
     ONE,
@@ -25,6 +25,7 @@ from symdiff.vocabulary.facts import (
     real,
     real_order,
 )
+from symdiff.vocabulary.regions import positive, whole
 
 # Bessel functions -------------------------------------------------------------------------------
 
@@ -65,6 +66,7 @@ def _below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
 class jv(Bessel):
     """J_n(x), the Bessel function of the first kind."""
 
+    domain = _(lambda n, x: logical_or(whole(n), positive(x)))
     sympy = sp.besselj
     aliases = "jn jve"
     partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
@@ -75,6 +77,7 @@ class jv(Bessel):
 class yv(Bessel):
     """Y_n(x), the Bessel function of the second kind; nan for x < 0."""
 
+    domain = _(lambda n, x: positive(x))
     sympy = sp.bessely
     aliases = "yn yve"
     partials = _(lambda n, x: (None, HALF * _below(yv, n, x) - HALF * yv(n + 1, x)))
@@ -85,6 +88,7 @@ class yv(Bessel):
 class iv(Bessel):
     """I_n(x), the modified Bessel function of the first kind."""
 
+    domain = _(lambda n, x: logical_or(whole(n), positive(x)))
     sympy = sp.besseli
     partials = _(lambda n, x: (None, HALF * _below(iv, n, x) + HALF * iv(n + 1, x)))
     value = _(lambda n, x: _first_kind(mp.besseli, real_order("iv", n), x, mp.inf))
@@ -94,6 +98,7 @@ class iv(Bessel):
 class kv(Bessel):
     """K_n(x) = K_-n(x), the modified Bessel function of the second kind; nan for x < 0."""
 
+    domain = _(lambda n, x: positive(x))
     sympy = sp.besselk
     partials = _(lambda n, x: (None, -HALF * kv(abs(n - 1), x) - HALF * kv(n + 1, x)))
     value = _(lambda n, x: _second_kind(mp.besselk, real_order("kv", n), x))
@@ -131,6 +136,7 @@ class ive(Bessel):
     counts as 0.
     """
 
+    domain = _(lambda n, x: logical_or(whole(n), positive(x)))
     definition = _(lambda n, x: sp.exp(-sp.Abs(x)) * sp.besseli(n, x))
     partials = _(lambda n, x: (None, ive_derivative(ONE, n, x)))
     value = _(lambda n, x: _scaled_first(0, real_order("ive", n), x))
@@ -141,6 +147,7 @@ class ive(Bessel):
 class kve(Bessel):
     """e^x K_n(x) = e^x K_-n(x), which does not underflow; nan for x < 0."""
 
+    domain = _(lambda n, x: positive(x))
     definition = _(lambda n, x: sp.exp(x) * sp.besselk(n, x))
     partials = _(lambda n, x: (None, kve_derivative(ONE, n, x)))
     value = _(lambda n, x: _scaled_second(0, real_order("kve", n), x))
@@ -169,6 +176,7 @@ class Scaled(Ordered):
 class ive_derivative(Scaled):
     """The m-th derivative of ive(n, x); at 0, for integers, the value from both sides, or 0."""
 
+    domain = _(lambda m, n, x: logical_or(whole(n), positive(x)))
     of = ive
     definition = _(
         lambda m, n, x: sp.exp(-sp.Abs(x)) * _leibniz(m, n, x, sp.besseli, HALF, -sp.sign(x))
@@ -187,6 +195,7 @@ class ive_derivative(Scaled):
 class kve_derivative(Scaled):
     """The m-th derivative of kve(n, x)."""
 
+    domain = _(lambda m, n, x: positive(x))
     of = kve
     definition = _(lambda m, n, x: sp.exp(x) * _leibniz(m, n, x, sp.besselk, -HALF, ONE))
     partials = _(lambda m, n, x: (None, None, kve_derivative(m + 1, n, x)))

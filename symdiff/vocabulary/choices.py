@@ -392,6 +392,7 @@ class floor_divide(Stepwise):
 
     nargs = 2
     caption = "⌊① / ②⌋"
+    domain = _(lambda a, b: not_equal(b, ZERO))
     result = None
     definition = _(lambda a, b: sp.floor(a / b))
     value = _(lambda a, b: _floor_of_quotient(a, b))
@@ -409,6 +410,7 @@ class mod(ScalarFunction):
 
     nargs = 2
     caption = "① mod ②"
+    domain = _(lambda a, b: not_equal(b, ZERO))
     aliases = "remainder"
     sympy = sp.Mod
     result = None

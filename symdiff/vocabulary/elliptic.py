@@ -12,6 +12,7 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
+from symdiff.vocabulary.choices import less
 from symdiff.vocabulary.facts import (
     HALF,
     ONE,
@@ -22,12 +23,14 @@ from symdiff.vocabulary.facts import (
     integer_order,
     settled,
 )
+from symdiff.vocabulary.regions import positive
 
 
 class ellipk(Transcendental):
     """K(m), the integral of 1/√(1 - m sin²θ) over 0 <= θ <= π/2, for m <= 1."""
 
     nargs = 1
+    domain = _(lambda m: less(m, ONE))
     sympy = sp.elliptic_k
     drawn = True
     partials = _(lambda m: (ellipk_derivative(ONE, m),))
@@ -38,6 +41,7 @@ class ellipkm1(Transcendental):
     """K(1 - p) for p >= 0, with all its digits for small p, where it is infinite at 0."""
 
     nargs = 1
+    domain = _(positive)
     drawn = True
     definition = _(lambda p: sp.elliptic_k(1 - p))
     partials = _(lambda p: (ellipkm1_derivative(ONE, p),))
@@ -48,6 +52,7 @@ class ellipe(Transcendental):
     """E(m), the integral of √(1 - m sin²θ) over 0 <= θ <= π/2, for m <= 1."""
 
     nargs = 1
+    domain = _(lambda m: less(m, ONE))
     sympy = sp.elliptic_e
     drawn = True
     partials = _(lambda m: (ellipe_derivative(ONE, m),))
@@ -62,6 +67,7 @@ class ellipk_derivative(Ordered):
     """
 
     nargs = 2
+    domain = _(lambda n, m: less(m, ONE))
     definition = _(lambda n, m: differentiated("ellipk_derivative", sp.elliptic_k, n, m))
     partials = _(lambda n, m: (None, ellipk_derivative(n + 1, m)))
     value = _(lambda n, m: _value(HALF, integer_order("ellipk_derivative", n), m, 1 - m))
@@ -71,6 +77,7 @@ class ellipkm1_derivative(Ordered):
     """The n-th derivative of K(1 - p) by p, for a constant integer n >= 0."""
 
     nargs = 2
+    domain = _(lambda n, p: positive(p))
     definition = _(
         lambda n, p: differentiated("ellipkm1_derivative", lambda t: sp.elliptic_k(1 - t), n, p)
     )
@@ -82,6 +89,7 @@ class ellipe_derivative(Ordered):
     """The n-th derivative of E, for a constant integer n >= 0; (E - K)/(2m) cancels [19.4.2]."""
 
     nargs = 2
+    domain = _(lambda n, m: less(m, ONE))
     definition = _(lambda n, m: differentiated("ellipe_derivative", sp.elliptic_e, n, m))
     partials = _(lambda n, m: (None, ellipe_derivative(n + 1, m)))
     value = _(lambda n, m: _value(-HALF, integer_order("ellipe_derivative", n), m, 1 - m))

@@ -9,8 +9,9 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
-from symdiff.vocabulary.choices import at_origin, where
+from symdiff.vocabulary.choices import at_origin, logical_and, where
 from symdiff.vocabulary.facts import ONE, ZERO, ScalarFunction, Transcendental, _
+from symdiff.vocabulary.regions import nonzero, positive
 
 
 def _of_weights(
@@ -28,6 +29,7 @@ class entr(ScalarFunction):
     """-x·log(x), 0 at 0, and -∞ for x < 0 (a concave function, as SciPy's)."""
 
     nargs = 1
+    domain = _(positive)
     definition = _(lambda x: _of_weights(x, ONE, ZERO, -x * sp.log(x), -sp.oo))
     partials = _(lambda x: (-1 - sp.log(x),))
     value = _(lambda x: -x * mp.log(x) if x > 0 else x if mp.isnan(x) or not x else mp.ninf)
@@ -41,6 +43,7 @@ class rel_entr(ScalarFunction):
     """
 
     nargs = 2
+    domain = _(lambda a, b: logical_and(positive(a), positive(b)))
     definition = _(lambda x, y: _of_weights(x, y, ZERO, x * sp.log(x / y)))
     partials = _(lambda x, y: (1 + log_ratio(x, y), where(at_origin(x, y), ZERO, -x / y)))
     value = _(lambda x, y: x * _log_ratio_value(x, y) if _inside(x, y) else _outside(x, y, 0))
@@ -53,6 +56,7 @@ class kl_div(ScalarFunction):
     """
 
     nargs = 2
+    domain = _(lambda a, b: logical_and(positive(a), positive(b)))
     definition = _(lambda x, y: _of_weights(x, y, y, x * sp.log(x / y) - x + y))
     partials = _(
         lambda x, y: (log_ratio(x, y), where(at_origin(x, y), ONE, -relative_difference(x, y)))
@@ -85,6 +89,7 @@ class log_ratio(Transcendental):
     """log(x/y) of x, y >= 0, accurate for x near y and where x/y is no float; ∞ for y = 0."""
 
     nargs = 2
+    domain = _(lambda a, b: logical_and(positive(a), positive(b)))
     definition = _(lambda x, y: sp.log(x) - sp.log(y))
     partials = _(lambda x, y: (1 / x, -1 / y))
     value = _(lambda x, y: _log_ratio_value(x, y))
@@ -102,6 +107,7 @@ class relative_difference(Transcendental):
     """(x - y)/y, accurate for x near y; its derivative by y, -x/y², is no difference."""
 
     nargs = 2
+    domain = _(lambda a, b: nonzero(b))
     definition = _(lambda x, y: (x - y) / y)
     partials = _(lambda x, y: (1 / y, -x / y**2))
     value = _(lambda x, y: (x - y) / y if y else mp.nan if not x else mp.sign(x) * mp.inf)

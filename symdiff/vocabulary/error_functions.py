@@ -9,6 +9,7 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
+from symdiff.vocabulary.choices import abs, less
 from symdiff.vocabulary.facts import (
     ONE,
     TWO,
@@ -21,6 +22,7 @@ from symdiff.vocabulary.facts import (
     integer_order,
     real,
 )
+from symdiff.vocabulary.regions import between
 
 
 class erfcx(Transcendental):
@@ -78,6 +80,7 @@ class erfinv(Transcendental):
     """The inverse of erf on [-1, 1]."""
 
     nargs = 1
+    domain = _(lambda x: less(abs(x), ONE))
     sympy = sp.erfinv
     partials = _(lambda x: (sp.sqrt(sp.pi) / 2 * sp.exp(erfinv(x) ** 2),))
     value = _(lambda x: x * mp.inf if mp.fabs(x) == 1 else real(mp.erfinv)(x))
@@ -92,6 +95,7 @@ class erfcinv(Transcendental):
     """The inverse of erfc on [0, 2], accurate near 0."""
 
     nargs = 1
+    domain = _(lambda x: between(ZERO, x, TWO))
     sympy = sp.erfcinv
     definition = _(lambda x: sp.erfinv(1 - x))
     partials = _(lambda x: (erfcinv_slope(x),))
@@ -121,6 +125,7 @@ class erfcinv_slope(Transcendental):
     """
 
     nargs = 1
+    domain = _(lambda x: between(ZERO, x, TWO))
     definition = _(lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfinv(1 - x) ** 2))
     partials = _(lambda x: (TWO * erfcinv(x) * erfcinv_slope(x) ** 2,))
     value = _(lambda x: _erfcinv_slope_value(x))

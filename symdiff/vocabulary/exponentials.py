@@ -11,7 +11,15 @@ import mpmath as mp
 import sympy as sp
 from sympy.codegen import cfunctions
 
-from symdiff.vocabulary.choices import equal, less, less_equal, logical_and, where
+from symdiff.vocabulary.choices import (
+    at_zero,
+    equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    where,
+)
 from symdiff.vocabulary.facts import (
     MODERATE,
     ONE,
@@ -25,6 +33,7 @@ from symdiff.vocabulary.facts import (
     real_log,
 )
 from symdiff.vocabulary.lengths import sech2
+from symdiff.vocabulary.regions import nonzero, positive
 
 # Exponentials and logarithms --------------------------------------------------------------------
 
@@ -79,6 +88,7 @@ class bose(Ordered):
     """
 
     nargs = 2
+    domain = _(lambda n, x: nonzero(x))
     definition = _(lambda n, x: differentiated("bose", lambda t: 1 / (sp.exp(t) - 1), n, x))
     partials = _(lambda n, x: (None, bose(n + 1, x)))
     value = _(lambda n, x: _bose_value(integer_order("bose", n), x))
@@ -115,6 +125,7 @@ class log1p(ScalarFunction):
     """log(1 + x), accurate near 0."""
 
     nargs = 1
+    domain = _(lambda x: less(-ONE, x))
     sympy = cfunctions.log1p
     large = True
     definition = _(lambda x: sp.log(1 + x))
@@ -126,6 +137,7 @@ class log1mexp(ScalarFunction):
     """log(1 - e^-x) for x > 0 (Mächler 2012).  Its derivative is 1/(e^x - 1), which is ``bose``."""
 
     nargs = 1
+    domain = _(positive)
     definition = _(lambda x: sp.log(1 - sp.exp(-x)))
     partials = _(lambda x: (bose(ZERO, x),))
     value = _(lambda x: real_log(-mp.expm1(-x)))
@@ -152,6 +164,7 @@ class log2(ScalarFunction):
     """The logarithm to base 2."""
 
     nargs = 1
+    domain = _(positive)
     sympy = cfunctions.log2
     large = True
     definition = _(lambda x: sp.log(x, 2))
@@ -163,6 +176,7 @@ class log10(ScalarFunction):
     """The logarithm to base 10."""
 
     nargs = 1
+    domain = _(positive)
     sympy = cfunctions.log10
     large = True
     definition = _(lambda x: sp.log(x, 10))
@@ -209,6 +223,7 @@ class xlogy(ScalarFunction):
     """
 
     nargs = 2
+    domain = _(lambda x, y: logical_or(positive(y), logical_and(at_zero(x), nonzero(y))))
     definition = _(lambda x, y: sp.Piecewise((ZERO, sp.Eq(x, 0)), (x * sp.log(y), True)))
     partials = _(
         lambda x, y: (
@@ -223,6 +238,7 @@ class xlog1py(ScalarFunction):
     """x·log(1 + y), and 0 at x = 0 for every y that is not nan; masked as ``xlogy``."""
 
     nargs = 2
+    domain = _(lambda x, y: logical_or(less(-ONE, y), logical_and(at_zero(x), nonzero(y + 1))))
     definition = _(lambda x, y: sp.Piecewise((ZERO, sp.Eq(x, 0)), (x * sp.log(1 + y), True)))
     partials = _(
         lambda x, y: (

@@ -41,6 +41,8 @@ class Facts:
     - ``infix``: the sign between its two operands in a text;
     - ``caption``: how a graph writes it, • being the operand, ①, ② ... several of them;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
+    - ``domain``: the formula, a truth value, of where it is a real number and has finite partials,
+      kinks apart; None where it does for all real operands;
     - ``kinks``: the formula, a truth value, of where its derivative is a convention (its partials
       then have a ``Decision``); else None;
     - ``decides``: the name of the function at whose kinks the value is the convention for its
@@ -66,6 +68,7 @@ class Facts:
     infix: str | None = None
     caption: str | None = None
     drawn = False
+    domain: Any = None
     kinks: Any = None
     decides: str | None = None
     decides_at: Any = None

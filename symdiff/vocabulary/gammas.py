@@ -10,7 +10,18 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
-from symdiff.vocabulary.choices import abs, equal, floor, less, less_equal, logical_and, sign, where
+from symdiff.vocabulary.choices import (
+    abs,
+    at_zero,
+    equal,
+    floor,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    sign,
+    where,
+)
 from symdiff.vocabulary.facts import (
     ONE,
     ZERO,
@@ -22,6 +33,7 @@ from symdiff.vocabulary.facts import (
     integer_order,
     real,
 )
+from symdiff.vocabulary.regions import between, no_pole, positive, smooth_power
 
 # The gamma family -------------------------------------------------------------------------------
 
@@ -30,6 +42,7 @@ class gamma(Transcendental):
     """The gamma function Γ(x)."""
 
     nargs = 1
+    domain = _(no_pole)
     sympy = sp.gamma
     drawn = True
     partials = _(lambda x: (gamma(x) * digamma(x),))
@@ -108,6 +121,7 @@ class gammasgn(Stepwise):
     """The sign of Γ(x): 1 and -1 in turn between its poles, at which it is nan, but for 1 at 0."""
 
     nargs = 1
+    domain = _(lambda x: logical_or(at_zero(x), no_pole(x)))
     definition = _(
         lambda x: sp.Piecewise(
             (ONE, x >= 0), (sp.nan, sp.Eq(sp.floor(x), x)), (1 - 2 * sp.Mod(sp.floor(x), 2), True)
@@ -126,6 +140,7 @@ class gammaln(Transcendental):
     """log|Γ(x)|; SymPy's loggamma is complex for negative x."""
 
     nargs = 1
+    domain = _(no_pole)
     aliases = "lgamma loggamma"
     sympy = sp.loggamma
     definition = _(lambda x: sp.log(sp.Abs(sp.gamma(x))))
@@ -137,6 +152,7 @@ class digamma(Transcendental):
     """ψ(x), the derivative of log|Γ(x)|."""
 
     nargs = 1
+    domain = _(no_pole)
     aliases = "psi"
     sympy = sp.digamma
     definition = _(lambda x: sp.polygamma(0, x))
@@ -148,6 +164,7 @@ class polygamma(Ordered):
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ, for a constant integer n >= 0."""
 
     nargs = 2
+    domain = _(lambda n, x: no_pole(x))
     of = digamma
     sympy = sp.polygamma
     definition = _(lambda n, x: sp.polygamma(n, x))
@@ -191,6 +208,7 @@ class beta(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda a, b: logical_and(no_pole(a), no_pole(b)))
     sympy = sp.beta
     partials = _(lambda a, b: _beta_slopes(a, b))
     value = _(lambda a, b: _beta_value(a, b))
@@ -236,6 +254,7 @@ class beta_derivative(Ordered):
     """
 
     nargs = 4
+    domain = _(lambda m, n, a, b: logical_and(positive(a), positive(b)))
     orders = 2
     of = beta
     definition = _(lambda m, n, a, b: _of_beta(m, n, a, b))
@@ -286,6 +305,7 @@ class poch(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda a, b: no_pole(a + b))
     sympy = sp.RisingFactorial
     partials = _(lambda z, m: (_poch_slope(z, m), poch(z, m) * digamma(z + m)))
     value = _(lambda z, m: _quotient([z + m], [z]))
@@ -307,6 +327,7 @@ class binom(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda n, k: no_pole(n + 1))
     sympy = sp.binomial
     partials = _(lambda n, k: _binom_slopes(n, k))
     value = _(lambda n, k: _quotient([n + 1], [k + 1, n - k + 1]))
@@ -335,6 +356,7 @@ class betaln(Transcendental):
     """log|B(a, b)| = log|Γ(a)| + log|Γ(b)| - log|Γ(a + b)|."""
 
     nargs = 2
+    domain = _(lambda a, b: logical_and(logical_and(no_pole(a), no_pole(b)), no_pole(a + b)))
     definition = _(lambda a, b: _lngamma(a) + _lngamma(b) - _lngamma(a + b))
     partials = _(lambda a, b: (polygamma_difference(ZERO, a, b), polygamma_difference(ZERO, b, a)))
     value = _(lambda a, b: _betaln_value(a, b))
@@ -357,6 +379,7 @@ class polygamma_difference(Ordered):
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; a difference of two would cancel."""
 
     nargs = 3
+    domain = _(lambda n, a, b: logical_and(no_pole(a), no_pole(a + b)))
     definition = _(lambda n, a, b: sp.polygamma(n, a) - sp.polygamma(n, a + b))
     partials = _(
         lambda n, a, b: (None, polygamma_difference(n + 1, a, b), -polygamma(n + 1, a + b))
@@ -379,6 +402,7 @@ class gammainc(Transcendental):
     """P(a, x) = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt, the regularised lower one; a > 0 has no derivative."""
 
     nargs = 2
+    domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), less_equal(ONE, a))))
     definition = _(lambda a, x: sp.lowergamma(a, x) / sp.gamma(a))
     partials = _(lambda a, x: (None, gamma_density(a, x)))
     value = _(lambda a, x: _gammainc_value(a, x, 0, x))
@@ -388,6 +412,7 @@ class gammaincc(Transcendental):
     """Q(a, x) = 1 - P(a, x), accurate in its tail; a > 0 has no derivative."""
 
     nargs = 2
+    domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), less_equal(ONE, a))))
     definition = _(lambda a, x: sp.uppergamma(a, x) / sp.gamma(a))
     partials = _(lambda a, x: (None, -gamma_density(a, x)))
     value = _(lambda a, x: _gammainc_value(a, x, x, mp.inf))
@@ -407,6 +432,7 @@ class gamma_density(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), smooth_power(a - 1))))
     definition = _(lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a))
     partials = _(lambda a, x: (None, gamma_density(a - 1, x) - gamma_density(a, x)))
     value = _(lambda a, x: _gamma_density_value(a, x))
@@ -427,6 +453,15 @@ class betainc(Transcendental):
     """I_x(a, b) = 1/B(a, b) ∫₀ˣ t^(a-1) (1-t)^(b-1) dt; a and b > 0 have no derivative."""
 
     nargs = 3
+    domain = _(
+        lambda a, b, x: logical_or(
+            between(ZERO, x, ONE),
+            logical_or(
+                logical_and(at_zero(x), less_equal(ONE, a)),
+                logical_and(equal(x, ONE), less_equal(ONE, b)),
+            ),
+        )
+    )
     definition = _(lambda a, b, x: sp.betainc_regularized(a, b, 0, x))
     partials = _(lambda a, b, x: (None, None, beta_density(a - 1, b - 1, betaln(a, b), x)))
     value = _(
@@ -445,6 +480,15 @@ class beta_density(Transcendental):
     """
 
     nargs = 4
+    domain = _(
+        lambda a, b, c, x: logical_or(
+            between(ZERO, x, ONE),
+            logical_or(
+                logical_and(at_zero(x), smooth_power(a)),
+                logical_and(equal(x, ONE), smooth_power(b)),
+            ),
+        )
+    )
     definition = _(lambda p, q, c, x: x**p * (1 - x) ** q * sp.exp(-c))
     partials = _(
         lambda p, q, c, x: (

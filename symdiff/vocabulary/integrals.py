@@ -10,8 +10,10 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.vocabulary.bessel import sinc
+from symdiff.vocabulary.choices import at_zero, less, logical_and, logical_or
 from symdiff.vocabulary.facts import (
     ONE,
+    TWO,
     ZERO,
     Ordered,
     Transcendental,
@@ -20,6 +22,7 @@ from symdiff.vocabulary.facts import (
     differentiated,
     integer_order,
 )
+from symdiff.vocabulary.regions import nonzero, positive
 
 # Exponential integrals --------------------------------------------------------------------------
 
@@ -32,6 +35,7 @@ class expn(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda n, x: logical_or(positive(x), logical_and(at_zero(x), less(TWO, n))))
     orders = 1
     sympy = sp.expint
     partials = _(lambda n, x: (None, -expn(n - 1, x)))
@@ -89,6 +93,7 @@ class expi(Transcendental):
     """Ei(x), the principal value of ∫ e^t/t dt from -∞ to x; -E_1(-x) for x < 0."""
 
     nargs = 1
+    domain = _(nonzero)
     sympy = sp.Ei
     partials = _(lambda x: (expi_derivative(ONE, x),))
     value = _(lambda x: _expi_value(x))
@@ -108,6 +113,7 @@ class expi_derivative(Ordered):
     """
 
     nargs = 2
+    domain = _(lambda n, x: nonzero(x))
     of = expi
     definition = _(lambda n, x: differentiated("expi_derivative", sp.Ei, n, x))
     partials = _(lambda n, x: (None, expi_derivative(n + 1, x)))
@@ -153,6 +159,7 @@ class cosine_integral(Transcendental):
     """Ci(x) = γ + log(x) + ∫ (cos(t) - 1)/t dt from 0 to x, for x >= 0; else nan."""
 
     nargs = 1
+    domain = _(positive)
     sympy = sp.Ci
     aliases = "Ci"
     partials = _(lambda x: (cosine_integral_derivative(ONE, x),))
@@ -166,6 +173,7 @@ class cosine_integral_derivative(Ordered):
     """
 
     nargs = 2
+    domain = _(lambda n, x: positive(x))
     of = cosine_integral
     definition = _(lambda n, x: differentiated("cosine_integral_derivative", sp.Ci, n, x))
     partials = _(lambda n, x: (None, cosine_integral_derivative(n + 1, x)))
@@ -222,6 +230,7 @@ class cosh_integral(Transcendental):
     """Chi(x) = γ + log(x) + ∫ (cosh(t) - 1)/t dt from 0 to x, for x >= 0; else nan."""
 
     nargs = 1
+    domain = _(positive)
     sympy = sp.Chi
     aliases = "Chi"
     partials = _(lambda x: (cosh_integral_derivative(ONE, x),))
@@ -234,6 +243,7 @@ class cosh_integral_derivative(Ordered):
     """The n-th derivative of Chi, for a constant integer n >= 0; the first is cosh(x)/x; x >= 0."""
 
     nargs = 2
+    domain = _(lambda n, x: positive(x))
     of = cosh_integral
     definition = _(lambda n, x: differentiated("cosh_integral_derivative", sp.Chi, n, x))
     partials = _(lambda n, x: (None, cosh_integral_derivative(n + 1, x)))

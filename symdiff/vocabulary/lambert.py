@@ -13,13 +13,16 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.errors import Unsupported
+from symdiff.vocabulary.choices import less
 from symdiff.vocabulary.facts import ONE, ZERO, Ordered, Transcendental, _, integer_order, settled
+from symdiff.vocabulary.regions import between
 
 
 class lambertw(Transcendental):
     """W(x) >= -1 with W·e^W = x, the principal branch, for x >= -1/e."""
 
     nargs = 1
+    domain = _(lambda x: less(-sp.exp(-1), x))
     sympy = sp.LambertW
     drawn = True
     partials = _(lambda x: (lambertw_derivative(ONE, x),))
@@ -35,6 +38,7 @@ class lambertwm1(Transcendental):
     """W(x) <= -1 with W·e^W = x, the branch of number -1, for -1/e <= x < 0."""
 
     nargs = 1
+    domain = _(lambda x: between(-sp.exp(-1), x, ZERO))
     drawn = True
     definition = _(lambda x: sp.LambertW(x, -1))
     partials = _(lambda x: (lambertwm1_derivative(ONE, x),))
@@ -55,6 +59,7 @@ class LambertDerivative(Ordered):
 class lambertw_derivative(LambertDerivative):
     """The n-th derivative of the principal branch."""
 
+    domain = _(lambda n, x: less(-sp.exp(-1), x))
     definition = _(lambda n, x: _closed(n, sp.LambertW(x)))
     partials = _(lambda n, x: (None, lambertw_derivative(n + 1, x)))
     value = _(lambda n, x: _value(0, integer_order("lambertw_derivative", n), x))
@@ -63,6 +68,7 @@ class lambertw_derivative(LambertDerivative):
 class lambertwm1_derivative(LambertDerivative):
     """The n-th derivative of the branch of number -1."""
 
+    domain = _(lambda n, x: between(-sp.exp(-1), x, ZERO))
     definition = _(lambda n, x: _closed(n, sp.LambertW(x, -1)))
     partials = _(lambda n, x: (None, lambertwm1_derivative(n + 1, x)))
     value = _(lambda n, x: _value(-1, integer_order("lambertwm1_derivative", n), x))

@@ -12,7 +12,16 @@ import sympy as sp
 from sympy.codegen import cfunctions
 
 from symdiff.errors import Unsupported
-from symdiff.vocabulary.choices import at_origin, at_zero, equal, less_equal, logical_and, where
+from symdiff.vocabulary.choices import (
+    at_origin,
+    at_zero,
+    equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    where,
+)
 from symdiff.vocabulary.facts import (
     MODERATE,
     ONE,
@@ -26,6 +35,7 @@ from symdiff.vocabulary.facts import (
     rational_or_none,
     real,
 )
+from symdiff.vocabulary.regions import nonzero, positive, smooth_power
 
 # Powers, lengths and angles ---------------------------------------------------------------------
 
@@ -58,6 +68,7 @@ class power(ScalarFunction):
 
     nargs = 2
     caption = "①^②"
+    domain = _(lambda x, y: logical_or(positive(x), logical_and(at_zero(x), smooth_power(y))))
     aliases = "pow"
     kinks = _(at_origin)
     math = "pow"
@@ -86,6 +97,7 @@ class cbrt(ScalarFunction):
     """The real cube root, negative for negative x."""
 
     nargs = 1
+    domain = _(nonzero)
     sympy = cfunctions.Cbrt
     definition = _(lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3))
     partials = _(lambda x: (1 / (3 * cbrt(x) ** 2),))
@@ -105,6 +117,7 @@ class norm_sqrt(ScalarFunction):
 
     nargs = 1
     caption = "√•"
+    domain = _(lambda x: less_equal(ZERO, x))
     drawn = True
     kinks = _(at_zero)
     called = "the square root in norm, std"
@@ -197,6 +210,7 @@ class acosh(ScalarFunction):
     """The inverse of cosh on [1, ∞)."""
 
     nargs = 1
+    domain = _(lambda x: less(ONE, x))
     aliases = "arccosh"
     sympy = sp.acosh
     partials = _(lambda x: (acosh_slope(x),))
@@ -210,6 +224,7 @@ class acosh_slope(ScalarFunction):
     """
 
     nargs = 1
+    domain = _(lambda x: less(ONE, x))
     definition = _(lambda x: 1 / (sp.sqrt(x - 1) * sp.sqrt(x + 1)))
     partials = _(lambda x: (-(acosh_slope(x) ** 2) * hypot1(acosh_slope(x)),))
     value = _(real(lambda x: 1 / (mp.sqrt(x - 1) * mp.sqrt(x + 1)) if x != 1 else mp.inf))

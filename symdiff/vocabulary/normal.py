@@ -21,6 +21,7 @@ from symdiff.vocabulary.facts import (
     differentiated,
     integer_order,
 )
+from symdiff.vocabulary.regions import between
 
 _ROOT = sp.sqrt(2)
 
@@ -154,6 +155,7 @@ class ndtri(Transcendental):
     """The inverse of Φ on [0, 1], accurate near 0."""
 
     nargs = 1
+    domain = _(lambda x: between(ZERO, x, ONE))
     definition = _(lambda p: _ROOT * sp.erfinv(2 * p - 1))
     partials = _(lambda p: (-2 * _ROOT * erfcinv_slope(2 * p),))
     value = _(lambda p: -mp.sqrt(2) * erfcinv.value(2 * p))

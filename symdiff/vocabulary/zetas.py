@@ -13,7 +13,7 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.errors import Unsupported
-from symdiff.vocabulary.choices import maximum
+from symdiff.vocabulary.choices import less, logical_and, maximum
 from symdiff.vocabulary.facts import (
     ONE,
     ZERO,
@@ -24,12 +24,14 @@ from symdiff.vocabulary.facts import (
     integer_order,
     settled,
 )
+from symdiff.vocabulary.regions import nonzero, positive
 
 
 class zeta(Transcendental):
     """Riemann's ζ(s) = Σ k^-s over k = 1, 2 ..., continued to all s but 1, where it is infinite."""
 
     nargs = 1
+    domain = _(lambda s: nonzero(s - 1))
     sympy = sp.zeta
     drawn = True
     partials = _(lambda s: (zeta_derivative(ONE, s),))
@@ -43,6 +45,7 @@ class hurwitz_zeta(Transcendental):
     """
 
     nargs = 2
+    domain = _(lambda s, a: logical_and(less(ONE, s), positive(a)))
     drawn = True
     definition = _(lambda s, q: sp.zeta(s, q))
     partials = _(lambda s, q: (hurwitz_zeta_derivative(ONE, s, q), -s * hurwitz_zeta(s + 1, q)))
@@ -53,6 +56,7 @@ class zeta_derivative(Ordered):
     """The m-th derivative of Riemann's, for a constant integer m >= 0.  SymPy has none."""
 
     nargs = 2
+    domain = _(lambda m, s: nonzero(s - 1))
     partials = _(lambda m, s: (None, zeta_derivative(m + 1, s)))
     value = _(lambda m, s: _riemann(integer_order("zeta_derivative", m), s))
 
@@ -73,6 +77,7 @@ class hurwitz_zeta_derivative(Ordered):
     """The m-th derivative of Hurwitz's by s, for a constant integer m >= 0.  SymPy has none."""
 
     nargs = 3
+    domain = _(lambda m, s, a: logical_and(less(ONE, s), positive(a)))
     partials = _(lambda m, s, q: (None, hurwitz_zeta_derivative(m + 1, s, q), _slope_by_q(m, s, q)))
     value = _(lambda m, s, q: _hurwitz(integer_order("hurwitz_zeta_derivative", m), s, q))
 
