@@ -619,3 +619,23 @@ def nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
     3
     """
     return topological([outputs] if isinstance(outputs, Node) else outputs)
+
+
+def is_within(e: Expr, most: int) -> bool:
+    """Whether ``e`` has at most so many nodes; not many more of them are looked at.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> is_within(sd.sin(x) * x, 3), is_within(sd.sin(x) * x, 2)
+    (True, False)
+    """
+    found = {e}
+    waiting = [e]
+    while waiting:
+        for x in waiting.pop().args:
+            if x not in found:
+                if len(found) == most:
+                    return False
+                found.add(x)
+                waiting.append(x)
+    return True

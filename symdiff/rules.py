@@ -404,10 +404,12 @@ def arrivals(
     inputs: Iterable[Expr],
     seeds: Sequence[Flow],
     closed: Container[Expr] = (),
+    record: list[tuple[Expr, int, Expr]] | None = None,
 ) -> dict[Expr, list[Flow]]:
     """The flows of which the cotangents of ``inputs`` are the sums; through no closed node.
 
-    ``order`` is the topological order of the outputs.
+    ``order`` is the topological order of the outputs.  To ``record`` goes, for each operand that a
+    node passes a flow to, the node, the operand's place and what is passed.
     """
     wanted = set(inputs)
     path = dependents(order, wanted, closed)
@@ -432,6 +434,8 @@ def arrivals(
                 rule = statement(node, k)
                 flow = None if rule is None else rule.pull(g)
                 if flow is not None:
+                    if record is not None:
+                        record.append((node, k, flow.expr))
                     flows = arrived.get(arg)
                     if flows is None:
                         arrived[arg] = [flow]

@@ -166,7 +166,7 @@ def pulled(
     roots = [x if c is None else c.root for c, x in zip(found, inputs, strict=True)]
     components = [c for c in found if c is not None]
     order = topological(outputs)
-    arrived = arrivals(order, outputs, roots, seeds, _closed(order, components))
+    arrived = arrivals(order, outputs, roots, seeds, closed_to(order, components))
     splits: dict[Expr, _Arrived] = {}
     results: list[Expr | None] = []
     for c, root in zip(found, roots, strict=True):
@@ -256,7 +256,7 @@ def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
     return {root: None if cuts is None else _Slices(root, cuts) for root, cuts in found.items()}
 
 
-def _closed(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
+def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
     """The slices of symbols that share no element with any component, of the nodes in ``order``."""
     asked = {root: cuts for root, cuts in _by_root(components).items() if cuts is not None}
     if not asked:
@@ -300,7 +300,7 @@ def pushed(
         else:
             given[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
     order = topological(outputs)
-    flows = pushforward(order, outputs, given, _closed(order, components))
+    flows = pushforward(order, outputs, given, closed_to(order, components))
     real = derived(order, tangents, [None if f is None else f.expr for f in flows])
     return [
         f if f is None or y is None else Flow(y, f.mark) for f, y in zip(flows, real, strict=True)

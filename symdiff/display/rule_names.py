@@ -1,0 +1,117 @@
+"""The rule by which a node passes its cotangent to an operand, in words."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from symdiff import ops
+from symdiff.algebra import PRIMITIVES
+from symdiff.blackboxes import Custom, CustomPullback
+from symdiff.display.printing import text
+from symdiff.lifting import is_decision
+from symdiff.node import make
+from symdiff.rules import statement
+from symdiff.shares import local
+
+if TYPE_CHECKING:
+    from symdiff.expr import Expr
+
+__all__ = ["Rule", "rule"]
+
+
+class Rule(NamedTuple):
+    """What a rule is called, and what it says with its source where the op states that."""
+
+    name: str
+    states: str = ""
+
+
+_LONG = 60  # characters of a derivative that is part of a name
+
+
+def rule(node: Expr, k: int | None) -> Rule:
+    """The rule by which ``node`` passes its cotangent to operand k (None: a component its symbol).
+
+    >>> import symdiff as sd
+    >>> x, A = sd.symbol("x"), sd.symbol("A", (3, 3))
+    >>> print(rule(sd.sin(x), 0).name)
+    chain rule: derivative of sin is cos
+    >>> rule(sd.inv(A), 0)
+    Rule(name='differential of inv', states='dY = -Y dA Y (Giles, 2.2.3).')
+    """
+    op = node.op
+    if k is None:
+        return Rule("a part of a symbol: back to its place")
+    if isinstance(op, ops.Sum):
+        return Rule("constant factor" if len(node.args) == 1 and not op.const else "sum rule")
+    if isinstance(op, ops.Product):
+        return Rule(_of_product(op))
+    if isinstance(op, ops.Strong):
+        return Rule("product rule; zeros of what is not selected stay zeros")
+    if isinstance(op, ops.Pointwise):
+        return Rule(_of_function(op, k))
+    if isinstance(op, ops.Contract):
+        return Rule(_of_contraction(op))
+    if isinstance(op, ops.Linear):
+        return Rule("transpose of the linear map")
+    assert isinstance(op, ops.Opaque), op
+    if isinstance(op, Custom | CustomPullback):
+        return Rule(f"vjp of {op.name}, as its author states it")
+    name = op.called(node.shape)[0]
+    if op.is_linear_in(k):
+        return Rule(f"transpose of {name}, linear in this operand", _said(op.transposed))
+    return Rule(f"differential of {name}", _said(op.differential))
+
+
+def _said(method: object) -> str:
+    """The mathematics that the first paragraph of a rule's docstring states."""
+    paragraph = (getattr(method, "__doc__", None) or "").strip().split("\n\n")[0]
+    return " ".join(paragraph.replace("``", "").split())
+
+
+def _of_product(op: ops.Product) -> str:
+    if len(op.exponents) == 1:
+        return "power rule"
+    if set(op.exponents) <= {1, -1}:
+        return "product rule" if op.exponents == (1, 1) else "quotient rule"
+    return "product and power rule"
+
+
+def _of_contraction(op: ops.Contract) -> str:
+    if len(op.letters) > 1:
+        return "product rule, transposed"
+    (word,) = op.letters
+    if op.sums:
+        return "transpose of a sum: the cotangent is repeated"
+    if op.created:
+        return "transpose of a repetition: cotangents are summed"
+    if len(set(op.out)) < len(op.out) or len(set(word)) < len(word):
+        return "transpose of a diagonal"
+    return "transpose of an exchange of axes"
+
+
+@lru_cache(maxsize=1024)
+def _of_function(op: ops.Pointwise, k: int) -> str:
+    """The chain rule, with the derivative of the function."""
+    if op is PRIMITIVES["where"]:
+        return "selection: the branch that is taken"
+    names = ["u"] if op.arity == 1 else ["u", "v", "w"][: op.arity]
+    if len(names) < op.arity:
+        return f"chain rule: derivative of {op.name} by its argument {k + 1}"
+    operands = [make(ops.dummy_op(name, (), float), (), (), float) for name in names]
+    node = make(op, tuple(operands), (), float)
+    if statement(node, k) is None:
+        return f"chain rule: {op.name} is constant between its jumps"
+    derivative = local(node, k, operands, operands[0]).derivative
+    assert derivative is not None
+    inner, primitive = derivative.op, isinstance(derivative.op, ops.Pointwise)
+    if op.arity == 1:
+        if primitive and derivative.args[0] is operands[0] and not is_decision(inner):
+            return f"chain rule: derivative of {op.name} is {inner.name}"
+        said, of = text(derivative), f"{op.name}(u)"
+    else:
+        said, of = text(derivative), f"{op.name}({', '.join(names)}) by {names[k]}"
+    if "\n" in said or len(said) > _LONG:
+        return f"chain rule: derivative of {of}"
+    return f"chain rule: derivative of {of} is {said}"

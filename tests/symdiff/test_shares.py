@@ -1,0 +1,326 @@
+"""What nodes pass on: each against differences of that node alone, all against the gradient.
+
+The differences are of the tests' own interpreter, at many digits; it knows no derivative.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+
+import symdiff as sd
+from symdiff import ops, rules
+from symdiff.derivative import cotangents
+from symdiff.marks import Flow
+from symdiff.node import make
+from symdiff.shares import Shares, conditions, local, shares
+from symdiff.variables import component
+from tests.budget import sample
+from tests.fields import HIGH
+from tests.oracles import agree, bound, inputs_of, no_ties, values_of
+from tests.strategies import programs_at_points
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symdiff import Expr
+    from tests.fields import Array
+
+DIGITS = 80
+STEP = 25  # decimal places: the error of the differences is h^2, rounding leaves 80 - 25 digits
+CLOSE = 1e-20
+SAME = 1e-60  # of what is the same but for the order of sums
+
+
+def weights(f: Expr) -> Any:
+    """The seed of f: 1 for a scalar, else 1, 2, 3 ..."""
+    shape = tuple(map(int, f.shape))
+    return np.arange(1.0, 1 + np.prod(shape)).reshape(shape) if shape else None
+
+
+def stand_in(v: Expr) -> Expr:
+    return make(ops.dummy_op("_", v.shape, v.dtype), (), v.shape, v.dtype)
+
+
+def pulled_by_differences(v: Expr, k: int | None, at: list[Array], seed: Array) -> Array:
+    """``sum_i seed_i dv_i / d operand``, v being computed from displaced values of one operand."""
+    operands = [stand_in(x) for x in v.args]
+    alone = make(v.op, tuple(operands), v.shape, v.dtype)
+    h = mp.mpf(10) ** -STEP
+    out = np.empty(at[k].shape, object)
+    for place in np.ndindex(out.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = [x.copy() for x in at]
+            moved[k][place] = at[k][place] + sign * h
+            env = dict(zip(operands, moved, strict=True))
+            ends.append(np.sum(seed * values_of([alone], env, HIGH)[0]))
+        out[place] = (ends[0] - ends[1]) / (2 * h)
+    return out
+
+
+def check(found: Shares, f: Expr, x: Expr, env: Mapping[Expr, Array]) -> int:
+    """Hold a record against differences of single nodes, and its sums; how many edges it has."""
+
+    def at(*es: Expr) -> list[Array]:
+        return values_of(list(es), env, HIGH)
+
+    with mp.workdps(DIGITS):
+        assert set(found.cotangents) == set(found.path)
+        total: dict[Expr, Array] = {}
+        for edge in found.edges:
+            (passed,) = at(edge.passed)
+            total[edge.operand] = total.get(edge.operand, 0) + passed
+            (seed,) = at(found.cotangents[edge.node])
+            if edge.k is None:
+                way = component(edge.node)
+                assert way is not None
+                back = dict(zip([edge.operand], at(edge.operand), strict=True))
+                expected = displaced(edge.node, edge.operand, back, seed)
+            else:
+                values = at(*edge.node.args)
+                expected = pulled_by_differences(edge.node, edge.k, values, seed)
+            agree(passed, expected, f"passed by {edge.node!r}", f, CLOSE)
+            # The statement over stand-ins is the one that the walk asked.
+            stand_ins = [stand_in(a) for a in edge.node.args]
+            bar = stand_in(edge.node)
+            own = local(edge.node, edge.k, stand_ins, bar)
+            known = dict(zip(stand_ins, at(*edge.node.args), strict=True)) | {bar: seed}
+            agree(values_of([own.pulled], known, HIGH)[0], passed, "pulled", f, SAME)
+            if own.derivative is not None:
+                (d,) = values_of([own.derivative], known, HIGH)
+                agree(np.asarray(seed * d, object), passed, "derivative", f, SAME)
+        for v in found.path:
+            if v is not f:
+                zeros = np.zeros(v.shape, object)
+                agree(
+                    np.asarray(total.get(v, zeros), object),
+                    at(found.cotangents[v])[0],
+                    f"cotangent of {v!r}",
+                    f,
+                    SAME,
+                )
+        (gradient,) = at(found.gradient)
+        into = sum((at(edge.passed)[0] for edge in found.final), np.zeros(x.shape, object))
+        if x is not f:
+            agree(np.asarray(into, object), gradient, "the gradient", f, SAME)
+    return len(found.edges)
+
+
+def displaced(v: Expr, root: Expr, env: Mapping[Expr, Array], seed: Array) -> Array:
+    """``sum_i seed_i dv_i / d root`` by differences."""
+    h = mp.mpf(10) ** -STEP
+    out = np.empty(env[root].shape, object)
+    for place in np.ndindex(out.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = env[root].copy()
+            moved[place] = moved[place] + sign * h
+            ends.append(np.sum(seed * values_of([v], {root: moved}, HIGH)[0]))
+        out[place] = (ends[0] - ends[1]) / (2 * h)
+    return out
+
+
+@sample(40)
+@given(programs_at_points(("pointwise", "contraction", "linear", "opaque", "literal"), steps=4))
+def test_steps_multiply_out_to_the_gradient(drawn: tuple[Any, Sequence[Array]]) -> None:
+    case, point = drawn
+    with mp.workdps(DIGITS):
+        no_ties(case, point, HIGH)
+        xs = inputs_of(case)
+        f, env = case.ours(xs), bound(xs, point, HIGH)
+        for x in xs:
+            seed = weights(f)
+            assert check(shares(f, x, seed), f, x, env) >= 0
+
+
+def robot() -> tuple[Expr, list[Expr], dict[Expr, Array]]:
+    q, A, x = sd.symbol("q", 3), sd.symbol("A", (3, 3)), sd.symbol("x")
+    inner = sd.sin(q[0]) * q[1] + x**2
+    f = sd.norm(A @ sd.exp(q) * inner) * sd.where(inner > 0, inner, x) + sd.sum(q[1:] / x)
+    f = f * sd.det(A) + sd.atan2(x, x * q[2]) + sd.sum(sd.inv(A) @ q) + sd.max(q)
+    point = [
+        [0.5, 1.5, -0.25],
+        [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [1.0, 0.0, 1.0]],
+        1.25,
+    ]
+    exact = [np.vectorize(Fraction, otypes=[object])(v) for v in point]
+    return f, [q, A, x, q[0], q[1:], A[0]], bound((q, A, x), exact, HIGH)
+
+
+def test_every_variable_of_one_formula() -> None:
+    f, variables, env = robot()
+    for x in variables:
+        assert check(shares(f, x), f, x, env) > 5
+
+
+def test_the_record_is_the_walk_of_the_gradient() -> None:
+    f, (q, A, x, *_), _ = robot()
+    for v in (q, A, x):
+        found = shares(f, v)
+        assert found.gradient is sd.grad(f, v)
+        inside = cotangents(f, inputs=v)
+        assert all(found.cotangents[u] is inside[u] for u in found.path)
+        assert found.cotangents[v] is sd.vjp(f, v, 1)
+
+
+def test_a_component_that_nothing_else_has_is_a_variable_of_its_own() -> None:
+    q = sd.symbol("q", 2)
+    a, b = q[0], q[1]
+    found = shares(sd.sin(a) * b, a)
+    assert [v.op.name for v in found.path if v is not a] == ["sin", "product"]
+    assert [edge.passed for edge in found.final] == [sd.cos(a) * b] == [found.gradient]
+    whole = shares(sd.sin(a) * b, q)
+    assert [edge.node for edge in whole.final] == [b, a]
+    mixed = shares(sd.sin(a) * b + q @ q, a)
+    assert len(mixed.final) == 3
+    assert sd.constant(0) + sum(edge.passed for edge in mixed.final) is mixed.gradient
+
+
+# Where a walk could go wrong ----------------------------------------------------------------------
+
+
+def without(found: Shares, i: int) -> Shares:
+    return found._replace(edges=found.edges[:i] + found.edges[i + 1 :])
+
+
+def replaced(found: Shares, i: int, **new: Any) -> Shares:
+    edges = list(found.edges)
+    edges[i] = edges[i]._replace(**new)
+    return found._replace(edges=tuple(edges))
+
+
+def test_planted_mistakes_in_the_record_are_seen() -> None:
+    f, (q, *_), env = robot()
+    good = shares(f, q)
+    with mp.workdps(DIGITS):
+        sizes = [sum(map(abs, values_of([e.passed], env, HIGH)[0].ravel())) for e in good.edges]
+    for i, edge in enumerate(good.edges):
+        if not sizes[i]:
+            continue
+        wrong = replaced(good, i, passed=2 * edge.passed) if i % 2 else without(good, i)
+        with pytest.raises(AssertionError, match=r"passed by|cotangent of"):
+            check(wrong, f, q, env)
+    pairs = [
+        (i, i + 1)
+        for i in range(len(good.edges) - 1)
+        if good.edges[i].node is good.edges[i + 1].node
+        and good.edges[i].operand.shape == good.edges[i + 1].operand.shape
+        and good.edges[i].passed is not good.edges[i + 1].passed
+    ]
+    assert pairs
+    for i, j in pairs:
+        a, b = good.edges[i], good.edges[j]
+        wrong = replaced(replaced(good, i, operand=b.operand), j, operand=a.operand)
+        with pytest.raises(AssertionError, match=r"passed by|cotangent of"):
+            check(wrong, f, q, env)
+    with pytest.raises(AssertionError, match="the gradient"):
+        check(good._replace(final=good.final[1:]), f, q, env)
+
+
+@pytest.mark.parametrize("family", ["SumRule", "ProductRule", "PointwiseRule", "ContractRule"])
+def test_a_wrong_rule_is_seen(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in one rule is in the gradient, too; the differences of single nodes see it."""
+    f, (q, *_), env = robot()
+    cls = getattr(rules, family)
+    pull = cls.pull
+
+    def wrong(self: Any, g: Flow) -> Any:
+        flow = pull(self, g)
+        return None if flow is None else Flow(flow.expr * 3, flow.mark)
+
+    monkeypatch.setattr(cls, "pull", wrong)
+    with pytest.raises(AssertionError, match="passed by"):
+        check(shares(f, q), f, q, env)
+
+
+# Branches, kinks, domains -------------------------------------------------------------------------
+
+
+def test_a_branch_that_is_not_taken_passes_zero() -> None:
+    x = sd.symbol("x")
+    f = sd.where(x > 0, sd.sqrt(x), x**2) + sd.where(x < -5, 1 / (x + 1), x)
+    found = shares(f, x)
+    env = {x: np.array(mp.mpf(-1), object)}
+    passed = [values_of([edge.passed], env, HIGH)[0][()] for edge in found.final]
+    assert sorted(passed) == [-2, 0, 0, 1]
+
+
+def test_conditions_are_those_of_the_functions() -> None:
+    x, t, u = sd.symbols("x t u")
+    v = sd.symbol("v", 3)
+
+    def said(f: Expr, *operands: Expr, by: Any = None) -> list[tuple[str, str]]:
+        return [(c.kind, str(c.holds)) for c in conditions(f, operands, by)]
+
+    assert said(sd.log(x), t) == [("domain", "t > 0")]
+    assert said(sd.sqrt(x), t) == [("domain", "t > 0")]
+    assert said(1 / x, t) == [("domain", "t != 0")]
+    assert said(sd.sin(x) / sd.cos(x), t, u) == [("domain", "u != 0")]
+    assert said(sd.sin(x) / sd.cos(x), t, u, by={0}) == []
+    assert said(abs(x), t) == [("kink", "t == 0")]
+    assert said(sd.maximum(x, x**2), t, u) == [("kink", "t == u")]
+    assert said(sd.sin(x), t) == []
+    assert [c.kind for c in conditions(sd.max(v), [v])] == ["kink"]
+    assert conditions(sd.max(v), [v])[0].holds.shape == (3,)
+    assert not conditions(sd.det(sd.symbol("A", (2, 2))), [sd.symbol("B", (2, 2))])
+
+
+# Any order, any size ------------------------------------------------------------------------------
+
+
+def test_order_four() -> None:
+    x = sd.symbol("x")
+    f = sd.exp(sd.sin(x)) * sd.log(x) + x**5 / (1 + x**2)
+    third = sd.diff(f, x, 3)
+    env = {x: np.array(mp.mpf("0.7"), object)}
+    found = shares(third, x)
+    assert check(found, third, x, env) > 50
+    with mp.workdps(DIGITS):
+        fourth = values_of([sd.diff(f, x, 4)], env, HIGH)[0]
+        total = sum(values_of([edge.passed], env, HIGH)[0] for edge in found.final)
+        agree(np.asarray(total, object), fourth, "the fourth derivative", f, SAME)
+        slope = mp.diff(lambda z: mp.exp(mp.sin(z)) * mp.log(z) + z**5 / (1 + z**2), 0.7, 4)
+        assert (
+            abs(np.asarray(total, object)[()] - slope) < 1e-12
+        )  # 0.7 is no decimal fraction there
+
+
+def test_a_long_chain_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    ask = rules.statement
+    monkeypatch.setattr(rules, "statement", lambda v, k: asked.append(v) or ask(v, k))
+    q = sd.symbol("q", 1)
+    f = sd.sum(q)
+    for _ in range(100_000):
+        f = sd.sin(f)
+    found = shares(f, q)
+    assert len(found.edges) == len(found.path) - 1 == 100_001
+    assert len(asked) == 200_002  # once for the record, once for the gradient beside it
+
+
+def test_refusals_are_those_of_grad() -> None:
+    v = sd.symbol("v", 2)
+    with pytest.raises(sd.ShapeError, match=r"output of shape \(2,\)"):
+        shares(v, v)
+    with pytest.raises(sd.NotDifferentiable, match="integer"):
+        shares(v @ v, sd.symbol("k", dtype=int))
+    with pytest.raises(ValueError, match="cannot differentiate by"):
+        shares(v @ v, sd.sin(v))
+
+
+def test_what_passes_nothing_has_no_edge() -> None:
+    x = sd.symbol("x")
+    held = sd.detach(sd.sin(x))
+    found = shares(x * held, x)
+    assert [edge.passed for edge in found.final] == [held]
+    assert held in found.cotangents
+    nothing = shares(sd.symbol("y"), x)
+    assert nothing.path == nothing.edges == ()
+    assert nothing.gradient is sd.constant(0)
+    assert [isinstance(v.op, ops.Symbol) for v in shares(x, x).path] == [True]
