@@ -111,6 +111,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import show as show
     from numeric.func import vmap as vmap
     from numeric.show import draw as draw
+    from numeric.show import steps as steps
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
@@ -161,6 +162,7 @@ if not TYPE_CHECKING:
         "set_grad_enabled",
         "short",
         "show",
+        "steps",
         "uint8",
         "vmap",
         *factories.__all__,
@@ -188,6 +190,7 @@ if not TYPE_CHECKING:
     # Loaded when they are first asked for; of some rooms, names stand here too.
     _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
     _ROOM_OF = {"draw": "show", "vmap": "func"}
+    _ROOM_OF = {"steps": "show", "vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

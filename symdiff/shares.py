@@ -232,7 +232,9 @@ def conditions(
         env = dict(zip(symbols, operands, strict=True))
         for kind, formula in (("domain", facts.domain), ("kink", facts.kinks)):
             if formula is not None:
-                found.append(Condition(kind, op.name, run(steps(formula(*symbols)), env)))
+                found.append(
+                    Condition(kind, facts.called or op.name, run(steps(formula(*symbols)), env))
+                )
     elif isinstance(op, ops.Opaque) and not op.constant and op.kind is not int:
         stand_in = make(op, tuple(operands), node.shape, node.dtype)
         rule = statement(stand_in, 0) if operands[0].dtype is float else None

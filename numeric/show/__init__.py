@@ -5,6 +5,10 @@
 =====================  ===========================================================================
 
 What needs no values, text, LaTeX and Mermaid, is in ``symdiff``.
+
+======== ===========================================================================================
+steps    the chain rule, step by step: values, derivatives, cotangents and shares of every node
+======== ===========================================================================================
 """
 
 import sys
@@ -16,6 +20,14 @@ from numeric.show.graphs import draw as draw
 from symdiff.guesses import missing
 
 __all__ = ["Drawing", "draw"]
+from numeric.show.stepwise import Edge as Edge
+from numeric.show.stepwise import Note as Note
+from numeric.show.stepwise import Row as Row
+from numeric.show.stepwise import Steps as Steps
+from numeric.show.stepwise import steps as steps
+from symdiff.guesses import missing
+
+__all__ = ["Edge", "Note", "Row", "Steps", "steps"]
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's

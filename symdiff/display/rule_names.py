@@ -46,7 +46,7 @@ def rule(node: Expr, k: int | None) -> Rule:
     if isinstance(op, ops.Sum):
         return Rule("constant factor" if len(node.args) == 1 and not op.const else "sum rule")
     if isinstance(op, ops.Product):
-        return Rule(_of_product(op))
+        return Rule(_of_product(op, k))
     if isinstance(op, ops.Strong):
         return Rule("product rule; zeros of what is not selected stay zeros")
     if isinstance(op, ops.Pointwise):
@@ -70,12 +70,10 @@ def _said(method: object) -> str:
     return " ".join(paragraph.replace("``", "").split())
 
 
-def _of_product(op: ops.Product) -> str:
-    if len(op.exponents) == 1:
+def _of_product(op: ops.Product, k: int) -> str:
+    if len(op.exponents) == 1 or op.exponents[k] not in (1, -1):
         return "power rule"
-    if set(op.exponents) <= {1, -1}:
-        return "product rule" if op.exponents == (1, 1) else "quotient rule"
-    return "product and power rule"
+    return "quotient rule" if op.over else "product rule"
 
 
 def _of_contraction(op: ops.Contract) -> str:
@@ -89,6 +87,11 @@ def _of_contraction(op: ops.Contract) -> str:
     if len(set(op.out)) < len(op.out) or len(set(word)) < len(word):
         return "transpose of a diagonal"
     return "transpose of an exchange of axes"
+
+
+def _is_call(e: Expr) -> bool:
+    """Whether a function of u is written as its name and ``(u)``."""
+    return isinstance(e.op, ops.Pointwise) and not is_decision(e.op) and text(e).endswith("(u)")
 
 
 @lru_cache(maxsize=1024)
@@ -105,13 +108,11 @@ def _of_function(op: ops.Pointwise, k: int) -> str:
         return f"chain rule: {op.name} is constant between its jumps"
     derivative = local(node, k, operands, operands[0]).derivative
     assert derivative is not None
-    inner, primitive = derivative.op, isinstance(derivative.op, ops.Pointwise)
-    if op.arity == 1:
-        if primitive and derivative.args[0] is operands[0] and not is_decision(inner):
-            return f"chain rule: derivative of {op.name} is {inner.name}"
-        said, of = text(derivative), f"{op.name}(u)"
-    else:
-        said, of = text(derivative), f"{op.name}({', '.join(names)}) by {names[k]}"
+    said, of = text(derivative), text(node)
+    if op.arity > 1:
+        of += f" by {names[k]}"
+    elif _is_call(node) and _is_call(derivative) and derivative.args[0] is operands[0]:
+        said, of = (line.removesuffix("(u)") for line in (said, of))
     if "\n" in said or len(said) > _LONG:
         return f"chain rule: derivative of {of}"
     return f"chain rule: derivative of {of} is {said}"

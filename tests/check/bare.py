@@ -73,6 +73,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "certify: proven": lambda: check.certify(versine, {x: (-1, 1)}, method="proven"),
         "enclose": lambda: check.enclose(x**2, {x: (0, 1)}),
         "why": lambda: check.why("(x + 1)**2", "x**2 + 2*x + 1").equal,
+        "steps": lambda: nm.steps(x**2, x, at={x: 3}).value,
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
         "draw": lambda: str(nm.show.draw(x**2, values={x: 3}))[:12],
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],

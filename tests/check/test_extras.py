@@ -63,6 +63,7 @@ def test_everything_else_has_its_answer(answers):
         "reference": "6.0",
         "certify": "search",
         "why": True,
+        "steps": 6.0,
         "scipy": [2.0, 0.0, 0.0],
         "draw": "flowchart TD",
         "solve_ivp": [-1.0, 0.0, 0.0],

@@ -1,0 +1,273 @@
+"""Steps of a derivative as LaTeX, and as a table of HTML whose formulas are LaTeX."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import symdiff as sd
+from numeric.show.derivations import (
+    LISTED,
+    NODES,
+    chosen,
+    condition,
+    in_short,
+    left_out,
+    number,
+    place,
+    shortened,
+)
+from symdiff.expr import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numeric.show.stepwise import Edge, Row, Steps
+    from symdiff.expr import Expr
+
+_TEX = 250  # characters of a formula in LaTeX
+_BREAK = "\x00"  # where a line may be broken
+
+_CURSOR = r"{\left[\cdot\right]}"
+_NUMBERED = re.compile(r"(\\?[A-Za-z]+)(_\{\w+\})")
+_UNTEXT = {**{c: "\\" + c for c in "{}$&#_%"}, **dict.fromkeys("\\^~", "?")}
+
+
+def _words(line: str) -> str:
+    r"""Words inside of a formula.
+
+    >>> print(_words("derivative of f_1 is {x}"))
+    \text{derivative of f\_1 is \{x\}}
+    """
+    return rf"\text{{{''.join(_UNTEXT.get(c, c) for c in line)}}}"
+
+
+class _Tex:
+    """LaTeX of formulas in the names of some steps, whose cotangents have bars."""
+
+    def __init__(self, steps: Steps, rows: Sequence[Row]) -> None:
+        self.steps = steps
+        seen = dict.fromkeys(v for row in rows for v in (row.node, *(e.node for e in row.edges)))
+        # What stands for a cotangent is typeset as one name, which no symbol of the formula has.
+        self.bars = {sd.latex(steps.bar(v)): _barred(self.name(v)) for v in seen}
+
+    def name(self, v: Expr) -> str:
+        return sd.latex(self.steps.stand_in(v))
+
+    def bar(self, v: Expr) -> str:
+        return self.bars[sd.latex(self.steps.bar(v))]
+
+    def of(self, e: Expr) -> str:
+        """A formula; three dots for a long one."""
+        found = sd.latex(e) if is_within(e, NODES) else ""
+        if not found or len(found) > _TEX:
+            return r"\ldots"
+        for plain, bar in self.bars.items():
+            found = found.replace(plain, bar)
+        return found
+
+    def _split(self, e: Expr) -> tuple[str, str]:
+        """The letters that the notation has on the left, if any, and the formula."""
+        found = self.of(e)
+        if found.startswith(_CURSOR):
+            letters, _, found = found[len(_CURSOR) :].partition(" = ")
+            return letters, found
+        return "", found
+
+    def right(self, e: Expr) -> str:
+        """The formula without the letters on the left."""
+        return self._split(e)[1]
+
+    def equation(self, name: str, e: Expr, value: Any, sign: str = "&=") -> str:
+        """``name = e = value``, to be aligned at the first sign."""
+        letters, found = self._split(e)
+        if letters:
+            name = rf"\left({name}\right){letters}" if "frac" in name else f"{{{name}}}{letters}"
+        line = f"{name} {sign} {found}"
+        shown = None if value is None else tex_value(value)
+        return line if shown is None or shown == found else f"{line}{_BREAK}= {shown}"
+
+
+def _barred(name: str) -> str:
+    r"""A name with a bar, over the letter if it has an index.
+
+    >>> print(_barred("x"), _barred("t_{12}"))
+    \bar{x} \bar{t}_{12}
+    """
+    found = _NUMBERED.fullmatch(name)
+    return rf"\bar{{{found[1]}}}{found[2]}" if found else rf"\bar{{{name}}}"
+
+
+def tex_value(value: Any) -> str:
+    r"""A value as LaTeX.
+
+    >>> print(tex_value(1.5e-9), tex_value(np.inf), tex_value(np.eye(2)))
+    1.5 \cdot 10^{-9} \infty \begin{bmatrix} 1 & 0 \\ 0 & 1 \end{bmatrix}
+    """
+    array = np.asarray(value)
+    if array.ndim > 2 or array.size > LISTED:
+        return _words(shortened(value))
+    if not array.ndim:
+        return _tex_number(number(array[()]))
+    rows = [[x] for x in array] if array.ndim == 1 else array
+    inner = r" \\ ".join(" & ".join(_tex_number(in_short(x)) for x in row) for row in rows)
+    return rf"\begin{{bmatrix}} {inner} \end{{bmatrix}}"
+
+
+def _tex_number(said: str) -> str:
+    special = {"inf": r"\infty", "-inf": r"-\infty"}.get(said)
+    if special or said[-1].isalpha():
+        return special or rf"\text{{{said}}}"
+    mantissa, _, exponent = said.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def latex(steps: Steps, full: bool) -> str:
+    """See ``Steps.latex``."""
+    near, far, missing = chosen(steps, full)
+    parts = [[steps.row(v) for v in part] for part in (near, far)]
+    tex = _Tex(steps, [*parts[0], *parts[1]])
+    gap = [rf"& {_words(left_out(missing))}"] * bool(missing)
+    lines = [
+        _tex_title(tex, "&="),
+        *_tex_constants(tex, [*parts[0], *parts[1]], "&="),
+        *_tex_forward(tex, parts[0]),
+        *gap,
+        *_tex_forward(tex, parts[1]),
+    ]
+    lines += [*_tex_backward(tex, parts[1]), *gap, *_tex_backward(tex, parts[0])]
+    lines.append(_tex_total(tex, "&="))
+    joined = " \\\\\n".join(lines).replace(_BREAK, " ")
+    return f"\\begin{{aligned}}\n{joined}\n\\end{{aligned}}"
+
+
+def _tex_result(tex: _Tex) -> str:
+    return tex.name(tex.steps.f) if tex.steps.nodes else "f"
+
+
+def _tex_title(tex: _Tex, sign: str) -> str:
+    line = tex.equation(_tex_result(tex), tex.steps.f, None, sign)
+    at = [f"{sd.latex(s)} = {tex_value(v)}" for s, v in tex.steps.symbols() if v is not None]
+    points = f",{_BREAK}".join(at)
+    return rf"{line}{_BREAK}\quad {_words('at')} \quad {points}" if at else line
+
+
+def _tex_constants(tex: _Tex, rows: Sequence[Row], sign: str) -> list[str]:
+    found = tex.steps.constants(rows)
+    return [tex.equation(sd.latex(tex.steps.stand_in(e)), e, value, sign) for _, e, value in found]
+
+
+def _tex_total(tex: _Tex, sign: str) -> str:
+    name = rf"\frac{{d {_tex_result(tex)}}}{{d {sd.latex(tex.steps.x)}}}"
+    return tex.equation(name, tex.steps.gradient, tex.steps.value, sign)
+
+
+def _tex_derivative(tex: _Tex, row: Row, edge: Edge, sign: str) -> str:
+    """The derivative by one operand alone, or what it makes of a cotangent."""
+    if edge.derivative is None:
+        return (
+            rf"{tex.bar(row.node)} {sign.replace('=', '')}\mapsto{_BREAK}{tex.right(edge.passes)}"
+        )
+    name = rf"\frac{{\partial {tex.name(row.node)}}}{{\partial {tex.name(edge.node)}}}"
+    name += rf"\,\text{{{place(row, edge).strip()}}}" if place(row, edge) else ""
+    return tex.equation(name, edge.derivative, edge.derivative_value, sign)
+
+
+def _tex_step(tex: _Tex, row: Row, sign: str) -> str:
+    """The node with its formula and value; a symbol, or a part of one, with its value."""
+    name = tex.name(row.node)
+    if not tex.steps.is_named(row.node):
+        return tex.equation(name, row.formula, row.value, sign)
+    return name if row.value is None else f"{name}{_BREAK}{sign} {tex_value(row.value)}"
+
+
+def _tex_forward(tex: _Tex, rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows:
+        if row.node.args:
+            right = [_tex_derivative(tex, row, edge, "&=") for edge in row.edges]
+            right += [rf"& {_words(condition(note))}" for note in row.notes]
+            yield _tex_step(tex, row, "&=") + (rf" & \quad {right[0]}" if right else "")
+            yield from (rf"& & \quad {line}" for line in right[1:])
+
+
+def _tex_backward(tex: _Tex, rows: Sequence[Row]) -> Iterator[str]:
+    for row in reversed(rows):
+        if row.edges:
+            yield tex.equation(tex.bar(row.node), row.cotangent, row.cotangent_value)
+        for edge in row.edges:
+            passes = tex.equation(tex.bar(edge.node), edge.passes, edge.value, r"&\mathrel{+}=")
+            yield rf"& {_words(edge.rule)} & \quad {passes}"
+
+
+# HTML ---------------------------------------------------------------------------------------------
+
+_LEFT = ' style="text-align: left; vertical-align: top"'
+
+
+def html(steps: Steps, full: bool) -> str:
+    """See ``Steps.html``: a table of the nodes, and one of what they pass on, in reverse."""
+    near, far, missing = chosen(steps, full)
+    parts = [[steps.row(v) for v in part] for part in (near, far)]
+    tex = _Tex(steps, [*parts[0], *parts[1]])
+    gap = [f'<tr><td colspan="3"{_LEFT}>{escape(left_out(missing))}</td></tr>'] * bool(missing)
+    shown = [[row for row in part if row.node.args or row.value is not None] for part in parts]
+    forward = [[_html_forward(tex, row) for row in part] for part in shown]
+    backward = [[_html_backward(tex, row) for row in reversed(part)] for part in reversed(parts)]
+    tables = [
+        _table(("step", "derivative by each operand alone", ""), [*forward[0], *gap, *forward[1]]),
+        _table(("cotangent", "rule", "passes on"), [*backward[0], *gap, *backward[1]]),
+    ]
+    title, total = _math(_tex_title(tex, "=")), _math(_tex_total(tex, "="))
+    fixed = [_math(line) for line in _tex_constants(tex, [*parts[0], *parts[1]], "=")]
+    lines = "".join(f"<p>{line}</p>" for line in [title, *fixed])
+    inner = f"{lines}{''.join(tables) if near else ''}<p>{total}</p>"
+    return f'<div class="symdiff-steps" style="overflow-x: auto">{inner}</div>'
+
+
+def _table(columns: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f"<th{_LEFT}>{name}</th>" for name in columns)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _math(line: str) -> str:
+    return " ".join(f"${escape(part)}$" for part in line.split(_BREAK))
+
+
+def _rows(first: str, rest: Sequence[tuple[str, str]]) -> str:
+    """Rows of a table, of which the first cell is one for all."""
+    lines = rest or [("", "")]
+    cells = [f"<td{_LEFT}>{a}</td><td{_LEFT}>{b}</td>" for a, b in lines]
+    cells[0] = f'<td rowspan="{len(lines)}"{_LEFT}>{first}</td>{cells[0]}'
+    borders = ["border-top: 1px solid #8886", *("" for _ in cells[1:])]
+    return "".join(
+        f'<tr style="background: none; {border}">{cell}</tr>'
+        for border, cell in zip(borders, cells, strict=True)
+    )
+
+
+def _html_forward(tex: _Tex, row: Row) -> str:
+    derivatives = [_math(_tex_derivative(tex, row, e, "=")) for e in row.edges] or [""]
+    notes = "<br>".join(_plain(condition(note), note.applies) for note in row.notes)
+    said = [notes, *("" for _ in derivatives[1:])]
+    return _rows(_math(_tex_step(tex, row, "=")), list(zip(derivatives, said, strict=True)))
+
+
+def _html_backward(tex: _Tex, row: Row) -> str:
+    bar = tex.equation(tex.bar(row.node), row.cotangent, row.cotangent_value, "=")
+    passed = [
+        (
+            "<br>".join(_plain(words) for words in (e.rule, e.states) if words),
+            _math(tex.equation(tex.bar(e.node), e.passes, e.value, r"\mathrel{+}=")),
+        )
+        for e in row.edges
+    ]
+    return _rows(_math(bar), passed)
+
+
+def _plain(words: str, strong: bool = False) -> str:
+    """Words in which no dollar sign makes mathematics."""
+    inner = f"<b>{escape(words)}</b>" if strong else escape(words)
+    return f'<span class="tex2jax_ignore mathjax_ignore">{inner}</span>'

@@ -1,0 +1,286 @@
+"""Steps of derivatives: what they say is what is computed, and all of it can be shown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, strategies
+
+import numeric as nm
+import symdiff as sd
+from numeric.show import stepwise
+from symdiff.shares import shares
+from symdiff.vocabulary import FACTS
+from tests.budget import sample
+from tests.fields import HIGH
+from tests.look.steps import specimens
+from tests.oracles import values_of
+from tests.strategies import programs_at_points
+
+DIGITS = 50
+
+
+def at_many_digits(e: Any, env: Any) -> Any:
+    """By the tests' own interpreter."""
+    return values_of([e], env, HIGH)[0]
+
+
+def multiplied_out(steps: Any, env: Any) -> Any:
+    """The gradient by the steps' own formulas: values forward, cotangents backward.
+
+    Each formula is evaluated over the numbers that the names of its operands stand for.
+    """
+    known: dict[Any, Any] = dict(env)
+    for row in steps.rows:
+        known[steps.stand_in(row.node)] = at_many_digits(row.formula, known)
+    bars: dict[Any, Any] = {}
+    bars[steps.f] = at_many_digits(sd.constant(1), {})
+    for row in reversed(steps.rows):
+        g = bars.get(row.node)
+        for edge in row.edges:
+            known[steps.bar(row.node)] = g
+            passed = at_many_digits(edge.passes, known)
+            bars[edge.node] = np.asarray(bars.get(edge.node, 0) + passed, object)
+            if edge.derivative is not None:
+                close(g * at_many_digits(edge.derivative, known), passed)
+    return bars[steps.x]
+
+
+def close(a: Any, b: Any) -> None:
+    for p, q in zip(np.ravel(a), np.ravel(b), strict=True):
+        scale = 1 + abs(q)
+        assert abs(p - q) <= mp.mpf(10) ** (10 - DIGITS) * scale, (a, b)
+
+
+x, y = sd.symbols("x y")
+HERE = {x: np.array(mp.mpf("0.75"), object), y: np.array(mp.mpf("1.375"), object)}
+UNARY = (sd.sin, sd.exp, sd.tanh, sd.sqrt, sd.log, sd.cos, sd.atan, lambda u: 1 / u)
+BINARY = (
+    lambda a, b: a * b,
+    lambda a, b: a + b,
+    lambda a, b: a / b,
+    lambda a, b: sd.hypot(a, b),
+    lambda a, b: sd.where(a < b, a, b * b),
+    lambda a, b: a - 3 * b,
+)
+
+
+@strategies.composite
+def formulas(draw: Any) -> Any:
+    """A formula of x and y whose parts are used again; positive where functions ask for it."""
+    parts = [x, y, sd.constant(2)]
+    for _ in range(draw(strategies.integers(1, 8))):
+        one = strategies.sampled_from(parts)
+        if draw(strategies.booleans()):
+            parts.append(draw(strategies.sampled_from(UNARY))(sd.exp(draw(one) / 4)))
+        else:
+            parts.append(draw(strategies.sampled_from(BINARY))(draw(one), draw(one)))
+    return parts[-1] + x
+
+
+@sample(60)
+@given(formulas(), strategies.integers(1, 4))
+def test_steps_multiply_out_to_the_derivative(f: Any, order: int) -> None:
+    steps = nm.steps(f, x, order=order if sd.count_nodes(f) < 9 else 1)
+    order = steps.of[1]
+    with mp.workdps(DIGITS):
+        expected = at_many_digits(sd.diff(f, x, order), HERE)
+        close(multiplied_out(steps, HERE) if steps.nodes else 0, expected)
+        close(sum(at_many_digits(passed, HERE) for _, passed, _ in steps.shares), expected)
+    assert steps.gradient is sd.grad(steps.f, x)
+
+
+@sample(20)
+@given(programs_at_points(("pointwise", "contraction", "linear", "opaque"), steps=3))
+def test_views_of_random_programs(drawn: Any) -> None:
+    case, point = drawn
+    xs = [sd.symbol(f"x{i}", shape) for i, shape in enumerate(case.shapes)]
+    f = case.ours(xs)
+    values = {s: np.vectorize(float, otypes=[float])(v) for s, v in zip(xs, point, strict=True)}
+    seed = np.ones(f.shape) if f.shape else None
+    for v in xs:
+        steps = nm.steps(f, v, at=values, seed=seed)
+        plain = nm.interpret(steps.gradient, {s: values[s] for s in steps.gradient.free_symbols})
+        np.testing.assert_array_equal(steps.value, plain)
+        for view in (str(steps), steps._repr_latex_(), steps._repr_html_()):
+            assert view
+        names = [row.name for row in steps.rows]
+        assert len(set(names)) == len(names)
+
+
+# What they say ------------------------------------------------------------------------------------
+
+
+def test_rows_are_the_data() -> None:
+    steps = nm.steps(x * sd.sin(x), x, at={"x": 2})
+    assert [row.name for row in steps.rows] == ["x", "t1", "f"]
+    _, sine, product = steps.rows
+    assert (str(sine.formula), sine.value) == ("sin(x)", np.sin(2.0))
+    assert (str(sine.cotangent), sine.cotangent_value) == ("x", 2)
+    (edge,) = sine.edges
+    assert (edge.operand, str(edge.derivative), edge.derivative_value) == (
+        "x",
+        "cos(x)",
+        np.cos(2.0),
+    )
+    assert edge.rule == "chain rule: derivative of sin is cos"
+    assert edge.passed is x * sd.cos(x)
+    assert edge.value == 2 * np.cos(2.0)
+    assert [e.operand for e in product.edges] == ["x", "t1"]
+    assert [name for name, _, _ in steps.shares] == ["f", "t1"]
+    assert steps.value == sum(value for _, _, value in steps.shares)
+
+
+def test_an_opaque_rule_has_its_mathematics_and_source() -> None:
+    A, b = sd.symbol("A", (2, 2)), sd.symbol("b", 2)
+    (row,) = [r for r in nm.steps(sd.sum(sd.inv(A)), A).rows if r.name == "t1"]
+    assert row.edges[0].rule == "differential of inv"
+    assert row.edges[0].states == "dY = -Y dA Y (Giles, 2.2.3)."
+    assert row.edges[0].derivative is None
+    solved = nm.steps(sd.sum(sd.solve(A, b)), b).rows
+    said = [e.states for r in solved for e in r.edges if e.states]
+    assert said == ["B' = A^-T G (Giles, 2.3.1)."]
+
+
+def test_a_branch_that_is_not_taken_and_kinks_say_so() -> None:
+    taken = nm.steps(sd.where(x > 0, sd.log(x), x**2), x, at={x: -1})
+    assert sorted(value for _, _, value in taken.shares) == [-2, 0]
+    assert re.search(r"xbar  \+= t[12]bar/x = 0$", str(taken), re.M)
+    assert "needs x > 0: not so here" in str(taken)
+    kink = nm.steps(abs(x), x, at={x: 0})
+    assert "kink of abs where x == 0, as here: by convention" in str(kink)
+    assert [note.applies for row in kink.rows for note in row.notes] == [True]
+    assert not any(
+        note.applies for row in nm.steps(abs(x), x, at={x: 1}).rows for note in row.notes
+    )
+    with sd.kinks("raise"), pytest.raises(sd.NotDifferentiable, match="abs"):
+        nm.steps(abs(x), x, at={x: 0}).value  # noqa: B018
+
+
+def test_what_does_not_vary_is_written_or_named() -> None:
+    large = y
+    for _ in range(20):
+        large = sd.sin(large) + y
+    steps = nm.steps(sd.exp(x) * large, x, at={x: 0, y: 1})
+    text = str(steps)
+    assert re.search(r"^  c1 = .* = \d", text, re.M)
+    assert "c1" in str(steps.rows[-1].formula)
+    assert "c_{1} &= " in steps.latex()
+    assert "$c_{1} = " in steps.html()
+    assert steps.value == pytest.approx(float(nm.interpret(large, {y: 1.0})))
+
+
+def test_names_are_nobodys() -> None:
+    t1, f, tbar = sd.symbols("t1 f t2bar")
+    steps = nm.steps(sd.sin(t1) * f + tbar * t1, t1)
+    names = [row.name for row in steps.rows]
+    assert names[0] == "t1"
+    assert len({*names, "f", "t2bar"}) == len(names) + 2
+    bars = [steps.bar(row.node).name for row in steps.rows]
+    assert not {*bars} & {*names, "f", "t2bar"}
+
+
+# Sizes --------------------------------------------------------------------------------------------
+
+
+def test_a_large_graph_is_shown_at_its_ends() -> None:
+    f = x
+    for _ in range(30_000):
+        f = sd.sin(f)
+    steps = nm.steps(f, x, at={x: 1})
+    assert len(steps.nodes) == 30_001
+    for view in (str(steps), steps._repr_latex_(), steps._repr_html_()):
+        assert "29,977 steps are not shown" in view
+        assert len(view) < 40_000
+    assert len(steps._rows) == 24  # the others were not made
+    assert steps.row(steps.nodes[20_000]).name == "t20000"
+    middle = nm.steps(sd.diff(sd.sin(sd.exp(x)), x, 6), x)
+    assert "not shown" in str(middle)
+    assert "not shown" not in middle.text(full=True)
+    found = re.findall(r"^  (?:t\d+|f)bar\b", middle.text(full=True), re.M)
+    assert len(found) == len(middle.rows) - 1
+
+
+def test_lines_fit_a_terminal() -> None:
+    wide = [
+        (name, line)
+        for name, make in specimens().items()
+        if name not in ("hostile names", "large") and "LaTeX" not in name
+        for line in str(make()).splitlines()
+        if len(line) > 100
+    ]
+    assert not wide
+
+
+def test_formulas_cannot_inject() -> None:
+    steps = specimens()["hostile names"]()
+    inside = re.sub(
+        r"</?(div|table|thead|tbody|tr|th|td|p|b|br|span)( [^<>]*)?>", "", steps._repr_html_()
+    )
+    assert not re.search(r"[<>]", inside)
+    kinked = nm.steps(sd.where(x < y, x, y**2), x)
+    assert "x &lt; y" in kinked._repr_html_()
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+
+def test_refusals() -> None:
+    v = sd.symbol("v", 3)
+    with pytest.raises(sd.ShapeError, match="not a scalar"):
+        nm.steps(v, v)
+    with pytest.raises(sd.ShapeError, match=r"order 2 by .*seed="):
+        nm.steps(v @ v, v, order=2)
+    with pytest.raises(ValueError, match="order 0"):
+        nm.steps(x, x, order=0)
+    with pytest.raises(ValueError, match="symbol y"):
+        nm.steps(x * y, x, at={x: 1})
+    with pytest.raises(sd.ShapeError, match="expected shape"):
+        nm.steps(v @ v, v, at={v: [1, 2]})
+
+
+# Planted mistakes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["missing", "doubled", "swapped"])
+def test_mistakes_in_the_steps_are_seen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = sd.sin(x) * y + sd.exp(x) / x
+
+    def wrong(*args: Any) -> Any:
+        found = shares(*args)
+        edges = list(found.edges)
+        i = next(i for i, e in enumerate(edges) if e.node.op.name == "product" and e.k == 0)
+        if kind == "missing":
+            del edges[i]
+        elif kind == "doubled":
+            edges.insert(i, edges[i])
+        else:
+            edges[i], edges[i + 1] = (
+                edges[i]._replace(operand=edges[i + 1].operand),
+                edges[i + 1]._replace(operand=edges[i].operand),
+            )
+        return found._replace(edges=tuple(edges))
+
+    with mp.workdps(DIGITS):
+        expected = at_many_digits(sd.diff(f, x), HERE)
+        close(multiplied_out(nm.steps(f, x), HERE), expected)
+        monkeypatch.setattr(stepwise, "shares", wrong)
+        with pytest.raises(AssertionError):
+            close(multiplied_out(nm.steps(f, x), HERE), expected)
+
+
+def test_every_fact_of_a_function_can_be_shown() -> None:
+    """The rule and conditions of every function of the vocabulary, over operands of its own."""
+    from symdiff.algebra import primitive
+    from tests.test_vocabulary import operands_of
+
+    for name in FACTS:
+        operands, xs = operands_of(name)
+        node = primitive(name, *operands)
+        if node.dtype is float:
+            for variable in xs:
+                assert str(nm.steps(node + 0 * variable, variable))
