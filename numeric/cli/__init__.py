@@ -3,6 +3,7 @@
     symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
     symdiff diff "x**5" x 2 --latex
     symdiff diff "q[0]*sin(q[1])" q[1] --inputs q=2 --at "q=[3, pi]"
+    symdiff steps "x*sin(x)" x --at x=2
     symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
     symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
 

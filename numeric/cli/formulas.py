@@ -1,4 +1,4 @@
-"""The commands about formulas: ``diff`` and ``lower``."""
+"""The commands about formulas: ``diff``, ``steps`` and ``lower``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,21 @@ def add(commands: Any) -> None:
     diff.add_argument("--digits", type=_digits, metavar="N", help="of the value (default 15)")
     diff.add_argument("--latex", action="store_true", help="write the derivative as LaTeX")
     diff.set_defaults(run=_diff)
+    steps = commands.add_parser(
+        "steps",
+        help="a derivative by the chain rule, step by step; with --at, with values",
+        description="Every step of the chain rule: values, derivatives, cotangents, and the rules.",
+        allow_abbrev=False,
+    )
+    steps.add_argument("formula", metavar="FORMULA", help='such as "x*sin(x)"')
+    steps.add_argument("variable", metavar="VARIABLE", help="the variable")
+    steps.add_argument(
+        "--at", action="append", default=[], metavar="x=1,y=2", help="the values of all variables"
+    )
+    steps.add_argument("--order", type=_order, default=1, metavar="N", help="of the derivative")
+    steps.add_argument("--latex", action="store_true", help="write the steps as LaTeX")
+    steps.add_argument("--full", action="store_true", help="every step of a large formula")
+    steps.set_defaults(run=_steps)
     lowered = commands.add_parser(
         "lower",
         help="the NumPy function of a formula",
@@ -70,6 +85,12 @@ def _digits(text: str) -> int:
     return int(text)
 
 
+def _order(text: str) -> int:
+    if not text.isdecimal() or not 1 <= len(text) <= 9 or not 1 <= int(text) <= _MOST_ORDER:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {_MOST_ORDER}")
+    return int(text)
+
+
 # Commands -----------------------------------------------------------------------------------------
 
 
@@ -87,6 +108,21 @@ def _diff(options: argparse.Namespace) -> None:
     print(derivative.latex(full=True) if options.latex else derivative)
     if values or options.digits:
         print(_value(derivative, options.digits or 15, values))
+
+
+def _steps(options: argparse.Namespace) -> None:
+    # The views load more than the other commands need.
+    from numeric.show.stepwise import steps
+
+    formula, x = _formula(options.formula), _symbol(options.variable)
+    values = _values(options.at, {s.name for s in (*formula.free_symbols, x)})
+    at = {s: values[s.name] for s in formula.free_symbols if s.name in values}
+    missing = [s.name for s in formula.free_symbols if s not in at]
+    if at and missing:
+        raise _no_value(missing)
+    numbers = {s: float(_value(sd.constant(v), 17, {})) for s, v in at.items()}
+    made = steps(formula, x, at=numbers if options.at else None, order=options.order)
+    print(made.latex(options.full) if options.latex else made.text(options.full))
 
 
 def _lower(options: argparse.Namespace) -> None:
@@ -178,12 +214,16 @@ def _number(text: str) -> Any:
     return value
 
 
+def _no_value(missing: list[str]) -> Failure:
+    places = ",".join(f"{name}=..." for name in missing)
+    return Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
+
+
 def _value(derivative: sd.Expr, digits: int, values: dict[str, Any]) -> Any:
     subs = {x: values[x.name] for x in derivative.free_symbols if x.name in values}
     missing = [x.name for x in derivative.free_symbols if x not in subs]
     if missing:
-        places = ",".join(f"{name}=..." for name in missing)
-        raise Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
+        raise _no_value(missing)
     try:
         return derivative.evalf(digits, subs)
     except (ValueError, ArithmeticError) as error:

@@ -46,6 +46,23 @@ def test_the_version(run):
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "2*x\n"
 
 
+def test_steps(run):
+    status, out, err = run("steps", "x*sin(y)", "x", "--at", "x=1/3,y=pi/2")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].startswith("f = x*sin(y) at ")
+    assert "product rule" in out
+    assert out.endswith("df/dx = sin(y) = 1\n")
+    assert run("steps", "x*sin(y)", "x")[1].endswith("df/dx = sin(y)\n")
+    assert "df/dx = 0" in run("steps", "x*sin(y)", "x", "--order", "2")[1]
+    assert run("steps", "x**2", "x", "--latex")[1].startswith(r"\begin{aligned}")
+    status, _, err = run("steps", "x*sin(y)", "x", "--at", "x=2")
+    assert (status, "no value for y; give it, as in --at y=..." in err) == (1, True)
+    assert run("steps", "x", "x", "--order", "0")[0] == 2
+    large = "+".join(f"sin({k}*x)" for k in range(2, 40))
+    assert "steps are not shown" in run("steps", large, "x")[1]
+    assert "not shown" not in run("steps", large, "x", "--full")[1]
+
+
 def test_a_derivative(run):
     assert run("diff", "x**3*sin(y)", "y") == (0, "x**3*cos(y)\n", "")
 
