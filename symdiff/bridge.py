@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import sympy as sp
 from sympy.codegen import cfunctions
-from sympy.functions.elementary.piecewise import ExprCondPair
 
 from symdiff import number, ops
 from symdiff.algebra import (
@@ -36,6 +35,17 @@ from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
 from symdiff.scalar import VOCABULARY, canonical, is_for_code, kernel_symbol, plain
+from symdiff.unevaluated import (
+    LOGIC,
+    as_number,
+    choice,
+    condition_of,
+    filled_in,
+    hashed,
+    held,
+    is_number,
+    raw,
+)
 from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
@@ -274,12 +284,7 @@ def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
 
 @lru_cache(maxsize=1 << 10)
 def _template(cls: Any, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
-    return canonical(_held(cls, arguments))
-
-
-def _held(cls: Any, args: Sequence[Any]) -> Any:
-    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing."""
-    return cls(*args) if cls is sp.betainc_regularized else cls(*args, evaluate=False)
+    return canonical(held(cls, arguments))
 
 
 # SymPy out ----------------------------------------------------------------------------------------
@@ -398,14 +403,14 @@ class _Formulas(Arithmetic):
             a if c == 1 else self.product([self.number(c), a])
             for c, a in zip(coefs, args, strict=True)
         ]
-        terms = [term for term in terms if not _is(term, 0)]
+        terms = [term for term in terms if not is_number(term, 0)]
         numbers = sum((t for t in terms if t.is_Rational), self.number(const))
         terms = [term for term in terms if not term.is_Rational]
-        if not _is(numbers, 0):
+        if not is_number(numbers, 0):
             terms.insert(0, numbers)  # where SymPy has it
         if len(terms) < 2:
             return terms[0] if terms else sp.S.Zero
-        return _hashed(sp.Add(*terms, evaluate=False))
+        return hashed(sp.Add(*terms, evaluate=False))
 
     def product(self, factors: Sequence[Any]) -> Any:
         coefficient = sp.S.One
@@ -417,11 +422,11 @@ class _Formulas(Arithmetic):
                     coefficient = coefficient * part
                 else:
                     rest.append(part)
-        if _is(coefficient, 0) or not rest:
+        if is_number(coefficient, 0) or not rest:
             return coefficient
-        if not _is(coefficient, 1):
+        if not is_number(coefficient, 1):
             rest.insert(0, coefficient)
-        return rest[0] if len(rest) == 1 else _hashed(sp.Mul(*rest, evaluate=False))
+        return rest[0] if len(rest) == 1 else hashed(sp.Mul(*rest, evaluate=False))
 
     def power(self, a: Any, p: int | Fraction) -> Any:
         if p == 1:
@@ -429,44 +434,44 @@ class _Formulas(Arithmetic):
         if a.is_Rational:  # sqrt(8) is 2*sqrt(2)
             return sp.oo if a == 0 and p < 0 else sp.Pow(a, self.number(p))
         if self.codegen and p == Fraction(1, 2):
-            return _hashed(cfunctions.Sqrt(a, evaluate=False))
-        return _hashed(sp.Pow(a, self.number(p), evaluate=False))
+            return hashed(cfunctions.Sqrt(a, evaluate=False))
+        return hashed(sp.Pow(a, self.number(p), evaluate=False))
 
     def function(self, node: Expr, args: Sequence[Any]) -> Any:
         op: ops.Pointwise = node.op  # type: ignore[assignment]
-        if op.name in _LOGIC and op.primitive:
-            holds = [_condition(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
-            return _LOGIC[op.name](*holds)
+        if op.name in LOGIC and op.primitive:
+            holds = [condition_of(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
+            return LOGIC[op.name](*holds)
         numbers = [
-            _as_number(a) if x.dtype is bool else a for a, x in zip(args, node.args, strict=True)
+            as_number(a) if x.dtype is bool else a for a, x in zip(args, node.args, strict=True)
         ]
         if op.primitive:
             return self.named(op.name, *numbers)
-        return _filled_in(plain(op.formula, self.codegen), numbers)
+        return filled_in(plain(op.formula, self.codegen), numbers)
 
     def named(self, name: str, *args: Any) -> Any:
         cls: Any = VOCABULARY[name]
         if self.codegen and name == "not_equal" and args[0] is args[1]:
-            return _hashed(cfunctions.isnan(args[0], evaluate=False))
+            return hashed(cfunctions.isnan(args[0], evaluate=False))
         if issubclass(cls, Relation):
-            return _hashed(cls.sympy(*args, evaluate=False))
+            return hashed(cls.sympy(*args, evaluate=False))
         if not issubclass(cls, ScalarFunction):
-            return _hashed(cls(*args, evaluate=False))
+            return hashed(cls(*args, evaluate=False))
         if self.codegen and is_for_code(cls):
-            return _hashed(cls.sympy(*args, evaluate=False))
-        return _filled_in(_definition(name, _arguments(name, args)), args)
+            return hashed(cls.sympy(*args, evaluate=False))
+        return filled_in(_definition(name, _arguments(name, args)), args)
 
     def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
-        condition = _condition(condition, node.args[0].dtype)
+        condition = condition_of(condition, node.args[0].dtype)
         if node.dtype is bool:
-            return _raw(sp.ITE, condition, a, b)
-        return _choice(condition, a, b)
+            return raw(sp.ITE, condition, a, b)
+        return choice(condition, a, b)
 
     def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
         result = self.product(factors)
         for factor, kill in zip(factors, kills, strict=True):
             if kill and not factor.is_Rational:
-                result = _choice(sp.Eq(factor, 0, evaluate=False), sp.S.Zero, result)
+                result = choice(sp.Eq(factor, 0, evaluate=False), sp.S.Zero, result)
         return result
 
     def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
@@ -509,62 +514,6 @@ class _Formulas(Arithmetic):
         _limit(f"{node.op.name}", terms, _TERMS, "terms")
 
 
-def _hashed(formula: Any) -> Any:
-    """``formula`` with its hash computed: later that would recurse to the leaves."""
-    hash(formula)
-    return formula
-
-
-def _is(formula: Any, value: int) -> bool:
-    return bool(formula.is_Rational and formula == value)
-
-
-def _condition(value: Any, dtype: type) -> Any:
-    return value if dtype is bool else _hashed(sp.Ne(value, 0, evaluate=False))
-
-
-def _as_number(condition: Any) -> Any:
-    return _choice(condition, sp.S.One, sp.S.Zero)
-
-
-def _choice(condition: Any, a: Any, b: Any) -> Any:
-    if condition in (sp.true, sp.false):
-        return a if condition == sp.true else b
-    pairs = [_raw(ExprCondPair, a, condition), _raw(ExprCondPair, b, sp.true)]
-    return _raw(sp.Piecewise, *pairs)
-
-
-def _raw(cls: Any, *args: Any) -> Any:
-    """A node whose constructor would search or sort its operands, made without it."""
-    node = sp.Basic.__new__(cls, *args)
-    if issubclass(cls, _LATTICE):
-        node._argset = frozenset(args)
-    return _hashed(node)
-
-
-def _exclusive(conditions: Sequence[Any]) -> Any:
-    """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
-    result, *others = conditions
-    for other in others:
-        only, not_only = _raw(sp.And, result, _not(other)), _raw(sp.And, _not(result), other)
-        result = _raw(sp.Or, only, not_only)
-    return result
-
-
-def _not(condition: Any) -> Any:
-    return _hashed(sp.Not(condition, evaluate=False))
-
-
-_LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
-
-_LOGIC: dict[str, Callable[..., Any]] = {
-    "logical_and": lambda a, b: _raw(sp.And, a, b),
-    "logical_or": lambda a, b: _raw(sp.Or, a, b),
-    "logical_xor": lambda a, b: _exclusive([a, b]),
-    "logical_not": _not,
-}
-
-
 @lru_cache(maxsize=1 << 10)
 def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
     """A vocabulary function of kernel symbols (and of its order) in SymPy's own classes."""
@@ -581,40 +530,3 @@ def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
     cls = VOCABULARY[name]
     orders = cls.orders if issubclass(cls, Ordered) else 0
     return (*args[:orders], *(kernel_symbol(k) for k in range(orders, len(args))))
-
-
-def _filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:
-    """``formula`` with formulas in the place of its kernel symbols, unevaluated."""
-    done: dict[sp.Basic, Any] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
-    stack = [formula]
-    while stack:
-        part = stack[-1]
-        waiting = [child for child in part.args if child not in done]
-        if part in done or not waiting:
-            stack.pop()
-        if part in done:
-            continue
-        if waiting:
-            stack += waiting
-        elif not part.args:
-            done[part] = part
-        else:
-            done[part] = _unevaluated(part.func, [done[child] for child in part.args])
-    return done[formula]
-
-
-def _unevaluated(cls: Any, args: list[Any]) -> Any:
-    if cls is sp.Xor:
-        return _exclusive(args)
-    if issubclass(cls, sp.Rel) and all(arg.is_Rational for arg in args):
-        return cls(*args)  # left undecided, it is more than SymPy can substitute in
-    if cls in (sp.And, sp.Or):
-        args = [arg for arg in args if arg != (sp.true if cls is sp.And else sp.false)]
-        if len(args) == 1:
-            return args[0]
-    if issubclass(cls, _SORTED):
-        return _raw(cls, *args)
-    return _hashed(_held(cls, args))
-
-
-_SORTED = (sp.Max, sp.Min, sp.And, sp.Or, sp.ITE, sp.Piecewise, ExprCondPair)
