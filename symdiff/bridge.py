@@ -37,15 +37,21 @@ from symdiff.lifting import lift
 from symdiff.scalar import VOCABULARY, canonical, is_for_code, kernel_symbol, plain
 from symdiff.unevaluated import (
     LOGIC,
+    Poles,
+    arms,
     as_number,
+    as_power,
     choice,
     condition_of,
     filled_in,
+    gathered,
     hashed,
     held,
     is_number,
     raw,
+    unevaluated,
 )
+from symdiff.unevaluated import power as raised
 from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
@@ -294,6 +300,8 @@ _COMPONENTS = 10_000
 _TERMS = 100_000
 # Factors of a product that are written as one: 2*(x*y) as 2*x*y; longer ones stay shared.
 _FLAT_FACTORS = 8
+# Selections around the factors of a product that are opened, for one around the product.
+_OPENED_CHOICES = 8
 
 
 @overload
@@ -309,7 +317,8 @@ def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> Any:
     relations and conditions, selections Piecewise, floats Floats of 15 digits.  An array becomes
     an Array of its components; the components of an array symbol ``x`` are the symbols ``x_0``,
     ``x_1_2`` ...  Contractions and linear algebra are written out by components.  A detached
-    expression is its value.
+    expression is its value.  Like terms and equal factors of a component are merged, and a
+    condition stands in the formula only where it decides something.
 
     Time and memory are linear in the nodes, but a formula that shares its parts prints as a tree:
     ask for ``cse=True`` then, or call ``doit()`` to have small ones evaluated.
@@ -387,6 +396,7 @@ class _Formulas(Arithmetic):
         self.codegen = codegen
         self.replacements: list[tuple[sp.Symbol, Any]] = []
         self.name_shared = taken is not None
+        self.poles = Poles()
         used = set(taken or ())
         self.names = (name for k in count() if (name := f"x{k}") not in used)
 
@@ -403,14 +413,31 @@ class _Formulas(Arithmetic):
             a if c == 1 else self.product([self.number(c), a])
             for c, a in zip(coefs, args, strict=True)
         ]
-        terms = [term for term in terms if not is_number(term, 0)]
         numbers = sum((t for t in terms if t.is_Rational), self.number(const))
-        terms = [term for term in terms if not term.is_Rational]
+        terms = self.merged([term for term in terms if not term.is_Rational])
         if not is_number(numbers, 0):
             terms.insert(0, numbers)  # where SymPy has it
         if len(terms) < 2:
             return terms[0] if terms else sp.S.Zero
         return hashed(sp.Add(*terms, evaluate=False))
+
+    def merged(self, terms: list[Any]) -> list[Any]:
+        """The terms, those of the same factors as one: components of several nodes may coincide."""
+        alike: dict[Any, list[tuple[Any, list[Any], Any]]] = {}
+        for term in terms:
+            c, *factors = term.args if isinstance(term, sp.Mul) else (term,)
+            if not c.is_Rational:
+                c, factors = sp.S.One, [c, *factors]
+            # Parts are told apart by identity: comparing deep ones would recurse.
+            key = sorted((id(base), p, degree) for base, p, degree in map(as_power, factors))
+            alike.setdefault(tuple(key), []).append((c, factors, term))
+        sums = [
+            same[0][2]
+            if len(same) == 1
+            else self.product([sum(c for c, _, _ in same), *same[0][1]])
+            for same in alike.values()
+        ]
+        return [term for term in sums if not is_number(term, 0)]
 
     def product(self, factors: Sequence[Any]) -> Any:
         coefficient = sp.S.One
@@ -424,6 +451,7 @@ class _Formulas(Arithmetic):
                     rest.append(part)
         if is_number(coefficient, 0) or not rest:
             return coefficient
+        rest = gathered(rest)
         if not is_number(coefficient, 1):
             rest.insert(0, coefficient)
         return rest[0] if len(rest) == 1 else hashed(sp.Mul(*rest, evaluate=False))
@@ -435,7 +463,7 @@ class _Formulas(Arithmetic):
             return sp.oo if a == 0 and p < 0 else sp.Pow(a, self.number(p))
         if self.codegen and p == Fraction(1, 2):
             return hashed(cfunctions.Sqrt(a, evaluate=False))
-        return hashed(sp.Pow(a, self.number(p), evaluate=False))
+        return raised(a, self.number(p))
 
     def function(self, node: Expr, args: Sequence[Any]) -> Any:
         op: ops.Pointwise = node.op  # type: ignore[assignment]
@@ -451,10 +479,10 @@ class _Formulas(Arithmetic):
 
     def named(self, name: str, *args: Any) -> Any:
         cls: Any = VOCABULARY[name]
-        if self.codegen and name == "not_equal" and args[0] is args[1]:
-            return hashed(cfunctions.isnan(args[0], evaluate=False))
+        if name == "not_equal" and args[0] is args[1]:  # of reals none is; of floats, nan
+            return hashed(cfunctions.isnan(args[0], evaluate=False)) if self.codegen else sp.false
         if issubclass(cls, Relation):
-            return hashed(cls.sympy(*args, evaluate=False))
+            return unevaluated(cls.sympy, list(args))
         if not issubclass(cls, ScalarFunction):
             return hashed(cls(*args, evaluate=False))
         if self.codegen and is_for_code(cls):
@@ -463,15 +491,31 @@ class _Formulas(Arithmetic):
 
     def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
         condition = condition_of(condition, node.args[0].dtype)
-        if node.dtype is bool:
+        if node.dtype is bool and condition not in (sp.true, sp.false):
             return raw(sp.ITE, condition, a, b)
         return choice(condition, a, b)
 
     def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+        """The product, guarded where a factor that kills may meet one that has no value."""
+        factors = list(factors)
+        choices: list[tuple[Any, bool]] = []  # conditions, outermost first, and which arm is 0
+        for k, kill in enumerate(kills):
+            while kill and len(choices) < _OPENED_CHOICES and (found := arms(factors[k])):
+                condition, a, b = found
+                if not (is_number(a, 0) or is_number(b, 0)):
+                    break
+                choices.append((condition, is_number(a, 0)))
+                factors[k] = b if is_number(a, 0) else a
         result = self.product(factors)
-        for factor, kill in zip(factors, kills, strict=True):
-            if kill and not factor.is_Rational:
+        nonzero = [x.lhs for x, no in choices if no and isinstance(x, sp.Eq) and x.rhs == 0]
+        for k, (factor, kill) in enumerate(zip(factors, kills, strict=True)):
+            others = factors[:k] + factors[k + 1 :]
+            if kill and not (
+                factor.is_Rational or all(self.poles.absent(x, nonzero, factor) for x in others)
+            ):
                 result = choice(sp.Eq(factor, 0, evaluate=False), sp.S.Zero, result)
+        for condition, first in reversed(choices):
+            result = choice(condition, *((sp.S.Zero, result) if first else (result, sp.S.Zero)))
         return result
 
     def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:

@@ -160,7 +160,7 @@ TEXTS = [
     (lambda: sd.where(x > 0, x, y), "Piecewise((x, 0 < x), (y, True))"),
     (lambda: sd.maximum(x, y), "Max(x, y)"),
     (lambda: sd.sqrt(sd.constant(8)) * x, "2*sqrt(2)*x"),
-    (lambda: sd.detach(x) * x, "x*x"),
+    (lambda: sd.detach(x) * x, "x**2"),
     (lambda: sd.pi + x, "x + pi"),
 ]
 
