@@ -13,7 +13,9 @@ fast functions.  What users need first:
   ``solve`` ...) build with them;
 - ``diff``, ``grad``, ``jacobian``, ``hessian``, ``jvp``, ``vjp``, ``hvp`` differentiate;
 - ``substitute`` (``f.subs``), ``evalf`` (``f.evalf``), ``latex``, ``to_sympy`` use the result, and
-  ``numeric.lower`` makes a function of it.
+  ``numeric.lower`` makes a function of it;
+- ``simplify``, ``expand``, ``factor``, ``collect`` give it another form, ``series`` and ``limit``
+  say how it is near a point.
 
 The modules below are internal: everything public has its name here, ``symdiff.__all__``.
 """
@@ -62,11 +64,17 @@ from symdiff.guesses import PACKAGE, missing
 from symdiff.leaves import constant as constant
 from symdiff.leaves import symbol as symbol
 from symdiff.leaves import symbols as symbols
+from symdiff.limits import limit as limit
+from symdiff.limits import series as series
 from symdiff.numpy_protocol import array_function, array_ufunc, astype
 from symdiff.numpy_protocol import from_function as from_function
 from symdiff.parser import parse as parse
 from symdiff.patterns import sparsity as sparsity
 from symdiff.pickling import reduced
+from symdiff.simplification import collect as collect
+from symdiff.simplification import expand as expand
+from symdiff.simplification import factor as factor
+from symdiff.simplification import simplify as simplify
 from symdiff.substitution import replaced
 from symdiff.substitution import substitute as substitute
 
@@ -76,13 +84,19 @@ Expr._methods = SimpleNamespace(
     array_function=array_function,
     array_ufunc=array_ufunc,
     astype=astype,
+    collect=collect,
     diff=diff,
     evalf=evalf,
+    expand=expand,
+    factor=factor,
     latex=latex,
+    limit=limit,
     markup=markup,
     reduced=reduced,
     replaced=replaced,
+    series=series,
     short=short,
+    simplify=simplify,
     text=text,
     to_sympy=to_sympy,
 )
@@ -103,6 +117,7 @@ if not TYPE_CHECKING:
         "ShapeError",
         "Unsupported",
         "batch",
+        "collect",
         "constant",
         "count_edges",
         "count_nodes",
@@ -112,6 +127,8 @@ if not TYPE_CHECKING:
         "diff",
         "e",
         "evalf",
+        "expand",
+        "factor",
         "free_symbols",
         "from_function",
         "from_sympy",
@@ -123,10 +140,13 @@ if not TYPE_CHECKING:
         "kinks",
         "latex",
         "mermaid",
+        "limit",
         "nodes",
         "parse",
         "pi",
+        "series",
         "short",
+        "simplify",
         "sparsity",
         "substitute",
         "symbol",

@@ -22,13 +22,12 @@ from symdiff.algebra import (
     combine,
     divide,
     int_power,
-    linear,
     power,
     primitive,
     select,
 )
+from symdiff.arrays import stack
 from symdiff.components import EXPANDED, Arithmetic, evaluated, filled
-from symdiff.contraction import broadcast_to
 from symdiff.errors import Unsupported
 from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, full, number_node, symbol
@@ -55,7 +54,7 @@ from symdiff.unevaluated import power as raised
 from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.number import Number
 
@@ -87,29 +86,33 @@ def from_sympy(expr: Any) -> Expr:
     if isinstance(expr, sp.MatrixBase | sp.NDimArray):
         shape = tuple(int(length) for length in expr.shape)
         parts = expr.flat() if isinstance(expr, sp.MatrixBase) else expr.reshape(len(expr)).tolist()
-        return _stacked(_lifted([sp.sympify(part) for part in parts]), shape)
+        return stacked(lifted([sp.sympify(part) for part in parts]), shape)
     if isinstance(expr, bool | int | float | Fraction):
         return as_expr(expr)
     if not isinstance(expr, sp.Basic):
         raise TypeError(f"from_sympy: {expr!r} is no SymPy object; for text use parse")
-    return _lifted([expr])[0]
+    return lifted([expr])[0]
 
 
-def _stacked(elements: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
+def stacked(elements: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
+    """The array of scalar expressions, in C order."""
     if not elements:
         return full(shape, 0)
-    flat = [broadcast_to(element, (1,)) for element in elements]
-    row = flat[0] if len(flat) == 1 else linear(ops.concat_op(-1, (1,) * len(flat)), *flat)
-    return linear(ops.reshape_op((len(flat),), shape), row)
+    return stack(filled(shape, elements).tolist()) if shape else elements[0]
 
 
-def _lifted(formulas: list[sp.Basic]) -> list[Expr]:
-    """The formulas as expressions, from the leaves up; a part is one object, wherever it stands."""
+def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = None) -> list[Expr]:
+    """The formulas as expressions, from the leaves up; a part is one object, wherever it stands.
+
+    The symbols become the expressions of ``known``, or else scalar symbols by name.
+    """
     order = _operands_first(formulas)
-    symbols = _symbols(order)
+    symbols = _symbols(order) if known is None else known
     done: dict[int, Expr] = {}
     for part in order:
         if isinstance(part, sp.Symbol):
+            if part not in symbols:
+                raise Unsupported(f"Symbol {part} of SymPy stands for no expression here")
             done[id(part)] = symbols[part]
         else:
             done[id(part)] = _node(part, [done[id(operand)] for operand in _operands(part)])
@@ -344,7 +347,7 @@ def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> Any:
     (exp(x) - 1, expm1(x))
     """
     symbols = free_symbols([expr])
-    arithmetic = _Formulas([x.name for x in symbols] if cse else None, codegen)
+    arithmetic = Formulas([x.name for x in symbols] if cse else None, codegen)
     env = _components(symbols)
     value = evaluated([expr], env, arithmetic)[0]
     if isinstance(value, np.ndarray):
@@ -358,7 +361,7 @@ def _components(symbols: tuple[Expr, ...]) -> dict[Expr, Any]:
     owner = {x.name: x for x in symbols if not x.shape}
     for x in symbols:
         if not x.shape:
-            env[x] = _symbol(x.name, x.dtype)
+            env[x] = declared(x.name, x.dtype)
             continue
         if any(isinstance(dim, str) for dim in x.shape):
             raise Unsupported(
@@ -374,11 +377,12 @@ def _components(symbols: tuple[Expr, ...]) -> dict[Expr, Any]:
                     f"to_sympy: {name} is a component of {x.name}, and the name of another symbol "
                     f"or component of {owner[name].name}; rename one"
                 )
-        env[x] = filled(shape, (_symbol(name, x.dtype) for name in names))
+        env[x] = filled(shape, (declared(name, x.dtype) for name in names))
     return env
 
 
-def _symbol(name: str, dtype: type) -> sp.Symbol:
+def declared(name: str, dtype: type) -> sp.Symbol:
+    """SymPy's symbol for a symbol of ours, or an element of one."""
     if dtype is bool:
         return sp.Symbol(name)
     return sp.Symbol(name, integer=True) if dtype is int else sp.Symbol(name, real=True)
@@ -389,7 +393,7 @@ def _limit(what: str, size: int, most: int, unit: str) -> None:
         raise Unsupported(f"to_sympy: {what} has {size} {unit}; at most {most} are written out")
 
 
-class _Formulas(Arithmetic):
+class Formulas(Arithmetic):
     """SymPy formulas; truth values are SymPy's conditions."""
 
     def __init__(self, taken: list[str] | None, codegen: bool) -> None:
@@ -549,7 +553,7 @@ class _Formulas(Arithmetic):
         """A symbol in the place of a formula."""
         if value.is_Atom:
             return value
-        found = _symbol(next(self.names), bool if node.dtype is bool else float)
+        found = declared(next(self.names), bool if node.dtype is bool else float)
         self.replacements.append((found, value))
         return found
 

@@ -109,7 +109,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
         for guard in _GUARDS:
             with mp.workdps(n + guard):
                 plain, noisy = (
-                    _value(outputs, env, arithmetic, sizes) for arithmetic in (_Mp(), _NoisyMp())
+                    _value(outputs, env, arithmetic, sizes) for arithmetic in (Mp(), NoisyMp())
                 )
                 doubtful = _doubtful(plain, noisy, n)
                 if doubtful is None:
@@ -124,9 +124,7 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     )
 
 
-def _value(
-    outputs: list[Expr], env: dict[Expr, Any], arithmetic: _Mp, sizes: dict[str, Dim]
-) -> Any:
+def _value(outputs: list[Expr], env: dict[Expr, Any], arithmetic: Mp, sizes: dict[str, Dim]) -> Any:
     try:
         elements = {x: _elements(value, arithmetic) for x, value in env.items()}
         (found,) = evaluated(outputs, elements, arithmetic, sizes)
@@ -145,7 +143,7 @@ def plain_value(output: Expr, env: dict[Expr, Any], sizes: dict[str, Dim]) -> An
     How many of its digits are right is not known.  Raises ArithmeticError where ``evalf`` does
     because a function takes mpmath too long.
     """
-    return _value([output], env, _Mp(), sizes)
+    return _value([output], env, Mp(), sizes)
 
 
 def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
@@ -323,7 +321,7 @@ def _truth(value: Any) -> Any:
     return mp.mpf(int(value)) if isinstance(value, bool) else value
 
 
-class _Mp(Arithmetic):
+class Mp(Arithmetic):
     """mpmath numbers at the precision in force; nan for what is undefined."""
 
     refused = ""  # why a function had no value, if that is mpmath's limit and not its own
@@ -434,7 +432,7 @@ _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not 
 _OF_ANY_SIZE = _EXACT | {name for name, facts in FACTS.items() if facts.large}
 
 
-class _NoisyMp(_Mp):
+class NoisyMp(Mp):
     """mpmath numbers with a random error in every result that is not exact."""
 
     def __init__(self) -> None:

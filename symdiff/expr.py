@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeAlias, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    SupportsIndex,
+    TypeAlias,
+    overload,
+)
 
 import numpy as np
 import sympy as sp
@@ -463,6 +472,30 @@ class Expr(Node):
     def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
         """The value at ``n`` significant digits: an ``mpmath.mpf``, or an object array of them."""
         return self._methods.evalf(self, n, subs)
+
+    def simplify(self) -> Expr:
+        """``symdiff.simplify``: the form that SymPy finds simplest, with the same values."""
+        return self._methods.simplify(self)  # type: ignore[no-any-return]
+
+    def expand(self) -> Expr:
+        """``symdiff.expand``: products and powers of sums multiplied out."""
+        return self._methods.expand(self)  # type: ignore[no-any-return]
+
+    def factor(self) -> Expr:
+        """``symdiff.factor``: as a product of factors with rational coefficients."""
+        return self._methods.factor(self)  # type: ignore[no-any-return]
+
+    def collect(self, x: Operand | Sequence[Operand]) -> Expr:
+        """``symdiff.collect``: terms of equal powers of ``x`` put together."""
+        return self._methods.collect(self, x)  # type: ignore[no-any-return]
+
+    def series(self, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
+        """``symdiff.series``: the Taylor polynomial at ``x0``, up to the order n - 1."""
+        return self._methods.series(self, x, x0, n)  # type: ignore[no-any-return]
+
+    def limit(self, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") -> Expr:
+        """``symdiff.limit``: what it comes to as ``x`` comes to ``x0``."""
+        return self._methods.limit(self, x, x0, dir)  # type: ignore[no-any-return]
 
     def _sympy_(self) -> sp.Basic:
         return self._methods.to_sympy(self)

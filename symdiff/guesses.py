@@ -16,9 +16,16 @@ _IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a n
 _INFINITE = 'float("inf") is infinity, in formulas too'
 _MEMORY = "an expression has no memory: lower it and call the Function"
 
-_SYMPYS = dict.fromkeys(
-    ["simplify", "expand", "factor", "collect", "trigsimp", "series", "integrate", "limit"], _SYMPY
-)
+_SIMPLIFY = "sd.simplify(f) uses it, too; by itself, " + _SYMPY
+_EXPAND = "sd.expand(f) uses it, too; by itself, " + _SYMPY
+_FACTOR = "sd.factor(f) and sd.simplify(f) give common forms; by itself, " + _SYMPY
+# What SymPy has besides, as functions and as methods.
+_SYMPYS = {
+    **dict.fromkeys(("trigsimp", "powsimp", "radsimp", "ratsimp", "logcombine"), _SIMPLIFY),
+    **dict.fromkeys(("expand_trig", "expand_log"), _EXPAND),
+    **dict.fromkeys(("together", "cancel", "apart"), _FACTOR),
+    "integrate": _SYMPY,
+}
 
 PACKAGE: dict[str, str] = {
     "Symbol": 'sd.symbol("x") makes one',
@@ -76,7 +83,9 @@ PACKAGE: dict[str, str] = {
     "block": "sd.concat of rows that sd.concat made",
     "scan": "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far",
     **_SYMPYS,
-    "taylor": "a sum of sd.diff(f, x, k).subs({x: x0}) * (x - x0)**k / math.factorial(k)",
+    "taylor": "sd.series(f, x, x0, n)",
+    "Limit": "sd.limit(f, x, x0)",
+    "nsimplify": "sd.simplify; Python's ints and Fractions are exact in expressions",
     "solveset": "sd.solve solves linear systems; " + _SYMPY,
     "cse": "equal parts are one node from the start",
     "count_ops": "sd.count_operations",
@@ -98,6 +107,7 @@ EXPRESSION: dict[str, str] = {
     "lower": "numeric.lower(f, [x, y])",
     "backward": "numeric.lower(f, x).value_and_grad gives values of derivatives; Tensors record",
     **_SYMPYS,
+    "taylor": "f.series(x, x0, n)",
     "doit": "nothing is left undone",
     "equals": "`is` compares structures; evalf the difference at a point, or compare in SymPy",
     "has": "x in f.free_symbols",

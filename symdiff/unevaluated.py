@@ -12,6 +12,7 @@ import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from symdiff.scalar import kernel_symbol
+from symdiff.vocabulary.facts import MODERATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -263,6 +264,10 @@ def unevaluated(cls: Any, args: list[Any]) -> Any:
             return args[0]
     if issubclass(cls, _SORTED):
         return raw(cls, *args)
+    if all(arg.is_Integer and abs(arg) <= MODERATE for arg in args):  # 1**2, exp(0)
+        value = cls(*args)
+        if value.is_Integer:
+            return value
     return hashed(held(cls, args))
 
 
