@@ -8,6 +8,7 @@ from __future__ import annotations
 _EXPRESSIONS = "it is about expressions: "
 _MODULES = "there are no modules: parameters are tensors, layers functions of them"
 _FILES = "pickle.dump and pickle.load take tensors"
+_CONVOLUTIONS = "there are no convolutions of tensors; sd.convolve has expressions"
 _CPU = "tensors are on the CPU"
 
 PACKAGE: dict[str, str] = {
@@ -25,6 +26,16 @@ PACKAGE: dict[str, str] = {
     "hvp": "numeric.autograd.functional.hvp; of formulas sd.hvp",
     "gradcheck": "numeric.check.gradcheck; numeric.autograd.gradcheck has PyTorch's tolerances",
     "check_grad": "numeric.check.audit, of a gradient written by hand",
+    "hessp": _EXPRESSIONS + "sd.hvp",
+    **{
+        name: f"{_EXPRESSIONS}sd.{name}"
+        for name in ("simplify", "expand", "factor", "series", "limit", "latex", "text", "parse")
+    },
+    **dict.fromkeys(("subs", "evalf", "to_sympy"), _EXPRESSIONS + "sd.substitute, sd.evalf ..."),
+    "gradient": "of eager functions numeric.func.grad, of what was recorded t.backward()",
+    "F": "numeric.nn.functional",
+    "Parameter": "numeric.nn.Parameter",
+    "Module": _MODULES,
     "array": "numeric.tensor",
     "save": _FILES,
     "load": _FILES,
@@ -46,7 +57,12 @@ PACKAGE: dict[str, str] = {
     "trapezoid": "((y[1:] + y[:-1]) / 2).sum() * dx; sd.trapezoid has expressions",
     "cov": "c = x - x.mean(1, True), then c @ c.T / (c.shape[1] - 1); sd.cov has expressions",
     "cdist": "(x[:, None] - y).norm(dim=-1)",
-    "Module": _MODULES,
+    **dict.fromkeys(("conv1d", "conv2d"), _CONVOLUTIONS),
+    "fft": "sd.fft, of expressions",
+    "interp": "sd.interp, of expressions",
+    "sparse": "tensors are dense; sd.sparsity says where a Jacobian may be other than 0",
+    "distributions": "numeric.randn and others draw numbers; densities are formulas of yours",
+    "save_for_backward": "a method of ctx in numeric.autograd.Function",
 }
 """Of the package ``numeric``."""
 
@@ -60,8 +76,7 @@ NN: dict[str, str] = {
     "Sigmoid": "numeric.sigmoid",
     "Softmax": "nn.functional.softmax",
     "Dropout": "nn.functional.dropout",
-    "Conv1d": "there are no convolutions of tensors; sd.convolve has expressions",
-    "Conv2d": "there are no convolutions of tensors; sd.convolve has expressions",
+    **dict.fromkeys(("Conv1d", "Conv2d"), _CONVOLUTIONS),
     "Embedding": "weight[indices]",
     "LayerNorm": "(x - x.mean(-1, True)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()",
     "MSELoss": "nn.functional.mse_loss",
@@ -75,8 +90,7 @@ NN: dict[str, str] = {
 """Of ``numeric.nn``."""
 
 FUNCTIONAL: dict[str, str] = {
-    "conv1d": "there are no convolutions of tensors; sd.convolve has expressions",
-    "conv2d": "there are no convolutions of tensors; sd.convolve has expressions",
+    **dict.fromkeys(("conv1d", "conv2d"), _CONVOLUTIONS),
     "embedding": "weight[indices]",
     "layer_norm": NN["LayerNorm"],
     "normalize": "x / x.norm(dim=1, keepdim=True)",
@@ -95,6 +109,8 @@ OPTIM: dict[str, str] = {
 AUTOGRAD: dict[str, str] = {
     "forward_ad": "numeric.func.jvp",
     "profiler": "there is none",
+    "hvp": "autograd.functional.hvp",
+    "gradgrad": "autograd.grad of what autograd.grad gave with create_graph=True",
     "hessian": "autograd.functional.hessian",
     "jacobian": "autograd.functional.jacobian",
 }
@@ -141,6 +157,13 @@ FUNCTION: dict[str, str] = {
     "subs": "F.bind(X=data)",
     "save": "pickle.dump takes Functions",
     "value": "F(x)",
+    "derivative": "F.grad(x)",
+    **dict.fromkeys(
+        ("expr", "formula", "to_sympy", "evalf", "simplify"), "F.outputs are its formulas"
+    ),
+    **dict.fromkeys(
+        ("compile", "numpy"), "it is a NumPy function already, and F.source its source"
+    ),
     "jac": "F.jacobian(x)",
     "hess": "F.hessian(x)",
     "vmap": "arrays of points for scalar inputs, or sd.batch of the formula",

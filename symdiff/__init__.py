@@ -60,7 +60,7 @@ from symdiff.expr import free_symbols as free_symbols
 from symdiff.expr import nodes as nodes
 from symdiff.expr import pi as pi
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
-from symdiff.guesses import PACKAGE, missing
+from symdiff.guesses import PACKAGE, missing, without
 from symdiff.leaves import constant as constant
 from symdiff.leaves import symbol as symbol
 from symdiff.leaves import symbols as symbols
@@ -156,6 +156,11 @@ if not TYPE_CHECKING:
         "vjp",
         *functions.__all__,
     ]
+
+    # Functions that are no methods.
+    named = [name for name in functions.__all__ if name.islower()]
+    without(Expr, "an expression", {name: f"sd.{name}(x)" for name in named})
+    del named
 
     def __getattr__(name: str) -> object:
         raise missing("module 'symdiff'", name, PACKAGE, sys.modules[__name__])

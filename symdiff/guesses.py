@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 _SYMPY = "sd.to_sympy(f) is SymPy's expression, which has it; sd.from_sympy goes back"
 _VALUES = "it needs the values: lower the expression with numeric.lower and call the Function"
+_SEEN = "the package numeric has it: nm.draw(f), nm.steps(f, x), nm.plot(f, x)"
+_COMPARED = "comparisons are operators: x < y, x <= y, x > y; sd.equal(x, y), sd.not_equal(x, y)"
+_LOGIC = "(x > 0) & (y > 0), | for or, ^ for exclusive or, ~ for not"
+_REAL = "expressions are real"
+_DATA = "sd.constant of NumPy's array makes it an expression"
+_EAGER = "numeric.tensor makes tensors; sd.symbol makes symbols"
+_PRECISION = "the precision is that of the arguments when a Function is called"
 _IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a new one"
 _INFINITE = 'float("inf") is infinity, in formulas too'
 _MEMORY = "an expression has no memory: lower it and call the Function"
@@ -75,6 +82,40 @@ PACKAGE: dict[str, str] = {
     "logdet": "the second result of sd.slogdet",
     "linalg": "its functions are here: sd.solve, sd.inv, sd.det, sd.norm ...",
     "gradient": "sd.grad differentiates, sd.finite_diff subtracts neighbours",
+    **dict.fromkeys(("deriv", "D", "differentiate"), "sd.diff(f, x)"),
+    **dict.fromkeys(("jacfwd", "jacrev"), "sd.jacobian(f, x)"),
+    **dict.fromkeys(("stop_gradient", "no_grad"), "sd.detach(f)"),
+    **dict.fromkeys(("Eq", "Ne", "Lt", "Le", "Gt", "Ge"), _COMPARED),
+    **dict.fromkeys(("And", "Or", "Not", "Xor"), _LOGIC),
+    "ITE": "sd.where(condition, a, b)",
+    "Sum": "sd.sum of an array; a sum with symbolic bounds has no counterpart",
+    "Product": "sd.prod of an array; a product with symbolic bounds has no counterpart",
+    "Integral": _SYMPY,
+    **dict.fromkeys(("roots", "nsolve", "dsolve", "Poly", "degree", "coeff"), _SYMPY),
+    **dict.fromkeys(("numer", "denom", "fraction", "Lambda", "srepr"), _SYMPY),
+    "Dummy": 'sd.symbol("x") makes a symbol; equal names are equal symbols',
+    **dict.fromkeys(
+        ("MatrixSymbol", "IndexedBase"), 'sd.symbol("A", (2, 3)), or with named lengths'
+    ),
+    **dict.fromkeys(("conjugate", "re", "im", "arg"), _REAL),
+    **dict.fromkeys(
+        ("root", "real_root"), "sd.cbrt(x), or x ** sd.constant(fractions.Fraction(1, 5))"
+    ),
+    "Mod": "x % y",
+    "ceiling": "sd.ceil",
+    "frac": "x - sd.floor(x)",
+    "tau": "2 * sd.pi",
+    "relu": "sd.maximum(x, 0)",
+    "gelu": "x * sd.ndtr(x)",
+    **dict.fromkeys(("Tensor", "tensor"), _EAGER),
+    **dict.fromkeys(("empty", "rand", "randn"), _DATA),
+    **dict.fromkeys(("float32", "float64", "int64"), _PRECISION),
+    "newaxis": "None, as in x[:, None]",
+    **dict.fromkeys(("allclose", "isclose"), "`is` compares structures; evalf the difference"),
+    **dict.fromkeys(("gradcheck", "check_grad"), "numeric.check has gradcheck and audit"),
+    **dict.fromkeys(("draw", "plot", "steps", "show"), _SEEN),
+    **dict.fromkeys(("print_latex", "to_latex"), "sd.latex"),
+    "init_printing": "notebooks show formulas from the start",
     "Derivative": "sd.diff differentiates at once",
     "partial": "sd.diff(f, x)",
     "value_and_grad": "numeric.lower(f, x).value_and_grad is it",
@@ -108,6 +149,26 @@ EXPRESSION: dict[str, str] = {
     "backward": "numeric.lower(f, x).value_and_grad gives values of derivatives; Tensors record",
     **_SYMPYS,
     "taylor": "f.series(x, x0, n)",
+    **dict.fromkeys(("nseries", "lseries"), "f.series(x, x0, n)"),
+    "removeO": "series leaves the order term out",
+    **dict.fromkeys(("draw", "plot", "steps"), _SEEN),
+    **dict.fromkeys(("to_latex", "as_latex"), "f.latex()"),
+    **dict.fromkeys(("to_sympy", "sympy", "as_expr"), "sd.to_sympy(f)"),
+    **dict.fromkeys(
+        ("eval", "value", "evaluate"), "f.evalf(subs={x: 1}), or numeric.lower(f, [x])"
+    ),
+    "func": "f.op says what the node does, f.args of what",
+    **dict.fromkeys(("is_number", "is_constant"), "not f.free_symbols"),
+    **dict.fromkeys(("coeff", "coeffs", "degree", "rewrite", "as_numer_denom"), _SYMPY),
+    "detach": "sd.detach(f)",
+    "requires_grad": "derivatives are asked for by symbol: sd.grad(f, x)",
+    "unsqueeze": "sd.expand_dims(x, axis)",
+    "unstack": "list(x) are the parts along the first axis",
+    **dict.fromkeys(("inverse", "I"), "x.inv()"),
+    "eigvals": "sd.eigvalsh(x), of symmetric matrices",
+    **dict.fromkeys(("mm", "mv"), "x @ y"),
+    "pow": "x ** y",
+    "relu": "sd.maximum(x, 0)",
     "doit": "nothing is left undone",
     "equals": "`is` compares structures; evalf the difference at a point, or compare in SymPy",
     "has": "x in f.free_symbols",
@@ -171,13 +232,12 @@ class Absent:
 
 def without(cls: type, owner: str, table: Mapping[str, str]) -> None:
     """Let the names of ``table`` be absent from a class, whose objects are called ``owner``."""
-    absent = {name for name in table if not hasattr(cls, name)}
-    for name in table:
-        if name in absent:
-            setattr(cls, name, Absent(owner, table, name))
+    for name in [name for name in table if name not in dir(cls)]:
+        setattr(cls, name, Absent(owner, table, name))
 
     def names(self: object) -> list[str]:
-        return sorted({*object.__dir__(self)} - absent)
+        everything = {*object.__dir__(self)}
+        return sorted(name for name in everything if not isinstance(vars(cls).get(name), Absent))
 
     cls.__dir__ = names  # type: ignore[assignment]
 

@@ -38,6 +38,8 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
     if not isinstance(name, str) or not name.isidentifier():
         ranged = isinstance(name, str) and ":" in name  # SymPy's x0:4
         remedy = "; write the names out, or make one symbol of that shape" if ranged else ""
+        if isinstance(name, str) and len(names := name.replace(",", " ").split()) > 1:
+            remedy = f"; sd.symbols({' '.join(names)!r}) makes {len(names)} symbols"
         raise ValueError(f"symbol name {name!r} is not an identifier{remedy}")
     name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
     shape = checked_shape(shape)

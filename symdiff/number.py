@@ -57,6 +57,8 @@ def exact(value: object) -> Number:
     remedy = ""
     if isinstance(value, list | tuple):
         remedy = ": sd.stack makes one array of expressions in a list, sd.constant one of numbers"
+    elif isinstance(value, str):
+        remedy = ": sd.parse reads a formula"
     elif hasattr(value, "outputs"):
         remedy = ": the formulas of a Function F are F.outputs"
     elif hasattr(value, "requires_grad"):

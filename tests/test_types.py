@@ -34,6 +34,7 @@ MODULES = {
     "agc": "numeric.autograd.function",
     "ex": "numeric.export",
     "ck": "numeric.check",
+    "sh": "numeric.show",
 }
 CLASSES = {"x": sd.Expr, "t": nm.Tensor, "f": nm.Function}
 EXPR, TENSOR = "symdiff.expr.Expr", "numeric.tensors.Tensor"
@@ -91,6 +92,10 @@ REVEALED = {
 # Misspelt: each is an error, and no other line is.
 UNKNOWN = [
     *(f"{alias}.sinn" for alias in (*MODULES, *CLASSES)),
+    # What is answered at run time, with the name here.
+    *("sd.Symbol", "sd.lambdify", "sd.Piecewise", "sd.taylor", "nm.symbol", "nm.nothing"),
+    *("nn.Linear", "nnf.embedding", "op.LBFGS", "ag.forward_ad", "fn.linearize", "ex.sympy"),
+    *("ck.bounds", "sh.latex", "x.sin()", "x.lambdify()", "x.norm()", "f.gradient", "f.save"),
     *("nm.linalg.nosuch", "nm.vmapp", "t.sin().nosuch", "(t + 1).nosuch", "sd.sin(x).nosuch"),
 ]
 # Errors of use that the types show.

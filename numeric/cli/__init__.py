@@ -32,6 +32,11 @@ _GUESSES = {
     "hessian": "symdiff diff FORMULA x y for each pair of variables",
     "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",
     **dict.fromkeys(
+        ("simplify", "expand", "factor", "series", "limit", "subs"),
+        "symdiff diff, lower and check are what there is; in Python sd.parse(FORMULA) is an "
+        "expression, which has such methods",
+    ),
+    **dict.fromkeys(
         ("audit", "gradcheck"),
         "symdiff check FORWARD --grad module:function --inputs x=5",
     ),

@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import operator
+import sys
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from numeric.special import (
     zetas,
 )
 from symdiff.errors import Unsupported
+from symdiff.guesses import missing
 from symdiff.vocabulary import (
     FACTS,
     VOCABULARY,
@@ -838,3 +840,10 @@ def _of_floats(name: str, facts: type[Facts]) -> Callable[..., Any]:
 
 MATH: dict[str, Callable[..., Any]] = {name: _of_floats(name, f) for name, f in FACTS.items()}
 """The functions of ``symdiff.scalar.VOCABULARY`` for Python floats."""
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> object:
+        inside = "it is internal; numeric has functions of tensors, sd those of expressions"
+        raise missing("module 'numeric.special'", name, {name: inside}, sys.modules[__name__])

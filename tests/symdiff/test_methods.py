@@ -101,6 +101,9 @@ OWNERS = {
     "optim": (numeric.optim, ours.OPTIM),
     "autograd": (numeric.autograd, ours.AUTOGRAD),
     "func": (numeric.func, ours.FUNC),
+    "export": (numeric.export, ours.EXPORT),
+    "check": (numeric.check, ours.CHECK),
+    "show": (numeric.show, ours.SHOW),
     "Functions": (numeric.lower(sd.pi, []), ours.FUNCTION),
 }
 
@@ -118,6 +121,73 @@ def test_a_guess_does_not_exist_and_names_what_does(owner):
             assert attrgetter(known)(names[room]) is not None, text
         for known in re.findall(r"(?<!\.)\b((?:nn|autograd|func)\.[\w.]*\w)", text):
             assert attrgetter(known)(numeric) is not None, text
+
+
+@pytest.mark.parametrize("name", ["sin", "expm1", "softmax", "matmul", "abs", "concat", "eigh"])
+def test_functions_that_are_no_methods(name):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}': sd\.{name}\(x\)"):
+        getattr(sd.symbol("x", (2, 2)), name)
+    assert not hasattr(sd.Expr, name)
+    assert name not in dir(sd.pi)
+
+
+# What newcomers tried, whether it exists or not: it works, or the error names what does.
+TRIED = {
+    "sd": "Symbol lambdify subs simplify expand factor trigsimp series taylor integrate limit "
+    "Matrix array asarray Piecewise Function gradient hessian jacobian diff ln Abs Heaviside "
+    "sec cot factorial Rational oo inf E I cse count_ops lgamma logdet linalg block logm sqrtm "
+    "scan Eq And Sum Poly roots MatrixSymbol relu tensor jacfwd stop_gradient re conjugate draw plot",
+    "x": "equals has atoms det inv max dot std clip prod flatten ravel copy astype squeeze cumsum "
+    "round subs simplify expand factor collect series limit taylor integrate doit grad hessian "
+    "jacobian lambdify numpy item eval to_sympy detach sin exp norm coeff is_constant",
+    "F": "grad gradient hvp partial save hessian jacobian subs vjp expr evalf",
+    "nm": "vmap gradcheck check_grad jit grad lambdify symbol save load cuda utils FloatTensor "
+    "set_num_threads polygamma trapezoid cdist cov bincount simplify latex Parameter Module conv2d",
+    "nm.nn": "Module Linear MSELoss Sequential init Parameter functional",
+    "nm.nn.functional": "normalize layer_norm cosine_similarity embedding conv2d",
+    "nm.optim": "LBFGS RMSprop lr_scheduler SGD",
+    "nm.func": "functional_call linearize vmap",
+    "nm.autograd": "forward_ad functional hvp",
+    "nm.special": "erf gamma",
+}
+
+
+@pytest.mark.parametrize("owner", TRIED)
+def test_what_newcomers_try(owner):
+    known = {"sd": sd, "x": sd.symbol("x"), "nm": numeric, "F": OWNERS["Functions"][0]}
+    thing = known[owner] if owner in known else attrgetter(owner[3:])(numeric)
+    for name in TRIED[owner].split():
+        if not hasattr(thing, name):
+            with pytest.raises(AttributeError, match=rf"has no attribute '{name}': \S"):
+                getattr(thing, name)
+
+
+def test_calls_that_newcomers_try():
+    u, w = sd.symbols("u w")
+    assert u.subs(u, 3) is sd.constant(3)
+    assert u.subs([(u, 3)]) is sd.constant(3)
+    assert sd.hessian(u * w, [u, w])[0][1] is sd.constant(1)
+    assert sd.jacobian([u * w, u], [u, w])[0] == (w, u)
+    with pytest.raises(TypeError, match=r"write diff\(f, x, 2, y\)"):
+        sd.diff(u**3, (u, 2))
+    with pytest.raises(ValueError, match=r"sd.symbols\('u w'\) makes 2 symbols"):
+        sd.symbol("u w")
+
+
+@pytest.mark.parametrize("write", [sd.text, sd.latex, sd.short], ids=lambda f: f.__name__)
+def test_what_is_no_expression_is_not_written(write):
+    """And the error says where its formula is."""
+    F, t = OWNERS["Functions"][0], numeric.ones(2)
+    for value, remedy in [
+        (F, "the formulas of a Function F are F.outputs"),
+        (t, "of an eager tensor t, t.expr is the formula"),
+        ([sd.pi, sd.e], "sd.stack makes one array"),
+        ("x + 1", "sd.parse reads a formula"),
+    ]:
+        with pytest.raises(TypeError, match=remedy):
+            write(value)
+    assert write(F.outputs[0])
+    assert write(t.expr)
 
 
 def test_a_misspelt_name_is_an_attribute_error_as_everywhere():
