@@ -1,0 +1,135 @@
+// What a page of JupyterLab is asked; evaluated in it by tests/look/lab.py.
+(() => {
+  const panel = () => window.jupyterapp.shell.currentWidget;
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+  const area = (k) => panel().content.widgets[k].outputArea;
+  const all = (node, selector) => [...node.querySelectorAll(selector)];
+  const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, 300);
+
+  async function ready() {
+    while (!(panel() && panel().context && panel().sessionContext)) await pause(50);
+    await panel().revealed;
+    await panel().context.ready;
+    await panel().sessionContext.ready;
+    while (!(panel().sessionContext.session && panel().sessionContext.session.kernel)) await pause(50);
+    await panel().sessionContext.session.kernel.info;
+    return panel().content.widgets.length;
+  }
+
+  // Formulas that stand there as they were sent: MathJax has not come to them, or refuses them.
+  function raw(node) {
+    const found = [];
+    for (const place of all(node, ".jp-RenderedLatex, .jp-RenderedMarkdown, .jp-RenderedHTML")) {
+      const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+      let text = "";
+      while (walker.nextNode()) {
+        if (!walker.currentNode.parentElement.closest("mjx-container, pre, code")) {
+          text += walker.currentNode.data;
+        }
+      }
+      if (/\$[^$]+\$|\\\(|\\\[|\\begin\{|\\displaystyle/.test(text)) found.push(text);
+    }
+    return found;
+  }
+
+  function pending(node) {
+    const waiting = [];
+    if (raw(node).length) waiting.push("formulas are not typeset: " + cut(raw(node)[0]));
+    for (const graph of all(node, ".jp-RenderedMermaid")) {
+      const done = graph.querySelector("img, svg") || graph.classList.contains("jp-mod-warning");
+      if (!done) waiting.push("Mermaid draws nothing");
+    }
+    if (all(node, "img").some((image) => !image.complete)) waiting.push("an image is not loaded");
+    if (/Loading widget/.test(node.textContent)) waiting.push("a widget is not loaded");
+    return waiting;
+  }
+
+  async function settled(node, quiet, limit) {
+    const start = performance.now();
+    let last = start;
+    const observer = new MutationObserver(() => (last = performance.now()));
+    observer.observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
+    while (performance.now() - start < limit) {
+      if (performance.now() - last > quiet && !pending(node).length) break;
+      await pause(30);
+    }
+    observer.disconnect();
+  }
+
+  async function run(k, quiet, limit) {
+    panel().content.activeCellIndex = k;
+    await window.jupyterapp.commands.execute("notebook:run-cell");
+    await settled(area(k).node, quiet, limit);
+    const outputs = area(k).model.toJSON();
+    const node = area(k).node;
+    const types = outputs.map((output) => Object.keys(output.data || {}));
+    return { faults: faults(node, outputs), types, text: plain(outputs), shown: shown(node) };
+  }
+
+  const joined = (value) => (Array.isArray(value) ? value.join("") : value || "");
+  const plain = (outputs) =>
+    outputs.map((output) => joined(output.text || (output.data || {})["text/plain"])).join("\n");
+
+  // What the lab has chosen of the types that were sent.
+  const shown = (node) =>
+    all(node, ".jp-OutputArea-output").map((output) => output.dataset.mimeType || "");
+
+  // What MathJax could not read: errors, and commands that it does not know, which are red.
+  function misread(node) {
+    const errors = all(node, "mjx-merror").map((error) => error.dataset.mjxError || error.textContent);
+    const red = all(node, "mjx-container [style*=red], mjx-container [mathcolor=red]");
+    const unknown = red.map((text) => text.textContent).filter(Boolean);
+    return [...errors, ...unknown.map((text) => "not known: " + text)].map(cut);
+  }
+
+  function faults(node, outputs) {
+    const found = [];
+    for (const output of outputs) {
+      if (output.output_type === "error") found.push(`raises ${output.ename}: ${cut(output.evalue)}`);
+      if (output.name === "stderr") found.push("writes to stderr: " + cut(joined(output.text)));
+    }
+    for (const message of misread(node)) found.push("MathJax: " + message);
+    for (const graph of all(node, ".jp-RenderedMermaid")) {
+      const image = graph.querySelector("img");
+      const drawn = image ? decodeURIComponent(image.src) : graph.innerHTML;
+      const wrong = graph.classList.contains("jp-mod-warning") || /Syntax error in text/.test(drawn);
+      if (wrong) found.push("Mermaid: " + cut(graph.textContent || "syntax error"));
+    }
+    for (const image of all(node, "img")) {
+      if (image.complete && !image.naturalWidth) found.push("a broken image");
+    }
+    found.push(...pending(node), ...overflowing(node));
+    if (empty(node)) found.push("the output is empty");
+    return found;
+  }
+
+  // What would have to be scrolled sideways, or is cut off.
+  function overflowing(node) {
+    for (const part of all(node, ".jp-OutputArea-output, .jp-OutputArea-output *")) {
+      if (part.closest("mjx-container, svg") && !part.matches("mjx-container")) continue;
+      const free = getComputedStyle(part).overflowX === "visible";
+      const most = node.getBoundingClientRect().right + 1;
+      const over = free ? part.getBoundingClientRect().right - most : part.scrollWidth - part.clientWidth - 1;
+      if (over > 0 && part.getBoundingClientRect().width) {
+        return [`overflows by ${Math.ceil(over)} px: <${part.localName} class="${part.className}">`];
+      }
+    }
+    return [];
+  }
+
+  function empty(node) {
+    const outputs = all(node, ".jp-OutputArea-output");
+    const pictures = "img, svg, canvas, mjx-container, .jupyter-widgets";
+    const blank = outputs.every((o) => !o.textContent.trim() && !all(o, pictures).length);
+    return !outputs.length || blank || node.getBoundingClientRect().height < 4;
+  }
+
+  // Of many paragraphs in one output, what is wrong with each.
+  const paragraphs = (k) =>
+    all(area(k).node, "p").map((p) => {
+      const left = raw({ querySelectorAll: () => [p] });
+      return [...misread(p), ...left.map((text) => "not typeset: " + cut(text))];
+    });
+
+  window.look = { ready, run, paragraphs };
+})();
