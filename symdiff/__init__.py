@@ -45,6 +45,7 @@ from symdiff.derivative import jacobian as jacobian
 from symdiff.derivative import jvp as jvp
 from symdiff.derivative import vjp as vjp
 from symdiff.display.graphs import mermaid as mermaid
+from symdiff.display import notebooks
 from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
@@ -100,6 +101,8 @@ Expr._methods = SimpleNamespace(
     text=text,
     to_sympy=to_sympy,
 )
+
+notebooks.register()  # where IPython runs
 
 try:
     __version__ = version("symdiff-numeric")

@@ -3,8 +3,11 @@
 Each specimen goes through IPython's own formatter, as the kernel of a notebook calls it.
 """
 
+from types import SimpleNamespace
+
 import pytest
 
+from symdiff.display import notebooks
 from tests.look import collected
 
 interactive = pytest.importorskip("IPython.core.formatters")
@@ -33,6 +36,7 @@ def bundle(value):
     """What IPython sends for a value; an exception of a hook goes on."""
     formatter = interactive.DisplayFormatter()
     formatter.active_types = formatter.format_types
+    notebooks.register(SimpleNamespace(display_formatter=formatter))
     data, _ = formatter.format(value)
     return data
 

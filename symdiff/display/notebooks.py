@@ -1,0 +1,176 @@
+r"""Notebooks: tuples, lists and dicts of expressions, as LaTeX.
+
+Python's containers have no ``_repr_latex_``, but IPython takes a function for a type.  It is given
+one where it runs already when ``symdiff`` is imported; ``symdiff`` itself never imports it.
+Containers that hold anything else than expressions are shown as they would be without.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from symdiff.display.typeset import latex
+from symdiff.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BRACKETS: dict[type, tuple[str, str]] = {
+    tuple: (r"\left(", r"\right)"),
+    list: (r"\left[", r"\right]"),
+    dict: (r"\left\{", r"\right\}"),
+}
+_DEPTH = 4  # containers in containers
+_ENTRIES = 30  # of a container that are shown
+_CHARACTERS = 20_000  # of LaTeX, from which on no further entry is shown
+_LINE = 70  # signs, about, that stand beside each other
+
+
+def bundle(value: object) -> dict[str, str] | None:
+    r"""What a notebook shows of a container: LaTeX, if it holds expressions and nothing else.
+
+    Keys of dicts may also be strings and integers.  Of long containers the first entries are shown
+    and the others counted.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> bundle((x, x**2))
+    {'text/latex': '$\\displaystyle \\left(x, \\; x^{2}\\right)$'}
+    >>> bundle([x, 1]) is None
+    True
+    """
+    if not _holds_expressions(value):
+        return None
+    return {"text/latex": rf"$\displaystyle {_typeset(value)[0]}$"}
+
+
+def _holds_expressions(value: object) -> bool:
+    """Whether all leaves are expressions, and there are some."""
+    level: list[Any] = [value]
+    some = False
+    for depth in range(_DEPTH + 1):
+        inner: dict[int, Any] = {}  # once each, however often it is in there
+        for item in level:
+            if isinstance(item, Expr) and depth:
+                some = True
+            elif (kind := _kind(item)) is None:
+                return False
+            else:
+                parts = item.values() if kind is dict else item
+                inner.update((id(part), part) for part in parts)
+        if not inner:
+            return some
+        level = list(inner.values())
+    return False
+
+
+def _kind(value: Any) -> type | None:
+    """Which container it is; results with names are tuples."""
+    kind = type(value)
+    if kind is dict:
+        return dict if all(isinstance(key, Expr | str | int) for key in value) else None
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple
+    return kind if kind in _BRACKETS else None
+
+
+def _typeset(value: Any, budget: int = _CHARACTERS) -> tuple[str, bool]:
+    """LaTeX of a container or an expression, and whether it has several lines."""
+    if isinstance(value, Expr):
+        text = latex(value)
+        return text, r"\begin{aligned}" in text
+    texts: list[str] = []
+    high = False
+    for entry in islice(_entries(value), _ENTRIES):
+        if sum(map(len, texts)) > budget:
+            break
+        label, item = entry
+        text, several = _typeset(item, budget - sum(map(len, texts)))
+        texts.append(f"{label}{text}")
+        high |= several
+    hidden = len(value) - len(texts)
+    if hidden:
+        texts.append(rf"\ldots\ \text{{({hidden:,} more)}}")
+    kind = _kind(value)
+    assert kind is not None
+    opened, closed = _BRACKETS[kind]
+    if kind is tuple and len(value) == 1:
+        closed = "," + closed
+    if not high and sum(_signs(text) + 2 for text in texts) <= _LINE:
+        return opened + r", \; ".join(texts) + closed, False
+    rows = ", \\\\\n".join(f"& {text}" for text in texts)
+    return f"{opened}\\begin{{aligned}}\n{rows}\n\\end{{aligned}}{closed}", True
+
+
+def _entries(value: Any) -> Iterable[tuple[str, Any]]:
+    if type(value) is dict:
+        return ((rf"{_key(key)} : \; ", item) for key, item in value.items())
+    names = getattr(type(value), "_fields", None)
+    if names is None:
+        return (("", item) for item in value)
+    return ((f"{_verbatim(name)} = ", item) for name, item in zip(names, value, strict=True))
+
+
+def _key(key: Expr | str | int) -> str:
+    return latex(key) if isinstance(key, Expr) else _verbatim(repr(key))
+
+
+def _verbatim(text: str) -> str:
+    """``text`` as it is, in typewriter letters, and not too much of it."""
+    if len(text) > _LINE:
+        text = text[:_LINE] + "..."
+    return rf"\mathtt{{{''.join(_ESCAPES.get(c, c) for c in text if c.isprintable())}}}"
+
+
+_ESCAPES = {
+    **{sign: "\\" + sign for sign in "{}_$#%&"},
+    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ ", "'": r"\text{'}"},
+    **{"<": r"\lt{}", ">": r"\gt{}"},  # if it comes into HTML as it is
+}
+
+
+def _signs(text: str) -> int:
+    """About how many signs wide a formula is."""
+    return len(re.sub(r"[{}^_&\s]", "", re.sub(r"\\([A-Za-z]+|.)", "x", text)))
+
+
+# IPython ------------------------------------------------------------------------------------------
+
+
+class _Shown:
+    """What IPython asks for the representations of a container, in place of what was there."""
+
+    def __init__(self, formatter: Any, before: Any) -> None:
+        self.formatter, self.before = formatter, before
+
+    def __call__(self, value: Any) -> Any:
+        if self.formatter.formatters["text/latex"].enabled:  # not in a terminal
+            found = bundle(value)
+            if found is not None:
+                return found
+        if self.before is not None:
+            return self.before(value)
+        method = getattr(type(value), "_repr_mimebundle_", None)  # of a subclass
+        return None if method is None else method(value, include=None, exclude=None)
+
+
+def register(shell: Any = None) -> None:
+    """Let IPython show containers of expressions: the shell given, or the running one, if any.
+
+    What shows them is asked first for every tuple, list and dict, and what was there before for
+    those that hold anything else.  SymPy's ``init_printing``, before or after, is not disturbed.
+    """
+    if shell is None:
+        running = getattr(sys.modules.get("IPython"), "get_ipython", None)
+        shell = running() if running is not None else None
+    if shell is None:
+        return
+    formatter = shell.display_formatter
+    printers = formatter.mimebundle_formatter
+    for kind in (tuple, list, dict):
+        before = printers.for_type(kind)
+        if not isinstance(before, _Shown):
+            printers.for_type(kind, _Shown(formatter, before))
