@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BRACKETS: dict[type, tuple[str, str]] = {
-    tuple: (r"\left(", r"\right)"),
-    list: (r"\left[", r"\right]"),
-    dict: (r"\left\{", r"\right\}"),
+    tuple: ("(", ")"),
+    list: ("[", "]"),
+    dict: (r"\{", r"\}"),
 }
 _DEPTH = 4  # containers in containers
 _ENTRIES = 30  # of a container that are shown
 _CHARACTERS = 20_000  # of LaTeX, from which on no further entry is shown
-_LINE = 70  # signs, about, that stand beside each other
+_LINES = r"\begin{aligned}"
+_LINE = 80  # signs, about, that stand beside each other
 
 
 def bundle(value: object) -> dict[str, str] | None:
@@ -44,7 +45,7 @@ def bundle(value: object) -> dict[str, str] | None:
     """
     if not _holds_expressions(value):
         return None
-    return {"text/latex": rf"$\displaystyle {_typeset(value)[0]}$"}
+    return {"text/latex": rf"$\displaystyle {_typeset(value)}$"}
 
 
 def _holds_expressions(value: object) -> bool:
@@ -77,32 +78,45 @@ def _kind(value: Any) -> type | None:
     return kind if kind in _BRACKETS else None
 
 
-def _typeset(value: Any, budget: int = _CHARACTERS) -> tuple[str, bool]:
-    """LaTeX of a container or an expression, and whether it has several lines."""
+def _typeset(value: Any, budget: int = _CHARACTERS) -> str:
+    """LaTeX of a container or an expression."""
     if isinstance(value, Expr):
-        text = latex(value)
-        return text, r"\begin{aligned}" in text
+        return latex(value)
     texts: list[str] = []
-    high = False
-    for entry in islice(_entries(value), _ENTRIES):
-        if sum(map(len, texts)) > budget:
+    for label, item in islice(_entries(value), _ENTRIES):
+        if budget <= 0:
             break
-        label, item = entry
-        text, several = _typeset(item, budget - sum(map(len, texts)))
+        text = _typeset(item, budget)
+        budget -= len(text)
+        if text.startswith(_LINES):  # beside the label stands the first line
+            text = f"{_LINES}[t]{text.removeprefix(_LINES)}"
         texts.append(f"{label}{text}")
-        high |= several
     hidden = len(value) - len(texts)
     if hidden:
         texts.append(rf"\ldots\ \text{{({hidden:,} more)}}")
     kind = _kind(value)
     assert kind is not None
     opened, closed = _BRACKETS[kind]
-    if kind is tuple and len(value) == 1:
-        closed = "," + closed
-    if not high and sum(_signs(text) + 2 for text in texts) <= _LINE:
-        return opened + r", \; ".join(texts) + closed, False
-    rows = ", \\\\\n".join(f"& {text}" for text in texts)
-    return f"{opened}\\begin{{aligned}}\n{rows}\n\\end{{aligned}}{closed}", True
+    comma = "," if kind is tuple and len(value) == 1 else ""
+    lines = [r", \; ".join(line) for line in _filled(texts)]
+    if len(lines) == 1 and _LINES not in lines[0]:
+        return rf"\left{opened}{lines[0]}{comma}\right{closed}"
+    rows = ", \\\\\n& \\;\\, ".join(lines)
+    return f"{_LINES}\n& \\bigl{opened} {rows}{comma} \\bigr{closed}\n\\end{{aligned}}"
+
+
+def _filled(texts: Iterable[str]) -> list[list[str]]:
+    """What stands in each line: as much as there is room for, or one of several lines."""
+    lines: list[list[str]] = []
+    room = 0
+    for text in texts:
+        width = _LINE if _LINES in text else _signs(text) + 2
+        if width > room:
+            lines.append([])
+            room = _LINE
+        lines[-1].append(text)
+        room -= width
+    return lines
 
 
 def _entries(value: Any) -> Iterable[tuple[str, Any]]:

@@ -45,6 +45,7 @@ FLAGS = (
 QUIET, LIMIT = 150, 20_000  # milliseconds without a change until an output is done, and at most
 START = 120  # seconds within which the server answers
 WIDTH, HEIGHT = 1100, 1400
+MARGIN = 200  # what the lab needs around an output, in height
 
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of view are drawn, too
@@ -231,6 +232,11 @@ class Notebook:
         """A screenshot of the output, if there is one."""
         output = self.page.locator(".jp-Notebook .jp-Cell").nth(place)
         output = output.locator(".jp-Cell-outputArea")
+        box = output.bounding_box()
+        high = box is not None and box["height"] + MARGIN > HEIGHT
+        self.page.set_viewport_size(
+            {"width": WIDTH, "height": int(box["height"]) + MARGIN if high else HEIGHT}
+        )
         try:
             output.screenshot(path=path, animations="disabled", timeout=10_000)
         except Error as error:

@@ -37,10 +37,17 @@ def test_short_containers_stand_in_a_line():
     assert latex((x, [y])) == r"\left(x, \; \left[y\right]\right)"
 
 
-def test_long_ones_have_a_line_for_each_entry():
-    text = latex([(x + y) ** k / sd.sin(x) for k in range(2, 9)])
-    assert text.startswith("\\left[\\begin{aligned}\n& ")
-    assert text.count("\\\\\n") == 6
+def test_long_ones_have_several_lines():
+    text = latex([(x + y) ** k / sd.sin(x) for k in range(2, 20)])
+    assert text.startswith("\\begin{aligned}\n& \\bigl[ ")
+    assert 2 <= text.count("\\\\\n") <= 8
+
+
+def test_entries_of_several_lines_begin_beside_their_keys(monkeypatch):
+    monkeypatch.setattr(notebooks, "latex", lambda expr: "\\begin{aligned}\na\n\\end{aligned}")
+    text = latex({"a": x, "b": y})
+    assert text.count(r"\text{'}} : \; \begin{aligned}[t]") == 2
+    assert text.count("& ") == 2
 
 
 def test_results_with_names_say_them():
