@@ -21,9 +21,11 @@ from numeric import (
     dtypes,
     factories,
     formulas,
+    function_tables,  # noqa: F401  # it adds a method
     guesses,
     random_numbers,
     tensor_printing,
+    tensor_tables,  # noqa: F401  # it adds a method
     tracing,
 )
 from numeric.calls import *  # noqa: F403

@@ -100,6 +100,11 @@ def _format(a: NDArray[Any], o: dict[str, Any]) -> tuple[int, Callable[[Any], st
     return width, lambda v: text(v).rjust(width)
 
 
+def elements(a: NDArray[Any]) -> tuple[int, Callable[[Any], str]]:
+    """The width of the elements, and how each is written, by the options that are set."""
+    return _format(a, _options)
+
+
 def _shown(a: NDArray[Any], edge: int) -> NDArray[Any]:
     """What a summary shows."""
     for axis, n in enumerate(a.shape):

@@ -13,6 +13,7 @@ from mpmath import mp
 
 import symdiff as sd
 from numeric.check.balls import imported
+from numeric.tables import headline, page, paragraph, table
 from symdiff import ops
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.evaluate import evalf
@@ -61,16 +62,35 @@ class Certificate:
         return max(self.ulps.values())
 
     def __str__(self) -> str:
-        over = ", ".join(f"{a} <= {name} <= {b}" for name, (a, b) in self.box.items())
-        kind = "at most, proven" if self.method == "proven" else "at worst, as far as was found"
-        lines = [f"{self.dtype}, {over}: {kind}"]
+        lines = [self._headline()]
         for name, ulps in self.ulps.items():
             line = f"  {name}: {ulps:.4g} ulp"
             if name in self.point:
-                at = ", ".join(f"{x}={value!r}" for x, value in self.point[name].items())
-                line += f" at {at}: expected {self.expected[name]}, got {self.got[name]!r}"
+                line += f" at {self._at(name)}: expected {self.expected[name]}, "
+                line += f"got {self.got[name]!r}"
             lines.append(line)
         return "\n".join([*lines, *(f"  assumed: {text}" for text in self.assumptions)])
+
+    def _repr_html_(self) -> str:
+        found = [
+            [f"{ulps:.4g}", self._at(name), self.expected[name], repr(self.got[name])]
+            if name in self.point
+            else [f"{ulps:.4g}"]
+            for name, ulps in self.ulps.items()
+        ]
+        rows = [[name, *row] for name, row in zip(self.ulps, found, strict=True)]
+        head = ("", "ulps", "at", "expected", "got") if self.point else ("", "ulps")
+        assumed = [paragraph(*(f"assumed: {text}" for text in self.assumptions))]
+        parts = assumed if self.assumptions else []
+        return page(headline(self._headline()), table(rows, head, named=True), *parts)
+
+    def _headline(self) -> str:
+        over = ", ".join(f"{a} <= {name} <= {b}" for name, (a, b) in self.box.items())
+        kind = "at most, proven" if self.method == "proven" else "at worst, as far as was found"
+        return f"{self.dtype}, {over}: {kind}"
+
+    def _at(self, name: str) -> str:
+        return ", ".join(f"{x}={value!r}" for x, value in self.point[name].items())
 
 
 def certify(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from numeric.check.interchange import decimal
 from numeric.check.presentation import EXPECTED_DIGITS, assignment, element, shortened
+from numeric.tables import headline, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,11 +56,7 @@ class Comparison:
         return f"<Comparison: {self._headline()}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>"
-            for name, words in self._particulars()
-        )
-        return f"<p><b>{escape(self._headline())}</b></p><table><tbody>{rows}</tbody></table>"
+        return page(headline(self._headline()), table(self._particulars(), named=True, words=True))
 
     def _headline(self) -> str:
         found = {True: "equal", False: "not equal", None: "not decided"}[self.equal]

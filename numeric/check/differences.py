@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.check.lines import OUTSIDE, Line, unit_roundoff
+from numeric.tables import page, paragraph, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+SHOWN = 20
+"""Elements that a notebook lists."""
 
 SETTLED = 1e-4
 """A relative error above which the sides are looked at one by one: there may be a kink."""
@@ -45,6 +49,19 @@ class Derivative:
         if np.isfinite(self.error) or not np.isfinite(self.sides).all():
             return text
         return f"{text}: a kink, with slopes {self.sides[0]:.6g} and {self.sides[1]:.6g}"
+
+    def _repr_html_(self) -> str:
+        if not np.ndim(self.value):
+            return page(paragraph(self))
+        flat = [np.ravel(x) for x in (self.value, self.error, self.method)]
+        places = list(np.ndindex(np.shape(self.value)))[:SHOWN]
+        rows = [
+            [f"[{', '.join(map(str, at))}]", repr(float(value)), f"{error:.1e}", method]
+            for at, value, error, method in zip(places, *flat, strict=False)
+        ]
+        parts = [table(rows, ("", "derivative", "±", "by"), named=True)]
+        more = len(flat[0]) - len(rows)
+        return page(*parts, *([paragraph(f"and {more} more")] if more else []))
 
 
 def derivative(fn: Callable[[Any], Any], x: Any, *, complex_step: bool = True) -> Derivative:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric import tables
 from numeric.check.interchange import decimal
 from numeric.extras import extra
 
@@ -219,20 +219,19 @@ COLUMNS = ("kind", "derivative", "point", "expected", "got", "ulps", "why")
 
 def html(report: Report) -> str:
     """The report as HTML: the verdict, a table of findings, the counts; all texts escaped."""
-    parts = [f"<p><b>{escape(headline(report))}</b></p>"]
-    parts += [f"<p>{'<br>'.join(map(escape, _run(report)))}</p>"]
+    parts = [tables.headline(headline(report)), tables.paragraph(*_run(report))]
     if report.findings:
-        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-        rows = "".join(f"<tr>{_row(finding)}</tr>" for finding in report.findings)
-        parts += [f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"]
-    parts += [f"<p>{'<br>'.join(map(escape, _counts(report)))}</p>"]
-    return "".join(parts)
+        parts.append(tables.table(map(_row, report.findings[:SHOWN]), COLUMNS, words=True))
+    more = len(report.findings) - SHOWN
+    if more > 0:
+        parts.append(tables.paragraph(f"and {more} more in .findings"))
+    return tables.page(*parts, tables.paragraph(*_counts(report)))
 
 
-def _row(finding: Finding) -> str:
+def _row(finding: Finding) -> list[str]:
     said = list(_particulars(finding))
     told = dict(said)
-    cells = [
+    return [
         f"{finding.kind} ({finding.verdict})",
         _place(finding),
         "\n".join(value for name, value in said if name == "at"),
@@ -241,7 +240,6 @@ def _row(finding: Finding) -> str:
         _ulps(finding),
         "\n".join(filter(None, [told["why"], told.get("valid")])),
     ]
-    return "".join(f"<td>{escape(cell).replace(chr(10), '<br>')}</td>" for cell in cells)
 
 
 # Plot ---------------------------------------------------------------------------------------------

@@ -84,6 +84,10 @@ class Reference:
         self.expression, self.digits = f, digits
         self.outputs, self.env, self.sizes = prepared("reference", [f], subs)
 
+    def __repr__(self) -> str:
+        value = "" if self.expression.shape else f" = {self.value}"
+        return f"<Reference to {self.digits} digits: {short(self.expression)}{value}>"
+
     def derivative(self, *by: Any) -> Any:
         """The derivative by symbols, each followed by how often if that is not once.
 

@@ -20,6 +20,7 @@ from numeric.check.lines import (
     noises,
     unit_roundoff,
 )
+from numeric.tables import headline, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,22 @@ class Taylor:
                 line += f"  {name}: {left:.2e} of {size:.2e} is left, {bound:.0e} may be"
             lines.append(line)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = ["gradient", "Hessian"][: self.left.shape[1]]
+        slopes = [f"slope {k}" for k in range(len(names) + 1)]
+        rows = [
+            [
+                d,
+                *(f"{slope:.3f}" for slope in self.slopes[d]),
+                *(f"{self.left[d, k]:.2e} of {self.size[d, k]:.2e}" for k in range(len(names))),
+                *(f"{self.bound[d, k]:.0e}" for k in range(len(names))),
+            ]
+            for d in range(len(self.slopes))
+        ]
+        left = [f"{name}: left" for name in names] + [f"{name}: may be" for name in names]
+        found = table(rows, ["direction", *slopes, *left], named=True)
+        return page(headline(f"Taylor test: {self.verdict}"), found)
 
 
 def taylor(

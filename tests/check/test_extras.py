@@ -52,7 +52,7 @@ def test_what_an_extra_is_for_names_the_extra_and_what_was_called(answers):
 def test_everything_else_has_its_answer(answers):
     assert {name: said for name, said in answers.items() if name not in REFUSED} == {
         "audit": "right",
-        "audit: text, table and JSON": ["right", "<p>", True],
+        "audit: text, table and JSON": ["right", "<di", True],
         "assert_gradients_match": True,
         "Recorded": "right",
         "from_tensors": [1.0, 1.0],

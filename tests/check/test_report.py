@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import mpmath
 import numpy as np
@@ -21,6 +20,7 @@ from numeric.check.presentation import LITERAL, SHOWN, assignment, number
 from numeric.check.progress import INTERVAL, PATIENCE, progress
 from numeric.check.report import VERDICTS, Sample
 from symdiff.digits import Digits
+from tests.pages import Checked
 
 with mpmath.workdps(50):
     THIRD = mpmath.mpf(1) / 3
@@ -112,7 +112,7 @@ note: no hessian was given"""
 def test_a_result_without_an_input_has_its_own_index():
     pushed = replace(WRONG, findings=(replace(TAIL, derivative="jvp", input=""),))
     assert "1. wrong: dead-tail, in the jvp[1, 0], float64" in str(pushed)
-    assert "<td>jvp[1, 0]</td>" in pushed._repr_html_()
+    assert ">jvp[1, 0]</td>" in pushed._repr_html_()
 
 
 def test_what_has_no_number_says_none():
@@ -199,28 +199,6 @@ def test_a_value_that_the_dtype_lacks_keeps_its_digits():
 # Jupyter ------------------------------------------------------------------------------------------
 
 
-class Checked(HTMLParser):
-    """Every tag is closed in order; what is text, is text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.text = [], [], ""
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag != "br":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-
-
 def test_the_table_has_a_row_for_each_finding_and_all_is_escaped():
     page = Checked(WRONG._repr_html_())
     assert page.tags.count("tr") == 3
@@ -253,8 +231,17 @@ def test_the_table_has_a_row_for_each_finding_and_all_is_escaped():
         ),
     )
     page = Checked(everywhere._repr_html_())
-    assert "img" not in page.tags
     assert page.text.count(hostile) == 10
+
+
+def test_a_notebook_gets_as_many_findings_as_a_terminal():
+    page = Checked(replace(WRONG, findings=(TAIL,) * (SHOWN + 3))._repr_html_())
+    assert page.tags.count("tr") == SHOWN + 1
+    assert "and 3 more in .findings" in page.text
+
+
+def test_nothing_in_a_page_is_read_as_a_formula():
+    assert WRONG._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')
 
 
 # JSON and pickles ---------------------------------------------------------------------------------

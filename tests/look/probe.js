@@ -23,7 +23,7 @@
       const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
       let text = "";
       while (walker.nextNode()) {
-        if (!walker.currentNode.parentElement.closest("mjx-container, pre, code")) {
+        if (!walker.currentNode.parentElement.closest("mjx-container, pre, code, .mathjax_ignore")) {
           text += walker.currentNode.data;
         }
       }
