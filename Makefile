@@ -65,7 +65,7 @@ look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium; pic
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,look]'
 	$(BIN)/python -m tests.look --self-test --out out/look/faults
 	$(BIN)/python -m tests.look
-	$(BIN)/python -m tests.look --random 2000
+	$(BIN)/python -m tests.look --random 500
 
 bench: $(STAMP) ## time the library next to its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import symdiff as sd
+from symdiff.display.notebooks import bundle
 from symdiff.display.typeset import markup
 from tests.look.lab import lab
 from tests.oracles import inputs_of
@@ -50,14 +51,22 @@ def _arrays(draw: Any) -> list[sd.Expr]:
     return [f, *sd.vjp(f, xs, sd.symbol("u", f.shape))]
 
 
+def _shown(value: Any) -> str:
+    """LaTeX, as a notebook gets it."""
+    return markup(value) if isinstance(value, sd.Expr) else bundle(value)["text/latex"]
+
+
 KINDS = {
     "scalars": scalars.map(lambda expr: [expr, sd.diff(expr, sd.symbol("x_"), 2)]),
     "arrays": _arrays(),
+    "containers": st.tuples(_arrays(), NAMES).map(
+        lambda pair: [tuple(pair[0]), {pair[1]: pair[0][0], sd.symbol(pair[1]): pair[0]}]
+    ),
     "names": NAMES.map(lambda name: [sd.symbol(name) ** 2, sd.symbol(name, (2, 2))[0, 1]]),
 }
 
 
-def drawn(strategy: st.SearchStrategy[list[sd.Expr]], count: int, number: int) -> dict[str, str]:
+def drawn(strategy: st.SearchStrategy[list[Any]], count: int, number: int) -> dict[str, str]:
     """At most ``count`` different formulas, by their LaTeX: the text of each."""
     found: dict[str, str] = {}
 
@@ -70,10 +79,10 @@ def drawn(strategy: st.SearchStrategy[list[sd.Expr]], count: int, number: int) -
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
-    def collect(exprs: list[sd.Expr]) -> None:
-        for expr in exprs:
+    def collect(values: list[Any]) -> None:
+        for value in values:
             if len(found) < count:
-                found.setdefault(markup(expr), sd.text(expr))
+                found.setdefault(_shown(value), repr(value))
 
     collect()
     return found
