@@ -38,6 +38,7 @@ LATEX, HTML, MERMAID, SCRIPT = (
     "application/javascript",
 )
 LONG = " + ".join(f"x_{{{k}}}" for k in range(300))
+MANY = "\n".join(f"a --> b{k}[a long label]" for k in range(40))
 WIDE = "<td>wide</td>" * 200
 
 
@@ -61,6 +62,7 @@ def planted() -> dict[str, tuple[Callable[[], Any], str]]:
         "two formulas, one wrong": (shown(HTML, r"<p>$x$ and $\wrong{x}$</p>"), "not known"),
         "dollars that open nothing": (shown(LATEX, r"\begin{aligned} x"), "not typeset"),
         "wrong Mermaid": (shown(MERMAID, "flowchart TD\n a[ --> ((b"), "Mermaid"),
+        "a graph too wide to be read": (shown(MERMAID, f"flowchart TD\n{MANY}"), "not legible"),
         "no Mermaid": (shown(MERMAID, "nonsense"), "Mermaid"),
         "an exception": (_raised, "ValueError"),
         "a warning": (_warned, "stderr"),

@@ -4,6 +4,7 @@
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
   const area = (k) => panel().content.widgets[k].outputArea;
   const all = (node, selector) => [...node.querySelectorAll(selector)];
+  const LEGIBLE = 50; // per cent of the size of a graph at which its letters can be read
   const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, 300);
 
   async function ready() {
@@ -72,7 +73,10 @@
 
   // What the lab has chosen of the types that were sent.
   const shown = (node) =>
-    all(node, ".jp-OutputArea-output").map((output) => output.dataset.mimeType || "");
+    all(node, ".jp-OutputArea-output").map((output) => {
+      const graph = output.classList.contains("jp-RenderedMermaid");
+      return output.dataset.mimeType || (graph ? "text/vnd.mermaid" : "");
+    });
 
   // What MathJax could not read: errors, and commands that it does not know, which are red.
   function misread(node) {
@@ -94,6 +98,9 @@
       const drawn = image ? decodeURIComponent(image.src) : graph.innerHTML;
       const wrong = graph.classList.contains("jp-mod-warning") || /Syntax error in text/.test(drawn);
       if (wrong) found.push("Mermaid: " + cut(graph.textContent || "syntax error"));
+      const box = /viewBox="[-\d.]+ [-\d.]+ ([\d.]+)/.exec(drawn);
+      const size = image && box ? Math.round((100 * image.clientWidth) / box[1]) : 100;
+      if (size < LEGIBLE) found.push(`a graph is drawn at ${size} % of its size: not legible`);
     }
     for (const image of all(node, "img")) {
       if (image.complete && !image.naturalWidth) found.push("a broken image");
