@@ -26,6 +26,20 @@ def _raised() -> None:
     raise ValueError("planted")
 
 
+def _slider() -> Any:
+    from ipywidgets import IntSlider
+
+    return IntSlider(description="planted")
+
+
+def _figure() -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 2, 4])
+    return figure
+
+
 def _warned() -> int:
     logging.getLogger("planted").warning("planted")
     return 1
@@ -53,6 +67,8 @@ def planted() -> dict[str, tuple[Callable[[], Any], str]]:
         "right HTML": (shown(HTML, r"<table><tr><td>a &lt; b</td><td>$x_1$</td></tr></table>"), ""),
         "right Mermaid": (shown(MERMAID, 'flowchart TD\n a["x &lt; 1"] --> b'), ""),
         "a number": (lambda: 42, ""),
+        "a widget": (_slider, ""),
+        "a figure": (_figure, ""),
         "an unknown command": (shown(LATEX, r"$\displaystyle x + \nosuchcommand{y}$"), "not known"),
         "an open brace": (shown(LATEX, r"$\displaystyle \frac{x}{y$"), "not typeset"),
         "a missing argument": (shown(LATEX, r"$\displaystyle \frac{x}$"), "MathJax"),
