@@ -33,11 +33,26 @@ def _slider() -> Any:
 
 
 def _figure() -> Any:
+    from matplotlib import pyplot
+
+    figure, ax = pyplot.subplots()
+    ax.plot([1, 2, 4])
+    pyplot.close(figure)  # else it is shown twice
+    return figure
+
+
+def _twice() -> Any:
+    from matplotlib import pyplot
+
+    figure, ax = pyplot.subplots()
+    ax.plot([1, 2, 4])
+    return figure
+
+
+def _unshown() -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure()
-    figure.subplots().plot([1, 2, 4])
-    return figure
+    return Figure()
 
 
 def _warned() -> int:
@@ -80,6 +95,9 @@ def planted() -> dict[str, tuple[Callable[[], Any], str]]:
         "wrong Mermaid": (shown(MERMAID, "flowchart TD\n a[ --> ((b"), "Mermaid"),
         "a graph too wide to be read": (shown(MERMAID, f"flowchart TD\n{MANY}"), "not legible"),
         "no Mermaid": (shown(MERMAID, "nonsense"), "Mermaid"),
+        "a figure without a backend": (_unshown, "as text"),
+        "an object without a repr": (object, "as text"),
+        "a figure that is shown twice": (_twice, "2 outputs"),
         "an exception": (_raised, "ValueError"),
         "a warning": (_warned, "stderr"),
         "too wide a box": (shown(HTML, '<div style="width: 3000px">wide</div>'), "overflows"),

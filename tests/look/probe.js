@@ -90,8 +90,14 @@
     const found = [];
     for (const output of outputs) {
       if (output.output_type === "error") found.push(`raises ${output.ename}: ${cut(output.evalue)}`);
+      const only = Object.keys(output.data || {}).join() === "text/plain";
+      if (only && /^<(Figure size .*|.*\bat 0x[0-9a-f]+)>$/.test(joined(output.data["text/plain"]))) {
+        found.push("is shown as text only: " + joined(output.data["text/plain"]));
+      }
       if (output.name === "stderr") found.push("writes to stderr: " + cut(joined(output.text)));
     }
+    const images = outputs.filter((output) => (output.data || {})["image/png"]).length;
+    if (images > 1) found.push(`${images} outputs with pictures: shown as result and as figure`);
     for (const message of misread(node)) found.push("MathJax: " + message);
     for (const graph of all(node, ".jp-RenderedMermaid")) {
       const image = graph.querySelector("img");
