@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from symdiff import ops
 from symdiff.algebra import OP_OF_CLASS, primitive, select
 from symdiff.contraction import contract
-from symdiff.expr import Expr
+from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import is_zero, number_node
 from symdiff.lifting import Step, run, steps
 from symdiff.multiples import WHERE
 from symdiff.node import topological
 from symdiff.scalar import arity, kernel_symbol
 from symdiff.vocabulary import FACTS, VOCABULARY
+from symdiff.vocabulary.choices import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from symdiff.node import Op
     from symdiff.vocabulary import Facts
 
-__all__ = ["Kink", "kinks_in"]
+__all__ = ["Kink", "differences", "kinks_in"]
+
+_RELATIONS = frozenset(name for name, cls in VOCABULARY.items() if issubclass(cls, Relation))
 
 
 # A truth value for each element, or one for all.
@@ -117,6 +120,23 @@ def _tie(x: Expr, extreme: Expr) -> Expr:
         "less", number_node(1), contract([(count, word[:-1])], word, dict(enumerate(x.shape)))
     )
     return primitive("logical_and", ties, several)
+
+
+def differences(outputs: Sequence[Expr]) -> list[Expr]:
+    """The operands of comparisons, subtracted: 0 where a formula changes its branch.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> differences([sd.where(x < y, x, 1)])
+    [x - y]
+    """
+    found: dict[Expr, None] = {}
+    for x in topological(outputs):
+        if isinstance(x.op, ops.Pointwise) and x.op.name in _RELATIONS:
+            a, b = x.args
+            if a.dtype is not bool and b.dtype is not bool and b - a not in found:
+                found[a - b] = None
+    return [d for d in found if free_symbols(d)]
 
 
 # Where a value is used ----------------------------------------------------------------------------

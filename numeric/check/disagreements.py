@@ -11,9 +11,9 @@ import numpy as np
 
 import symdiff as sd
 from numeric.check.balls import enclose
-from numeric.check.exact import differences
 from symdiff import ops
 from symdiff.components import filled
+from symdiff.corners import differences
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_exact, evaluate_mp
 from symdiff.node import topological

@@ -19,12 +19,10 @@ import symdiff as sd
 from numeric.check.derivatives import scale_of_terms
 from numeric.function import lower
 from symdiff import ops
-from symdiff.corners import kinks_in
+from symdiff.corners import differences, kinks_in
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_mp
 from symdiff.node import topological
-from symdiff.vocabulary import VOCABULARY
-from symdiff.vocabulary.choices import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +41,6 @@ DIGITS = 25
 _MOST_DIGITS = 400  # where it cannot be told that they are right: the value is 0, or at a jump
 
 _CHUNK = 1 << 20  # elements of the largest array that a batch may make
-_RELATIONS = frozenset(name for name, cls in VOCABULARY.items() if issubclass(cls, Relation))
 
 
 @dataclass(frozen=True)
@@ -253,17 +250,6 @@ class Borders:
         for where in found:
             met |= where.reshape(count, -1).any(axis=1)
         return met
-
-
-def differences(outputs: Sequence[Expr]) -> list[Expr]:
-    """The operands of comparisons, subtracted."""
-    found: dict[Expr, None] = {}
-    for x in topological(outputs):
-        if isinstance(x.op, ops.Pointwise) and x.op.name in _RELATIONS:
-            a, b = x.args
-            if a.dtype is not bool and b.dtype is not bool and b - a not in found:
-                found[a - b] = None
-    return [d for d in found if sd.free_symbols(d)]
 
 
 def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence[Expr]) -> Quantity:
