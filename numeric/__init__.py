@@ -114,6 +114,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric.func import vmap as vmap
     from numeric.show import draw as draw
     from numeric.show import steps as steps
+    from numeric.show import plot as plot
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
@@ -159,6 +160,7 @@ if not TYPE_CHECKING:
         "no_grad",
         "optim",
         "pi",
+        "plot",
         "promote_types",
         "set_default_dtype",
         "set_grad_enabled",
@@ -193,6 +195,7 @@ if not TYPE_CHECKING:
     _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
     _ROOM_OF = {"draw": "show", "vmap": "func"}
     _ROOM_OF = {"steps": "show", "vmap": "func"}
+    _ROOM_OF = {"plot": "show", "vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

@@ -28,6 +28,11 @@ from numeric.show.stepwise import steps as steps
 from symdiff.guesses import missing
 
 __all__ = ["Edge", "Note", "Row", "Steps", "steps"]
+from numeric.show.pictures import Picture as Picture
+from numeric.show.plots import plot as plot
+from symdiff.guesses import missing
+
+__all__: list[str] = ["Picture", "plot"]
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's

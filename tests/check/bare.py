@@ -1,4 +1,5 @@
 """Every public function of ``numeric.check``, ``export`` and ``show`` where no extra is installed.
+"""Every public function of the rooms with extras where no extra is installed.
 
 Run as a script, of a process that can import none of the optional packages: it prints, as JSON,
 what each function gave, or how it refused.
@@ -76,6 +77,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "steps": lambda: nm.steps(x**2, x, at={x: 3}).value,
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
         "draw": lambda: str(nm.show.draw(x**2, values={x: 3}))[:12],
+        "plot": lambda: nm.plot(x**2, x),
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],
     }
 

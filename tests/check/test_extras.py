@@ -18,6 +18,7 @@ REFUSED = {
     "enclose": "certify",
     "from_jax": "jax",
     "from_torch": "torch",
+    "plot": "viz",
 }
 
 

@@ -1,0 +1,313 @@
+"""Where a function of one number has kinks, jumps, poles, and edges of its domain.
+
+Candidates are where what a formula compares, divides by or takes roots of is 0, and where its
+values or those of its derivatives change as no smooth function does between points of a grid; each
+is narrowed down to neighbouring floats.  What a candidate is, the values beside it say, at
+distances that fall: they settle at both sides, or do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numeric.show.limits import Mark, judged
+from numeric.show.subjects import Slice
+from symdiff import ops
+from symdiff.corners import differences, kinks_in
+from symdiff.derivative import diff
+from symdiff.expr import free_symbols
+from symdiff.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+
+    Array = NDArray[np.float64]
+
+GRID = 1001
+"""Points of the grid; features nearer to one another than its cells may be taken for one."""
+
+CELLS = 400
+"""That are narrowed down, at most: those in which values change most."""
+
+LOOKED = 64
+"""Candidates up to which their surroundings are evaluated to many digits."""
+
+NOISE = 1e-4
+"""Of the height of a curve: what rounding may be, before values are computed to many digits."""
+
+
+def events(outputs: Sequence[Expr], x: Expr | None = None) -> list[Expr]:
+    """Expressions at whose zeros the outputs may be other than smooth.
+
+    Of divisors the derivatives by ``x`` are among them, as 1 - cos(x) does not change its sign.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> events([sd.where(x < 1, x, 1 / (1 - sd.cos(x)))], x)
+    [x - 1, 1 - cos(x), sin(x)]
+    """
+    found = dict.fromkeys(differences([*outputs, *(kink.hit for kink in kinks_in(outputs))]))
+    for node in topological(outputs):
+        if isinstance(node.op, ops.Product):
+            for base, power in zip(node.args, node.op.exponents, strict=True):
+                if power < 0 or Fraction(power).denominator != 1:
+                    found.setdefault(base)
+                if power < 0 and x is not None and base is not x:
+                    found.setdefault(diff(base, x))
+    return [y for y in found if y.dtype is float and free_symbols([y])]
+
+
+def grid(low: float, high: float, count: int = GRID) -> Array:
+    """Points from low to high: a fifth of them at equal distances, the others in no such order."""
+    even, others = np.linspace(low, high, count // 10 * 2 + 1), np.arange(count - count // 5)
+    odd = (others + 0.5 + 0.4 * np.sin(others)) / len(others)
+    return np.unique(np.concatenate([even, low + (high - low) * odd]))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A function and its derivatives, the ``rows``, from ``low`` to ``high``.
+
+    ``marks`` are its features; of every place the lowest derivative that is not continuous counts.
+    ``plain`` are places at which nothing is to be seen, though there may be no value.
+    """
+
+    rows: Slice
+    low: float
+    high: float
+    marks: tuple[Mark, ...]
+    plain: tuple[float, ...]
+
+
+def explored(rows: Slice, low: float, high: float) -> Line:
+    """What there is of a function and its derivatives from low to high.
+
+    >>> import symdiff as sd
+    >>> from numeric.show.subjects import Slice
+    >>> x = sd.symbol("x")
+    >>> [(m.kind, m.order, m.x) for m in explored(Slice((abs(x), 1 / x), (x,), {}), -1, 1).marks]
+    [('pole', 1, 0.0)]
+    """
+    (x,) = rows.variables
+    zeros = Slice(tuple(events(rows.outputs, x)), rows.variables, rows.fixed)
+    least = 1e-7 * (high - low)  # nobody could tell two of them
+    places = _apart(_zeros(zeros, low, high), least)
+    found = _verdicts(rows, places, low, high)
+    wild = [c for c, mark in found.items() if mark is not None and mark.kind == "no limit"]
+    calm = [c for c in places if c not in wild]  # elsewhere digits would be spent for nothing
+    rows = replace(rows, zones=_zones(rows, calm, low, high))
+    more = [c for c in _breaks(rows, low, high) if not _close(c, wild, (high - low) / 50)]
+    found = _verdicts(rows, _apart([*places, *more], least), low, high)
+    marks = [mark for mark in found.values() if mark is not None]
+    return Line(rows, low, high, tuple(marks), tuple(c for c, mark in found.items() if not mark))
+
+
+def _verdicts(
+    rows: Slice, places: Sequence[float], low: float, high: float
+) -> dict[float, Mark | None]:
+    exact = len(places) <= LOOKED
+    gaps = _gaps(places, low, high)
+    return {c: judged(rows, c, gap, exact) for c, gap in zip(places, gaps, strict=True)}
+
+
+def _close(x: float, places: Sequence[float], reach: float) -> bool:
+    return any(abs(x - c) < reach for c in places)
+
+
+def _zones(
+    rows: Slice, places: Sequence[float], low: float, high: float
+) -> tuple[tuple[float, float], ...]:
+    """Where floats lose so many digits that it would be seen: about some of the places."""
+    found = []
+    tall = [np.ptp(_inner(y)) for y in rows(grid(low, high))]
+    for c, gap in zip(places, _gaps(places, low, high), strict=True):
+        for sign in (-1, 1) if len(places) <= LOOKED else ():
+            reach = 0.0
+            for k in range(6):
+                t = c + sign * gap / 4.0**k
+                exact, plain = rows.exact(Fraction(t)), rows([t])
+                if exact is None:
+                    break
+                with np.errstate(all="ignore"):
+                    off = [
+                        np.abs(u - v[:, 0]).max() > NOISE * h
+                        for u, v, h in zip(exact, plain, tall, strict=True)
+                    ]
+                if any(off):
+                    reach = max(reach, 4 * gap / 4.0**k)
+            if reach:
+                found.append((min(c, c + sign * reach), max(c, c + sign * reach)))
+    return tuple(found)
+
+
+def _inner(values: Array) -> Array:
+    """The values but for the most extreme ones."""
+    known = values[np.isfinite(values)]
+    return np.quantile(known, [0.1, 0.9]) if len(known) else np.zeros(1)
+
+
+# Candidates ---------------------------------------------------------------------------------------
+
+
+def _zeros(zeros: Slice, low: float, high: float) -> list[float]:
+    """Where some event is 0."""
+    t = grid(low, high)
+    values = _table(zeros, t)
+    found = [float(x) for row in values for x in t[row == 0]]
+    crossed = _narrowed(zeros, t, values, _signs(values), _side)
+    return [x for x in [*found, *(_plainest(a, b) for a, b in crossed)] if low < x < high]
+
+
+def _breaks(rows: Slice, low: float, high: float) -> list[float]:
+    """Where values end, leap or grow as no smooth function's do."""
+    t = grid(low, high)
+    values = _table(rows, t)
+    brackets = [
+        *_narrowed(rows, t, values, _ends(values), _finite),
+        *_narrowed(rows, t, values, _leaps(t, values), _change),
+    ]
+    found = [*(_plainest(a, b) for a, b in brackets), *_peaks(rows, t, values)]
+    return [x for x in found if low < x < high]
+
+
+def _table(functions: Slice, t: Array) -> Array:
+    """All elements of all outputs, one below the other, at points."""
+    if not functions.outputs:
+        return np.zeros((0, len(t)))
+    return np.concatenate(functions(t))
+
+
+def _signs(values: Array) -> NDArray[np.bool_]:
+    return np.asarray(values[:, :-1] * np.sign(values[:, 1:]) < 0)
+
+
+def _ends(values: Array) -> NDArray[np.bool_]:
+    known = np.isfinite(values)
+    return np.asarray(known[:, :-1] != known[:, 1:])
+
+
+def _leaps(t: Array, values: Array) -> NDArray[np.bool_]:
+    """Cells in which values change far more than beside them, or through infinity."""
+    tall = [np.ptp(_inner(y)) + 1e-5 * np.abs(_inner(y)).max() for y in values]
+    visible = NOISE / 10 * np.array(tall).reshape(-1, 1)
+    far = np.zeros((len(values), len(t) - 1), bool)
+    with np.errstate(all="ignore"):
+        slope = np.pad(np.abs(np.diff(values) / np.diff(t)), ((0, 0), (2, 2)))
+        slope = np.nan_to_num(slope, posinf=0.0)
+        # A point of the grid may be the place itself, and its value between those beside it.
+        for cells in (1, 2):
+            change = np.abs(values[:, cells:] - values[:, :-cells])
+            here = change / (t[cells:] - t[:-cells])
+            before, after = slope[:, 1 : -cells - 2], slope[:, cells + 2 : -1]
+            leaps = (here > 3 * np.maximum(before, after)) & (change > visible)
+            for k in range(cells):
+                far[:, k : k + leaps.shape[1]] |= leaps
+        size = np.pad(np.abs(values), ((0, 0), (1, 1)), mode="edge")
+        through = (values[:, :-1] * np.sign(values[:, 1:]) < 0) & (size[:, 1:-2] > size[:, :-3])
+        return np.asarray(far | (through & (size[:, 2:-1] > size[:, 3:])))
+
+
+# In which half to go on, from values at the ends and in the middle.
+def _side(a: Array, m: Array, b: Array) -> NDArray[np.bool_]:
+    return np.asarray((np.sign(m) == np.sign(b)) & (m != 0))
+
+
+def _finite(a: Array, m: Array, b: Array) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(m) == np.isfinite(b))
+
+
+def _change(a: Array, m: Array, b: Array) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        return np.asarray(~(np.abs(b - m) > np.abs(m - a)))
+
+
+def _narrowed(
+    functions: Slice,
+    t: Array,
+    values: Array,
+    chosen: NDArray[np.bool_],
+    left: Callable[[Array, Array, Array], NDArray[np.bool_]],
+) -> Iterator[tuple[float, float]]:
+    """The chosen cells, halved until their ends are neighbours."""
+    row, cell = np.nonzero(chosen)
+    if len(row) > CELLS:
+        with np.errstate(all="ignore"):
+            change = np.nan_to_num(np.abs(values[row, cell + 1] - values[row, cell]), nan=np.inf)
+        kept = np.sort(np.argsort(-change, kind="stable")[:CELLS])
+        row, cell = row[kept], cell[kept]
+    low, high = t[cell], t[cell + 1]
+    a, b = values[row, cell], values[row, cell + 1]
+    index = np.arange(len(row))
+    width = 4 * np.spacing(np.abs(t).max())
+    while len(row) and ((high - low) > width).any():
+        middle = low + (high - low) / 2
+        m = _table(functions, middle)[row, index]
+        first = left(a, m, b)
+        low, high = np.where(first, low, middle), np.where(first, middle, high)
+        a, b = np.where(first, a, m), np.where(first, m, b)
+    yield from zip(low.tolist(), high.tolist(), strict=True)
+
+
+def _peaks(rows: Slice, t: Array, values: Array) -> list[float]:
+    """Where a row grows beyond a hundred times what it is on the grid, at both sides alike."""
+    with np.errstate(all="ignore"):
+        size = np.nan_to_num(np.abs(values), posinf=np.finfo(float).max)
+        before = np.pad(size, ((0, 0), (1, 1)), mode="edge")
+        row, k = np.nonzero((size > before[:, :-2]) & (size >= before[:, 2:]) & (size > 0))
+    inner = (k > 0) & (k < len(t) - 1)
+    row, k = row[inner][:CELLS], k[inner][:CELLS]
+    low, high, index = t[k - 1], t[k + 1], np.arange(len(row))
+    for _ in range(90 if len(row) else 0):  # a third of the length goes each time
+        third = (high - low) / 3
+        size_low, size_high = (
+            np.nan_to_num(np.abs(_table(rows, x)[row, index]), nan=np.inf)
+            for x in (low + third, high - third)
+        )
+        up = size_high > size_low
+        low, high = np.where(up, low + third, low), np.where(up, high, high - third)
+    top = np.nan_to_num(np.abs(_table(rows, low)[row, index]), nan=np.inf) if len(row) else low
+    chosen = top / 100 > size[row, k]
+    width = 8 * np.spacing(np.abs(t).max())
+    return [_plainest(a - width, b + width) for a, b in zip(low[chosen], high[chosen], strict=True)]
+
+
+def _plainest(low: float, high: float) -> float:
+    """The number with the fewest digits from low to high: a feature stands at 1, not beside it.
+
+    >>> _plainest(0.9999999999999999, 1.0), _plainest(-1e-17, 1e-16)
+    (1.0, 0.0)
+    """
+    if low <= 0 <= high:
+        return 0.0
+    for digits in range(1, 17):
+        found = float(f"{low + (high - low) / 2:.{digits}g}")
+        if low <= found <= high:
+            return found
+    return float(high)
+
+
+def _apart(places: Iterable[float], least: float) -> list[float]:
+    """The places in order; of those that are one, that with the fewest digits."""
+    found: list[float] = []
+    for x in sorted(places):
+        if found and x - found[-1] <= least:
+            found[-1] = min(found[-1], x, key=lambda v: len(repr(v)))
+        else:
+            found.append(x + 0.0)
+    return found
+
+
+def _gaps(places: Sequence[float], low: float, high: float) -> list[float]:
+    """How far the surroundings of each place reach that are its own."""
+    ends = [low, *places, high]
+    apart = [b - a for a, b in pairwise(ends)]
+    return [min(a, b, (high - low) / 4) / 3 for a, b in pairwise(apart)]

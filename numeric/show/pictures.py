@@ -1,0 +1,183 @@
+"""Pictures: figures that nobody else holds, in colours that all can tell apart, with plain text."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from numeric.extras import extra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numeric.show.limits import Mark
+
+# Okabe and Ito, "Color universal design" (2008), but for yellow, which is pale on white.
+INK, GREY, FAINT = "#222222", "#767676", "#d9d9d9"
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#d55e00",
+    "#cc79a7",
+    "#56b4e9",
+)
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, INK, GREY)
+"""Of curves, in their order."""
+
+WIDTH = 7.5  # of a figure, in inches
+DOTS = 110  # an inch of a picture has
+TEXT, SMALL = 10.0, 8.5  # sizes of letters, in points
+_LONGEST = 92  # letters of TEXT that fit into the width of a figure
+
+
+class Picture:
+    """A figure of Matplotlib's: Jupyter shows it, ``save`` writes it, ``figure`` is the figure.
+
+    It is in no list of ``pyplot``'s: it needs no closing, and is shown where it is the result of a
+    cell.  ``axes`` are its axes from top to bottom (those that were given, if any were), ``marks``
+    are what was marked in it, and ``notes`` what else is to be known of it.
+
+    >>> import symdiff as sd, numeric as nm
+    >>> x = sd.symbol("x")
+    >>> picture = nm.plot(abs(x - 1), x)
+    >>> picture, len(picture.axes)
+    (<Picture: f(x) = abs(x - 1); kink of f at x = 1>, 3)
+    """
+
+    def __init__(
+        self,
+        figure: Any,
+        axes: Sequence[Any],
+        title: str,
+        marks: Sequence[Mark] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.figure, self.axes = figure, tuple(axes)
+        self.title, self.marks, self.notes = title, tuple(marks), tuple(notes)
+
+    def __repr__(self) -> str:
+        return f"<Picture: {'; '.join([self.title, *self.notes])}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        # Jupyter draws it in the size of the figure, with twice the dots for dense screens.
+        data = self._written("png", 2 * DOTS)
+        width, height = (int(x) // 2 for x in _size(data))
+        whole = {"image/png": data, "text/plain": repr(self)}
+        return whole, {"image/png": {"width": width, "height": height}}
+
+    def _repr_png_(self) -> bytes:
+        return self._written("png", 2 * DOTS)
+
+    def _repr_svg_(self) -> str:
+        return self._written("svg", DOTS).decode()
+
+    def save(self, path: Any, dpi: float = 2 * DOTS) -> None:
+        """Write it to a file, in the format that its name ends with: png, svg, pdf."""
+        self.figure.savefig(path, dpi=dpi)
+
+    def _written(self, kind: str, dpi: float) -> bytes:
+        file = io.BytesIO()
+        self.figure.savefig(file, format=kind, dpi=dpi)
+        return file.getvalue()
+
+
+def _size(png: bytes) -> tuple[int, int]:
+    """Width and height in dots, which stand in the first chunk of every PNG."""
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
+def canvas(what: str, height: float, width: float = WIDTH, **grid: Any) -> tuple[Any, list[Any]]:
+    """A new figure of ``width`` times ``height`` inches, and its axes one below the other.
+
+    ``pyplot`` knows nothing of it.  Raises ImportError without Matplotlib, the extra ``viz``.
+    """
+    extra("viz", what)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=DOTS, layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(squeeze=False, **grid)
+    return figure, [ax for row in axes for ax in row]
+
+
+def dressed(ax: Any) -> None:
+    """The looks that all axes have: no box, a faint grid behind, letters of one size."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(GREY)
+    ax.grid(True, color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=SMALL, color=GREY, labelcolor=INK)
+    for text in (ax.xaxis.label, ax.yaxis.label):
+        text.set(size=TEXT, color=INK)
+
+
+def titled(target: Any, words: str, lines: int = 2, **where: Any) -> Any:
+    """The title of axes or, if it has ``suptitle``, of a figure: plain text, cut to some lines."""
+    put = getattr(target, "suptitle", None) or target.set_title
+    return literal(put(fitted(words, lines), **{"size": TEXT + 1, "color": INK} | where))
+
+
+def fitted(words: str, lines: int = 1, letters: int = _LONGEST) -> str:
+    r"""The words in some lines of so many letters; what does not fit is "…".
+
+    >>> fitted("x" * 200, 1, 10), fitted("one two three", 2, 9)
+    ('xxxxxxxxx…', 'one two\nthree')
+    """
+    broken = textwrap.wrap(words, letters, break_on_hyphens=False) or [""]
+    if len(broken) <= lines:
+        return "\n".join(broken)
+    last = broken[lines - 1]
+    return "\n".join([*broken[: lines - 1], f"{last[: letters - 1]}…"])
+
+
+def literal(text: Any) -> Any:
+    """A text of Matplotlib's that shows its letters as they are: no ``$`` begins mathematics."""
+    text.set(parse_math=False, usetex=False, text=legible(text.get_text()))
+    return text
+
+
+def legible(words: str) -> str:
+    r"""The words, with what the letters of the figure's font lack as ``\u5909``."""
+    from matplotlib import font_manager
+
+    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
+    known = {10, *font.get_charmap()}
+    return "".join(c if ord(c) in known else c.encode("unicode_escape").decode() for c in words)
+
+
+def legend(target: Any, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> Any:
+    """A legend in plain text, below all axes of a figure or inside of axes; none for nothing."""
+    if not handles:
+        return None
+    inside = {"loc": "best"} if hasattr(target, "set_title") else {"loc": "outside lower center"}
+    # A label that begins with an underscore would be left out.
+    found = target.legend(
+        handles,
+        [fitted(label, 1, 72) for label in labels],
+        **inside
+        | {"fontsize": SMALL, "frameon": bool(inside["loc"] == "best"), "labelcolor": INK}
+        | where,
+    )
+    for text in found.get_texts():
+        literal(text)
+    return found
+
+
+def columns(labels: Sequence[str], letters: int = 100) -> int:
+    """How many columns of a legend fit into the width of a figure.
+
+    >>> columns(["f", "kink of f at x = 1"]), columns(["x" * 70, "f"])
+    (2, 1)
+    """
+    widest = max((min(len(label), 72) for label in labels), default=1) + 6
+    return max(1, min(len(labels), letters // widest))
+
+
+def number(value: float) -> str:
+    """A number for the eye: four digits."""
+    return f"{value + 0.0:.4g}".replace("-", "−")

@@ -1,0 +1,389 @@
+"""A function of one number and its derivatives, drawn below one another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import symdiff as sd
+from numeric.extras import extra
+from numeric.show import pictures
+from numeric.show.curves import Curves, curves, precise
+from numeric.show.features import Line, events, explored, grid
+from numeric.show.limits import described, primes
+from numeric.show.pictures import Picture
+from numeric.show.subjects import Slice, formula, places, root, single, values, variable
+from symdiff.display.printing import short
+from symdiff.errors import NotDifferentiable, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.expr import Expr
+
+    Array = NDArray[Any]
+
+HIGHEST = 8
+"""The highest derivative of a picture: each has axes of its own."""
+
+MANY = 8
+"""The most elements of a function that is drawn: each has a colour of its own."""
+
+WIDE = 100.0
+"""How far from 0 features are looked for where no range is given."""
+
+_STYLES = {
+    "kink": (pictures.ORANGE, "--"),
+    "jump": (pictures.PURPLE, ":"),
+    "pole": (pictures.INK, "-."),
+    "edge": (pictures.GREY, "-"),
+    "no limit": (pictures.GREY, ":"),
+}
+
+
+def plot(
+    f: Any,
+    x: Any = None,
+    order: int = 2,
+    *,
+    at: Any = None,
+    range: tuple[float, float] | None = None,
+    ax: Any = None,
+) -> Picture:
+    """A function of one number and its derivatives, drawn below one another.
+
+    The derivatives are the exact ones.  Marked by vertical lines are kinks (the next derivative
+    jumps), jumps, poles and edges of the domain, where curves end: no line goes across.  Points lie
+    so dense that curves are right to a two-thousandth of the height; where they turn too often for
+    that, they are left out, and the stripe is grey.  At ``at`` the tangent is drawn, and the
+    parabola of the same value, slope and second derivative, and values are told.
+
+    Args:
+        f: an expression, a text such as ``"x**2"``, a lowered Function, or a Python function that
+            can be called with symbols.  An array of at most 8 elements has a curve for each.
+        x: by which variable: a real symbol, an element such as ``q[0]``, a name; None where f has
+            one symbol only.
+        order: the highest derivative, from 0 to 8.
+        at: a number, for f of x alone; else the values of all other symbols, by symbol or name,
+            and that of x if a point is to be marked.
+        range: from where to where; by default about the point, or about 0 and as far as the domain
+            and the features reach.
+        ax: axes of Matplotlib's to draw into: one for all curves, or one for each derivative.
+
+    Raises ValueError for symbols without values, an unknown name, an array by which nothing can be
+    drawn and a range that is none; TypeError for what has no formula; NotDifferentiable where a
+    derivative does not exist; ImportError without Matplotlib, the extra ``viz``.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> picture = plot(sd.sqrt(x) * y, x, order=1, at={x: 1, y: 3})
+    >>> picture
+    <Picture: f(x) = sqrt(x)*y, y = 3; edge of the domain of f at x = 0>
+    >>> [ax.get_ylabel() for ax in picture.axes]
+    ['f(x)', 'f′(x)']
+    """
+    extra("viz", "plot")
+    subject = Subject("plot", f, x, order, at)
+    low, high = _range(subject, range)
+    rows = subject.rows(order)
+    try:  # where the last one has kinks, the next one says
+        more = subject.rows(order + 1)
+    except (NotDifferentiable, Unsupported):
+        more = rows
+    found = explored(more, low, high)
+    line = replace(found, rows=replace(found.rows, outputs=rows.outputs))
+    return _Drawing(subject, line, curves(line)).drawn(ax)
+
+
+class Subject:
+    """A formula, one variable, and values for everything else."""
+
+    def __init__(self, what: str, f: Any, x: Any, order: int, at: Any) -> None:
+        if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
+            raise ValueError(f"{what}: order={order!r} is no number from 0 to {HIGHEST}")
+        self.what = what
+        self.f = formula(what, f, [x] if x is not None else ())
+        self.x = single(what, variable(what, self.f, x))
+        self.values = values(what, self.f, [self.x], at)
+        self.point = self._point()
+        (row,) = self.slice([self.f])([0.0 if self.point is None else self.point])
+        if len(row) > MANY:
+            raise ValueError(
+                f"{what}: f has {len(row)} elements, and more than {MANY} curves cannot be told "
+                "apart; give some of them, as f[:3]"
+            )
+
+    def _point(self) -> float | None:
+        """The value of the variable, if it has one."""
+        s = root(self.x)
+        if s not in self.values:
+            return None
+        return float(self.values[s].flat[places(self.x, self.values[s])[0]])
+
+    def slice(self, outputs: Sequence[Expr]) -> Slice:
+        """Expressions as functions of the variable."""
+        return Slice(tuple(outputs), (self.x,), self.values)
+
+    def rows(self, order: int) -> Slice:
+        """The function and its derivatives up to ``order``."""
+        return self.slice([sd.diff(self.f, self.x, k) if k else self.f for k in range(order + 1)])
+
+    @property
+    def name(self) -> str:
+        """The variable, as it is written."""
+        return pictures.fitted(spelled(self.x, self.values), 1, 24)
+
+    @property
+    def title(self) -> str:
+        """What is drawn, in a line: the formula, and the numbers in it."""
+        return ", ".join([f"f({self.name}) = {one_line(self.f)}", *numbers(self.values, [self.x])])
+
+
+def spelled(x: Expr, known: Mapping[Expr, Array]) -> str:
+    """A variable as it is written: ``q[0]``."""
+    s = root(x)
+    if not x.args:
+        return str(s.name)
+    value = known.get(s, np.zeros([n for n in s.shape if isinstance(n, int)]))
+    place = np.unravel_index(places(x, value)[0], value.shape)
+    return f"{s.name}[{', '.join(map(str, place))}]"
+
+
+def one_line(f: Expr) -> str:
+    """A formula in one line of bounded length."""
+    return short(f)
+
+
+def numbers(known: Mapping[Expr, Array], variables: Sequence[Expr]) -> list[str]:
+    """What symbols are, other than the variables: ``y = 3``."""
+    found, moving = [], set(variables)
+    for s, value in known.items():
+        if s in moving:
+            continue
+        if not s.shape:
+            found.append(f"{s.name} = {pictures.number(float(value))}")
+        elif value.size <= 4:
+            inner = np.array2string(value, precision=4, separator=", ").replace("\n", "")
+            found.append(f"{s.name} = {inner}")
+        else:
+            found.append(f"{s.name} of shape {value.shape}")
+    return found
+
+
+# The range ----------------------------------------------------------------------------------------
+
+
+def _range(subject: Subject, given: Any) -> tuple[float, float]:
+    """From where to where."""
+    if given is not None:
+        try:
+            low, high = map(float, given)
+        except (TypeError, ValueError):
+            raise TypeError(f"{subject.what}: range={given!r} is no pair of numbers") from None
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(f"{subject.what}: range={given!r} is no finite range, low < high")
+    else:
+        low, high = _usual(subject)
+    point = subject.point
+    if point is not None and not low <= point <= high:
+        raise ValueError(
+            f"{subject.what}: {subject.name} = {point!r} is outside of the range "
+            f"{low!r} to {high!r}"
+        )
+    return low, high
+
+
+def _usual(subject: Subject) -> tuple[float, float]:
+    """About the point, or about 0; narrowed to the domain, widened to features that are few."""
+    if subject.point is not None:
+        reach = max(3.0, abs(subject.point))
+        low, high = subject.point - reach, subject.point + reach
+    else:
+        low, high = -4.0, 4.0
+        zeros = subject.slice(events(subject.rows(1).outputs))
+        wide = _crossed(zeros, -WIDE, WIDE)
+        if len(wide) <= 4 and (len(wide) > 1 or not (wide > low).all() or not (wide < high).all()):
+            room = 0.5 * float(np.ptp(wide)) or 2.0
+            low, high = min(low, float(wide.min()) - room), max(high, float(wide.max()) + room)
+    for factor in (1.0, 10.0, 100.0):
+        inner = _domain(subject, factor * low, factor * high)
+        if inner is not None:
+            return inner
+    return low, high
+
+
+def _crossed(zeros: Slice, low: float, high: float) -> Array:
+    """About where events are 0."""
+    t = grid(low, high)
+    found: list[float] = []
+    for row in np.concatenate(zeros(t)) if zeros.outputs else ():
+        change = np.flatnonzero(np.sign(row[1:]) * np.sign(row[:-1]) < 0)
+        found += [*t[row == 0].tolist(), *((t[change] + t[change + 1]) / 2).tolist()]
+    return np.array(sorted(set(found)))
+
+
+def _domain(subject: Subject, low: float, high: float) -> tuple[float, float] | None:
+    """The part in which the function has values, with some room beside its edges; None if none."""
+    t = grid(low, high)
+    (values,) = subject.slice([subject.f])(t)
+    known = t[np.isfinite(values).any(axis=0)]
+    if not len(known):
+        return None
+    first, last = float(known[0]), float(known[-1])
+    room = 0.08 * (last - first) or 1.0
+    found = max(low, first - room), min(high, last + room)
+    point = subject.point
+    return found if point is None else (min(found[0], point), max(found[1], point))
+
+
+# The drawing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    subject: Subject
+    line: Line
+    curves: Curves
+
+    def drawn(self, ax: Any) -> Picture:
+        """Into new axes, or those that are given."""
+        count = len(self.curves.y)
+        name, title = self.subject.name, self.subject.title
+        if ax is None:
+            tall = {1: 3.2, 2: 2.2}.get(count, 1.75)
+            figure, axes = pictures.canvas("plot", 1.3 + tall * count, nrows=count, sharex=True)
+            pictures.titled(figure, title)
+        else:
+            axes = list(np.ravel(np.array(ax, dtype=object)))
+            if len(axes) not in (1, count):
+                raise ValueError(f"plot: {len(axes)} axes for {count} curves; give one, or {count}")
+            figure = axes[0].figure
+            pictures.titled(axes[0], title, size=pictures.TEXT)
+        entries: dict[str, Any] = {}
+        for k in range(count):
+            self._row(axes[k % len(axes)], k, len(axes) > 1 or count == 1, entries)
+        if len(axes) == 1 and count > 1:
+            ends = [v for pair in self.curves.heights for v in pair]
+            axes[0].set_ylim(min(ends), max(ends))
+            pictures.literal(axes[0].set_ylabel(f"f({name}) and derivatives"))
+        for one in axes:
+            pictures.dressed(one)
+            one.set_xlim(self.line.low, self.line.high)
+        pictures.literal(axes[-1].set_xlabel(name))
+        where = axes[0] if ax is not None else figure
+        inside = {} if ax is not None else {"ncols": pictures.columns(list(entries))}
+        pictures.legend(where, list(entries.values()), list(entries), **inside)
+        return Picture(figure, axes, title, self.line.marks, self._notes())
+
+    def _row(self, ax: Any, k: int, alone: bool, entries: dict[str, Any]) -> None:
+        """The derivative number k, its marks, and what touches it at the point."""
+        subject, y = self.subject, self.curves.y[k]
+        called = f"f{primes(k)}({subject.name})"
+        several = len(y) > 1
+        for i, element in enumerate(y):
+            colour = pictures.COLOURS[i if several else k % len(pictures.COLOURS)]
+            (drawn,) = ax.plot(
+                self.curves.x,
+                element,
+                color=colour,
+                linewidth=1.8,
+                linestyle="-" if alone or not several else ("-", "--", ":", "-.")[k % 4],
+                solid_capstyle="butt",
+                zorder=3,
+            )
+            if several and alone:
+                entries.setdefault(f"element {self._place(i)}", drawn)
+            elif not alone:
+                entries[f"{called}{f' element {i}' if several else ''}"] = drawn
+        if alone:
+            ax.set_ylim(*self.curves.heights[k])
+            pictures.literal(ax.set_ylabel(called))
+            if k:
+                words = f"f{primes(k)} = {one_line(self.line.rows.outputs[k])}"
+                room = 58 if subject.point is not None else 92
+                pictures.literal(
+                    ax.set_title(
+                        pictures.fitted(words, 1, room),
+                        loc="left",
+                        size=pictures.SMALL,
+                        color=pictures.GREY,
+                    )
+                )
+        self._marked(ax, k, entries)
+        if subject.point is not None:
+            self._touched(ax, k, alone, entries)
+
+    def _place(self, i: int) -> list[int]:
+        """The index of an element of f."""
+        shape = [n for n in self.line.rows.outputs[0].shape if isinstance(n, int)]
+        return [int(k) for k in np.unravel_index(i, shape)]
+
+    def _marked(self, ax: Any, k: int, entries: dict[str, Any]) -> None:
+        words = dict(described(self.line.marks, self.subject.name))
+        for (kind, order), label in words.items():
+            own = [m.x for m in self.line.marks if (m.kind, m.order) == (kind, order)]
+            if order <= k:
+                colour, style = _STYLES[kind]
+                entries[label] = ax.vlines(
+                    own,
+                    0,
+                    1,
+                    transform=ax.get_xaxis_transform(),
+                    colors=colour,
+                    linestyles=style,
+                    linewidth=1.4,
+                    zorder=2,
+                )
+        for a, b in self.curves.coarse:
+            entries["turns too often to be drawn"] = ax.axvspan(
+                a, b, color=pictures.FAINT, zorder=1
+            )
+
+    def _touched(self, ax: Any, k: int, alone: bool, entries: dict[str, Any]) -> None:
+        """The value at the point; at the function also the tangent and the parabola."""
+        x = self.subject.point
+        assert x is not None
+        rows = precise(self.line.rows, x)
+        smooth = all(m.x != x or m.broken > 1 for m in self.line.marks)
+        name = self.subject.name
+        if k == 0 and smooth:
+            h = np.linspace(self.line.low, self.line.high, 401) - x
+            terms = [np.asarray(row)[:, None] for row in rows[:3]]
+            straight = terms[0] + (terms[1] * h if len(terms) > 1 else 0.0)
+            styles = [("tangent", straight, "--")] if len(terms) > 1 else []
+            several = len(rows[0]) > 1  # whose parabolas could not be told apart
+            if (
+                len(terms) > 2
+                and not several
+                and all(m.x != x or m.broken > 2 for m in self.line.marks)
+            ):
+                styles.append(("parabola", straight + terms[2] * h**2 / 2, ":"))
+            for word, lines, style in styles:
+                for i, one in enumerate(lines):
+                    colour = pictures.COLOURS[i] if several else pictures.INK
+                    (drawn,) = ax.plot(
+                        x + h, one, color=colour, linestyle=style, linewidth=1.2, zorder=4
+                    )
+                    entries[f"{word} at {name} = {pictures.number(x)}"] = drawn
+        told = []
+        for value in rows[k]:
+            if np.isfinite(value):
+                ax.plot([x], [value], "o", color=pictures.INK, markersize=5, zorder=5)
+            told.append(pictures.number(float(value)))
+        listed = told[0] if len(told) == 1 else f"[{', '.join(told[:4])}{', …' * (len(told) > 4)}]"
+        words = f"f{primes(k)}({pictures.number(x)}) = {listed}"
+        if alone:
+            pictures.literal(
+                ax.set_title(words, loc="right", size=pictures.SMALL + 0.5, color=pictures.INK)
+            )
+        else:
+            entries[words] = ax.plot([], [], "o", color=pictures.INK, markersize=5)[0]
+
+    def _notes(self) -> list[str]:
+        marks = [label for _, label in described(self.line.marks, self.subject.name)]
+        return [*marks, *(["turns too often to be drawn"] if self.curves.coarse else [])]

@@ -1,0 +1,268 @@
+"""What is drawn: a formula, by which variable, and the numbers that the others have."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+
+import symdiff as sd
+from numeric.function import Function, lower
+from symdiff import ops
+from symdiff.errors import Unsupported
+from symdiff.evaluate import evaluate_mp
+from symdiff.expr import Expr
+from symdiff.leaves import as_expr
+from symdiff.substitution import named
+from symdiff.variables import component
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+DIGITS = 120  # with which values are computed beside places where floats cancel
+
+
+def formula(what: str, f: Any, variables: Sequence[Any] = ()) -> Expr:
+    """The expression that f is: an expression, a text, a lowered Function, or a Python function.
+
+    A Python function is called with ``variables``.  Raises TypeError for what has no formula,
+    ValueError for a Function of several outputs.
+
+    >>> formula("plot", "x**2"), formula("plot", lambda t: t + 1, [sd.symbol("t")])
+    (x**2, t + 1)
+    """
+    if isinstance(f, str):
+        return sd.parse(f)
+    if isinstance(f, Function):
+        if len(f.outputs) != 1:
+            raise ValueError(f"{what}: the Function has {len(f.outputs)} outputs; give one of them")
+        return f.outputs[0]
+    if callable(f) and not isinstance(f, Expr):
+        if not variables or not all(isinstance(x, Expr) for x in variables):
+            raise TypeError(f"{what}: a Python function needs the symbols that it is called with")
+        try:
+            return as_expr(f(*variables))
+        except (TypeError, AttributeError) as error:
+            raise TypeError(
+                f"{what}: {getattr(f, '__name__', f)!s} has no formula: called with symbols it "
+                f"says {error}; write it with operators, NumPy's functions or symdiff's"
+            ) from error
+    try:
+        found: Any = getattr(f, "expr", f)  # of a Tensor
+        return as_expr(found)
+    except TypeError as error:
+        raise TypeError(
+            f"{what}: {f!r} is no formula; give an expression, a text, a lowered Function or a "
+            "Python function"
+        ) from error
+
+
+def variable(what: str, f: Expr, x: Any) -> Expr:
+    """The variable that x names: a symbol, an element of one, a name, or None for the only one.
+
+    Raises ValueError where there is no such variable, TypeError for what is none.
+    """
+    free = list(sd.free_symbols([f]))
+    names = ", ".join(s.name for s in free) or "none"
+    if x is None:
+        if len(free) != 1:
+            raise ValueError(f"{what}: by which variable? the free symbols of f are {names}")
+        return free[0]
+    if isinstance(x, str):
+        found = [s for s in free if s.name == x]
+        if not found:
+            raise ValueError(f"{what}: no symbol is named {x!r}; the free symbols are {names}")
+        return found[0]
+    if not isinstance(x, Expr) or component(x) is None:
+        raise TypeError(f"{what}: {x!r} is neither a symbol, an element of one, nor a name")
+    return x
+
+
+def root(x: Expr) -> Expr:
+    """The symbol that a variable is, or is an element of."""
+    while x.args:
+        (x,) = x.args
+    return x
+
+
+def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, Array]:
+    """The numbers of all symbols, by symbol; of the variables they may be missing.
+
+    ``at`` maps symbols or names to numbers and arrays; for one variable it may be its number.
+    Raises ValueError for symbols that have none, and for what is no finite number.
+    """
+    free = dict.fromkeys([*sd.free_symbols([f]), *map(root, variables)])
+    if at is None:
+        given: Mapping[Any, Any] = {}
+    elif isinstance(at, Mapping):
+        given = at
+    elif len(variables) == 1 and not variables[0].args and np.ndim(at) == 0:
+        given = {variables[0]: at}
+    else:
+        raise TypeError(f"{what}: at={at!r} is not a mapping from symbols to values")
+    found = {
+        x: np.asarray(value, np.float64 if x.dtype is float else None)
+        for x, value in named(what, free, given, strict=True).items()
+    }
+    missing = [x.name for x in free if x not in found and not _covered(x, variables)]
+    if missing:
+        example = ", ".join(f"{name!r}: ..." for name in missing)
+        raise ValueError(f"{what}: no value for {', '.join(missing)}; give at={{{example}}}")
+    for x, value in found.items():
+        if not np.isfinite(value).all():
+            raise ValueError(f"{what}: the value of {x.name} is not finite: {value}")
+    return found
+
+
+def _covered(s: Expr, variables: Sequence[Expr]) -> bool:
+    """Whether the variables are all of a symbol, so that it needs no other numbers."""
+    if s in set(variables):
+        return True
+    if not all(isinstance(n, int) for n in s.shape):
+        return False
+    own = [places(x, np.zeros(tuple(map(int, s.shape)))) for x in variables if root(x) is s]
+    return set(itertools.chain(*own)) == set(range(math.prod(map(int, s.shape))))
+
+
+def places(x: Expr, value: Array) -> tuple[int, ...]:
+    """The flat places that a variable has in its symbol, which has values of this shape.
+
+    >>> A = sd.symbol("A", (2, "n"))
+    >>> places(A[1, 0], np.zeros((2, 3)))
+    (3,)
+    """
+    numbers = np.arange(float(value.size)).reshape(value.shape)
+    return tuple(np.ravel(lower(x, root(x))(numbers)).astype(int).tolist())
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Expressions as functions of the numbers that some variables have, all others being fixed.
+
+    Floats are good enough but in ``zones``, of one variable: there values have all their digits.
+    """
+
+    outputs: tuple[Expr, ...]
+    variables: tuple[Expr, ...]
+    fixed: Mapping[Expr, Array]
+    zones: tuple[tuple[float, float], ...] = ()
+
+    @cached_property
+    def roots(self) -> tuple[Expr, ...]:
+        """The symbols in which something moves."""
+        return tuple(dict.fromkeys(map(root, self.variables)))
+
+    @cached_property
+    def _starts(self) -> dict[Expr, Array]:
+        """What stays as it is of the symbols in which something moves."""
+        return {s: self.fixed.get(s, np.zeros(tuple(map(int, s.shape)))) for s in self.roots}
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(places(x, self._starts[root(x)]) for x in self.variables)
+
+    def _moved(self, *numbers: Any) -> list[Array]:
+        """The values of the roots at points: arrays with the points as their first axis."""
+        count = len(numbers[0])
+        moved = {s: np.tile(start.reshape(-1), (count, 1)) for s, start in self._starts.items()}
+        for x, own, t in zip(self.variables, self._places, numbers, strict=True):
+            moved[root(x)][:, own] = np.reshape(t, (-1, 1))
+        return [moved[s].reshape(count, *start.shape) for s, start in self._starts.items()]
+
+    @cached_property
+    def _others(self) -> tuple[Expr, ...]:
+        roots = set(self.roots)
+        return tuple(s for s in self.fixed if s not in roots)
+
+    @cached_property
+    def _many(self) -> tuple[Function, list[bool]] | None:
+        """The outputs at many points at once, and which of them depend on the point."""
+        moves = [bool(set(sd.free_symbols([y])) & set(self.roots)) for y in self.outputs]
+        stacked = {s: sd.symbol(s.name, ("points", *s.shape)) for s in self.roots}
+        chosen = [y for y, m in zip(self.outputs, moves, strict=True) if m]
+        used = set(sd.free_symbols(chosen))
+        replacements = {s: x for s, x in stacked.items() if s in used}
+        try:
+            batched = iter(sd.batch(chosen, replacements) if chosen else ())
+        except Unsupported:  # a function of the user's
+            return None
+        outputs = [next(batched) if m else y for y, m in zip(self.outputs, moves, strict=True)]
+        return lower(outputs, [*stacked.values(), *self._others]), moves
+
+    @cached_property
+    def _one(self) -> Function:
+        return lower(list(self.outputs), [*self.roots, *self._others])
+
+    def __call__(self, *numbers: Any) -> list[Array]:
+        """Every output at many points: arrays of its elements times the points."""
+        moved = self._moved(*(np.asarray(t, float) for t in numbers))
+        count, rest = len(moved[0]), [self.fixed[s] for s in self._others]
+        with sd.kinks("subgradient"), np.errstate(all="ignore"):
+            if self._many is not None:
+                F, moves = self._many
+                found = [
+                    np.asarray(y, float) if m else np.broadcast_to(y, (count, *np.shape(y)))
+                    for y, m in zip(F(*moved, *rest), moves, strict=True)
+                ]
+            else:
+                rows = [self._one(*(a[k] for a in moved), *rest) for k in range(count)]
+                found = [np.asarray(column, float) for column in zip(*rows, strict=True)]
+        found = [np.array(y, float).reshape(count, -1).T for y in found]
+        for a, b in self.zones:
+            t = np.asarray(numbers[0])
+            for k in np.flatnonzero((a < t) & (t < b)):
+                for y, value in zip(found, self.exact(Fraction(float(t[k]))) or (), strict=False):
+                    y[:, k] = value
+        return found
+
+    def exact(self, number: Any) -> list[Array] | None:
+        """The outputs at one number of the only variable, which may have more digits than a float.
+
+        No digit is lost where terms cancel.  None where an output has no definition by components.
+        """
+        moved = dict(zip(self.roots, self._object(number), strict=True))
+        try:
+            with sd.kinks("subgradient"):
+                found = evaluate_mp(list(self.outputs), {**self.fixed, **moved}, DIGITS)
+        except (Unsupported, ArithmeticError, ValueError):
+            return None
+        return [np.array([_nearest(v) for v in np.ravel(np.asarray(y, object))]) for y in found]
+
+    def _object(self, number: Any) -> list[Any]:
+        ((s, start),), (own,) = self._starts.items(), self._places
+        array = np.array(start, dtype=object)
+        array.flat[list(own)] = number
+        return [array if s.shape else number]
+
+
+def _nearest(value: Any) -> float:
+    """The float nearest to an mpmath number; beyond the floats it is infinite."""
+    try:
+        return float(value) if not isinstance(value, mpmath.mpc) else float("nan")
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def single(what: str, x: Expr) -> Expr:
+    """A variable that is one number.  Raises ValueError for an array, with the remedy."""
+    if x.dtype is not float:
+        raise ValueError(f"{what}: {sd.text(x)} is not real, and has no derivatives")
+    if x.shape:
+        name = x.name if isinstance(x.op, ops.Symbol) else "it"
+        place = ", ".join("0" for _ in x.shape)
+        raise ValueError(
+            f"{what}: {sd.text(x)} has shape {x.shape}; give one element, {name}[{place}], with "
+            f"the others' values in at={{{name!r}: ...}}, or plot_field for two elements"
+        )
+    return x
