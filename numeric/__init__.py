@@ -115,6 +115,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric.show import draw as draw
     from numeric.show import steps as steps
     from numeric.show import plot as plot
+    from numeric.show import plot_field as plot_field
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
@@ -161,6 +162,7 @@ if not TYPE_CHECKING:
         "optim",
         "pi",
         "plot",
+        "plot_field",
         "promote_types",
         "set_default_dtype",
         "set_grad_enabled",
@@ -196,6 +198,7 @@ if not TYPE_CHECKING:
     _ROOM_OF = {"draw": "show", "vmap": "func"}
     _ROOM_OF = {"steps": "show", "vmap": "func"}
     _ROOM_OF = {"plot": "show", "vmap": "func"}
+    _ROOM_OF = {"plot": "show", "plot_field": "show", "vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,23 @@ from numeric.show.curves import Curves, curves, precise
 from numeric.show.features import Line, events, explored, grid
 from numeric.show.limits import described, primes
 from numeric.show.pictures import Picture
-from numeric.show.subjects import Slice, formula, places, root, single, values, variable
+from numeric.show.subjects import (
+    Slice,
+    formula,
+    interval,
+    numbers,
+    places,
+    root,
+    single,
+    spelled,
+    values,
+    variable,
+)
 from symdiff.display.printing import short
 from symdiff.errors import NotDifferentiable, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -141,38 +151,7 @@ class Subject:
     @property
     def title(self) -> str:
         """What is drawn, in a line: the formula, and the numbers in it."""
-        return ", ".join([f"f({self.name}) = {one_line(self.f)}", *numbers(self.values, [self.x])])
-
-
-def spelled(x: Expr, known: Mapping[Expr, Array]) -> str:
-    """A variable as it is written: ``q[0]``."""
-    s = root(x)
-    if not x.args:
-        return str(s.name)
-    value = known.get(s, np.zeros([n for n in s.shape if isinstance(n, int)]))
-    place = np.unravel_index(places(x, value)[0], value.shape)
-    return f"{s.name}[{', '.join(map(str, place))}]"
-
-
-def one_line(f: Expr) -> str:
-    """A formula in one line of bounded length."""
-    return short(f)
-
-
-def numbers(known: Mapping[Expr, Array], variables: Sequence[Expr]) -> list[str]:
-    """What symbols are, other than the variables: ``y = 3``."""
-    found, moving = [], set(variables)
-    for s, value in known.items():
-        if s in moving:
-            continue
-        if not s.shape:
-            found.append(f"{s.name} = {pictures.number(float(value))}")
-        elif value.size <= 4:
-            inner = np.array2string(value, precision=4, separator=", ").replace("\n", "")
-            found.append(f"{s.name} = {inner}")
-        else:
-            found.append(f"{s.name} of shape {value.shape}")
-    return found
+        return ", ".join([f"f({self.name}) = {short(self.f)}", *numbers(self.values, [self.x])])
 
 
 # The range ----------------------------------------------------------------------------------------
@@ -181,12 +160,7 @@ def numbers(known: Mapping[Expr, Array], variables: Sequence[Expr]) -> list[str]
 def _range(subject: Subject, given: Any) -> tuple[float, float]:
     """From where to where."""
     if given is not None:
-        try:
-            low, high = map(float, given)
-        except (TypeError, ValueError):
-            raise TypeError(f"{subject.what}: range={given!r} is no pair of numbers") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(f"{subject.what}: range={given!r} is no finite range, low < high")
+        low, high = interval(subject.what, given)
     else:
         low, high = _usual(subject)
     point = subject.point
@@ -304,7 +278,7 @@ class _Drawing:
             ax.set_ylim(*self.curves.heights[k])
             pictures.literal(ax.set_ylabel(called))
             if k:
-                words = f"f{primes(k)} = {one_line(self.line.rows.outputs[k])}"
+                words = f"f{primes(k)} = {short(self.line.rows.outputs[k])}"
                 room = 58 if subject.point is not None else 92
                 pictures.literal(
                     ax.set_title(

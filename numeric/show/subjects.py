@@ -15,6 +15,7 @@ import numpy as np
 
 import symdiff as sd
 from numeric.function import Function, lower
+from numeric.show.pictures import number
 from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_mp
@@ -266,3 +267,40 @@ def single(what: str, x: Expr) -> Expr:
             f"the others' values in at={{{name!r}: ...}}, or plot_field for two elements"
         )
     return x
+
+
+def spelled(x: Expr, known: Mapping[Expr, Array]) -> str:
+    """A variable as it is written: ``q[0]``."""
+    s = root(x)
+    if not x.args:
+        return str(s.name)
+    value = known.get(s, np.zeros([n for n in s.shape if isinstance(n, int)]))
+    place = np.unravel_index(places(x, value)[0], value.shape)
+    return f"{s.name}[{', '.join(map(str, place))}]"
+
+
+def numbers(known: Mapping[Expr, Array], variables: Sequence[Expr]) -> list[str]:
+    """What symbols are, other than the variables: ``y = 3``."""
+    found, moving = [], set(variables)
+    for s, value in known.items():
+        if s in moving:
+            continue
+        if not s.shape:
+            found.append(f"{s.name} = {number(float(value))}")
+        elif value.size <= 4:
+            inner = np.array2string(value, precision=4, separator=", ").replace("\n", "")
+            found.append(f"{s.name} = {inner}")
+        else:
+            found.append(f"{s.name} of shape {value.shape}")
+    return found
+
+
+def interval(what: str, given: Any) -> tuple[float, float]:
+    """A range as two numbers.  Raises TypeError for no pair, ValueError for an empty one."""
+    try:
+        low, high = map(float, given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}: range={given!r} is no pair of numbers") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"{what}: range={given!r} is no finite range, low < high")
+    return low, high

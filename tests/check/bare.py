@@ -78,6 +78,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
         "draw": lambda: str(nm.show.draw(x**2, values={x: 3}))[:12],
         "plot": lambda: nm.plot(x**2, x),
+        "plot_field": lambda: nm.plot_field(x**2, (x, sd.symbol("y"))),
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],
     }
 

@@ -19,6 +19,7 @@ REFUSED = {
     "from_jax": "jax",
     "from_torch": "torch",
     "plot": "viz",
+    "plot_field": "viz",
 }
 
 
