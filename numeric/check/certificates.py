@@ -12,6 +12,7 @@ import numpy as np
 from mpmath import mp
 
 import symdiff as sd
+from numeric.check import plots
 from numeric.check.balls import imported
 from numeric.tables import headline, page, paragraph, table
 from symdiff import ops
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numeric.function import Function
+    from numeric.show.pictures import Picture
     from symdiff.expr import Expr
 
     Point = tuple[float, ...]
@@ -60,6 +62,17 @@ class Certificate:
     def worst(self) -> float:
         """The largest error of all outputs, in ulps."""
         return max(self.ulps.values())
+
+    def plot(self, ax: Any = None) -> Picture:
+        """The worst error of each output in ulps; of one or two inputs also where it is.
+
+        Args:
+            ax: Matplotlib's axes to draw the errors into; without, a new figure has both.
+
+        The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
+        extra ``viz``.
+        """
+        return plots.certificate(self, ax)
 
     def __str__(self) -> str:
         lines = [self._headline()]

@@ -1,4 +1,4 @@
-"""Reports for the eye: as text, as a table in Jupyter, as a plot."""
+"""Reports for the eye: as text, as a table in Jupyter."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 
 from numeric import tables
 from numeric.check.interchange import decimal
-from numeric.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from numeric.check.report import Finding, Report, Sample
+    from numeric.check.report import Finding, Report
 
     Array = NDArray[Any]
 
@@ -240,40 +239,3 @@ def _row(finding: Finding) -> list[str]:
         _ulps(finding),
         "\n".join(filter(None, [told["why"], told.get("valid")])),
     ]
-
-
-# Plot ---------------------------------------------------------------------------------------------
-
-
-def plotted(samples: Sequence[Sample], title: str, ax: Any) -> Any:
-    """Errors against magnitudes; see ``Report.plot``."""
-    if ax is None:
-        extra("viz", "plot")
-        from matplotlib import pyplot
-
-        _, ax = pyplot.subplots()
-    across = _logarithmic([sample.magnitude for sample in samples])
-    errors = _logarithmic([sample.ulps for sample in samples])
-    groups = [sample.group for sample in samples]
-    for group in dict.fromkeys(groups):
-        chosen = [i for i, other in enumerate(groups) if other == group]
-        ax.scatter(across[chosen], errors[chosen], s=8, label=group)
-    ax.set(xscale="log", yscale="log", xlabel="largest |input|", ylabel="error [ulp]", title=title)
-    if groups:
-        ax.legend()
-    return ax
-
-
-def _logarithmic(values: Sequence[float]) -> Array:
-    """Numbers that have logarithms, those that have none at the edges.
-
-    >>> _logarithmic([0.0, 1.0, 8.0, float("inf"), float("nan")]).tolist()
-    [0.5, 1.0, 8.0, 16.0, 16.0]
-    """
-    array = np.array(values, float)
-    proper = array[np.isfinite(array) & (array > 0)]
-    low, high = (proper.min(), proper.max()) if proper.size else (1.0, 1.0)
-    limits = np.finfo(float)
-    bottom = max(low / 2, limits.smallest_subnormal)
-    top = high if high > limits.max / 2 else 2 * high
-    return np.where(array == 0, bottom, np.where(np.isfinite(array), array, top))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from numeric.check import plots
 from numeric.check.lines import (
     NOTHING,
     OUTSIDE,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from numeric.show.pictures import Picture
 
     Array = NDArray[np.float64]
 
@@ -66,6 +69,20 @@ class Taylor:
     def ok(self) -> bool:
         """Whether the derivatives are right."""
         return self.verdict == RIGHT
+
+    def plot(self, ax: Any = None) -> Picture:
+        """The remainders against the step, on logarithmic axes, beside lines of their slopes.
+
+        Each direction has a line; those of a right gradient fall as the line of slope 2 (with a
+        Hessian of slope 3) until only rounding is left.
+
+        Args:
+            ax: Matplotlib's axes to draw into; those of a new figure by default.
+
+        The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
+        extra ``viz``.
+        """
+        return plots.taylor(self, ax)
 
     def __str__(self) -> str:
         names = ["gradient", "Hessian"][: self.left.shape[1]]

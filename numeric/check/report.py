@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from numeric.check import interchange, presentation
+from numeric.check import interchange, plots, presentation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from numeric.show.pictures import Picture
 
 Verdict: TypeAlias = Literal["right", "wrong", "inaccurate", "convention"]
 
@@ -157,16 +159,17 @@ class Report(_AsJson):
         """The report that ``json`` wrote.  Raises ValueError for any other text."""
         return interchange.loaded(text, cls, Finding, Sample)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None) -> Picture:
         """The error of each judged point in ulps against its magnitude, on logarithmic axes.
 
-        Each group of points has a colour; see the legend.  What has no logarithm stands at the
-        edges: zero magnitudes on the left, exact values at the bottom, infinite errors and nan at
-        the top.
+        Each group of points has a colour and a shape; see the legend.  What has no logarithm stands
+        at the edges: zero magnitudes on the left, infinite errors and nan at the top, and at the
+        bottom errors of a thousandth or less.
 
         Args:
             ax: Matplotlib's axes to draw into; those of a new figure by default.
 
-        The result is the axes.  Raises ImportError without Matplotlib, the extra ``viz``.
+        The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
+        extra ``viz``.
         """
-        return presentation.plotted(self.samples, self.verdict, ax)
+        return plots.report(self, ax)

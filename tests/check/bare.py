@@ -68,6 +68,8 @@ def calls() -> dict[str, Callable[[], Any]]:
         "gradcheck": lambda: check.gradcheck(square, np.ones(3)),
         "gradgradcheck": lambda: check.gradgradcheck(square, np.ones(3)),
         "derivative": lambda: round(check.derivative(np.exp, 0.0).value, 9),
+        "taylor: plot": lambda: check.taylor(cube, tested["gradient"], np.ones(2)).plot(),
+        "certify: plot": lambda: check.certify(versine, {x: (-1, 1)}, budget=50).plot(),
         "taylor": lambda: check.taylor(cube, tested["gradient"], np.ones(2)).verdict,
         "reference": lambda: str(check.reference(x**3, {x: 1}, 20).derivative(x, 2)),
         "certify": lambda: check.certify(versine, {x: (-1, 1)}, budget=50).method,

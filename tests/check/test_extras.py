@@ -14,12 +14,14 @@ from tests.check.bare import calls
 REFUSED = {
     "audit: erf": "scipy",
     "audit: plot": "viz",
+    "certify: plot": "viz",
     "certify: proven": "certify",
     "enclose": "certify",
     "from_jax": "jax",
     "from_torch": "torch",
     "plot": "viz",
     "plot_field": "viz",
+    "taylor: plot": "viz",
 }
 
 

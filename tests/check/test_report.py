@@ -346,10 +346,17 @@ def ax():
     return figure.Figure().subplots()
 
 
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_the_plot_has_a_colour_for_each_group(ax):
-    assert WRONG.plot(ax) is ax
-    assert [c.get_label() for c in ax.collections] == ["ordinary", "extreme"]
+    assert WRONG.plot(ax).axes == (ax,)
+    assert legend(ax)[:2] == ["ordinary", "extreme"]
+    colours = {tuple(c.get_facecolor()[0]) for c in ax.collections}
+    assert len(colours) == len(ax.collections) == 2
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("largest |input|", "error [ulp]")
     shown = np.vstack([c.get_offsets() for c in ax.collections])
     assert len(shown) == len(WRONG.samples)
     assert (np.isfinite(shown) & (shown > 0)).all()
@@ -357,25 +364,25 @@ def test_the_plot_has_a_colour_for_each_group(ax):
 
 
 def test_a_plot_of_nothing_and_of_the_smallest_and_largest(ax):
-    assert not RIGHT.plot(ax).collections
+    assert not RIGHT.plot(ax).axes[0].collections
     extremes = (
         Sample("gradient", 5e-324, 0.0, "a"),
         Sample("gradient", 0.0, 1e308, "a"),
-        Sample("gradient", 1.7e308, float("inf"), "a"),
+        Sample("gradient", 1.7e308, float("inf"), "$a_b"),
     )
-    replace(RIGHT, samples=extremes).plot(ax)
+    picture = replace(RIGHT, samples=extremes).plot(ax)
     shown = np.asarray(ax.collections[0].get_offsets())
     assert (np.isfinite(shown) & (shown > 0)).all()
+    assert legend(ax) == ["a", "$a_b", "infinite or nan", "0.001 ulp or less"]
+    assert picture._repr_png_()
 
 
 def test_a_figure_is_made_where_none_is_given():
-    pytest.importorskip("matplotlib").use("agg")
-    from matplotlib import pyplot
-
-    try:
-        assert WRONG.plot().get_title() == "wrong"
-    finally:
-        pyplot.close("all")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    picture = WRONG.plot()
+    assert picture.title == f"wrong: errors of the derivatives of {WRONG.forward}"
+    assert picture.figure.get_suptitle() == picture.title
+    assert pyplot.get_fignums() == []
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -1,0 +1,218 @@
+"""What checks found, drawn: errors of an audit, remainders of a Taylor test, worst errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.show import pictures
+from numeric.show.pictures import Picture, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from numeric.check.certificates import Certificate
+    from numeric.check.remainders import Taylor
+    from numeric.check.report import Report
+
+    Array = NDArray[Any]
+
+ULPS = "error [ulp]"
+
+LEAST = 0.001
+"""Ulps: smaller errors are drawn there."""
+
+_SHAPES = "os^DvPX<>*"
+_LARGEST = 1e300
+
+
+def report(report: Report, ax: Any) -> Picture:
+    """Errors against magnitudes; see ``Report.plot``."""
+    title = f"{report.verdict}: errors of the derivatives of {report.forward}"
+    figure, one = _axes("plot", ax, 4.6)
+    samples = report.samples
+    across = logarithmic([sample.magnitude for sample in samples])
+    ulps = np.array([sample.ulps for sample in samples], float)
+    errors = logarithmic(np.where(ulps < LEAST, LEAST, ulps).tolist())
+    groups = [sample.group for sample in samples]
+    entries = {}
+    for k, group in enumerate(dict.fromkeys(groups)):
+        chosen = [i for i, other in enumerate(groups) if other == group]
+        entries[group] = one.scatter(
+            across[chosen],
+            errors[chosen],
+            s=14,
+            color=pictures.COLOURS[k % len(pictures.COLOURS)],
+            marker=_SHAPES[k % len(_SHAPES)],
+            alpha=0.7,
+            linewidths=0,
+        )
+    _logarithmic_axes(one, across, errors)
+    one.set_xlabel("largest |input|")
+    one.set_ylabel(ULPS)
+    for words, there, style in (
+        ("infinite or nan", ~np.isfinite(ulps), "--"),
+        (f"{LEAST} ulp or less", ulps <= LEAST, ":"),
+    ):
+        if there.any():
+            height = float(errors[there][0])
+            entries[words] = one.axhline(height, color=pictures.GREY, linestyle=style, zorder=1)
+    return _finished(figure, one, ax, title, entries)
+
+
+def logarithmic(values: Sequence[float]) -> Array:
+    """Numbers that have logarithms, those that have none at the edges.
+
+    >>> logarithmic([0.0, 1.0, 8.0, float("inf"), float("nan")]).tolist()
+    [0.5, 1.0, 8.0, 16.0, 16.0]
+    """
+    array = np.array(values, float)
+    proper = array[np.isfinite(array) & (array > 0)]
+    low, high = (proper.min(), proper.max()) if proper.size else (1.0, 1.0)
+    found = np.where(array == 0, low / 2, np.where(np.isfinite(array), array, high))
+    # Matplotlib's ticks overflow near the largest number.
+    found = np.clip(found, 1 / _LARGEST, _LARGEST)
+    return np.where(np.isfinite(array), found, 2 * found)
+
+
+def _logarithmic_axes(ax: Any, across: Array, up: Array) -> None:
+    """Logarithmic axes for these numbers, with ticks that do not overflow beside the largest."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    # Limits come first: those of a linear scale would be carried over.
+    for values, limits in ((across, ax.set_xlim), (up, ax.set_ylim)):
+        limits(*((values.min() / 3, values.max() * 3) if values.size else (0.1, 10.0)))
+    ax.set(xscale="log", yscale="log")
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = (int(np.round(np.log10(end))) for end in sorted(axis.get_view_interval()))
+        stride = (high - low) // 8 + 1
+        ticks = 10.0 ** np.arange(low, high + 1, stride)
+        axis.set_major_locator(FixedLocator(ticks.tolist()))
+        axis.set_minor_locator(NullLocator())
+
+
+def taylor(found: Taylor, ax: Any) -> Picture:
+    """Remainders against steps; see ``Taylor.plot``."""
+    names = ("|f(x + hv) − f(x)|", "less the gradient's part", "less the Hessian's part, too")
+    figure, one = _axes("plot", ax, 4.8)
+    entries: dict[str, Any] = {}
+    steps = found.table[0, :, 0]
+    for k in range(1, found.table.shape[2]):
+        colour = pictures.COLOURS[k - 1]
+        rows = np.where(found.table[..., k] > 0, found.table[..., k], np.nan)
+        for row in rows:
+            (entries[names[k - 1]],) = one.plot(
+                steps, row, color=colour, marker=_SHAPES[k - 1], markersize=3.5, linewidth=1
+            )
+        known = np.isfinite(rows[:, 0])
+        if known.any():  # through the middle of the remainders at the largest step
+            start = float(np.exp(np.median(np.log(rows[known, 0]))))
+            (entries[f"slope {k}"],) = one.plot(
+                steps,
+                start * (steps / steps[0]) ** k,
+                color=pictures.INK,
+                linestyle=("--", ":", "-.")[k - 1],
+                linewidth=1.2,
+            )
+    drawn = found.table[..., 1:]
+    _logarithmic_axes(one, steps, drawn[np.isfinite(drawn) & (drawn > 0)])
+    one.set_xlabel("step h")
+    one.set_ylabel("remainder")
+    title = f"Taylor test: {found.verdict}, {_counted(len(found.table), 'direction')}"
+    return _finished(figure, one, ax, title, entries)
+
+
+def certificate(found: Certificate, ax: Any) -> Picture:
+    """The worst errors, and where they are; see ``Certificate.plot``."""
+    names = list(found.ulps)
+    kind = "at most, proven" if found.method == "proven" else "at worst, as far as was found"
+    over = ", ".join(f"{number(a)} ≤ {x} ≤ {number(b)}" for x, (a, b) in found.box.items())
+    title = f"{found.dtype}, {over}: {kind}"
+    where = found.point if len(found.box) <= 2 and ax is None else {}
+    figure, one = _axes("plot", ax, 1.9 + 0.55 * len(names) + (2.6 if where else 0), bool(where))
+    axes = figure.axes if where else [one]
+    sizes = logarithmic(list(found.ulps.values()))
+    low = min(0.05, float(sizes.min()) / 2)
+    sizes = np.where(np.array(list(found.ulps.values())) == 0, low, sizes)
+    high = float(sizes.max())
+    colours = [pictures.COLOURS[k % len(pictures.COLOURS)] for k in range(len(names))]
+    one.barh(range(len(names)), sizes - low, left=low, color=colours, height=0.6)
+    one.set(xscale="log", xlim=(low, high * (2 * high / low) ** 0.2))
+    _ticks(one, [pictures.fitted(_placed(found, name), 3, 26) for name in names])
+    for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        told = number(found.ulps[name])
+        one.text(float(size) * 1.15, k, told, va="center", size=pictures.SMALL)
+    one.invert_yaxis()
+    one.set_xlabel(ULPS)
+    if where:
+        _located(axes[1], found, names, colours)
+        pictures.dressed(axes[1])
+    return _finished(figure, one, ax, title, {})
+
+
+def _placed(found: Certificate, name: str) -> str:
+    """An output, and where its error is worst."""
+    if name not in found.point:
+        return name
+    return f"{name}, at {', '.join(f'{x} = {number(v)}' for x, v in found.point[name].items())}"
+
+
+def _located(ax: Any, found: Certificate, names: Sequence[str], colours: Sequence[str]) -> None:
+    """The box, and in it the worst points."""
+    variables = list(found.box)
+    lengths = [tuple(map(float, found.box[x])) for x in variables]
+    for k, name in enumerate(names):
+        at: Mapping[str, float] = found.point.get(name, {})
+        if at:
+            numbers = [at[x] for x in variables]
+            height = numbers[1] if len(numbers) > 1 else float(k)
+            shape = _SHAPES[k % len(_SHAPES)]
+            ax.plot(numbers[:1], [height], shape, color=colours[k], markersize=9, clip_on=False)
+    ax.set_xlim(*_open(*lengths[0]))
+    pictures.literal(ax.set_xlabel(variables[0]))
+    if len(variables) > 1:
+        ax.set_ylim(*_open(*lengths[1]))
+        pictures.literal(ax.set_ylabel(variables[1]))
+    else:
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        _ticks(ax, names)
+    pictures.titled(ax, "where the error is worst", size=pictures.TEXT)
+
+
+def _ticks(ax: Any, labels: Sequence[str]) -> None:
+    """One tick for each label, from 0 on."""
+    ax.set_yticks(range(len(labels)), [pictures.legible(s) for s in labels], parse_math=False)
+
+
+def _open(low: float, high: float) -> tuple[float, float]:
+    """Ends of axes that do not fall together."""
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _axes(what: str, ax: Any, height: float, two: bool = False) -> tuple[Any, Any]:
+    """The figure and its first axes: new ones, unless axes are given."""
+    if ax is not None:
+        return ax.figure, ax
+    figure, axes = pictures.canvas(what, height, nrows=1 + two)
+    return figure, axes[0]
+
+
+def _finished(figure: Any, one: Any, given: Any, title: str, entries: Mapping[str, Any]) -> Picture:
+    """The picture, with its title and its legend."""
+    pictures.dressed(one)
+    labels = list(entries)
+    if given is None:
+        pictures.titled(figure, title)
+        columns = pictures.columns(labels)
+        pictures.legend(figure, list(entries.values()), labels, ncols=columns, markerscale=1.8)
+    else:
+        pictures.titled(one, title, size=pictures.TEXT)
+        pictures.legend(one, list(entries.values()), labels)
+    return Picture(figure, figure.axes if given is None else [one], title)
