@@ -114,6 +114,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric.func import vmap as vmap
     from numeric.show import draw as draw
     from numeric.show import steps as steps
+    from numeric.show import explore as explore
     from numeric.show import plot as plot
     from numeric.show import plot_field as plot_field
 
@@ -134,6 +135,7 @@ if not TYPE_CHECKING:
         "dtype",
         "e",
         "enable_grad",
+        "explore",
         "export",
         "float",
         "float16",
@@ -199,6 +201,7 @@ if not TYPE_CHECKING:
     _ROOM_OF = {"steps": "show", "vmap": "func"}
     _ROOM_OF = {"plot": "show", "vmap": "func"}
     _ROOM_OF = {"plot": "show", "plot_field": "show", "vmap": "func"}
+    _ROOM_OF = {"explore": "show", "plot": "show", "plot_field": "show", "vmap": "func"}
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

@@ -6,22 +6,24 @@ from importlib import import_module
 from typing import Any
 
 _EXTRAS = {
-    "certify": ("flint", "python-flint"),
-    "jax": ("jax", "JAX"),
-    "torch": ("torch", "PyTorch"),
-    "viz": ("matplotlib", "Matplotlib"),
+    "certify": {"flint": "python-flint"},
+    "jax": {"jax": "JAX"},
+    "torch": {"torch": "PyTorch"},
+    "viz": {"matplotlib": "Matplotlib", "ipywidgets": "ipywidgets"},
 }
 
 
-def extra(name: str, what: str) -> Any:
-    """The module that the extra ``name`` installs, which ``what`` needs.
+def extra(name: str, what: str, module: str = "") -> Any:
+    """The module that the extra ``name`` installs, which ``what`` needs; the first of several.
 
     Raises ImportError, which says how to install it, where it is not there.
 
-    >>> extra("certify", "enclose").__name__
-    'flint'
+    >>> extra("certify", "enclose").__name__, extra("viz", "explore", "ipywidgets").__name__
+    ('flint', 'ipywidgets')
     """
-    module, package = _EXTRAS[name]
+    packages = _EXTRAS[name]
+    module = module or next(iter(packages))
+    package = packages[module]
     try:
         return import_module(module)
     except ImportError as error:

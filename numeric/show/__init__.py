@@ -28,12 +28,13 @@ from numeric.show.stepwise import steps as steps
 from symdiff.guesses import missing
 
 __all__ = ["Edge", "Note", "Row", "Steps", "steps"]
+from numeric.show.exploring import explore as explore
 from numeric.show.fields import plot_field as plot_field
 from numeric.show.pictures import Picture as Picture
 from numeric.show.plots import plot as plot
 from symdiff.guesses import missing
 
-__all__: list[str] = ["Picture", "plot", "plot_field"]
+__all__: list[str] = ["Picture", "explore", "plot", "plot_field"]
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's

@@ -98,16 +98,20 @@ def plot(
     ['f(x)', 'f′(x)']
     """
     extra("viz", "plot")
-    subject = Subject("plot", f, x, order, at)
-    low, high = _range(subject, range)
-    rows = subject.rows(order)
+    return drawing(Subject("plot", f, x, order, at), range).drawn(ax)
+
+
+def drawing(subject: Subject, given: Any) -> Drawing:
+    """What is to be drawn of a subject over a range, which is found if none is given."""
+    low, high = _range(subject, given)
+    rows = subject.rows(subject.order)
     try:  # where the last one has kinks, the next one says
-        more = subject.rows(order + 1)
+        more = subject.rows(subject.order + 1)
     except (NotDifferentiable, Unsupported):
         more = rows
     found = explored(more, low, high)
     line = replace(found, rows=replace(found.rows, outputs=rows.outputs))
-    return _Drawing(subject, line, curves(line)).drawn(ax)
+    return Drawing(subject, line, curves(line))
 
 
 class Subject:
@@ -116,7 +120,7 @@ class Subject:
     def __init__(self, what: str, f: Any, x: Any, order: int, at: Any) -> None:
         if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
             raise ValueError(f"{what}: order={order!r} is no number from 0 to {HIGHEST}")
-        self.what = what
+        self.what, self.order = what, order
         self.f = formula(what, f, [x] if x is not None else ())
         self.x = single(what, variable(what, self.f, x))
         self.values = values(what, self.f, [self.x], at)
@@ -219,7 +223,9 @@ def _domain(subject: Subject, low: float, high: float) -> tuple[float, float] | 
 
 
 @dataclass(frozen=True)
-class _Drawing:
+class Drawing:
+    """A subject, its features, and its curves."""
+
     subject: Subject
     line: Line
     curves: Curves

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-EXTRAS = ("scipy", "matplotlib", "flint", "torch", "jax", "autograd", "IPython", "pytest")
+EXTRAS = (
+    "scipy",
+    "matplotlib",
+    "flint",
+    "torch",
+    "jax",
+    "autograd",
+    "IPython",
+    "ipywidgets",
+    "pytest",
+)
 
 
 class Bare:
@@ -79,6 +89,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "steps": lambda: nm.steps(x**2, x, at={x: 3}).value,
         "scipy": lambda: nm.export.scipy(sd.sum(v**2), v).hess(np.ones(3)).tolist()[0],
         "draw": lambda: str(nm.show.draw(x**2, values={x: 3}))[:12],
+        "explore": lambda: nm.explore(x**2, x),
         "plot": lambda: nm.plot(x**2, x),
         "plot_field": lambda: nm.plot_field(x**2, (x, sd.symbol("y"))),
         "solve_ivp": lambda: nm.export.solve_ivp(-v, v).jac(0.0, np.ones(3)).tolist()[0],

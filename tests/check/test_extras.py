@@ -17,6 +17,7 @@ REFUSED = {
     "certify: plot": "viz",
     "certify: proven": "certify",
     "enclose": "certify",
+    "explore": "viz",
     "from_jax": "jax",
     "from_torch": "torch",
     "plot": "viz",

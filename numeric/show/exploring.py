@@ -1,0 +1,125 @@
+"""A point that is moved by a slider, with the tangent, the values and what they are made of."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from numeric.extras import extra
+from numeric.show.curves import precise
+from numeric.show.limits import primes
+from numeric.show.pictures import DOTS, fitted, number
+from numeric.show.plots import Drawing, Subject, drawing
+from symdiff.display.printing import short
+
+STEPS = 200
+"""Of the slider, from one end of the range to the other."""
+
+
+def explore(
+    f: Any,
+    x: Any = None,
+    order: int = 2,
+    *,
+    at: Any = None,
+    range: tuple[float, float] | None = None,
+) -> Any:
+    """The picture that ``plot`` draws, with a slider that moves the point.
+
+    Below the picture stand, for the point, the derivatives as formulas and as numbers, and Taylor's
+    polynomial of this order.  The curves are computed once.
+
+    Args:
+        f: as in ``plot``, and so are the others.
+        x: by which variable.
+        order: the highest derivative.
+        at: the values of all other symbols; with that of x, where the slider begins.
+        range: from where to where.
+
+    The result is a box of ipywidgets, of the slider, the picture and the table.  Raises what
+    ``plot`` raises, and ImportError without ipywidgets or Matplotlib, the extra ``viz``.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> box = explore(sd.sin(x), x, range=(-3, 3), at=0)
+    >>> box.children[0].value = 1.5
+    >>> "0.9975" in box.children[2].value
+    True
+    """
+    widgets = extra("viz", "explore", "ipywidgets")
+    extra("viz", "explore")
+    whole = drawing(Subject("explore", f, x, order, at), range)
+    low, high = whole.line.low, whole.line.high
+    start = whole.subject.point
+    slider = widgets.FloatSlider(
+        value=(low + high) / 2 if start is None else start,
+        min=low,
+        max=high,
+        step=(high - low) / STEPS,
+        description=whole.subject.name,
+        readout_format=".4g",
+        layout={"width": f"{8 * DOTS}px"},
+    )
+    image = widgets.Image(format="png", layout={"width": f"{8 * DOTS}px"})
+    table = widgets.HTML()
+
+    def moved(_: Any = None) -> None:
+        there = _moved(whole, float(slider.value))
+        # Both are made before either is shown, so that they always belong together.
+        seen, told = there.drawn(None)._repr_png_(), explanation(there)
+        image.value, table.value = seen, told
+
+    moved()
+    slider.observe(moved, "value")
+    return widgets.VBox([slider, image, table])
+
+
+def _moved(whole: Drawing, x: float) -> Drawing:
+    """The same curves, with another point."""
+    subject = copy.copy(whole.subject)
+    subject.point = x
+    return replace(whole, subject=subject)
+
+
+def explanation(there: Drawing) -> str:
+    """The derivatives at the point, as formulas and numbers, and Taylor's polynomial, as HTML."""
+    subject, x = there.subject, there.subject.point
+    assert x is not None
+    rows = precise(there.line.rows, x)
+    name = subject.name
+    body = ""
+    for k, (row, output) in enumerate(zip(rows, there.line.rows.outputs, strict=True)):
+        value = ", ".join(number(float(v)) for v in row)
+        cells = (f"f{primes(k)}({name})", short(output), value)
+        body += f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    head = "".join(
+        f"<th>{escape(words)}</th>" for words in ("", "formula", f"at {name} = {number(x)}")
+    )
+    found = [f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"]
+    here = [m for m in there.line.marks if m.x == x]
+    if here:
+        kinds = f"{here[0].kind} of f{primes(here[0].order)}"
+        found.append(f"<p>{escape(f'{name} = {number(x)} is at a {kinds}')}</p>")
+    elif len(rows[0]) == 1 and np.isfinite(np.concatenate(rows)).all():
+        found.append(f"<p>{escape(_polynomial([float(row[0]) for row in rows], name, x))}</p>")
+    return "".join(found)
+
+
+def _polynomial(values: list[float], name: str, x: float) -> str:
+    """Taylor's polynomial about a point.
+
+    >>> _polynomial([1.0, -2.0, 3.0], "x", 0.5)
+    'f(x) ≈ 1 − 2·(x − 0.5) + 1.5·(x − 0.5)²'
+    """
+    step = f"({name} {'−' if x >= 0 else '+'} {number(abs(x))})" if x else name
+    terms = [number(values[0])]
+    factorial = 1.0
+    for k, value in enumerate(values[1:], 1):
+        factorial *= k
+        power = "" if k == 1 else str(k).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        terms.append(f"{'−' if value < 0 else '+'} {number(abs(value) / factorial)}·{step}{power}")
+    return f"f({fitted(name, 1, 24)}) ≈ {' '.join(terms)}"
