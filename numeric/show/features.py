@@ -105,7 +105,7 @@ def explored(rows: Slice, low: float, high: float) -> Line:
     wild = [c for c, mark in found.items() if mark is not None and mark.kind == "no limit"]
     calm = [c for c in places if c not in wild]  # elsewhere digits would be spent for nothing
     rows = replace(rows, zones=_zones(rows, calm, low, high))
-    more = [c for c in _breaks(rows, low, high) if not _close(c, wild, (high - low) / 50)]
+    more = [c for c in _breaks(rows, places, low, high) if not _close(c, wild, (high - low) / 50)]
     found = _verdicts(rows, _apart([*places, *more], least), low, high)
     marks = [mark for mark in found.values() if mark is not None]
     return Line(rows, low, high, tuple(marks), tuple(c for c, mark in found.items() if not mark))
@@ -167,15 +167,18 @@ def _zeros(zeros: Slice, low: float, high: float) -> list[float]:
     return [x for x in [*found, *(_plainest(a, b) for a, b in crossed)] if low < x < high]
 
 
-def _breaks(rows: Slice, low: float, high: float) -> list[float]:
-    """Where values end, leap or grow as no smooth function's do."""
+def _breaks(rows: Slice, places: Sequence[float], low: float, high: float) -> list[float]:
+    """Where values end, leap or grow as no smooth function's do, but for cells of known places."""
     t = grid(low, high)
     values = _table(rows, t)
+    fresh = np.ones(len(t) - 1, bool)
+    for c in places:
+        fresh &= (t[1:] < c) | (t[:-1] > c)
     brackets = [
-        *_narrowed(rows, t, values, _ends(values), _finite),
-        *_narrowed(rows, t, values, _leaps(t, values), _change),
+        *_narrowed(rows, t, values, _ends(values) & fresh, _finite),
+        *_narrowed(rows, t, values, _leaps(t, values) & fresh, _change),
     ]
-    found = [*(_plainest(a, b) for a, b in brackets), *_peaks(rows, t, values)]
+    found = [*(_plainest(a, b) for a, b in brackets), *_peaks(rows, t, values, fresh)]
     return [x for x in found if low < x < high]
 
 
@@ -257,14 +260,18 @@ def _narrowed(
     yield from zip(low.tolist(), high.tolist(), strict=True)
 
 
-def _peaks(rows: Slice, t: Array, values: Array) -> list[float]:
-    """Where a row grows beyond a hundred times what it is on the grid, at both sides alike."""
+def _peaks(rows: Slice, t: Array, values: Array, fresh: NDArray[np.bool_]) -> list[float]:
+    """Where a row grows beyond twice what it is on the grid, at both sides alike."""
+    most = float(np.finfo(float).max)
     with np.errstate(all="ignore"):
-        size = np.nan_to_num(np.abs(values), posinf=np.finfo(float).max)
-        before = np.pad(size, ((0, 0), (1, 1)), mode="edge")
-        row, k = np.nonzero((size > before[:, :-2]) & (size >= before[:, 2:]) & (size > 0))
-    inner = (k > 0) & (k < len(t) - 1)
-    row, k = row[inner][:CELLS], k[inner][:CELLS]
+        size = np.nan_to_num(np.abs(values), posinf=most)
+        top = (size[:, 2:-2] > size[:, 1:-3]) & (size[:, 2:-2] >= size[:, 3:-1])
+        # A smooth function is flattest at its top.
+        slope = np.nan_to_num(np.abs(np.diff(size) / np.diff(t)), nan=most, posinf=most)
+        beside = np.maximum(slope[:, 1:-2], slope[:, 2:-1])
+        top &= fresh[1:-2] & fresh[2:-1]
+        row, k = np.nonzero(top & (beside > np.maximum(slope[:, :-3], slope[:, 3:])))
+    row, k = row[:CELLS], k[:CELLS] + 2
     low, high, index = t[k - 1], t[k + 1], np.arange(len(row))
     for _ in range(90 if len(row) else 0):  # a third of the length goes each time
         third = (high - low) / 3
@@ -274,8 +281,8 @@ def _peaks(rows: Slice, t: Array, values: Array) -> list[float]:
         )
         up = size_high > size_low
         low, high = np.where(up, low + third, low), np.where(up, high, high - third)
-    top = np.nan_to_num(np.abs(_table(rows, low)[row, index]), nan=np.inf) if len(row) else low
-    chosen = top / 100 > size[row, k]
+    found = np.nan_to_num(np.abs(_table(rows, low)[row, index]), nan=np.inf) if len(row) else low
+    chosen = found / 2 > size[row, k]
     width = 8 * np.spacing(np.abs(t).max())
     return [_plainest(a - width, b + width) for a, b in zip(low[chosen], high[chosen], strict=True)]
 

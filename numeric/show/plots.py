@@ -250,7 +250,7 @@ class Drawing:
         if len(axes) == 1 and count > 1:
             ends = [v for pair in self.curves.heights for v in pair]
             axes[0].set_ylim(min(ends), max(ends))
-            pictures.literal(axes[0].set_ylabel(f"f({name}) and derivatives"))
+            pictures.literal(axes[0].set_ylabel("f and derivatives"))
         for one in axes:
             pictures.dressed(one)
             one.set_xlim(self.line.low, self.line.high)
@@ -263,7 +263,7 @@ class Drawing:
     def _row(self, ax: Any, k: int, alone: bool, entries: dict[str, Any]) -> None:
         """The derivative number k, its marks, and what touches it at the point."""
         subject, y = self.subject, self.curves.y[k]
-        called = f"f{primes(k)}({subject.name})"
+        called = f"f{primes(k)}{_argument(subject.name)}"
         several = len(y) > 1
         for i, element in enumerate(y):
             colour = pictures.COLOURS[i if several else k % len(pictures.COLOURS)]
@@ -367,3 +367,8 @@ class Drawing:
     def _notes(self) -> list[str]:
         marks = [label for _, label in described(self.line.marks, self.subject.name)]
         return [*marks, *(["turns too often to be drawn"] if self.curves.coarse else [])]
+
+
+def _argument(name: str) -> str:
+    """The argument of a function, if it leaves room for more: the axes below have labels, too."""
+    return f"({name})" if len(pictures.legible(name)) <= 8 else ""
