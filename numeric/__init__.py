@@ -113,10 +113,10 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import show as show
     from numeric.func import vmap as vmap
     from numeric.show import draw as draw
-    from numeric.show import steps as steps
     from numeric.show import explore as explore
     from numeric.show import plot as plot
     from numeric.show import plot_field as plot_field
+    from numeric.show import steps as steps
 
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
@@ -197,11 +197,10 @@ if not TYPE_CHECKING:
 
     # Loaded when they are first asked for; of some rooms, names stand here too.
     _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
-    _ROOM_OF = {"draw": "show", "vmap": "func"}
-    _ROOM_OF = {"steps": "show", "vmap": "func"}
-    _ROOM_OF = {"plot": "show", "vmap": "func"}
-    _ROOM_OF = {"plot": "show", "plot_field": "show", "vmap": "func"}
-    _ROOM_OF = {"explore": "show", "plot": "show", "plot_field": "show", "vmap": "func"}
+    _ROOM_OF = {
+        **dict.fromkeys(("draw", "explore", "plot", "plot_field", "steps"), "show"),
+        "vmap": "func",
+    }
 
     def __getattr__(name: str) -> object:
         if name in _ROOMS:

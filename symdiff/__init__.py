@@ -44,8 +44,8 @@ from symdiff.derivative import hvp as hvp
 from symdiff.derivative import jacobian as jacobian
 from symdiff.derivative import jvp as jvp
 from symdiff.derivative import vjp as vjp
-from symdiff.display.graphs import mermaid as mermaid
 from symdiff.display import notebooks
+from symdiff.display.graphs import mermaid as mermaid
 from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex

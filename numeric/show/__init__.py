@@ -1,14 +1,14 @@
 """Derivatives made visible: graphs with numbers on them, the chain rule in steps, plots.
 
-=====================  ===========================================================================
-``draw``               the graph of an expression or of a Tensor's record, with values; a Drawing
-=====================  ===========================================================================
+==============  ================================================================================
+``draw``        the graph of an expression or of a Tensor's record, with values and cotangents
+``steps``       the chain rule, step by step: values, derivatives, cotangents, shares of every node
+``plot``        a function of one number and its derivatives
+``plot_field``  a function of two numbers: contours, gradients, the Hessian's eigenvectors
+``explore``     a plot whose point a slider moves
+==============  ================================================================================
 
 What needs no values, text, LaTeX and Mermaid, is in ``symdiff``.
-
-======== ===========================================================================================
-steps    the chain rule, step by step: values, derivatives, cotangents and shares of every node
-======== ===========================================================================================
 """
 
 import sys
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from numeric.guesses import SHOW
 from numeric.show.drawings import Drawing as Drawing
+from numeric.show.exploring import explore as explore
+from numeric.show.fields import plot_field as plot_field
 from numeric.show.graphs import draw as draw
-from symdiff.guesses import missing
-
-__all__ = ["Drawing", "draw"]
+from numeric.show.pictures import Picture as Picture
+from numeric.show.plots import plot as plot
 from numeric.show.stepwise import Edge as Edge
 from numeric.show.stepwise import Note as Note
 from numeric.show.stepwise import Row as Row
@@ -27,14 +28,19 @@ from numeric.show.stepwise import Steps as Steps
 from numeric.show.stepwise import steps as steps
 from symdiff.guesses import missing
 
-__all__ = ["Edge", "Note", "Row", "Steps", "steps"]
-from numeric.show.exploring import explore as explore
-from numeric.show.fields import plot_field as plot_field
-from numeric.show.pictures import Picture as Picture
-from numeric.show.plots import plot as plot
-from symdiff.guesses import missing
-
-__all__: list[str] = ["Picture", "explore", "plot", "plot_field"]
+__all__ = [
+    "Drawing",
+    "Edge",
+    "Note",
+    "Picture",
+    "Row",
+    "Steps",
+    "draw",
+    "explore",
+    "plot",
+    "plot_field",
+    "steps",
+]
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's

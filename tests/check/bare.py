@@ -1,4 +1,3 @@
-"""Every public function of ``numeric.check``, ``export`` and ``show`` where no extra is installed.
 """Every public function of the rooms with extras where no extra is installed.
 
 Run as a script, of a process that can import none of the optional packages: it prints, as JSON,
