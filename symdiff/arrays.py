@@ -146,7 +146,7 @@ def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:
 
     >>> from symdiff import symbol
     >>> converted(symbol("x"), np.dtype("float64"), np.dtype("float32"))
-    cast(x, to=float32)
+    astype(x, "float32")
     """
     if of == to:
         return x

@@ -135,6 +135,10 @@ class Arithmetic(ABC):
         op: ops.Opaque = node.op  # type: ignore[assignment]
         return op.components(self, shape, *cores)
 
+    def opaque(self, node: Expr, args: Sequence[Any]) -> Any:
+        """The value of an opaque node, an element or an object array; None for that by ``core``."""
+        return None
+
     def kept(self, node: Expr, value: Any, uses: int) -> Any:
         """What the users of ``node``, of which there are ``uses``, see of its value."""
         return value
@@ -310,6 +314,9 @@ class _Walk:
 
     def opaque(self, node: Expr, args: list[Any]) -> Any:
         """The op's definition for each core; the batch broadcasts, the shared operand's too."""
+        known = self.of.opaque(node, args)
+        if known is not None:
+            return known
         op: ops.Opaque = node.op  # type: ignore[assignment]
         signature = op.signature
         if signature is None:

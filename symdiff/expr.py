@@ -501,7 +501,7 @@ class Expr(Node):
         return self._methods.to_sympy(self)
 
     def latex(self, full: bool = False) -> str:
-        """LaTeX in index notation, without dollar signs; of large expressions a part, or all."""
+        """LaTeX in matrix notation, without dollar signs; of large expressions a part, or all."""
         return self._methods.latex(self, full)  # type: ignore[no-any-return]
 
     def _repr_latex_(self) -> str:

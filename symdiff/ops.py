@@ -376,7 +376,9 @@ class Linear(Op):
 
 
 def _zeros(of: Arithmetic, shape: tuple[int, ...]) -> NDArray[Any]:
-    return np.full(shape, of.number(0), object)
+    zero = np.empty((), object)  # NumPy would look into an element that is an expression
+    zero[()] = of.number(0)
+    return np.full(shape, zero, object)
 
 
 def _linear(cls: type[Linear], *params: Any) -> Linear:
@@ -552,7 +554,8 @@ class Scatter(Linear):
             met: dict[int, list[Any]] = {}
             for place, element in zip(places, row.tolist(), strict=True):
                 met.setdefault(place, []).append(element)
-            line[:] = [of.sum(met.get(i, [])) for i in range(length)]
+            for i in range(length):
+                line[i] = of.sum(met.get(i, []))
         return value.reshape(shape)
 
 
@@ -699,7 +702,7 @@ class Triangle(_Same):
         value = xs[0].copy()
         rows, columns = np.indices(shape[-2:])
         above = columns - rows
-        value[..., above > self.diagonal if self.lower else above < self.diagonal] = of.number(0)
+        value[..., above > self.diagonal if self.lower else above < self.diagonal] = _zeros(of, ())
         return value
 
 

@@ -114,8 +114,8 @@ def _steps(options: argparse.Namespace) -> None:
     # The views load more than the other commands need.
     from numeric.show.stepwise import steps
 
-    formula, x = _formula(options.formula, {}), _symbol(options.variable)
-    values = _values(options.at, {s.name for s in (*formula.free_symbols, x)}, {})
+    formula, x = _formula(options.formula, []), _symbol(options.variable)
+    values = _values(options.at, {s.name for s in (*formula.free_symbols, x)}, [])
     at = {s: values[s.name] for s in formula.free_symbols if s.name in values}
     missing = [s.name for s in formula.free_symbols if s not in at]
     if at and missing:

@@ -6,18 +6,23 @@ knows no nodes: it gets the texts of operands, each with how strongly it binds, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from symdiff import ops
+    from symdiff.display.forms import Condition, Index
+    from symdiff.display.matrices import Chain
+    from symdiff.expr import Expr
+    from symdiff.node import Op
     from symdiff.number import Number
 
-# How strongly the outermost sign of a text binds, as in Python.
-OR, AND, NOT, COMPARE, SUM, PRODUCT, POWER, ATOM = range(1, 9)
+# How strongly the outermost sign of a text binds, as in Python; products of matrices, which Python
+# reads as other products, are told from them.
+OR, AND, NOT, COMPARE, SUM, MATRIX, PRODUCT, POWER, ATOM = range(1, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,9 @@ class Piece:
 
     ``bracket_first`` says that it begins with a sum in brackets, into which Python would pull a
     minus sign, ``open`` that it ends with a sum over letters, which would take in what follows.
+    ``ndim`` is that of a whole array, ``chain`` the factors of a product of matrices, ``flipped``
+    what is transposed (``turned`` says that it reads so), ``cells`` the parts of a stack, ``root``
+    what a squared norm is of.  A ``leaf`` has a name; a ``symmetric`` matrix is its own transpose.
     """
 
     text: str
@@ -34,10 +42,27 @@ class Piece:
     divisors: tuple[Piece, ...] = ()
     bracket_first: bool = False
     open: bool = False
+    ndim: int = 0
+    chain: tuple[Piece, ...] = ()
+    flipped: Piece | None = None
+    cells: tuple[Piece, ...] = ()
+    root: Piece | None = None
+    symmetric: bool = False
+    turned: bool = False
+    leaf: bool = False
+
+    def of(self, ndim: int) -> Piece:
+        """The piece as that of an array of so many axes."""
+        return replace(self, ndim=ndim)
 
 
 class Notation:
-    """The notation of ``str``: Python's for scalars, as ``parse`` reads it; [i,j] for arrays."""
+    """The notation of ``str``: Python's and NumPy's, as ``parse`` reads it; [i,j] by index.
+
+    ``nodes`` is how many of them are written in full.
+    """
+
+    nodes = 2_000
 
     def wrapped(self, piece: Piece, level: int) -> str:
         """The text of ``piece`` where something binding as strongly as ``level`` is needed."""
@@ -68,12 +93,23 @@ class Notation:
         if exponent == 1:
             return base
         if exponent == Fraction(1, 2):
-            return self.call("sqrt", [base.text])
+            return self.call("sqrt", [base])
         number = self.number(decimal(exponent))
-        return Piece(f"{self.wrapped(base, ATOM)}**{self.wrapped(number, ATOM)}", POWER)
+        text = f"{self.wrapped(base, ATOM)}**{self.wrapped(number, ATOM)}"
+        return Piece(text, POWER, ndim=base.ndim, leaf=base.leaf)
 
     def quotient(self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
-        """``c`` times the factors by the divisors, for c > 0, associated from the left."""
+        """``c`` times the factors by the divisors, for c > 0, associated from the left.
+
+        Of arrays, numbers come first, and a single product of matrices last.
+        """
+        if any(piece.ndim for piece in factors):
+            factors, divisors = self.unfolded(factors, divisors)
+            factors = sorted(factors, key=lambda piece: piece.ndim > 0)
+            if factors[-1].level == MATRIX and sum(piece.ndim > 0 for piece in factors) == 1:
+                return self._with_matrices(c, factors, divisors)
+        if len(factors) == 1 and factors[0].level == MATRIX:
+            return self._with_matrices(c, factors, divisors)
         over, under = (c, 1) if isinstance(c, float) else (c.numerator, c.denominator)
         texts = [] if over == 1 and factors else [self.number(over).text]
         # In the first place, a product needs no brackets.
@@ -88,12 +124,43 @@ class Notation:
             return factors[0] if factors else Piece(text)
         first = not texts[0].startswith("-") and bool(factors) and (over == 1)
         bracket = first and (factors[0].level < PRODUCT or factors[0].bracket_first)
-        return Piece(text, PRODUCT, tuple(factors), tuple(divisors), bracket)
+        ndim = max((piece.ndim for piece in (*factors, *divisors)), default=0)
+        made = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
+        return Piece(text, PRODUCT, *made, bracket, ndim=ndim)
+
+    def unfolded(
+        self, factors: Sequence[Piece], divisors: Sequence[Piece]
+    ) -> tuple[list[Piece], list[Piece]]:
+        """Numbers that are quotients, beside an array, as their factors and divisors."""
+        above: list[Piece] = []
+        below = list(divisors)
+        for piece in factors:
+            if piece.ndim or piece.level != PRODUCT or not (piece.factors or piece.divisors):
+                above.append(piece)
+            else:
+                above += piece.factors
+                below += piece.divisors
+        return above, below
+
+    def _with_matrices(
+        self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]
+    ) -> Piece:
+        """Numbers times a product of matrices, which needs no brackets."""
+        *numbers, last = factors
+        if c == 1 and not numbers and not divisors:
+            return last
+        over, under = (c, 1) if isinstance(c, float) else (c.numerator, c.denominator)
+        texts = [self.number(over).text] if over != 1 else []
+        texts += [self.wrapped(piece, POWER) for piece in numbers]
+        below = [digits(under)] if under != 1 else []
+        below += [self.wrapped(piece, POWER) for piece in divisors]
+        text = "/".join(["*".join([*texts, last.text]), *below])
+        return Piece(text, MATRIX, (*numbers, last), tuple(divisors), ndim=last.ndim)
 
     def negative(self, c: Number, piece: Piece) -> str:
         """The first term of a sum, ``-c`` times ``piece``; the minus must not enter a bracket."""
         under = 1 if isinstance(c, float) else c.denominator
-        if c * under != 1 or not (piece.level < PRODUCT or piece.bracket_first):
+        if c * under != 1 or not (piece.level < MATRIX or piece.bracket_first):
             return "-" + self.scaled(c, piece).text
         if not piece.factors:
             return f"0 - ({piece.text})" if under == 1 else f"-1/{digits(under)}*({piece.text})"
@@ -103,12 +170,20 @@ class Notation:
         """``c`` times ``piece``, for c > 0."""
         if c == 1:
             return piece
+        if piece.level == MATRIX:
+            made = (piece.factors, piece.divisors) if piece.factors else ((piece,), ())
+            return self._with_matrices(c, *made)
         if piece.factors or piece.divisors:
             return self.quotient(c, piece.factors, piece.divisors)
         return self.quotient(c, (piece,), ())
 
-    def sum(self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False) -> Piece:
-        """A sum of coefficients times pieces; a term without a piece is a number."""
+    def sum(
+        self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False, ndim: int = 0
+    ) -> Piece:
+        """A sum of coefficients times pieces; a term without a piece is a number.
+
+        ``ndim`` is that of the sum as a whole array.
+        """
         first = next((k for k, (c, piece) in enumerate(terms) if not c < 0 and piece), None)
         if first is None:
             first = next((k for k, (c, _) in enumerate(terms) if not c < 0), 0)
@@ -124,7 +199,7 @@ class Notation:
             alone = len(ordered) == 1 and not minus
             if alone and not cut:
                 return term
-            body = self.wrapped(term, PRODUCT)
+            body = self.wrapped(term, MATRIX)
             sign = "-" if minus else "+"
             texts.append(f"{sign} {body}" if texts else body if not minus else f"-{body}")
         if cut:
@@ -146,36 +221,270 @@ class Notation:
 
     def function(self, op: ops.Pointwise, operands: Sequence[Piece]) -> Piece:
         """A scalar function of operands."""
-        return self.call(op.name, [piece.text for piece in operands])
+        return self.call(op.name, operands)
 
-    def call(self, name: str, arguments: Iterable[str], *literals: str) -> Piece:
-        """A function of arguments, which are texts already, and of literals."""
-        return Piece(f"{name}({', '.join([*arguments, *map(self.literal, literals)])})")
+    def call(self, name: str, arguments: Sequence[Piece], *literals: str) -> Piece:
+        """A function of arguments and of literals."""
+        texts = [piece.text for piece in arguments]
+        inner = ", ".join([*texts, *map(self.literal, literals)])
+        return Piece(_CALLS.get(name, name + "({})").replace("{}", inner))
 
-    def sliced(self, x: Piece, steps: Sequence[str]) -> Piece:
-        """A part of an array."""
-        return Piece(f"{self.wrapped(x, ATOM)}[{', '.join(steps)}]")
+    def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
+        """The first piece whose condition holds, the last one if none does."""
+        *others, result = pieces
+        for piece, condition in zip(reversed(others), reversed(conditions), strict=True):
+            result = self.call("where", [condition, piece, result])
+        return result
 
-    def indexed(self, name: str, letters: Sequence[str]) -> Piece:
+    # Indices and elements
+
+    def index(self, index: Index) -> Piece:
+        """An index: ``i + 1``, ``n - 1 - i``."""
+        terms: list[tuple[Number, Piece | None]] = [
+            (coef, Piece(self.name(name)) if isinstance(name, str) else name)
+            for name, coef in index.terms
+        ]
+        if index.const or not terms:
+            terms.append((index.const, None))
+        return self.sum(terms)
+
+    def table(self, text: str) -> Piece:
+        """Numbers by their places, an index."""
+        return Piece(self.literal(text))
+
+    def element(self, array: Piece, index: Sequence[Piece]) -> Piece:
         """An element of an array."""
-        return Piece(f"{name}[{','.join(letters)}]" if letters else name)
+        separator = ", " if all(piece.text.isdigit() for piece in index) else ","
+        places = separator.join(piece.text for piece in index)
+        return Piece(f"{self.wrapped(array, ATOM)}[{places}]", leaf=array.leaf) if index else array
 
-    def delta(self, i: str, j: str) -> Piece:
-        """1 where two letters are equal, else 0."""
-        return Piece(f"delta[{i},{j}]")
+    def sliced(self, x: Piece, steps: Sequence[int | str], ndim: int) -> Piece:
+        """A part of an array: ``A[0]``, ``A[:, 1]``, ``z[1:3]``."""
+        shown = [str(step) for step in steps]
+        while shown and shown[-1] == ":":
+            shown.pop()
+        text = f"{self.wrapped(x, ATOM)}[{', '.join(shown)}]" if shown else x.text
+        return Piece(text, ATOM if shown else x.level, ndim=ndim)
 
-    def sum_over(self, letters: Sequence[str], body: Piece) -> Piece:
+    def taken(self, x: Piece, index: Piece) -> Piece:
+        """The elements at places that are computed."""
+        return Piece(f"{self.wrapped(x, ATOM)}[{index.text}]", ndim=1)
+
+    def comparison(self, c: Condition) -> Piece:
+        """Indices in their order: ``1 <= i < 3``."""
+        below = "" if c.below is None else f"{self.index(c.below).text} {self.sign('<=')} "
+        left, right = self.index(c.left).text, self.index(c.right).text
+        return Piece(f"{below}{left} {self.sign(c.sign)} {right}", COMPARE)
+
+    def sign(self, sign: str) -> str:
+        """A sign of comparison."""
+        return sign
+
+    def condition(self, c: Condition) -> Piece:
+        """1 where indices are so, else 0."""
+        return Piece(f"[{self.comparison(c).text}]")
+
+    def bracket(self, left: Piece, sign: str, right: Piece) -> Piece:
+        """1 where two integers compare so, else 0."""
+        return Piece(f"[{left.text} {self.sign(sign)} {right.text}]")
+
+    def sum_over(self, letters: Sequence[Piece], body: Piece) -> Piece:
         """The sum over letters."""
-        return Piece(f"sum[{','.join(letters)}]({body.text})")
+        return Piece(f"sum[{','.join(k.text for k in letters)}]({body.text})")
 
-    def anonymous(self, letters: Sequence[str], body: Piece) -> Piece:
-        """The array of the elements ``body``."""
-        return Piece(f"[{','.join(letters)}]({body.text})")
+    def product_over(self, condition: Piece, body: Piece) -> Piece:
+        """The product over letters."""
+        return Piece(f"prod[{condition.text}]({body.text})")
+
+    # Arrays
+
+    by_index = False  # whether sums and products of all elements are written by index
+
+    def is_elementwise(self, op: Op, ndim: int) -> bool:
+        """Whether an elementwise op of whole arrays can be written."""
+        return True
+
+    def is_product(self, chain: Chain, operands: Sequence[Expr], ndim: int) -> bool:
+        """Whether a product of matrices is written as one."""
+        return True
+
+    def filled(self, piece: Piece, value: Number | None, shape: str, ndim: int) -> Piece:
+        """A number at every place."""
+        shape = shape[1:-2] if ndim == 1 else shape
+        if value == 0:
+            return Piece(f"zeros({self.literal(shape)})", ndim=ndim)
+        ones = Piece(f"ones({self.literal(shape)})", ndim=ndim)
+        return ones if value == 1 else self.times(piece, ones)
+
+    def times(self, number: Piece, array: Piece) -> Piece:
+        """An array times a number, which may be a quotient."""
+        return self.quotient(1, [number, array], ()).of(array.ndim)
+
+    def repeated(self, piece: Piece, axis: int, shape: str, elementwise: bool) -> Piece:
+        """The matrix that has a vector along ``axis``, repeated along the other one."""
+        column = f"{self.wrapped(piece, ATOM)}[:, None]" if axis == 0 else piece.text
+        if elementwise:
+            return Piece(column, ATOM if axis == 0 else piece.level, ndim=2)
+        return Piece(f"broadcast_to({column}, {self.literal(shape)})", ndim=2)
+
+    def transposed(self, x: Piece) -> Piece:
+        """The transpose; of a product, that of its factors."""
+        if x.symmetric:
+            return x
+        if x.flipped is not None:
+            return replace(x.flipped, flipped=x)
+        if x.ndim < 2:
+            return x
+        if x.chain:
+            return self.multiplied([self.transposed(y) for y in reversed(x.chain)], x.ndim)
+        return Piece(f"{self.wrapped(x, ATOM)}.T", ndim=2, flipped=x, turned=True)
+
+    def diagonal(self, x: Piece, ndim: int) -> Piece:
+        """The matrix of a diagonal, or the diagonal of a matrix."""
+        piece = self.call("diag" if ndim == 2 else "diagonal", [x]).of(ndim)
+        return replace(piece, symmetric=True) if ndim == 2 else piece
+
+    def identity(self, length: str) -> Piece:
+        """The identity matrix."""
+        return Piece(f"eye({self.literal(length)})", ndim=2)
+
+    def powers(self, piece: Piece, p: int | Fraction) -> Piece:
+        """A base to any number."""
+        if p > 0:
+            return self.power(piece, p)
+        return self.quotient(1, (), [self.power(piece, -p)]).of(piece.ndim)
+
+    def weights(self, pieces: Sequence[Piece]) -> Piece:
+        """The product of vectors, element by element."""
+        return pieces[0] if len(pieces) == 1 else self.quotient(1, pieces, ()).of(1)
+
+    def weighted(
+        self,
+        rows: Sequence[Piece],
+        matrices: Sequence[Piece],
+        columns: Sequence[Piece],
+    ) -> Piece:
+        """A product of matrices element by element, its rows and columns times vectors."""
+        left = [self.diagonal(self.weights(rows), 2)] if rows and matrices else []
+        right = [self.diagonal(self.weights(columns), 2)] if columns and matrices else []
+        if matrices:
+            return self.multiplied([*left, self.weights(matrices).of(2), *right], 2)
+        if rows and columns:
+            return self.outer(self.weights(rows), self.weights(columns))
+        return self.repeated(self.weights([*rows, *columns]), 0 if rows else 1, "", True)
+
+    def outer(self, u: Piece, v: Piece) -> Piece:
+        """The matrix of the products of two vectors' elements."""
+        turned = self.call("outer", [v, u]).of(2)
+        return replace(self.call("outer", [u, v]).of(2), flipped=turned)
+
+    def multiplied(self, parts: Sequence[Piece], ndim: int) -> Piece:
+        """The product of matrices and vectors, which is associated from the left."""
+        if len(parts) == 1:
+            return parts[0]
+        texts = [self.wrapped(part, POWER if k else MATRIX) for k, part in enumerate(parts)]
+        return Piece(" @ ".join(texts), MATRIX, ndim=ndim, chain=tuple(parts))
+
+    def chained(
+        self,
+        left: Sequence[Piece] | None,
+        factors: Sequence[Piece],
+        right: Sequence[Piece] | None,
+        same: bool,
+    ) -> Piece:
+        """A product of matrices, at whose ends may be vectors; sums of its elements without any."""
+        ndim = (left is None) + (right is None)
+        parts = list(factors)
+        if left:
+            parts.insert(0, self.weights(left))
+        if right:
+            parts.append(self.weights(right))
+        if not factors and len(parts) == 2:
+            return self.dot(parts[0], parts[1], same)
+        axis = ["axis=1"] * (ndim == 1)
+        if ndim and len(parts) == 1 and parts[0].turned and parts[0].flipped:
+            parts, axis = [parts[0].flipped], ["axis=0"]
+        body = self.multiplied(parts, 2)
+        return (
+            body.of(ndim)
+            if (left and right) or [] not in (left, right)
+            else (self.call("sum", [body], *axis).of(ndim))
+        )
+
+    def dot(self, u: Piece, v: Piece, same: bool) -> Piece:
+        """The scalar product of two vectors."""
+        if same:
+            square = self.multiplied([u, u], 0)
+            if not u.text.isidentifier():
+                square = self.call("sum", [self.power(u, 2)])
+            return replace(square, root=u)
+        choices = []
+        for a, b in ((u, v), (v, u)):
+            row = [self.transposed(y) for y in reversed(a.chain)] if a.chain else [a]
+            column = b.chain or (b,)
+            choices.append(self.multiplied([*row, *column], 0))
+        return min(choices, key=self.transposes)
+
+    def transposes(self, piece: Piece) -> int:
+        """How many factors of a product are transposed."""
+        return sum(part.turned for part in piece.chain)
+
+    def traced(self, factors: Sequence[Piece], same: bool) -> Piece:
+        """The trace of a product."""
+        if same and factors[0].turned != factors[1].turned:
+            x = factors[1] if factors[0].turned else factors[0]
+            return replace(self.call("sum", [self.power(x, 2)]), root=x)
+        return self.call("trace", [self.multiplied(factors, 2)])
+
+    def stack(self, pieces: Sequence[Piece], ndim: int, cut: bool = False) -> Piece:
+        """Arrays side by side along a new first axis."""
+        texts = [piece.text for piece in pieces] + ["..."] * cut
+        return Piece(f"[{', '.join(texts)}]", ndim=ndim, cells=tuple(pieces))
+
+    def nested(self, pieces: Sequence[Piece], shape: tuple[int, ...]) -> Piece:
+        """The array of elements in their order."""
+        level = list(pieces)
+        for k, length in enumerate(reversed(shape)):
+            count = len(level) // max(length, 1)
+            level = [self.stack(level[i * length : (i + 1) * length], k + 1) for i in range(count)]
+        return level[0] if level else Piece(f"zeros({shape})", ndim=len(shape))
+
+    def norm(self, square: Piece) -> Piece:
+        """The square root of a sum of squares."""
+        whole = square.root
+        return self.power(square, Fraction(1, 2)) if whole is None else self.call("norm", [whole])
+
+    def joined(self, pieces: Sequence[Piece], axis: int, ndim: int) -> Piece:
+        """Arrays one after the other along an axis."""
+        texts = [piece.text for piece in pieces]
+        parameter = f", {self.literal(f'axis={axis}')}" if axis else ""
+        return Piece(f"concat([{', '.join(texts)}]{parameter})", ndim=ndim)
+
+    # Lines
+
+    def width(self, line: str) -> int:
+        """How many characters a line takes."""
+        return len(line)
 
     def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
         """A definition; the result has no name, and a left side only if it has letters."""
         left = f"{name}[{','.join(letters)}]" if letters else name
         return f"{left} = {body.text}" if left else body.text
+
+    def cut(self, shown: int, extent: str) -> str:
+        """What is said of an expression of which only some nodes are written."""
+        return f"({shown:,} of {extent}; sd.text(f, full=True) writes all)"
+
+
+# What parts of functions with several results are; the operand comes between the brackets.
+_CALLS = {
+    "logabsdet": "log(abs(det({})))",
+    "detsign": "sign(det({}))",
+    "eigvecs": "eigh({})[1]",
+    "qr": "qr({})[0]",
+    "qr_r": "qr({})[1]",
+    "left_singular_vectors": "svd({})[0]",
+}
 
 
 def digits(value: int) -> str:

@@ -1,173 +1,259 @@
-"""Expressions as text, in index notation.
+"""Expressions as text: Python's and NumPy's notation, index notation where that has no words.
 
-``text`` is complete and linear in the nodes: a subexpression that is used again, or that is long,
-gets a name and a line of its own.  ``short`` is one bounded line and looks at a bounded number of
-nodes.
+``text`` writes as a person would (``reading``), in one line where that fits; else subexpressions
+that are used again have names and lines of their own.  It is bounded: of large expressions it
+writes the part next to the result, and says how large they are.  ``short`` is one bounded line.
 
-Two steps: ``_plan`` lays out the tree that one line shows and hands the letters down from each node
-to its operands; then the line is put together from the leaves up.  All that depends on the notation
-is in ``Notation``.
+Two steps: from the result down, each node says in which form it needs its operands, as whole arrays
+or by their elements at certain indices (``forms``); then the line is put together from the leaves
+up.  All that depends on the notation is in ``Notation``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import count
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.display.notation import AND, COMPARE, OR, PLAIN, PRODUCT, Notation, Piece
-from symdiff.leaves import as_expr, number_of
+from symdiff.display.forms import Need, element_of, is_spread, is_stack
+from symdiff.display.notation import PLAIN, Notation, Piece
+from symdiff.display.reading import components, reading, repeated
+from symdiff.display.writer import Writer
+from symdiff.leaves import as_expr
 from symdiff.letters import letter_name, shape_text
-from symdiff.lifting import is_decision, over_formula
 from symdiff.node import topological
-from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from symdiff.display.forms import Form, Index
     from symdiff.expr import Expr
-    from symdiff.letters import Word
     from symdiff.number import Number
 
+_FITS = 160  # characters that are written without names for parts
+# Of so many nodes, so many names are given one by one; else all at once.
+_FEW, _ONE_BY_ONE = 120, 20
+_TRIED = 4  # how much longer an estimate may be for a text to be tried
 _LONG = 500  # characters from which on a subexpression has a line of its own
 _SHARED = 10  # the same, if it is used more than once
-_SHORT_LINE = 160
-_SHORT_PART = 120
-_SHORT_NODES = 60
-_SHORT_OPERANDS = 8
+_SHORT_LINE = 240
 
-_INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
-_LEVELS = {"and": AND, "or": OR}
-
-_MIRRORED = {"<": ">", "<=": ">="}
-
-_BOSE = PRIMITIVES["bose"]
+# What is written of a large expression.
+_NEAR = 300
+_OPERANDS = 30
+_CHARACTERS = 20_000
+_COUNTED = 100_000  # nodes up to which they are counted
 
 
-def text(expr: Expr, notation: Notation = PLAIN) -> str:
-    """``expr`` in index notation, ``sum[j](A[i,j]*x[j])``; repeated and long parts have own lines.
+def text(expr: Expr, full: bool = False) -> str:
+    """``expr`` in Python's and NumPy's notation: ``2*X.T @ (X @ w - y)``, ``q[0]*sin(q[1])``.
 
-    The axes of every array are named in their order: the element of a value is ``[i,j,k]``, summed
-    letters come after.  ``delta[i,j]`` is an identity.  The text is linear in the number of nodes.
-    A single line of real scalar symbols and functions of the vocabulary is read back by ``parse``
-    to the same expression; only products of derivatives may merge then, as those that are typed,
-    and what decides in a derivative at a kink is what it reads as (the sign in that of ``|x|``).
+    Arrays of at most 16 elements that are no formula of matrices show their elements, ``[a, b]``;
+    others are in index notation: ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the value in
+    their order; ``[i < j]`` is 1 where it holds, else 0.  Where one line would not do, parts that
+    are used again have lines of their own, under names that no symbol has.
+
+    What ``parse`` reads back, given the symbols that are arrays, is the same expression, for every
+    scalar formula as it is typed.  Derivatives are written as they would be typed, equal factors as
+    one power, and at a kink without what decides which side is taken (the derivative of ``|x|`` is
+    a sign); what is read back is that formula.
+
+    Args:
+        expr: an expression.
+        full: whether to write everything; else, of a large expression, the part next to the
+            result, and how large it is.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> print(text(sd.diff(sd.exp(-x**2 / 2) / 3, x)))
     -x*exp(-x**2/2)/3
     >>> print(text(sd.symbol("A", (2, 3)) @ sd.symbol("b", 3)))
-    [i] = sum[j](A[i,j]*b[j])
+    A @ b
     """
-    return "\n".join(complete(as_expr(expr), notation))
+    return "\n".join(lines(expr, PLAIN, full))
 
 
-def complete(expr: Expr, notation: Notation) -> list[str]:
-    """The lines of ``text``."""
-    nodes = topological([expr])
-    return _lines(_Graph(nodes), expr, nodes, notation)
+def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
+    """The lines of ``text``, the last one that of the result, or of how much is left out."""
+    expr = as_expr(expr)
+    if full or counted(expr, notation.nodes) <= notation.nodes:
+        found = _complete(expr, notation)
+        if full or sum(map(len, found)) <= _CHARACTERS:
+            return found
+    most = _NEAR
+    while True:
+        found, shown = _excerpt(expr, notation, most)
+        if most == 1 or sum(map(len, found)) <= _CHARACTERS:
+            break
+        most //= 2
+    return [*found, notation.cut(shown, extent(expr))]
 
 
-def excerpt(expr: Expr, notation: Notation, most: int, width: int) -> tuple[list[str], int]:
-    """The lines of ``text`` for the ``most`` nodes next to the result, and how many those are.
+def short(expr: Expr) -> str:
+    """One line of bounded length for ``repr``: the formula where it fits, else how large it is.
 
-    Of every node, ``width`` operands are written; what is left out is ``...``.
-    """
-    nodes, graph = _nearest(expr, most, width)
-    return _lines(graph, expr, nodes, notation), len(nodes)
-
-
-def _lines(graph: _Graph, expr: Expr, nodes: Sequence[Expr], notation: Notation) -> list[str]:
-    """A line for every part of ``nodes`` that needs a name, and one for the result."""
-    names = _names("t", graph.taken)
-    uses = dict.fromkeys(nodes, 0)
-    lettered: set[Expr] = set()  # arrays that are arguments, and cannot be written without letters
-    for node in nodes:
-        for arg in graph.shown(node):
-            uses[arg] = uses.get(arg, 0) + 1
-            if isinstance(node.op, ops.Linear | ops.Opaque) and not graph.is_plain(arg):
-                lettered.add(arg)
-    lines = []
-    for node in nodes:
-        size = graph.measure(node)
-        if isinstance(node.op, ops.Constant):
-            named = node.op.value.size > ops.LISTED
-        else:
-            named = bool(node.args) and not _spread(node)
-            named &= size > _LONG or (uses[node] > 1 and size >= _SHARED) or node in lettered
-        if named and node is not expr:
-            lines.append((node, next(names)))
-            graph.called[node] = lines[-1][1]
-    lines.append((expr, ""))
-    return [_line(graph, node, name, notation) for node, name in lines]
-
-
-def short(expr: Expr, notation: Notation = PLAIN) -> str:
-    """One line of bounded length for ``repr``; deep and wide parts are ``...``.
-
-    Arrays show their shape.  The axes are i, j, k, ... in their order.
+    Arrays show their shape.
 
     >>> import symdiff as sd
     >>> x, A = sd.symbol("x"), sd.symbol("A", (2, 3))
     >>> print(short(x * sd.sin(x)), short(A), short(A.T))
-    x*sin(x) <A: (2, 3)> <A[j,i]: (3, 2)>
+    x*sin(x) <A: (2, 3)> <A.T: (3, 2)>
+    >>> f = sd.exp(sd.sin(x))
+    >>> short(sd.diff(f, x, 9))
+    '<expression: 41 nodes in x>'
     """
     expr = as_expr(expr)
-    nodes, graph = _nearest(expr, _SHORT_NODES, _SHORT_OPERANDS)
-    for node in nodes:
-        if graph.measure(node) > _SHORT_PART and node is not expr:
-            graph.called[node] = "..."
-    _, piece = _body(graph, expr, notation)
-    line = piece.text if len(piece.text) <= _SHORT_LINE else piece.text[:_SHORT_LINE] + "..."
-    return f"<{line}: {shape_text(expr.shape)}>" if expr.shape else line
+    if counted(expr, _SHORT_LINE) <= _SHORT_LINE:
+        found = _complete(expr, PLAIN, _SHORT_LINE)
+        if len(found) == 1 and len(found[0]) <= _SHORT_LINE:
+            return f"<{found[0]}: {shape_text(expr.shape)}>" if expr.shape else found[0]
+    shape = f" of shape {shape_text(expr.shape)}" if expr.shape else ""
+    return f"<expression{shape}: {extent(expr)}>"
 
 
-def _nearest(expr: Expr, most: int, width: int) -> tuple[list[Expr], _Graph]:
-    """The nodes next to the result, in topological order; operands beyond them are ``...``."""
-    near = {expr: None}
-    for node in _breadth_first(near):
-        for arg in islice(node.args, width):
-            if len(near) < most:
-                near.setdefault(arg)
-    nodes = sorted(near, key=lambda node: node.serial)
-    graph = _Graph(nodes, width)
-    for node in nodes:
-        graph.called.update({arg: "..." for arg in graph.shown(node) if arg not in near})
-    return nodes, graph
+def extent(expr: Expr) -> str:
+    """How many nodes there are, and of which symbols: ``57 nodes in x, y``."""
+    size = counted(expr, _COUNTED)
+    nodes = f"{size:,} nodes" if size <= _COUNTED else f"more than {_COUNTED:,} nodes"
+    near = _near(expr, _COUNTED)
+    names = [node.name for node in near if isinstance(node.op, ops.Symbol)]
+    shown = [name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..." for name in names]
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    more = " and others" if size > _COUNTED else more
+    return nodes + (f" in {', '.join(shown[:_MOST_NAMES])}{more}" if names else "")
 
 
-def _breadth_first(near: dict[Expr, None]) -> Iterator[Expr]:
-    # The dict grows behind the reader; its order is that of discovery.
-    done = 0
-    while done < len(near):
-        batch = list(islice(near, done, None))
-        done = len(near)
-        yield from batch
+_MOST_NAMES = 8
+_LONGEST_NAME = 40
 
 
-def _names(prefix: str, taken: set[str]) -> Iterator[str]:
-    return (name for k in count(1) if (name := f"{prefix}{k}") not in taken)
+def counted(expr: Expr, most: int | None) -> int:
+    """The number of nodes, or ``most + 1`` if there are more."""
+    return len(_near(expr, None if most is None else most + 1))
+
+
+def _near(expr: Expr, most: int | None, width: int | None = None) -> list[Expr]:
+    """Nodes from the result on, by creation; at most so many, of each the first operands."""
+    near, seen = [expr], {expr}
+    for node in near:  # grows as it is read
+        for arg in node.args[:width]:
+            if most is not None and len(near) >= most:
+                break
+            if arg not in seen:
+                seen.add(arg)
+                near.append(arg)
+    return sorted(near, key=lambda node: node.serial)
+
+
+def _complete(expr: Expr, notation: Notation, fits: int = _FITS) -> list[str]:
+    """The lines as whole arrays, by components where that says more, or by index."""
+    read = reading(expr)
+    graph = Graph(topological([read]), notation)
+    whole = graph.is_plain(read) and not graph.lettered
+    alike = is_spread(read) or repeated(read) is not None
+    if not whole or alike or is_stack(read) or any(map(_is_of_places, graph.nodes)):
+        parts = components(read)
+        if parts is not None:
+            roots = parts.ravel().tolist() if expr.shape else [parts]
+            inner = Graph(topological(roots), notation)
+            found = _written(inner, roots, np.shape(parts), fits)
+            if sum(map(len, found)) <= _CHARACTERS // 5:
+                return found
+    return _written(graph, [read], (), fits)
+
+
+def _is_of_places(node: Expr) -> bool:
+    """Whether the node moves elements in a way that shows in few."""
+    return isinstance(node.op, ops.Linear) and not (
+        isinstance(node.op, ops.Slice | ops.Cast) or is_stack(node)
+    )
+
+
+def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]:
+    """The lines for the nodes next to the result, and how many these are."""
+    nodes = _near(expr, most, _OPERANDS)
+    near = set(nodes)
+    graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - near)
+    return _written(graph, [expr], (), _FITS), len(nodes)
+
+
+def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int) -> list[str]:
+    """A line for every part that needs a name, and one for the result, or all elements of it.
+
+    Names are given to what saves most, until the rest fits.
+    """
+    prefix = _prefix(graph.taken)
+    named = set(graph.lettered)
+    for _ in range(_ONE_BY_ONE if len(graph.nodes) <= _FEW else 0):
+        size, best = graph.weighed(roots, named)
+        if size <= _TRIED * fits or best is None:
+            found = _defined(graph, roots, shape, named, prefix)
+            if best is None or all(graph.notation.width(line) <= fits for line in found):
+                return found
+        named.add(best)
+    return _defined(graph, roots, shape, named | graph.shared(roots, named), prefix)
+
+
+def _defined(
+    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
+) -> list[str]:
+    """The lines, those of ``named`` first."""
+    called = dict(graph.called)
+    names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
+    found = []
+    beside = sorted(named.difference(graph.nodes), key=lambda node: node.serial)
+    for node in [*beside, *(node for node in graph.nodes if node in named)]:
+        name = next(names)
+        found.append(_line(graph, node, name))
+        graph.called[node] = name
+    found.append(_result(graph, roots, shape))
+    graph.called = called
+    return found
+
+
+def _result(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return _line(graph, roots[0], "")
+    pieces = [_piece(graph, root, None) for root in roots]
+    return graph.notation.line("", [], graph.notation.nested(pieces, shape))
+
+
+def _prefix(taken: set[str]) -> str:
+    """The letter of the names of parts: one that no symbol is called by with a number."""
+    free = (
+        letter
+        for letter in "tuvwsr"
+        if not any(name[:1] == letter and name[1:].isdigit() for name in taken)
+    )
+    return next(free, "t")
 
 
 # What is written where ----------------------------------------------------------------------------
 
 
-class _Graph:
+class Graph:
     """The nodes that are looked at, what they are called, and how long their texts will be."""
 
-    def __init__(self, nodes: Sequence[Expr], width: int | None = None) -> None:
-        self.width = width
+    def __init__(
+        self,
+        nodes: Sequence[Expr],
+        notation: Notation,
+        width: int | None = None,
+        cut: Iterable[Expr] = (),
+    ) -> None:
+        self.nodes, self.width, self.notation = nodes, width, notation
         self.taken = {node.op.name for node in nodes if isinstance(node.op, ops.Symbol | ops.Size)}
         self.letters: list[str] = []
         self._fresh = (name for k in count() if (name := letter_name(k)) not in self.taken)
-        self.size: dict[Expr, int] = {}
-        self.called: dict[Expr, str] = {}
+        self.called = dict.fromkeys(cut, "...")
         self.plain: dict[Expr, bool] = {}
-        for node in nodes:
-            self.plain[node] = self._plain(node)
+        self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width)
+        self._learn(nodes)
+        self.lettered = self._lettered()
 
     def letter(self, k: int) -> str:
         """The name of letter ``k``, which no symbol has."""
@@ -175,37 +261,88 @@ class _Graph:
             self.letters.append(next(self._fresh))
         return self.letters[k]
 
-    def shown(self, node: Expr) -> tuple[Expr, ...]:
-        """The operands that are written."""
-        return node.args if self.width is None else node.args[: self.width]
+    def _learn(self, nodes: Iterable[Expr]) -> None:
+        """Say of nodes, operands first, whether they have a whole form."""
+        for node in nodes:
+            if node not in self.plain:
+                self.plain[node] = True  # of what is cut, a name
+                form = self.writer.whole(node) if node.shape else None
+                self.plain[node] = not node.shape or (
+                    form is not None and self.writer.is_whole(form)
+                )
 
     def is_plain(self, node: Expr) -> bool:
         """Whether the whole array can be written without letters."""
-        return self.plain.get(node, True)
-
-    def _plain(self, node: Expr) -> bool:
-        if not node.shape or _spread(node):
+        if node in self.called:
             return True
-        if isinstance(node.op, ops.Contract):
-            return False
-        if isinstance(node.op, ops.Linear | ops.Opaque) or not node.args:
-            return True
-        args = self.shown(node)
-        return all(map(self.is_plain, args)) and not all(map(_spread, args))
+        if node not in self.plain:
+            self._learn(topological([node]))
+        return self.plain[node]
 
-    def measure(self, node: Expr) -> int:
-        """An estimate of the length of the text of ``node``, whose operands have been measured."""
-        size = 2 * len(node.shape) + _own_size(node)
-        for arg in self.shown(node):
-            size += 1 + (4 + 2 * len(arg.shape) if arg in self.called else self.size[arg])
-        self.size[node] = size
-        return size
+    def _lettered(self) -> set[Expr]:
+        """Arrays that are arguments, and cannot be written as a whole: they need names."""
+        found: set[Expr] = set()
+        for node in self.nodes:
+            form = self.writer.whole(node) if node.shape else self.writer.form(node, None, 0)
+            if form is not None and form.call:
+                found |= {n.node for n in form.needs if not self.is_plain(n.node)}
+        return found
 
+    def weighed(self, roots: Sequence[Expr], named: set[Expr]) -> tuple[int, Expr | None]:
+        """How long the lines will be, and the node of which a name saves most; None: no name does.
 
-def _spread(node: Expr) -> bool:
-    """Whether the node has one value at every place; between elements, that value is written."""
-    op = node.op
-    return isinstance(op, ops.Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
+        What it saves is reckoned from how often the line would hold it.
+        """
+        size: dict[Expr, int] = {}
+        longest = 0
+        for node in self.nodes:
+            own = self._own(node, size)
+            size[node] = 4 if node in named else own
+            longest = max(longest, own) if node in named else longest
+        times: Counter[Expr] = Counter(roots)
+        for node in reversed(self.nodes):
+            for arg in node.args[: self.width]:
+                times[arg] += 1 if node in named else min(times[node], 1 << 40)
+        best, most = None, 0
+        for node in self.nodes:
+            saved = (times[node] - 1) * (size[node] - 4) - 5
+            if saved > most and size[node] >= _SHARED and self._is_nameable(node, roots):
+                best, most = node, saved
+        return max(longest, sum(size[root] for root in roots)), best
+
+    def shared(self, roots: Sequence[Expr], named: set[Expr]) -> set[Expr]:
+        """All nodes that are used again or long, besides those of ``named``."""
+        uses = Counter(arg for node in self.nodes for arg in node.args[: self.width])
+        size: dict[Expr, int] = {}
+        found = set()
+        for node in self.nodes:
+            own = size[node] = self._own(node, size)
+            long = own > _LONG or (uses[node] > 1 and own >= _SHARED)
+            if node in named:
+                size[node] = 4
+            elif long and self._is_nameable(node, roots):
+                found.add(node)
+                size[node] = 4
+        return found
+
+    def _own(self, node: Expr, size: dict[Expr, int]) -> int:
+        found = element_of(node)
+        if found is not None:
+            return size.get(found[0], 3) + 3
+        return min(
+            _own_size(node) + sum(1 + size.get(arg, 3) for arg in node.args[: self.width]), 1 << 60
+        )
+
+    def _is_nameable(self, node: Expr, roots: Sequence[Expr]) -> bool:
+        if isinstance(node.op, ops.Constant):
+            return node.op.value.size > ops.LISTED
+        inside = is_spread(node) or is_stack(node) or element_of(node) is not None
+        return (
+            bool(node.args)
+            and not inside
+            and node not in self.called
+            and not any(node is root for root in roots)
+        )
 
 
 def _own_size(node: Expr) -> int:
@@ -221,7 +358,9 @@ def _own_size(node: Expr) -> int:
     if isinstance(op, ops.Gather | ops.Scatter):
         return 20 + 3 * min(op.index.size, ops.LISTED)
     if isinstance(op, ops.Contract):
-        return 8
+        return 6
+    if isinstance(op, ops.Concat):
+        return 2
     return len(op.name) + 1 + 6 * isinstance(op, ops.Linear)
 
 
@@ -229,219 +368,59 @@ def _digits_of(c: Number) -> str:
     return PLAIN.number(c).text
 
 
+# A line -------------------------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class _Place:
-    """A node in the tree of one line; ``letters`` of its axes, or None for the whole array."""
+    """A node in the tree of one line, the form that it takes, and where its operands stand."""
 
-    node: Expr
-    letters: Word | None
+    need: Need
     fresh: int  # the first letter that nothing around it uses
-    elementwise: bool = False  # an operand of an elementwise op, where a number suits any shape
-    own: Word = ()  # letters that a whole array brings itself
+    build: Callable[[list[Piece]], Piece] | None = None
     operands: list[int] = field(default_factory=list)
-    summed: dict[int, int] = field(default_factory=dict)
-    deltas: list[tuple[int, int]] = field(default_factory=list)
 
 
-def _line(graph: _Graph, node: Expr, name: str, notation: Notation) -> str:
-    letters, piece = _body(graph, node, notation)
-    return notation.line(name, letters, piece)
+def _line(graph: Graph, node: Expr, name: str) -> str:
+    """The line of a node; letters of its axes stand on the left where it has no whole form."""
+    whole = graph.is_plain(node)
+    index: tuple[Index, ...] | None = None
+    if not whole:
+        index = tuple(graph.writer.index(k) for k in range(node.ndim))
+    letters = [graph.letter(k) for k in range(node.ndim)] if not whole else []
+    return graph.notation.line(name, letters, _piece(graph, node, index))
 
 
-def _body(graph: _Graph, node: Expr, notation: Notation) -> tuple[list[str], Piece]:
-    """The letters of the left side, if any are needed, and the text of the node itself."""
-    word = tuple(range(node.ndim))
-    letters = None if graph.is_plain(node) else word
-    places = _plan(graph, node, letters)
+def _piece(graph: Graph, root: Expr, index: tuple[Index, ...] | None) -> Piece:
+    places = [_Place(Need(root, index), len(index or ()))]
+    for k, place in enumerate(places):  # grows as it is read: operands after users
+        need = place.need
+        if k and need.node in graph.called:
+            continue
+        form: Form = graph.writer.form(need.node, need.index, place.fresh, need.elementwise)
+        place.build = form.build
+        for operand in form.needs:
+            place.operands.append(len(places))
+            places.append(_Place(operand, place.fresh + form.letters))
     pieces: list[Piece] = [Piece("")] * len(places)
     for k in range(len(places) - 1, -1, -1):
         place = places[k]
-        operands = [pieces[j] for j in place.operands]
-        pieces[k] = _written(graph, place, operands, notation, root=k == 0)
-    return [graph.letter(k) for k in letters or ()], pieces[0]
-
-
-def _plan(graph: _Graph, root: Expr, letters: Word | None) -> list[_Place]:
-    """The tree of one line, operands after users."""
-    places = [_Place(root, letters, len(letters or ()))]
-    for place in places:  # grows as it is read
-        node = place.node
-        if node in graph.called and len(places) > 1 and place is not places[0]:
-            continue
-        if not node.shape:
-            place.letters = ()
-        elif place.letters is None and not graph.is_plain(node):
-            place.own = place.letters = tuple(range(place.fresh, place.fresh + node.ndim))
-            place.fresh += node.ndim
-        words: Iterable[Word | None]
-        elementwise = False
-        if _spread(node):
-            words = [()]
-        elif isinstance(node.op, ops.Contract):
-            words = _contracted(node.op, place)
-        elif isinstance(node.op, ops.Linear | ops.Opaque):
-            words = [None] * len(node.args)
+        if place.build is None:
+            pieces[k] = _called(graph, place.need)
         else:
-            words, elementwise = [place.letters] * len(node.args), True
-        for arg, word in zip(graph.shown(node), words, strict=False):
-            place.operands.append(len(places))
-            places.append(_Place(arg, word, place.fresh, elementwise))
-    return places
+            pieces[k] = place.build([pieces[j] for j in place.operands])
+    return pieces[0]
 
 
-def _contracted(op: ops.Contract, place: _Place) -> list[Word | None]:
-    """The letters of each operand; notes on ``place`` which are summed and which must be equal."""
-    assert place.letters is not None
-    names: dict[int, int] = {}
-    for inner, outer in zip(op.out, place.letters, strict=True):
-        if inner in names:
-            place.deltas.append((names[inner], outer))
-        else:
-            names[inner] = outer
-    for word in op.letters:
-        for letter in word:
-            if letter not in names:
-                names[letter] = place.summed[letter] = place.fresh
-                place.fresh += 1
-    return [tuple(names[letter] for letter in word) for word in op.letters]
-
-
-# Writing a node -----------------------------------------------------------------------------------
-
-
-def _written(
-    graph: _Graph, place: _Place, operands: list[Piece], notation: Notation, root: bool
-) -> Piece:
-    """The text of a place, given those of its operands."""
-    node = place.node
-    letters = [graph.letter(k) for k in place.letters or ()]
-    name = None if root else graph.called.get(node)
-    if name is not None:
-        piece = notation.indexed(notation.name(name), [] if name == "..." else letters)
-        # The name of a sum stands for a sum in brackets.
-        return replace(piece, bracket_first=isinstance(node.op, ops.Sum))
-    op = node.op
-    if _spread(node):
-        if place.elementwise or place.letters is not None:
-            return operands[0]
-        shape = notation.literal(shape_text(node.shape))
-        return notation.call("full", [shape, operands[0].text])
-    if isinstance(op, ops.Contract):
-        piece = _contraction(graph, op, place, operands, notation)
-        return _array_of(graph, place, piece, notation)
-    if not node.args and not isinstance(op, ops.Sum):
-        return notation.indexed(_leaf(graph, node, notation), letters)
-    if isinstance(op, ops.Linear | ops.Opaque):
-        piece = _array_call(node, operands, notation)
-        return notation.indexed(piece.text, letters)
-    piece = _elementwise(node, operands, notation, cut=len(operands) < len(node.args))
-    return _array_of(graph, place, piece, notation)
-
-
-def _array_of(graph: _Graph, place: _Place, element: Piece, notation: Notation) -> Piece:
-    letters = [graph.letter(k) for k in place.own]
-    return notation.anonymous(letters, element) if letters else element
-
-
-def _leaf(graph: _Graph, node: Expr, notation: Notation) -> str:
-    op = node.op
-    if isinstance(op, ops.Exact):
-        return notation.exact(op.name, op.name in graph.taken)
-    if not isinstance(op, ops.Constant):
-        return notation.name(op.name)
-    if op.value.size <= ops.LISTED:
-        return notation.literal(str(op.value.tolist()))
-    text = f"array(shape={shape_text(node.shape)}, dtype={op.value.dtype})"
-    return notation.literal(text)
-
-
-def _elementwise(node: Expr, operands: list[Piece], notation: Notation, cut: bool) -> Piece:
-    op = node.op
-    match op:
-        case ops.Sum():
-            terms: list[tuple[Number, Piece | None]] = list(zip(op.coefs, operands, strict=False))
-            if not node.args:
-                return notation.number(op.const)
-            if op.const != 0:
-                terms.append((op.const, None))
-            return notation.sum(terms, cut)
-        case ops.Product():
-            return _product(node, operands, notation)
-        case ops.Pointwise() if is_decision(op):
-            return over_formula(
-                node, operands, lambda x, pieces: _elementwise(x, pieces, notation, cut=False)
-            )
-        case ops.Pointwise() if _is_reciprocal(node):
-            return notation.quotient(1, (), [notation.function(PRIMITIVES["expm1"], operands[1:])])
-        case ops.Pointwise(primitive=True, name="power"):
-            return notation.general_power(*operands)
-        case ops.Pointwise(primitive=True, name="logical_not"):
-            return notation.negation(*operands)
-        case ops.Pointwise(primitive=True, name=name) if name in _INFIX:
-            sign, level = _INFIX[name], _LEVELS.get(_INFIX[name], COMPARE)
-            if sign in _MIRRORED and number_of(node.args[0]) is not None:  # 0 < x reads x > 0
-                sign, operands = _MIRRORED[sign], operands[::-1]
-            return notation.infix(sign, level, *operands)
-        case ops.Strong():
-            return notation.call("strong_both" if all(op.kills) else "strong", _texts(operands))
-        case ops.Barrier():
-            if op is ops.REAL:
-                return operands[0]
-            return notation.call("detach" if op is ops.DETACH else "no_graph", _texts(operands))
-    assert isinstance(op, ops.Pointwise)
-    return notation.function(op, operands)
-
-
-def _texts(pieces: Iterable[Piece]) -> list[str]:
-    return [piece.text for piece in pieces]
-
-
-def _is_reciprocal(node: Expr) -> bool:
-    """Whether the node is bose(0, x), which is written as it is typed: 1/expm1(x)."""
-    return node.op is _BOSE and number_of(node.args[0]) == 0
-
-
-def _product(node: Expr, operands: Sequence[Piece], notation: Notation) -> Piece:
-    op = node.op
-    assert isinstance(op, ops.Product)
-    factors: list[Piece] = []
-    divisors: list[Piece] = []
-    for p, arg, piece in zip(op.exponents, node.args, operands, strict=True):
-        if p > 0 and piece.divisors and _is_reciprocal(arg):
-            divisors.append(notation.power(piece.divisors[0], p))
-            continue
-        side, size = (factors, p) if p > 0 else (divisors, -p)
-        side.append(notation.power(piece, size))
-    swapped = len(factors) == 2 and factors[0].level != PRODUCT == factors[1].level
-    if swapped and not factors[1].divisors:  # x*(y*z) needs no brackets as y*z*x
-        factors.reverse()
-    return notation.quotient(1, factors, divisors)
-
-
-def _contraction(
-    graph: _Graph, op: ops.Contract, place: _Place, operands: list[Piece], notation: Notation
-) -> Piece:
-    equal: dict[str, tuple[Piece, int]] = {}
-    for piece, kills in zip(operands, op.kills, strict=False):
-        factor = notation.call("strong", [piece.text]) if kills else piece
-        equal[factor.text] = factor, equal.get(factor.text, (factor, 0))[1] + 1
-    factors = [notation.power(factor, times) for factor, times in equal.values()]
-    factors += [notation.delta(graph.letter(i), graph.letter(j)) for i, j in place.deltas]
-    if len(operands) < len(op.letters):
-        factors.append(Piece(notation.name("...")))
-    body = notation.quotient(1, factors, ()) if len(factors) != 1 else factors[0]
-    summed = [graph.letter(k) for k in place.summed.values()]
-    return notation.sum_over(summed, body) if summed else body
-
-
-def _array_call(node: Expr, operands: list[Piece], notation: Notation) -> Piece:
-    """Linear and Opaque ops: functions of whole arrays and of their parameters."""
-    op, x = node.op, operands[0]
-    texts = _texts(operands)
-    if len(operands) < len(node.args):
-        texts.append(notation.name("..."))
-    if isinstance(op, ops.Slice):
-        batch = ["..."] * (len(op.before) < len(node.args[0].shape))
-        return notation.sliced(x, [*batch, *ops.steps_text(op.steps)])
-    name, parameters = op.called(node.shape)
-    return notation.call(name, texts, *parameters)
+def _called(graph: Graph, need: Need) -> Piece:
+    """The name of a part, or ``...``."""
+    node, name = need.node, graph.called[need.node]
+    notation = graph.notation
+    if name == "...":
+        return Piece(notation.name(name))
+    if need.index is None:
+        piece = Piece(notation.name(name), ndim=node.ndim)
+    else:
+        piece = notation.element(Piece(notation.name(name)), graph.writer.indices(need.index))
+    # The name of a sum stands for a sum in brackets.
+    return replace(piece, bracket_first=isinstance(node.op, ops.Sum))

@@ -41,6 +41,7 @@ class Bessel(Transcendental):
 
     nargs = 2
     orders = 1
+    drawn = True
     reflection = 1
     at_zero: Any = None  # the values at x = 0 of order 0 and of the positive ones
 

@@ -73,6 +73,7 @@ class expm1(ScalarFunction):
     """e^x - 1, accurate near 0."""
 
     nargs = 1
+    drawn = True
     sympy = cfunctions.expm1
     definition = _(lambda x: sp.exp(x) - 1)
     partials = _(lambda x: (sp.exp(x),))
@@ -126,6 +127,7 @@ class log1p(ScalarFunction):
 
     nargs = 1
     domain = _(lambda x: less(-ONE, x))
+    drawn = True
     sympy = cfunctions.log1p
     large = True
     definition = _(lambda x: sp.log(1 + x))

@@ -1,0 +1,276 @@
+"""Elements of linear maps, and of other functions of arrays without a name that users know."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symdiff import opaque_ops, ops
+from symdiff.algebra import PRIMITIVES
+from symdiff.display.forms import Condition, Form, Index, Need, length_of
+from symdiff.display.notation import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.display.notation import Notation
+    from symdiff.expr import Expr
+    from symdiff.node import Op
+
+    Indices = tuple[Index, ...]
+    Letter = Callable[[int], Index]  # the index that a letter which is free here is
+
+
+def element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
+    """The form of the element of ``node`` at an index; None where the whole is better named."""
+    for family, form in _FORMS.items():
+        if isinstance(node.op, family):
+            return form(node, index, letter, notation)  # type: ignore[no-any-return]
+    return None
+
+
+def _moved(node: Expr, index: Sequence[Index]) -> Form:
+    """An element of the operand."""
+    return Form((Need(node.args[0], tuple(index)),), lambda pieces: pieces[0])
+
+
+def _where(node: Expr, index: Sequence[Index], notation: Notation, *given: Condition) -> Form:
+    """An element of the operand where conditions hold, else 0."""
+    return _summed(node, [], index, notation, *given)
+
+
+def _summed(
+    node: Expr,
+    over: Sequence[Index],
+    index: Sequence[Index],
+    notation: Notation,
+    *given: Condition,
+) -> Form:
+    """The sum of elements of the operand where conditions hold."""
+
+    def build(pieces: list[Piece]) -> Piece:
+        conditions = [notation.condition(condition) for condition in given]
+        body = notation.quotient(1, [*pieces, *conditions], ()) if given else pieces[0]
+        return notation.sum_over([notation.index(k) for k in over], body) if over else body
+
+    return Form((Need(node.args[0], tuple(index)),), build, len(over))
+
+
+def _split(node: Expr, index: Indices, axes: int) -> tuple[Indices, Indices]:
+    return index[: len(index) - axes], index[len(index) - axes :]
+
+
+def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Slice = node.op  # type: ignore[assignment]
+    batch, own = _split(node, index, len(op.steps))
+    places = [
+        i * step + start + (length_of(dim) if start < 0 else 0)
+        for i, (start, _, step), dim in zip(own, op.steps, op.before, strict=True)
+    ]
+    return _moved(node, [*batch, *places])
+
+
+def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Unslice = node.op  # type: ignore[assignment]
+    batch, own = _split(node, index, len(op.steps))
+    places: list[Index] = list(batch)
+    over: list[Index] = []
+    given: list[Condition] = []
+    for i, (start, _, step), dim, count in zip(own, op.steps, op.before, op.after, strict=True):
+        first = length_of(dim) + start if start < 0 else Index((), start)
+        if step == 1:
+            places.append(i - first)
+            last = first + length_of(count)
+            given += _between(i, first, last, dim)
+        else:
+            k = letter(len(over))
+            over.append(k)
+            places.append(k)
+            given.append(Condition(i, "==", k * step + first))
+    return _summed(node, over, places, notation, *given)
+
+
+def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
+    """``first <= i < last``, what is so anyhow left out."""
+    below = first != Index((), 0)
+    above = _collected(last) != _collected(length_of(dim))
+    if below and above and last - first == Index((), 1):
+        return [Condition(i, "==", first)]
+    if above:
+        return [Condition(i, "<", last, first if below else None)]
+    return [Condition(i, ">=", first)] if below else []
+
+
+def _collected(index: Index) -> Index:
+    total: dict[str | Piece, int] = {}
+    for name, coef in index.terms:
+        total[name] = total.get(name, 0) + coef
+    return Index(tuple((name, c) for name, c in total.items() if c), index.const)
+
+
+def _entry(table: Any, index: Sequence[Index], notation: Notation) -> Index:
+    """The entry of a table of numbers, as an index."""
+    first = int(table.flat[0]) if table.size else 0
+    steps = [
+        int(np.moveaxis(table, k, 0)[1].flat[0]) - first if n > 1 else 0
+        for k, n in enumerate(table.shape)
+    ]
+    line = first + sum(step * i for step, i in zip(steps, np.indices(table.shape), strict=True))
+    if np.array_equal(line, table):
+        place = Index((), first)
+        for step, i in zip(steps, index, strict=True):
+            place = place + i * step if step else place
+        return place
+    text = str(table.tolist()) if table.size <= ops.LISTED else "index"
+    places = [notation.index(i) for i in index]
+    return Index(((notation.element(notation.table(text), places), 1),))
+
+
+def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Gather = node.op  # type: ignore[assignment]
+    batch, own = _split(node, index, op.index.ndim)
+    place = _entry(op.index, own, notation)
+    if len(op.before) == 1:
+        return _moved(node, [*batch, place])
+    return Form(
+        (Need(node.args[0]),),
+        lambda pieces: notation.element(
+            notation.call("ravel", pieces), [notation.index(i) for i in (*batch, place)]
+        ),
+        call=True,
+    )
+
+
+def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Scatter = node.op  # type: ignore[assignment]
+    batch, own = _split(node, index, len(op.before))
+    flat, stride = Index(()), 1
+    for i, dim in zip(reversed(own), reversed(op.before), strict=True):
+        flat, stride = i * stride + flat, stride * dim
+    over = [letter(k) for k in range(op.index.ndim)]
+    given = Condition(flat, "==", _entry(op.index, over, notation))
+    return _summed(node, over, [*batch, *over], notation, given)
+
+
+def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Flip = node.op  # type: ignore[assignment]
+    places = list(index)
+    for axis in op.axes:
+        places[axis] = length_of(node.shape[axis]) + -1 - places[axis]
+    return _moved(node, places)
+
+
+def _triangle(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Triangle = node.op  # type: ignore[assignment]
+    sign = "<=" if op.lower else ">="
+    return _where(node, index, notation, Condition(index[-1], sign, index[-2] + op.diagonal))
+
+
+def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Shift = node.op  # type: ignore[assignment]
+    i, n = index[-1], length_of(node.shape[-1])
+    places = [*index[:-1], i + -op.offset]
+    condition = (
+        Condition(i, ">=", Index((), op.offset))
+        if op.offset > 0
+        else Condition(i, "<", n + op.offset)
+    )
+    return _where(node, places, notation, condition)
+
+
+def _windows(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    return _moved(node, [*index[:-2], index[-2] + index[-1]])
+
+
+def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    (x,) = node.args
+    i, k = index[-1], letter(0)
+    first = i - k
+    given = Condition(first, "<", length_of(x.shape[-2]), Index((), 0))
+    return _summed(node, [k], [*index[:-1], first, k], notation, given)
+
+
+def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Fourier = node.op  # type: ignore[assignment]
+    k = letter(0)
+    n = notation.index(length_of(node.shape[-1]))
+    turns = [Piece(notation.exact("pi", False)), notation.index(index[-1]), notation.index(k)]
+
+    def build(pieces: list[Piece]) -> Piece:
+        wave = notation.function(PRIMITIVES[op.part], [notation.quotient(2, turns, [n])])
+        body = notation.quotient(1, [*pieces, wave], ())
+        return notation.sum_over([notation.index(k)], body)
+
+    return Form((Need(node.args[0], (*index[:-1], k)),), build, 1)
+
+
+def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: ops.Concat = node.op  # type: ignore[assignment]
+    starts = [0, *itertools.accumulate(op.lengths)]
+    i = index[op.axis]
+    needs = []
+    for x, start, length in zip(node.args, starts, op.lengths, strict=False):
+        places = list(index)
+        places[op.axis] = Index((), 0) if length == 1 else i + -start
+        needs.append(Need(x, tuple(places), elementwise=True))
+    borders = [Condition(i, "<", Index((), stop)) for stop in starts[1:-1]]
+
+    def build(pieces: list[Piece]) -> Piece:
+        return notation.cases(pieces, [notation.comparison(c) for c in borders])
+
+    return Form(tuple(needs), build)
+
+
+def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    x, places = node.args
+    k = letter(0)
+    needs = (Need(x, (*index[:-1], k), True), Need(places, (*index[:-1], k)[-places.ndim :]))
+
+    def build(pieces: list[Piece]) -> Piece:
+        value, place = pieces
+        given = notation.bracket(notation.index(index[-1]), "==", place)
+        body = notation.quotient(1, [value, given], ())
+        return notation.sum_over([notation.index(k)], body)
+
+    return Form(needs, build, 1)
+
+
+def _others(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    k = letter(0)
+    over = notation.comparison(Condition(k, "!=", index[-1]))
+    need = Need(node.args[0], (*index[:-1], k))
+    return Form((need,), lambda pieces: notation.product_over(over, pieces[0]), 1)
+
+
+def _gaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    op: opaque_ops.Gaps = node.op  # type: ignore[assignment]
+    (x,) = node.args
+    i, j = index[-2], index[-1]
+    needs = (Need(x, (*index[:-2], i)), Need(x, (*index[:-2], j)))
+    apart = [] if op.diagonal else [notation.condition(Condition(i, "!=", j))]
+
+    def build(pieces: list[Piece]) -> Piece:
+        gap = notation.sum([(1, pieces[1]), (op.sign, pieces[0])])
+        return notation.quotient(1, apart, [gap])
+
+    return Form(needs, build)
+
+
+_FORMS: dict[type[Op], Any] = {
+    ops.Slice: _sliced,
+    ops.Unslice: _unsliced,
+    ops.Gather: _gathered,
+    ops.Scatter: _scattered,
+    ops.Flip: _flipped,
+    ops.Triangle: _triangle,
+    ops.Shift: _shifted,
+    ops.Windows: _windows,
+    ops.Overlaps: _overlaps,
+    ops.Fourier: _fourier,
+    ops.Concat: _joined,
+    opaque_ops.Put: _put,
+    opaque_ops.ProdOthers: _others,
+    opaque_ops.Gaps: _gaps,
+}

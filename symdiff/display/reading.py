@@ -1,0 +1,396 @@
+"""Expressions as a person would write them: the graph is rearranged before it is put into words.
+
+What is written need not be what is computed.  Derivatives keep their products nested, so that
+parts are shared; mark masked factors, so that nothing is nan; and say at kinks which side they
+take.  A reader wants equal factors as one power, the product, and the sign that it reads as.
+``reading`` makes nodes of the same value for that, with the rules of the algebra that users' own
+formulas follow: of a formula as typed it is the formula.
+
+``components`` is an array of few elements as the stack of their formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symdiff import functions, opaque_ops, ops
+from symdiff.algebra import combine, int_power, mul, pointwise, primitive, select
+from symdiff.arrays import concat, expand_dims
+from symdiff.components import Arithmetic, evaluated, filled
+from symdiff.contraction import contract
+from symdiff.display.forms import is_spread
+from symdiff.errors import Unsupported
+from symdiff.expr import built, rebuild
+from symdiff.indexing import getitem
+from symdiff.leaves import as_expr, full, number_node, number_of
+from symdiff.lifting import is_decision, lift, written_out
+from symdiff.node import make, topological
+from symdiff.products import det, inv
+from symdiff.scalar import canonical, kernel_symbol
+from symdiff.vocabulary import FACTS, ScalarFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.expr import Expr
+    from symdiff.letters import Word
+    from symdiff.number import Number
+
+# Larger graphs are written as they are: products that merge share less.
+_NODES = 600
+_GROWTH = 3
+# Operations up to which a derivative that has no short name is written out.
+_WRITTEN_OUT = 12
+
+# Arrays whose elements are shown, those that may stand between, and the products in all of them.
+SHOWN = 16
+_ELEMENTS = 64
+_TERMS = 512
+
+
+def reading(expr: Expr) -> Expr:
+    """``expr`` in nodes that read as a person would write them; of the same value.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> reading(sd.diff(sd.exp(sd.sin(x)), x, 2)) is sd.diff(sd.exp(sd.sin(x)), x, 2)
+    False
+    >>> reading(x * sd.sin(x)) is x * sd.sin(x)
+    True
+    """
+    nodes = topological([expr])
+    if len(nodes) > _NODES:
+        return expr
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        done[node] = _read(node, tuple([done[arg] for arg in node.args]))
+    read = done[expr]
+    return read if len(topological([read])) <= _GROWTH * len(nodes) else expr
+
+
+def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
+    op = node.op
+    match op:
+        case ops.Product():
+            return _outward(_product(op, args))
+        case ops.Strong():
+            return _outward(_times(*args))
+        case ops.Barrier() if op in (ops.REAL, ops.NO_GRAPH):
+            return args[0]
+        case ops.Contract() if args:
+            return _contracted(op, args)
+        case ops.Pointwise() if is_decision(op):
+            return reading(written_out(rebuild(node, args)))
+        case ops.Pointwise(primitive=True, name="where"):
+            return select(*args)
+        case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
+            return args[0]
+        case ops.Pointwise(primitive=True):
+            known = _written_out(node, args)
+            if known is not None:
+                return known
+        case opaque_ops.Cofactor():
+            (a,) = args
+            return _times(det(a), inv(a).mT)
+        case ops.Opaque() if args and op.is_linear_in(len(args) - 1) and op.indices is None:
+            number, core = _coefficient(args[-1])
+            return _times(number, rebuild(node, (*args[:-1], core)))
+    read = rebuild(node, args)
+    return _outward(_factored(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
+
+
+def _is_known(node: Expr) -> bool:
+    """Whether users know the function, or its notation."""
+    reciprocal = node.op.name == "bose" and number_of(node.args[0]) == 0
+    return reciprocal or node.op.name == "norm_sqrt" or hasattr(functions, node.op.name)
+
+
+def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
+    """What a function that users have no name for is in those that they know; None for others."""
+    op = node.op
+    assert isinstance(op, ops.Pointwise)
+    facts = FACTS[op.name]
+    if not issubclass(facts, ScalarFunction) or _is_known(node):
+        return None
+    if any(number_of(x) is None for x in args[: facts.orders]):
+        return None
+    symbols = [kernel_symbol(k) for k in range(len(args))]
+    given = [n if (n := number_of(x)) is None else sp.sympify(n) for x in args]
+    symbols = [s if n is None else n for s, n in zip(symbols, given, strict=True)]
+    try:
+        formula = canonical(facts.definition(*symbols))
+    except Unsupported:
+        return None
+    if formula.count_ops() > _WRITTEN_OUT:
+        return None
+    return lift(formula, {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol})
+
+
+def _is_nan(x: Expr) -> bool:
+    """Whether the node asks whether its operand is nan, about which no formula is."""
+    return getattr(x.op, "name", "") == "not_equal" and x.args[0] is x.args[1]
+
+
+def _product(op: ops.Product, args: Sequence[Expr]) -> Expr:
+    """The product as it would be typed, equal factors as one power, also those of functions."""
+    powers = [int_power(a, p, True) for a, p in zip(args, op.exponents, strict=True)]
+    value = reduce(_times, powers)
+    found: dict[Expr, int] = {}
+    places = factors(value)
+    for base, p in places:
+        if not isinstance(p, int) or base.dtype is not float:
+            return value
+        found[base] = found.get(base, 0) + p
+    if len(found) == len(places):
+        return value
+    return reduce(_times, [int_power(base, p, True) for base, p in found.items()])
+
+
+def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
+    """The contraction, common factors of its operands in front."""
+    created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+    sizes = dict(zip(created, op.created, strict=True))
+    if len(args) < 2:
+        return contract([(args[0], op.letters[0])], op.out, sizes)
+    numbers, cores = zip(*map(_coefficient, args), strict=True)
+    value = contract(list(zip(cores, op.letters, strict=True)), op.out, sizes)
+    return reduce(_times, numbers, value)
+
+
+def _coefficient(x: Expr) -> tuple[Expr, Expr]:
+    """The common scalar factor of an array, and the rest of it."""
+    c, x = _content(x)
+    number = number_node(c)
+    if not x.shape or not isinstance(x.op, ops.Product):
+        return number, x
+    parts = factors(x)
+    scalars = [int_power(y.args[0], p) for y, p in parts if is_spread(y)]
+    rest = [int_power(y, p) for y, p in parts if not is_spread(y)]
+    if not scalars or not rest:
+        return number, x
+    return reduce(_times, scalars, number), reduce(_times, rest)
+
+
+def _content(x: Expr) -> tuple[Number, Expr]:
+    """The largest rational that divides every coefficient of a sum, and the sum over it."""
+    op = x.op
+    if not isinstance(op, ops.Sum) or not x.args:
+        return 1, x
+    numbers = [c for c in (*op.coefs, op.const) if c]
+    if any(isinstance(c, float) for c in numbers):
+        return 1, x
+    exact = [Fraction(c) for c in numbers]
+    under = {c.denominator for c in exact}
+    over = math.gcd(*(c.numerator for c in exact))
+    content = Fraction(over, under.pop() if len(under) == 1 else 1)
+    if len(op.coefs) == 1 and not op.const and op.coefs[0] < 0:
+        content = -content
+    if content == 1:
+        return 1, x
+    terms = [(_whole(Fraction(c) / content), a) for c, a in zip(op.coefs, x.args, strict=True)]
+    if op.const:
+        terms.append((_whole(Fraction(op.const) / content), number_node(1)))
+    return _whole(content), combine("add", terms)
+
+
+def _whole(c: Fraction) -> Number:
+    return c.numerator if c.denominator == 1 else c
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
+    """The bases and exponents of a product through its nesting; of anything else itself."""
+    found: list[tuple[Expr, int | Fraction]] = []
+    stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
+    while stack:
+        x, p = stack.pop()
+        if isinstance(x.op, ops.Product) and (p == 1 or len(x.args) == 1):
+            pairs = zip(reversed(x.args), reversed(x.op.exponents), strict=True)
+            stack.extend((base, q * p) for base, q in pairs)
+        else:
+            found.append((x, p))
+    return found
+
+
+def _outward(x: Expr) -> Expr:
+    """An elementwise node of operands that are repeated or transposed alike, as its value so."""
+    if not x.shape or not isinstance(x.op, ops.Sum | ops.Product | ops.Pointwise):
+        return x
+    ways = {_way(arg) for arg in x.args if not isinstance(arg.op, ops.Fill)}
+    way = ways.pop() if len(ways) == 1 else None
+    if way is None:
+        return x
+    inner = built(x.op, tuple([arg.args[0] for arg in x.args]))
+    value = _factored(inner)
+    if value is inner and not way.created:
+        return x  # transposes stand where they are
+    created = dict.fromkeys(k for k in way.out if k not in way.letters[0])
+    sizes = dict(zip(created, way.created, strict=True))
+    return contract([(value, way.letters[0])], way.out, sizes)
+
+
+def rearrangement(x: Expr) -> tuple[Expr, Word] | None:
+    """What a node repeats, permutes or puts on a diagonal, and its letters; None of other nodes.
+
+    Axes of length 1 that the node drops are gone.
+    """
+    op = x.op
+    if not isinstance(op, ops.Contract) or len(op.letters) != 1:
+        return None
+    (operand,), (word,) = x.args, op.letters
+    if op.sums:
+        kept = [k in op.out for k in word]
+        if any(n != 1 for n, keep in zip(operand.shape, kept, strict=True) if not keep):
+            return None
+        operand = getitem(operand, tuple([slice(None) if keep else 0 for keep in kept]))
+        word = tuple([k for k in word if k in op.out])
+    return (operand, word) if word else None
+
+
+def repeated(x: Expr) -> ops.Contract | None:
+    """The op of a node that repeats its operand, a vector or more, along new axes; else None."""
+    op = x.op
+    if not isinstance(op, ops.Contract) or not op.created or rearrangement(x) is None:
+        return None
+    return op
+
+
+def _way(x: Expr) -> ops.Contract | None:
+    """The op of a node that repeats or permutes the axes of its operand; else None."""
+    op = x.op
+    if not isinstance(op, ops.Contract):
+        return None
+    plain = not op.sums and rearrangement(x) is not None
+    return op if plain and len({*op.out}) == len(op.out) else None
+
+
+def _factored(x: Expr) -> Expr:
+    """A sum of multiples of one matrix by rows, or by columns, as the matrix times their sum."""
+    op = x.op
+    if not isinstance(op, ops.Sum) or len(x.args) < 2 or len(x.shape) != 2 or op.const:
+        return x
+    terms = [factors(arg) for arg in x.args]
+    powers = [dict(term) for term in terms]
+    shared = [
+        (y, p)
+        for y, p in terms[0]
+        if repeated(y) is None and all(term.get(y) == p for term in powers)
+    ]
+    whole = dict(shared)
+    rests = [[(y, p) for y, p in term if y not in whole] for term in terms]
+    if not shared or not all(rest and all(repeated(y) for y, _ in rest) for rest in rests):
+        return x
+    products = [reduce(_times, [int_power(y, p) for y, p in rest]) for rest in rests]
+    total = _outward(combine("add", list(zip(op.coefs, map(_outward, products), strict=True))))
+    return reduce(_times, [int_power(y, p) for y, p in shared] + [total])
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    return mul(a, b, True)
+
+
+# Components ---------------------------------------------------------------------------------------
+
+
+def components(expr: Expr) -> Any:
+    """The formulas of elements of an array of few, as an object array; a scalar's formula.
+
+    None where there are too many elements on the way, an axis has no known length, or an element
+    has no formula.  A function of a whole array stays one, and has elements.
+
+    >>> import symdiff as sd
+    >>> q = sd.symbol("q", 2)
+    >>> components(sd.grad(q[0] * sd.sin(q[1]), q))
+    array([sin(q[1]), q[0]*cos(q[1])], dtype=object)
+    """
+    nodes = topological([expr])
+    if len(nodes) > _NODES:
+        return None
+    try:
+        if math.prod(_known(expr)) > SHOWN:
+            return None
+        env = {node: elements(node) for node in nodes if isinstance(node.op, ops.Symbol)}
+        (value,) = evaluated([expr], env, _Formulas())
+    except Unsupported:
+        return None
+    return value
+
+
+def elements(x: Expr) -> Any:
+    """The elements of an array, each by its index; a scalar as it is."""
+    if not x.shape:
+        return x
+    _Formulas().check(x, math.prod(_known(x)), 0)
+    return filled(_known(x), [getitem(x, place) for place in np.ndindex(_known(x))])
+
+
+def _known(x: Expr) -> tuple[int, ...]:
+    if any(isinstance(dim, str) for dim in x.shape):
+        raise Unsupported(f"the components of an array of shape {x.shape}")
+    return x.shape  # type: ignore[return-value]
+
+
+def stacked(rows: Any) -> Expr:
+    """The array of an object array of scalars: stacks of stacks."""
+    if not isinstance(rows, np.ndarray):
+        return as_expr(rows)
+    if not len(rows):
+        return full(rows.shape, 0)
+    parts = [expand_dims(stacked(row), 0) for row in rows]
+    return parts[0] if len(parts) == 1 else concat(parts, axis=0)
+
+
+class _Formulas(Arithmetic):
+    """Elements that are scalar expressions, merged as users' formulas are."""
+
+    def number(self, value: Any) -> Expr:
+        return as_expr(value)
+
+    def exact(self, op: ops.Exact) -> Expr:
+        return make(op, (), (), float)
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Expr]) -> Expr:
+        return combine("add", [*zip(coefs, args, strict=True), (1, number_node(const))])
+
+    def product(self, factors: Sequence[Expr]) -> Expr:
+        return reduce(_times, factors, number_node(1))
+
+    def power(self, a: Expr, p: int | Fraction) -> Expr:
+        return int_power(a, p, True)
+
+    def function(self, node: Expr, args: Sequence[Expr]) -> Expr:
+        assert isinstance(node.op, ops.Pointwise)
+        return pointwise(node.op, *args)
+
+    def select(self, node: Expr, condition: Expr, a: Expr, b: Expr) -> Expr:
+        return select(condition, a, b)
+
+    def named(self, name: str, *args: Expr) -> Expr:
+        return primitive(name, *args)
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> Any:
+        raise Unsupported("elimination among formulas")
+
+    def strong(self, factors: Sequence[Expr], kills: Sequence[bool]) -> Expr:
+        return self.product(factors)
+
+    def check(self, node: Expr, elements: int, terms: int) -> None:
+        if elements > _ELEMENTS or terms > _TERMS:
+            raise Unsupported("the components of a large array")
+
+    def opaque(self, node: Expr, args: Sequence[Any]) -> Any:
+        return elements(rebuild(node, tuple(map(_whole_again, node.args, args))))
+
+
+def _whole_again(arg: Expr, value: Any) -> Expr:
+    """An operand of a function of whole arrays: itself, if it is no formula of elements."""
+    plain = all(isinstance(x.op, ops.Symbol | ops.Opaque | ops.Constant) for x in (arg, *arg.args))
+    return arg if plain else stacked(value)

@@ -1,0 +1,541 @@
+"""The forms in which a node is written: as a whole, or by an element at some index.
+
+A ``Form`` says in which forms the operands are needed, and puts their texts together.  A whole
+array is written in matrix notation; where a contraction is no product of matrices, or a linear map
+has no name that users know, an array has no whole form, and is written by its elements:
+``x[i + 1]`` where an array is cut, a condition in brackets where zeros are written, a sum over
+letters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symdiff import opaque_ops, ops
+from symdiff.algebra import PRIMITIVES
+from symdiff.display.elements import element
+from symdiff.display.forms import (
+    Condition,
+    Form,
+    Index,
+    Need,
+    element_of,
+    is_spread,
+    is_stack,
+)
+from symdiff.display.matrices import Chain, chain
+from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
+from symdiff.display.reading import components, factors, rearrangement, repeated
+from symdiff.indexing import getitem
+from symdiff.leaves import number_of
+from symdiff.letters import shape_text
+from symdiff.vocabulary import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from fractions import Fraction
+
+    from symdiff.expr import Expr
+    from symdiff.letters import Word
+    from symdiff.number import Number
+
+_INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
+_LEVELS = {"and": AND, "or": OR}
+_MIRRORED = {"<": ">", "<=": ">="}
+_BOSE, _EXP = PRIMITIVES["bose"], PRIMITIVES["exp"]
+
+
+def _shows_axes(node: Expr) -> bool:
+    """Whether what is written of the operands of an elementwise op has all its axes."""
+    ways = [repeated(x) for x in node.args if not is_spread(x)]
+    bases = [x for x, _ in factors(node)] if isinstance(node.op, ops.Product) else node.args
+    ways = [repeated(x) for x in bases if not is_spread(x)]
+    return None in ways or (isinstance(node.op, ops.Product) and len({*ways}) > 1)
+
+
+def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
+    """The operands of a contraction and their letters without summed axes of length 1."""
+    op = node.op
+    assert isinstance(op, ops.Contract)
+    operands, words = [], []
+    for x, word in zip(node.args, op.letters, strict=True):
+        kept = [k in op.out or n != 1 for k, n in zip(word, x.shape, strict=True)]
+        whole = all(kept) or not any(kept)
+        operands.append(x if whole else getitem(x, tuple([slice(None) if k else 0 for k in kept])))
+        words.append(
+            word if whole else tuple([k for k, keep in zip(word, kept, strict=True) if keep])
+        )
+    return operands, tuple(words)
+
+
+def _solved(node: Expr) -> tuple[Expr, Expr] | None:
+    """The matrix and the vector of a linear system whose solution the node is."""
+    op = node.op
+    if not isinstance(op, ops.Contract) or len(op.letters) != 1:
+        return None
+    (x,), (word,) = node.args, op.letters
+    if not isinstance(x.op, opaque_ops.Solve) or x.ndim != 2 or x.shape[-1] != 1:
+        return None
+    return (x.args[0], getitem(x.args[1], (slice(None), 0))) if op.out == word[:1] else None
+
+
+def _place(step: int | str) -> Index:
+    assert isinstance(step, int)
+    return Index((), step)
+
+
+def _number(c: Any, notation: Notation) -> Piece:
+    return Piece(notation.literal(str(c))) if isinstance(c, bool) else notation.number(c)
+
+
+def _is_reciprocal(node: Expr) -> bool:
+    """Whether the node is bose(0, x), which is written as it is typed: 1/expm1(x)."""
+    return node.op is _BOSE and number_of(node.args[0]) == 0
+
+
+def _is_softmax(node: Expr) -> bool:
+    """Whether the node is exp(x - logsumexp(x)) of a vector."""
+    (x, *_) = node.args
+    if node.ndim != 1 or node.op is not _EXP or not isinstance(x.op, ops.Sum):
+        return False
+    if x.op.const or x.op.coefs != (1, -1) or not is_spread(x.args[1]):
+        return False
+    (total,) = x.args[1].args
+    return isinstance(total.op, opaque_ops.LogSumExp) and total.args[0] is x.args[0]
+
+
+class Writer:
+    """The forms of nodes in a notation."""
+
+    def __init__(
+        self,
+        notation: Notation,
+        letter: Callable[[int], str],
+        is_plain: Callable[[Expr], bool],
+        taken: set[str],
+        width: int | None,
+    ) -> None:
+        self.notation, self.letter, self.is_plain = notation, letter, is_plain
+        self.taken, self.width = taken, width
+        self._wholes: dict[Expr, Form | None] = {}
+
+    # Indices
+
+    def index(self, k: int) -> Index:
+        """The index that letter ``k`` is."""
+        return Index(((self.letter(k), 1),))
+
+    def indices(self, index: Sequence[Index]) -> list[Piece]:
+        """The texts of indices."""
+        return [self.notation.index(i) for i in index]
+
+    # Forms
+
+    def is_whole(self, form: Form) -> bool:
+        """Whether the operands have the forms that are needed, or get names."""
+        return form.call or all(n.index is not None or self.is_plain(n.node) for n in form.needs)
+
+    def form(
+        self, node: Expr, index: tuple[Index, ...] | None, fresh: int, elementwise: bool = False
+    ) -> Form:
+        """The form of a node; ``fresh`` is the first letter that is free around it."""
+        if index is not None and node.shape:
+            return self._element(node, index, fresh)
+        if is_spread(node):
+            return self._spread(node, elementwise)
+        if elementwise and repeated(node) is not None:
+            beside = self._repeated(node, elementwise)
+            assert beside is not None, node
+            return beside
+        form = self.whole(node)
+        if isinstance(node.op, opaque_ops.Prod):
+            form = self._by_index(node.op, node, fresh) or form
+        if form is None or not self.is_whole(form):
+            assert not node.shape, node
+            form = self._element(node, (), fresh)
+        return form
+
+    def whole(self, node: Expr) -> Form | None:
+        """The form of a whole array or scalar; None where it has none without letters."""
+        if node not in self._wholes:
+            self._wholes[node] = self._whole(node)
+        return self._wholes[node]
+
+    def _whole(self, node: Expr) -> Form | None:
+        op = node.op
+        match op:
+            case ops.Contract():
+                return self._contract(node, op)
+            case ops.Linear():
+                return self._linear(node)
+            case ops.Opaque():
+                return self._opaque(node)
+            case _ if not node.args and not isinstance(op, ops.Sum):
+                return self._leaf(node)
+        if not node.shape:
+            return self._elementwise(node, None)
+        if not self.notation.is_elementwise(op, node.ndim):
+            return None
+        if node.args and not _shows_axes(node):
+            return None
+        if isinstance(op, ops.Pointwise) and _is_softmax(node):
+            need = Need(node.args[0].args[0])
+            return Form((need,), lambda pieces: self.notation.call("softmax", pieces).of(1))
+        if node.ndim == 2 and isinstance(op, ops.Product):
+            return self._weighted(node)
+        return self._elementwise(node, None)
+
+    # Leaves
+
+    def _leaf(self, node: Expr) -> Form:
+        op, notation = node.op, self.notation
+        if isinstance(op, ops.Exact):
+            text = notation.exact(op.name, op.name in self.taken)
+        elif not isinstance(op, ops.Constant):
+            text = notation.name(op.name)
+        elif op.value.size <= ops.LISTED and node.shape:
+            numbers = [_number(c, notation) for c in op.value.ravel().tolist()]
+            listed = notation.nested(numbers, op.value.shape)
+            return Form((), lambda _: listed)
+        else:
+            shape = shape_text(node.shape)
+            text = notation.literal(f"array(shape={shape}, dtype={op.value.dtype})")
+        piece = Piece(text, ndim=node.ndim, leaf=True)
+        return Form((), lambda _: piece)
+
+    def _spread(self, node: Expr, elementwise: bool) -> Form:
+        (x,) = node.args
+        shape = shape_text(node.shape)
+        if elementwise:
+            return Form((Need(x),), lambda pieces: pieces[0])
+        return Form(
+            (Need(x),),
+            lambda pieces: self.notation.filled(pieces[0], number_of(x), shape, node.ndim),
+        )
+
+    def _repeated(self, node: Expr, elementwise: bool) -> Form | None:
+        found, op = rearrangement(node), node.op
+        assert found is not None
+        assert isinstance(op, ops.Contract)
+        x, word = found
+        if node.ndim != 2 or x.ndim != 1:
+            return None
+        axis, shape = op.out.index(word[0]), shape_text(node.shape)
+        return Form(
+            (Need(x),),
+            lambda pieces: self.notation.repeated(pieces[0], axis, shape, elementwise),
+        )
+
+    # Elementwise
+
+    def _elementwise(self, node: Expr, index: tuple[Index, ...] | None) -> Form:
+        needs = tuple([Need(x, index, True) for x in node.args[: self.width]])
+        cut = len(needs) < len(node.args)
+
+        def build(pieces: list[Piece]) -> Piece:
+            ndim = 0 if index is not None else node.ndim
+            return self._applied(node, pieces, cut, ndim).of(ndim)
+
+        return Form(needs, build)
+
+    def _applied(self, node: Expr, operands: list[Piece], cut: bool, ndim: int) -> Piece:
+        op, notation = node.op, self.notation
+        match op:
+            case ops.Sum():
+                terms: list[tuple[Number, Piece | None]] = list(
+                    zip(op.coefs, operands, strict=False)
+                )
+                if not node.args:
+                    return notation.number(op.const)
+                if op.const != 0:
+                    terms.append((op.const, None))
+                return notation.sum(terms, cut, ndim)
+            case ops.Product():
+                return self._product(node, op, operands)
+            case ops.Strong():
+                return notation.quotient(1, operands, ())
+            case ops.Barrier():
+                if op in (ops.REAL, ops.NO_GRAPH):
+                    return operands[0]
+                return notation.call("detach", operands)
+            case ops.Pointwise() if _is_reciprocal(node):
+                expm1 = notation.function(PRIMITIVES["expm1"], operands[1:])
+                return notation.quotient(1, (), [expm1])
+            case ops.Pointwise(primitive=True, name="power"):
+                return notation.general_power(*operands)
+            case ops.Pointwise(name="norm_sqrt"):
+                return notation.norm(*operands)
+            case ops.Pointwise(primitive=True, name="logical_not"):
+                return notation.negation(*operands)
+            case ops.Pointwise(primitive=True, name=name) if name in _INFIX:
+                sign, level = _INFIX[name], _LEVELS.get(_INFIX[name], COMPARE)
+                if sign in _MIRRORED and number_of(node.args[0]) is not None:  # 0 < x is x > 0
+                    sign, operands = _MIRRORED[sign], operands[::-1]
+                return notation.infix(sign, level, *operands)
+        assert isinstance(op, ops.Pointwise)
+        return notation.function(op, operands)
+
+    def _product(self, node: Expr, op: ops.Product, operands: list[Piece]) -> Piece:
+        notation = self.notation
+        above: list[Piece] = []
+        below: list[Piece] = []
+        for piece, arg, p in zip(operands, node.args, op.exponents, strict=False):
+            if p > 0 and _is_reciprocal(arg):
+                below.append(notation.power(piece.divisors[0], p))
+            elif p > 0:
+                above.append(notation.power(piece, p))
+            else:
+                below.append(notation.power(piece, -p))
+        if all(piece.level != PRODUCT for piece in above):
+            above.sort(key=lambda piece: not piece.leaf)  # y*sin(x)
+        swapped = len(above) == 2 and above[0].level != PRODUCT == above[1].level
+        if swapped and not above[1].divisors:  # x*(y*z) needs no brackets as y*z*x
+            above.reverse()
+        return notation.quotient(1, above, below)
+
+    def _weighted(self, node: Expr) -> Form:
+        """A product of a matrix with vectors by rows and by columns: ``diag(u) @ A``."""
+        numbers: list[tuple[Expr, int | Fraction]] = []
+        rows, matrices, columns = numbers[:], numbers[:], numbers[:]
+        diagonal = False
+        for base, p in factors(node):
+            op, found = repeated(base), rearrangement(base)
+            if isinstance(base.op, ops.Contract) and base.op.out == (0, 0) and not base.args:
+                diagonal = True
+            elif is_spread(base):
+                numbers.append((base.args[0], p))
+            elif op is not None and found is not None and found[0].ndim == 1:
+                (rows if op.out[0] == found[1][0] else columns).append((found[0], p))
+            else:
+                matrices.append((base, p))
+        sides = numbers, rows, matrices, columns
+        notation = self.notation
+
+        def build(pieces: list[Piece]) -> Piece:
+            above: list[Piece] = []
+            below: list[Piece] = []
+            for x, (_, p) in zip(pieces, numbers, strict=False):
+                (above if p > 0 else below).append(notation.power(x, p if p > 0 else -p))
+            given = iter(pieces[len(numbers) :])
+            left, middle, right = [
+                [notation.powers(next(given), p) for _, p in side] for side in sides[1:]
+            ]
+            if diagonal:
+                weights = [*left, *(notation.diagonal(x, 1) for x in middle), *right]
+                body = notation.diagonal(notation.weights(weights), 2)
+            else:
+                body = notation.weighted(left, middle, right)
+            return notation.quotient(1, [*above, body], below).of(2)
+
+        return Form(tuple([Need(base) for side in sides for base, _ in side]), build)
+
+    # Contractions
+
+    def is_element(self, node: Expr) -> bool:
+        """Whether the node is an element, a row or a column of an array."""
+        return element_of(node) is not None
+
+    def _contract(self, node: Expr, op: ops.Contract) -> Form | None:
+        notation = self.notation
+        if is_spread(node):
+            return self._spread(node, elementwise=False)
+        if op.letters == ((),) and op.out == (0, 0):
+            eye = notation.identity(str(node.shape[0]))
+            scaled = lambda pieces: notation.quotient(1, [pieces[0], eye], ()).of(2)  # noqa: E731
+            return Form((Need(node.args[0]),), scaled)
+        solved = _solved(node)
+        if solved is not None:
+            needs = tuple(map(Need, solved))
+            return Form(needs, lambda pieces: notation.call("solve", pieces).of(1), call=True)
+        found = element_of(node)
+        if found is not None:
+            x, steps = found
+            if not node.shape:
+                index = tuple(map(_place, steps))
+                return Form((Need(x, index),), lambda pieces: pieces[0])
+            return Form((Need(x),), lambda pieces: notation.sliced(pieces[0], steps, node.ndim))
+        if not op.letters:
+            length = node.shape[0]
+            is_identity = op.out == (0, 0)
+            return Form((), lambda _: notation.identity(str(length))) if is_identity else None
+        if rearrangement(node) is not None:
+            return self._rearranged(node, op)
+        operands, words = _squeezed(node)
+        made = chain(words, op.out)
+        if made is None or not notation.is_product(made, operands, node.ndim):
+            return None
+        return self._chained(operands, made)
+
+    def _is_product(self, node: Expr, op: ops.Contract) -> bool:
+        """Whether an array is a product of matrices, of which an element is taken as such."""
+        return len(op.letters) > 1 and op.sums and bool(node.shape) and self.is_plain(node)
+
+    def _by_index(self, op: ops.Opaque, node: Expr, fresh: int) -> Form | None:
+        """A product of elements, where the notation writes these."""
+        (x,) = node.args[:1]
+        if not isinstance(op, opaque_ops.Prod) or x.ndim != 1 or not self.notation.by_index:
+            return None
+        k = self.index(fresh)
+        return Form(
+            (Need(x, (k,)),),
+            lambda pieces: self.notation.product_over(self.notation.index(k), pieces[0]),
+            1,
+        )
+
+    def _rearranged(self, node: Expr, op: ops.Contract) -> Form | None:
+        found, notation = rearrangement(node), self.notation
+        if found is None:
+            return None
+        need, word = (Need(found[0]),), found[1]
+        if (word, op.out) == ((0, 1), (1, 0)):
+            return Form(need, lambda pieces: notation.transposed(pieces[0]))
+        if (word, op.out) in (((0,), (0, 0)), ((0, 0), (0,))):
+            return Form(need, lambda pieces: notation.diagonal(pieces[0], node.ndim))
+        return self._repeated(node, elementwise=False) if repeated(node) is not None else None
+
+    def _chained(self, operands: Sequence[Expr], made: Chain) -> Form:
+        notation = self.notation
+        same = len({*operands}) == 1
+
+        def build(pieces: list[Piece]) -> Piece:
+            inner = []
+            for factor in made.factors:
+                piece = notation.weights([pieces[k] for k in factor.operands])
+                if factor.diagonal:
+                    piece = notation.diagonal(piece, 2)
+                inner.append(notation.transposed(piece) if factor.transposed else piece)
+            left, right = [
+                None if side is None else [pieces[k] for k in side]
+                for side in (made.left, made.right)
+            ]
+            if made.trace:
+                return notation.traced(inner, same=same and len(inner) == 2)
+            return notation.chained(left, inner, right, same=same and not inner)
+
+        return Form(tuple(map(Need, operands)), build)
+
+    def _summed(self, node: Expr, op: ops.Contract, index: tuple[Index, ...], fresh: int) -> Form:
+        """A contraction in index notation."""
+        names: dict[int, Index] = {}
+        conditions = []
+        for inner, outer in zip(op.out, index, strict=True):
+            if inner in names:
+                conditions.append(Condition(names[inner], "==", outer))
+            else:
+                names[inner] = outer
+        summed: list[Piece] = []
+        letters = 0
+        for word, arg in zip(op.letters, node.args, strict=True):
+            for letter, dim in zip(word, arg.shape, strict=True):
+                if letter in names:
+                    continue
+                if dim == 1:
+                    names[letter] = Index((), 0)
+                    continue
+                names[letter] = self.index(fresh + letters)
+                summed.append(self.notation.index(names[letter]))
+                letters += 1
+        words = [tuple(names[letter] for letter in word) for word in op.letters]
+        needs = [Need(x, w, True) for x, w in zip(node.args, words, strict=True)][: self.width]
+
+        def build(pieces: list[Piece]) -> Piece:
+            notation = self.notation
+            equal: dict[str, tuple[Piece, int]] = {}
+            for piece in pieces:
+                equal[piece.text] = piece, equal.get(piece.text, (piece, 0))[1] + 1
+            product = [notation.power(piece, times) for piece, times in equal.values()]
+            product += map(notation.condition, conditions)
+            if len(pieces) < len(op.letters):
+                product.append(Piece(notation.name("...")))
+            body = product[0] if len(product) == 1 else notation.quotient(1, product, ())
+            return notation.sum_over(summed, body) if summed else body
+
+        return Form(tuple(needs), build, letters)
+
+    # Linear maps and opaque ops
+
+    def _linear(self, node: Expr) -> Form | None:
+        op, notation = node.op, self.notation
+        args = node.args[: self.width]
+        needs = tuple(map(Need, args))
+        match op:
+            case ops.Cast():
+                name = f'"{op.to}"'
+                return Form(needs, lambda pieces: notation.call("astype", pieces, name))
+            case ops.Slice():
+                steps = [":"] * (node.ndim - len(op.steps)) + ops.steps_text(op.steps)
+                return Form(needs, lambda pieces: notation.sliced(pieces[0], steps, node.ndim))
+            case ops.Concat() if node.ndim == 1 and is_stack(node):
+                inner = tuple([Need(x, (Index(()),)) for x in args])
+                cut = len(args) < len(node.args)
+                return Form(inner, lambda pieces: notation.stack(pieces, 1, cut))
+            case ops.Concat() if is_stack(node) and (parts := components(node)) is not None:
+                inner = tuple(map(Need, parts.ravel().tolist()))
+                return Form(inner, lambda pieces: notation.nested(pieces, parts.shape))
+            case ops.Concat() if op.axis == -node.ndim and is_stack(node):
+                rows = tuple([Need(getitem(x, 0)) for x in args])
+                cut = len(args) < len(node.args)
+                return Form(rows, lambda pieces: notation.stack(pieces, node.ndim, cut), call=True)
+            case ops.Concat():
+                axis = node.ndim + op.axis
+                return Form(
+                    needs, lambda pieces: notation.joined(pieces, axis, node.ndim), call=True
+                )
+            case ops.Cumsum() if op.reverse and node.ndim == 1:
+                return Form(needs, lambda pieces: self._backwards(pieces[0]), call=True)
+            case ops.Reshape() | ops.Flip() | ops.Cumsum() | ops.Triangle():
+                return self._called(node)
+            case ops.Gather() if len(op.before) == 1 and op.index.ndim == 1:
+                if op.index.size <= ops.LISTED:
+                    places = [":"] * (node.ndim - 1) + [str(op.index.tolist())]
+                    return Form(needs, lambda pieces: notation.sliced(pieces[0], places, node.ndim))
+        return None
+
+    def _backwards(self, x: Piece) -> Piece:
+        """Running sums from the end."""
+        for name in ("flip", "cumsum", "flip"):
+            x = self.notation.call(name, [x]).of(1)
+        return x
+
+    def _opaque(self, node: Expr) -> Form | None:
+        if isinstance(node.op, opaque_ops.Put | opaque_ops.ProdOthers | opaque_ops.Gaps):
+            return None
+        if isinstance(node.op, opaque_ops.Take) and node.ndim == 1:
+            x, places = node.args
+            if isinstance(places.op, opaque_ops.ArgSort) and places.args[0] is x:
+                return Form((Need(x),), lambda pieces: self.notation.call("sort", pieces).of(1))
+            needs = tuple(map(Need, node.args))
+            return Form(needs, lambda pieces: self.notation.taken(*pieces), call=True)
+        return self._called(node)
+
+    def _called(self, node: Expr) -> Form:
+        args = node.args[: self.width]
+        name, parameters = node.op.called(node.shape)
+        if node.ndim == 1:
+            parameters = [text for text in parameters if text != "axis=-1"]
+
+        def build(pieces: list[Piece]) -> Piece:
+            if len(pieces) < len(node.args):
+                pieces = [*pieces, Piece(self.notation.name("..."))]
+            return self.notation.call(name, pieces, *parameters).of(node.ndim)
+
+        return Form(tuple(map(Need, args)), build, call=True)
+
+    def _element(self, node: Expr, index: tuple[Index, ...], fresh: int) -> Form:
+        """The form of the element at an index."""
+        op, notation = node.op, self.notation
+        if is_spread(node):
+            return Form((Need(node.args[0]),), lambda pieces: pieces[0])
+        if isinstance(op, ops.Contract) and not self._is_product(node, op):
+            return self._summed(node, op, index, fresh)
+        if node.args and isinstance(op, ops.Sum | ops.Product | ops.Pointwise | ops.Strong):
+            return self._elementwise(node, index)
+        if isinstance(op, ops.Barrier):
+            return self._elementwise(node, index)
+        found = element(node, index, lambda k: self.index(fresh + k), notation)
+        if found is not None:
+            return found
+        return Form(
+            (Need(node),),
+            lambda pieces: notation.element(pieces[0], self.indices(index)),
+        )

@@ -1,0 +1,153 @@
+"""Texts of scalar formulas are read back: typed ones as the node, derivatives as what they say."""
+
+import ast
+import contextlib
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import symdiff as sd
+from symdiff.parser import FUNCTIONS
+from tests.budget import sample
+from tests.display.rows import reading
+from tests.display.test_latex_laws import called
+
+x, y, z = sd.symbols("x_r y_r z_r")
+
+# Typed formulas -----------------------------------------------------------------------------------
+
+# Functions of real numbers that any formula may be put into; orders and domains are for the table.
+UNARY = "sin cos tan exp log sqrt tanh sinh cosh atan abs sign floor sigmoid softplus erf expm1"
+UNARY += " log1p square reciprocal cbrt gamma digamma sech cot asinh log_sigmoid j0 rgamma"
+BINARY = "maximum minimum hypot atan2 logaddexp mod floor_divide xlogy"
+
+numbers = st.sampled_from([0, 1, -1, 2, -3, Fraction(1, 2), Fraction(-5, 3), 0.1, 1e-7])
+exponents = st.sampled_from([-2, -1, 2, 3, Fraction(1, 2), Fraction(-3, 2), Fraction(1, 3), 1.3])
+leaves = st.sampled_from([x, y, z]) | numbers.map(sd.constant) | st.sampled_from([sd.pi, sd.e])
+
+
+def _extended(inner):
+    pair = st.tuples(inner, inner)
+    truth = pair.map(lambda p: (p[0] < p[1]) | ~(p[1] <= 1)) | pair.map(lambda p: p[0] == p[1])
+    truth |= pair.map(lambda p: (p[0] > 0) & (p[0] != p[1]))
+    return st.one_of(
+        pair.map(lambda p: p[0] + p[1]),
+        pair.map(lambda p: p[0] - p[1]),
+        pair.map(lambda p: p[0] * p[1]),
+        pair.map(lambda p: p[0] / p[1]),
+        pair.map(lambda p: p[0] ** p[1]),
+        st.tuples(inner, exponents).map(lambda p: p[0] ** p[1]),
+        st.tuples(numbers, inner).map(lambda p: p[0] * p[1]),
+        inner.map(lambda a: -a),
+        st.tuples(st.sampled_from(UNARY.split()), inner).map(lambda p: FUNCTIONS[p[0]].build(p[1])),
+        st.tuples(st.sampled_from(BINARY.split()), inner, inner).map(
+            lambda p: FUNCTIONS[p[0]].build(*p[1:])
+        ),
+        st.tuples(truth, inner, inner).map(lambda p: sd.where(*p)),
+    )
+
+
+formulas = st.recursive(leaves, _extended, max_leaves=14)
+
+
+def readable(expr):
+    """A nan is no number's equal, and numbers of more than a thousand digits are not read."""
+    text = sd.text(expr)
+    return "nan" not in text and "inf" not in text and "0x" not in text
+
+
+@sample(100)
+@given(formulas)
+def test_a_typed_formula_is_read_as_the_same_node(expr):
+    assume(readable(expr))
+    assert reading(sd.text(expr), expr) is expr, sd.text(expr)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_is_read_as_the_same_node(name):
+    expr = called(name)
+    assert reading(sd.text(expr), expr) is expr
+    inside = 2 * expr**2 / (1 + expr) - x
+    assert reading(sd.text(inside), inside) is inside
+
+
+# Derivatives --------------------------------------------------------------------------------------
+
+
+def equal(one, other):
+    """Equal values to 18 digits, at a point where both have one."""
+    at = {s: Fraction(2 * k + 5, 7) for k, s in enumerate(one.free_symbols)}
+    with contextlib.suppress(ArithmeticError, sd.Unsupported):  # it may be exactly 0
+        old, new = one.evalf(20, at), other.evalf(20, at)
+        both_nan = mp.isnan(old) and mp.isnan(new)
+        return both_nan or old == new or mp.almosteq(old, new, rel_eps=1e-18)
+    return True
+
+
+def survives(derivative):
+    """What is read has the same text and the same values; reading it again gives the node."""
+    if not readable(derivative):
+        return
+    text = sd.text(derivative)
+    again = reading(text, derivative)
+    if again is derivative:
+        return
+    assert sd.text(again) == text
+    assert reading(text, again) is again
+    if sd.count_nodes(derivative) < 100:  # digits of more take seconds
+        assert equal(derivative, again), text
+
+
+@sample(50)
+@given(formulas)
+def test_the_text_of_a_derivative_is_that_of_what_it_reads_as(expr):
+    survives(sd.diff(expr, x))
+
+
+@sample(15)
+@given(st.recursive(leaves, _extended, max_leaves=5), st.integers(2, 4))
+def test_so_is_that_of_higher_derivatives(expr, order):
+    survives(sd.diff(expr, x, order))
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_so_are_those_of_every_function(name):
+    expr = called(name)
+    for s in expr.free_symbols:
+        with contextlib.suppress(sd.NotDifferentiable):
+            survives(sd.diff(expr, s))
+            survives(sd.diff(expr, s, 2))
+
+
+@pytest.mark.parametrize(
+    ("formula", "order"),
+    [
+        ("exp(sin(x_r))", 4),
+        ("exp(-x_r**2/2)", 4),
+        ("log(cos(x_r))", 4),
+        ("sin(x_r**2)", 4),
+        ("tanh(x_r)/(1 + x_r**2)", 3),
+        ("x_r**y_r", 3),
+    ],
+)
+def test_no_factor_stands_twice_in_a_product(formula, order):
+    """Products are merged as when they are typed: cos(x)**2, never cos(x)*cos(x)."""
+    for line in sd.text(sd.diff(sd.parse(formula), x, order)).split("\n"):
+        for node in ast.walk(ast.parse(line)):
+            bases = [ast.dump(_base(factor)) for factor in _factors(node)]
+            assert len(set(bases)) == len(bases), line
+
+
+def _factors(node):
+    """The factors of a product, which Python nests, without numbers."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
+        return [] if isinstance(node, ast.Constant) else [node]
+    return _factors(node.left) + _factors(node.right)
+
+
+def _base(node):
+    power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+    return node.left if power else node
