@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.parser import FUNCTIONS
-from tests.budget import sample
+from tests.budget import FUZZ, sample
 from tests.display.rows import reading
 from tests.display.test_latex_laws import called
 
@@ -64,6 +64,76 @@ def readable(expr):
 def test_a_typed_formula_is_read_as_the_same_node(expr):
     assume(readable(expr))
     assert reading(sd.text(expr), expr) is expr, sd.text(expr)
+
+
+WIDE = sd.parse(" + ".join(f"w{k}*w{k + 1}" for k in range(12)))
+
+# Every sign of a text, by name: of one operand or two.
+ONE = {
+    "negative": lambda a: -a,
+    "not": lambda a: ~(a > 0) if a.dtype is not bool else ~a,
+    "third": lambda a: a / 3,
+    "minus a third": lambda a: -a / 3,
+    "twice": lambda a: 2 * a,
+    "float": lambda a: -0.1 * a,
+    "precise": lambda a: 0.30000000000000004 * a,
+    "square": lambda a: a**2,
+    "root": lambda a: sd.sqrt(a),
+    "reciprocal": lambda a: 1 / a,
+    "power": lambda a: a ** Fraction(-3, 2),
+    "exponent": lambda a: 2**a,
+    "negative base": lambda a: sd.constant(-2) ** a,
+    "sine": sd.sin,
+    "absolute": abs,
+    "planck": lambda a: 1 / sd.expm1(a),
+    "plus one": lambda a: a + 1,
+    "from one": lambda a: 1 - a,
+}
+TWO = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "power": lambda a, b: a**b,
+    "less": lambda a, b: a < b,
+    "greater equal": lambda a, b: a >= b,
+    "equal": lambda a, b: a == b,
+    "and": lambda a, b: (
+        (a > 0 if a.dtype is not bool else a) & (b > 0 if b.dtype is not bool else b)
+    ),
+    "or": lambda a, b: (
+        (a > 0 if a.dtype is not bool else a) | (b > 0 if b.dtype is not bool else b)
+    ),
+    "mod": lambda a, b: a % b,
+    "maximum": sd.maximum,
+    "where": lambda a, b: sd.where(a > b, a, b),
+    "from a wide sum": lambda a, b: WIDE - a * b,
+    "minus a wide sum": lambda a, b: a - b * WIDE,
+}
+
+
+def _applied(signs, operand):
+    """Every sign of that operand; of two, on the left and on the right."""
+    for name in signs:
+        if name in ONE:
+            yield name, lambda one=ONE[name]: one(operand)
+        if name in TWO:
+            yield f"{name}, left", lambda two=TWO[name]: two(operand, z)
+            yield f"{name}, right", lambda two=TWO[name]: two(z, operand)
+
+
+@pytest.mark.parametrize("outer", [*ONE, *TWO])
+def test_every_sign_in_every_sign(outer):
+    """What binds how: no bracket is missing, on either side; under `make fuzz` a level deeper."""
+    for _, inner in _applied([*ONE, *TWO], x - y):
+        operands = [inner()]
+        if FUZZ:
+            operands += [make() for _, make in _applied([*ONE, *TWO], inner())]
+        for operand in operands:
+            for _, make in _applied([outer], operand):
+                expr = make()
+                if readable(expr):
+                    assert reading(sd.text(expr), expr) is expr, sd.text(expr)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
