@@ -7,8 +7,12 @@ AssertionError.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 _BRACKETS = {"([": "])", "(": ")", "[": "]", "[[": "]]", "{{": "}}", ">": "]"}
 _VERTEX = re.compile(r' +([nf]\d+)(\(\[|\(|\[\[|\[|\{\{|>)"([^"]*)"(\]\)|\)|\]\]|\]|\}\}):::(\w+)')
@@ -107,3 +111,71 @@ def _acyclic(chart: Flowchart) -> bool:
                 if not waiting[target]:
                     ready.append(target)
     return len(ready) == len(chart.lines)
+
+
+# What is drawn, computed -------------------------------------------------------------------------
+
+_PYTHON = {
+    "×": "*",
+    "−": "-",
+    "⁻": "-",
+    "①": "a[0]",
+    "②": "a[1]",
+    "③": "a[2]",
+    "•": "a[0]",
+}
+_POWERS = {raised: str(k) for k, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+_ORDER = {"": 0, "①": 0, "②": 1, "③": 2}
+_UNARY = {
+    "sin": np.sin, "cos": np.cos, "exp": np.exp, "log": np.log, "sign": np.sign,
+    "det": np.linalg.det, "log Σ exp": lambda a: np.log(np.sum(np.exp(a))),
+    "max": max, "min": min, "+": lambda *a: sum(a), "×": lambda *a: math.prod(a),
+}  # fmt: skip
+
+
+def meaning(caption: str, a: list[Any]) -> Any:
+    if caption in _UNARY:
+        return _UNARY[caption](*a)
+    if caption == "② if ①, else ③":
+        return a[1] if a[0] else a[2]
+    text = re.sub(r"\|(.)\|", r"abs(\1)", caption)
+    text = "".join(_PYTHON.get(c, c) for c in text)
+    text = re.sub(
+        "-?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{''.join(_POWERS.get(c, c) for c in m[0])}", text
+    )
+    text = re.sub(r"√(a\[\d\])", r"(\1)**0.5", text).replace("^", "**")
+    return eval(text, {"a": a, "abs": abs, "sign": np.sign})
+
+
+def computed(chart: Flowchart, env: dict[str, Any]) -> dict[str, Any]:
+    """The value of each vertex, from captions, letters and the order that edges show, alone."""
+    values: dict[str, Any] = {}
+    waiting = list(chart.lines)
+    while waiting:
+        name = waiting.pop(0)
+        edges = chart.sources(name)
+        if any(source not in values for source, _ in edges):
+            waiting.append(name)
+            continue
+        text = next(t for t in chart.lines[name] if not t.startswith(("output", "gradient")))
+        if chart.family[name] == "leaf":
+            values[name] = env[text] if text in env else meaning(text, [])
+        elif chart.family[name] == "contraction":
+            shape = next((t for t in chart.lines[name] if re.fullmatch(r"\([\d, ]+\)", t)), "()")
+            out = "ijkl"[: len(eval(shape))]
+            words = [label.replace(",", "") for _, label in edges]
+            operands = [values[source] for source, _ in edges]
+            if text == "diag(x)":
+                out, words = "ij", ["i", "ij"]
+                operands.append(np.eye(len(operands[0])))
+            for letter, length in zip(out, eval(shape), strict=True):
+                words.append(letter)  # the letters that only the value has
+                operands.append(np.ones(length))
+            if text == "identity":
+                operands = [np.eye(len(operands[0])), *operands]
+                words = ["ij", *words]
+            values[name] = np.einsum(f"{','.join(words)}->{out}", *operands)
+        else:
+            placed = sorted(edges, key=lambda edge: _ORDER[edge[1]])
+            values[name] = meaning(text, [values[source] for source, _ in placed])
+    return values

@@ -61,6 +61,10 @@ def test_values_and_cotangents_are_those_of_the_nodes(f: sd.Expr) -> None:
     valued = [v for v in nodes(f) if v.args or v.shape or v in env]
     expected = sorted(shortened(nm.interpret(v, at(v))) for v in valued)
     assert noted(chart, "= ") == expected
+    computed = flowcharts.computed(chart, {s.name: value for s, value in env.items()})
+    for name, lines in chart.lines.items():
+        (note,) = [t for t in lines if t.startswith("= ")] or [f"= {lines[0].replace('-', '−')}"]
+        assert note == f"= {shortened(computed[name])}"
     gradient = sd.grad(f, list(f.free_symbols))
     for s, g in zip(f.free_symbols, gradient, strict=True):
         (lines,) = [t for t in chart.lines.values() if t[0] == s.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 import subprocess
 import sys
@@ -62,70 +63,6 @@ def test_every_node_and_every_edge_is_drawn_once(case: Any) -> None:
     assert [chart.lines[name][0] for name in chart.results] == ["output"]
 
 
-# What is drawn, computed from the drawing alone.
-
-_PYTHON = {
-    "×": "*",
-    "−": "-",
-    "⁻": "-",
-    "①": "a[0]",
-    "②": "a[1]",
-    "③": "a[2]",
-    "•": "a[0]",
-}
-_POWERS = {raised: str(k) for k, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
-_ORDER = {"": 0, "①": 0, "②": 1, "③": 2}
-_UNARY = {
-    "sin": np.sin, "cos": np.cos, "exp": np.exp, "log": np.log, "sign": np.sign,
-    "max": max, "min": min, "+": lambda *a: sum(a), "×": lambda *a: math.prod(a),
-}  # fmt: skip
-
-
-def meaning(caption: str, a: list[Any]) -> Any:
-    if caption in _UNARY:
-        return _UNARY[caption](*a)
-    if caption == "② if ①, else ③":
-        return a[1] if a[0] else a[2]
-    text = re.sub(r"\|(.)\|", r"abs(\1)", caption)
-    text = "".join(_PYTHON.get(c, c) for c in text)
-    text = re.sub(
-        "-?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{''.join(_POWERS.get(c, c) for c in m[0])}", text
-    )
-    text = re.sub(r"√(a\[\d\])", r"(\1)**0.5", text).replace("^", "**")
-    return eval(text, {"a": a, "abs": abs, "sign": np.sign})
-
-
-def computed(chart: flowcharts.Flowchart, env: dict[str, Any]) -> list[Any]:
-    """The values of the results, from captions, letters and the order that edges show."""
-    values: dict[str, Any] = {}
-    waiting = list(chart.lines)
-    while waiting:
-        name = waiting.pop(0)
-        edges = chart.sources(name)
-        if any(source not in values for source, _ in edges):
-            waiting.append(name)
-            continue
-        text = next(t for t in chart.lines[name] if not t.startswith(("output", "gradient")))
-        if chart.family[name] == "leaf":
-            values[name] = env[text] if text in env else meaning(text, [])
-        elif chart.family[name] == "contraction":
-            shape = next((t for t in chart.lines[name] if re.fullmatch(r"\([\d, ]+\)", t)), "()")
-            out = "ijkl"[: len(eval(shape))]
-            words = [label.replace(",", "") for _, label in edges]
-            operands = [values[source] for source, _ in edges]
-            if text == "diag(x)":
-                out, words = "ij", ["i", "ij"]
-                operands.append(np.eye(len(operands[0])))
-            for letter, length in zip(out, eval(shape), strict=True):
-                words.append(letter)  # the letters that only the value has
-                operands.append(np.ones(length))
-            values[name] = np.einsum(f"{','.join(words)}->{out}", *operands)
-        else:
-            placed = sorted(edges, key=lambda edge: _ORDER[edge[1]])
-            values[name] = meaning(text, [values[source] for source, _ in placed])
-    return [values[name] for name in chart.results]
-
-
 x, y, z = sd.symbols("x y z")
 SCALARS = [
     x - y,
@@ -156,13 +93,29 @@ def test_the_drawing_says_what_is_computed(f: sd.Expr, graph: str) -> None:
     """Values computed from captions and edges alone are those of the formula and its gradient."""
     env = {"x": 1.25, "y": 2.5, "z": 0.75, "π": math.pi, "e": math.e}
     chart = drawn(f, graph=graph)
-    gradient = list(dict.fromkeys(sd.vjp(f, list(f.free_symbols), 1)))
-    wanted = {"forward": [f], "backward": gradient, "joint": list(dict.fromkeys([f, *gradient]))}
-    values = {v: env[v.name] for v in (x, y, z)}
-    expected = [
-        float(sd.evalf(v, 17, {s: values[s] for s in v.free_symbols})) for v in wanted[graph]
-    ]
-    assert sorted(computed(chart, env)) == pytest.approx(sorted(expected), rel=1e-13)
+    xs = list(f.free_symbols)
+    wanted = {"output": f} if graph != "backward" else {}
+    if graph != "forward":
+        gradient = sd.vjp(f, xs, 1)
+        wanted |= {f"gradient by {s.name}": g for s, g in zip(xs, gradient, strict=True)}
+    values = flowcharts.computed(chart, env)
+    found = {t: values[k] for k in chart.results for t in chart.lines[k] if t in wanted}
+    assert found.keys() == wanted.keys()
+    for title, expr in wanted.items():
+        at = {s: env[s.name] for s in expr.free_symbols}
+        assert found[title] == pytest.approx(float(sd.evalf(expr, 17, at)), rel=1e-13)
+
+
+def test_captions_begin_with_what_is_added_or_above() -> None:
+    """Whatever was made first."""
+    first, second = sd.symbols("made_first made_second")
+    for f in (first, second):
+        for g in (first, second):
+            if f is not g:
+                assert captions.caption(f - g) == "① − ②"
+                assert captions.operands(f - g) == [f, g]
+                assert captions.caption(f / g) == "① / ②"
+                assert captions.operands(f / g) == [f, g]
 
 
 A, B, u, v = sd.symbol("A", (2, 3)), sd.symbol("B", (3, 2)), sd.symbol("u", 3), sd.symbol("v", 2)
@@ -197,7 +150,8 @@ def test_letters_say_how_a_contraction_runs(caption: str) -> None:
     at = {s: rng.normal(size=tuple(map(int, s.shape))) for s in f.free_symbols}
     chart = drawn(f)
     env = {s.name: value for s, value in at.items()}
-    np.testing.assert_allclose(computed(chart, env)[0], interpret(f, at), rtol=1e-13)
+    value = flowcharts.computed(chart, env)[chart.results[0]]
+    np.testing.assert_allclose(value, interpret(f, at), rtol=1e-13)
     assert caption in chart.lines[chart.results[0]]
 
 
@@ -285,6 +239,42 @@ def test_what_is_folded_is_counted(shape: Any, limit: int) -> None:
             assert re.match("of .*x", lines[1])
 
 
+@sample(150)
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_a_fold_keeps_the_order_and_every_edge(seed: int, limit: int) -> None:
+    """Of any graph: what is shown has its users shown, so that arrows make no circle."""
+    rng = random.Random(seed)
+    count = rng.randint(2, 40)
+    links = [
+        [rng.randrange(k) for _ in range(rng.randint(0, 4))] if k else [] for k in range(count)
+    ]
+    groups = [k >= count // 2 for k in range(count)]
+    graph = Graph([count - 1, count // 3], links.__getitem__, ("a", "b"), lambda k: int(groups[k]))
+    diagram = graph.diagram(
+        lambda shown: {k: Vertex("", (str(k),), "leaf") for k in shown},
+        lambda k: [""] * len(links[k]),
+        lambda nodes, leaves: (f"{len(nodes)} nodes", ",".join(map(str, sorted(leaves)))),
+        limit,
+    )
+    chart = flowcharts.read(diagram.mermaid())  # which finds circles
+    assert folded(chart) == len(graph.order)
+    shown = {name: int(lines[0]) for name, lines in chart.lines.items() if name[0] == "n"}
+    edges = sum(len(links[k]) for k in graph.order)
+    drawn_edges = sum(int(label.split()[0]) if label else 1 for _, _, label in chart.edges)
+    inside = edges - drawn_edges
+    assert inside >= 0
+    assert inside == 0 or len(shown) < len(graph.order)
+    for source, target, _ in chart.edges:
+        assert target in shown or source not in shown or not links[shown[source]]
+    for name, k in shown.items():
+        labels = [label for _, label in chart.sources(name)]
+        assert sum(int(label.split()[0]) if label else 1 for label in labels) == len(links[k])
+    for name, lines in chart.lines.items():
+        if name not in shown and lines[1].strip():
+            leaves = {shown[source] for source, _ in chart.sources(name) if source in shown}
+            assert leaves <= set(map(int, lines[1].split(",")))
+
+
 def test_a_joint_graph_is_folded_in_each_pass() -> None:
     f = deep(300)
     chart = drawn(f, graph="joint")
@@ -332,13 +322,18 @@ def test_hostile_texts_stay_in_their_labels(text: str) -> None:
     assert chart.titles == {"g0": seen}
 
 
+def test_what_cannot_be_seen_is_marked() -> None:
+    assert one_line("a\nb\r\n\tc\x00d\u202ee\u200bf\ue000") == "a b c�d�e�f�"
+    assert one_line("x" * 1000) == "x" * 47 + "…"
+
+
 @sample(300)
 @given(st.text(st.characters(exclude_categories=[])))
 def test_no_text_is_markup(text: str) -> None:
     """What a reader of labels sees is the text, on one line, without what cannot be seen."""
     seen = flowcharts.label(escaped(text))
     assert seen == (one_line(text) or " ")
-    assert "\n" not in seen
+    assert seen.isprintable()
     assert len(seen) <= 48
 
 
