@@ -372,7 +372,10 @@ def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
 
 
 def cotangents(
-    outputs: Expr | Sequence[Expr], seed: Any = None, inputs: Expr | Sequence[Expr] | None = None
+    outputs: Expr | Sequence[Expr],
+    seed: Any = None,
+    inputs: Expr | Sequence[Expr] | None = None,
+    name: str = "cotangents",
 ) -> dict[Expr, Expr]:
     """The cotangent of every real node between ``inputs`` and ``outputs``, from one walk.
 
@@ -385,7 +388,8 @@ def cotangents(
     Args:
         outputs: an expression or a sequence of them. seed: the cotangent of the output, or one of
         each, of their shapes; 1 by default, which needs scalar outputs. inputs: those that ``grad``
-        takes, a component counting as its symbol; all real symbols by default.
+        takes, a component counting as its symbol; all real symbols by default. name: who asks, for
+        messages.
 
     Raises what ``grad`` raises.
 
@@ -394,15 +398,12 @@ def cotangents(
     >>> cotangents(sin(x**2))
     {x: 2*x*cos(x**2), x**2: cos(x**2), sin(x**2): 1}
     """
-    ys, many = _sequence(outputs, "cotangents", "outputs")
+    ys, many = _sequence(outputs, name, "outputs")
     if inputs is None:
         xs = [x for x in free_symbols(ys) if x.dtype is float]
     else:
-        xs, _ = _inputs(inputs, "cotangents", ys)
-    if seed is None:
-        seeds = _ones(ys, "cotangents", "seed")
-    else:
-        seeds = _seeds(ys, seed, many, "cotangents", "seeds")
+        xs, _ = _inputs(inputs, name, ys)
+    seeds = _ones(ys, name, "seed") if seed is None else _seeds(ys, seed, many, name, "seeds")
     path = [node for node in between(topological(ys), xs) if node.dtype is float]
     flows = pullback(ys, path, [Flow(g, NONE) for g in seeds])
     return {

@@ -112,7 +112,8 @@ def _notes(
     pulled: dict[Expr, Expr] = {}
     if graph != "backward" and (seed is not None or not any(y.shape for y in ys)):
         xs = inputs_of(ys, wrt)
-        found = cotangents(ys, seeds_of("draw", outputs, ys, seed), xs) if xs else {}
+        seeds = seeds_of("draw", outputs, ys, seed)
+        found = cotangents(ys, seeds, xs, "draw") if xs else {}
         pulled = {node: found[node] for node in shown if node in found}
     # What a node makes of values beyond its domain is seen: inf, nan.
     with np.errstate(all="ignore"):

@@ -96,6 +96,8 @@ def diagram(
         _title(titled, ys, ["output"] if len(ys) == 1 else [f"output {k}" for k in range(len(ys))])
     if graph != "forward":
         xs = inputs_of(ys, wrt)
+        if not xs:
+            raise ValueError(f"{name}: no real symbol to take gradients by, for graph={graph!r}")
         pulled = vjp(ys, xs, seeds_of(name, f, ys, seed))
         _title(titled, pulled, [f"gradient by {_name(x)}" for x in xs])
     if graph == "forward":

@@ -166,6 +166,9 @@ def test_refusals() -> None:
         nm.draw(x, graph="both")
     with pytest.raises(ValueError, match="symbol y and dtype float has no value"):
         nm.draw(x * y, values={x: 1.0})
+    k = sd.symbol("k", dtype=int)
+    with pytest.raises(sd.NotDifferentiable, match="draw: input k is integer"):
+        nm.draw(x * k, k, values={x: 1.0, k: 2})
     with pytest.raises(TypeError, match="draw: 'x' of type str has no graph"):
         nm.draw("x")
     with pytest.raises(TypeError, match=r"draw: tensor.* of type Tensor has no graph"):
