@@ -96,9 +96,7 @@ class Graph(Generic[K]):
         quarter = limit // 4
         folded = _folded(limit) * max(len(self.titles), 1)
         near = max(limit - min(len(leaves), quarter) - folded, 1)
-        widest = max(
-            limit // 5, 1
-        )  # of one height, so that the picture is not much wider than high
+        widest = max(limit // 8, 3)  # of one height: notebooks shrink wide pictures
         shown = set(leaves[:quarter])
         hidden: set[int] = set()
         level: Counter[int] = Counter()
