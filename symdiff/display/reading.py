@@ -127,8 +127,10 @@ def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
         formula = canonical(facts.definition(*symbols))
     except Unsupported:
         return None
-    if formula.count_ops() > _WRITTEN_OUT:
-        return None
+    called = [part.func.__name__ for part in formula.atoms(sp.Function)]
+    algebraic = all(name == "where" or FACTS[name].infix for name in called)
+    if facts.orders and not (algebraic and formula.count_ops() <= _WRITTEN_OUT):
+        return None  # the name of a derivative keeps digits that its formula loses
     return lift(formula, {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol})
 
 

@@ -143,6 +143,7 @@ class sine_integral(Transcendental):
     """Si(x) = ∫ sin(t)/t dt from 0 to x; the derivative is ``sinc``, in NumPy's scale."""
 
     nargs = 1
+    drawn = True
     sympy = sp.Si
     aliases = "Si"
     finite_partials = True
@@ -159,6 +160,7 @@ class cosine_integral(Transcendental):
     """Ci(x) = γ + log(x) + ∫ (cos(t) - 1)/t dt from 0 to x, for x >= 0; else nan."""
 
     nargs = 1
+    drawn = True
     domain = _(positive)
     sympy = sp.Ci
     aliases = "Ci"
@@ -200,6 +202,7 @@ class sinh_integral(Transcendental):
     """Shi(x) = ∫ sinh(t)/t dt from 0 to x."""
 
     nargs = 1
+    drawn = True
     sympy = sp.Shi
     aliases = "Shi"
     partials = _(lambda x: (sinh_integral_derivative(ONE, x),))
@@ -230,6 +233,7 @@ class cosh_integral(Transcendental):
     """Chi(x) = γ + log(x) + ∫ (cosh(t) - 1)/t dt from 0 to x, for x >= 0; else nan."""
 
     nargs = 1
+    drawn = True
     domain = _(positive)
     sympy = sp.Chi
     aliases = "Chi"
@@ -277,6 +281,7 @@ class fresnel_sine(Transcendental):
     """S(x) = ∫ sin(πt²/2) dt from 0 to x."""
 
     nargs = 1
+    drawn = True
     sympy = sp.fresnels
     aliases = "fresnels"
     finite_partials = True
@@ -293,6 +298,7 @@ class fresnel_cosine(Transcendental):
     """C(x) = ∫ cos(πt²/2) dt from 0 to x."""
 
     nargs = 1
+    drawn = True
     sympy = sp.fresnelc
     aliases = "fresnelc"
     finite_partials = True
