@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
 
 _TEX = 250  # characters of a formula in LaTeX
+_DOTS = r"\ldots"
 _BREAK = "\x00"  # where a line may be broken
 
 _CURSOR = r"{\left[\cdot\right]}"
@@ -61,10 +62,10 @@ class _Tex:
         return self.bars[sd.latex(self.steps.bar(v))]
 
     def of(self, e: Expr) -> str:
-        """A formula; three dots for a long one."""
+        """A formula; three dots for a long one, or one that would have names of its own."""
         found = sd.latex(e) if is_within(e, NODES) else ""
-        if not found or len(found) > _TEX:
-            return r"\ldots"
+        if not found or len(found) > _TEX or r"\begin{aligned}" in found:
+            return _DOTS
         for plain, bar in self.bars.items():
             found = found.replace(plain, bar)
         return found
@@ -87,8 +88,10 @@ class _Tex:
         if letters:
             name = rf"\left({name}\right){letters}" if "frac" in name else f"{{{name}}}{letters}"
         line = f"{name} {sign} {found}"
-        shown = None if value is None else tex_value(value)
-        return line if shown is None or shown == found else f"{line}{_BREAK}= {shown}"
+        shown = found if value is None else tex_value(value)
+        if found == _DOTS:
+            return f"{name} {sign} {shown}"
+        return line if shown == found else f"{line}{_BREAK}= {shown}"
 
 
 def _barred(name: str) -> str:
@@ -215,7 +218,8 @@ def html(steps: Steps, full: bool) -> str:
     gap = [f'<tr><td colspan="3"{_LEFT}>{escape(left_out(missing))}</td></tr>'] * bool(missing)
     shown = [[row for row in part if row.node.args or row.value is not None] for part in parts]
     forward = [[_html_forward(tex, row) for row in part] for part in shown]
-    backward = [[_html_backward(tex, row) for row in reversed(part)] for part in reversed(parts)]
+    passing = [[row for row in reversed(part) if row.node is not steps.x] for part in parts[::-1]]
+    backward = [[_html_backward(tex, row) for row in part if row.node.args] for part in passing]
     tables = [
         _table(("step", "derivative by each operand alone", ""), [*forward[0], *gap, *forward[1]]),
         _table(("cotangent", "rule", "passes on"), [*backward[0], *gap, *backward[1]]),
@@ -223,7 +227,7 @@ def html(steps: Steps, full: bool) -> str:
     title, total = _math(_tex_title(tex, "=")), _math(_tex_total(tex, "="))
     fixed = [_math(line) for line in _tex_constants(tex, [*parts[0], *parts[1]], "=")]
     lines = "".join(f"<p>{line}</p>" for line in [title, *fixed])
-    inner = f"{lines}{''.join(tables) if near else ''}<p>{total}</p>"
+    inner = f"{lines}{''.join(tables) if any(map(any, backward)) else ''}<p>{total}</p>"
     return f'<div class="symdiff-steps" style="overflow-x: auto">{inner}</div>'
 
 

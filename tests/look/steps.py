@@ -31,7 +31,7 @@ def _hostile() -> Any:
     odd = sd.pointwise("f_1", lambda u: u**2 + 1)
     alpha, long = sd.symbol("alpha_b_c"), sd.symbol("a_variable_with_a_very_long_name_" + "n" * 60)
     custom = sd.custom(np.sin, vjp=lambda g, y, u: g * sd.cos(u), name="f__x_")
-    f = odd(x) * alpha + custom(long) * x
+    f = odd(x) * alpha + custom(alpha) + long * x
     return nm.steps(f, x, at={x: 2, alpha: 1e-9, long: 1e300})
 
 
