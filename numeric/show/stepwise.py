@@ -153,7 +153,7 @@ def steps(
         product rule                           xbar  += t1*fbar = 0.909297
         product rule                           t1bar += x*fbar = 2
       t1bar = x = 2
-        chain rule: derivative of sin is cos   xbar  += cos(x)*t1bar = -0.832294
+        chain rule: derivative of sin is cos   xbar  += ... = -0.832294
     <BLANKLINE>
     df/dx = sin(x) + x*cos(x) = 0.0770038
           = 0.909297 - 0.832294, the sum of what x is passed
@@ -194,6 +194,7 @@ class Steps:
         self._taken = {s.name for s in free_symbols([f, x])}
         self._own: set[Expr] = set()  # symbols and their parts, which have names
         self._names = self._named()
+        self._nodes = tuple(sorted(walk.path, key=lambda v: v not in self._own))
         fixed = dict.fromkeys(a for v in walk.path for a in v.args if a not in self._names)
         inner = (name for name in _numbered("c") if name not in self._taken)
         large = (v for v in fixed if not is_within(v, _INLINE))
@@ -208,13 +209,13 @@ class Steps:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Every node on a path from x to f, operands first."""
+        """Every node on a path from x to f, in the order of ``nodes``."""
         return tuple(self.row(v) for v in self.nodes)
 
     @property
     def nodes(self) -> tuple[Expr, ...]:
-        """The nodes of the rows."""
-        return self._walk.path
+        """The nodes of the rows: symbols and their parts first, then each after its operands."""
+        return self._nodes
 
     @cached_property
     def shares(self) -> tuple[tuple[str, Expr, Any], ...]:
