@@ -67,7 +67,7 @@ class _Tex:
         if not found or len(found) > _TEX or r"\begin{aligned}" in found:
             return _DOTS
         for plain, bar in self.bars.items():
-            found = found.replace(plain, bar)
+            found = found.replace(f"{plain}_", f"{{{bar}}}_").replace(plain, bar)
         return found
 
     def _split(self, e: Expr) -> tuple[str, str]:

@@ -108,6 +108,7 @@ def test_views_of_random_programs(drawn: Any) -> None:
         np.testing.assert_array_equal(steps.value, plain)
         for view in (str(steps), steps._repr_latex_(), steps._repr_html_()):
             assert view
+        assert not re.search(r"(?<!\{)\\bar\{[^{}]*\}(_\{\w+\})?_\w", steps.latex())
         names = [row.name for row in steps.rows]
         assert len(set(names)) == len(names)
 
