@@ -400,7 +400,9 @@ class Steps:
         for s in free_symbols(formulas):
             if s in self._values:
                 env[s] = self._values[s]
-        env.update((s, self._values[a]) for s, a in zip(operands, args, strict=True) if s is not a)
+        for s, a in zip(operands, args, strict=True):
+            if s is not a:  # whole numbers may come as floats
+                env[s] = np.asarray(self._values[a]).astype(s.dtype)[()]
         axes = {d for v in topological(formulas) for d in v.shape}
         axes |= {v.op.name for v in topological(formulas) if isinstance(v.op, ops.Size)}
         env.update((k, n) for k, n in (self.at or {}).items() if k.__class__ is str and k in axes)

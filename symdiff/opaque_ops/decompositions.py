@@ -218,7 +218,7 @@ class LeftVectors(Svd, part=0):
     name = "left_singular_vectors"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """That of ``_vectors``."""
+        """``dU = U (F * (P S + S P')) + (1 - U U') dA V S^-1``, P = U' dA V (Townsend, 12-13)."""
         return _vectors(node, opaque(opaque_op(RightVectors), node.args[0]), t)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -232,7 +232,7 @@ class RightVectors(Svd, part=2):
     name = "right_singular_vectors"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """That of the left vectors of A'."""
+        """That of the left vectors of A' (Townsend, 12-13)."""
         other = opaque(opaque_op(LeftVectors), node.args[0])
         return _vectors(node, other, matrix_transpose(t))
 

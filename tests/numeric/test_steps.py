@@ -16,10 +16,12 @@ from numeric.show import stepwise
 from symdiff.shares import shares
 from symdiff.vocabulary import FACTS
 from tests.budget import sample
+from tests.differences import listed, point
 from tests.fields import HIGH
 from tests.look.steps import specimens
 from tests.oracles import values_of
 from tests.strategies import programs_at_points
+from tests.test_table import ROWS
 
 DIGITS = 50
 
@@ -97,10 +99,10 @@ def test_steps_multiply_out_to_the_derivative(f: Any, order: int) -> None:
 @sample(20)
 @given(programs_at_points(("pointwise", "contraction", "linear", "opaque"), steps=3))
 def test_views_of_random_programs(drawn: Any) -> None:
-    case, point = drawn
+    case, place = drawn
     xs = [sd.symbol(f"x{i}", shape) for i, shape in enumerate(case.shapes)]
     f = case.ours(xs)
-    values = {s: np.vectorize(float, otypes=[float])(v) for s, v in zip(xs, point, strict=True)}
+    values = {s: np.vectorize(float, otypes=[float])(v) for s, v in zip(xs, place, strict=True)}
     seed = np.ones(f.shape) if f.shape else None
     for v in xs:
         steps = nm.steps(f, v, at=values, seed=seed)
@@ -272,6 +274,27 @@ def test_mistakes_in_the_steps_are_seen(kind: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(stepwise, "shares", wrong)
         with pytest.raises(AssertionError):
             close(multiplied_out(nm.steps(f, x), HERE), expected)
+
+
+def test_every_row_of_the_table_can_be_shown() -> None:
+    """Every public function at the point at which its derivatives are judged."""
+    said = set()
+    for one in {one.title: one for one in ROWS}.values():
+        shapes = one.cases[0]
+        xs = [sd.symbol(f"x{k}", shape) for k, shape in enumerate(shapes)]
+        at = dict(zip(xs, point(shapes, one.low, one.high), strict=True))
+        y = next((y for y in listed(one.ours(*xs)) if y.dtype is float), None)
+        for v in [] if y is None else xs:
+            seed = np.ones(y.shape) if y.shape else None
+            steps = nm.steps(y, v, at=at, seed=seed)
+            plain = nm.interpret(steps.gradient, at)
+            np.testing.assert_array_equal(steps.value, plain, one.title)
+            assert str(steps)
+            assert steps.latex()
+            assert steps.html()
+            said |= {line for row in steps.rows for e in row.edges for line in (e.rule, e.states)}
+    assert len(said) > 150
+    assert not [line for line in said if re.search(r"(^| )_\w|``", line)]
 
 
 def test_every_fact_of_a_function_can_be_shown() -> None:
