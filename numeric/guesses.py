@@ -145,6 +145,7 @@ CHECK: dict[str, str] = {
 """Of ``numeric.check``."""
 
 SHOW: dict[str, str] = {
+    **dict.fromkeys(("explain", "derivation", "chain_rule", "trace"), "show.steps(f, x, at={...})"),
     "text": "sd.text",
     "latex": "sd.latex",
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Commands that users try, and what does it here.
 _GUESSES = {
+    "explain": "symdiff steps FORMULA x --at x=1",
     "grad": "symdiff lower FORMULA --gradient --source, or symdiff diff FORMULA x for each",
     "hessian": "symdiff diff FORMULA x y for each pair of variables",
     "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",

@@ -32,7 +32,9 @@ def test_a_missing_value_is_asked_for_as_the_command_takes_it(run):
     assert (status, "--at x=...,y=..." in err) == (1, True)
 
 
-@pytest.mark.parametrize("command", ["eval", "evalf", "grad", "hessian", "latex", "gradcheck"])
+@pytest.mark.parametrize(
+    "command", ["eval", "evalf", "grad", "hessian", "latex", "gradcheck", "explain"]
+)
 def test_a_guessed_command_names_what_does_it(run, command):
     status, out, err = run(command, "x**2")
     assert (status, out) == (2, "")
