@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import ops
 from symdiff.algebra import primitive
-from symdiff.corners import kinks_in
+from symdiff.corners import Kink, kinks_in
 from symdiff.derivative import grad
 from symdiff.leaves import as_expr, full, number_node
-from symdiff.lifting import run, steps
+from symdiff.lifting import is_decision, run, steps, written_out
 from symdiff.marks import NONE, Flow, gathered
 from symdiff.node import make, topological
 from symdiff.reals import derived
@@ -217,31 +217,39 @@ def conditions(
     [('domain', 'log', t > 0), ('kink', 'abs', t == 0), ('domain', 'power', t != 0)]
     """
     op = node.op
+    stand_in = make(op, tuple(operands), node.shape, node.dtype) if operands else node
+    varying = [k for k in range(len(operands)) if by is None or k in by]
     found: list[Condition] = []
     if isinstance(op, ops.Product):
-        for k, (base, p) in enumerate(zip(operands, op.exponents, strict=True)):
-            if by is not None and k not in by:
-                continue
+        for k in varying:
+            base, p = operands[k], op.exponents[k]
             if p.__class__ is not int:
                 found.append(Condition("domain", "power", _compared("less", base, flip=True)))
             elif p < 0:
                 found.append(Condition("domain", "power", _compared("not_equal", base)))
-    elif isinstance(op, ops.Pointwise) and op.name in FACTS and op.primitive:
+    elif isinstance(op, ops.Pointwise) and op.primitive:
         facts = FACTS[op.name]
         symbols = [kernel_symbol(k) for k in range(op.arity)]
         env = dict(zip(symbols, operands, strict=True))
         for kind, formula in (("domain", facts.domain), ("kink", facts.kinks)):
             if formula is not None:
-                found.append(
-                    Condition(kind, facts.called or op.name, run(steps(formula(*symbols)), env))
-                )
-    elif isinstance(op, ops.Opaque) and not op.constant and op.kind is not int:
-        stand_in = make(op, tuple(operands), node.shape, node.dtype)
-        rule = statement(stand_in, 0) if operands[0].dtype is float else None
-        flow = None if rule is None else rule.pull(Flow(full(node.shape, 1), NONE))
-        kinks = [] if flow is None else kinks_in([flow.expr])
-        found += [Condition("kink", kink.called, kink.hit) for kink in kinks]
+                holds = run(steps(formula(*symbols)), env)
+                found.append(Condition(kind, facts.called or op.name, holds))
+    elif isinstance(op, ops.Pointwise) and not is_decision(op):  # a formula of these
+        below = set(topological(operands))
+        for part in topological([written_out(stand_in)]):
+            if part not in below and not is_decision(part.op):
+                found += conditions(part, part.args)
+    elif isinstance(op, ops.Opaque):
+        found += [Condition("kink", kink.called, kink.hit) for kink in _ties(stand_in, varying)]
     return found
+
+
+def _ties(node: Expr, varying: Sequence[int]) -> list[Kink]:
+    """Where the derivative of an opaque node is a convention, by one operand or another."""
+    rules = [statement(node, k) for k in varying if node.args[k].dtype is float]
+    flows = [rule and rule.pull(Flow(full(node.shape, 1), NONE)) for rule in rules]
+    return kinks_in([flow.expr for flow in flows if flow])
 
 
 def _compared(name: str, x: Expr, flip: bool = False) -> Expr:

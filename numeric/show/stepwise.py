@@ -235,9 +235,13 @@ class Steps:
         return self._names.get(v, "f")
 
     def symbols(self) -> Iterator[tuple[Expr, Any]]:
-        """The symbols of f and their values."""
-        for s in free_symbols([self.f]):
+        """The symbols of f, and axis lengths given by name, with their values."""
+        symbols = free_symbols([self.f])
+        for s in symbols:
             yield s, self._value(s)
+        for key, value in (self.at or {}).items():
+            if isinstance(key, str) and all(s.name != key for s in symbols):
+                yield sd.symbol(key, dtype=int), value
 
     def row(self, v: Expr) -> Row:
         """The row of a node."""
@@ -387,6 +391,17 @@ class Steps:
         with np.errstate(all="ignore"):
             return dict(zip(wanted, interpret(wanted, at), strict=True))
 
+    @cached_property
+    def _lengths(self) -> dict[str, int]:
+        """The lengths of symbolic axes, as the values have them."""
+        found: dict[str, int] = {}
+        for v, value in (self._values or {}).items():
+            lengths = zip(v.shape, np.shape(value), strict=True)
+            found.update((d, n) for d, n in lengths if isinstance(d, str))
+            if isinstance(v.op, ops.Size):
+                found[v.op.name] = int(value)
+        return found
+
     def _value(self, v: Expr) -> Any:
         return None if self._values is None else self._values[v]
 
@@ -403,9 +418,9 @@ class Steps:
         for s, a in zip(operands, args, strict=True):
             if s is not a:  # whole numbers may come as floats
                 env[s] = np.asarray(self._values[a]).astype(s.dtype)[()]
-        axes = {d for v in topological(formulas) for d in v.shape}
-        axes |= {v.op.name for v in topological(formulas) if isinstance(v.op, ops.Size)}
-        env.update((k, n) for k, n in (self.at or {}).items() if k.__class__ is str and k in axes)
+        order = topological(formulas)
+        axes = {d for v in order for d in v.shape} | {v.op.name for v in order}
+        env.update((name, n) for name, n in self._lengths.items() if name in axes)
         with np.errstate(all="ignore"):
             return list(interpret(list(formulas), env))
 

@@ -177,6 +177,19 @@ def test_what_does_not_vary_is_written_or_named() -> None:
     assert steps.value == pytest.approx(float(nm.interpret(large, {y: 1.0})))
 
 
+def test_axes_have_the_lengths_of_the_values() -> None:
+    v, w = sd.symbol("v", "n"), sd.symbol("w", 2)
+    steps = nm.steps(sd.mean(v**2), v, at={v: [1.0, 2, 6]})
+    assert steps.value.tolist() == [2 / 3, 4 / 3, 4.0]
+    assert "d f/dt1 = 1/n = 0.333333" in str(steps)
+    named = nm.steps(sd.sum(sd.ones("m")) * x, x, at={x: 2, "m": 4})
+    assert "at x = 2, m = 4" in str(named)
+    assert "d f/dx = m = 4" in str(named)
+    mixed = nm.steps(sd.sin(w[0]) * w[1] + w @ w, w[0], at={w: [1, 2]})
+    assert mixed.value == pytest.approx(2 * np.cos(1) + 2)
+    assert sum(value for _, _, value in mixed.shares) == pytest.approx(mixed.value)
+
+
 def test_names_are_nobodys() -> None:
     t1, f, tbar = sd.symbols("t1 f t2bar")
     steps = nm.steps(sd.sin(t1) * f + tbar * t1, t1)

