@@ -27,6 +27,7 @@ from symdiff.expr import free_symbols
 from symdiff.node import topological
 from symdiff.scalar import VOCABULARY
 from symdiff.vocabulary import FACTS, Relation
+from symdiff.vocabulary.facts import Stepwise
 
 if TYPE_CHECKING:
     from symdiff.expr import Expr
@@ -276,11 +277,11 @@ def _borders(symbols: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Point
                     yield moved(point, [(place, root + shift)])
 
 
-# Functions that are one thing here and another there: comparisons, and what has kinks.
+# Functions that are one thing here and another there: comparisons, what has kinks, and steps.
 _CHOOSING = frozenset(
     name
     for name, facts in FACTS.items()
-    if facts.kinks is not None or issubclass(VOCABULARY[name], Relation)
+    if facts.kinks is not None or issubclass(VOCABULARY[name], Relation | Stepwise)
 )
 
 

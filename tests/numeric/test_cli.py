@@ -33,7 +33,8 @@ def test_a_missing_value_is_asked_for_as_the_command_takes_it(run):
 
 
 @pytest.mark.parametrize(
-    "command", ["eval", "evalf", "grad", "hessian", "latex", "gradcheck", "explain"]
+    "command",
+    ["eval", "evalf", "grad", "hessian", "latex", "gradcheck", "explain", "simplify"],
 )
 def test_a_guessed_command_names_what_does_it(run, command):
     status, out, err = run(command, "x**2")

@@ -354,6 +354,10 @@ WRONG = {
         lambda f: sp.Piecewise((X, X >= 3), (Y, True)),
         sd.where(x > 3, x, y),
     ),
+    "a step": (
+        lambda f: sp.Piecewise((1, X >= 3), (-1, True)) * Y,
+        sd.sign(x - 3) * y,
+    ),
     "a lost condition": (lambda f: f.args[0].expr, sd.where(x > 3, x, y)),
     "a rare value": (lambda f: sp.Piecewise((X, True)), sd.where(sd.equal(x, 3), y, x)),
     "a limit for a value": (lambda f: sp.S.One, sd.where(sd.equal(x, 0), 5, x / x)),
