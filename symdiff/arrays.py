@@ -133,9 +133,14 @@ def _assembled(value: Any, depth: int) -> Expr:
     rows = [_assembled(v, depth + 1) if isinstance(v, list | tuple) else as_expr(v) for v in value]
     if not rows:
         return leaves.full((0,), 0)
-    if all(isinstance(row.op, ops.Constant) or number_of(row) is not None for row in rows):
-        return leaves.constant(value)
-    return stack(rows)
+    data = all(isinstance(row.op, ops.Constant) or number_of(row) is not None for row in rows)
+    return leaves.constant(value) if data and not _has_expressions(value) else stack(rows)
+
+
+def _has_expressions(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_expressions, value))
+    return isinstance(value, Node)
 
 
 def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:

@@ -209,6 +209,15 @@ def same(found, expected):
     return found is sd.stack([sd.stack(row) for row in expected])
 
 
+def test_rows_of_numbers_that_are_expressions():
+    one, zero = sd.constant(1), sd.constant(0)
+    rows = [[one, zero], [zero, 1]]
+    assert sd.stack(rows) is sd.stack([sd.stack(row) for row in rows])
+    assert numeric.interpret(sd.stack([[one, one], [1, 1]]), {}).tolist() == [[1, 1], [1, 1]]
+    A = sd.symbol("A", (2, 2))
+    assert numeric.interpret(sd.simplify(A @ sd.inv(A)), {}).tolist() == [[1, 0], [0, 1]]
+
+
 def test_nested_lists_are_arrays():
     rows = [[x, 1], [2, y]]
     assert same(sd.stack(rows), rows)
