@@ -69,7 +69,7 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     """
     if not isinstance(text, str):
         raise TypeError(f"parse: a text is a str, not {type(text).__name__}")
-    names = _names(symbols) if symbols != () else _NUMBERS
+    names = _NUMBERS if symbols.__class__ is tuple and not symbols else _names(symbols)
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)

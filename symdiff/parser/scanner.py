@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -116,8 +117,12 @@ class Part:
         return self.words[self._number(column)].rstrip()
 
     def _number(self, column: int) -> int:
-        starts = [0, *accumulate(len(word.encode()) for word in self.words[:-1])]
-        return bisect_right(starts, column) - 1
+        return bisect_right(self.starts, column) - 1
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The columns at which the words begin, when all are there."""
+        return [0, *accumulate(len(word.encode()) for word in self.words[:-1])]
 
 
 class _Level:

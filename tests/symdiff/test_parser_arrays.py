@@ -6,6 +6,7 @@ import contextlib
 import math
 import random
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -178,6 +179,7 @@ def test_arguments_are_what_annotations_say():
         ("norm(q, inf)", sd.norm(q, math.inf)),
         ("norm(q, -inf)", sd.norm(q, -math.inf)),
         ("norm(q, 1/2)", sd.norm(q, 0.5)),
+        ("norm(q, 1/3)", sd.norm(q, Fraction(1, 3))),
         ("max(q, b)", sd.maximum(q, b)),
         ("max(q, b, 0)", sd.maximum(sd.maximum(q, b), 0)),
         ("max(x, 0)", sd.maximum(x, 0)),
@@ -188,6 +190,11 @@ def test_arguments_are_what_annotations_say():
 )
 def test_language(text, expected):
     assert parse(text) is expected
+
+
+def test_symbols_are_several():
+    with pytest.raises(TypeError, match="0-d"):
+        sd.parse("x", x)
 
 
 def test_texts_of_numbers_are_the_same_node():
@@ -414,6 +421,9 @@ def test_programs_have_numpys_values(seed, kind, depth):
         ("pad(q, 1, f'wrap')", 11, "invalid syntax"),
         ("pad(q, 1, b'wrap')", 11, "invalid syntax"),
         ("inv(A)", 0, "not square"),
+        ("meshgrid(" + "q, " * 65 + ")[0]", 0, "more than 64 operands"),
+        ("reshape(q, (" + "1, " * 64 + "3))", 11, "more than 64 axes"),
+        ("q" + "[None]" * 64, 0, "more than 64 axes"),
     ],
 )
 def test_refused(text, position, says):
