@@ -247,7 +247,7 @@ def quantile(
     >>> sd.quantile(x, 0.5).shape, sd.quantile(x, [0.1, 0.9]).shape
     ((), (2,))
     """
-    if isinstance(q, Sequence | np.ndarray):
+    if isinstance(q, Sequence | np.ndarray) and not isinstance(q, str):
         return stack([quantile(x, v, axis, keepdims=keepdims) for v in q])
     if not 0 <= q <= 1:
         raise ValueError(f"quantile: {q!r} is not in [0, 1]")

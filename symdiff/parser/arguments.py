@@ -19,7 +19,7 @@ from symdiff.expr import Expr
 from symdiff.leaves import number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MOST_AXES = 64  # as many as NumPy's arrays have; so many operands of one function, too
 
@@ -48,6 +48,7 @@ class Declared(NamedTuple):
 
     build: Callable[..., Any]
     signature: inspect.Signature
+    annotations: Mapping[str, str]
     kinds: Mapping[str, Kind]
 
 
@@ -84,8 +85,8 @@ def declared(name: str) -> Declared:
     """A function of ``PUBLIC`` with its declaration."""
     function = PUBLIC[name]
     signature = inspect.signature(function)
-    kinds = {p.name: _kind(str(p.annotation)) for p in signature.parameters.values()}
-    return Declared(function, signature, kinds)
+    said = {p.name: str(p.annotation) for p in signature.parameters.values()}
+    return Declared(function, signature, said, {name: _kind(a) for name, a in said.items()})
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -115,15 +116,21 @@ def _refusal(value: Any) -> str:
     return f"{value} is a keyword of Python, and stands only for an option or in a subscript"
 
 
-def argument(kind: Kind, value: Any) -> Any:
+def argument(function: Declared, parameter: str, value: Any) -> Any:
     """A value of the text as an argument; raises ValueError, in words, where it is none."""
+    kind, said = function.kinds[parameter], function.annotations[parameter]
     if kind is Kind.OPERAND:
         return None if value is None else operand(value)
     if kind is Kind.OPERANDS:
         if not isinstance(value, list | tuple) or isinstance(value, Results):
             raise ValueError("the arrays stand in a list, [a, b]")
         return [operand(v) for v in value]
-    found = literal(value, lengths=True)
+    found = literal(value, lengths="Dim" in said)
+    if not ("str" in said or "Dim" in said or said == "Any"):
+        for text in _texts(found):
+            raise ValueError(_refusal(text))
+    if said in ("int", "int | None") and isinstance(found, float | bool | list | tuple):
+        raise ValueError(f"{parameter} is an integer")
     if kind is Kind.AXES and isinstance(found, list | tuple) and len(found) > MOST_AXES:
         raise ValueError(f"more than {MOST_AXES} axes")
     if kind is Kind.ANY or not _has_expressions(found):
@@ -163,6 +170,14 @@ def literal(value: Any, lengths: bool = False) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(literal(v, lengths) for v in value)
     return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for v in value:
+            yield from _texts(v)
+    elif isinstance(value, str):
+        yield value
 
 
 def _has_expressions(value: Any) -> bool:

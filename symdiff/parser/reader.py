@@ -299,12 +299,11 @@ class Reader:
         except TypeError as error:
             self.fail(node, f"{name}: {error}")
         for parameter, pairs in bound.arguments.items():
-            kind = function.kinds[parameter]
             several = function.signature.parameters[parameter].kind is Parameter.VAR_POSITIONAL
             if several and len(pairs) > MOST_AXES:
                 self.fail(node, f"{name}: more than {MOST_AXES} operands")
             found = [
-                self.told(place, f"{name}: ", argument, kind, value)
+                self.told(place, f"{name}: ", argument, function, parameter, value)
                 for place, value in (pairs if several else [pairs])
             ]
             bound.arguments[parameter] = tuple(found) if several else found[0]
@@ -313,6 +312,8 @@ class Reader:
             result = function.build(*bound.args, **bound.kwargs)
         except TypeError as error:
             self.fail(node, str(error))
+        except AttributeError as error:  # of an argument that is not what the function takes
+            self.fail(node, f"{name}: {error}")
         return result if isinstance(result, Expr) else Results(name, tuple(result))
 
     def check_powers(self, node: ast.expr, function: Declared, given: dict[str, Any]) -> None:

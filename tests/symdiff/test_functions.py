@@ -641,6 +641,11 @@ def test_vector_norms(order):
     )
 
 
+def test_a_quantile_is_no_text():
+    with pytest.raises(TypeError, match="str"):
+        sd.quantile(sd.symbol("x", 3), "0.5")
+
+
 def test_whole_exponents_are_ints():
     # One op stands for equal exponents, so that of whoever made it first is everybody's.
     x, y = sd.symbols("x y")
