@@ -147,8 +147,10 @@ _ESCAPES = {
 
 
 def _signs(text: str) -> int:
-    """About how many signs wide a formula is."""
-    return len(re.sub(r"[{}^_&\s]", "", re.sub(r"\\([A-Za-z]+|.)", "x", text)))
+    """About how many signs wide a formula is: the widest of the rows of a matrix in it."""
+    rows = re.sub(r"\\(begin|end)\{\w+\}", "", text).split(r"\\")
+    plain = (re.sub(r"\\([A-Za-z]+|.)", "x", row) for row in rows)
+    return max(len(re.sub(r"[{}^_&\s]", "", row)) for row in plain)
 
 
 # IPython ------------------------------------------------------------------------------------------

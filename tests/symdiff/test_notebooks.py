@@ -50,6 +50,12 @@ def test_entries_of_several_lines_begin_beside_their_keys(monkeypatch):
     assert text.count("& ") == 2
 
 
+def test_a_high_matrix_is_as_wide_as_a_row(monkeypatch):
+    rows = r"\\".join(f"v_{{{k}}} & 0" for k in range(50))
+    monkeypatch.setattr(notebooks, "latex", lambda expr: rf"\begin{{bmatrix}}{rows}\end{{bmatrix}}")
+    assert latex((x, y, v)).startswith(r"\left(\begin{bmatrix}")
+
+
 def test_results_with_names_say_them():
     text = latex(sd.svd(A))
     assert all(rf"\mathtt{{{name}}} = " in text for name in sd.svd(A)._fields)
