@@ -19,7 +19,7 @@ from numeric.show.limits import Mark, judged
 from numeric.show.subjects import Slice
 from symdiff import ops
 from symdiff.corners import differences, kinks_in
-from symdiff.derivative import diff
+from symdiff.derivative import jvp
 from symdiff.expr import free_symbols
 from symdiff.node import topological
 
@@ -56,13 +56,16 @@ def events(outputs: Sequence[Expr], x: Expr | None = None) -> list[Expr]:
     [x - 1, 1 - cos(x), sin(x)]
     """
     found = dict.fromkeys(differences([*outputs, *(kink.hit for kink in kinks_in(outputs))]))
+    divisors: dict[Expr, None] = {}
     for node in topological(outputs):
         if isinstance(node.op, ops.Product):
             for base, power in zip(node.args, node.op.exponents, strict=True):
                 if power < 0 or Fraction(power).denominator != 1:
                     found.setdefault(base)
-                if power < 0 and x is not None and base is not x:
-                    found.setdefault(diff(base, x))
+                if power < 0:
+                    divisors.setdefault(base)
+    if x is not None and divisors:
+        found |= dict.fromkeys(jvp(list(divisors), x, 1))
     return [y for y in found if y.dtype is float and free_symbols([y])]
 
 

@@ -99,8 +99,10 @@ def canvas(what: str, height: float, width: float = WIDTH, **grid: Any) -> tuple
 
     figure = Figure(figsize=(width, height), dpi=DOTS, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(squeeze=False, **grid)
-    return figure, [ax for row in axes for ax in row]
+    axes = [ax for row in figure.subplots(squeeze=False, **grid) for ax in row]
+    for ax in axes:  # whatever the user's style is: the colours are those for white
+        ax.set_facecolor("white")
+    return figure, axes
 
 
 def dressed(ax: Any) -> None:

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 DIGITS = 120  # with which values are computed beside places where floats cancel
 
 
+LARGE = 3000
+"""Nodes of a formula beyond which floats have to do, also where terms cancel."""
+
+
 def formula(what: str, f: Any, variables: Sequence[Any] = ()) -> Expr:
     """The expression that f is: an expression, a text, a lowered Function, or a Python function.
 
@@ -227,11 +231,18 @@ class Slice:
                     y[:, k] = value
         return found
 
+    @cached_property
+    def _small(self) -> bool:
+        return sd.count_nodes(list(self.outputs)) <= LARGE
+
     def exact(self, number: Any) -> list[Array] | None:
         """The outputs at one number of the only variable, which may have more digits than a float.
 
-        No digit is lost where terms cancel.  None where an output has no definition by components.
+        No digit is lost where terms cancel.  None where an output has no definition by components,
+        and of large formulas, which would take too long.
         """
+        if not self._small:
+            return None
         moved = dict(zip(self.roots, self._object(number), strict=True))
         try:
             with sd.kinks("subgradient"):
