@@ -54,6 +54,7 @@ class Curves:
     coarse: list[tuple[float, float]]
 
 
+@np.errstate(all="ignore")
 def curves(line: Line) -> Curves:
     """The rows of a line, broken where its marks say that they are."""
     rows, marks, low, high = line.rows, line.marks, line.low, line.high

@@ -19,6 +19,8 @@ from symdiff.display.printing import short
 STEPS = 200
 """Of the slider, from one end of the range to the other."""
 
+_CELL = 'style="text-align: left; padding: 0 1.5em 0 0"'
+
 
 def explore(
     f: Any,
@@ -70,7 +72,7 @@ def explore(
     def moved(_: Any = None) -> None:
         there = _moved(whole, float(slider.value))
         # Both are made before either is shown, so that they always belong together.
-        seen, told = there.drawn(None)._repr_png_(), explanation(there)
+        seen, told = there.drawn(None).encoded(), explanation(there)
         image.value, table.value = seen, told
 
     moved()
@@ -94,10 +96,10 @@ def explanation(there: Drawing) -> str:
     body = ""
     for k, (row, output) in enumerate(zip(rows, there.line.rows.outputs, strict=True)):
         value = ", ".join(number(float(v)) for v in row)
-        cells = (f"f{primes(k)}({name})", short(output), value)
-        body += f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        cells = (f"f{primes(k)}({name})", fitted(short(output), 1, 80), value)
+        body += f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in cells)}</tr>"
     head = "".join(
-        f"<th>{escape(words)}</th>" for words in ("", "formula", f"at {name} = {number(x)}")
+        f"<th {_CELL}>{escape(words)}</th>" for words in ("", "formula", f"at {name} = {number(x)}")
     )
     found = [f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"]
     here = [m for m in there.line.marks if m.x == x]

@@ -91,6 +91,7 @@ class Line:
     plain: tuple[float, ...]
 
 
+@np.errstate(all="ignore")  # that of the caller is not meant for what is only drawn
 def explored(rows: Slice, low: float, high: float) -> Line:
     """What there is of a function and its derivatives from low to high.
 
@@ -193,7 +194,7 @@ def _table(functions: Slice, t: Array) -> Array:
 
 
 def _signs(values: Array) -> NDArray[np.bool_]:
-    return np.asarray(values[:, :-1] * np.sign(values[:, 1:]) < 0)
+    return np.asarray(np.sign(values[:, :-1]) * np.sign(values[:, 1:]) < 0)
 
 
 def _ends(values: Array) -> NDArray[np.bool_]:

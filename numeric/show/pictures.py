@@ -60,27 +60,26 @@ class Picture:
     def __repr__(self) -> str:
         return f"<Picture: {'; '.join([self.title, *self.notes])}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        # Jupyter draws it in the size of the figure, with twice the dots for dense screens.
-        data = self._written("png", 2 * DOTS)
-        width, height = (int(x) // 2 for x in _size(data))
-        whole = {"image/png": data, "text/plain": repr(self)}
-        return whole, {"image/png": {"width": width, "height": height}}
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        # It is shown in the size of the figure, with twice the dots for dense screens.
+        data = self.encoded()
+        width, height = _size(data)
+        return data, {"width": width // 2, "height": height // 2}
 
-    def _repr_png_(self) -> bytes:
-        return self._written("png", 2 * DOTS)
+    def encoded(self, kind: str = "png", dpi: float = 2 * DOTS) -> bytes:
+        """The picture as the bytes of a file: png, svg, pdf.
 
-    def _repr_svg_(self) -> str:
-        return self._written("svg", DOTS).decode()
-
-    def save(self, path: Any, dpi: float = 2 * DOTS) -> None:
-        """Write it to a file, in the format that its name ends with: png, svg, pdf."""
-        self.figure.savefig(path, dpi=dpi)
-
-    def _written(self, kind: str, dpi: float) -> bytes:
+        >>> import symdiff as sd, numeric as nm
+        >>> nm.plot(sd.symbol("x") ** 2, order=0).encoded()[1:4]
+        b'PNG'
+        """
         file = io.BytesIO()
         self.figure.savefig(file, format=kind, dpi=dpi)
         return file.getvalue()
+
+    def save(self, path: Any, dpi: float = 2 * DOTS) -> None:
+        """Write it to a file, in the format that its name ends with."""
+        self.figure.savefig(path, dpi=dpi)
 
 
 def _size(png: bytes) -> tuple[int, int]:

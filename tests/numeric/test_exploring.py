@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -22,8 +23,8 @@ q = sd.symbol("q", 2)
 def told(box):
     """The numbers of the table, by derivative."""
     cells = box.children[2].value.split("<tbody>")[1].split("</tbody>")[0]
-    rows = [row.split("<td>")[1:] for row in cells.split("<tr>")[1:]]
-    return [row[2].split("<")[0].replace("−", "-") for row in rows]
+    rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in cells.split("<tr>")[1:]]
+    return [row[2].replace("−", "-") for row in rows]
 
 
 def test_the_slider_moves_the_point():
