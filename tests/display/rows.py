@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff import Expr, free_symbols, parse
+from symdiff import Expr, free_symbols, parse, symbol
 from symdiff.leaves import size
 
 if TYPE_CHECKING:
@@ -38,8 +38,13 @@ class Rows(list[Row]):
 
 
 def names_of(expr: Expr) -> dict[str, Expr]:
-    """What the names in the text of ``expr`` mean: its symbols, and the lengths of their axes."""
+    """What the names in the text of ``expr`` mean: its symbols, and the lengths of their axes.
+
+    ``eye(n)`` has no symbol with an axis of length n, so that one is given.
+    """
     symbols = free_symbols(expr)
+    if named := [dim for dim in expr.shape if isinstance(dim, str)]:
+        symbols = (*symbols, symbol("axes_", named))
     lengths = {dim: size(dim) for x in symbols for dim in x.shape if isinstance(dim, str)}
     return lengths | {x.op.name: x for x in symbols}
 

@@ -74,7 +74,7 @@ def test_laws(row, printed):
     assert not internal_words(text)
     assert not internal_words(latex.replace("\\_", "_"))
     expr = row.build()
-    if all(x.shape == () for x in expr.free_symbols):
+    if all(x.shape == () for x in (expr, *expr.free_symbols)):
         assert printed[row.name]["again"] == text
     if INDEXED.search(text):
         return
