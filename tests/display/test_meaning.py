@@ -1,0 +1,46 @@
+"""A text in NumPy's or in index notation has the value of its expression; NumPy says so."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+
+import symdiff as sd
+from tests.budget import sample
+from tests.display.points import evaluated, point
+from tests.display.written import Unknown, value
+from tests.oracles import inputs_of
+from tests.strategies import FAMILIES, programs
+
+# Values in two orders of evaluation, of programs that may cancel some digits.
+ROUNDING = 1e-8
+
+
+def means(expr):
+    """Whether NumPy finds the value of ``expr`` in its text."""
+    values = point(expr, 1, signed=True)
+    ours = np.asarray(evaluated(expr, values), float)
+    assume(np.all(np.isfinite(ours)))
+    text = sd.text(expr)
+    if "array(shape=" in text:  # data that are not written out
+        return
+    try:
+        with np.errstate(all="ignore"):
+            theirs = np.broadcast_to(np.asarray(value(text, values, ours.shape), float), ours.shape)
+    except Unknown:
+        return
+    scale = max(1.0, float(np.max(np.abs(ours), initial=0)))
+    assert np.allclose(theirs, ours, rtol=ROUNDING, atol=ROUNDING * scale), text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_texts_of_random_arrays_and_their_gradients(family):
+    @sample(20)
+    @given(programs(("pointwise", family), steps=4))
+    def run(program):
+        xs = inputs_of(program)
+        f = sd.constant(0) + program.ours(xs)
+        means(f)
+        for expr in sd.vjp(f, xs, sd.symbol("u", f.shape)):
+            means(expr)
+
+    run()
