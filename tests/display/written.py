@@ -129,6 +129,14 @@ class _Elementwise(ast.NodeTransformer):
             return node
         return ast.Call(ast.Name("logical_not", ast.Load()), [node.operand], [])
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """The parts of ``concat([u, v])`` have lengths of their own."""
+        lists = [x for x in node.args if isinstance(x, ast.List)]
+        for x in lists:
+            x.elts = [self.visit(part) for part in x.elts]
+        node.args = [x if x in lists else self.visit(x) for x in node.args]
+        return node
+
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)
         return ast.Call(ast.Name("asarray", ast.Load()), [node], [])
