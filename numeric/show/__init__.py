@@ -1,17 +1,12 @@
 """Derivatives made visible: graphs with numbers on them, the chain rule in steps, plots.
 
-==============  =========================================================================``draw``        the graph of an expression or of a Tensor's record, with values and cotangents
+==============  ================================================================================
+``draw``        the graph of an expression or of a Tensor's record, with values and cotangents
 ``steps``       the chain rule, step by step: values, derivatives, cotangents, shares of every node
 ``plot``        a function of one number and its derivatives
 ``plot_field``  a function of two numbers: contours, gradients, the Hessian's eigenvectors
 ``explore``     a plot whose point a slider moves
 ==============  ================================================================================
-=======
-===================  ============================================================================
-``plot``             a function of one number, its derivatives, kinks, jumps, poles and edges
-``plot_field``       a function of two: contours, gradients, eigenvectors of the Hessian
-``explore``          ``plot`` with a slider that moves the point
-===================  ============================================================================
 
 What needs no values, text, LaTeX and Mermaid, is in ``symdiff``.
 """
