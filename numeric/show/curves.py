@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -217,5 +217,5 @@ def _spans(parts: Sequence[tuple[float, float]], width: float) -> list[tuple[flo
 
 def precise(rows: Slice, x: float) -> list[Array]:
     """The rows at one point, right to the last digit where their definition allows it."""
-    found = rows.exact(Fraction(x))
+    found = replace(rows, spent=[0]).exact(Fraction(x))
     return [y[:, 0] for y in rows([x])] if found is None else found

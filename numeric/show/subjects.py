@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,10 @@ DIGITS = 120  # with which values are computed beside places where floats cancel
 
 LARGE = 3000
 """Nodes of a formula beyond which floats have to do, also where terms cancel."""
+
+
+EXACT = 2000
+"""Numbers at which values are computed to many digits, at most: some functions take 20 ms each."""
 
 
 def formula(what: str, f: Any, variables: Sequence[Any] = ()) -> Expr:
@@ -162,6 +166,7 @@ class Slice:
     variables: tuple[Expr, ...]
     fixed: Mapping[Expr, Array]
     zones: tuple[tuple[float, float], ...] = ()
+    spent: list[int] = field(default_factory=lambda: [0])  # exact values so far, of all its copies
 
     @cached_property
     def roots(self) -> tuple[Expr, ...]:
@@ -239,10 +244,11 @@ class Slice:
         """The outputs at one number of the only variable, which may have more digits than a float.
 
         No digit is lost where terms cancel.  None where an output has no definition by components,
-        and of large formulas, which would take too long.
+        of large formulas, and after ``EXACT`` numbers, which would take too long.
         """
-        if not self._small:
+        if not self._small or self.spent[0] >= EXACT:
             return None
+        self.spent[0] += 1
         moved = dict(zip(self.roots, self._object(number), strict=True))
         try:
             with sd.kinks("subgradient"):
