@@ -194,6 +194,10 @@ def _joined(
         at = rows([mark.x])
         for k, (parts, value) in enumerate(zip(ys, at, strict=True)):
             broken = mark.broken <= k and mark.kind != "edge"
+            # A value apart from the curve is not on it.
+            for side in (parts[-1][:, -1:], y[k][:, :1]):
+                apart = np.abs(value - side) > 4 * ERROR * (heights[k][1] - heights[k][0])
+                value = np.where(apart, np.nan, value)
             parts += [np.full_like(value, np.nan) if broken else value, y[k]]
     joined = _defined([np.concatenate(parts, axis=1) for parts in ys])
     for values, (low, high) in zip(joined, heights, strict=True):

@@ -308,6 +308,13 @@ def test_jumps_that_are_too_many_to_be_found_are_not_crossed():
     assert np.abs(np.diff(values))[drawn].max() == 0
 
 
+def test_a_value_apart_from_the_curve_is_not_on_it():
+    """At the edge of the domain, too: the sign of 0 is 0."""
+    (_, t, values) = rows(nm.plot(sd.sign(sd.sqrt(x)), x, order=0, range=(-1, 1)), 0)[0]
+    assert set(values[np.isfinite(values)].tolist()) == {1.0}
+    assert t[np.isfinite(values)].min() < 1e-6
+
+
 # The point ----------------------------------------------------------------------------------------
 
 
