@@ -175,6 +175,7 @@ def _error(left: Array, middle: Array, right: Array, ends: tuple[float, float], 
         straight = left / tall * (1 - _MIDDLE) + right / tall * _MIDDLE
         error = np.abs(middle / tall - straight)
         seen = np.stack([(v >= low) & (v <= high) for v in (left, middle, right)]).any(axis=0)
+        seen |= (np.minimum(left, right) < low) & (np.maximum(left, right) > high)
         # A line ends where there is no value.
         return np.where(seen & np.isfinite(error), error, 0.0).max(axis=0)
 

@@ -540,3 +540,13 @@ def test_a_picture_shows_itself(tmp_path):
 def test_of_a_mark_the_lowest_derivative_is_broken():
     assert Mark("kink", 0, 1.0).broken == 1
     assert Mark("pole", 1, 1.0).broken == 1
+
+
+def test_jumps_from_below_the_axes_to_above_are_not_crossed():
+    """The slope of |sin| of a steep function has more kinks than can be found, each a leap."""
+    (_, t, values) = rows(nm.plot(abs(sd.sin(x**4)), x, order=1, range=(-4, 4)), 1)[1]
+    drawn = np.isfinite(values[:-1]) & np.isfinite(values[1:])
+    a, b = t[:-1][drawn], t[1:][drawn]
+    assert (np.floor(a**4 / np.pi) == np.floor(b**4 / np.pi)).mean() > 0.999
+    leaps = np.abs(np.diff(values))[drawn] > 0.3 * np.nanmax(np.abs(values))
+    assert not leaps.any()
