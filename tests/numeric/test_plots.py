@@ -550,3 +550,9 @@ def test_jumps_from_below_the_axes_to_above_are_not_crossed():
     assert (np.floor(a**4 / np.pi) == np.floor(b**4 / np.pi)).mean() > 0.999
     leaps = np.abs(np.diff(values))[drawn] > 0.3 * np.nanmax(np.abs(values))
     assert not leaps.any()
+
+
+def test_a_segment_whose_ends_are_on_both_sides_of_the_axes_is_seen():
+    low, high = np.array([[-2.0]]), np.array([[2.0]])
+    assert drawing._error(low, low, high, (-1, 1), 2) > drawing.ERROR
+    assert drawing._error(high, low, high, (-1, 1), 2) == 0
