@@ -194,6 +194,39 @@ def running_sum_gradient():
     return sd.grad(c @ sd.cumsum(v), v)
 
 
+# The axis is said wherever NumPy would take all of them.
+
+
+@row("max(A, axis=1)", None)
+def largest_of_rows():
+    return sd.max(table(), axis=1)
+
+
+@row("prod(A, axis=1)", None)
+def product_of_rows():
+    return sd.prod(table(), axis=1)
+
+
+@row("logsumexp(A, axis=1)", None)
+def logsumexp_of_rows():
+    return sd.logsumexp(table(), axis=1)
+
+
+@row("softmax(A, axis=1)", None)
+def softmax_of_rows():
+    return sd.softmax(table(), axis=1)
+
+
+@row("cumsum(A, axis=0)", None)
+def running_sum_of_columns():
+    return sd.cumsum(table(), axis=0)
+
+
+@row("sort(A, axis=1)", None)
+def sorted_rows():
+    return sd.sort(table(), axis=1)
+
+
 # Tensors ------------------------------------------------------------------------------------------
 
 

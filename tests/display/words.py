@@ -22,6 +22,7 @@ INTERNAL = {
     "bose": "1/expm1(x)",
     "sech2": "sech(x)**2",
     "atan2_derivative": "x/(x**2 + y**2)",
+    "recurrence": "the sum over what comes later, with the product of what is between",
     "no_graph": "nothing",
 }
 

@@ -37,6 +37,7 @@ FUNCTIONS: dict[str, Any] = {
     "sech": lambda x: 1 / np.cosh(x),
     "log_sigmoid": special.log_expit,
     "expm": linalg.expm,
+    "logcumsumexp": lambda x, axis=-1: np.logaddexp.accumulate(x, axis=axis),
     "trace": lambda a: np.trace(a, axis1=-2, axis2=-1),
     "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
 }
@@ -76,9 +77,9 @@ def _elements(
     body: str, names: Mapping[str, Any], letters: list[str], shape: tuple[int, ...]
 ) -> Any:
     """The value of a line; where it has letters, each element by itself."""
-    if not letters and not _SUM.search(body):
-        return _python(body, names)
-    looped = _looped(body, names)
+    looped = _looped(body, names) if letters or _SUM.search(body) else body
+    if not letters:
+        return _python(looped, names)
     periodic = {k: x.view(Periodic) if np.ndim(x) else x for k, x in names.items()}
     out = np.zeros(shape)
     for place in np.ndindex(shape):
