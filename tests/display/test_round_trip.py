@@ -136,7 +136,11 @@ def test_every_sign_in_every_sign(outer):
                     assert reading(sd.text(expr), expr) is expr, sd.text(expr)
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+# Others are those of derivatives, which are written with these.
+TYPED = sorted(name for name in FUNCTIONS if hasattr(sd, name))
+
+
+@pytest.mark.parametrize("name", TYPED)
 def test_every_function_is_read_as_the_same_node(name):
     expr = called(name)
     assert reading(sd.text(expr), expr) is expr
