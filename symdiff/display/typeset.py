@@ -261,8 +261,11 @@ class _Latex(Notation):
         below = [piece for piece in divisors if piece.ndim]
         body = self._elementwise(arrays, below) if arrays or below else None
         front = [self.number(over)] if over != 1 else []
-        front += [piece for piece in factors if not piece.ndim and not piece.open]
-        last = [body] if body else [piece for piece in factors if piece.open]
+        scalars = [piece for piece in factors if not piece.ndim]
+        if body:  # a sum stands in brackets before the array, which would read as its summand
+            scalars = [Piece(self.wrapped(x, ATOM)) if x.open else x for x in scalars]
+        front += [piece for piece in scalars if not piece.open]
+        last = [body] if body else [piece for piece in scalars if piece.open]
         under_all = [self.number(under)] if under != 1 else []
         under_all += [piece for piece in divisors if not piece.ndim]
         ndim = body.ndim if body else 0
