@@ -93,7 +93,7 @@ def plot(
     >>> x, y = sd.symbols("x y")
     >>> picture = plot(sd.sqrt(x) * y, x, order=1, at={x: 1, y: 3})
     >>> picture
-    <Picture: f(x) = sqrt(x)*y, y = 3; edge of the domain of f at x = 0>
+    <Picture: f(x) = ..., y = 3; edge of the domain of f at x = 0>
     >>> [ax.get_ylabel() for ax in picture.axes]
     ['f(x)', 'f′(x)']
     """
