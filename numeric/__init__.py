@@ -5,6 +5,13 @@
 >>> f = lower(x**2 * y, (x, y))
 >>> f(3.0, 2.0), f.value_and_grad(3.0, 2.0)
 (18.0, (18.0, (12.0, 9.0)))
+
+What users need first:
+
+- ``lower`` makes functions of formulas; ``tensor`` and its kin are PyTorch's eager tensors;
+- ``draw`` shows a graph with values and cotangents, ``steps`` the chain rule step by step;
+- ``plot``, ``plot_field`` and ``explore`` draw functions and their derivatives (the extra ``viz``);
+- ``check`` audits gradients, ``export`` brings formulas to SciPy.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ fast functions.  What users need first:
 - ``diff``, ``grad``, ``jacobian``, ``hessian``, ``jvp``, ``vjp``, ``hvp`` differentiate;
 - ``substitute`` (``f.subs``), ``evalf`` (``f.evalf``), ``latex``, ``to_sympy`` use the result, and
   ``numeric.lower`` makes a function of it;
+- ``print(f)``, ``text``, ``latex`` and ``mermaid`` show it as a formula and as a graph; notebooks
+  show LaTeX by themselves;
 - ``simplify``, ``expand``, ``factor``, ``collect`` give it another form, ``series`` and ``limit``
   say how it is near a point.
 
