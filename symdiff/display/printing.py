@@ -57,11 +57,12 @@ def text(expr: Expr, full: bool = False) -> str:
     their order; ``[i < j]`` is 1 where it holds, else 0.  Where one line would not do, parts that
     are used again have lines of their own, under names that no symbol has.
 
-    What ``parse`` reads back, given the symbols that are arrays, has the same value.  It is the
-    same expression for scalar formulas as they are typed, unless a factor that is no symbol is
-    repeated with others between.  Derivatives are written as they would be typed, equal factors as
-    one power, and at a kink without what decides which side is taken (the derivative of ``|x|`` is
-    a sign); what is read back is that formula.  Index notation and what is cut are not read.
+    What ``parse`` reads back, given the symbols that are arrays, has the same value, wherever there
+    is one.  It is the same expression for scalar formulas as they are typed, unless a factor that
+    is no symbol is repeated with others between.  Derivatives are written as they would be typed,
+    equal factors as one power, and at a kink without what decides which side is taken (the
+    derivative of ``|x|`` is a sign); what is read back is that formula.  Index notation and what is
+    cut are not read.
 
     Args:
         expr: an expression.
