@@ -257,7 +257,7 @@ def gammainc(a: Operand, x: Operand, /) -> Expr:
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> print(sd.diff(sd.gammainc(2, x), x))
-    x*exp(-x)
+    gamma_density(2, x)
     """
     return primitive("gammainc", as_expr(a), as_expr(x))
 

@@ -354,7 +354,7 @@ DRAWN = {
 # What is written out, since it is named for its use in derivatives.
 WRITTEN = {
     *("sech2", "log_ratio", "relative_difference", "exp_share", "difference", "hypot1"),
-    *("gamma_density", "beta_density", "chirp_sine", "chirp_cosine", "acosh_slope"),
+    *("chirp_sine", "chirp_cosine", "acosh_slope"),
 }
 COMMANDS = {"digamma": r"\psi", "tanh": r"\tanh"}
 

@@ -123,7 +123,7 @@ def _entry(table: Any, index: Sequence[Index], notation: Notation) -> Index:
         for step, i in zip(steps, index, strict=True):
             place = place + i * step if step else place
         return place
-    text = str(table.tolist()) if table.size <= ops.LISTED else "index"
+    text = str(table.tolist()) if table.size <= ops.LISTED else "places"
     places = [notation.index(i) for i in index]
     return Index(((notation.element(notation.table(text), places), 1),))
 
@@ -258,6 +258,26 @@ def _gaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> For
     return Form(needs, build)
 
 
+def _recurrence(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    """The solution of ``y_i = a_i y_(i-1) + b_i``, or of that from the end."""
+    op: Any = node.op
+    a, b = node.args
+    i, k, j = index[-1], letter(0), letter(1)
+    needs = (Need(b, (*index[:-1], k), True), Need(a, (*index[:-1], j)[-a.ndim :], True))
+    if op.reverse:
+        reached, between = Condition(k, ">=", i), Condition(j, "<", k, i)
+    else:
+        reached, between = Condition(k, "<=", i), Condition(j, "<=", i, k + 1)
+
+    def build(pieces: list[Piece]) -> Piece:
+        value, factor = pieces
+        product = notation.product_over(notation.comparison(between), factor)
+        body = notation.quotient(1, [value, notation.condition(reached), product], ())
+        return notation.sum_over([notation.index(k)], body)
+
+    return Form(needs, build, 2)
+
+
 _FORMS: dict[type[Op], Any] = {
     ops.Slice: _sliced,
     ops.Unslice: _unsliced,
@@ -273,4 +293,6 @@ _FORMS: dict[type[Op], Any] = {
     opaque_ops.Put: _put,
     opaque_ops.ProdOthers: _others,
     opaque_ops.Gaps: _gaps,
+    opaque_ops.Recurrence: _recurrence,
 }
+WITHOUT_NAMES = tuple(op for op in _FORMS if issubclass(op, ops.Opaque))

@@ -34,6 +34,7 @@ class Piece:
     ``ndim`` is that of a whole array, ``chain`` the factors of a product of matrices, ``flipped``
     what is transposed (``turned`` says that it reads so), ``cells`` the parts of a stack, ``root``
     what a squared norm is of.  A ``leaf`` has a name; a ``symmetric`` matrix is its own transpose.
+    Between ``terms`` a line may be broken.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Piece:
     root: Piece | None = None
     symmetric: bool = False
     turned: bool = False
+    terms: tuple[str, ...] = ()
     leaf: bool = False
 
     def of(self, ndim: int) -> Piece:
@@ -59,10 +61,11 @@ class Piece:
 class Notation:
     """The notation of ``str``: Python's and NumPy's, as ``parse`` reads it; [i,j] by index.
 
-    ``nodes`` is how many of them are written in full.
+    ``nodes`` is how many of them are written in full, ``fits`` how many characters a line has
+    before parts get names, and ``long`` from how many on each part has a line.
     """
 
-    nodes = 2_000
+    nodes, fits, long = 2_000, 160, 500
 
     def wrapped(self, piece: Piece, level: int) -> str:
         """The text of ``piece`` where something binding as strongly as ``level`` is needed."""
@@ -204,7 +207,7 @@ class Notation:
             texts.append(f"{sign} {body}" if texts else body if not minus else f"-{body}")
         if cut:
             texts.append(f"+ {self.name('...')}")
-        return Piece(" ".join(texts), SUM)
+        return Piece(" ".join(texts), SUM, terms=tuple(texts))
 
     def infix(self, sign: str, level: int, a: Piece, b: Piece) -> Piece:
         """A comparison, ``and`` or ``or``."""
@@ -227,7 +230,9 @@ class Notation:
         """A function of arguments and of literals."""
         texts = [piece.text for piece in arguments]
         inner = ", ".join([*texts, *map(self.literal, literals)])
-        return Piece(_CALLS.get(name, name + "({})").replace("{}", inner))
+        text = _CALLS.get(name, name + "({})").replace("{}", inner)
+        flipped = Piece(text[:-2], ndim=2) if text.endswith(".T") else None
+        return Piece(text, flipped=flipped, turned=flipped is not None)
 
     def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
         """The first piece whose condition holds, the last one if none does."""
@@ -479,11 +484,12 @@ class Notation:
 # What parts of functions with several results are; the operand comes between the brackets.
 _CALLS = {
     "logabsdet": "log(abs(det({})))",
-    "detsign": "sign(det({}))",
+    "detsign": "slogdet({})[0]",
     "eigvecs": "eigh({})[1]",
     "qr": "qr({})[0]",
     "qr_r": "qr({})[1]",
     "left_singular_vectors": "svd({})[0]",
+    "right_singular_vectors": "svd({})[2].T",
 }
 
 

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
     from symdiff.number import Number
 
-_FITS = 160  # characters that are written without names for parts
 # Of so many nodes, so many names are given one by one; else all at once.
 _FEW, _ONE_BY_ONE = 120, 20
+# How much wider components may be than a line, before something else is tried.
+_STRETCH = 1.5
 _TRIED = 4  # how much longer an estimate may be for a text to be tried
-_LONG = 500  # characters from which on a subexpression has a line of its own
 _SHARED = 10  # the same, if it is used more than once
 _SHORT_LINE = 240
 
@@ -151,9 +151,10 @@ def _near(expr: Expr, most: int | None, width: int | None = None) -> list[Expr]:
     return sorted(near, key=lambda node: node.serial)
 
 
-def _complete(expr: Expr, notation: Notation, fits: int = _FITS) -> list[str]:
+def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
     """The lines as whole arrays, by components where that says more, or by index."""
     read = reading(expr)
+    fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
     whole = graph.is_plain(read) and not graph.lettered
     alike = is_spread(read) or repeated(read) is not None
@@ -163,8 +164,11 @@ def _complete(expr: Expr, notation: Notation, fits: int = _FITS) -> list[str]:
             roots = parts.ravel().tolist() if expr.shape else [parts]
             inner = Graph(topological(roots), notation)
             found = _written(inner, roots, np.shape(parts), fits)
-            if sum(map(len, found)) <= _CHARACTERS // 5:
+            widest = max(map(notation.width, found))
+            if widest <= _STRETCH * fits:
                 return found
+            other = _written(graph, [read], (), fits)
+            return found if widest <= max(map(notation.width, other)) else other
     return _written(graph, [read], (), fits)
 
 
@@ -180,7 +184,7 @@ def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]
     nodes = _near(expr, most, _OPERANDS)
     near = set(nodes)
     graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - near)
-    return _written(graph, [expr], (), _FITS), len(nodes)
+    return _written(graph, [expr], (), notation.fits), len(nodes)
 
 
 def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int) -> list[str]:
@@ -194,8 +198,10 @@ def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: 
         size, best = graph.weighed(roots, named)
         if size <= _TRIED * fits or best is None:
             found = _defined(graph, roots, shape, named, prefix)
-            if best is None or all(graph.notation.width(line) <= fits for line in found):
+            if all(graph.notation.width(line) <= fits for line in found):
                 return found
+        if best is None:
+            break
         named.add(best)
     return _defined(graph, roots, shape, named | graph.shared(roots, named), prefix)
 
@@ -205,16 +211,28 @@ def _defined(
 ) -> list[str]:
     """The lines, those of ``named`` first."""
     called = dict(graph.called)
+    used: list[set[Expr]] = []
+    order: list[Expr] = []
     names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
     found = []
     beside = sorted(named.difference(graph.nodes), key=lambda node: node.serial)
     for node in [*beside, *(node for node in graph.nodes if node in named)]:
         name = next(names)
+        graph.used = set()
         found.append(_line(graph, node, name))
+        used.append(graph.used)
         graph.called[node] = name
+        order.append(node)
+    graph.used = set()
     found.append(_result(graph, roots, shape))
     graph.called = called
-    return found
+    wanted = set(graph.used)
+    for node, inside in zip(reversed(order), reversed(used), strict=True):
+        if node in wanted:
+            wanted |= inside
+    if wanted.issuperset(order):
+        return found
+    return _defined(graph, roots, shape, named & wanted, prefix)  # some are written otherwise
 
 
 def _result(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
@@ -252,6 +270,7 @@ class Graph:
         self.letters: list[str] = []
         self._fresh = (name for k in count() if (name := letter_name(k)) not in self.taken)
         self.called = dict.fromkeys(cut, "...")
+        self.used: set[Expr] = set()  # of the names, those that a line has
         self.plain: dict[Expr, bool] = {}
         self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width)
         self._learn(nodes)
@@ -319,7 +338,7 @@ class Graph:
         found = set()
         for node in self.nodes:
             own = size[node] = self._own(node, size)
-            long = own > _LONG or (uses[node] > 1 and own >= _SHARED)
+            long = own > self.notation.long or (uses[node] > 1 and own >= _SHARED)
             if node in named:
                 size[node] = 4
             elif long and self._is_nameable(node, roots):
@@ -417,6 +436,7 @@ def _piece(graph: Graph, root: Expr, index: tuple[Index, ...] | None) -> Piece:
 def _called(graph: Graph, need: Need) -> Piece:
     """The name of a part, or ``...``."""
     node, name = need.node, graph.called[need.node]
+    graph.used.add(node)
     notation = graph.notation
     if name == "...":
         return Piece(notation.name(name))

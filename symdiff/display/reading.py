@@ -47,6 +47,8 @@ _NODES = 600
 _GROWTH = 3
 # Operations up to which a derivative that has no short name is written out.
 _WRITTEN_OUT = 12
+# Their formulas have values beyond their domain, too.
+_DENSITIES = "gamma_density", "beta_density"
 
 # Arrays whose elements are shown, those that may stand between, and the products in all of them.
 SHOWN = 16
@@ -108,7 +110,8 @@ def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
 def _is_known(node: Expr) -> bool:
     """Whether users know the function, or its notation."""
     reciprocal = node.op.name == "bose" and number_of(node.args[0]) == 0
-    return reciprocal or node.op.name == "norm_sqrt" or hasattr(functions, node.op.name)
+    norm = node.op.name == "norm_sqrt" and isinstance(node.args[0].op, ops.Contract)
+    return reciprocal or norm or hasattr(functions, node.op.name)
 
 
 def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
@@ -117,6 +120,8 @@ def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     assert isinstance(op, ops.Pointwise)
     facts = FACTS[op.name]
     if not issubclass(facts, ScalarFunction) or _is_known(node):
+        return None
+    if op.name in _DENSITIES:
         return None
     if any(number_of(x) is None for x in args[: facts.orders]):
         return None

@@ -84,9 +84,13 @@ def markup(expr: Expr) -> str:
 _ALIGN = "\x00"  # where the lines are aligned
 
 
+_BREAK = "\x01"  # where a line is broken
+
+
 def _joined(lines: Sequence[str]) -> str:
-    if len(lines) == 1:
+    if len(lines) == 1 and _BREAK not in lines[0]:
         return lines[0].replace(_ALIGN, "")
+    lines = [line.replace(_BREAK, " \\\\\n&\\quad ") for line in lines]
     rows = [line.replace(_ALIGN, "&") if _ALIGN in line else f"& {line}" for line in lines]
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
@@ -166,7 +170,7 @@ def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
 class _Latex(Notation):
     """LaTeX; it remembers the names that it has given, since no two things may look the same."""
 
-    nodes = 300  # what MathJax sets at once
+    nodes, fits, long = 300, 90, 80  # what MathJax sets at once, and a notebook is wide
 
     def __init__(self, full: bool) -> None:
         self.full = full
@@ -210,9 +214,7 @@ class _Latex(Notation):
 
     def _float(self, c: float) -> Piece:
         mantissa, _, exponent = repr(c).partition("e")
-        text = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\mathrm{nan}"}.get(
-            mantissa, mantissa
-        )
+        text = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\text{NaN}"}.get(mantissa, mantissa)
         if exponent:
             text += rf" \cdot 10^{{{int(exponent)}}}"
         return Piece(text, SUM if text.startswith("-") else PRODUCT if exponent else ATOM)
@@ -275,9 +277,9 @@ class _Latex(Notation):
             if len(whole) == 1:
                 return whole[0]
             level = MATRIX if whole[-1].level == MATRIX else PRODUCT
-            return Piece(
-                self._product(whole), level, *made, open=not body and bool(last), ndim=ndim
-            )
+            opened = not body and bool(last)
+            parts = tuple(self._factors(whole))
+            return Piece(" ".join(parts), level, *made, open=opened, ndim=ndim, terms=parts)
         if last and (len(last) > 1 or last[0].open or len(arrays) > 1 or last[0].level == MATRIX):
             top = self._product(front) if front else "1"
             rest = self._product(last)
@@ -302,8 +304,11 @@ class _Latex(Notation):
         return Piece(text, PRODUCT, ndim=ndim)
 
     def _product(self, pieces: Sequence[Piece]) -> str:
+        return " ".join(self._factors(pieces))
+
+    def _factors(self, pieces: Sequence[Piece]) -> list[str]:
         if len(pieces) == 1:
-            return pieces[0].text
+            return [pieces[0].text]
         texts: list[str] = []
         for k, piece in enumerate(sorted(pieces, key=lambda piece: piece.open)):
             last = k == len(pieces) - 1
@@ -312,7 +317,7 @@ class _Latex(Notation):
             # 2 2^x and 2 1/x would be read as other numbers.
             dot = bool(texts) and (text[0].isdigit() or text.startswith(r"\frac"))
             texts.append(rf"\cdot {text}" if dot else text)
-        return " ".join(texts)
+        return texts
 
     def scaled(self, c: Number, piece: Piece) -> Piece:
         if c == 1:
@@ -606,14 +611,30 @@ class _Latex(Notation):
         """The characters that are seen, of the widest row of matrices and cases."""
         seen = _UNSEEN.sub("", line)
         seen = _COMMAND.sub("x", seen)
-        return max(len(row) for row in seen.split(r"\\"))
+        return max(len(row) for row in re.split(rf"\\\\|{_BREAK}", seen))
 
     def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
         if not name:
-            return _ALIGN + (self._all(body, letters) if letters else body.text)
+            return _ALIGN + self._broken(body, letters)
         left = self.name(name)
-        right = self._all(body, letters) if letters else body.text
-        return f"{left} {_ALIGN}= {right}"
+        return f"{left} {_ALIGN}= {self._broken(body, letters)}"
+
+    def _broken(self, body: Piece, letters: Sequence[str]) -> str:
+        """The right side, in several rows where a sum or a product is wider than one."""
+        if letters:
+            return self._all(body, letters)
+        if not body.terms or self.full or self.width(body.text) <= self.fits:
+            return body.text
+        rows: list[list[str]] = [[]]
+        taken = 0
+        for term in body.terms:
+            size = self.width(term) + 1
+            if rows[-1] and taken + size > self.fits:
+                rows.append([])
+                taken = 0
+            rows[-1].append(term)
+            taken += size
+        return _BREAK.join(" ".join(row) for row in rows)
 
     def _all(self, body: Piece, letters: Sequence[str]) -> str:
         """The array of the elements ``body``."""

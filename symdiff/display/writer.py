@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
-from symdiff.display.elements import element
+from symdiff.display.elements import WITHOUT_NAMES, element
 from symdiff.display.forms import (
     Condition,
     Form,
@@ -94,14 +94,38 @@ def _is_reciprocal(node: Expr) -> bool:
 
 
 def _is_softmax(node: Expr) -> bool:
-    """Whether the node is exp(x - logsumexp(x)) of a vector."""
+    """Whether the node is exp(x - logsumexp(x)), along the last axis."""
     (x, *_) = node.args
-    if node.ndim != 1 or node.op is not _EXP or not isinstance(x.op, ops.Sum):
+    if not node.shape or node.op is not _EXP or not isinstance(x.op, ops.Sum):
         return False
-    if x.op.const or x.op.coefs != (1, -1) or not is_spread(x.args[1]):
+    if x.op.const or x.op.coefs != (1, -1) or not isinstance(x.args[1].op, ops.Contract):
+        return False
+    op = x.args[1].op
+    if len(op.letters) != 1 or op.out[: len(op.letters[0])] != op.letters[0]:
         return False
     (total,) = x.args[1].args
     return isinstance(total.op, opaque_ops.LogSumExp) and total.args[0] is x.args[0]
+
+
+def _axis(ndim: int, *axes: int) -> list[str]:
+    """How axes are named in a call; of vectors there is but one."""
+    if ndim == 1:
+        return []
+    places = [axis % ndim for axis in axes]
+    return [f"axis={places[0] if len(places) == 1 else tuple(places)}"]
+
+
+_LAST: tuple[int, tuple[Any, ...]] = (0, ())
+
+
+def _order(node: Expr) -> tuple[int, tuple[Any, ...]] | None:
+    """Where a symbol or an element stands among others; None for anything else."""
+    if isinstance(node.op, ops.Symbol):
+        return node.serial, ()
+    found = element_of(node)
+    if found is None or node.shape or not isinstance(found[0].op, ops.Symbol):
+        return None
+    return found[0].serial, tuple(found[1])
 
 
 class Writer:
@@ -180,7 +204,9 @@ class Writer:
             return None
         if isinstance(op, ops.Pointwise) and _is_softmax(node):
             need = Need(node.args[0].args[0])
-            return Form((need,), lambda pieces: self.notation.call("softmax", pieces).of(1))
+            axis = _axis(node.ndim, node.ndim - 1)
+            call = self.notation.call
+            return Form((need,), lambda pieces: call("softmax", pieces, *axis).of(node.ndim))
         if node.ndim == 2 and isinstance(op, ops.Product):
             return self._weighted(node)
         return self._elementwise(node, None)
@@ -247,6 +273,12 @@ class Writer:
                 )
                 if not node.args:
                     return notation.number(op.const)
+                if len(terms) == len(node.args) and all(_order(x) for x in node.args):
+                    beside = zip(node.args, terms, strict=True)
+                    terms = [
+                        term
+                        for _, term in sorted(beside, key=lambda pair: _order(pair[0]) or _LAST)
+                    ]
                 if op.const != 0:
                     terms.append((op.const, None))
                 return notation.sum(terms, cut, ndim)
@@ -279,7 +311,10 @@ class Writer:
         notation = self.notation
         above: list[Piece] = []
         below: list[Piece] = []
-        for piece, arg, p in zip(operands, node.args, op.exponents, strict=False):
+        parts = list(zip(operands, node.args, op.exponents, strict=False))
+        if all(_order(arg) is not None for _, arg, _ in parts):
+            parts.sort(key=lambda part: _order(part[1]) or _LAST)
+        for piece, arg, p in parts:
             if p > 0 and _is_reciprocal(arg):
                 below.append(notation.power(piece.divisors[0], p))
             elif p > 0:
@@ -481,8 +516,9 @@ class Writer:
                 return Form(
                     needs, lambda pieces: notation.joined(pieces, axis, node.ndim), call=True
                 )
-            case ops.Cumsum() if op.reverse and node.ndim == 1:
-                return Form(needs, lambda pieces: self._backwards(pieces[0]), call=True)
+            case ops.Cumsum() if op.reverse:
+                of = _axis(node.ndim, op.axis)
+                return Form(needs, lambda pieces: self._backwards(pieces[0], of), call=True)
             case ops.Reshape() | ops.Flip() | ops.Cumsum() | ops.Triangle():
                 return self._called(node)
             case ops.Gather() if len(op.before) == 1 and op.index.ndim == 1:
@@ -491,28 +527,45 @@ class Writer:
                     return Form(needs, lambda pieces: notation.sliced(pieces[0], places, node.ndim))
         return None
 
-    def _backwards(self, x: Piece) -> Piece:
+    def _backwards(self, x: Piece, axis: list[str]) -> Piece:
         """Running sums from the end."""
         for name in ("flip", "cumsum", "flip"):
-            x = self.notation.call(name, [x]).of(1)
+            x = self.notation.call(name, [x], *axis).of(x.ndim)
         return x
 
     def _opaque(self, node: Expr) -> Form | None:
-        if isinstance(node.op, opaque_ops.Put | opaque_ops.ProdOthers | opaque_ops.Gaps):
+        if isinstance(node.op, WITHOUT_NAMES):
             return None
-        if isinstance(node.op, opaque_ops.Take) and node.ndim == 1:
+        notation, ndim = self.notation, node.ndim
+        if isinstance(node.op, opaque_ops.Take):
             x, places = node.args
+            axis = _axis(ndim, ndim - 1)
             if isinstance(places.op, opaque_ops.ArgSort) and places.args[0] is x:
-                return Form((Need(x),), lambda pieces: self.notation.call("sort", pieces).of(1))
+                sort = lambda pieces: notation.call("sort", pieces, *axis).of(ndim)  # noqa: E731
+                return Form((Need(x),), sort)
             needs = tuple(map(Need, node.args))
-            return Form(needs, lambda pieces: self.notation.taken(*pieces), call=True)
+            if ndim == 1:
+                return Form(needs, lambda pieces: notation.taken(*pieces), call=True)
+            if places.ndim == ndim:
+                along = lambda p: notation.call("take_along_axis", p, *axis).of(ndim)  # noqa: E731
+                return Form(needs, along, call=True)
         return self._called(node)
 
     def _called(self, node: Expr) -> Form:
         args = node.args[: self.width]
         name, parameters = node.op.called(node.shape)
-        if node.ndim == 1:
-            parameters = [text for text in parameters if text != "axis=-1"]
+        op = node.op
+        if isinstance(op, ops.Flip | ops.Cumsum):
+            axes = op.axes if isinstance(op, ops.Flip) else (op.axis,)
+            parameters = _axis(node.ndim, *axes)
+        elif isinstance(op, ops.Opaque) and op.signature is not None and args:
+            (x, *_), core = args, op.signature.core(0)
+            if len(core) == 1 and len(node.args) == 1:
+                turned = rearrangement(x) if x.ndim == 2 and not node.ndim > 1 else None
+                if turned is not None and x.op.out == turned[1][::-1]:  # type: ignore[attr-defined]
+                    args, parameters = (turned[0],), [*parameters, "axis=0"]
+                else:
+                    parameters = [*parameters, *_axis(x.ndim, x.ndim - 1)]
 
         def build(pieces: list[Piece]) -> Piece:
             if len(pieces) < len(node.args):

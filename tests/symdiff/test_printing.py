@@ -132,7 +132,7 @@ def test_scalar_notation(expr, expected):
         (S[1:, ::2], "S[1:3, :3:2]"),
         (sd.concat([b, 2 * b]), "[b[0], b[1], b[2], 2*b[0], 2*b[1], 2*b[2]]"),
         (sd.cumsum(b), "[b[0], b[0] + b[1], b[0] + b[1] + b[2]]"),
-        (sd.cumsum(B, axis=0), "cumsum(B, axis=-2)"),
+        (sd.cumsum(B, axis=0), "cumsum(B, axis=0)"),
         (sd.flip(b), "[b[2], b[1], b[0]]"),
         (sd.tril(B), "tril(B)"),
         (sd.triu(S, 1), "[[0, S[0, 1], S[0, 2]], [0, 0, S[1, 2]], [0, 0, 0]]"),
