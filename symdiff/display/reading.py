@@ -99,7 +99,7 @@ def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
                 return known
         case opaque_ops.Cofactor():
             (a,) = args
-            return _times(det(a), inv(a).mT)
+            return _times(expand_dims(det(a), (-2, -1)) if a.ndim > 2 else det(a), inv(a).mT)
         case ops.Opaque() if args and op.is_linear_in(len(args) - 1) and op.indices is None:
             number, core = _coefficient(args[-1])
             return _times(number, rebuild(node, (*args[:-1], core)))

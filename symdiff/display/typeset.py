@@ -134,6 +134,12 @@ _COMMANDS = {
     "diagonal": r"\operatorname{diag}",
     "eigvecs": r"\operatorname{eigenvectors}",
     "digamma": r"\psi",
+    "detsign": r"\operatorname{sign}\det",
+    "qr": r"\operatorname{Q}",
+    "qr_r": r"\operatorname{R}",
+    "left_singular_vectors": r"\operatorname{U}",
+    "right_singular_vectors": r"\operatorname{V}",
+    "svdvals": r"\sigma",
 }
 _SIGNS = {"<": "<", ">": ">", "<=": r"\leq", ">=": r"\geq", "==": "=", "!=": r"\neq"}
 _SIGNS |= {"and": r"\wedge", "or": r"\vee"}

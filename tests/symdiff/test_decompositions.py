@@ -565,9 +565,9 @@ def test_text():
     assert str(sd.expm(A)) == "expm(A)"
     assert str(sd.jvp(sd.expm(A), A, E)) == "expm(A, E)"
     assert str(sd.cholesky(A)) == "cholesky(A)"
-    assert str(sd.eigh(A)[1]) == "eigvecs(A)"
+    assert str(sd.eigh(A)[1]) == "eigh(A)[1]"
     assert str(sd.svdvals(A)) == "svdvals(A)"
-    assert [str(y) for y in sd.qr(A)] == ["qr(A)", "qr_r(A)"]
-    assert [str(y) for y in sd.slogdet(A)] == ["detsign(A)", "logabsdet(A)"]
-    assert repr(sd.svd(A).U) == "<left_singular_vectors(A): (2, 2)>"
-    assert sd.latex(sd.eigh(A).eigenvectors) == r"\operatorname{eigvecs}\left(A\right)"
+    assert [str(y) for y in sd.qr(A)] == ["qr(A)[0]", "qr(A)[1]"]
+    assert [str(y) for y in sd.slogdet(A)] == ["slogdet(A)[0]", "log(abs(det(A)))"]
+    assert repr(sd.svd(A).U) == "<svd(A)[0]: (2, 2)>"
+    assert sd.latex(sd.eigh(A).eigenvectors) == r"\operatorname{eigenvectors}\left(A\right)"
