@@ -176,7 +176,7 @@ def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
 class _Latex(Notation):
     """LaTeX; it remembers the names that it has given, since no two things may look the same."""
 
-    nodes, fits, long = 300, 90, 80  # what MathJax sets at once, and a notebook is wide
+    nodes, fits, long = 300, 84, 76  # what MathJax sets at once, and a notebook is wide
 
     def __init__(self, full: bool) -> None:
         self.full = full
