@@ -357,7 +357,7 @@ WRITTEN = {
     *("sech2", "log_ratio", "relative_difference", "exp_share", "difference", "hypot1"),
     *("chirp_sine", "chirp_cosine", "acosh_slope"),
 }
-COMMANDS = {"digamma": r"\psi", "tanh": r"\tanh"}
+COMMANDS = {"digamma": r"\psi", "tanh": r"\tanh", "log2": r"\log_{2}", "log10": r"\log_{10}"}
 
 
 @each_function
@@ -369,7 +369,8 @@ def test_drawings(name):
     assert FACTS[name].drawn is (name in DRAWN)
     spelled = name.replace("_", r"\_")
     drawn = name in DRAWN or name in COMMANDS or name in WRITTEN or name.endswith("_derivative")
-    assert (rf"\operatorname{{{spelled}}}\left" in text) is (not drawn)
+    set_as = "operatorname" if name.isalpha() else "mathrm"
+    assert (rf"\{set_as}{{{spelled}}}\left" in text) is (not drawn)
     assert (DRAWN | COMMANDS).get(name, "") in text
 
 

@@ -90,7 +90,7 @@ def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
         case ops.Pointwise() if is_decision(op):
             return reading(written_out(rebuild(node, args)))
         case ops.Pointwise(primitive=True, name="where"):
-            return select(*args)
+            return args[2] if _is_nan(args[0]) else select(*args)
         case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
             return args[0]
         case ops.Pointwise(primitive=True):

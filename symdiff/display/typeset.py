@@ -134,6 +134,8 @@ _COMMANDS = {
     "diagonal": r"\operatorname{diag}",
     "eigvecs": r"\operatorname{eigenvectors}",
     "digamma": r"\psi",
+    "log2": r"\log_{2}",
+    "log10": r"\log_{10}",
     "detsign": r"\operatorname{sign}\det",
     "qr": r"\operatorname{Q}",
     "qr_r": r"\operatorname{R}",
@@ -170,7 +172,8 @@ def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
         return text, PRODUCT
     if formula.is_Pow or isinstance(formula, sp.exp):
         return text, POWER
-    return text, ATOM if isinstance(formula, sp.Function) or formula.is_Atom else COMPARE
+    closed = isinstance(formula, sp.Function | sp.Max | sp.Min) or formula.is_Atom
+    return text, ATOM if closed else COMPARE
 
 
 class _Latex(Notation):
@@ -391,6 +394,11 @@ class _Latex(Notation):
                 return Piece(rf"\log\left|\det {self.wrapped(x, POWER)}\right|")
             if name == "expm":
                 return Piece(rf"e^{{{x.text}}}", POWER, ndim=2)
+        if len(arguments) > 1 and name in ("expm", "logm"):
+            order = f"^{{{len(arguments) - 1}}}" if len(arguments) > 2 else ""
+            along = ", ".join(piece.text for piece in arguments[1:])
+            text = rf"D{order} {self._head(name)}\left({x.text}\right)\left[{along}\right]"
+            return Piece(text, PRODUCT)
         if name == "solve" and len(arguments) == 2:
             return self.multiplied([self.inverse(x), arguments[1]], arguments[1].ndim)
         texts = [piece.text for piece in arguments]
@@ -402,7 +410,8 @@ class _Latex(Notation):
         head = _COMMANDS.get(name)
         if head is None:
             escaped = "".join(_ESCAPES.get(c, c) for c in name)
-            head = rf"\operatorname{{{escaped}}}"
+            # Digits and signs of an operator's name would be set as those of formulas, with space.
+            head = rf"\operatorname{{{escaped}}}" if name.isalpha() else rf"\mathrm{{{escaped}}}"
         return head
 
     # Indices and elements

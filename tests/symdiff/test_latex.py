@@ -67,7 +67,7 @@ def assert_balanced(text):
         (sd.floor(x), r"\left\lfloor{@x}\right\rfloor"),
         (sd.gamma(x), r"\Gamma\left(@x\right)"),
         (sd.sigmoid(x), r"\operatorname{sigmoid}\left(@x\right)"),
-        (sd.log_sigmoid(x), r"\operatorname{log\_sigmoid}\left(@x\right)"),
+        (sd.log_sigmoid(x), r"\mathrm{log\_sigmoid}\left(@x\right)"),
         (sd.maximum(x, y), r"\max\left(@x, @y\right)"),
         (
             sd.where(x > 0, sd.log(x), 0),
