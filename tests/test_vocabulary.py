@@ -567,7 +567,7 @@ NAME_FUNCTIONS = {
     "symdiff/special_functions.py": "what is public",
     "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
     "symdiff/parser/language.py": "functions of any number of operands",
-    "symdiff/display/typeset.py": "LaTeX's commands",
+    "symdiff/display/latex_notation.py": "LaTeX's commands",
     "symdiff/unevaluated.py": "how SymPy's conditions are built without being searched",
     "numeric/special/__init__.py": "the bodies",
     "numeric/lowering/monomials.py": "the bodies in products",

@@ -1,0 +1,622 @@
+"""The notation of LaTeX; the formulas of functions are SymPy's to print."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from symdiff import ops
+from symdiff.display.notation import (
+    ATOM,
+    COMPARE,
+    MATRIX,
+    NOT,
+    POWER,
+    PRODUCT,
+    SUM,
+    Notation,
+    Piece,
+    decimal,
+)
+from symdiff.scalar import kernel_symbol, plain
+from symdiff.vocabulary import FACTS, ScalarFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.display.forms import Condition
+    from symdiff.display.matrices import Chain
+    from symdiff.expr import Expr
+    from symdiff.node import Op
+    from symdiff.number import Number
+
+# What is shown of long names, numbers and formulas.
+_NAME = 40
+_DIGITS = 60
+_FORMULA = 400
+
+ALIGN = "\x00"  # where the lines are aligned
+BREAK = "\x01"  # where a line is broken
+
+# Names and data -----------------------------------------------------------------------------------
+
+# What SymPy makes of a name is taken where nothing in it can be mistaken: x_{1}, \alpha, \mathrm.
+_PLAIN_NAME = re.compile(r"(\\?[^\W\d_]+)(_\{\w+\})?")
+_ESCAPES = {
+    **{sign: "\\" + sign for sign in "{}_$#%&"},
+    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ "},
+}
+_LEFT_OUT = "..."
+_NUMBERS = re.compile(r"[0-9():, -]+")  # shapes, slices
+
+
+def _verbatim(text: str) -> str:
+    """``text`` as it is, in typewriter letters."""
+    escaped = "".join(_ESCAPES.get(c, c) for c in text if c.isprintable())
+    return rf"\mathtt{{{escaped}}}"
+
+
+def _typeset_name(name: str) -> str | None:
+    """The name as a letter with an index, if it is one; SymPy reads Greek letters and indices."""
+    found = _PLAIN_NAME.fullmatch(sp.latex(sp.Symbol(name))) if name.isidentifier() else None
+    if found is None:
+        return None
+    letters, index = found.group(1), found.group(2) or ""
+    # A word, lest it be read as a product.
+    return (
+        letters if len(letters) == 1 or letters[0] == "\\" else rf"\mathrm{{{letters}}}"
+    ) + index
+
+
+# Functions ----------------------------------------------------------------------------------------
+
+_COMMANDS = {
+    **{name: "\\" + name for name in ("det", "max", "min", "log", "exp", "sinh", "cosh", "tanh")},
+    "eigvalsh": r"\lambda",
+    "trace": r"\operatorname{tr}",
+    "diagonal": r"\operatorname{diag}",
+    "eigvecs": r"\operatorname{eigenvectors}",
+    "digamma": r"\psi",
+    "log2": r"\log_{2}",
+    "log10": r"\log_{10}",
+    "detsign": r"\operatorname{sign}\det",
+    "qr": r"\operatorname{Q}",
+    "qr_r": r"\operatorname{R}",
+    "left_singular_vectors": r"\operatorname{U}",
+    "right_singular_vectors": r"\operatorname{V}",
+    "svdvals": r"\sigma",
+}
+_SIGNS = {"<": "<", ">": ">", "<=": r"\leq", ">=": r"\geq", "==": "=", "!=": r"\neq"}
+_SIGNS |= {"and": r"\wedge", "or": r"\vee"}
+# Functions whose powers are written sin^{2}(x).
+_POWERS = re.compile(r"(\\(?!left|sqrt|frac)[A-Za-z]+(?:\{[A-Za-z0-9\\_]*\})?)(\{?\\left\()")
+_DERIVATIVE = "_derivative"
+_PLACE = re.compile("\ue000([0-9]+)\ue001")
+
+
+@lru_cache(maxsize=1 << 10)
+def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
+    """SymPy's LaTeX of a formula with marks for its operands, and how strongly it binds.
+
+    The vocabulary is written out in SymPy's classes.  None for a formula that is nested too deeply
+    for SymPy.
+    """
+    formula = plain(formula)
+    marks = {kernel_symbol(k): f"\ue000{k}\ue001" for k in range(arity)}
+    try:
+        text: str = sp.latex(formula, symbol_names=marks)
+    except RecursionError:
+        return None
+    if isinstance(formula, sp.Piecewise) or formula.has(sp.Mod):
+        return text, COMPARE
+    if formula.is_Add or text.startswith("-"):
+        return text, SUM
+    if formula.is_Mul or (formula.is_Rational and not formula.is_Integer) or formula.is_Float:
+        return text, PRODUCT
+    if formula.is_Pow or isinstance(formula, sp.exp):
+        return text, POWER
+    closed = isinstance(formula, sp.Function | sp.Max | sp.Min) or formula.is_Atom
+    return text, ATOM if closed else COMPARE
+
+
+class Latex(Notation):
+    """LaTeX; it remembers the names that it has given, since no two things may look the same."""
+
+    nodes, fits, long = 300, 84, 76  # what MathJax sets at once, and a notebook is wide
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+        self.shown: dict[str, str] = {_LEFT_OUT: r"\ldots", "": ""}
+        self.owner: dict[str, str | tuple[str, str] | None] = {"e": None, r"\pi": None}
+
+    # Names and numbers
+
+    def name(self, name: str) -> str:
+        known = self.shown.get(name)
+        if known is None:
+            known = _typeset_name(name)
+            if known is None or self.owner.setdefault(_bare(known), name) != name:
+                known = _verbatim(name)
+            if len(known) > _NAME and not self.full:
+                known = _verbatim(name[:_NAME]) + r"\ldots"
+            self.shown[name] = known
+        return known
+
+    def exact(self, name: str, taken: bool) -> str:
+        return {"pi": r"\pi"}.get(name, name)
+
+    def literal(self, text: str) -> str:
+        if text == _LEFT_OUT:
+            return r"\ldots"
+        if _NUMBERS.fullmatch(text):
+            return text.replace("(", r"\left(").replace(")", r"\right)")
+        if len(text) > _FORMULA and not self.full:
+            return _verbatim(text[:_FORMULA]) + r"\ldots"
+        return _verbatim(text)
+
+    def number(self, c: Number) -> Piece:
+        if isinstance(c, float):
+            return self._float(c)
+        if c.denominator != 1:
+            sign = "-" if c < 0 else ""
+            over = self._integer(abs(c.numerator))
+            text = rf"{sign}\frac{{{over.text}}}{{{self._integer(c.denominator).text}}}"
+            return Piece(text, SUM if c < 0 else PRODUCT)
+        return self._integer(c.numerator)
+
+    def _float(self, c: float) -> Piece:
+        mantissa, _, exponent = repr(c).partition("e")
+        text = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\text{NaN}"}.get(mantissa, mantissa)
+        if exponent:
+            text += rf" \cdot 10^{{{int(exponent)}}}"
+        return Piece(text, SUM if text.startswith("-") else PRODUCT if exponent else ATOM)
+
+    def _integer(self, value: int) -> Piece:
+        level = SUM if value < 0 else ATOM
+        text = str(Decimal(value))  # str of an int refuses more than 4300 digits
+        if len(text) <= _DIGITS or self.full:
+            return Piece(text, level)
+        length = len(text.lstrip("-"))
+        return Piece(rf"{text[:10]}\ldots\text{{[{length} digits]}}", level)
+
+    # Arithmetic
+
+    def wrapped(self, piece: Piece, level: int) -> str:
+        return piece.text if piece.level >= level else rf"\left({piece.text}\right)"
+
+    def power(self, base: Piece, exponent: int | Fraction) -> Piece:
+        if exponent == 1:
+            return base
+        if exponent == sp.S.Half and base.ndim < 2:
+            return Piece(rf"\sqrt{{{base.text}}}", ndim=base.ndim)
+        return self._raised(base, self.number(decimal(exponent)).text)
+
+    def powers(self, piece: Piece, p: int | Fraction) -> Piece:
+        return self._raised(piece, str(p)) if p < 0 and piece.ndim else super().powers(piece, p)
+
+    def general_power(self, base: Piece, exponent: Piece) -> Piece:
+        return self._raised(base, exponent.text)
+
+    def _raised(self, base: Piece, exponent: str) -> Piece:
+        function = _POWERS.match(base.text) if base.level == ATOM else None
+        if function is not None:
+            name = function.group(1)
+            text = rf"{name}^{{{exponent}}}{base.text[len(name) :]}"
+            return Piece(text, ndim=base.ndim)
+        sign = r"\odot " if base.ndim else ""
+        text = rf"{self.wrapped(base, ATOM)}^{{{sign}{exponent}}}"
+        return Piece(text, POWER, ndim=base.ndim, leaf=base.leaf)
+
+    def quotient(self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
+        over, under = (c, 1) if isinstance(c, float) else (c.numerator, c.denominator)
+        if any(piece.ndim or piece.open for piece in factors):
+            factors, divisors = self.unfolded(factors, divisors)
+        arrays = [piece for piece in factors if piece.ndim]
+        below = [piece for piece in divisors if piece.ndim]
+        body = self._elementwise(arrays, below) if arrays or below else None
+        front = [self.number(over)] if over != 1 else []
+        scalars = [piece for piece in factors if not piece.ndim]
+        if body:  # a sum stands in brackets before the array, which would read as its summand
+            scalars = [Piece(self.wrapped(x, ATOM)) if x.open else x for x in scalars]
+        front += [piece for piece in scalars if not piece.open]
+        last = [body] if body else [piece for piece in scalars if piece.open]
+        under_all = [self.number(under)] if under != 1 else []
+        under_all += [piece for piece in divisors if not piece.ndim]
+        ndim = body.ndim if body else 0
+        made = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
+        if not under_all:
+            whole = [*front, *last] or [self.number(1)]
+            if len(whole) == 1:
+                return whole[0]
+            level = MATRIX if whole[-1].level == MATRIX else PRODUCT
+            opened = not body and bool(last)
+            parts = tuple(self._factors(whole))
+            return Piece(" ".join(parts), level, *made, open=opened, ndim=ndim, terms=parts)
+        if last and (len(last) > 1 or last[0].open or len(arrays) > 1 or last[0].level == MATRIX):
+            top = self._product(front) if front else "1"
+            rest = self._product(last)
+            if len(last) == 1 and last[0].level < MATRIX:
+                rest = self.wrapped(last[0], MATRIX)
+            text = rf"\frac{{{top}}}{{{self._product(under_all)}}} {rest}"
+            return Piece(text, PRODUCT, *made, open=last[0].open, ndim=ndim)
+        top = self._product([*front, *last] or [self.number(1)])
+        return Piece(rf"\frac{{{top}}}{{{self._product(under_all)}}}", PRODUCT, *made, ndim=ndim)
+
+    def _elementwise(self, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
+        """The product of arrays, element by element, over others."""
+        ndim = max(piece.ndim for piece in (*factors, *divisors))
+        if not factors:
+            return self._raised(self._elementwise(divisors, ()), "-1")
+        if len(factors) == 1 and not divisors:
+            return factors[0]
+        text = r" \odot ".join(self.wrapped(piece, POWER) for piece in factors)
+        if divisors:
+            under = self._elementwise(divisors, ())
+            text = rf"{text} \oslash {self.wrapped(under, POWER)}"
+        return Piece(text, PRODUCT, ndim=ndim)
+
+    def _product(self, pieces: Sequence[Piece]) -> str:
+        return " ".join(self._factors(pieces))
+
+    def _factors(self, pieces: Sequence[Piece]) -> list[str]:
+        if len(pieces) == 1:
+            return [pieces[0].text]
+        texts: list[str] = []
+        for k, piece in enumerate(sorted(pieces, key=lambda piece: piece.open)):
+            last = k == len(pieces) - 1
+            closed = piece.level >= (MATRIX if last else PRODUCT) and (not piece.open or last)
+            text = piece.text if closed else rf"\left({piece.text}\right)"
+            # 2 2^x and 2 1/x would be read as other numbers.
+            dot = bool(texts) and (text[0].isdigit() or text.startswith(r"\frac"))
+            texts.append(rf"\cdot {text}" if dot else text)
+        return texts
+
+    def scaled(self, c: Number, piece: Piece) -> Piece:
+        if c == 1:
+            return piece
+        if piece.chain or not (piece.factors or piece.divisors):
+            return self.quotient(c, (piece,), ())
+        return self.quotient(c, piece.factors, piece.divisors)
+
+    def negative(self, c: Number, piece: Piece) -> str:
+        return f"-{self.wrapped(self.scaled(c, piece), MATRIX)}"
+
+    def sum(
+        self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False, ndim: int = 0
+    ) -> Piece:
+        if ndim:
+            terms = [
+                (c, self.filled(piece or self.number(1), None if piece else 1, "", ndim))
+                if piece is None or not piece.ndim
+                else (c, piece)
+                for c, piece in terms
+            ]
+        return super().sum(terms, cut)
+
+    # Logic and functions
+
+    def infix(self, sign: str, level: int, a: Piece, b: Piece) -> Piece:
+        plain = super().infix(_SIGNS[sign], level, a, b)
+        return Piece(plain.text, level)
+
+    def negation(self, a: Piece) -> Piece:
+        return Piece(rf"\neg {self.wrapped(a, POWER)}", NOT)
+
+    def function(self, op: ops.Pointwise, operands: Sequence[Piece]) -> Piece:
+        texts = [piece.text for piece in operands]
+        if op.name == "where":
+            c, a, b = operands
+            return self._cases([(a.text, c.text)], b)
+        if op.primitive:
+            facts = FACTS[op.name]
+            if issubclass(facts, ScalarFunction):
+                if op.name.endswith(_DERIVATIVE):
+                    return self._derivative(op.name, facts.orders, texts)
+                if not facts.drawn:
+                    return self.call(op.name, operands)
+        found = _template(op.formula, op.arity)
+        if found is None or (len(found[0]) > _FORMULA and not self.full):
+            return self.call(op.name, operands)
+        template, level = found
+        if not op.primitive:
+            texts = [self.wrapped(piece, ATOM) for piece in operands]
+        return Piece(_PLACE.sub(lambda place: texts[int(place.group(1))], template), level)
+
+    def _derivative(self, name: str, orders: int, texts: list[str]) -> Piece:
+        """The derivative of a function of the orders that come first: f^{(2)}(x)."""
+        head = self._head(name[: -len(_DERIVATIVE)])
+        order, inner = ", ".join(texts[:orders]), ", ".join(texts[orders:])
+        return Piece(rf"{head}^{{\left({order}\right)}}\left({inner}\right)")
+
+    def call(self, name: str, arguments: Sequence[Piece], *literals: str) -> Piece:
+        x = arguments[0] if arguments else Piece("")
+        if len(arguments) == 1 and not literals:
+            if name == "inv":
+                return self.inverse(x)
+            if name == "logabsdet":
+                return Piece(rf"\log\left|\det {self.wrapped(x, POWER)}\right|")
+            if name == "expm":
+                return Piece(rf"e^{{{x.text}}}", POWER, ndim=2)
+        if len(arguments) > 1 and name in ("expm", "logm"):
+            order = f"^{{{len(arguments) - 1}}}" if len(arguments) > 2 else ""
+            along = ", ".join(piece.text for piece in arguments[1:])
+            text = rf"D{order} {self._head(name)}\left({x.text}\right)\left[{along}\right]"
+            return Piece(text, PRODUCT)
+        if name == "solve" and len(arguments) == 2:
+            return self.multiplied([self.inverse(x), arguments[1]], arguments[1].ndim)
+        texts = [piece.text for piece in arguments]
+        return Piece(
+            rf"{self._head(name)}\left({', '.join([*texts, *map(self.literal, literals)])}\right)"
+        )
+
+    def _head(self, name: str) -> str:
+        head = _COMMANDS.get(name)
+        if head is None:
+            escaped = "".join(_ESCAPES.get(c, c) for c in name)
+            # Digits and signs of an operator's name would be set as those of formulas, with space.
+            head = rf"\operatorname{{{escaped}}}" if name.isalpha() else rf"\mathrm{{{escaped}}}"
+        return head
+
+    # Indices and elements
+
+    def element(self, array: Piece, index: Sequence[Piece]) -> Piece:
+        places = ",".join(piece.text for piece in index)
+        return Piece(self._subscript(array, places), leaf=array.leaf) if index else array
+
+    def _subscript(self, array: Piece, places: str) -> str:
+        """The array with places below it, beside those of its name; never as a symbol looks."""
+        named = _INDEXED.fullmatch(array.text)
+        if named is not None:
+            below = f"{named.group(2)},{places}"
+            text = rf"{named.group(1)}_{{{below}}}"
+            if self.owner.setdefault(_bare(text), (array.text, places)) == (array.text, places):
+                return text
+        scripted = array.level < ATOM or "_" in array.text or "^" in array.text
+        base = rf"\left({array.text}\right)" if scripted else array.text
+        text = rf"{base}_{places}" if len(places) == 1 else rf"{base}_{{{places}}}"
+        if self.owner.setdefault(_bare(text), (array.text, places)) != (array.text, places):
+            text = rf"{base}_{{[{places}]}}"
+        return text
+
+    def sliced(self, x: Piece, steps: Sequence[int | str], ndim: int) -> Piece:
+        shown = [str(step).replace(" ", "") for step in steps]
+        if all(step == ":" for step in shown):
+            return x
+        places = ",".join(self.literal(step) for step in shown)
+        return Piece(self._subscript(x, places), ndim=ndim)
+
+    def taken(self, x: Piece, index: Piece) -> Piece:
+        return Piece(self._subscript(x, index.text), ndim=1)
+
+    def table(self, text: str) -> Piece:
+        return Piece(self.literal(text.replace("[", "(").replace("]", ")")))
+
+    def sign(self, sign: str) -> str:
+        return _SIGNS[sign]
+
+    def condition(self, c: Condition) -> Piece:
+        return Piece(rf"\left[{self.comparison(c).text}\right]")
+
+    def bracket(self, left: Piece, sign: str, right: Piece) -> Piece:
+        return Piece(rf"\left[{left.text} {self.sign(sign)} {right.text}\right]")
+
+    def sum_over(self, letters: Sequence[Piece], body: Piece) -> Piece:
+        inner = body.text if body.level >= MATRIX or body.cells else self.wrapped(body, PRODUCT)
+        text = rf"\sum_{{{','.join(k.text for k in letters)}}} {inner}"
+        return Piece(text, PRODUCT, open=True)
+
+    def product_over(self, condition: Piece, body: Piece) -> Piece:
+        return Piece(rf"\prod_{{{condition.text}}} {self.wrapped(body, POWER)}", PRODUCT, open=True)
+
+    def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
+        rows = list(zip(pieces, conditions, strict=False))
+        *_, last = pieces
+        cells = [(piece.text, condition.text) for piece, condition in rows]
+        return self._cases(cells, last)
+
+    def _cases(self, cells: list[tuple[str, str]], last: Piece) -> Piece:
+        """Alternatives; those of the last one follow."""
+        parts = last.cells if last.level == COMPARE and last.cells else ()
+        found = tuple(Piece(rf"{a} & \text{{for}}\: {c}") for a, c in cells)
+        found += parts or (Piece(rf"{last.text} & \text{{otherwise}}"),)
+        body = r" \\ ".join(piece.text for piece in found)
+        return Piece(rf"\begin{{cases}} {body} \end{{cases}}", COMPARE, cells=found)
+
+    # Arrays
+
+    by_index = True
+
+    def is_elementwise(self, op: Op, ndim: int) -> bool:
+        # exp(A) of a matrix would read as that of the matrix.
+        return ndim == 1 or (ndim == 2 and not isinstance(op, ops.Pointwise))
+
+    def is_product(self, chain: Chain, operands: Sequence[Expr], ndim: int) -> bool:
+        if chain.trace:
+            return True
+        if ndim:
+            plain = all(isinstance(x.op, ops.Symbol | ops.Opaque | ops.Slice) for x in operands)
+            return plain or (chain.left != () and chain.right != ())
+        return chain.left != () and chain.right != ()
+
+    def filled(self, piece: Piece, value: Number | None, shape: str, ndim: int) -> Piece:
+        if value == 0:
+            return Piece(r"\mathbf{0}", ndim=ndim)
+        ones = [Piece(r"\mathbf{1}", ndim=1)]
+        body = ones[0] if ndim == 1 else self.outer(*ones * 2)
+        if ndim > 2:
+            body = Piece(r"\mathbf{1}", ndim=ndim)
+        return body if value == 1 else self.times(piece, body)
+
+    def repeated(self, piece: Piece, axis: int, shape: str, elementwise: bool) -> Piece:
+        ones = Piece(r"\mathbf{1}", ndim=1)
+        return self.outer(piece, ones) if axis == 0 else self.outer(ones, piece)
+
+    def outer(self, u: Piece, v: Piece) -> Piece:
+        return self.multiplied([*(u.chain or (u,)), self._row(v)], 2)
+
+    def _row(self, v: Piece) -> Piece:
+        """A vector as a row."""
+        return self._turned(replace(v, ndim=2)) if v.ndim < 2 else self.transposed(v)
+
+    def transposed(self, x: Piece) -> Piece:
+        if x.symmetric:
+            return x
+        if x.flipped is not None:
+            return replace(x.flipped, flipped=x)
+        if x.chain:
+            parts = [self._row(y) for y in reversed(x.chain)]
+            return self.multiplied(parts, x.ndim)
+        return x if x.ndim < 2 else self._turned(x)
+
+    def _turned(self, x: Piece) -> Piece:
+        if x.text.endswith("^{-1}") and x.level >= POWER:
+            return Piece(
+                x.text[: -len("^{-1}")] + r"^{-\top}", POWER, ndim=2, flipped=x, turned=True
+            )
+        scripted = x.level < ATOM or "^" in x.text.rpartition(")")[2]
+        base = rf"\left({x.text}\right)" if scripted else x.text
+        return Piece(rf"{base}^\top", POWER, ndim=2, flipped=x, turned=True)
+
+    def inverse(self, x: Piece) -> Piece:
+        """The inverse of a matrix; of a transpose, the transpose of the inverse."""
+        if x.flipped is not None:
+            return self._turned(self.inverse(x.flipped))
+        scripted = x.level < ATOM or "^" in x.text.rpartition(")")[2]
+        base = rf"\left({x.text}\right)" if scripted else x.text
+        return Piece(rf"{base}^{{-1}}", POWER, ndim=2)
+
+    def diagonal(self, x: Piece, ndim: int) -> Piece:
+        piece = self.call("diagonal", [x]).of(ndim)
+        return replace(piece, symmetric=True) if ndim == 2 else piece
+
+    def identity(self, length: str) -> Piece:
+        piece = Piece("I" if self.owner.setdefault("I", None) is None else r"\mathbf{I}", ndim=2)
+        return replace(piece, symmetric=True)
+
+    def multiplied(self, parts: Sequence[Piece], ndim: int) -> Piece:
+        found = [y for x in parts for y in (x.chain if x.level == MATRIX and x.chain else (x,))]
+        if len(found) == 1:
+            return found[0]
+        texts = [self.wrapped(x, POWER) for x in found]
+        return Piece(" ".join(texts), MATRIX, ndim=ndim, chain=tuple(found))
+
+    def chained(
+        self,
+        left: Sequence[Piece] | None,
+        factors: Sequence[Piece],
+        right: Sequence[Piece] | None,
+        same: bool,
+    ) -> Piece:
+        ones = Piece(r"\mathbf{1}", ndim=1)
+        ends = [
+            None if side is None else self.weights(side) if side else ones for side in (left, right)
+        ]
+        ndim = ends.count(None)
+        if not factors:
+            (u, v) = ends
+            assert u is not None
+            assert v is not None
+            return self.dot(u, v, same)
+        row = [] if ends[0] is None else [self._row(ends[0])]
+        column = [] if ends[1] is None else [ends[1]]
+        return self.multiplied([*row, *factors, *column], ndim)
+
+    def dot(self, u: Piece, v: Piece, same: bool) -> Piece:
+        if same:
+            return replace(self.power(self._norm(u, ""), 2), root=self._norm(u, ""))
+        choices = [self.multiplied([self._transposed_column(a), b], 0) for a, b in ((u, v), (v, u))]
+        return min(choices, key=self.transposes)
+
+    def _transposed_column(self, x: Piece) -> Piece:
+        if not x.chain:
+            return self._row(x)
+        return self.multiplied([self._row(y) for y in reversed(x.chain)], 2)
+
+    def traced(self, factors: Sequence[Piece], same: bool) -> Piece:
+        if same and factors[0].turned != factors[1].turned:
+            x = factors[1] if factors[0].turned else factors[0]
+            norm = self._norm(x, "_F")
+            return replace(self.power(norm, 2), root=norm)
+        return self.call("trace", [self.multiplied(factors, 2)])
+
+    def norm(self, square: Piece) -> Piece:
+        return self.power(square, Fraction(1, 2)) if square.root is None else square.root
+
+    def _norm(self, x: Piece, kind: str) -> Piece:
+        return Piece(rf"\left\lVert {x.text} \right\rVert{kind}")
+
+    def stack(self, pieces: Sequence[Piece], ndim: int, cut: bool = False) -> Piece:
+        shown = [*pieces, *[Piece(r"\vdots")] * cut]
+        rows = []
+        for piece in shown:
+            if piece.cells and piece.ndim == 1:
+                rows.append(" & ".join(cell.text for cell in piece.cells))
+            else:
+                rows.append(self._row(piece).text if piece.ndim == 1 else piece.text)
+        body = r" \\ ".join(rows)
+        return Piece(rf"\begin{{bmatrix}} {body} \end{{bmatrix}}", ndim=ndim, cells=tuple(shown))
+
+    def joined(self, pieces: Sequence[Piece], axis: int, ndim: int) -> Piece:
+        sign = r" \\ " if axis == 0 else " & "
+        if ndim > 2 or (axis == 1) != (ndim == 2 and axis == 1):
+            return super().joined(pieces, axis, ndim)
+        body = sign.join(piece.text for piece in pieces)
+        return Piece(rf"\begin{{bmatrix}} {body} \end{{bmatrix}}", ndim=ndim)
+
+    # Lines
+
+    def width(self, line: str) -> int:
+        """The characters that are seen, of the widest row of matrices and cases."""
+        seen = _UNSEEN.sub("", line)
+        seen = _COMMAND.sub("x", seen)
+        return max(len(row) for row in re.split(rf"\\\\|{BREAK}", seen))
+
+    def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
+        if not name:
+            return ALIGN + self._broken(body, letters)
+        left = self.name(name)
+        return f"{left} {ALIGN}= {self._broken(body, letters)}"
+
+    def _broken(self, body: Piece, letters: Sequence[str]) -> str:
+        """The right side, in several rows where a sum or a product is wider than one."""
+        if letters:
+            return self._all(body, letters)
+        if not body.terms or self.full or self.width(body.text) <= self.fits:
+            return body.text
+        rows: list[list[str]] = [[]]
+        taken = 0
+        for term in body.terms:
+            size = self.width(term) + 1
+            if rows[-1] and taken + size > self.fits:
+                rows.append([])
+                taken = 0
+            rows[-1].append(term)
+            taken += size
+        return BREAK.join(" ".join(row) for row in rows)
+
+    def _all(self, body: Piece, letters: Sequence[str]) -> str:
+        """The array of the elements ``body``."""
+        return rf"\left[{body.text}\right]_{{{','.join(map(self.name, letters))}}}"
+
+    def cut(self, shown: int, extent: str) -> str:
+        escaped = "".join(c if c == " " else _ESCAPES.get(c, c) for c in extent if c.isprintable())
+        return rf"\text{{({shown:,} of {escaped} are shown)}}"
+
+
+# A name with an index.
+_INDEXED = re.compile(r"(\\?[A-Za-z]+)_\{(\w+)\}")
+_UNSEEN = re.compile(
+    r"\\left|\\right|\\(?:begin|end)\{\w+\}|\\[,:; ]|[{}_^&\s]|\\text|\\operatorname|\\math\w+"
+)
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+
+
+def _bare(text: str) -> str:
+    """What a text looks like: without braces."""
+    return text.replace("{", "").replace("}", "")
