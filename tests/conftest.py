@@ -1,7 +1,6 @@
 """Settings that every test shares."""
 
 import os
-from importlib.util import find_spec
 
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -25,6 +24,3 @@ settings.register_profile(
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # failures come first next time
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
-
-# What looks at a browser needs the extra `look`, which `make look` installs.
-collect_ignore = [] if find_spec("playwright") else ["look/bulk.py", "look/lab.py"]

@@ -23,9 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-import nbformat
-from playwright.sync_api import Error, sync_playwright
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -86,6 +83,8 @@ def chromium() -> str:
 @contextmanager
 def lab(theme: str = "light") -> Iterator[Lab]:
     """A server and a browser, both of which end with the block."""
+    from playwright.sync_api import sync_playwright  # of the extra `look`, as nbformat is
+
     path = chromium()
     with tempfile.TemporaryDirectory(prefix="look-") as name, sync_playwright() as playwright:
         home = Path(name)
@@ -170,6 +169,8 @@ class Lab:
     @contextmanager
     def notebook(self, name: str, setup: str, sources: Sequence[str]) -> Iterator[Notebook]:
         """A notebook of these cells, opened and with a kernel; ``setup`` has run."""
+        import nbformat
+
         cells = [nbformat.v4.new_code_cell(source) for source in (setup, *sources)]
         for cell in cells:
             cell.metadata["tags"] = ["raises-exception"]  # the cells after it run all the same
@@ -230,6 +231,8 @@ class Notebook:
 
     def picture(self, place: int, path: Path) -> None:
         """A screenshot of the output, if there is one."""
+        from playwright.sync_api import Error
+
         output = self.page.locator(".jp-Notebook .jp-Cell").nth(place)
         output = output.locator(".jp-Cell-outputArea")
         box = output.bounding_box()
