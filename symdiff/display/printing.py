@@ -23,6 +23,7 @@ from symdiff.display.forms import Need, element_of, is_spread, is_stack
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import Writer
+from symdiff.expr import is_within
 from symdiff.leaves import as_expr
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
@@ -82,7 +83,7 @@ def text(expr: Expr, full: bool = False) -> str:
 def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
     """The lines of ``text``, the last one that of the result, or of how much is left out."""
     expr = as_expr(expr)
-    if full or counted(expr, notation.nodes) <= notation.nodes:
+    if full or is_within(expr, notation.nodes):
         found = _complete(expr, notation)
         if full or sum(map(len, found)) <= _CHARACTERS:
             return found
@@ -109,7 +110,7 @@ def short(expr: Expr) -> str:
     '<expression: 41 nodes in x>'
     """
     expr = as_expr(expr)
-    if counted(expr, _SHORT_LINE) <= _SHORT_LINE:
+    if is_within(expr, _SHORT_LINE):
         found = _complete(expr, PLAIN, _SHORT_LINE)
         if len(found) == 1 and len(found[0]) <= _SHORT_LINE:
             return f"<{found[0]}: {shape_text(expr.shape)}>" if expr.shape else found[0]
@@ -119,13 +120,13 @@ def short(expr: Expr) -> str:
 
 def extent(expr: Expr) -> str:
     """How many nodes there are, and of which symbols: ``57 nodes in x, y``."""
-    size = counted(expr, _COUNTED)
-    nodes = f"{size:,} nodes" if size <= _COUNTED else f"more than {_COUNTED:,} nodes"
-    near = _near(expr, _COUNTED)
+    near = _near(expr, _COUNTED + 1)
+    size = min(len(near), _COUNTED)
+    nodes = f"{size:,} nodes" if len(near) == size else f"more than {size:,} nodes"
     names = [node.name for node in near if isinstance(node.op, ops.Symbol)]
     shown = [name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..." for name in names]
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    more = " and others" if size > _COUNTED else more
+    more = more if len(near) == size else " and others"
     return nodes + (f" in {', '.join(shown[:_MOST_NAMES])}{more}" if names else "")
 
 
@@ -133,17 +134,12 @@ _MOST_NAMES = 8
 _LONGEST_NAME = 40
 
 
-def counted(expr: Expr, most: int | None) -> int:
-    """The number of nodes, or ``most + 1`` if there are more."""
-    return len(_near(expr, None if most is None else most + 1))
-
-
-def _near(expr: Expr, most: int | None, width: int | None = None) -> list[Expr]:
+def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
     """Nodes from the result on, by creation; at most so many, of each the first operands."""
     near, seen = [expr], {expr}
     for node in near:  # grows as it is read
         for arg in node.args[:width]:
-            if most is not None and len(near) >= most:
+            if len(near) == most:
                 break
             if arg not in seen:
                 seen.add(arg)
@@ -315,6 +311,7 @@ class Graph:
         What it saves is reckoned from how often the line would hold it.
         """
         size: dict[Expr, int] = {}
+        results = set(roots)
         longest = 0
         for node in self.nodes:
             own = self._own(node, size)
@@ -327,7 +324,7 @@ class Graph:
         best, most = None, 0
         for node in self.nodes:
             saved = (times[node] - 1) * (size[node] - 4) - 5
-            if saved > most and size[node] >= _SHARED and self._is_nameable(node, roots):
+            if saved > most and size[node] >= _SHARED and self._is_nameable(node, results):
                 best, most = node, saved
         return max(longest, sum(size[root] for root in roots)), best
 
@@ -335,13 +332,13 @@ class Graph:
         """All nodes that are used again or long, besides those of ``named``."""
         uses = Counter(arg for node in self.nodes for arg in node.args[: self.width])
         size: dict[Expr, int] = {}
-        found = set()
+        results, found = set(roots), set()
         for node in self.nodes:
             own = size[node] = self._own(node, size)
             long = own > self.notation.long or (uses[node] > 1 and own >= _SHARED)
             if node in named:
                 size[node] = 4
-            elif long and self._is_nameable(node, roots):
+            elif long and self._is_nameable(node, results):
                 found.add(node)
                 size[node] = 4
         return found
@@ -354,16 +351,11 @@ class Graph:
             _own_size(node) + sum(1 + size.get(arg, 3) for arg in node.args[: self.width]), 1 << 60
         )
 
-    def _is_nameable(self, node: Expr, roots: Sequence[Expr]) -> bool:
+    def _is_nameable(self, node: Expr, results: set[Expr]) -> bool:
         if isinstance(node.op, ops.Constant):
             return node.op.value.size > ops.LISTED
         inside = is_spread(node) or is_stack(node) or element_of(node) is not None
-        return (
-            bool(node.args)
-            and not inside
-            and node not in self.called
-            and not any(node is root for root in roots)
-        )
+        return bool(node.args) and not (inside or node in self.called or node in results)
 
 
 def _own_size(node: Expr) -> int:
