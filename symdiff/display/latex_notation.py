@@ -479,17 +479,13 @@ class Latex(Notation):
             return Piece(
                 x.text[: -len("^{-1}")] + r"^{-\top}", POWER, ndim=2, flipped=x, turned=True
             )
-        scripted = x.level < ATOM or "^" in x.text.rpartition(")")[2]
-        base = rf"\left({x.text}\right)" if scripted else x.text
-        return Piece(rf"{base}^\top", POWER, ndim=2, flipped=x, turned=True)
+        return Piece(rf"{_base(x)}^\top", POWER, ndim=2, flipped=x, turned=True)
 
     def inverse(self, x: Piece) -> Piece:
         """The inverse of a matrix; of a transpose, the transpose of the inverse."""
         if x.flipped is not None:
             return self._turned(self.inverse(x.flipped))
-        scripted = x.level < ATOM or "^" in x.text.rpartition(")")[2]
-        base = rf"\left({x.text}\right)" if scripted else x.text
-        return Piece(rf"{base}^{{-1}}", POWER, ndim=2)
+        return Piece(rf"{_base(x)}^{{-1}}", POWER, ndim=2)
 
     def diagonal(self, x: Piece, ndim: int) -> Piece:
         piece = self.call("diagonal", [x]).of(ndim)
@@ -564,7 +560,7 @@ class Latex(Notation):
 
     def joined(self, pieces: Sequence[Piece], axis: int, ndim: int) -> Piece:
         sign = r" \\ " if axis == 0 else " & "
-        if ndim > 2 or (axis == 1) != (ndim == 2 and axis == 1):
+        if ndim > 2:
             return super().joined(pieces, axis, ndim)
         body = sign.join(piece.text for piece in pieces)
         return Piece(rf"\begin{{bmatrix}} {body} \end{{bmatrix}}", ndim=ndim)
@@ -615,6 +611,12 @@ _UNSEEN = re.compile(
     r"\\left|\\right|\\(?:begin|end)\{\w+\}|\\[,:; ]|[{}_^&\s]|\\text|\\operatorname|\\math\w+"
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+")
+
+
+def _base(x: Piece) -> str:
+    """A matrix that gets an exponent, in brackets where it has one or needs them."""
+    closed = x.level == ATOM and "^" not in x.text.rpartition(")")[2]
+    return x.text if closed else rf"\left({x.text}\right)"
 
 
 def _bare(text: str) -> str:

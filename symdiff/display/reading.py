@@ -29,7 +29,7 @@ from symdiff.errors import Unsupported
 from symdiff.expr import built, rebuild
 from symdiff.indexing import getitem
 from symdiff.leaves import as_expr, full, number_node, number_of
-from symdiff.lifting import is_decision, lift, written_out
+from symdiff.lifting import is_decision, lift, over_formula
 from symdiff.node import make, topological
 from symdiff.products import det, inv
 from symdiff.scalar import canonical, kernel_symbol
@@ -71,12 +71,13 @@ def reading(expr: Expr) -> Expr:
         return expr
     done: dict[Expr, Expr] = {}
     for node in nodes:
-        done[node] = _read(node, tuple([done[arg] for arg in node.args]))
+        done[node] = _read(node, [done[arg] for arg in node.args])
     read = done[expr]
     return read if len(topological([read])) <= _GROWTH * len(nodes) else expr
 
 
-def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
+def _read(node: Expr, args: Sequence[Expr]) -> Expr:
+    """The node as it reads, over operands that have been read."""
     op = node.op
     match op:
         case ops.Product():
@@ -88,7 +89,7 @@ def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
         case ops.Contract() if args:
             return _contracted(op, args)
         case ops.Pointwise() if is_decision(op):
-            return reading(written_out(rebuild(node, args)))
+            return over_formula(node, args, _read)
         case ops.Pointwise(primitive=True, name="where"):
             return args[2] if _is_nan(args[0]) else select(*args)
         case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
@@ -103,7 +104,7 @@ def _read(node: Expr, args: tuple[Expr, ...]) -> Expr:
         case ops.Opaque() if args and op.is_linear_in(len(args) - 1) and op.indices is None:
             number, core = _coefficient(args[-1])
             return _times(number, rebuild(node, (*args[:-1], core)))
-    read = rebuild(node, args)
+    read = rebuild(node, tuple(args))
     return _outward(_factored(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
 
 

@@ -47,7 +47,6 @@ _BOSE, _EXP = PRIMITIVES["bose"], PRIMITIVES["exp"]
 
 def _shows_axes(node: Expr) -> bool:
     """Whether what is written of the operands of an elementwise op has all its axes."""
-    ways = [repeated(x) for x in node.args if not is_spread(x)]
     bases = [x for x, _ in factors(node)] if isinstance(node.op, ops.Product) else node.args
     ways = [repeated(x) for x in bases if not is_spread(x)]
     return None in ways or (isinstance(node.op, ops.Product) and len({*ways}) > 1)
@@ -366,10 +365,6 @@ class Writer:
 
     # Contractions
 
-    def is_element(self, node: Expr) -> bool:
-        """Whether the node is an element, a row or a column of an array."""
-        return element_of(node) is not None
-
     def _contract(self, node: Expr, op: ops.Contract) -> Form | None:
         notation = self.notation
         if is_spread(node):
@@ -393,8 +388,9 @@ class Writer:
             length = node.shape[0]
             is_identity = op.out == (0, 0)
             return Form((), lambda _: notation.identity(str(length))) if is_identity else None
-        if rearrangement(node) is not None:
-            return self._rearranged(node, op)
+        moved = rearrangement(node)
+        if moved is not None:
+            return self._rearranged(node, op, *moved)
         operands, words = _squeezed(node)
         made = chain(words, op.out)
         if made is None or not notation.is_product(made, operands, node.ndim):
@@ -417,11 +413,8 @@ class Writer:
             1,
         )
 
-    def _rearranged(self, node: Expr, op: ops.Contract) -> Form | None:
-        found, notation = rearrangement(node), self.notation
-        if found is None:
-            return None
-        need, word = (Need(found[0]),), found[1]
+    def _rearranged(self, node: Expr, op: ops.Contract, x: Expr, word: Word) -> Form | None:
+        need, notation = (Need(x),), self.notation
         if (word, op.out) == ((0, 1), (1, 0)):
             return Form(need, lambda pieces: notation.transposed(pieces[0]))
         if (word, op.out) in (((0,), (0, 0)), ((0, 0), (0,))):
