@@ -332,8 +332,16 @@ def steps_text(steps: Iterable[Step]) -> list[str]:
     return written
 
 
-def _index_text(index: NDArray[np.intp]) -> str:
-    return str(index.tolist()) if index.size <= LISTED else f"index{shape_text(index.shape)}"
+def axis_text(ndim: int, *axes: int) -> list[str]:
+    """How axes are named in a call, counted from the first; a vector has but one, without a name.
+
+    >>> axis_text(2, -1), axis_text(3, -2, -1), axis_text(1, -1)
+    (['axis=1'], ['axis=(1, 2)'], [])
+    """
+    if ndim == 1:
+        return []
+    places = [axis % ndim for axis in axes]
+    return [f"axis={places[0] if len(places) == 1 else tuple(places)}"]
 
 
 class Linear(Op):
@@ -464,9 +472,6 @@ class Unslice(Linear):
     def writes_zeros(self) -> bool:
         return self.after != self.before
 
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [f"[{', '.join(steps_text(self.steps))}]", shape_text(shape)]
-
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.before
 
@@ -504,9 +509,6 @@ class Gather(Linear):
         self.before, self.index = before, index
         self.table = {}
 
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [_index_text(self.index), shape_text(self.before)]
-
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.index.shape
 
@@ -534,9 +536,6 @@ class Scatter(Linear):
         reached = np.zeros(math.prod(self.before), bool)
         reached[self.index] = True
         return not reached.all()
-
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [_index_text(self.index), shape_text(shape)]
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - self.index.ndim] + self.before
@@ -584,9 +583,6 @@ class Concat(Linear):
     def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
         self.axis, self.lengths = axis, lengths
 
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [f"axis={self.axis}"]
-
     def result(self, *shapes: Shape) -> Shape:
         shape = list(shapes[0])
         shape[self.axis] = sum(self.lengths)
@@ -631,7 +627,7 @@ class Flip(_Same):
         self.axes = axes
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [f"axis={self.axes[0] if len(self.axes) == 1 else self.axes}"]
+        return self.name, axis_text(len(shape), *self.axes)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return self
@@ -656,7 +652,8 @@ class Cumsum(_Same):
         self.axis, self.reverse = axis, reverse
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, [f"axis={self.axis}", *["reverse=True"] * self.reverse]
+        # From the end, they are running sums of what is flipped: texts say that themselves.
+        return self.name, axis_text(len(shape), self.axis)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return cumsum_op(self.axis, not self.reverse)

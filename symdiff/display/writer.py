@@ -106,14 +106,6 @@ def _is_softmax(node: Expr) -> bool:
     return isinstance(total.op, opaque_ops.LogSumExp) and total.args[0] is x.args[0]
 
 
-def _axis(ndim: int, *axes: int) -> list[str]:
-    """How axes are named in a call; of vectors there is but one."""
-    if ndim == 1:
-        return []
-    places = [axis % ndim for axis in axes]
-    return [f"axis={places[0] if len(places) == 1 else tuple(places)}"]
-
-
 _LAST: tuple[int, tuple[Any, ...]] = (0, ())
 
 
@@ -203,7 +195,7 @@ class Writer:
             return None
         if isinstance(op, ops.Pointwise) and _is_softmax(node):
             need = Need(node.args[0].args[0])
-            axis = _axis(node.ndim, node.ndim - 1)
+            axis = ops.axis_text(node.ndim, node.ndim - 1)
             call = self.notation.call
             return Form((need,), lambda pieces: call("softmax", pieces, *axis).of(node.ndim))
         if node.ndim == 2 and isinstance(op, ops.Product):
@@ -510,8 +502,9 @@ class Writer:
                     needs, lambda pieces: notation.joined(pieces, axis, node.ndim), call=True
                 )
             case ops.Cumsum() if op.reverse:
-                of = _axis(node.ndim, op.axis)
-                return Form(needs, lambda pieces: self._backwards(pieces[0], of), call=True)
+                _, axis_named = op.called(node.shape)
+                back = self._backwards
+                return Form(needs, lambda pieces: back(pieces[0], axis_named), call=True)
             case ops.Reshape() | ops.Flip() | ops.Cumsum() | ops.Triangle():
                 return self._called(node)
             case ops.Gather() if len(op.before) == 1 and op.index.ndim == 1:
@@ -532,7 +525,7 @@ class Writer:
         notation, ndim = self.notation, node.ndim
         if isinstance(node.op, opaque_ops.Take):
             x, places = node.args
-            axis = _axis(ndim, ndim - 1)
+            axis = ops.axis_text(ndim, ndim - 1)
             if isinstance(places.op, opaque_ops.ArgSort) and places.args[0] is x:
                 sort = lambda pieces: notation.call("sort", pieces, *axis).of(ndim)  # noqa: E731
                 return Form((Need(x),), sort)
@@ -548,17 +541,14 @@ class Writer:
         args = node.args[: self.width]
         name, parameters = node.op.called(node.shape)
         op = node.op
-        if isinstance(op, ops.Flip | ops.Cumsum):
-            axes = op.axes if isinstance(op, ops.Flip) else (op.axis,)
-            parameters = _axis(node.ndim, *axes)
-        elif isinstance(op, ops.Opaque) and op.signature is not None and args:
+        if isinstance(op, ops.Opaque) and op.signature is not None and args:
             (x, *_), core = args, op.signature.core(0)
             if len(core) == 1 and len(node.args) == 1:
                 turned = rearrangement(x) if x.ndim == 2 and not node.ndim > 1 else None
                 if turned is not None and x.op.out == turned[1][::-1]:  # type: ignore[attr-defined]
                     args, parameters = (turned[0],), [*parameters, "axis=0"]
                 else:
-                    parameters = [*parameters, *_axis(x.ndim, x.ndim - 1)]
+                    parameters = [*parameters, *ops.axis_text(x.ndim, x.ndim - 1)]
 
         def build(pieces: list[Piece]) -> Piece:
             if len(pieces) < len(node.args):
