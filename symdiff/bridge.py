@@ -33,7 +33,14 @@ from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
-from symdiff.scalar import VOCABULARY, canonical, is_for_code, kernel_symbol, plain
+from symdiff.scalar import (
+    VOCABULARY,
+    canonical,
+    is_for_code,
+    kernel_symbol,
+    operands_first,
+    plain,
+)
 from symdiff.unevaluated import (
     LOGIC,
     Poles,
@@ -54,7 +61,7 @@ from symdiff.unevaluated import power as raised
 from symdiff.vocabulary import Ordered, Relation, ScalarFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symdiff.number import Number
 
@@ -106,7 +113,7 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
 
     The symbols become the expressions of ``known``, or else scalar symbols by name.
     """
-    order = _operands_first(formulas)
+    order = operands_first(formulas, _opened)
     symbols = _symbols(order) if known is None else known
     done: dict[int, Expr] = {}
     for part in order:
@@ -119,25 +126,14 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
     return [done[id(formula)] for formula in formulas]
 
 
-def _operands_first(formulas: Iterable[sp.Basic]) -> list[sp.Basic]:
-    """Every part once, by identity: comparing deep formulas would recurse."""
-    found: list[sp.Basic] = []
-    seen: set[int] = set()
-    stack = [(formula, False) for formula in formulas]
-    while stack:
-        part, ready = stack.pop()
-        if ready:
-            found.append(part)
-        elif id(part) not in seen:
-            if not (part.is_Atom or isinstance(part, _OPENED)):
-                raise Unsupported(
-                    f"{type(part).__name__} of SymPy has no counterpart in symdiff; evaluate it in "
-                    "SymPy (doit), or rewrite it in elementary functions"
-                )
-            seen.add(id(part))
-            stack.append((part, True))
-            stack.extend((operand, False) for operand in reversed(_operands(part)))
-    return found
+def _opened(part: sp.Basic) -> tuple[sp.Basic, ...]:
+    """The parts of ``part`` that become nodes; Unsupported where it has no counterpart."""
+    if not (part.is_Atom or isinstance(part, _OPENED)):
+        raise Unsupported(
+            f"{type(part).__name__} of SymPy has no counterpart in symdiff; evaluate it in "
+            "SymPy (doit), or rewrite it in elementary functions"
+        )
+    return _operands(part)
 
 
 _OPENED = (

@@ -24,6 +24,7 @@ from symdiff.expr import Expr, free_symbols, rebuild
 from symdiff.leaves import as_expr, number_node
 from symdiff.letters import shape_text
 from symdiff.node import topological
+from symdiff.scalar import operands_first
 from symdiff.witnesses import FEWEST, disagreement, fixed
 
 if TYPE_CHECKING:
@@ -174,14 +175,7 @@ class _Exact(Formulas):
 def operations(formula: Any) -> int:
     """How many operations a formula of SymPy has, shared ones counted wherever they stand."""
     counts: dict[int, int] = {}
-    stack = [formula]
-    while stack:
-        part = stack[-1]
-        waiting = [x for x in part.args if id(x) not in counts]
-        if waiting:
-            stack += waiting
-            continue
-        stack.pop()
+    for part in operands_first([formula]):
         own = max(len(part.args) - 1, 1) if part.args else 0
         counts[id(part)] = own + sum(counts[id(x)] for x in part.args)
     return counts[id(formula)]

@@ -22,7 +22,7 @@ from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.vocabulary import FACTS, MPMATH, VOCABULARY, arity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "MPMATH",
@@ -31,6 +31,7 @@ __all__ = [
     "canonical",
     "is_for_code",
     "kernel_symbol",
+    "operands_first",
     "partial",
     "plain",
 ]
@@ -73,6 +74,32 @@ def _rebuild(
         done[node] = build(node, tuple(done[child] for child in _children(node)))
         stack.pop()
     return done[formula]
+
+
+def operands_first(
+    formulas: Iterable[sp.Basic],
+    operands: Callable[[sp.Basic], tuple[sp.Basic, ...]] = lambda part: part.args,
+) -> list[sp.Basic]:
+    """Every part once, by identity: comparing deep formulas would recurse.
+
+    ``operands`` says what a part is made of; it is asked once of each, before these come.
+
+    >>> x = sp.Symbol("x")
+    >>> operands_first([sp.sin(x) + x])
+    [x, sin(x), x + sin(x)]
+    """
+    found: list[sp.Basic] = []
+    seen: set[int] = set()
+    stack = [(formula, False) for formula in formulas]
+    while stack:
+        part, ready = stack.pop()
+        if ready:
+            found.append(part)
+        elif id(part) not in seen:
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((operand, False) for operand in reversed(operands(part)))
+    return found
 
 
 def _preorder(formula: sp.Basic) -> Iterator[sp.Basic]:

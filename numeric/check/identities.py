@@ -22,6 +22,7 @@ import sympy as sp
 
 import symdiff as sd
 from symdiff.errors import Unsupported
+from symdiff.scalar import operands_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,14 +98,7 @@ def _positive(outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]
 def _refuse_large(e: Any) -> None:
     """Raise _TooLarge for what is large as a tree, or deep; in time linear in the shared parts."""
     known: dict[int, tuple[int, int]] = {}
-    todo = [e]
-    while todo:
-        part = todo[-1]
-        missing = [a for a in part.args if id(a) not in known]
-        if missing:
-            todo += missing
-            continue
-        todo.pop()
+    for part in operands_first([e]):
         below = [known[id(a)] for a in part.args]
         size = 1 + sum(n for n, _ in below)
         depth = 1 + max((k for _, k in below), default=0)
