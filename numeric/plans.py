@@ -25,10 +25,10 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES, int_power, mul
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.expr import Expr, rebuild
-from symdiff.leaves import as_expr, full, is_zero
+from symdiff.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.locks import fork_safe_lock
 from symdiff.marks import NONE, Flow
-from symdiff.node import make, topological
+from symdiff.node import topological
 from symdiff.rules import pullback
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Op:
             if len(self.patterns) >= _KNOWN:
                 self.patterns.clear()
             xs = [
-                _placeholder(f"x{i}", s, k)
+                named_dummy(f"x{i}", s, k)
                 for i, (s, k) in enumerate(zip(shapes, kinds, strict=True))
             ]
             found = self.patterns[key] = Pattern(self, params, xs, self.results(xs, params))
@@ -214,10 +214,6 @@ def _uniform(arrays: Sequence[Any]) -> bool:
 def _kind(a: Any) -> type:
     d = a.dtype.kind if a.__class__ is np.ndarray else None
     return float if d in ("f", None) else bool if d == "b" else int
-
-
-def _placeholder(name: str, shape: Any, kind: Any) -> Expr:
-    return make(ops.dummy_op(name, shape, kind), (), shape, kind)
 
 
 def _letters(
@@ -359,8 +355,8 @@ def cotangents(
     The cotangents of ``absent`` results count as 0.
     Where the op saves its results, they appear in the latter as their stand-ins.
     """
-    stand_ins = [_placeholder(f"y{i}", y.shape, y.dtype) for i, y in enumerate(ys)]
-    gs = [_placeholder(f"g{i}", y.shape, float) for i, y in enumerate(ys)]
+    stand_ins = [named_dummy(f"y{i}", y.shape, y.dtype) for i, y in enumerate(ys)]
+    gs = [named_dummy(f"g{i}", y.shape, float) for i, y in enumerate(ys)]
     wanted = [x for x, m in zip(xs, mask, strict=True) if m]
     mark = _MARKED if marked else NONE
     seeds = [Flow(full(g.shape, 0) if i in absent else g, mark) for i, g in enumerate(gs)]
@@ -416,7 +412,7 @@ def _derived(pulled: Pulled, k: int, kind: Any) -> tuple[Op, list[int], list[boo
         if shapes is None:
             shapes = [exprs[0].shape] * len(like.xs)
         xs = [
-            _placeholder(f"x{i}", shape, x.dtype)
+            named_dummy(f"x{i}", shape, x.dtype)
             for i, (shape, x) in enumerate(zip(shapes, like.xs, strict=True))
         ]
         ys = parent.results(xs, like.params)
@@ -439,7 +435,7 @@ def _derived(pulled: Pulled, k: int, kind: Any) -> tuple[Op, list[int], list[boo
     )
     op.origin = pulled, k, kind
     places = [*pulled.places, *pulled.gs]
-    seed = Flow(_placeholder("g", expr.shape, float), NONE)
+    seed = Flow(named_dummy("g", expr.shape, float), NONE)
     flows = pullback([expr], [places[i] for i in taken], [seed])
     smooth = [
         parent.name in _DEPENDING or (flow is not None and not is_zero(flow.expr)) for flow in flows

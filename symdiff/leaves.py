@@ -62,7 +62,12 @@ def symbols(
 
 def dummy(like: Expr) -> Expr:
     """A fresh symbol of the shape of ``like``, equal to no other."""
-    return make(ops.dummy_op("_t", like.shape, float), (), like.shape, float)
+    return named_dummy("_t", like.shape)
+
+
+def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
+    """A fresh symbol that equals no other, though others may have its name."""
+    return make(ops.dummy_op(name, shape, dtype), (), shape, dtype)
 
 
 def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:

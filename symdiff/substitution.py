@@ -10,9 +10,9 @@ from symdiff.arrays import assembled
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr, built, free_symbols, rebuild
-from symdiff.leaves import full, size, symbol
+from symdiff.leaves import full, named_dummy, size, symbol
 from symdiff.letters import shape_text
-from symdiff.node import Dim, Shape, make, topological
+from symdiff.node import Dim, Shape, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,7 +176,7 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
         if shape == node.shape:
             return node
         if op.dummy:  # it stays what it is, and no other
-            return make(ops.dummy_op(op.name, shape, node.dtype), (), shape, node.dtype)
+            return named_dummy(op.name, shape, node.dtype)
         return symbol(op.name, shape, node.dtype)
     if isinstance(op, ops.Size):
         return size(sizes.get(op.name, op.name))

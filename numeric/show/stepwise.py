@@ -17,7 +17,7 @@ from symdiff import ops
 from symdiff.display.rule_names import rule
 from symdiff.errors import ShapeError
 from symdiff.expr import free_symbols, is_within
-from symdiff.leaves import as_expr
+from symdiff.leaves import as_expr, named_dummy
 from symdiff.letters import shape_text
 from symdiff.node import make, topological
 from symdiff.shares import conditions, local, shares
@@ -198,7 +198,7 @@ class Steps:
         fixed = dict.fromkeys(a for v in walk.path for a in v.args if a not in self._names)
         inner = (name for name in _numbered("c") if name not in self._taken)
         large = (v for v in fixed if not is_within(v, _INLINE))
-        self._outside = {v: _stand_in(next(inner), v) for v in large}
+        self._outside = {v: named_dummy(next(inner), v.shape, v.dtype) for v in large}
         self._stand_ins: dict[Expr, Expr] = {}
         self._bars: dict[Expr, Expr] = {}
         self._rows: dict[Expr, Row] = {}
@@ -300,15 +300,15 @@ class Steps:
                 names[v] = result if v is self.f else next(inner)
         return names
 
-    def _operand(self, v: Expr) -> Expr:
-        """What stands for a node in the formulas of the steps that use it."""
+    def stand_in(self, v: Expr) -> Expr:
+        """What stands for a node in the formulas of the steps; a symbol for itself."""
         found = self._stand_ins.get(v)
         if found is None:
             name = self._names.get(v)
             if name is None:
                 found = self._outside.get(v, v)
             else:
-                found = v if v in self._own else _stand_in(name, v)
+                found = v if v in self._own else named_dummy(name, v.shape, v.dtype)
             self._stand_ins[v] = found
         return found
 
@@ -321,24 +321,22 @@ class Steps:
         """Whether a node is a symbol or a part of one, and not named by the steps."""
         return v in self._own
 
-    def stand_in(self, v: Expr) -> Expr:
-        """What stands for a node in the formulas of the steps; a symbol for itself."""
-        return self._operand(v)
-
     def bar(self, v: Expr) -> Expr:
         """What stands for the cotangent of a node in the formulas of the steps."""
         found = self._bars.get(v)
         if found is None:
             head, bracket, rest = self._names[v].partition("[")
             names = (f"{head}bar{'_' * k}{bracket}{rest}" for k in count())
-            found = _stand_in(next(name for name in names if name not in self._taken), v)
+            found = named_dummy(
+                next(name for name in names if name not in self._taken), v.shape, v.dtype
+            )
             self._bars[v] = found
         return found
 
     # Rows
 
     def _made(self, v: Expr) -> Row:
-        operands = [self._operand(a) for a in v.args]
+        operands = [self.stand_in(a) for a in v.args]
         bar, edges, formula, known = self.bar(v), self._edges.get(v, []), v, []
         if component(v) is None:
             formula = make(v.op, tuple(operands), v.shape, v.dtype)
@@ -423,10 +421,6 @@ class Steps:
         env.update((name, n) for name, n in self._lengths.items() if name in axes)
         with np.errstate(all="ignore"):
             return list(interpret(list(formulas), env))
-
-
-def _stand_in(name: str, v: Expr) -> Expr:
-    return make(ops.dummy_op(name, v.shape, v.dtype), (), v.shape, v.dtype)
 
 
 def _numbered(prefix: str, start: int = 1) -> Iterator[str]:

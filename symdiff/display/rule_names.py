@@ -9,6 +9,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.display.printing import text
+from symdiff.leaves import named_dummy
 from symdiff.lifting import is_decision
 from symdiff.node import make
 from symdiff.rules import statement
@@ -102,7 +103,7 @@ def _of_function(op: ops.Pointwise, k: int) -> str:
     names = ["u"] if op.arity == 1 else ["u", "v", "w"][: op.arity]
     if len(names) < op.arity:
         return f"chain rule: derivative of {op.name} by its argument {k + 1}"
-    operands = [make(ops.dummy_op(name, (), float), (), (), float) for name in names]
+    operands = [named_dummy(name) for name in names]
     node = make(op, tuple(operands), (), float)
     if statement(node, k) is None:
         return f"chain rule: {op.name} is constant between its jumps"
