@@ -100,9 +100,9 @@ def variable(what: str, f: Expr, x: Any) -> Expr:
 
 def root(x: Expr) -> Expr:
     """The symbol that a variable is, or is an element of."""
-    while x.args:
-        (x,) = x.args
-    return x
+    found = component(x)
+    assert found is not None, x
+    return found.root
 
 
 def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, Array]:
