@@ -23,7 +23,6 @@ from symdiff import functions, opaque_ops, ops
 from symdiff.algebra import combine, int_power, mul, pointwise, primitive, select
 from symdiff.arrays import concat, expand_dims
 from symdiff.components import Arithmetic, evaluated, filled
-from symdiff.contraction import contract
 from symdiff.display.forms import is_spread
 from symdiff.errors import Unsupported
 from symdiff.expr import built, rebuild
@@ -120,15 +119,14 @@ def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     op = node.op
     assert isinstance(op, ops.Pointwise)
     facts = FACTS[op.name]
-    if not issubclass(facts, ScalarFunction) or _is_known(node):
-        return None
-    if op.name in _DENSITIES:
+    if not issubclass(facts, ScalarFunction) or _is_known(node) or op.name in _DENSITIES:
         return None
     if any(number_of(x) is None for x in args[: facts.orders]):
         return None
-    symbols = [kernel_symbol(k) for k in range(len(args))]
-    given = [n if (n := number_of(x)) is None else sp.sympify(n) for x in args]
-    symbols = [s if n is None else n for s, n in zip(symbols, given, strict=True)]
+    symbols = [
+        kernel_symbol(k) if (n := number_of(x)) is None else sp.sympify(n)
+        for k, x in enumerate(args)
+    ]
     try:
         formula = canonical(facts.definition(*symbols))
     except Unsupported:
@@ -162,13 +160,11 @@ def _product(op: ops.Product, args: Sequence[Expr]) -> Expr:
 
 def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
     """The contraction, common factors of its operands in front."""
-    created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
-    sizes = dict(zip(created, op.created, strict=True))
+    plain = ops.contract_op(op.letters, op.out, op.created, (False,) * len(args))
     if len(args) < 2:
-        return contract([(args[0], op.letters[0])], op.out, sizes)
+        return built(plain, tuple(args))
     numbers, cores = zip(*map(_coefficient, args), strict=True)
-    value = contract(list(zip(cores, op.letters, strict=True)), op.out, sizes)
-    return reduce(_times, numbers, value)
+    return reduce(_times, numbers, built(plain, cores))
 
 
 def _coefficient(x: Expr) -> tuple[Expr, Expr]:
@@ -240,9 +236,7 @@ def _outward(x: Expr) -> Expr:
     value = _factored(inner)
     if value is inner and not way.created:
         return x  # transposes stand where they are
-    created = dict.fromkeys(k for k in way.out if k not in way.letters[0])
-    sizes = dict(zip(created, way.created, strict=True))
-    return contract([(value, way.letters[0])], way.out, sizes)
+    return built(way, (value,))
 
 
 def rearrangement(x: Expr) -> tuple[Expr, Word] | None:
