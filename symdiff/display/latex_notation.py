@@ -50,13 +50,14 @@ BREAK = "\x01"  # where a line is broken
 _PLAIN_NAME = re.compile(r"(\\?[^\W\d_]+)(_\{\w+\})?")
 _ESCAPES = {
     **{sign: "\\" + sign for sign in "{}_$#%&"},
-    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ "},
+    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ ", "'": r"\text{'}"},
+    **{"<": r"\lt{}", ">": r"\gt{}"},  # if it comes into HTML as it is
 }
 _LEFT_OUT = "..."
 _NUMBERS = re.compile(r"[0-9():, -]+")  # shapes, slices
 
 
-def _verbatim(text: str) -> str:
+def verbatim(text: str) -> str:
     """``text`` as it is, in typewriter letters."""
     escaped = "".join(_ESCAPES.get(c, c) for c in text if c.isprintable())
     return rf"\mathtt{{{escaped}}}"
@@ -142,9 +143,9 @@ class Latex(Notation):
         if known is None:
             known = _typeset_name(name)
             if known is None or self.owner.setdefault(_bare(known), name) != name:
-                known = _verbatim(name)
+                known = verbatim(name)
             if len(known) > _NAME and not self.full:
-                known = _verbatim(name[:_NAME]) + r"\ldots"
+                known = verbatim(name[:_NAME]) + r"\ldots"
             self.shown[name] = known
         return known
 
@@ -157,8 +158,8 @@ class Latex(Notation):
         if _NUMBERS.fullmatch(text):
             return text.replace("(", r"\left(").replace(")", r"\right)")
         if len(text) > _FORMULA and not self.full:
-            return _verbatim(text[:_FORMULA]) + r"\ldots"
-        return _verbatim(text)
+            return verbatim(text[:_FORMULA]) + r"\ldots"
+        return verbatim(text)
 
     def number(self, c: Number) -> Piece:
         if isinstance(c, float):

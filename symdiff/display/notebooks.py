@@ -12,6 +12,7 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from symdiff.display.latex_notation import verbatim
 from symdiff.display.typeset import latex
 from symdiff.expr import Expr
 
@@ -125,25 +126,16 @@ def _entries(value: Any) -> Iterable[tuple[str, Any]]:
     names = getattr(type(value), "_fields", None)
     if names is None:
         return (("", item) for item in value)
-    return ((f"{_verbatim(name)} = ", item) for name, item in zip(names, value, strict=True))
+    return ((f"{_listed(name)} = ", item) for name, item in zip(names, value, strict=True))
 
 
 def _key(key: Expr | str | int) -> str:
-    return latex(key) if isinstance(key, Expr) else _verbatim(repr(key))
+    return latex(key) if isinstance(key, Expr) else _listed(repr(key))
 
 
-def _verbatim(text: str) -> str:
-    """``text`` as it is, in typewriter letters, and not too much of it."""
-    if len(text) > _LINE:
-        text = text[:_LINE] + "..."
-    return rf"\mathtt{{{''.join(_ESCAPES.get(c, c) for c in text if c.isprintable())}}}"
-
-
-_ESCAPES = {
-    **{sign: "\\" + sign for sign in "{}_$#%&"},
-    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ ", "'": r"\text{'}"},
-    **{"<": r"\lt{}", ">": r"\gt{}"},  # if it comes into HTML as it is
-}
+def _listed(text: str) -> str:
+    """``text`` as it is, and not too much of it."""
+    return verbatim(text if len(text) <= _LINE else text[:_LINE] + "...")
 
 
 def _signs(text: str) -> int:
