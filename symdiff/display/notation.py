@@ -158,7 +158,8 @@ class Notation:
         below = [digits(under)] if under != 1 else []
         below += [self.wrapped(piece, POWER) for piece in divisors]
         text = "/".join(["*".join([*texts, last.text]), *below])
-        return Piece(text, MATRIX, (*numbers, last), tuple(divisors), ndim=last.ndim)
+        made = ((*numbers, last), tuple(divisors)) if c == 1 else ((), ())
+        return Piece(text, MATRIX, *made, ndim=last.ndim)
 
     def negative(self, c: Number, piece: Piece) -> str:
         """The first term of a sum, ``-c`` times ``piece``; the minus must not enter a bracket."""
