@@ -190,7 +190,7 @@ def custom(
     >>> angle = sd.symbol("angle")
     >>> sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
     >>> print(sd.grad(sine(angle) ** 2, angle))
-    2*sine(angle)*cos(angle)
+    2*cos(angle)*sine(angle)
     """
     for what, function in (("vjp", vjp), ("vjp_numpy", vjp_numpy), ("shape", shape)):
         if function is not None and not callable(function):

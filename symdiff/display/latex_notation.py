@@ -459,7 +459,7 @@ class Latex(Notation):
         return self.outer(piece, ones) if axis == 0 else self.outer(ones, piece)
 
     def outer(self, u: Piece, v: Piece) -> Piece:
-        return self.multiplied([*(u.chain or (u,)), self._row(v)], 2)
+        return self.multiplied([*(u.chain or (u,)), self._transposed_column(v)], 2)
 
     def _row(self, v: Piece) -> Piece:
         """A vector as a row."""

@@ -21,6 +21,7 @@ import numpy as np
 from symdiff import ops
 from symdiff.display.forms import Need, element_of, is_spread, is_stack
 from symdiff.display.notation import PLAIN, Notation, Piece
+from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import Writer
 from symdiff.expr import is_within
@@ -261,14 +262,16 @@ class Graph:
         width: int | None = None,
         cut: Iterable[Expr] = (),
     ) -> None:
-        self.nodes, self.width, self.notation = nodes, width, notation
+        order = None if width else Order(nodes)
+        self.nodes = nodes if order is None else list(order.ranks)
+        self.width, self.notation = width, notation
         self.taken = {node.op.name for node in nodes if isinstance(node.op, ops.Symbol | ops.Size)}
         self.letters: list[str] = []
         self._fresh = (name for k in count() if (name := letter_name(k)) not in self.taken)
         self.called = dict.fromkeys(cut, "...")
         self.used: set[Expr] = set()  # of the names, those that a line has
         self.plain: dict[Expr, bool] = {}
-        self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width)
+        self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width, order)
         self._learn(nodes)
         self.lettered = self._lettered()
 
@@ -433,7 +436,7 @@ def _called(graph: Graph, need: Need) -> Piece:
     if name == "...":
         return Piece(notation.name(name))
     if need.index is None:
-        piece = Piece(notation.name(name), ndim=node.ndim)
+        piece = Piece(notation.name(name), ndim=node.ndim, leaf=True)
     else:
         piece = notation.element(Piece(notation.name(name)), graph.writer.indices(need.index))
     # The name of a sum stands for a sum in brackets.

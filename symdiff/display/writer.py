@@ -9,7 +9,7 @@ letters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
+    from symdiff.display.order import Order
     from symdiff.expr import Expr
     from symdiff.letters import Word
     from symdiff.number import Number
+
+Part = TypeVar("Part")
 
 _INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
 _LEVELS = {"and": AND, "or": OR}
@@ -106,19 +109,6 @@ def _is_softmax(node: Expr) -> bool:
     return isinstance(total.op, opaque_ops.LogSumExp) and total.args[0] is x.args[0]
 
 
-_LAST: tuple[int, tuple[Any, ...]] = (0, ())
-
-
-def _order(node: Expr) -> tuple[int, tuple[Any, ...]] | None:
-    """Where a symbol or an element stands among others; None for anything else."""
-    if isinstance(node.op, ops.Symbol):
-        return node.serial, ()
-    found = element_of(node)
-    if found is None or node.shape or not isinstance(found[0].op, ops.Symbol):
-        return None
-    return found[0].serial, tuple(found[1])
-
-
 class Writer:
     """The forms of nodes in a notation."""
 
@@ -129,9 +119,10 @@ class Writer:
         is_plain: Callable[[Expr], bool],
         taken: set[str],
         width: int | None,
+        order: Order | None,
     ) -> None:
         self.notation, self.letter, self.is_plain = notation, letter, is_plain
-        self.taken, self.width = taken, width
+        self.taken, self.width, self.order = taken, width, order
         self._wholes: dict[Expr, Form | None] = {}
 
     # Indices
@@ -264,12 +255,7 @@ class Writer:
                 )
                 if not node.args:
                     return notation.number(op.const)
-                if len(terms) == len(node.args) and all(_order(x) for x in node.args):
-                    beside = zip(node.args, terms, strict=True)
-                    terms = [
-                        term
-                        for _, term in sorted(beside, key=lambda pair: _order(pair[0]) or _LAST)
-                    ]
+                terms = self._ordered(node.args, terms, constants_last=True)
                 if op.const != 0:
                     terms.append((op.const, None))
                 return notation.sum(terms, cut, ndim)
@@ -298,14 +284,20 @@ class Writer:
         assert isinstance(op, ops.Pointwise)
         return notation.function(op, operands)
 
+    def _ordered(
+        self, operands: Sequence[Expr], parts: list[Part], constants_last: bool = False
+    ) -> list[Part]:
+        """The parts of commuting operands as they are written; as they are, where some are cut."""
+        if self.order is None:
+            return parts
+        return [parts[k] for k in self.order.of(operands, constants_last)]
+
     def _product(self, node: Expr, op: ops.Product, operands: list[Piece]) -> Piece:
         notation = self.notation
         above: list[Piece] = []
         below: list[Piece] = []
         parts = list(zip(operands, node.args, op.exponents, strict=False))
-        if all(_order(arg) is not None for _, arg, _ in parts):
-            parts.sort(key=lambda part: _order(part[1]) or _LAST)
-        for piece, arg, p in parts:
+        for piece, arg, p in self._ordered(node.args, parts):
             if p > 0 and _is_reciprocal(arg):
                 below.append(notation.power(piece.divisors[0], p))
             elif p > 0:
@@ -384,6 +376,8 @@ class Writer:
         if moved is not None:
             return self._rearranged(node, op, *moved)
         operands, words = _squeezed(node)
+        words = tuple(self._ordered(operands, list(words)))
+        operands = self._ordered(operands, operands)
         made = chain(words, op.out)
         if made is None or not notation.is_product(made, operands, node.ndim):
             return None
@@ -445,7 +439,8 @@ class Writer:
                 names[inner] = outer
         summed: list[Piece] = []
         letters = 0
-        for word, arg in zip(op.letters, node.args, strict=True):
+        operands = self._ordered(node.args, list(zip(op.letters, node.args, strict=True)))
+        for word, arg in operands:
             for letter, dim in zip(word, arg.shape, strict=True):
                 if letter in names:
                     continue
@@ -455,8 +450,8 @@ class Writer:
                 names[letter] = self.index(fresh + letters)
                 summed.append(self.notation.index(names[letter]))
                 letters += 1
-        words = [tuple(names[letter] for letter in word) for word in op.letters]
-        needs = [Need(x, w, True) for x, w in zip(node.args, words, strict=True)][: self.width]
+        needs = [Need(x, tuple(names[letter] for letter in word), True) for word, x in operands]
+        needs = needs[: self.width]
 
         def build(pieces: list[Piece]) -> Piece:
             notation = self.notation

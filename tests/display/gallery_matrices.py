@@ -74,7 +74,7 @@ def quadratic_form():
     return v @ A @ v
 
 
-@row("A.T @ v + A @ v", r"A^\top v + A v")
+@row("A @ v + A.T @ v", r"A v + A^\top v")
 def quadratic_form_gradient():
     A, v = square(), vector("v")
     return sd.grad(v @ A @ v, v)
@@ -92,7 +92,7 @@ def quadratic_form_by_matrix():
     return sd.grad(v @ A @ v, A)
 
 
-@row("A.T @ x/2 - b + A @ x/2", r"\frac{1}{2} A^\top x - b + \frac{1}{2} A x")
+@row("A @ x/2 + A.T @ x/2 - b", r"\frac{1}{2} A x + \frac{1}{2} A^\top x - b")
 def quadratic_model_gradient():
     A, b, x = square(), vector("b"), vector("x")
     return sd.grad(x @ A @ x / 2 - b @ x, x)
@@ -162,7 +162,7 @@ def trace_of_triple_gradient():
     return sd.grad(sd.trace(A @ X @ B), X)
 
 
-@row("A.T @ X + A @ X", r"A^\top X + A X")
+@row("A @ X + A.T @ X", r"A X + A^\top X")
 def trace_of_square_gradient():
     A, X = square(), sd.symbol("X", ("n", "k"))
     return sd.grad(sd.trace(X.T @ A @ X), X)

@@ -59,12 +59,12 @@ def ridge():
     return ridge_loss()[0]
 
 
-@row("2*lamda*w + 2*X.T @ (X @ w - y)", r"2 \lambda w + 2 X^\top \left(X w - y\right)")
+@row("2*X.T @ (X @ w - y) + 2*lamda*w", r"2 X^\top \left(X w - y\right) + 2 \lambda w")
 def ridge_gradient():
     return sd.grad(*ridge_loss())
 
 
-@row("2*lamda*eye(d) + 2*X.T @ X", r"2 \lambda I + 2 X^\top X")
+@row("2*X.T @ X + 2*lamda*eye(d)", r"2 X^\top X + 2 \lambda I")
 def ridge_hessian():
     return sd.hessian(*ridge_loss())
 

@@ -18,8 +18,8 @@ def typed():
 
 
 @row(
-    "exp(sin(x))*cos(x)**2 - sin(x)*exp(sin(x))",
-    r"e^{\sin\left(x\right)} \cos^2\left(x\right) - \sin\left(x\right) e^{\sin\left(x\right)}",
+    "cos(x)**2*exp(sin(x)) - sin(x)*exp(sin(x))",
+    r"\cos^2\left(x\right) e^{\sin\left(x\right)} - \sin\left(x\right) e^{\sin\left(x\right)}",
 )
 def exp_sin_twice():
     (x,) = sd.symbols("x")
@@ -28,8 +28,8 @@ def exp_sin_twice():
 
 @row(
     "t1 = exp(sin(x))\n"
-    "sin(x)*t1 - 3*t1*cos(x)**2 - 3*sin(x)*(t1*cos(x)**2 - sin(x)*t1)"
-    " + cos(x)*(cos(x)*(t1*cos(x)**2 - sin(x)*t1) - t1*cos(x) - 2*t1*cos(x)*sin(x))",
+    "t1*sin(x) - 3*t1*cos(x)**2 - 3*sin(x)*(t1*cos(x)**2 - t1*sin(x))"
+    " + cos(x)*(cos(x)*(t1*cos(x)**2 - t1*sin(x)) - t1*cos(x) - 2*t1*cos(x)*sin(x))",
     None,
 )
 def exp_sin_four_times():
@@ -63,8 +63,8 @@ def sin_of_square_twice():
 
 
 @row(
-    "exp(sin(x))*cos(x)*sigmoid(-sin(x))",
-    r"e^{\sin\left(x\right)} \cos\left(x\right)"
+    "cos(x)*exp(sin(x))*sigmoid(-sin(x))",
+    r"\cos\left(x\right) e^{\sin\left(x\right)}"
     r" \operatorname{sigmoid}\left(-\sin\left(x\right)\right)",
 )
 def composite():
@@ -107,19 +107,19 @@ def kinetic_energy():
 
 
 @row(
-    "l_1**2*(m_1 + m_2)*omega_1**2/2 + m_2*l_2**2*omega_2**2/2"
-    " + m_2*l_1*l_2*omega_1*omega_2*cos(theta_1 - theta_2)",
-    r"\frac{l_1^2 \left(m_1 + m_2\right) \omega_1^2}{2} + \frac{m_2 l_2^2 \omega_2^2}{2}"
-    r" + m_2 l_1 l_2 \omega_1 \omega_2 \cos\left(\theta_1 - \theta_2\right)",
+    "m_2*l_1*l_2*omega_1*omega_2*cos(theta_1 - theta_2)"
+    " + l_1**2*(m_1 + m_2)*omega_1**2/2 + m_2*l_2**2*omega_2**2/2",
+    r"m_2 l_1 l_2 \omega_1 \omega_2 \cos\left(\theta_1 - \theta_2\right)"
+    r" + \frac{l_1^2 \left(m_1 + m_2\right) \omega_1^2}{2} + \frac{m_2 l_2^2 \omega_2^2}{2}",
 )
 def double_pendulum():
     return kinetic_energy()[0]
 
 
 @row(
-    "l_1**2*(m_1 + m_2)*omega_1 + m_2*l_1*l_2*omega_2*cos(theta_1 - theta_2)",
-    r"l_1^2 \left(m_1 + m_2\right) \omega_1"
-    r" + m_2 l_1 l_2 \omega_2 \cos\left(\theta_1 - \theta_2\right)",
+    "m_2*l_1*l_2*omega_2*cos(theta_1 - theta_2) + l_1**2*(m_1 + m_2)*omega_1",
+    r"m_2 l_1 l_2 \omega_2 \cos\left(\theta_1 - \theta_2\right)"
+    r" + l_1^2 \left(m_1 + m_2\right) \omega_1",
 )
 def double_pendulum_momentum():
     energy, w1, _ = kinetic_energy()
@@ -162,9 +162,9 @@ def log_density():
 
 
 @row(
-    "-log(sigma) - log(2*pi)/2 - (x - mu)**2/(2*sigma**2)",
-    r"-\log\left(\sigma\right) - \frac{\log\left(2 \pi\right)}{2}"
-    r" - \frac{\left(x - \mu\right)^2}{2 \sigma^2}",
+    "-log(sigma) - (x - mu)**2/(2*sigma**2) - log(2*pi)/2",
+    r"-\log\left(\sigma\right) - \frac{\left(x - \mu\right)^2}{2 \sigma^2}"
+    r" - \frac{\log\left(2 \pi\right)}{2}",
 )
 def normal():
     return log_density()[0]
@@ -310,9 +310,9 @@ def clip_slope():
 
 # At the origin, where there is none, the derivative is 0 by convention, and that is said.
 @row(
-    "where(y == 0 and x == 0, 0, x/(y**2 + x**2))",
+    "where(y == 0 and x == 0, 0, x/(x**2 + y**2))",
     r"\begin{cases} 0 & \text{for}\: y = 0 \wedge x = 0 \\"
-    r" \frac{x}{y^2 + x^2} & \text{otherwise} \end{cases}",
+    r" \frac{x}{x^2 + y^2} & \text{otherwise} \end{cases}",
 )
 def angle_slope():
     x, y = sd.symbols("x y")

@@ -1,28 +1,51 @@
 """What is printed today for the rows of the gallery, in a process of their own.
 
 ``python -m tests.display.present [words]`` shows the rows in whose names one of the words is, with
-what they should be; ``--json`` writes all of it for the tests.
+what they should be; ``--json [SEED]`` writes all of it for the tests, with a seed after a session
+that made the same nodes in another order and holds them.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import random
 import sys
 from typing import Any
 
 import symdiff as sd
+from symdiff.expr import built
 from tests.display.gallery import GALLERY
 from tests.display.rows import reading
 
 
-def printed() -> dict[str, dict[str, Any]]:
+def made_before(expr: sd.Expr, order: random.Random) -> list[sd.Expr]:
+    """The nodes of an expression, made anew in a random order after their symbols; it is used up.
+
+    Whoever makes the expression again meets them, with operands that were made in another order.
+    """
+    nodes = sd.nodes(expr)
+    places = {node: k for k, node in enumerate(nodes)}
+    table = [(node.op, [places[arg] for arg in node.args]) for node in nodes]
+    made = {k: node for k, node in enumerate(nodes) if not node.args}
+    del expr, nodes, places
+    gc.collect()
+    while len(made) < len(table):
+        ready = [k for k, (_, args) in enumerate(table) if k not in made and made.keys() >= {*args}]
+        k = order.choice(ready)
+        op, args = table[k]
+        made[k] = built(op, tuple([made[j] for j in args]))
+    return list(made.values())
+
+
+def printed(order: random.Random | None = None) -> dict[str, dict[str, Any]]:
     """By name: ``text``, ``latex``, the text of what reads the text, and whether that is the node.
 
     Nothing of a row survives it: the next one makes its own symbols.
     """
     found = {}
     for row in GALLERY:
+        older = made_before(row.build(), order) if order else []
         expr = row.build()
         text = sd.text(expr)
         try:
@@ -32,16 +55,16 @@ def printed() -> dict[str, dict[str, Any]]:
         except (sd.ParseError, sd.ShapeError, ValueError) as error:
             again, same = f"{type(error).__name__}: {error}", False
         found[row.name] = {"text": text, "latex": sd.latex(expr), "again": again, "same": same}
-        del expr
+        del expr, older
         gc.collect()
     return found
 
 
 def main(words: list[str]) -> None:
-    found = printed()
-    if words == ["--json"]:
-        json.dump(found, sys.stdout)
+    if words[:1] == ["--json"]:
+        json.dump(printed(*map(random.Random, words[1:])), sys.stdout)
         return
+    found = printed()
     for row in GALLERY:
         if not words or any(word in row.name for word in words):
             now = found[row.name]

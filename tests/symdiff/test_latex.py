@@ -50,7 +50,7 @@ def assert_balanced(text):
     ("expr", "expected"),
     [
         (x * sd.sin(y) ** 2 + Fraction(1, 3), r"@x \sin^{2}{\left(@y \right)} + \frac{1}{3}"),
-        (sd.exp(-(x**2) / 2) * sd.sin(y), r"\sin{\left(@y \right)} e^{-\frac{@x^{2}}{2}}"),
+        (sd.exp(-(x**2) / 2) * sd.sin(y), r"e^{-\frac{@x^{2}}{2}} \sin{\left(@y \right)}"),
         (x / 2, r"\frac{@x}{2}"),
         (-x / 2 - 1, r"-\frac{@x}{2} - 1"),
         (x - (y - z), r"@x - @y + @z"),
@@ -75,7 +75,7 @@ def assert_balanced(text):
             r"0 & \text{otherwise} \end{cases}",
         ),
         ((x > 0) & ~(y <= 2), r"@x > 0 \wedge \neg \left(@y \leq 2\right)"),
-        (sd.pi + sd.e * alpha, r"\pi + e \alpha"),
+        (sd.pi + sd.e * alpha, r"e \alpha + \pi"),
         (1e-9 * x, r"1 \cdot 10^{-9} @x"),
         (sd.constant(float("inf")) * x, r"\infty @x"),
     ],

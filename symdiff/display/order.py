@@ -1,0 +1,127 @@
+"""The order in which operands that commute are written.
+
+A node's operands stand in the order of their creation, and of equal nodes only the first is ever
+made: what is still held from elsewhere would decide how a formula reads.  Here only the formula
+does, and the order in which its symbols were made.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from symdiff import ops
+from symdiff.display.forms import element_of
+from symdiff.node import topological
+from symdiff.pickling import described
+from symdiff.vocabulary import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.expr import Expr
+    from symdiff.letters import Word
+
+# Of so many symbols is noted which a node is of: large sums have thousands.
+_LEAVES = 8
+# What comes first of what is of the same symbols and as deep.
+_KINDS: tuple[type[Any], ...] = (ops.Product, ops.Sum, ops.Contract, ops.Linear, ops.Pointwise)
+_FUNCTIONS = {name: k for k, name in enumerate(FACTS)}
+
+Leaf = tuple[int, tuple[Any, ...]]
+_FREE: Leaf = -1, ()
+
+
+class Order:
+    """The order of operands among the nodes of a graph, operands before users.
+
+    First comes what is of symbols that were made first, ``W @ x + b``; of the same symbols, what is
+    less deep, ``x + x**2``, then by the kind of node, by the function and by the operands.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> held = sd.cos(x)
+    >>> Order(sd.nodes(sd.sin(x) * held + y)).of([y, held, sd.sin(x), x])
+    [3, 2, 1, 0]
+    """
+
+    def __init__(self, nodes: Sequence[Expr]) -> None:
+        self._nodes = nodes
+        self._leaves: dict[Expr, tuple[Leaf, ...]] = {}
+
+    @cached_property
+    def ranks(self) -> dict[Expr, int]:
+        """The nodes by depth, and among equally deep ones by the formula: operands before users."""
+        levels: list[list[Expr]] = []
+        depths: dict[Expr, int] = {}
+        for node in self._nodes:
+            depth = 1 + max([depths.get(x, -1) for x in node.args], default=-1)
+            depths[node] = depth
+            if depth == len(levels):
+                levels.append([])
+            levels[depth].append(node)
+            self._leaves[node] = self._leaves_of(node)
+        ranks: dict[Expr, int] = {}
+        for level in levels:
+            keys = {node: (self._leaves[node], _key(node, ranks)) for node in level}
+            for node in sorted(level, key=keys.__getitem__):
+                ranks[node] = len(ranks)
+        return ranks
+
+    def of(self, operands: Sequence[Expr], constants_last: bool = False) -> list[int]:
+        """The places of operands in the order in which they are written: ``pi*x``, ``x + pi``."""
+        ranks = self.ranks
+        if any(x not in ranks for x in operands):  # made while it is written
+            return Order(topological(operands)).of(operands, constants_last)
+        keys = [
+            ((not self._leaves[x]) is constants_last, self._leaves[x], ranks[x]) for x in operands
+        ]
+        return sorted(range(len(operands)), key=keys.__getitem__)
+
+    def _leaves_of(self, node: Expr) -> tuple[Leaf, ...]:
+        """The symbols, and elements of symbols, that a node is of: of many the first ones.
+
+        Those that are factors stand before those inside, ``omega + alpha*r**2 + beta*(omega + v)``.
+        """
+        leaf = _leaf(node)
+        if leaf is not None:
+            return (leaf,)
+        inside = {leaf for x in node.args for leaf in self._leaves.get(x, ())}
+        product = isinstance(node.op, ops.Product)
+        factors = {_leaf(x) or _FREE for x in node.args} & inside if product else set()
+        return tuple([*sorted(factors), *sorted(inside - factors)][:_LEAVES])
+
+
+def _leaf(node: Expr) -> Leaf | None:
+    """A symbol, or an element of one; None for other nodes."""
+    if isinstance(node.op, ops.Symbol):
+        return node.serial, ()
+    found = element_of(node)
+    if found is None or node.shape or not isinstance(found[0].op, ops.Symbol):
+        return None
+    return found[0].serial, tuple(found[1])
+
+
+def _key(node: Expr, ranks: dict[Expr, int]) -> tuple[Any, ...]:
+    """What tells nodes of equal depth from one another; operands are told by their ranks."""
+    op = node.op
+    kind = next((k for k, family in enumerate(_KINDS) if isinstance(op, family)), len(_KINDS))
+    below = [ranks.get(x, -1) for x in node.args]
+    function = _FUNCTIONS.get(op.name, -1)
+    if isinstance(op, ops.Symbol):
+        return -1, function, (), node.serial, ""
+    if isinstance(op, ops.Sum):
+        return kind, function, tuple(sorted(zip(below, op.coefs, strict=True))), op.const, ""
+    if isinstance(op, ops.Product):
+        return kind, function, tuple(sorted(zip(below, op.exponents, strict=True))), 0, ""
+    if isinstance(op, ops.Contract):
+        pairs = sorted(zip(below, op.letters, strict=True))
+        words = _renumbered([op.out, *(word for _, word in pairs)])
+        return kind, function, tuple([(k, 0) for k, _ in pairs]), 0, str(words)
+    return kind, function, tuple([(k, 0) for k in below]), 0, str(described(op)[1])
+
+
+def _renumbered(words: Sequence[Word]) -> list[Word]:
+    """Words in letters that are numbered as they are met."""
+    letters: dict[int, int] = {}
+    return [tuple([letters.setdefault(k, len(letters)) for k in word]) for word in words]
