@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy look bench clean
+.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy notebooks look bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -60,6 +60,9 @@ crosscheck: $(STAMP) ## the eager layer beside PyTorch, and an audit of PyTorch'
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy
+
+notebooks: $(STAMP) ## execute the notebooks and save what their cells show
+	$(BIN)/python -m tests.notebooks
 
 look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium; pictures in out/look
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,look]'
