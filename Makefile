@@ -64,11 +64,13 @@ accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; wr
 notebooks: $(STAMP) ## execute the notebooks and save what their cells show
 	$(BIN)/python -m tests.notebooks
 
-look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium; pictures in out/look
+look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium, and in a new execution
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,look]'
 	$(BIN)/python -m tests.look --self-test --out out/look/faults
 	$(BIN)/python -m tests.look
 	$(BIN)/python -m tests.look --random 500
+	$(BIN)/python -m tests.look --notebooks --out out/look/notebooks
+	$(BIN)/python -m tests.notebooks --compare
 
 bench: $(STAMP) ## time the library next to its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

@@ -2,8 +2,9 @@
 
 A module here that has a function ``specimens()`` gives what is looked at, name -> a function that
 makes the object with which a cell ends.  ``lab`` runs the cells in a JupyterLab of its own, in
-headless Chromium, and asks each output, by ``probe.js``, what is wrong with it; ``faults`` plants
-what must be found.  Specimens can be made without JupyterLab: ``tests/test_specimens.py`` does.
+headless Chromium, and asks each output, by ``probe.js``, what is wrong with it; ``notebooks``
+opens those of the manual.  ``faults`` and ``faulty_cells`` plant what must be found.  Specimens can
+be made without JupyterLab: ``tests/test_specimens.py`` does.
 """
 
 from __future__ import annotations

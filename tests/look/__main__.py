@@ -3,7 +3,8 @@
 Writes a picture of every output, and a page with all of them, ``index.html``.  Exit status 1 if
 something is wrong with one: an error of MathJax or Mermaid, an exception, an error of a script, a
 request to the network, an output that overflows or is empty.  ``--random N`` has MathJax read the
-LaTeX of N random expressions and names, ``--self-test`` looks for planted faults.
+LaTeX of N random expressions and names, ``--notebooks [NAME ...]`` opens the notebooks of the
+manual, ``--self-test`` looks for planted faults.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.look import bulk, collected, faults
+from tests.look import bulk, collected, faults, faulty_cells
 from tests.look.lab import ROOT, Seen, chromium, lab
+from tests.look.notebooks import notebooks, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,18 +103,25 @@ def self_test(out: Path) -> int:
         "from tests.look.{group} import planted\n"
         "made = {{name: make for name, (make, _) in planted().items()}}"
     )
-    missed = 0
-    for seen in looked_at(groups, setup, out, "light"):
-        word = planted[seen.name.partition("/")[2]][1]
-        found = any(word in fault for fault in seen.faults) if word else not seen.faults
-        missed += not found
-        print(f"{'found' if found else 'MISSED':<7} {seen.name}: {seen.faults or 'nothing'}")
+    words = {name: word for name, (_, word) in planted.items()}
+    results = {seen.name.partition("/")[2]: seen for seen in looked_at(groups, setup, out, "light")}
+    cells = faulty_cells.cells()
+    words |= {name: word for name, (_, word) in cells.items()}
     with lab() as jupyter:
+        results |= zip(
+            cells, saved(jupyter, [cell for cell, _ in cells.values()], out), strict=True
+        )
         complaints = bulk.read(jupyter, "planted", list(faults.FORMULAS))
+    missed = 0
+    for name, word in words.items():
+        said = results[name].faults
+        found = any(word in fault for fault in said) if word else not said
+        missed += not found
+        print(f"{'found' if found else 'MISSED':<7} {name}: {said or 'nothing'}")
     for formula, wrong in faults.FORMULAS.items():
         missed += (formula in complaints) != wrong
         print(f"{formula}: {complaints.get(formula, 'nothing')}")
-    print(f"{len(planted) + len(faults.FORMULAS)} planted, {missed} missed")
+    print(f"{len(words) + len(faults.FORMULAS)} planted, {missed} missed")
     return missed
 
 
@@ -123,12 +132,15 @@ def main() -> None:
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument("--random", type=int, metavar="N", help="random expressions and names")
     parser.add_argument("--seed", type=int, default=0, help="of the random ones")
+    parser.add_argument("--notebooks", nargs="*", metavar="NAME", help="notebooks, or all of them")
     parser.add_argument("--self-test", action="store_true", help="look for planted faults")
     given = parser.parse_args()
     chromium()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.self_test:
         wrong = self_test(given.out)
+    elif given.notebooks is not None:
+        wrong = notebooks(given.notebooks, given.out, given.theme)
     elif given.random:
         wrong = bulk.typeset(given.random, given.seed)
     else:

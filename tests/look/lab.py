@@ -40,7 +40,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 QUIET, LIMIT = 150, 20_000  # milliseconds without a change until an output is done, and at most
-START = 120  # seconds within which the server answers
+START = 120  # seconds within which the server answers, and a notebook has its kernel
 WIDTH, HEIGHT = 1100, 1400
 MARGIN = 200  # what the lab needs around an output, in height
 
@@ -56,6 +56,7 @@ SETTINGS = {
 NOISE = (
     # Of the lab itself, about files that it asks for and that need not be there.
     "favicon.ico",
+    "/lsp/status",
 )
 
 
@@ -176,7 +177,16 @@ class Lab:
             cell.metadata["tags"] = ["raises-exception"]  # the cells after it run all the same
         made = nbformat.v4.new_notebook(cells=cells)
         made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-        nbformat.write(made, self.home / "notebooks" / f"{name}.ipynb")
+        with self.opened(name, nbformat.writes(made)) as notebook:
+            before = notebook.run(0)
+            if any("empty" not in fault for fault in before.faults):
+                raise SystemExit(f"{name}: the first cell fails: {before.faults}")
+            yield notebook
+
+    @contextmanager
+    def opened(self, name: str, text: str) -> Iterator[Notebook]:
+        """A notebook with the text of its file, opened and with a kernel; nothing has run."""
+        (self.home / "notebooks" / f"{name}.ipynb").write_text(text, encoding="utf-8")
         context = self.browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         try:
             page = context.new_page()
@@ -185,11 +195,7 @@ class Lab:
             page.goto(f"{self.url}/doc/tree/{quote(name)}.ipynb?token={self.token}")
             page.wait_for_function("window.jupyterapp && window.jupyterapp.shell", timeout=120_000)
             page.evaluate(PROBE)
-            page.evaluate("look.ready()")
-            notebook.noises.clear()  # of the lab's own start
-            before = notebook.run(0)
-            if any("empty" not in fault for fault in before.faults):
-                raise SystemExit(f"{name}: the first cell fails: {before.faults}")
+            page.evaluate(f"look.opened({1000 * START})")
             yield notebook
         finally:
             context.close()
@@ -214,8 +220,9 @@ class Notebook:
             route.abort()
 
     def _said(self, message: Any) -> None:
-        if message.type == "error" and not any(noise in message.text for noise in NOISE):
-            self.noises.append(f"console: {message.text[:300]}")
+        said = f"{message.text[:300]} {urlsplit(message.location['url']).path}"
+        if message.type == "error" and not any(noise in said for noise in NOISE):
+            self.noises.append(f"console: {said}")
 
     def run(self, place: int, name: str = "") -> Seen:
         """Execute the cell, wait until its output is drawn, and say what is wrong."""
@@ -224,6 +231,22 @@ class Notebook:
         types = [kind for kinds in found["types"] for kind in kinds]
         faults = [*found["faults"], *dict.fromkeys(self.noises)]
         return Seen(name, faults, types, found["shown"], found["text"])
+
+    def cells(self) -> list[Seen]:
+        """All cells as the file has them, nothing executed; the last is the page itself."""
+        found = self.page.evaluate(f"look.cells({QUIET}, {3 * LIMIT})")
+        cells = [Seen(cell["id"], cell["faults"]) for cell in found]
+        return [*cells, Seen("the page", list(dict.fromkeys(self.noises)))]
+
+    def pages(self, stem: Path) -> list[Path]:
+        """Screenshots of all of the notebook, from its top to its end."""
+        height = self.page.evaluate("look.scroll(0)")["height"]
+        paths = []
+        for place in self.page.evaluate(f"look.places({height})"):
+            box = self.page.evaluate(f"look.scroll({place})")
+            paths.append(stem.with_name(f"{stem.name}-{len(paths) + 1:02}.png"))
+            self.page.screenshot(path=paths[-1], clip=box, animations="disabled")
+        return paths
 
     def paragraphs(self, place: int) -> list[list[str]]:
         """What is wrong with each paragraph of an output."""

@@ -4,6 +4,7 @@
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
   const area = (k) => panel().content.widgets[k].outputArea;
   const all = (node, selector) => [...node.querySelectorAll(selector)];
+  const RENDERED = ".jp-OutputArea-output, .jp-OutputArea-output *, .jp-MarkdownOutput, .jp-MarkdownOutput *";
   const LEGIBLE = 50; // per cent of the size of a graph at which its letters can be read
   const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, 300);
 
@@ -16,6 +17,15 @@
     await panel().sessionContext.session.kernel.info;
     return panel().content.widgets.length;
   }
+
+  // The same, or an error after so many milliseconds: a notebook that names no kernel waits for ever.
+  const opened = (limit) =>
+    Promise.race([
+      ready(),
+      pause(limit).then(() => {
+        throw new Error(`not open, or without a kernel, after ${limit} ms`);
+      }),
+    ]);
 
   // Formulas that stand there as they were sent: MathJax has not come to them, or refuses them.
   function raw(node) {
@@ -64,7 +74,64 @@
     const outputs = area(k).model.toJSON();
     const node = area(k).node;
     const types = outputs.map((output) => Object.keys(output.data || {}));
-    return { faults: faults(node, outputs), types, text: plain(outputs), shown: shown(node) };
+    const found = faults(node, outputs);
+    if (empty(node)) found.push("the output is empty");
+    return { faults: found, types, text: plain(outputs), shown: shown(node) };
+  }
+
+  // The cells of a notebook as it was opened: nothing is executed.
+  async function cells(quiet, limit) {
+    const { node, widgets } = panel().content;
+    await settled(node, quiet, limit);
+    return widgets.map((cell) => {
+      const outputs = cell.outputArea ? cell.outputArea.model.toJSON() : [];
+      const shown = cell.outputArea ? cell.outputArea.node : cell.node;
+      const found = [...faults(shown, outputs), ...(cell.outputArea ? [] : prose(cell.node))];
+      if (outputs.length && empty(shown)) found.push("the output is empty");
+      for (const editor of cell.outputArea ? all(cell.node, ".cm-scroller") : []) {
+        const over = editor.scrollWidth - editor.clientWidth - 1;
+        if (over > 0) found.push(`overflows by ${over} px: the code`);
+      }
+      return { id: cell.model.id, faults: found };
+    });
+  }
+
+  // Markup that stands in the text of a Markdown cell, where it has to have become something.
+  function prose(cell) {
+    const found = [];
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { data, parentElement } = walker.currentNode;
+      if (!parentElement.closest(".jp-MarkdownOutput") || parentElement.closest("mjx-container, pre, code")) continue;
+      const left = /\\[a-zA-Z({[]|\$|\*\*|`|\]\(|^ *#+ |^ *\|.*\|/.exec(data);
+      if (left) found.push("is not rendered: " + cut(data.slice(Math.max(left.index - 20, 0))));
+    }
+    for (const code of all(cell, "code.language-mermaid")) found.push("Mermaid draws nothing: " + cut(code.textContent));
+    return found;
+  }
+
+  // Scrolled to these places, windows of this height show all of the notebook, and cut no cell that fits in.
+  function places(height) {
+    const { node, widgets } = panel().content;
+    const outer = node.querySelector(".jp-WindowedPanel-outer") || node;
+    const start = outer.getBoundingClientRect().top - outer.scrollTop;
+    const found = [0];
+    for (const cell of widgets) {
+      const { top, bottom } = cell.node.getBoundingClientRect();
+      if (bottom - start > found.at(-1) + height) {
+        if (top - start > found.at(-1)) found.push(top - start);
+        while (bottom - start > found.at(-1) + height) found.push(found.at(-1) + height);
+      }
+    }
+    return found;
+  }
+
+  function scroll(place) {
+    const { node } = panel().content;
+    const outer = node.querySelector(".jp-WindowedPanel-outer") || node;
+    outer.scrollTop = place;
+    const { top, left, width, height } = outer.getBoundingClientRect();
+    return { x: left, y: top, width, height };
   }
 
   const joined = (value) => (Array.isArray(value) ? value.join("") : value || "");
@@ -110,15 +177,18 @@
     }
     for (const image of all(node, "img")) {
       if (image.complete && !image.naturalWidth) found.push("a broken image");
+      const part = Math.round((100 * image.clientWidth) / image.naturalWidth);
+      if (part < LEGIBLE && !image.closest(".jp-RenderedMermaid")) {
+        found.push(`a picture is shown at ${part} % of its size: not legible`);
+      }
     }
     found.push(...pending(node), ...overflowing(node));
-    if (empty(node)) found.push("the output is empty");
     return found;
   }
 
   // What would have to be scrolled sideways, or is cut off.
   function overflowing(node) {
-    for (const part of all(node, ".jp-OutputArea-output, .jp-OutputArea-output *")) {
+    for (const part of all(node, RENDERED)) {
       if (part.closest("mjx-container, svg") && !part.matches("mjx-container")) continue;
       const free = getComputedStyle(part).overflowX === "visible";
       const most = node.getBoundingClientRect().right + 1;
@@ -144,5 +214,5 @@
       return [...misread(p), ...left.map((text) => "not typeset: " + cut(text))];
     });
 
-  window.look = { ready, run, paragraphs };
+  window.look = { opened, run, cells, places, scroll, paragraphs };
 })();

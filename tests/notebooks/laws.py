@@ -162,8 +162,8 @@ def begins_and_ends_for_the_reader(notebook: Notebook) -> Iterator[str]:
     first, last = notebook.cells[0], notebook.cells[-1]
     if first.cell_type != "markdown" or not first.source.startswith("# "):
         yield "does not begin with its title"
-    elif "minute" not in first.source:
-        yield "does not say at its beginning how many minutes it takes"
+    elif not re.search(r"\b(minutes?|hours?)\b", first.source):
+        yield "does not say at its beginning how long it takes"
     if last.cell_type != "markdown" or not any(_targets(last)):
         yield "does not end with a link to where the reader goes next"
 
