@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tests.look import bulk, collected, faults, faulty_cells
 from tests.look.lab import ROOT, Seen, chromium, lab
 from tests.look.notebooks import notebooks, saved
+from tests.look.pictures import pictures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,6 +134,7 @@ def main() -> None:
     parser.add_argument("--random", type=int, metavar="N", help="random expressions and names")
     parser.add_argument("--seed", type=int, default=0, help="of the random ones")
     parser.add_argument("--notebooks", nargs="*", metavar="NAME", help="notebooks, or all of them")
+    parser.add_argument("--pictures", action="store_true", help="write those of README")
     parser.add_argument("--self-test", action="store_true", help="look for planted faults")
     given = parser.parse_args()
     chromium()
@@ -141,6 +143,8 @@ def main() -> None:
         wrong = self_test(given.out)
     elif given.notebooks is not None:
         wrong = notebooks(given.notebooks, given.out, given.theme)
+    elif given.pictures:
+        wrong = pictures()
     elif given.random:
         wrong = bulk.typeset(given.random, given.seed)
     else:

@@ -184,10 +184,14 @@ class Lab:
             yield notebook
 
     @contextmanager
-    def opened(self, name: str, text: str) -> Iterator[Notebook]:
+    def opened(
+        self, name: str, text: str, width: int = WIDTH, scale: float = 1
+    ) -> Iterator[Notebook]:
         """A notebook with the text of its file, opened and with a kernel; nothing has run."""
         (self.home / "notebooks" / f"{name}.ipynb").write_text(text, encoding="utf-8")
-        context = self.browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+        context = self.browser.new_context(
+            viewport={"width": width, "height": HEIGHT}, device_scale_factor=scale
+        )
         try:
             page = context.new_page()
             notebook = Notebook(page, urlsplit(self.url).netloc)
@@ -231,6 +235,11 @@ class Notebook:
         types = [kind for kinds in found["types"] for kind in kinds]
         faults = [*found["faults"], *dict.fromkeys(self.noises)]
         return Seen(name, faults, types, found["shown"], found["text"])
+
+    def cell(self, place: int) -> bytes:
+        """A screenshot of a cell that is not selected, its code and what it shows."""
+        self.page.evaluate("look.leave()")
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(place).screenshot()  # type: ignore[no-any-return]
 
     def cells(self) -> list[Seen]:
         """All cells as the file has them, nothing executed; the last is the page itself."""

@@ -126,6 +126,9 @@
     return found;
   }
 
+  // Select the first cell, so that no other one has a frame and buttons.
+  const leave = () => (panel().content.activeCellIndex = 0);
+
   function scroll(place) {
     const { node } = panel().content;
     const outer = node.querySelector(".jp-WindowedPanel-outer") || node;
@@ -214,5 +217,5 @@
       return [...misread(p), ...left.map((text) => "not typeset: " + cut(text))];
     });
 
-  window.look = { opened, run, cells, places, scroll, paragraphs };
+  window.look = { opened, run, cells, places, leave, scroll, paragraphs };
 })();
