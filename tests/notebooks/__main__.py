@@ -21,9 +21,6 @@ def main() -> None:
     paths = chosen(*given.names)
     if not paths:
         raise SystemExit(f"no notebook is called {' or '.join(given.names) or 'anything'}")
-    # The first import ever makes a list of fonts, and says so on stderr: not in a notebook, then.
-    import matplotlib.font_manager  # noqa: F401
-
     wrong = 0
     for path in paths:
         start = time.monotonic()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from difflib import unified_diff
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -34,7 +37,8 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 def executed(path: Path) -> nbformat.NotebookNode:
     """The notebook with fresh outputs, from a kernel of its own; the file stays as it is.
 
-    The packages are those of this working tree, and what other packages say is read, not asked.
+    The packages are those of this working tree, what other packages say is read, not asked, and
+    no settings of the user are.
     """
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
@@ -45,10 +49,21 @@ def executed(path: Path) -> nbformat.NotebookNode:
         store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
     )
-    inherited = os.environ.get("PYTHONPATH")
-    places = os.pathsep.join([str(ROOT), *([inherited] if inherited else [])])
-    client.execute(env={**os.environ, "PYTHONPATH": places, "SYMDIFF_RECORD": "0"})
+    with TemporaryDirectory(prefix="notebooks-") as home:
+        client.execute(env=_environment(home))
     return notebook
+
+
+def _environment(home: str) -> dict[str, str]:
+    """The variables of a kernel; what IPython and Matplotlib write goes to ``home``."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("MPL")}
+    places = [str(ROOT), *filter(None, [inherited.get("PYTHONPATH")])]
+    ours = {"PYTHONPATH": os.pathsep.join(places), "SYMDIFF_RECORD": "0"}
+    made = inherited | ours | {"IPYTHONDIR": home, "MPLCONFIGDIR": home, "MATPLOTLIBRC": home}
+    # Its first import makes a list of fonts, and says so on stderr: not in a notebook, then.
+    fonts = [sys.executable, "-c", "import matplotlib.font_manager"]
+    subprocess.run(fonts, env=made, check=True, capture_output=True)
+    return made
 
 
 def written(notebook: nbformat.NotebookNode) -> str:
