@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from difflib import unified_diff
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from tests.notebooks import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SECONDS = 60
 """Of one cell, at most."""
@@ -30,6 +30,13 @@ VARIES = "varies"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOWN = 12
 """Lines of a difference that are said."""
+
+WATCH = """
+from tests.notebooks.figures import watch
+watch()
+del watch
+"""
+"""Of every kernel, before the first cell."""
 
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -63,6 +70,9 @@ def _environment(home: str) -> dict[str, str]:
     # Its first import makes a list of fonts, and says so on stderr: not in a notebook, then.
     fonts = [sys.executable, "-c", "import matplotlib.font_manager"]
     subprocess.run(fonts, env=made, check=True, capture_output=True)
+    startup = Path(home, "profile_default", "startup")
+    startup.mkdir(parents=True)
+    (startup / "figures.py").write_text(WATCH, encoding="utf-8")
     return made
 
 

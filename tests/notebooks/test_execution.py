@@ -18,6 +18,7 @@ SOURCES = [
     "time.perf_counter()",
     "from ipywidgets import IntSlider\nIntSlider()",
     "import os\n[key in os.environ for key in ('SYMDIFF_RECORD', 'NOWHERE')], sd.__file__",
+    "from matplotlib import pyplot as plt\nplt.plot([1, 2])\nplt.title('planted')\nplt.show()",
 ]
 
 
@@ -51,6 +52,9 @@ def test_what_is_saved_is_compared(folder, monkeypatch, capsys):
     assert saved.cells[4].outputs[0].data["text/plain"] == repr(
         ([True, False], str(notebooks.ROOT / "symdiff" / "__init__.py"))
     )
+    said, picture = saved.cells[5].outputs
+    assert (said.name, said.text.splitlines()[0]) == ("stderr", "numbers along x without a label")
+    assert "image/png" in picture.data
 
     path.write_text(path.read_text().replace("cos", "cosh"))
     before = path.read_text()
