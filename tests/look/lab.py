@@ -249,12 +249,13 @@ class Notebook:
 
     def pages(self, stem: Path) -> list[Path]:
         """Screenshots of all of the notebook, from its top to its end."""
-        height = self.page.evaluate("look.scroll(0)")["height"]
-        paths = []
-        for place in self.page.evaluate(f"look.places({height})"):
-            box = self.page.evaluate(f"look.scroll({place})")
+        paths: list[Path] = []
+        place: float | None = 0
+        while place is not None:
+            shown = self.page.evaluate(f"look.page({place})")
             paths.append(stem.with_name(f"{stem.name}-{len(paths) + 1:02}.png"))
-            self.page.screenshot(path=paths[-1], clip=box, animations="disabled")
+            self.page.screenshot(path=paths[-1], clip=shown["clip"], animations="disabled")
+            place = shown["next"]
         return paths
 
     def paragraphs(self, place: int) -> list[list[str]]:

@@ -6,6 +6,7 @@
   const all = (node, selector) => [...node.querySelectorAll(selector)];
   const RENDERED = ".jp-OutputArea-output, .jp-OutputArea-output *, .jp-MarkdownOutput, .jp-MarkdownOutput *";
   const LEGIBLE = 50; // per cent of the size of a graph at which its letters can be read
+  const PAGE = 200; // milliseconds until what is scrolled to is laid out
   const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, 300);
 
   async function ready() {
@@ -110,31 +111,21 @@
     return found;
   }
 
-  // Scrolled to these places, windows of this height show all of the notebook, and cut no cell that fits in.
-  function places(height) {
-    const { node, widgets } = panel().content;
-    const outer = node.querySelector(".jp-WindowedPanel-outer") || node;
-    const start = outer.getBoundingClientRect().top - outer.scrollTop;
-    const found = [0];
-    for (const cell of widgets) {
-      const { top, bottom } = cell.node.getBoundingClientRect();
-      if (bottom - start > found.at(-1) + height) {
-        if (top - start > found.at(-1)) found.push(top - start);
-        while (bottom - start > found.at(-1) + height) found.push(found.at(-1) + height);
-      }
-    }
-    return found;
-  }
-
   // Select the first cell, so that no other one has a frame and buttons.
   const leave = () => (panel().content.activeCellIndex = 0);
 
-  function scroll(place) {
-    const { node } = panel().content;
+  // What can be seen of a notebook that is scrolled to a place, and the place of what comes after it, null at the
+  // end.  A cell that fits in is not cut.  Code has its height only once it was in sight: each place gives the next.
+  async function page(place) {
+    const { node, widgets } = panel().content;
     const outer = node.querySelector(".jp-WindowedPanel-outer") || node;
     outer.scrollTop = place;
+    await pause(PAGE);
     const { top, left, width, height } = outer.getBoundingClientRect();
-    return { x: left, y: top, width, height };
+    const clip = { x: left, y: top, width, height };
+    const over = widgets.map((cell) => cell.node.getBoundingClientRect()).find((box) => box.bottom > top + height);
+    if (!over) return { clip, next: null };
+    return { clip, next: outer.scrollTop + (over.top - top > 1 ? over.top - top : height) };
   }
 
   const joined = (value) => (Array.isArray(value) ? value.join("") : value || "");
@@ -217,5 +208,5 @@
       return [...misread(p), ...left.map((text) => "not typeset: " + cut(text))];
     });
 
-  window.look = { opened, run, cells, places, leave, scroll, paragraphs };
+  window.look = { opened, run, cells, leave, page, paragraphs };
 })();
