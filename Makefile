@@ -45,7 +45,7 @@ format: $(STAMP) ## let ruff format and repair what it can, and declare the meth
 	$(BIN)/ruff check --fix .
 
 coverage: $(STAMP) ## branch coverage of the tests without those of scale; symdiff: at least 95 %
-	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/test_engine.py --cov --cov-report=term-missing --cov-fail-under=0
+	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/test_engine.py --ignore=notebooks --cov --cov-report=term-missing --cov-fail-under=0
 	$(BIN)/python -m coverage report --include='symdiff/*'
 
 fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; PyTorch is one oracle
