@@ -1,9 +1,11 @@
 """The command ``symdiff``: derivatives of formulas, their values, sources, and audits of others.
 
-    symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
+    symdiff eval "exp(-x**2/2)*sin(y)" --at x=0.1,y=2 --digits 30
     symdiff diff "x**5" x 2 --latex
-    symdiff diff "q[0]*sin(q[1])" q[1] --inputs q=2 --at "q=[3, pi]"
+    symdiff grad "q[0]*sin(q[1])" --at "q=[3, pi]"
+    symdiff hessian "x**2*sin(y)"
     symdiff steps "x*sin(x)" x --at x=2
+    symdiff latex "exp(-x**2/2)/sqrt(2*pi)"
     symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
     symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
 
@@ -24,34 +26,38 @@ from numeric.cli import checking, formulas
 from numeric.cli.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 # Commands that users try, and what does it here.
 _GUESSES = {
+    **dict.fromkeys(("evalf", "value"), "symdiff eval FORMULA --at x=1 --digits 30"),
+    **dict.fromkeys(("derivative", "differentiate"), "symdiff diff FORMULA x"),
+    "gradient": "symdiff grad FORMULA",
+    "jacobian": "symdiff grad of each component",
     "explain": "symdiff steps FORMULA x --at x=1",
-    "grad": "symdiff lower FORMULA --gradient --source, or symdiff diff FORMULA x for each",
-    "hessian": "symdiff diff FORMULA x y for each pair of variables",
-    "latex": "symdiff diff FORMULA x 0 --latex, where 0 derivatives leave the formula as it is",
+    **dict.fromkeys(("compile", "lambdify"), "symdiff lower FORMULA --source"),
+    **dict.fromkeys(("tex", "print"), "symdiff latex FORMULA"),
+    **dict.fromkeys(
+        ("audit", "gradcheck"), "symdiff check FORWARD --grad module:function --inputs x=5"
+    ),
+    **dict.fromkeys(("version", "help"), "symdiff --version, symdiff --help"),
     **dict.fromkeys(
         ("simplify", "expand", "factor", "series", "limit", "subs"),
-        "symdiff diff, lower and check are what there is; in Python sd.parse(FORMULA) is an "
-        "expression, which has such methods",
+        "in Python sd.parse(FORMULA) is an expression, which has such methods",
     ),
     **dict.fromkeys(
-        ("audit", "gradcheck"),
-        "symdiff check FORWARD --grad module:function --inputs x=5",
-    ),
-    **dict.fromkeys(
-        ("eval", "evalf"),
-        "symdiff diff FORMULA x 0 --at x=1, where 0 derivatives leave the formula as it is",
+        ("integrate", "solve"), "SymPy has it; in Python sd.to_sympy(sd.parse(FORMULA)) goes there"
     ),
 }
 
 _EPILOG = """\
 A formula is written as in Python: 2*x**2, sqrt(x), where(x > 0, x, 0); "-" reads it from the
-standard input.  Values are decimals, fractions or formulas without names; they are exact: 0.1 is
-1/10.  A decimal in the formula is the binary number next to it; write 1/10 for the exact one.
-Arrays have their shapes from --inputs q=3,A=2x2, elements q[0] and A[0, 1], values [1, 2, 1/3].
+standard input.  Nothing is run as a program.  Values are decimals, fractions or formulas without
+names; they are exact: 0.1 is 1/10.  A decimal in the formula is the binary number next to it; write
+1/10 for the exact one.  Arrays have their values, [1, 2, 1/3], or their shapes, --inputs q=3,A=2x2;
+their elements are q[0] and A[0, 1].
+
+symdiff COMMAND --help shows what a command takes, with examples.
 
 exit status: 0 all went well, 1 an error in the formula or the values, 2 wrong usage; of check 1
 says that the derivatives are not ok, and 2 that they could not be checked
@@ -70,22 +76,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] and given[0] in _GUESSES:
-        print(f"symdiff: error: there is no {given[0]}: {_GUESSES[given[0]]}", file=sys.stderr)
-        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        options = _parser().parse_args([_shielded(word) for word in given])
+        parser, commands = _parser()
+        _check_command(given, commands)
+        options, rest = parser.parse_known_args([_shielded(word) for word in given])
+        if rest:
+            options.command.error(_unread(rest))
+    except Failure as failure:
+        return _failed(failure)
     except SystemExit as stop:  # argparse has said why
         return int(stop.code or 0)
     try:
         status: int = options.run(options) or 0
         sys.stdout.flush()
     except Failure as failure:
-        print(f"symdiff: error: {failure}", file=sys.stderr)
-        return failure.status
+        return _failed(failure)
     except (sd.ParseError, sd.ShapeError, sd.Unsupported, sd.NotDifferentiable) as error:
         print(f"symdiff: error: {error}", file=sys.stderr)
         return 1
@@ -98,13 +106,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _failed(failure: Failure) -> int:
+    print(f"symdiff: error: {failure}", file=sys.stderr)
+    return failure.status
+
+
+def _check_command(given: Sequence[str], commands: Collection[str]) -> None:
+    """Raise Failure for a first word that is no command, with what does it here."""
+    if not given or given[0] in commands or given[0] in ("-h", "--help", "--version"):
+        return
+    said = f"there is no command {given[0]}"
+    if given[0] in _GUESSES:
+        raise Failure(f"{said}: {_GUESSES[given[0]]}", 2)
+    raise Failure(f"{said}; the commands are {', '.join(commands)}", 2)
+
+
+def _unread(rest: Sequence[str]) -> str:
+    """What to do about words that no option and no argument takes."""
+    word = rest[0].strip()
+    if word.startswith("--"):
+        return f"there is no option {word} here"
+    if "=" in word:
+        return f"{word} stands alone: values are joined by commas, as in --at x=1,y=2"
+    return f"{word} is one word too many: put quotation marks around a formula"
+
+
 def _shielded(word: str) -> str:
     """A formula that begins with a minus sign, behind a space: to argparse it is no option then."""
     is_option = word.startswith("--") or word in ("-", "-h")
     return f" {word}" if word.startswith("-") and not is_option else word
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
+    """The parser, and the names of the commands."""
     parser = argparse.ArgumentParser(
         prog="symdiff",
         description="Exact derivatives of formulas, fast functions of them, audits of others.",
@@ -116,4 +150,4 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     formulas.add(commands)
     checking.add(commands)
-    return parser
+    return parser, commands.choices

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import symdiff as sd
 from numeric.cli.failures import Failure
+from numeric.cli.reading import entries, shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numeric.check import Report
 
@@ -27,7 +28,8 @@ _DERIVATIVES = {
     "hessian": "hessian(*inputs) of a scalar forward",
 }
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_LENGTHS = re.compile(r"\d{1,9}(x\d{1,9})*")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+_ARGUMENT = re.compile(r"\b(gradient|vjp|jvp|hessian|inputs|domain|budget)=")
 _NOT_CHECKED = 2
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("numeric", "symdiff"))
 
@@ -61,7 +63,7 @@ def add(commands: Any) -> None:
         "forward", metavar="FORWARD", help='module:function, or a formula as "log(1 + exp(x))"'
     )
     for name, told in _DERIVATIVES.items():
-        flags = ("--grad", "--gradient") if name == "gradient" else (f"--{name}",)
+        flags = dict.fromkeys((_flag(name), f"--{name}"))
         check.add_argument(*flags, dest=name, metavar="MODULE:FUNCTION", help=told)
     check.add_argument(
         "--inputs", metavar="x=5,A=3x3,s", required=True, help="the shape of each input"
@@ -72,7 +74,11 @@ def add(commands: Any) -> None:
     check.add_argument("--budget", type=_count, metavar="N", help="of evaluations")
     check.add_argument("--seed", type=_seed, metavar="N", default=0, help="of the points")
     check.add_argument("--json", action="store_true", help="write the report as JSON")
-    check.set_defaults(run=_check)
+    check.set_defaults(run=_check, command=check)
+
+
+def _flag(derivative: str) -> str:
+    return "--grad" if derivative == "gradient" else f"--{derivative}"
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -91,7 +97,10 @@ def _check(options: argparse.Namespace) -> int:
             forward = _function("FORWARD", forward)
         elif forward == "-":
             forward = sys.stdin.read()
-        given = {k: _function(f"--{k}", text) for k, text in references.items()}
+        elif _DOTTED.fullmatch(forward) and not forward.endswith((".T", ".mT")):
+            module, _, name = forward.rpartition(".")
+            raise Failure(f"FORWARD {forward}: write module:function, as in {module}:{name}", 2)
+        given = {k: _function(_flag(k), text) for k, text in references.items()}
         told = {"inputs": inputs, "domain": domain, "budget": options.budget, "seed": options.seed}
         report = _audited(forward, given | told)
     print(report.json() if options.json else report)
@@ -105,7 +114,9 @@ def _audited(forward: Any, options: dict[str, Any]) -> Report:
     try:
         report: Report = audit(forward, **options)
     except Exception as error:  # of the user's functions, or of the audit: both say what is wrong
-        raise Failure(_told(error), _NOT_CHECKED) from error
+        # The audit speaks of the arguments of a call, and these of options.
+        said = _ARGUMENT.sub(lambda found: _flag(found[1]), _told(error).removeprefix("audit: "))
+        raise Failure(said, _NOT_CHECKED) from error
     return report
 
 
@@ -139,40 +150,26 @@ def _modules_from_here() -> Iterator[None]:
 def _function(option: str, text: str) -> Any:
     """What ``module:function`` names; a usage error if there is no such thing."""
     text = text.strip()
+    module, _, path = text.partition(":")
+    if module.endswith(".py"):
+        name = module.removesuffix(".py").replace("/", ".").lstrip(".")
+        raise Failure(f"{option} {text}: modules are named without .py, as in {name}:{path}", 2)
     if not _REFERENCE.fullmatch(text):
         raise Failure(f"{option} {text}: write module:function, as in mymodule:grad", 2)
-    module, _, path = text.partition(":")
     try:
         found: Any = import_module(module)
     except Exception as error:  # whatever the module does when it is imported
-        raise Failure(f"{option} {text}: cannot import {module}: {_told(error)}", 2) from error
+        told = f"cannot import {module}: {_told(error)}"
+        if isinstance(error, ModuleNotFoundError) and error.name == module:
+            told = f"there is no module {module}, neither installed nor here as {module}.py"
+        raise Failure(f"{option} {text}: {told}", 2) from error
     for name in path.split("."):
         if not hasattr(found, name):
             raise Failure(f"{option} {text}: {module} has no {path}", 2)
         found = getattr(found, name)
+    if not callable(found):
+        raise Failure(f"{option} {text}: this is no function, but {type(found).__name__}", 2)
     return found
-
-
-def entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
-    """The names and what is said of each: ``x=5,A=3x3``."""
-    seen = set()
-    for word in words.split(","):
-        name, _, text = (piece.strip() for piece in word.partition("="))
-        if not name.isidentifier():
-            raise Failure(f"{option} {word.strip()}: {name!r} is not the name of an input", 2)
-        if name in seen:
-            raise Failure(f"{option} {name}: given twice", 2)
-        seen.add(name)
-        yield name, read(f"{option} {word.strip()}", text)
-
-
-def shape(where: str, text: str) -> tuple[int, ...]:
-    """``5`` is a vector, ``3x3`` a matrix, nothing or ``scalar`` a scalar."""
-    if text in ("", "scalar"):
-        return ()
-    if not _LENGTHS.fullmatch(text):
-        raise Failure(f"{where}: write x=5 for a vector, x=3x4 for a matrix, x= for a scalar", 2)
-    return tuple(map(int, text.split("x")))
 
 
 def _ends(where: str, text: str) -> tuple[float, float]:

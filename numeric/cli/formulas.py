@@ -1,230 +1,319 @@
-"""The commands about formulas: ``diff``, ``steps`` and ``lower``."""
+"""The commands about formulas: values, derivatives, steps, LaTeX and NumPy functions."""
 
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-from typing import TYPE_CHECKING, Any
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mpmath
 import numpy as np
 
 import symdiff as sd
-from numeric.cli.checking import entries, shape
-from numeric.cli.failures import Failure
+from numeric.cli import reading
+from numeric.cli.failures import Failure, note
 from numeric.function import lower
-from symdiff import number, ops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-_MOST_DIGITS = 10_000
-_MOST_ORDER = 1000
+_DIGITS = 15
+
+
+class _Command(NamedTuple):
+    run: Callable[[argparse.Namespace], None]
+    told: str
+    example: str
+    arguments: Sequence[str]
+    more: str = ""
 
 
 def add(commands: Any) -> None:
     """Add the commands to the subparsers of argparse."""
-    diff = commands.add_parser(
-        "diff",
-        help="differentiate a formula; with --at, also evaluate the derivative",
-        description="The derivative of a formula; with --at, the last line is its value.",
-        allow_abbrev=False,
-    )
-    diff.add_argument("formula", metavar="FORMULA", help='such as "exp(-x**2/2)*sin(y)"')
-    diff.add_argument(
-        "variables", metavar="VARIABLE", nargs="+", help="variables, each with a count if not 1"
-    )
-    diff.add_argument(
-        "--inputs", metavar="q=3,A=2x2", default="", help="arrays, with variables such as q[0]"
-    )
-    diff.add_argument(
-        "--at", action="append", default=[], metavar="x=1,y=2", help="evaluate the derivative here"
-    )
-    diff.add_argument("--digits", type=_digits, metavar="N", help="of the value (default 15)")
-    diff.add_argument("--latex", action="store_true", help="write the derivative as LaTeX")
-    diff.set_defaults(run=_diff)
-    steps = commands.add_parser(
-        "steps",
-        help="a derivative by the chain rule, step by step; with --at, with values",
-        description="Every step of the chain rule: values, derivatives, cotangents, and the rules.",
-        allow_abbrev=False,
-    )
-    steps.add_argument("formula", metavar="FORMULA", help='such as "x*sin(x)"')
-    steps.add_argument("variable", metavar="VARIABLE", help="the variable")
-    steps.add_argument(
-        "--at", action="append", default=[], metavar="x=1,y=2", help="the values of all variables"
-    )
-    steps.add_argument("--order", type=_order, default=1, metavar="N", help="of the derivative")
-    steps.add_argument("--latex", action="store_true", help="write the steps as LaTeX")
-    steps.add_argument("--full", action="store_true", help="every step of a large formula")
-    steps.set_defaults(run=_steps)
-    lowered = commands.add_parser(
-        "lower",
-        help="the NumPy function of a formula",
-        description="The NumPy function of a formula: what it computes, or its source.",
-        allow_abbrev=False,
-    )
-    lowered.add_argument("formula", metavar="FORMULA", help='such as "exp(-x**2/2)*sin(y)"')
-    lowered.add_argument(
-        "--inputs",
-        metavar="x,q=3,A=2x2",
-        default="",
-        help="the arguments in their order (default: as they occur), with the shapes of arrays",
-    )
-    lowered.add_argument(
-        "--gradient", action="store_true", help="the value, then the derivative by each argument"
-    )
-    lowered.add_argument("--source", action="store_true", help="the Python source")
-    lowered.set_defaults(run=_lower)
+    for name, command in _COMMANDS.items():
+        parser = commands.add_parser(
+            name,
+            help=command.told,
+            description=f"{command.told[0].upper()}{command.told[1:]}.\n{command.more}",
+            epilog="examples:\n" + command.example,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        for argument in command.arguments:
+            flag = argument.partition(" ")[0]  # what follows tells arguments of one flag apart
+            parser.add_argument(flag, **_ARGUMENTS[argument])
+        parser.set_defaults(run=command.run, command=parser)
 
 
-def _digits(text: str) -> int:
-    if not text.isdecimal() or not 1 <= len(text) <= 9 or not 1 <= int(text) <= _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {_MOST_DIGITS}")
-    return int(text)
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "formula": {"metavar": "FORMULA", "help": 'such as "exp(-x**2/2)*sin(y)"'},
+    "variable": {"metavar": "VARIABLE", "help": "the variable, or an element q[0]"},
+    "variables counted": {
+        "metavar": "VARIABLE",
+        "nargs": "+",
+        "help": "variables, each with a count if not 1",
+    },
+    "variables": {
+        "metavar": "VARIABLE",
+        "nargs": "*",
+        "help": "variables, arrays or elements q[0] (default: all, as they occur)",
+    },
+    "--at": {
+        "action": "append",
+        "default": [],
+        "metavar": "x=1,y=2",
+        "help": "the values of variables",
+    },
+    "--digits": {
+        "type": reading.digits,
+        "metavar": "N",
+        "help": f"of values (default {_DIGITS})",
+    },
+    "--inputs": {
+        "default": "",
+        "metavar": "q=3,A=2x2",
+        "help": "the shapes of arrays; those that --at gives have theirs",
+    },
+    "--inputs in their order": {
+        "default": "",
+        "metavar": "x,q=3,A=2x2",
+        "help": "the arguments in their order (default: as they occur), with the shapes of arrays",
+    },
+    "--latex": {"action": "store_true", "help": "write formulas as LaTeX"},
+    "--order": {
+        "type": reading.order,
+        "default": 1,
+        "metavar": "N",
+        "help": "of the derivative",
+    },
+    "--full": {"action": "store_true", "help": "every step of a large formula"},
+    "--gradient": {
+        "action": "store_true",
+        "help": "the value, then the derivative by each argument",
+    },
+    "--source": {"action": "store_true", "help": "the Python source"},
+}
 
 
-def _order(text: str) -> int:
-    if not text.isdecimal() or not 1 <= len(text) <= 9 or not 1 <= int(text) <= _MOST_ORDER:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {_MOST_ORDER}")
-    return int(text)
+# Values and derivatives ---------------------------------------------------------------------------
 
 
-# Commands -----------------------------------------------------------------------------------------
+def _eval(options: argparse.Namespace) -> None:
+    given = reading.task(options)
+    _check_names(given, ())
+    print(_value(given.formula, options, given.values))
 
 
 def _diff(options: argparse.Namespace) -> None:
-    inputs = _inputs(options.inputs)
-    formula = _formula(options.formula, inputs)
-    variables = _variables(options.variables, inputs)
-    known = {x.name for x in formula.free_symbols}
-    named = sd.free_symbols([x for x in variables if isinstance(x, sd.Expr)])
-    absent = [x.name for x in named if x.name not in known]
+    given = reading.task(options)
+    orders = reading.variables(options.variables, given.arrays)
+    for x, _ in orders:
+        if x.shape:
+            first = f"{x.name}[{', '.join('0' * x.ndim)}]"
+            raise Failure(
+                f"{x.name} is {reading.written(x.shape)}: symdiff diff takes numbers, such as "
+                f"its element {first}; symdiff grad takes arrays"
+            )
+    _check_names(given, [x for x, _ in orders])
+    derivative = sd.diff(given.formula, *(word for pair in orders for word in pair))
+    lines = [_written(derivative, options)]
+    if given.values or options.digits:
+        lines.append(_value(derivative, options, given.values))
+    print(*lines, sep="\n")
+
+
+def _grad(options: argparse.Namespace) -> None:
+    given, xs = _of_a_number(options)
+    parts = sd.grad(given.formula, xs)
+    _print_named(options, given, {(x,): part for x, part in zip(xs, parts, strict=True)})
+
+
+def _hessian(options: argparse.Namespace) -> None:
+    given, xs = _of_a_number(options)
+    blocks = sd.hessian(given.formula, xs)
+    pairs = combinations_with_replacement(range(len(xs)), 2)
+    _print_named(options, given, {(xs[i], xs[j]): blocks[i][j] for i, j in pairs})
+
+
+def _of_a_number(options: argparse.Namespace) -> tuple[reading.Task, tuple[sd.Expr, ...]]:
+    """A task whose formula is a number, and the variables, which are all unless some are named."""
+    given = reading.task(options)
+    if given.formula.shape:
+        raise Failure(
+            f"the formula is {reading.written(given.formula.shape)}; take a number of it, such as "
+            "sum(...) or an element"
+        )
+    xs = [reading.symbol(word, given.arrays) for word in options.variables]
+    _check_names(given, xs)
+    xs = xs or given.symbols
+    if not xs:
+        raise Failure("the formula has no variables")
+    return given, tuple(xs)
+
+
+def _print_named(
+    options: argparse.Namespace, given: reading.Task, parts: dict[tuple[sd.Expr, ...], sd.Expr]
+) -> None:
+    """Every derivative behind its name, with its value where there are values."""
+    lines = []
+    for xs, part in parts.items():
+        *definitions, formula = _written(part, options).split("\n")
+        line = f"{_name(xs, options.latex)} = {formula}"
+        if given.values or options.digits:
+            try:
+                line += f" = {_value(part, options, given.values)}"
+            except Failure as failure:
+                raise Failure(f"{_name(xs)}: {failure}") from None
+        lines += [*definitions, line]
+    print(*lines, sep="\n")
+
+
+def _name(xs: tuple[sd.Expr, ...], latex: bool = False) -> str:
+    """``df/dx``, ``d2f/dx dy``."""
+    order = len(xs) if len(xs) > 1 else ""
+    if not latex:
+        return f"d{order}f/" + " ".join(f"d{x}" for x in xs)
+    power = f"^{{{order}}}" if order else ""
+    below = r" \, ".join(rf"\partial {x.latex()}" for x in xs)
+    return rf"\frac{{\partial{power} f}}{{{below}}}"
+
+
+def _written(expr: sd.Expr, options: argparse.Namespace) -> str:
+    return expr.latex(full=True) if options.latex else sd.text(expr, full=True)
+
+
+def _value(expr: sd.Expr, options: argparse.Namespace, values: dict[str, sd.Expr]) -> str:
+    found = reading.value(expr, options.digits or _DIGITS, values)
+    if any(map(mpmath.isnan, np.ravel(found))):
+        note("nan stands where there is no real value")
+    return str(found.tolist() if isinstance(found, np.ndarray) else found)
+
+
+def _check_names(given: reading.Task, variables: Iterable[sd.Expr]) -> None:
+    """Note variables that do not occur in the formula, refuse values of other names."""
+    known = [x.name for x in given.symbols]
+    absent = [x.name for x in sd.free_symbols(list(variables)) if x.name not in known]
     for name in absent:
-        print(f"symdiff: note: {name} does not occur in the formula", file=sys.stderr)
-    values = _values(options.at, known | set(absent), inputs)
-    derivative = sd.diff(formula, *variables)
-    print(derivative.latex(full=True) if options.latex else derivative)
-    if values or options.digits:
-        print(_value(derivative, options.digits or 15, values))
+        note(f"{name} does not occur in the formula")
+    for name in given.values:
+        if name not in known + absent:
+            there = f"there are {', '.join(known)}" if known else "it has no variables"
+            raise Failure(f"--at {name}: {name} does not occur in the formula; {there}")
+
+
+# Steps, LaTeX and functions -----------------------------------------------------------------------
 
 
 def _steps(options: argparse.Namespace) -> None:
     # The views load more than the other commands need.
     from numeric.show.stepwise import steps
 
-    formula, x = _formula(options.formula, []), _symbol(options.variable)
-    values = _values(options.at, {s.name for s in (*formula.free_symbols, x)}, [])
-    at = {s: values[s.name] for s in formula.free_symbols if s.name in values}
-    missing = [s.name for s in formula.free_symbols if s not in at]
-    if at and missing:
-        raise _no_value(missing)
-    numbers = {s: float(_value(sd.constant(v), 17, {})) for s, v in at.items()}
-    made = steps(formula, x, at=numbers if options.at else None, order=options.order)
+    given = reading.task(options)
+    x = reading.symbol(options.variable, given.arrays)
+    _check_names(given, [x])
+    missing = [s.name for s in given.symbols if s.name not in given.values]
+    if given.values and missing:
+        raise reading.missing(missing)
+    at = {s: _float(given.values[s.name]) for s in given.symbols} if given.values else None
+    made = steps(given.formula, x, at=at, order=options.order)
     print(made.latex(options.full) if options.latex else made.text(options.full))
 
 
+def _float(value: sd.Expr) -> Any:
+    return np.asarray(reading.value(value, 17, {}), dtype=float)[()]
+
+
+def _latex(options: argparse.Namespace) -> None:
+    formula, _ = reading.formula(options.formula, reading.inputs(options.inputs))
+    print(formula.latex(full=True))
+
+
 def _lower(options: argparse.Namespace) -> None:
-    inputs = _inputs(options.inputs)
-    formula = _formula(options.formula, inputs)
-    inputs = inputs or list(formula.free_symbols)
+    inputs = reading.inputs(options.inputs)
+    formula, symbols = reading.formula(options.formula, inputs)
+    inputs = inputs or symbols
+    missing = [x.name for x in symbols if x not in set(inputs)]
+    if missing:
+        named = ",".join([options.inputs, *missing])
+        raise Failure(f"the formula depends on {', '.join(missing)}, too: write --inputs {named}")
     outputs = [formula, *sd.grad(formula, inputs)] if options.gradient else formula
-    try:
-        function = lower(outputs, inputs)
-    except ValueError as error:
-        raise Failure(str(error)) from None
+    function = lower(outputs, inputs)
     print(function.source if options.source else function.explain())
 
 
-# Arguments ----------------------------------------------------------------------------------------
+# The commands -------------------------------------------------------------------------------------
 
-
-def _formula(text: str, inputs: list[sd.Expr]) -> sd.Expr:
-    return sd.parse(sys.stdin.read() if text == "-" else text.strip(), inputs)
-
-
-def _inputs(words: str) -> list[sd.Expr]:
-    """The arguments, or arrays, with their shapes."""
-    if not words.strip():
-        return []
-    found = entries("--inputs", words, shape)
-    return [sd.symbol(name, lengths) if lengths else _symbol(name) for name, lengths in found]
-
-
-def _symbol(text: str, inputs: Iterable[sd.Expr] = ()) -> sd.Expr:
-    """The variable of this name, or an element ``q[0]``; a usage error if it is none."""
-    word = text.strip()
-    name, bracket, _ = word.partition("[")
-    found = sd.parse(name, inputs) if name.isidentifier() else None
-    if found is None or not isinstance(found.op, ops.Symbol):
-        raise Failure(f"{word!r} is not the name of a variable", 2)
-    return sd.parse(word, inputs) if bracket else found
-
-
-def _variables(words: Iterable[str], inputs: list[sd.Expr]) -> list[sd.Expr | int]:
-    """Variables and counts, as ``diff`` takes them."""
-    found: list[sd.Expr | int] = []
-    orders: list[int] = []
-    for word in map(str.strip, words):
-        if not word.isdecimal():
-            found.append(_symbol(word, inputs))
-            orders.append(1)
-            continue
-        if not found or isinstance(found[-1], int):
-            raise Failure(f"the count {word} follows no variable", 2)
-        orders[-1] = int(word) if len(word) < 9 else _MOST_ORDER + 1
-        found.append(orders[-1])
-    if sum(orders) > _MOST_ORDER:
-        raise Failure(f"derivatives go up to order {_MOST_ORDER}", 2)
-    return found
-
-
-def _values(words: Iterable[str], known: set[str], inputs: list[sd.Expr]) -> dict[str, Any]:
-    """The values that ``--at`` gives to names, exact."""
-    values: dict[str, Any] = {}
-    for word in words:
-        # A comma may also stand between the operands of a function.
-        for part in re.split(r",(?=\s*[^\W\d]\w*\s*=[^=])", word):
-            name, equals, text = (piece.strip() for piece in part.partition("="))
-            if not (equals and text and name.isidentifier()):
-                raise Failure(f"--at {part.strip()}: write name=value, as in --at x=1,y=2", 2)
-            name = _symbol(name, inputs).name
-            if name not in known:
-                raise Failure(f"--at {name}: {name} does not occur in the formula")
-            if name in values:
-                raise Failure(f"--at {name}: {name} has two values", 2)
-            values[name] = _number(text)
-    return values
-
-
-def _number(text: str) -> Any:
-    """An exact number: a decimal or fraction, or a formula of such; an array is a list of them."""
-    try:
-        return number.decimal(text)
-    except ValueError:
-        value = sd.parse(text)
-    if value.free_symbols:
-        names = ", ".join(x.name for x in value.free_symbols)
-        raise Failure(f"--at: the value {text} depends on {names}")
-    if re.search(r"\d\.|\.\d|\d[eE]", text):
-        raise Failure(f"--at: {text} has a decimal in a formula; write a fraction, as 1/10 for 0.1")
-    if not all(map(mpmath.isfinite, np.ravel(_value(value, 5, {})))):
-        raise Failure(f"--at: {text} is not a finite number")
-    return value
-
-
-def _no_value(missing: list[str]) -> Failure:
-    places = ",".join(f"{name}=..." for name in missing)
-    return Failure(f"no value for {', '.join(missing)}; give it, as in --at {places}")
-
-
-def _value(derivative: sd.Expr, digits: int, values: dict[str, Any]) -> Any:
-    subs = {x: values[x.name] for x in derivative.free_symbols if x.name in values}
-    missing = [x.name for x in derivative.free_symbols if x not in subs]
-    if missing:
-        raise _no_value(missing)
-    try:
-        return derivative.evalf(digits, subs)
-    except (ValueError, ArithmeticError) as error:
-        raise Failure(str(error)) from None
+_COMMANDS = {
+    "eval": _Command(
+        _eval,
+        "the value of a formula, to any number of digits",
+        """\
+  symdiff eval "sqrt(2)*pi" --digits 40
+  symdiff eval "exp(-x**2/2)*sin(y)" --at x=0.1,y=pi/4
+  symdiff eval "q @ A @ q" --at "q=[1, 1/3],A=[[2, 1], [1, 2]]"
+""",
+        ("formula", "--at", "--digits", "--inputs"),
+        "All digits are right, and the values of variables are exact: 0.1 is 1/10.",
+    ),
+    "diff": _Command(
+        _diff,
+        "a derivative by one variable after the other; with --at, also its value",
+        """\
+  symdiff diff "exp(-x**2/2)*sin(y)" x x y --at x=1,y=2 --digits 30
+  symdiff diff "x**5/(1 + x)" x 2 --latex
+  symdiff diff "q[0]*sin(q[1])" "q[1]" --inputs q=2
+""",
+        ("formula", "variables counted", "--at", "--digits", "--inputs", "--latex"),
+        "With --at, the last line is the value.",
+    ),
+    "grad": _Command(
+        _grad,
+        "the derivatives by every variable; with --at, also their values",
+        """\
+  symdiff grad "x**2*sin(y)" --at x=3,y=pi/4
+  symdiff grad "x**2*sin(y)" y
+  symdiff grad "log(sum(exp(q)))" --inputs q=3 --at "q=[0, 0.5, 1]"
+""",
+        ("formula", "variables", "--at", "--digits", "--inputs", "--latex"),
+    ),
+    "hessian": _Command(
+        _hessian,
+        "the second derivatives by every pair of variables; with --at, also their values",
+        """\
+  symdiff hessian "x**2*sin(y)" --at x=3,y=pi/4
+  symdiff hessian "x*log(q @ q)" q --inputs q=2
+""",
+        ("formula", "variables", "--at", "--digits", "--inputs", "--latex"),
+        "Each pair is written once; the order does not matter.",
+    ),
+    "steps": _Command(
+        _steps,
+        "a derivative by the chain rule, step by step; with --at, with values",
+        """\
+  symdiff steps "x*sin(x)" x --at x=2
+  symdiff steps "x*sin(x)" x --order 2
+""",
+        ("formula", "variable", "--at", "--order", "--inputs", "--latex", "--full"),
+        "Every step has its value, its derivatives, its cotangent, and the rule.",
+    ),
+    "latex": _Command(
+        _latex,
+        "a formula as LaTeX",
+        """\
+  symdiff latex "exp(-x**2/2)/sqrt(2*pi)"
+  symdiff latex "norm(A @ x - b)**2" --inputs A=3x2,x=2,b=3
+""",
+        ("formula", "--inputs"),
+        "symdiff diff, grad, hessian and steps take --latex, too.",
+    ),
+    "lower": _Command(
+        _lower,
+        "the NumPy function of a formula",
+        """\
+  symdiff lower "exp(-x**2/2)*sin(y)" --gradient --source
+  symdiff lower "sum(tanh(A @ q))" --inputs A=3x2,q=2 --gradient
+""",
+        ("formula", "--inputs in their order", "--gradient", "--source"),
+        "What it computes, or its source.",
+    ),
+}
