@@ -44,6 +44,21 @@ _POWERS = {"pow", "power"}
 Terms = list[tuple[int, Expr]]  # what a part is worth: the terms of a sum, with their signs
 
 
+def _misread(source: str, place: int, said: str) -> str:
+    """What is wrong with a text that is not Python's syntax at ``place``, where Python says little.
+
+    >>> _misread("x +", 0, "invalid syntax"), _misread("1 +* 2", 3, "invalid syntax")
+    ('nothing follows +', 'invalid syntax')
+    """
+    before, rest = source[:place].rstrip(), source[place:].lstrip()
+    touching = bool(before) and (before[-1].isalnum() or before[-1] in "_)]") and rest[:1].isalnum()
+    if touching or "forgot a comma" in said:
+        return "two values stand side by side: write * between factors, or sin(x) for a function"
+    text = source.rstrip()
+    sign = text[len(text.rstrip("+-*/@<>=&|^~")) :]
+    return f"nothing follows {sign}" if sign else said
+
+
 class Reader:
     """Makes an expression of one part."""
 
@@ -76,7 +91,8 @@ class Reader:
             return ast.parse(source, mode="eval").body
         except SyntaxError as error:
             before = source[: max(0, (error.offset or 1) - 1)]
-            fail(self.text, self.part.origin(len(before.encode())), f"no formula: {error.msg}")
+            said = f"no formula: {_misread(source, len(before), error.msg)}"
+            fail(self.text, self.part.origin(len(before.encode())), said)
         except (RecursionError, MemoryError):
             fail(self.text, self.part.origin(0), "nested too deeply")
 
