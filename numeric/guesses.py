@@ -32,6 +32,13 @@ PACKAGE: dict[str, str] = {
         for name in ("simplify", "expand", "factor", "series", "limit", "latex", "text", "parse")
     },
     **dict.fromkeys(("subs", "evalf", "to_sympy"), _EXPRESSIONS + "sd.substitute, sd.evalf ..."),
+    **dict.fromkeys(
+        ("minimize", "least_squares", "curve_fit"),
+        "numeric.export.scipy(f, x) has fun, jac and hess for SciPy's",
+    ),
+    **dict.fromkeys(
+        ("solve_ivp", "odeint"), "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's"
+    ),
     "gradient": "of eager functions numeric.func.grad, of what was recorded t.backward()",
     "F": "numeric.nn.functional",
     "Parameter": "numeric.nn.Parameter",

@@ -337,6 +337,11 @@ def solve(a: Operand, b: Operand, /) -> Expr:
     >>> sd.solve(A, b).shape, sd.solve(A, A.T).shape
     ((3,), (3, 3))
     """
+    if not as_expr(a).ndim:
+        raise ShapeError(
+            "solve: a number is no matrix: linear systems a x = b are solved here; other equations "
+            "by SymPy, whose expression of f is sd.to_sympy(f)"
+        )
     matrix = matrices("solve", a, square=True)
     return _solved("solve", ops.opaque_op(opaque_ops.Solve), matrix, as_expr(b))
 

@@ -910,6 +910,9 @@ def test_linear_algebra_refuses():
         sd.solve(np.eye(3), np.zeros(2))
     with pytest.raises(sd.ShapeError, match="solve"):
         sd.solve(np.zeros((4, 3, 3)), np.zeros((5, 3, 2)))
+    x = sd.symbol("x")
+    with pytest.raises(sd.ShapeError, match=r"by SymPy, whose expression of f is sd.to_sympy\(f\)"):
+        sd.solve(x**2 - 1, x)
 
 
 # The list ---------------------------------------------------------------------------------------
