@@ -139,7 +139,7 @@ def text(steps: Steps, full: bool) -> str:
         return "\n".join([_title(steps), f"does not depend on {sd.short(steps.x)}", *_total(steps)])
     rows = [[steps.row(v) for v in part] for part in (near, far)]
     lines = [_title(steps)]
-    if near == [steps.f] and not steps.f.args:
+    if not steps.f.args:  # it is x itself
         return "\n".join([*lines, *_total(steps)])
     fixed = steps.constants([*rows[0], *rows[1]])
     lines += [_with_value(f"  {_equation(n, e)}", value) for n, e, value in fixed]

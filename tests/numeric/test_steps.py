@@ -164,6 +164,14 @@ def test_a_branch_that_is_not_taken_and_kinks_say_so() -> None:
         nm.steps(abs(x), x, at={x: 0}).value  # noqa: B018
 
 
+def test_a_condition_has_steps() -> None:
+    x = sd.symbol("x")
+    for f in (x > 0, sd.equal(x, 1), sd.floor(x)):
+        assert nm.steps(f, x).text().endswith("df/dx = 0")
+        assert nm.steps(f, x).latex()
+    assert nm.steps(x, x).text().splitlines() == ["f = x", "df/dx = 1"]
+
+
 def test_what_does_not_vary_is_written_or_named() -> None:
     large = y
     for _ in range(20):
