@@ -97,6 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (sd.ParseError, sd.ShapeError, sd.Unsupported, sd.NotDifferentiable) as error:
         print(f"symdiff: error: {error}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        print(f"symdiff: error: the arrays are too large: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -107,13 +107,6 @@ def _eval(options: argparse.Namespace) -> None:
 def _diff(options: argparse.Namespace) -> None:
     given = reading.task(options)
     orders = reading.variables(options.variables, given.arrays)
-    for x, _ in orders:
-        if x.shape:
-            first = f"{x.name}[{', '.join('0' * x.ndim)}]"
-            raise Failure(
-                f"{x.name} is {reading.written(x.shape)}: symdiff diff takes numbers, such as "
-                f"its element {first}; symdiff grad takes arrays"
-            )
     _check_names(given, [x for x, _ in orders])
     derivative = sd.diff(given.formula, *(word for pair in orders for word in pair))
     lines = [_written(derivative, options)]
@@ -138,17 +131,21 @@ def _hessian(options: argparse.Namespace) -> None:
 def _of_a_number(options: argparse.Namespace) -> tuple[reading.Task, tuple[sd.Expr, ...]]:
     """A task whose formula is a number, and the variables, which are all unless some are named."""
     given = reading.task(options)
-    if given.formula.shape:
-        raise Failure(
-            f"the formula is {reading.written(given.formula.shape)}; take a number of it, such as "
-            "sum(...) or an element"
-        )
+    _check_number(given.formula)
     xs = [reading.symbol(word, given.arrays) for word in options.variables]
     _check_names(given, xs)
     xs = xs or given.symbols
     if not xs:
         raise Failure("the formula has no variables")
     return given, tuple(xs)
+
+
+def _check_number(formula: sd.Expr) -> None:
+    if formula.shape:
+        raise Failure(
+            f"the formula is {reading.written(formula.shape)}; take a number of it, such as "
+            "sum(...) or an element"
+        )
 
 
 def _print_named(
@@ -209,6 +206,7 @@ def _steps(options: argparse.Namespace) -> None:
     from numeric.show.stepwise import steps
 
     given = reading.task(options)
+    _check_number(given.formula)
     x = reading.symbol(options.variable, given.arrays)
     _check_names(given, [x])
     missing = [s.name for s in given.symbols if s.name not in given.values]
@@ -236,8 +234,11 @@ def _lower(options: argparse.Namespace) -> None:
     if missing:
         named = ",".join([options.inputs, *missing])
         raise Failure(f"the formula depends on {', '.join(missing)}, too: write --inputs {named}")
-    outputs = [formula, *sd.grad(formula, inputs)] if options.gradient else formula
-    function = lower(outputs, inputs)
+    outputs = [formula]
+    if options.gradient and inputs:
+        _check_number(formula)
+        outputs += sd.grad(formula, inputs)
+    function = lower(outputs if options.gradient else formula, inputs)
     print(function.source if options.source else function.explain())
 
 

@@ -138,7 +138,13 @@ def variables(words: Iterable[str], arrays: list[sd.Expr]) -> list[tuple[sd.Expr
     counted = True  # whether a count would be a second one
     for word in map(str.strip, words):
         if not word.isdecimal():
-            found.append((symbol(word, arrays), 1))
+            x = symbol(word, arrays)
+            if x.shape:
+                raise Failure(
+                    f"{word} is {written(x.shape)}: symdiff diff takes numbers, as its element "
+                    f"{word}[{', '.join('0' * x.ndim)}]; symdiff grad takes arrays"
+                )
+            found.append((x, 1))
             counted = False
             continue
         if counted:

@@ -130,7 +130,11 @@ def test_the_examples_of_the_help_run(run, command):
         (["hessian", "2*q", "--inputs", "q=3"], "such as sum(...) or an element"),
         (["grad", "3"], "the formula has no variables"),
         (["diff", "A @ A", "A", "--inputs", "A=2x2"], "A is an array of 2x2: symdiff diff takes"),
+        (["diff", "A @ A", "A[0]", "--inputs", "A=2x2"], "A[0] is an array of 2: symdiff diff"),
         (["lower", "x*q", "--inputs", "q=3"], "write --inputs q=3,x"),
+        (["lower", "2*q", "--inputs", "q=3", "--gradient"], "the formula is an array of 3"),
+        (["steps", "2*q", "q", "--inputs", "q=3"], "the formula is an array of 3"),
+        (["hessian", "max(q)", "--inputs", "q=9000000", "--digits", "5"], "arrays are too large"),
     ],
 )
 def test_what_is_wrong_is_said_in_the_words_of_the_command_line(run, arguments, message):
@@ -177,6 +181,11 @@ def test_what_has_no_value_is_noted(run):
     note = "symdiff: note: nan stands where there is no real value\n"
     assert run("eval", "log(x)", "--at", "x=-1") == (0, "nan\n", note)
     assert run("grad", "x", "z")[2] == "symdiff: note: z does not occur in the formula\n"
+
+
+def test_a_function_without_arguments_has_no_gradient_to_add(run):
+    status, out, _ = run("lower", "sqrt(2)", "--gradient")
+    assert (status, "outputs: ()" in out) == (0, True)
 
 
 def test_nothing_that_is_typed_is_run(run, monkeypatch):
