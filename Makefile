@@ -14,6 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint format coverage fuzz crosscheck accuracy notebooks look bench clean
+.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy look docs bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -71,6 +72,10 @@ look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium, and
 	$(BIN)/python -m tests.look --random 500
 	$(BIN)/python -m tests.look --notebooks --out out/look/notebooks
 	$(BIN)/python -m tests.notebooks --compare
+
+docs: $(STAMP) ## the reference site, in out/docs/index.html; MathJax and Mermaid come from npm's registry
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
+	$(BIN)/python -m sphinx -q -E -W --keep-going -c manual -d out/doctrees . out/docs
 
 bench: $(STAMP) ## time the library next to its peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

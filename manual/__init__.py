@@ -1,0 +1,1 @@
+"""The reference site: what `make docs` needs besides the pages in docs/."""

@@ -1,0 +1,70 @@
+"""MathJax and Mermaid for pages that are read without a network: npm's tarballs, hashes pinned.
+
+``assets.json`` names the packages, their versions, the integrity of their tarballs as npm states
+it, and the files taken out of them.  What was fetched is kept, and verified again when it is used.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import tarfile
+from pathlib import Path
+from urllib.request import urlopen
+
+PINS = Path(__file__).with_name("assets.json")
+REGISTRY = "https://registry.npmjs.org"
+
+
+class AssetError(Exception):
+    """A package that cannot be fetched, or is not the pinned one."""
+
+
+def provide(out: Path, cache: Path, pins: Path = PINS, registry: str = REGISTRY) -> None:
+    """Write the pinned files into ``out``; tarballs are kept in ``cache``.
+
+    Raises AssetError where the registry does not answer, where a tarball is not the one whose
+    hash is pinned (nothing of it is kept), and where it lacks a file.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    for name, pin in json.loads(pins.read_text(encoding="utf-8")).items():
+        tarball = _tarball(name, pin["version"], pin["integrity"], cache, registry)
+        with tarfile.open(fileobj=io.BytesIO(tarball)) as packed:
+            for member, target in pin["files"].items():
+                try:
+                    content = packed.extractfile(member)
+                except KeyError:
+                    content = None
+                if content is None:
+                    raise AssetError(f"{name} {pin['version']} has no file {member}")
+                (out / target).write_bytes(content.read())
+
+
+def _tarball(name: str, version: str, integrity: str, cache: Path, registry: str) -> bytes:
+    kept = cache / f"{name}-{version}.tgz"
+    if kept.exists() and _integrity(kept.read_bytes()) == integrity:
+        return kept.read_bytes()
+    url = f"{registry}/{name}/-/{name}-{version}.tgz"
+    try:
+        with urlopen(url, timeout=120) as answer:
+            data: bytes = answer.read()
+    except OSError as error:
+        raise AssetError(
+            f"{name} {version} could not be fetched from {url}: {error}. "
+            f"The site is read without a network, but built with one; or put the tarball at {kept}"
+        ) from error
+    if _integrity(data) != integrity:
+        raise AssetError(
+            f"{url} is not the pinned package: its integrity is {_integrity(data)}, "
+            f"and {PINS.name} has {integrity}. Nothing was kept"
+        )
+    cache.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(data)
+    return data
+
+
+def _integrity(data: bytes) -> str:
+    """The hash as npm writes it."""
+    return "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()

@@ -1,0 +1,78 @@
+"""Sphinx's configuration: `sphinx-build -c manual . out/docs` from the root of the repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import symdiff  # noqa: E402
+from manual import assets  # noqa: E402
+
+FETCHED = ROOT / "out" / "assets"
+try:
+    assets.provide(FETCHED / "static", FETCHED)
+except assets.AssetError as error:
+    sys.exit(f"make docs: {error}")
+
+project = "symdiff"
+author = "the symdiff developers"
+release = symdiff.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "myst_nb",
+    "manual.extension",
+]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**.md",
+    "docs/**.rst",
+    "notebooks/*.ipynb",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+]
+exclude_patterns = [
+    ".*",
+    "benchmarks",
+    "build",
+    "dist",
+    "manual",
+    "numeric",
+    "out",
+    "symdiff",
+    "tests",
+]
+
+# Links in the pages are those that work in the repository.
+myst_heading_anchors = 4
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_fence_as_directive = ["mermaid"]
+nb_execution_mode = "off"
+nb_custom_formats = {".ipynb": "manual.extension.read_notebook"}
+
+autodoc_member_order = "alphabetical"
+autodoc_typehints = "signature"
+add_module_names = False
+python_use_unqualified_type_names = True
+toc_object_entries = False
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+nitpicky = True
+nitpick_ignore_regex = [(r"py:(class|obj|data|attr)", r".*")]
+
+html_theme = "furo"
+html_title = "symdiff"
+html_static_path = ["static", str(FETCHED / "static")]
+html_css_files = ["manual.css"]
+html_extra_path = ["extra"]
+html_copy_source = False
+html_show_copyright = False
+mathjax_path = "mathjax.js"
+pygments_style = "friendly"
+pygments_dark_style = "monokai"

@@ -1,0 +1,223 @@
+"""What the reference has: the public names of every room, by sections, as reStructuredText.
+
+A room is a module with a list ``__all__``.  Its page has tables with every name, and an entry for
+each below; names of one object have one entry, and the others refer to it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+ROOMS = (
+    "symdiff",
+    "numeric.check",
+    "numeric.show",
+    "numeric.export",
+    "numeric.func",
+    "numeric",
+    "numeric.autograd",
+    "numeric.autograd.functional",
+    "numeric.autograd.graph",
+    "numeric.autograd.function",
+    "numeric.linalg",
+    "numeric.nn",
+    "numeric.nn.functional",
+    "numeric.nn.utils",
+    "numeric.optim",
+)
+"""An object that several rooms have is described in the first of these."""
+
+OTHERS = "Other names"
+ALL = "In full"
+"""The title of a room without sections, whose table needs none."""
+
+SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "symdiff": {
+        "Making expressions": ("expr", "leaves", "parser", "numpy_protocol", "bridge"),
+        "Derivatives": ("derivative", "contexts", "patterns", "blackboxes"),
+        "Values and other forms": (
+            "evaluate",
+            "substitution",
+            "simplification",
+            "limits",
+            "batching",
+            "counting",
+        ),
+        "Showing": ("display",),
+        "Elementwise functions": ("elementwise",),
+        "Special functions": ("special_functions",),
+        "Arrays": ("arrays", "indexing", "layouts"),
+        "Reductions, order and statistics": ("reductions", "ordering", "statistics"),
+        "Linear algebra": ("products", "factorisations"),
+        "Signals": ("signals",),
+        "Errors": ("errors",),
+    },
+    "numeric": {
+        "Lowering": ("function", "reference"),
+        "Tensors": ("tensors",),
+        "Rooms": ("(module)",),
+        "Making tensors": ("factories", "conversions", "random_numbers"),
+        "Modes and transforms": ("modes", "tracing", "func"),
+        "Drawings, steps and plots": ("show",),
+        "Elementwise functions": (
+            "ops.arithmetic",
+            "ops.comparing",
+            "ops.pointwise",
+            "shortcuts",
+        ),
+        "Reductions and order": ("ops.reducing", "ops.moments", "ops.ordering", "ops.scanning"),
+        "Linear algebra": ("ops.matrices", "linalg"),
+        "Shapes and parts": ("ops.rearranging", "ops.parts", "ops.shaping"),
+        "Reading and writing by index": ("ops.scattering", "ops.indexing"),
+        "Dtypes": ("dtypes", "(dtype)"),
+        "Printing": ("tensor_printing",),
+        "Constants": ("(value)",),
+    },
+}
+"""The sections of rooms with many names, and the modules inside that their names come from."""
+
+
+def names(room: str) -> list[str]:
+    """The public names of a room, in order, without its version."""
+    return [name for name in _public(room) if not name.startswith("__")]
+
+
+def sections(room: str) -> dict[str, list[str]]:
+    """The names of a room under the titles of its sections; what has no section, under OTHERS."""
+    of = SECTIONS.get(room)
+    if of is None:
+        return {ALL: sorted(names(room), key=str.lower)}
+    found: dict[str, list[str]] = {title: [] for title in (*of, OTHERS)}
+    for name in sorted(names(room), key=str.lower):
+        home = _home(getattr(import_module(room), name))
+        found[_title(home.removeprefix(f"{room}."), of)].append(name)
+    return {title: listed for title, listed in found.items() if listed}
+
+
+def _title(home: str, of: dict[str, tuple[str, ...]]) -> str:
+    for title, modules in of.items():
+        if any(home == module or home.startswith(f"{module}.") for module in modules):
+            return title
+    return OTHERS
+
+
+def _home(thing: Any) -> str:
+    """The module that defines an object, or in brackets what it is."""
+    if isinstance(thing, ModuleType):
+        return "(module)"
+    if isinstance(thing, type) or callable(thing):
+        return str(thing.__module__)
+    return (
+        "(dtype)"
+        if type(thing).__name__ == "dtype"
+        else "(value)"
+        if not hasattr(thing, "op")
+        else "expr"
+    )
+
+
+def page(room: str, titles: list[str]) -> str:
+    """reStructuredText: tables of the names under these titles, then an entry for each."""
+    listed = {title: found for title, found in sections(room).items() if title in titles}
+    lines: list[str] = []
+    for title, found in listed.items():
+        rubric = [f".. rubric:: {title}", ""] if len(listed) > 1 else []
+        lines += [*rubric, *_table(room, found), ""]
+    for title, found in listed.items():
+        described = [name for name in found if not _is_module(room, name)]
+        if described:
+            lines += [title, "-" * len(title), ""]
+        for name in described:
+            lines += [*_entry(room, name), ""]
+    return "\n".join(lines)
+
+
+def _table(room: str, listed: list[str]) -> list[str]:
+    lines = [".. list-table::", "   :widths: 25 75", "   :class: names", ""]
+    for name in listed:
+        thing = getattr(import_module(room), name)
+        link = (
+            f":py:mod:`{name} <{room}.{name}>`"
+            if isinstance(thing, ModuleType)
+            else f":py:obj:`{name} <{room}.{name}>`"
+        )
+        lines += [f"   * - {link}", f"     - {summary(thing)}"]
+    return lines
+
+
+def summary(thing: Any) -> str:
+    """The first sentence of a docstring, on one line; of a value, the value."""
+    if not (isinstance(thing, type | ModuleType) or callable(thing)) or not thing.__doc__:
+        return f"``{thing!r}``"
+    paragraph = inspect.cleandoc(thing.__doc__).split("\n\n")[0]
+    sentence = re.match(r"(?:``.*?``|[^`])*?[.;:](?=\s|$)|.*", " ".join(paragraph.split()))
+    assert sentence is not None
+    return sentence[0].rstrip(".;:")
+
+
+def _entry(room: str, name: str) -> list[str]:
+    thing, full = getattr(import_module(room), name), f"{room}.{name}"
+    if _plain(thing):
+        return [f".. py:data:: {name}", f"   :module: {room}", "", f"   {summary(thing)}"]
+    first = described()[id(thing)]
+    if first != full:
+        kind = "class" if isinstance(thing, type) else "function"
+        return [
+            f".. py:{kind}:: {name}",
+            f"   :module: {room}",
+            "",
+            f"   The same as :py:obj:`{first}`.",
+        ]
+    if not isinstance(thing, type):
+        return [f".. autofunction:: {full}"]
+    kind = "exception" if issubclass(thing, Exception) else "class"
+    return [f".. auto{kind}:: {full}", *_members(thing)]
+
+
+def _members(thing: type) -> list[str]:
+    own = own_members(thing)
+    return [f"   :members: {', '.join(own)}"] if own else []
+
+
+def own_members(thing: type) -> list[str]:
+    """The public methods and properties that a class of ours has, and that have a docstring."""
+    ours = [c for c in thing.__mro__ if c.__module__.split(".")[0] in ("symdiff", "numeric")]
+    found = {name: value for c in reversed(ours) for name, value in vars(c).items()}
+    kinds = (FunctionType, property, classmethod, staticmethod)
+    return sorted(
+        name
+        for name, value in found.items()
+        if not name.startswith("_") and isinstance(value, kinds) and value.__doc__
+    )
+
+
+@cache
+def described() -> dict[int, str]:
+    """The name under which each public object that is no plain value is described."""
+    first: dict[int, str] = {}
+    for room in ROOMS:
+        for name in names(room):
+            thing = getattr(import_module(room), name)
+            if not _plain(thing):
+                known = first.setdefault(id(thing), f"{room}.{name}")
+                if known.startswith(f"{room}.") and thing.__name__ == name:
+                    first[id(thing)] = f"{room}.{name}"
+    return first
+
+
+def _plain(thing: Any) -> bool:
+    return not (isinstance(thing, type) or callable(thing)) or type(thing).__name__ == "dtype"
+
+
+def _is_module(room: str, name: str) -> bool:
+    return isinstance(getattr(import_module(room), name), ModuleType)
+
+
+def _public(room: str) -> list[str]:
+    listed: list[str] = import_module(room).__all__
+    return listed
