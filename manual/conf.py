@@ -53,6 +53,9 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_fence_as_directive = ["mermaid"]
 nb_execution_mode = "off"
+nb_render_markdown_format = "myst"
+nb_ipywidgets_js = {}  # widgets need a kernel, and their scripts a network: pages show the rest
+nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 nb_custom_formats = {".ipynb": "manual.extension.read_notebook"}
 
 autodoc_member_order = "alphabetical"
@@ -74,5 +77,8 @@ html_extra_path = ["extra"]
 html_copy_source = False
 html_show_copyright = False
 mathjax_path = "mathjax.js"
+# As in JupyterLab: dollars are formulas in the HTML of outputs, unless that says no.
+myst_mathjax_classes = "tex2jax_process|mathjax_process|math|output_area|text_html"
+mathjax3_config = {"tex": {"inlineMath": [["\\(", "\\)"], ["$", "$"]]}}
 pygments_style = "friendly"
 pygments_dark_style = "monokai"

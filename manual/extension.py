@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -72,6 +74,11 @@ def _load_mermaid(app: Sphinx, page: str, _: str, context: dict[str, Any], __: A
         app.add_js_file(None, body='mermaid.initialize({startOnLoad: true, theme: "neutral"});')
 
 
+def _close_fences(app: Sphinx, page: str, source: list[str]) -> None:
+    """The line that ends a doctest before its fence is no part of what is shown."""
+    source[0] = re.sub(r"\n\n( *```)$", r"\n\1", source[0], flags=re.MULTILINE)
+
+
 def _name_types(app: Sphinx, page: nodes.document) -> None:
     """Types in signatures stand there as the modules name them; several classes have one name."""
     for reference in page.findall(addnodes.pending_xref):
@@ -90,11 +97,21 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
                 log.warning("%s is public, and the reference has no entry for it", full)
 
 
+def _read_alone(app: Sphinx, error: Exception | None) -> None:
+    """No page asks a network for what it shows."""
+    asks = re.compile(r'<(?:script|link|img|iframe)\b[^>]*?(?:src|href)="((?:https?:)?//[^"]*)')
+    for page in sorted(Path(app.outdir).rglob("*.html")) if error is None else []:
+        for address in asks.findall(page.read_text(encoding="utf-8")):
+            log.warning("%s needs a network: it asks for %s", page.relative_to(app.outdir), address)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entry point."""
     app.add_directive("room", Room)
     app.add_directive("mermaid", Mermaid)
+    app.connect("source-read", _close_fences)
     app.connect("doctree-read", _name_types)
     app.connect("html-page-context", _load_mermaid)
     app.connect("env-check-consistency", _check)
+    app.connect("build-finished", _read_alone)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

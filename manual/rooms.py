@@ -11,7 +11,10 @@ import re
 from functools import cache
 from importlib import import_module
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOMS = (
     "symdiff",
@@ -138,21 +141,25 @@ def page(room: str, titles: list[str]) -> str:
 
 
 def _table(room: str, listed: list[str]) -> list[str]:
-    lines = [".. list-table::", "   :widths: 25 75", "   :class: names", ""]
-    for name in listed:
+    def row(name: str) -> tuple[str, Any]:
         thing = getattr(import_module(room), name)
-        link = (
-            f":py:mod:`{name} <{room}.{name}>`"
-            if isinstance(thing, ModuleType)
-            else f":py:obj:`{name} <{room}.{name}>`"
-        )
+        role = "mod" if isinstance(thing, ModuleType) else "obj"
+        return f":py:{role}:`{name} <{room}.{name}>`", thing
+
+    return _rows(map(row, listed))
+
+
+def _rows(entries: Iterable[tuple[str, Any]]) -> list[str]:
+    lines = [".. list-table::", "   :widths: 30 70", "   :class: names", ""]
+    for link, thing in entries:
         lines += [f"   * - {link}", f"     - {summary(thing)}"]
     return lines
 
 
 def summary(thing: Any) -> str:
     """The first sentence of a docstring, on one line; of a value, the value."""
-    if not (isinstance(thing, type | ModuleType) or callable(thing)) or not thing.__doc__:
+    kinds = (type, ModuleType, property)
+    if not (isinstance(thing, kinds) or callable(thing)) or not thing.__doc__:
         return f"``{thing!r}``"
     paragraph = inspect.cleandoc(thing.__doc__).split("\n\n")[0]
     sentence = re.match(r"(?:``.*?``|[^`])*?[.;:](?=\s|$)|.*", " ".join(paragraph.split()))
@@ -176,17 +183,44 @@ def _entry(room: str, name: str) -> list[str]:
     if not isinstance(thing, type):
         return [f".. autofunction:: {full}"]
     kind = "exception" if issubclass(thing, Exception) else "class"
-    return [f".. auto{kind}:: {full}", *_members(thing)]
+    return [f".. auto{kind}:: {full}", *_members(room, name, thing)]
 
 
-def _members(thing: type) -> list[str]:
-    own = own_members(thing)
-    return [f"   :members: {', '.join(own)}"] if own else []
+def _members(room: str, name: str, thing: type) -> list[str]:
+    """What a class has: entries, and in a line what says the same as a function of the room."""
+    mine, same, writing = [], [], []
+    for member in own_members(thing):
+        of = member.rstrip("_")
+        function = getattr(import_module(room), of, None) if of in names(room) else None
+        if function is None or function.__doc__ != getattr(thing, member).__doc__:
+            mine.append(member)
+        else:
+            (same if of == member else writing).append((member, f"{room}.{of}"))
+    options = [f"   :members: {', '.join(mine)}"] if mine else []
+    lines = [f"   {line}" for line in _member_table(f"{room}.{name}", thing, mine)]
+    for told, found in (
+        ("Methods that are functions, too: ", same),
+        ("Functions that write into the tensor: ", writing),
+    ):
+        links = ", ".join(f":py:obj:`{member} <{function}>`" for member, function in found)
+        lines += ["", f"   {told}{links}."] if found else []
+    return [*options, "", *lines]
+
+
+def _member_table(full: str, thing: type, members: list[str]) -> list[str]:
+    if len(members) < 5:
+        return []
+    return _rows((f":py:obj:`{m} <{full}.{m}>`", getattr(thing, m)) for m in members)
 
 
 def own_members(thing: type) -> list[str]:
-    """The public methods and properties that a class of ours has, and that have a docstring."""
-    ours = [c for c in thing.__mro__ if c.__module__.split(".")[0] in ("symdiff", "numeric")]
+    """The public methods and properties with a docstring, without those of a public base."""
+    ours = [
+        c
+        for c in thing.__mro__
+        if c.__module__.split(".")[0] in ("symdiff", "numeric")
+        and (c is thing or id(c) not in described())
+    ]
     found = {name: value for c in reversed(ours) for name, value in vars(c).items()}
     kinds = (FunctionType, property, classmethod, staticmethod)
     return sorted(

