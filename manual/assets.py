@@ -10,11 +10,14 @@ import base64
 import hashlib
 import io
 import json
+import sys
 import tarfile
 from pathlib import Path
 from urllib.request import urlopen
 
 PINS = Path(__file__).with_name("assets.json")
+CACHE = PINS.parent.parent / "out" / "assets"
+STATIC = CACHE / "static"
 REGISTRY = "https://registry.npmjs.org"
 
 
@@ -68,3 +71,10 @@ def _tarball(name: str, version: str, integrity: str, cache: Path, registry: str
 def _integrity(data: bytes) -> str:
     """The hash as npm writes it."""
     return "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
+
+
+if __name__ == "__main__":
+    try:
+        provide(STATIC, CACHE)
+    except AssetError as error:
+        sys.exit(f"make docs: {error}")

@@ -1,4 +1,4 @@
-"""Sphinx's configuration: `sphinx-build -c manual . out/docs` from the root of the repository."""
+"""Sphinx's configuration; `make docs` runs it, after `python -m manual.assets`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import symdiff  # noqa: E402
-from manual import assets  # noqa: E402
-
-FETCHED = ROOT / "out" / "assets"
-try:
-    assets.provide(FETCHED / "static", FETCHED)
-except assets.AssetError as error:
-    sys.exit(f"make docs: {error}")
+from manual.assets import STATIC  # noqa: E402
 
 project = "symdiff"
 author = "the symdiff developers"
@@ -71,7 +65,7 @@ nitpick_ignore_regex = [(r"py:(class|obj|data|attr)", r".*")]
 
 html_theme = "furo"
 html_title = "symdiff"
-html_static_path = ["static", str(FETCHED / "static")]
+html_static_path = ["static", str(STATIC)]
 html_css_files = ["manual.css"]
 html_extra_path = ["extra"]
 html_copy_source = False
