@@ -142,6 +142,18 @@ def test_the_drawing_on_the_page_is_what_is_drawn():
     assert shown == nm.draw(x * sd.sin(x), values={x: 2}).source
 
 
+def test_code_shown_as_the_library_s_is_the_library_s():
+    def line(text):
+        return text.split("  #")[0].strip()
+
+    files = [path for package in (sd, nm) for path in Path(package.__file__).parent.rglob("*.py")]
+    there = {line(text) for path in files for text in path.read_text().splitlines()}
+    fences = re.findall(r"(?ms)^```python\n(.*?)^```", (DOCS / "extending.md").read_text())
+    shown = [line(text) for fence in fences if ">>>" not in fence for text in fence.splitlines()]
+    assert len(shown) > 40
+    assert [text for text in shown if text not in there] == []
+
+
 # What is fetched ----------------------------------------------------------------------------------
 
 
