@@ -75,6 +75,7 @@ look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium, and
 
 docs: $(STAMP) ## the reference site, in out/docs/index.html; MathJax and Mermaid come from npm's registry
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
+	rm -rf out/docs
 	$(BIN)/python -m manual.assets
 	$(BIN)/python -m sphinx -q -E -W --keep-going -c manual -d out/doctrees . out/docs
 

@@ -61,7 +61,7 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
 nitpicky = True
-nitpick_ignore_regex = [(r"py:(class|obj|data|attr)", r".*")]
+nitpick_ignore_regex = [("py:class", r".*")]  # types in signatures, most of which are internal
 
 html_theme = "furo"
 html_title = "symdiff"
