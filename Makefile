@@ -13,8 +13,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy notebooks look bench clean
-.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy look docs bench clean
+.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy notebooks look docs bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
