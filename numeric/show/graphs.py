@@ -46,7 +46,7 @@ def draw(
 
     The graph of a Tensor is that of the record: its ``grad_fn``, from there along
     ``next_functions`` (①, ② ... where there are several) to the leaves, with what each operation
-    saved for the backward pass, and hooks.
+    saved for the backward pass, whether that was changed in place since, and hooks.
 
     Args:
         f: an expression or a lowered Function; a Tensor, or a ``grad_fn``; or a sequence of them.

@@ -119,12 +119,22 @@ def _saved(x: Any) -> list[str]:
     if x.saved is None:
         return ["saved values are freed"]
     if x.foreign:
-        return [f"saved {_array_text(a)}" for a in x.saved if a is not None]
-    count = len(x.pullback.bound.pattern.xs)
-    return [
-        f"saved {f'operand {place(k)}' if k < count else 'result'} {_array_text(a)}"
-        for k, a in zip(x.kept(), x.saved, strict=True)
-    ]
+        names = ["saved" for _ in x.saved]
+    else:
+        count = len(x.pullback.bound.pattern.xs)
+        names = [f"saved {f'operand {place(k)}' if k < count else 'result'}" for k in x.kept()]
+    lines = []
+    for i, (name, a) in enumerate(zip(names, x.saved, strict=True)):
+        lines += [f"{name} {_array_text(a)}", *_changed(x, i)] if a is not None else []
+    for i in range(len(x.saved), len(x.check) // 2):
+        lines += [f"an index, {line}" for line in _changed(x, i)]
+    return lines
+
+
+def _changed(x: Any, i: int) -> list[str]:
+    """What is to be said of a saved value that was changed in place: ``backward`` will raise."""
+    counter, then = x.check[2 * i : 2 * i + 2] or ([0], 0)
+    return [] if counter[0] == then else [f"changed: version {counter[0]}, was {then}"]
 
 
 def _hooks(x: Any) -> list[str]:

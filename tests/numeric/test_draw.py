@@ -246,6 +246,23 @@ def test_what_is_saved_freed_hooked_and_retained_is_said() -> None:
     assert sum("saved values are freed" in lines for lines in chart.lines.values()) == 2
 
 
+def test_a_saved_value_that_was_changed_is_marked() -> None:
+    a = nm.tensor([2.0, 3.0], requires_grad=True)
+    operand, result, index = a * 1, a.exp(), nm.tensor([1, 1])
+    t = operand.sin() * result + operand[index]
+    assert not any("changed" in line for lines in drawn(t).lines.values() for line in lines)
+    operand.detach().mul_(2)
+    result.detach().zero_()
+    result.detach().add_(7)
+    index += 0
+    chart = drawn(t)
+    once, twice = (f"changed: version {k}, was 0" for k in (1, 2))
+    assert lines_of(chart, "SinBackward0")[-2:] == ["saved operand ① [4, 6]", once]
+    assert lines_of(chart, "ExpBackward0")[-2:] == ["saved result [7, 7]", twice]
+    assert lines_of(chart, "IndexBackward0")[-1] == f"an index, {once}"
+    assert lines_of(chart, "saved operand ② [7, 7]")[-1] == twice  # of the product, not of ①
+
+
 def test_grad_fns_several_results_and_functions_of_the_users() -> None:
     class Square(nm.autograd.Function):
         @staticmethod
