@@ -122,7 +122,8 @@ class Expr(Node):
     def __bool__(self) -> NoReturn:
         raise TypeError(
             "an expression has no truth value before it is evaluated; use "
-            "sd.where(condition, a, b) to choose between values, and `is` to compare structures"
+            "sd.where(condition, a, b) to choose between values, `is` to compare structures, and "
+            "numeric.check.why(f, g) to prove that formulas are equal"
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:

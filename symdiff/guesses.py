@@ -179,7 +179,7 @@ EXPRESSION: dict[str, str] = {
     "pow": "x ** y",
     "relu": "sd.maximum(x, 0)",
     "doit": "nothing is left undone",
-    "equals": "`is` compares structures; evalf the difference at a point, or compare in SymPy",
+    "equals": "numeric.check.why(f, g) proves it, or says where not; `is` compares structures",
     "has": "x in f.free_symbols",
     "atoms": "f.free_symbols are the symbols, sd.nodes(f) all nodes",
     "count_ops": "sd.count_operations(f)",

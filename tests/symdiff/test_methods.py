@@ -165,6 +165,8 @@ def test_what_newcomers_try(owner):
 
 def test_calls_that_newcomers_try():
     u, w = sd.symbols("u w")
+    with pytest.raises(TypeError, match=r"numeric\.check\.why\(f, g\) to prove"):
+        assert sd.sin(u) ** 2 + sd.cos(u) ** 2 == 1
     assert u.subs(u, 3) is sd.constant(3)
     assert u.subs([(u, 3)]) is sd.constant(3)
     assert sd.hessian(u * w, [u, w])[0][1] is sd.constant(1)
