@@ -47,7 +47,7 @@ from symdiff.node import topological
 from symdiff.pickling import apart, together
 from symdiff.reals import is_real
 from symdiff.rules import pullback
-from symdiff.substitution import substitute
+from symdiff.substitution import bound_sizes, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -584,6 +584,7 @@ class Function(Derivatives):
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
+        bound_sizes("bind", ((x, np.shape(value)) for x, value in given.items()))
         count = len(self.outputs)
         with _mode(self._strict):
             found = substitute([*self.outputs, *self.inputs], given)

@@ -159,6 +159,12 @@ def bound_sizes(name: str, pairs: Iterable[tuple[Expr, Shape]]) -> dict[str, Dim
 
 
 def _misfit(name: str, x: Expr, shape: Shape) -> str:
+    if not x.shape:
+        return (
+            f"{name}: symbol {x.name} is a scalar, its value has shape {shape_text(shape)}; for "
+            "values at many points lower the formula and call it with arrays, or write it with a "
+            "symbol of that shape"
+        )
     return (
         f"{name}: symbol {x.name} has shape {shape_text(x.shape)}, its value has shape "
         f"{shape_text(shape)}; broadcast or reshape the value first"

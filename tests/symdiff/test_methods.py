@@ -165,6 +165,8 @@ def test_what_newcomers_try(owner):
 
 def test_calls_that_newcomers_try():
     u, w = sd.symbols("u w")
+    with pytest.raises(sd.ShapeError, match=r"substitute: symbol u is a scalar.*of that shape"):
+        sd.sin(u).subs(u, [1.0, 2.0])
     with pytest.raises(TypeError, match=r"numeric\.check\.why\(f, g\) to prove"):
         assert sd.sin(u) ** 2 + sd.cos(u) ** 2 == 1
     assert u.subs(u, 3) is sd.constant(3)
