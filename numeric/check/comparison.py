@@ -50,7 +50,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = [self._headline()]
         lines += [f"   {name:<6} {words}" for name, words in self._particulars()]
-        return "\n".join(lines)
+        return "\n".join(line.replace("\n", "\n" + " " * 10) for line in lines)
 
     def __repr__(self) -> str:
         return f"<Comparison: {self._headline()}>"

@@ -24,6 +24,20 @@ x, y, z = sd.symbols("x y z")
 v, w = sd.symbol("v", 3), sd.symbol("w", 3)
 A, B = sd.symbol("A", (3, 3)), sd.symbol("B", (3, 3))
 
+# What is shown ------------------------------------------------------------------------------------
+
+
+def test_lines_of_a_long_formula_stand_below_one_another():
+    """A formula whose parts have names takes several lines, in the column of the first."""
+    f = sd.diff(sd.exp(sd.sin(x)), x, 4)
+    assert "\n" in sd.text(f)
+    first, *lines = str(why(f, f)).splitlines()
+    assert first == "equal, proven by normal form"
+    assert {line[3:9].strip() for line in lines} == {"f", "g", "why", ""}
+    assert {line[:3] + line[9:10] for line in lines} == {" " * 4}
+    assert all(line[10] != " " for line in lines)
+
+
 # Proven equal -------------------------------------------------------------------------------------
 
 IDENTITIES = {
