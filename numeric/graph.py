@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from numeric.guesses import GRAD_FN
+from symdiff.guesses import without
 from symdiff.leaves import full, number_of
 
 if TYPE_CHECKING:
@@ -252,6 +254,9 @@ class Node(Record):
         """Become the node of that state."""
         for name, value in state.items():
             setattr(self, name, value)
+
+
+without(Node, "a grad_fn", GRAD_FN)
 
 
 def _has_edge(x: Any) -> bool:

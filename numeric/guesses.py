@@ -158,6 +158,12 @@ SHOW: dict[str, str] = {
 }
 """Of ``numeric.show``."""
 
+GRAD_FN: dict[str, str] = dict.fromkeys(
+    ("_saved_self", "_saved_other", "_saved_result", "_saved_exponent", "_saved_mat2"),
+    "t.draw() shows what every operation of the record saved",
+)
+"""Of the records of operations, which PyTorch gives attributes for what they saved."""
+
 FUNCTION: dict[str, str] = {
     "gradient": "F.grad(x)",
     "partial": "F.bind(X=data), or F.grad(x, wrt=...) for a derivative",

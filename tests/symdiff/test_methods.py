@@ -105,6 +105,7 @@ OWNERS = {
     "check": (numeric.check, ours.CHECK),
     "show": (numeric.show, ours.SHOW),
     "Functions": (numeric.lower(sd.pi, []), ours.FUNCTION),
+    "grad_fns": (numeric.ones(2, requires_grad=True).exp().grad_fn, ours.GRAD_FN),
 }
 
 
