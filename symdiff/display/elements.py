@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -210,14 +211,19 @@ def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
     op: ops.Concat = node.op  # type: ignore[assignment]
     starts = [0, *itertools.accumulate(op.lengths)]
     i = index[op.axis]
+    parts = list(zip(node.args, starts, op.lengths, strict=False))
+    borders = [Condition(i, "<", Index((), stop)) for stop in starts[1:-1]]
+    if not i.terms:  # the place is known, and with it the part
+        parts, borders = [parts[bisect.bisect(starts, i.const) - 1]], []
     needs = []
-    for x, start, length in zip(node.args, starts, op.lengths, strict=False):
+    for x, start, length in parts:
         places = list(index)
         places[op.axis] = Index((), 0) if length == 1 else i + -start
         needs.append(Need(x, tuple(places), elementwise=True))
-    borders = [Condition(i, "<", Index((), stop)) for stop in starts[1:-1]]
 
     def build(pieces: list[Piece]) -> Piece:
+        if not borders:
+            return pieces[0]
         return notation.cases(pieces, [notation.comparison(c) for c in borders])
 
     return Form(tuple(needs), build)

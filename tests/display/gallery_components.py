@@ -74,6 +74,18 @@ def stack_of_vectors():
     return sd.stack([u, v])
 
 
+@row("a + c", "a + c")
+def element_of_a_sum_of_stacks():
+    a, b, c, d = sd.symbols("a b c d")
+    return (sd.stack([a, b]) + sd.stack([c, d]))[0]
+
+
+@row("v[1] + z[3]", "v_1 + z_3")
+def element_of_a_sum_with_joined_parts():
+    u, v, z = sd.symbol("u", 2), sd.symbol("v", 3), sd.symbol("z", 5)
+    return (sd.concat([u, v]) + z)[3]
+
+
 def rotation():
     (theta,) = sd.symbols("theta")
     c, s = sd.cos(theta), sd.sin(theta)
