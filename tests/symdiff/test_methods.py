@@ -136,9 +136,9 @@ def test_functions_that_are_no_methods(name):
 TRIED = {
     "sd": "Symbol lambdify subs simplify expand factor trigsimp series taylor integrate limit "
     "Matrix array asarray Piecewise Function gradient hessian jacobian diff ln Abs Heaviside "
-    "sec cot factorial Rational oo inf E I cse count_ops lgamma logdet linalg block logm sqrtm "
-    "scan Eq And Sum Poly roots MatrixSymbol relu tensor jacfwd stop_gradient re conjugate draw "
-    "plot",
+    "sec cot sech csch coth factorial Rational oo inf E I cse count_ops lgamma logdet linalg block "
+    "logm sqrtm scan Eq And Sum Poly roots MatrixSymbol relu tensor jacfwd stop_gradient re "
+    "conjugate draw plot",
     "x": "equals has atoms det inv max dot std clip prod flatten ravel copy astype squeeze cumsum "
     "round subs simplify expand factor collect series limit taylor integrate doit grad hessian "
     "jacobian lambdify numpy item eval to_sympy detach sin exp norm coeff is_constant",
