@@ -172,8 +172,10 @@ def _bind_shape(
                 )
             source.setdefault(dim, x.name)  # type: ignore[arg-type]
     if not fits:
+        many = f"; sd.batch(f, {{{x.name}: ...}}) makes a formula for many {x.name} at once"
         raise ShapeError(
             f"input {x.name}: expected shape {shape_text(x.shape)}, got {shape_text(shape)}"
+            f"{many if len(shape) == len(x.shape) + 1 else ''}"
         )
 
 

@@ -127,8 +127,13 @@ def test_a_scalar_input_beside_arrays_takes_a_scalar():
     f = nm.lower(V * A, (V, A))
     np.testing.assert_array_equal(f(VS, 2), VS * 2)
     np.testing.assert_array_equal(f(VS, np.array(2.0)), VS * 2)
-    with pytest.raises(sd.ShapeError, match=r"a: expected shape \(\), got \(3,\)"):
+    message = (
+        r"a: expected shape \(\), got \(3,\); sd.batch\(f, {a: ...}\) makes a formula for many"
+    )
+    with pytest.raises(sd.ShapeError, match=message):
         f(VS, VS)
+    with pytest.raises(sd.ShapeError, match=r"a: expected shape \(\), got \(2, 3\)$"):
+        f(VS, np.ones((2, 3)))
 
 
 # Dtypes -----------------------------------------------------------------------------------------
