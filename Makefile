@@ -57,6 +57,7 @@ crosscheck: $(STAMP) ## the eager layer beside PyTorch, and an audit of PyTorch'
 	$(BIN)/python -m pytest tests/check
 	$(BIN)/python -m tests.eager.crosscheck
 	$(BIN)/python -m tests.check.foreign_rules
+	$(BIN)/python -m tests.notebooks.record
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy
