@@ -57,7 +57,7 @@ def worst_rows(run: Run, i: int) -> Array:
 def badness(run: Run, i: int, row: int) -> float:
     """The largest error of an output at a point, in units of S + G; inf for what is not finite."""
     off = np.abs(run.got[i][row] - run.exact[i][row]) / (run.scale[i][row] + run.unit)
-    worst = np.where(run.wrong[i][row], np.nan_to_num(off, nan=np.inf), 0.0)
+    worst = np.where(run.wrong[i][row], np.nan_to_num(off, nan=np.inf, posinf=np.inf), 0.0)
     return float(worst.max(initial=0.0))
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NEAR = 1e-6  # of S + G
 
+_UNNAMED = "an intermediate result"
+
 
 def place(evidence: Evidence) -> Explanation | None:
     """Where an output is wrong: on one side of a border, near it, in a tail, at zeros or ties."""
@@ -73,14 +75,15 @@ def _inner(evidence: Evidence, i: int) -> str:
 
 
 def _aligned(values: Array, shape: tuple[int, ...]) -> Iterator[Array]:
-    """What belongs to each element of an output of ``shape``, or to each point."""
+    """What belongs to each element of an output of ``shape``, to each row, or to each point."""
     count = len(values)
-    if values.shape == shape:
-        yield values
+    if values.shape == shape[: values.ndim]:
+        ones = (1,) * (len(shape) - values.ndim)
+        yield np.broadcast_to(values.reshape(*values.shape, *ones), shape)
     flat = values.reshape(count, -1)
     ones = (1,) * (len(shape) - 1)
     if flat.shape[1] == 1:
-        if values.shape != shape:
+        if values.shape != shape[: values.ndim]:
             yield np.broadcast_to(flat.reshape(count, *ones), shape)
     elif flat.shape[1]:
         nearest = np.take_along_axis(flat, np.argmin(np.abs(flat), axis=1)[:, None], axis=1)[:, 0]
@@ -163,9 +166,9 @@ def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | 
     """Beyond a size of an input, or of an intermediate result, or below it."""
     how = _inner(evidence, evidence.output)
     small = None
-    for name, values in _features(evidence):
+    for name, opposite, values in _features(evidence):
         for d in _aligned(values, wrong.shape):
-            for text, v in ((f"|{name}|", np.abs(d)), (name, d), (f"-{name}", -d)):
+            for text, v in ((f"|{name}|", np.abs(d)), (name, d), (opposite, -d)):
                 v = np.nan_to_num(v, nan=0.0)
                 least, most = float(v[wrong].min()), float(v[wrong].max())
                 beyond = v >= least
@@ -184,12 +187,15 @@ def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | 
     return small
 
 
-def _features(evidence: Evidence) -> Iterator[tuple[str, Array]]:
-    """The inputs, that of the output first, then intermediate results of the formula."""
+def _features(evidence: Evidence) -> Iterator[tuple[str, str, Array]]:
+    """The inputs, that of the output first, then intermediate results of the formula.
+
+    With the text of each, that of its opposite, and its values.
+    """
     run = evidence.run
     names = [x.name for x in run.quantity.symbols]
     for name in sorted(names, key=lambda n: n != evidence.by):
-        yield name, np.asarray(run.points[name], float)
+        yield name, f"-{name}", np.asarray(run.points[name], float)
     nodes = [
         x
         for x in topological([evidence.forward])
@@ -198,7 +204,9 @@ def _features(evidence: Evidence) -> Iterator[tuple[str, Array]]:
     quantity = type(run.quantity)("inner", tuple(nodes), (), run.quantity.symbols)
     if nodes:
         for x, values in zip(nodes, quantity.values(run.points), strict=True):
-            yield sd.text(x) if sd.count_nodes(x) < 30 else "an intermediate result", values
+            short = sd.count_nodes(x) < 30
+            name, opposite = (sd.text(x), sd.text(-x)) if short else (_UNNAMED, f"-({_UNNAMED})")
+            yield name, opposite, values
 
 
 def _equal(run: Run, wrong: Array, right: Array) -> Explanation | None:

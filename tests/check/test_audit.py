@@ -191,6 +191,45 @@ def test_a_finding_has_the_point_the_digits_and_the_error():
     assert len(str(found.expected).replace(".", "").strip("-0")) <= 20
 
 
+LINE = {"X": (4, 3), "w": 3, "b": (), "y": 4}
+
+
+def huber(X, w, b, y):
+    r = X @ w + b - y
+    return np.sum(np.where(np.abs(r) <= 1, r**2 / 2, np.abs(r) - 0.5))
+
+
+def bounded_above_alone(X, w, b, y):
+    g = np.minimum(X @ w + b - y, 1)
+    return np.outer(g, w), X.T @ g, g.sum(), -g
+
+
+def test_a_place_is_told_as_a_condition_that_holds_where_it_is_wrong_and_nowhere_else():
+    report = audit(huber, gradient=bounded_above_alone, inputs=LINE, budget=5000)
+    assert [found.kind for found in report.findings] == ["branch"] * 4, report
+    symbols = [sd.symbol(name, shape) for name, shape in LINE.items()]
+    for found in report.findings:
+        words, _, conditions = found.why.partition(" where ")
+        assert words == "it is wrong"
+        for residual, wrong in ((-3.0, True), (-0.5, False), (0.5, False), (3.0, False)):
+            point = {"X": np.ones((4, 3)), "w": np.zeros(3), "b": 0.0, "y": np.full(4, -residual)}
+            holds = [
+                np.all(sd.evalf(sd.parse(condition, symbols), subs=point))
+                for condition in conditions.split(" and ")
+            ]
+            assert all(holds) == wrong, found.why
+
+
+def test_the_point_shown_for_what_is_infinite_shows_it():
+    report = audit(
+        total(lambda x: x**3),
+        gradient=lambda x: np.where(np.abs(x) < 2, 3.003 * x**2, np.inf),
+        inputs={"x": 2},
+    )
+    (found,) = report.findings
+    assert (found.kind, found.got) == ("nonfinite", np.inf)
+
+
 @pytest.mark.parametrize(
     ("value", "verdict"), [(0.0, "convention"), (0.5, "right"), (1.0, "convention"), (1.1, "wrong")]
 )
