@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     Point = dict[str, Array]
 
 _MOST_TRIALS = 40
-_KEPT = 0.1  # of the error: a simpler point may show less of it
+_KEPT = 0.1  # of the error, or of S + G: a simpler point may show less of it
 
 
 def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point, Array, Array]:
     """The point, what comes there, and which components are wrong.
 
     Elements become 0, 1, or numbers of one or two digits, one input after the other and then one
-    element after the other, as long as the output stays wrong by a tenth of ``size``.
+    element after the other, as long as the output stays wrong by a tenth of ``size``, or by a
+    tenth of what is usual of it, S + G, if that is less.
     """
 
     def shown(trial: Point) -> tuple[Array, Array] | None:
         one = _judged(probe, run, trial)
         now = badness(one, i, 0)
-        if one.wrong[i].any() and now >= _KEPT * size and np.isinf(now) == np.isinf(size):
+        if one.wrong[i].any() and now >= _KEPT * min(size, 1) and np.isinf(now) == np.isinf(size):
             return one.got[i][0], one.wrong[i][0]
         return None
 

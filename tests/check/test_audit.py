@@ -218,6 +218,8 @@ def test_a_place_is_told_as_a_condition_that_holds_where_it_is_wrong_and_nowhere
                 for condition in conditions.split(" and ")
             ]
             assert all(holds) == wrong, found.why
+    sizes = [sum(np.count_nonzero(x) for x in found.point.values()) for found in report.findings]
+    assert min(sizes) == 1  # one observation is enough to see it
 
 
 def test_the_point_shown_for_what_is_infinite_shows_it():
