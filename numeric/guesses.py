@@ -10,6 +10,10 @@ _MODULES = "there are no modules: parameters are tensors, layers functions of th
 _FILES = "pickle.dump and pickle.load take tensors"
 _CONVOLUTIONS = "there are no convolutions of tensors; sd.convolve has expressions"
 _CPU = "tensors are on the CPU"
+_CUSTOM = "numeric.autograd.Function has a derivative of yours; of formulas sd.custom"
+_SOLVERS = "SciPy's solvers take what numeric.export.scipy(f, x) has"
+_RECURRENT = "write the step as a function, and the loop in Python"
+_CODE = "F.source of a lowered F is NumPy code; sympy.ccode(sd.to_sympy(f)) writes C"
 
 PACKAGE: dict[str, str] = {
     "lambdify": "numeric.lower(f, [x, y])",
@@ -70,6 +74,25 @@ PACKAGE: dict[str, str] = {
     "sparse": "tensors are dense; sd.sparsity says where a Jacobian may be other than 0",
     "distributions": "numeric.randn and others draw numbers; densities are formulas of yours",
     "save_for_backward": "a method of ctx in numeric.autograd.Function",
+    **dict.fromkeys(("custom_jvp", "custom_vjp", "custom_gradient"), _CUSTOM),
+    "jacfwd": "numeric.func.jacfwd; of formulas sd.jacobian",
+    "jacrev": "numeric.func.jacrev; of formulas sd.jacobian",
+    "stop_gradient": "t.detach(); of formulas sd.detach",
+    "random": "numeric.rand, numeric.randn, numeric.manual_seed ...",
+    "ndarray": "numeric.Tensor; Functions take NumPy's arrays",
+    "block_until_ready": "a call has its value when it returns",
+    **dict.fromkeys(("nlpsol", "Opti", "root", "optimize"), _SOLVERS),
+    "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
+    "approx_fprime": "numeric.check.derivative; exactly, the method grad of a Function",
+    "codegen": _CODE,
+    "bfloat16": "numeric.float16, float32 and float64 are what there is",
+    "lstsq": "numeric.linalg.lstsq",
+    "svd": "numeric.linalg.svd",
+    "symeig": "numeric.linalg.eigh",
+    "sparse_coo_tensor": "tensors are dense",
+    "block_diag": "numeric.cat of rows that numeric.cat made",
+    **{name: f"sd.{name}, of expressions" for name in ("i0", "erfcx", "vander")},
+    "mvlgamma": "sd.multigammaln, of expressions",
 }
 """Of the package ``numeric``."""
 
@@ -92,6 +115,17 @@ NN: dict[str, str] = {
     "NLLLoss": "nn.functional.nll_loss",
     "BCELoss": "nn.functional.binary_cross_entropy",
     "BCEWithLogitsLoss": "nn.functional.binary_cross_entropy_with_logits",
+    "HuberLoss": "nn.functional.huber_loss",
+    "SmoothL1Loss": "nn.functional.smooth_l1_loss",
+    "KLDivLoss": "nn.functional.kl_div",
+    "GELU": "nn.functional.gelu",
+    "SiLU": "nn.functional.silu",
+    "ELU": "nn.functional.elu",
+    "LeakyReLU": "nn.functional.leaky_relu",
+    "Softplus": "nn.functional.softplus",
+    "Flatten": "x.flatten(1)",
+    "ParameterList": "a list of numeric.nn.Parameter",
+    **dict.fromkeys(("RNN", "LSTM", "GRU"), _RECURRENT),
     "init": "tensors fill themselves: t.uniform_(-a, a), t.normal_(0, s)",
 }
 """Of ``numeric.nn``."""
@@ -101,6 +135,7 @@ FUNCTIONAL: dict[str, str] = {
     "embedding": "weight[indices]",
     "layer_norm": NN["LayerNorm"],
     "normalize": "x / x.norm(dim=1, keepdim=True)",
+    "scaled_dot_product_attention": "softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v",
     "cosine_similarity": "(x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))",
 }
 """Of ``numeric.nn.functional``."""
@@ -108,7 +143,10 @@ FUNCTIONAL: dict[str, str] = {
 OPTIM: dict[str, str] = {
     "LBFGS": "scipy.optimize.minimize, with fun and jac of numeric.export.scipy",
     "RMSprop": "SGD, Adam and AdamW are what there is",
-    "Adagrad": "SGD, Adam and AdamW are what there is",
+    **dict.fromkeys(
+        ("Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"),
+        "SGD, Adam and AdamW are what there is",
+    ),
     "lr_scheduler": 'set group["lr"] of optimizer.param_groups',
 }
 """Of ``numeric.optim``."""
@@ -138,6 +176,7 @@ EXPORT: dict[str, str] = {
     "odeint": "export.solve_ivp(rhs, y)",
     "numpy": "numeric.lower(f, [x]) is a NumPy function, its source is .source",
     "sympy": "sd.to_sympy(f)",
+    **dict.fromkeys(("c", "C", "ccode", "codegen"), _CODE),
     "latex": "f.latex()",
 }
 """Of ``numeric.export``."""
@@ -180,6 +219,11 @@ FUNCTION: dict[str, str] = {
     ),
     "jac": "F.jacobian(x)",
     "hess": "F.hessian(x)",
-    "vmap": "arrays of points for scalar inputs, or sd.batch of the formula",
+    **dict.fromkeys(
+        ("vmap", "map"), "arrays of points for scalar inputs, or sd.batch of the formula"
+    ),
+    **dict.fromkeys(("generate", "code"), "F.source, NumPy code"),
+    "call": "F(x)",
+    "factory": "numeric.lower of sd.grad(f, x), sd.jacobian(f, x) ...",
 }
 """Of Functions."""

@@ -23,6 +23,13 @@ _IN_PLACE = "expressions are immutable: sd.index_update(x, key, value) makes a n
 _INFINITE = 'float("inf") is infinity, in formulas too'
 _MEMORY = "an expression has no memory: lower it and call the Function"
 
+_SOLVERS = "SciPy's solvers take what numeric.export.scipy(f, x) has"
+_CODE = "F.source of a lowered F is NumPy code; sympy.ccode(sd.to_sympy(f)) writes C"
+_CUSTOM = "sd.custom(forward, vjp) has a derivative of yours"
+_LOOP = "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far"
+_DEPENDS = "x in f.free_symbols; sd.sparsity(f, x) for elements"
+_WHERE = "sd.where(condition, a, b)"
+
 _SIMPLIFY = "sd.simplify(f) uses it, too; by itself, " + _SYMPY
 _EXPAND = "sd.expand(f) uses it, too; by itself, " + _SYMPY
 _FACTOR = "sd.factor(f) and sd.simplify(f) give common forms; by itself, " + _SYMPY
@@ -95,11 +102,16 @@ PACKAGE: dict[str, str] = {
     ),
     "gradient": "sd.grad differentiates, sd.finite_diff subtracts neighbours",
     **dict.fromkeys(("deriv", "D", "differentiate"), "sd.diff(f, x)"),
-    **dict.fromkeys(("jacfwd", "jacrev"), "sd.jacobian(f, x)"),
+    **dict.fromkeys(("jacfwd", "jacrev", "jac", "Jacobian"), "sd.jacobian(f, x)"),
+    **dict.fromkeys(("hess", "Hessian"), "sd.hessian(f, x)"),
+    "laplacian": "sd.trace(sd.hessian(f, x))",
+    "divergence": "sd.trace(sd.jacobian(f, x))",
+    "curl": "differences of elements of sd.jacobian(f, x)",
+    "idiff": "-sd.diff(f, x) / sd.diff(f, y)",
     **dict.fromkeys(("stop_gradient", "no_grad"), "sd.detach(f)"),
     **dict.fromkeys(("Eq", "Ne", "Lt", "Le", "Gt", "Ge"), _COMPARED),
-    **dict.fromkeys(("And", "Or", "Not", "Xor"), _LOGIC),
-    "ITE": "sd.where(condition, a, b)",
+    **dict.fromkeys(("And", "Or", "Not", "Xor", "logic_and", "logic_or", "logic_not"), _LOGIC),
+    **dict.fromkeys(("ITE", "cond", "if_else", "conditional"), _WHERE),
     "Sum": "sd.sum of an array; a sum with symbolic bounds has no counterpart",
     "Product": "sd.prod of an array; a product with symbolic bounds has no counterpart",
     "Integral": _SYMPY,
@@ -109,7 +121,7 @@ PACKAGE: dict[str, str] = {
     **dict.fromkeys(
         ("MatrixSymbol", "IndexedBase"), 'sd.symbol("A", (2, 3)), or with named lengths'
     ),
-    **dict.fromkeys(("conjugate", "re", "im", "arg"), _REAL),
+    **dict.fromkeys(("conjugate", "conj", "re", "im", "real", "imag", "arg", "angle"), _REAL),
     **dict.fromkeys(
         ("root", "real_root"), "sd.cbrt(x), or x ** sd.constant(fractions.Fraction(1, 5))"
     ),
@@ -134,7 +146,7 @@ PACKAGE: dict[str, str] = {
     "vmap": "sd.batch gives a formula a leading axis",
     "jit": "numeric.lower makes a fast function of a formula",
     "block": "sd.concat of rows that sd.concat made",
-    "scan": "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far",
+    **dict.fromkeys(("scan", "while_loop", "fori_loop", "mapaccum"), _LOOP),
     **_SYMPYS,
     "taylor": "sd.series(f, x, x0, n)",
     "Limit": "sd.limit(f, x, x0)",
@@ -147,6 +159,46 @@ PACKAGE: dict[str, str] = {
     "pprint": "sd.text, or sd.latex",
     "sympify": "sd.from_sympy, or sd.parse for text",
     "lower": "numeric.lower",
+    "equals": "numeric.check.why(f, g); `is` compares structures",
+    "LambertW": "sd.lambertw",
+    **dict.fromkeys(("linsolve", "nonlinsolve", "finite_diff_weights", "quad"), _SYMPY),
+    **dict.fromkeys(("ccode", "fcode", "pycode", "codegen", "code", "CodeGenerator"), _CODE),
+    **dict.fromkeys(("brentq", "newton", "nlpsol", "qpsol", "rootfinder", "Opti"), _SOLVERS),
+    "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
+    **dict.fromkeys(("interp1d", "interpolant", "CubicSpline"), "sd.interp, piecewise linear"),
+    # JAX's.
+    **dict.fromkeys(("custom_jvp", "custom_vjp", "custom_gradient", "Callback"), _CUSTOM),
+    **dict.fromkeys(("checkpoint", "remat"), "numeric.lower decides what is kept"),
+    "linearize": "sd.jvp(f, x, v) is linear in the symbol v",
+    "linear_transpose": "sd.vjp(f, x, u) is linear in the symbol u",
+    "lax": "sd.where, sd.select and the other functions are here, loops are Python's",
+    "numpy": "NumPy's own functions take expressions",
+    "nn": "sd.softmax, sd.softplus, sd.sigmoid ... are here",
+    "random": "np.random draws numbers, outside of formulas",
+    **dict.fromkeys(("tree_map", "tree_util"), "tuples and lists of expressions are understood"),
+    "make_jaxpr": "sd.text(f), or sd.mermaid(f) for the graph",
+    # CasADi's.
+    **dict.fromkeys(("SX", "MX", "sym"), 'sd.symbol("x", 3)'),
+    "DM": "np.array; values are NumPy's",
+    **dict.fromkeys(("vertcat", "vcat"), "sd.stack of numbers, sd.concat of vectors"),
+    **dict.fromkeys(("horzcat", "hcat"), "sd.stack of numbers, sd.column_stack of vectors"),
+    "mtimes": "A @ B",
+    "fmin": "sd.minimum",
+    "fmax": "sd.maximum",
+    "fabs": "sd.abs",
+    "mmin": "sd.min",
+    "mmax": "sd.max",
+    "sumsqr": "sd.sum(x**2)",
+    "sum1": "sd.sum(x, axis=0)",
+    "sum2": "sd.sum(x, axis=1)",
+    **dict.fromkeys(("norm_1", "norm_2", "norm_fro", "norm_inf"), "sd.norm(x, ord)"),
+    "jtimes": "sd.jvp(f, x, v), and sd.vjp(f, x, u) with the transpose",
+    "tangent": "sd.jacobian(f, x)",
+    "vec": "sd.ravel(A.T), where sd.ravel(A) goes row by row",
+    "repmat": "sd.tile",
+    "symvar": "f.free_symbols",
+    **dict.fromkeys(("depends_on", "which_depends", "jacobian_sparsity"), _DEPENDS),
+    "is_equal": "`is` compares structures",
 }
 """Of the package ``symdiff``."""
 

@@ -134,7 +134,9 @@ def test_functions_that_are_no_methods(name):
 
 # What newcomers tried, whether it exists or not: it works, or the error names what does.
 TRIED = {
-    "sd": "Symbol lambdify subs simplify expand factor trigsimp series taylor integrate limit "
+    "sd": "custom_vjp lax fori_loop checkpoint ccode codegen nlpsol integrator SX MX vertcat "
+    "horzcat mtimes if_else fmax sumsqr norm_2 jtimes symvar depends_on laplacian hess equals "
+    "Symbol lambdify subs simplify expand factor trigsimp series taylor integrate limit "
     "Matrix array asarray Piecewise Function gradient hessian jacobian diff ln Abs Heaviside "
     "sec cot sech csch coth factorial Rational oo inf E I cse count_ops lgamma logdet linalg block "
     "logm sqrtm scan Eq And Sum Poly roots MatrixSymbol relu tensor jacfwd stop_gradient re "
@@ -142,10 +144,11 @@ TRIED = {
     "x": "equals has atoms det inv max dot std clip prod flatten ravel copy astype squeeze cumsum "
     "round subs simplify expand factor collect series limit taylor integrate doit grad hessian "
     "jacobian lambdify numpy item eval to_sympy detach sin exp norm coeff is_constant",
-    "F": "grad gradient hvp partial save hessian jacobian subs vjp expr evalf",
+    "F": "map generate call grad gradient hvp partial save hessian jacobian subs vjp expr evalf",
     "nm": "vmap gradcheck check_grad jit grad lambdify symbol save load cuda utils FloatTensor "
+    "custom_jvp jacfwd stop_gradient nlpsol integrator codegen bfloat16 ndarray svd lstsq "
     "set_num_threads polygamma trapezoid cdist cov bincount simplify latex Parameter Module conv2d",
-    "nm.nn": "Module Linear MSELoss Sequential init Parameter functional",
+    "nm.nn": "LSTM GELU HuberLoss Module Linear MSELoss Sequential init Parameter functional",
     "nm.nn.functional": "normalize layer_norm cosine_similarity embedding conv2d",
     "nm.optim": "LBFGS RMSprop lr_scheduler SGD",
     "nm.func": "functional_call linearize vmap",
