@@ -82,7 +82,9 @@ def lower(outputs: Any, inputs: Any) -> Function:
         raise ValueError("lower: outputs is empty")
     for x in xs:
         if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
-            raise TypeError(f"lower: input {x!r} is not a symbol")
+            raise TypeError(
+                f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
+            )
     nodes = topological(ys)
     _check_closed(ys, xs, nodes)
     return Function(ys, xs, many, nodes)

@@ -7,6 +7,7 @@ others (0.1, inf, nan) stay floats.
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import re
@@ -63,6 +64,8 @@ def exact(value: object) -> Number:
         remedy = ": the formulas of a Function F are F.outputs"
     elif hasattr(value, "requires_grad"):
         remedy = ": of an eager tensor t, t.expr is the formula and t.detach().numpy() the value"
+    elif inspect.isroutine(value):
+        remedy = ": sd.from_function(fn, x) is what a NumPy function makes of symbols"
     raise TypeError(
         f"{shortened(value)} of type {type(value).__name__} is not a real number{remedy}"
     )

@@ -177,6 +177,10 @@ def test_calls_that_newcomers_try():
     assert u.subs([(u, 3)]) is sd.constant(3)
     assert sd.hessian(u * w, [u, w])[0][1] is sd.constant(1)
     assert sd.jacobian([u * w, u], [u, w])[0] == (w, u)
+    with pytest.raises(TypeError, match=r"formulas come first, as in lower\(f, \[x, y\]\)"):
+        numeric.lower((u, w), u * w)
+    with pytest.raises(TypeError, match=r"sd.from_function\(fn, x\)"):
+        numeric.lower(lambda u: u**2, u)
     with pytest.raises(TypeError, match=r"write diff\(f, x, 2, y\)"):
         sd.diff(u**3, (u, 2))
     with pytest.raises(ValueError, match=r"sd.symbols\('u w'\) makes 2 symbols"):
