@@ -297,7 +297,8 @@ class Writer:
         above: list[Piece] = []
         below: list[Piece] = []
         parts = list(zip(operands, node.args, op.exponents, strict=False))
-        for piece, arg, p in self._ordered(node.args, parts):
+        ordered = self._ordered(node.args, parts)
+        for piece, arg, p in sorted(ordered, key=lambda part: isinstance(part[1].op, ops.Sum)):
             if p > 0 and _is_reciprocal(arg):
                 below.append(notation.power(piece.divisors[0], p))
             elif p > 0:
@@ -376,8 +377,9 @@ class Writer:
         if moved is not None:
             return self._rearranged(node, op, *moved)
         operands, words = _squeezed(node)
-        words = tuple(self._ordered(operands, list(words)))
-        operands = self._ordered(operands, operands)
+        both = self._ordered(operands, list(zip(operands, words, strict=True)))
+        both.sort(key=lambda pair: bool(pair[0].args))  # o @ tanh(v)
+        operands, words = [x for x, _ in both], tuple([word for _, word in both])
         made = chain(words, op.out)
         if made is None or not notation.is_product(made, operands, node.ndim):
             return None
