@@ -13,12 +13,14 @@ from numeric.dtypes import OF_NUMPY
 from numeric.dtypes import dtype as Dtype  # noqa: N812  # the name is an argument's
 from numeric.factories import CPU, as_kind, from_numpy, kind_of
 from numeric.factories import device as Device  # noqa: N812
+from numeric.guesses import TENSOR
 from numeric.modes import current
 from numeric.ops.dims import axis_of
 from numeric.plans import Op
 from numeric.recording import TO, apply
 from numeric.shadows import Shadow, refuse
 from numeric.tensors import Size, Tensor, blank, counter, method, wrap
+from symdiff.guesses import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -562,3 +564,5 @@ for _name, _getter in {
     "name": _named,
 }.items():
     setattr(Tensor, _name, property(_getter))
+
+without(Tensor, "a Tensor", TENSOR)

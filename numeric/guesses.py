@@ -13,6 +13,13 @@ _CPU = "tensors are on the CPU"
 _CUSTOM = "numeric.autograd.Function has a derivative of yours; of formulas sd.custom"
 _SOLVERS = "SciPy's solvers take what numeric.export.scipy(f, x) has"
 _RECURRENT = "write the step as a function, and the loop in Python"
+_NORMALISED = "(x - x.mean(0)) / (x.var(0, correction=0) + eps).sqrt()"
+_POOLED = {
+    "max_pool1d": "x.unfold(-1, k, k).amax(-1)",
+    "max_pool2d": "x.unfold(-2, k, k).unfold(-2, k, k).amax((-2, -1))",
+    "avg_pool1d": "x.unfold(-1, k, k).mean(-1)",
+    "avg_pool2d": "x.unfold(-2, k, k).unfold(-2, k, k).mean((-2, -1))",
+}
 _CODE = "F.source of a lowered F is NumPy code; sympy.ccode(sd.to_sympy(f)) writes C"
 
 PACKAGE: dict[str, str] = {
@@ -93,6 +100,14 @@ PACKAGE: dict[str, str] = {
     "block_diag": "numeric.cat of rows that numeric.cat made",
     **{name: f"sd.{name}, of expressions" for name in ("i0", "erfcx", "vander")},
     "mvlgamma": "sd.multigammaln, of expressions",
+    "batch_norm": _NORMALISED,
+    **_POOLED,
+    "onnx": "pickle.dump takes Functions, and F.source of a lowered F is NumPy code",
+    "fx": "t.draw() shows what was recorded; sd.from_function makes a formula of NumPy code",
+    "distributed": "there is one process, on the CPU",
+    "profiler": "Python's cProfile sees all that runs",
+    "stft": "sd.fft of parts of the signal, of expressions",
+    "lu": "linalg.solve and linalg.det; their factors have no name here",
 }
 """Of the package ``numeric``."""
 
@@ -126,6 +141,9 @@ NN: dict[str, str] = {
     "Flatten": "x.flatten(1)",
     "ParameterList": "a list of numeric.nn.Parameter",
     **dict.fromkeys(("RNN", "LSTM", "GRU"), _RECURRENT),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), _NORMALISED),
+    **{f"{name[:3].title()}Pool{name[-2:]}": text for name, text in _POOLED.items()},
+    **dict.fromkeys(("Transformer", "MultiheadAttention"), _MODULES),
     "init": "tensors fill themselves: t.uniform_(-a, a), t.normal_(0, s)",
 }
 """Of ``numeric.nn``."""
@@ -134,6 +152,8 @@ FUNCTIONAL: dict[str, str] = {
     **dict.fromkeys(("conv1d", "conv2d"), _CONVOLUTIONS),
     "embedding": "weight[indices]",
     "layer_norm": NN["LayerNorm"],
+    "batch_norm": _NORMALISED,
+    **_POOLED,
     "normalize": "x / x.norm(dim=1, keepdim=True)",
     "scaled_dot_product_attention": "softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v",
     "cosine_similarity": "(x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))",
@@ -153,7 +173,7 @@ OPTIM: dict[str, str] = {
 
 AUTOGRAD: dict[str, str] = {
     "forward_ad": "numeric.func.jvp",
-    "profiler": "there is none",
+    "profiler": "Python's cProfile sees all that runs",
     "hvp": "autograd.functional.hvp",
     "gradgrad": "autograd.grad of what autograd.grad gave with create_graph=True",
     "hessian": "autograd.functional.hessian",
@@ -224,6 +244,23 @@ FUNCTION: dict[str, str] = {
     ),
     **dict.fromkeys(("generate", "code"), "F.source, NumPy code"),
     "call": "F(x)",
+    **dict.fromkeys(("n_in", "nin", "size1_in", "name_in"), "F.inputs are the symbols"),
+    **dict.fromkeys(("n_out", "nout", "size1_out"), "F.outputs are the formulas"),
     "factory": "numeric.lower of sd.grad(f, x), sd.jacobian(f, x) ...",
 }
 """Of Functions."""
+
+LINALG: dict[str, str] = {
+    **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "linalg.solve and linalg.det"),
+    "eig": "linalg.eigh, of symmetric matrices",
+}
+"""Of ``numeric.linalg``."""
+
+TENSOR: dict[str, str] = {
+    **dict.fromkeys(("cuda", "pin_memory"), _CPU),
+    "bfloat16": PACKAGE["bfloat16"],
+    "stft": PACKAGE["stft"],
+    "lu": PACKAGE["lu"],
+    **dict.fromkeys(("evalf", "subs", "simplify", "latex"), _EXPRESSIONS + "t.expr is the formula"),
+}
+"""Of tensors."""

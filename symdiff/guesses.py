@@ -29,6 +29,7 @@ _CUSTOM = "sd.custom(forward, vjp) has a derivative of yours"
 _LOOP = "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far"
 _DEPENDS = "x in f.free_symbols; sd.sparsity(f, x) for elements"
 _WHERE = "sd.where(condition, a, b)"
+_SHAPED = "its shape would depend on values, and it has no derivative; NumPy's takes values"
 
 _SIMPLIFY = "sd.simplify(f) uses it, too; by itself, " + _SYMPY
 _EXPAND = "sd.expand(f) uses it, too; by itself, " + _SYMPY
@@ -117,6 +118,9 @@ PACKAGE: dict[str, str] = {
     "Integral": _SYMPY,
     **dict.fromkeys(("roots", "nsolve", "dsolve", "Poly", "degree", "coeff"), _SYMPY),
     **dict.fromkeys(("numer", "denom", "fraction", "Lambda", "srepr"), _SYMPY),
+    "DiracDelta": "a distribution is no function; derivatives of jumps are 0 beside them",
+    "Subs": "sd.substitute(f, {x: value}) substitutes at once",
+    "euler_equations": "p = sd.grad(L, v), then sd.jvp(p, [q, v], [v, a]) - sd.grad(L, q)",
     "Dummy": 'sd.symbol("x") makes a symbol; equal names are equal symbols',
     **dict.fromkeys(
         ("MatrixSymbol", "IndexedBase"), 'sd.symbol("A", (2, 3)), or with named lengths'
@@ -166,6 +170,8 @@ PACKAGE: dict[str, str] = {
     **dict.fromkeys(("brentq", "newton", "nlpsol", "qpsol", "rootfinder", "Opti"), _SOLVERS),
     "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
     **dict.fromkeys(("interp1d", "interpolant", "CubicSpline"), "sd.interp, piecewise linear"),
+    **dict.fromkeys(("histogram", "unique"), _SHAPED),
+    "polyfit": "sd.pinv(sd.vander(x, degree + 1)) @ y",
     # JAX's.
     **dict.fromkeys(("custom_jvp", "custom_vjp", "custom_gradient", "Callback"), _CUSTOM),
     **dict.fromkeys(("checkpoint", "remat"), "numeric.lower decides what is kept"),

@@ -14,14 +14,17 @@ that are traced, they read the symmetric part.
 True
 """
 
+import sys
 from typing import TYPE_CHECKING
 
+from numeric.guesses import LINALG
 from numeric.linalg import equations, factors, norms, products
 from numeric.linalg.equations import *  # noqa: F403  # the modules' lists say what
 from numeric.linalg.factors import *  # noqa: F403
 from numeric.linalg.norms import *  # noqa: F403
 from numeric.linalg.products import *  # noqa: F403
 from numeric.ops.decomposing import LinAlgError as LinAlgError
+from symdiff.guesses import missing
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.
 if not TYPE_CHECKING:
@@ -32,3 +35,6 @@ if not TYPE_CHECKING:
         *norms.__all__,
         *products.__all__,
     ]
+
+    def __getattr__(name: str) -> object:
+        raise missing("module 'numeric.linalg'", name, LINALG, sys.modules[__name__])

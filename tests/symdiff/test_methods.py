@@ -101,6 +101,8 @@ OWNERS = {
     "optim": (numeric.optim, ours.OPTIM),
     "autograd": (numeric.autograd, ours.AUTOGRAD),
     "func": (numeric.func, ours.FUNC),
+    "linalg": (numeric.linalg, ours.LINALG),
+    "tensors": (numeric.ones(2), ours.TENSOR),
     "export": (numeric.export, ours.EXPORT),
     "check": (numeric.check, ours.CHECK),
     "show": (numeric.show, ours.SHOW),
@@ -140,26 +142,38 @@ TRIED = {
     "Matrix array asarray Piecewise Function gradient hessian jacobian diff ln Abs Heaviside "
     "sec cot sech csch coth factorial Rational oo inf E I cse count_ops lgamma logdet linalg block "
     "logm sqrtm scan Eq And Sum Poly roots MatrixSymbol relu tensor jacfwd stop_gradient re "
-    "conjugate draw plot",
+    "conjugate draw plot DiracDelta Subs euler_equations histogram unique polyfit",
     "x": "equals has atoms det inv max dot std clip prod flatten ravel copy astype squeeze cumsum "
     "round subs simplify expand factor collect series limit taylor integrate doit grad hessian "
     "jacobian lambdify numpy item eval to_sympy detach sin exp norm coeff is_constant",
-    "F": "map generate call grad gradient hvp partial save hessian jacobian subs vjp expr evalf",
+    "F": "n_in n_out map generate call grad gradient hvp partial save hessian jacobian subs vjp "
+    "expr evalf",
     "nm": "vmap gradcheck check_grad jit grad lambdify symbol save load cuda utils FloatTensor "
     "custom_jvp jacfwd stop_gradient nlpsol integrator codegen bfloat16 ndarray svd lstsq "
-    "set_num_threads polygamma trapezoid cdist cov bincount simplify latex Parameter Module conv2d",
-    "nm.nn": "LSTM GELU HuberLoss Module Linear MSELoss Sequential init Parameter functional",
-    "nm.nn.functional": "normalize layer_norm cosine_similarity embedding conv2d",
+    "set_num_threads polygamma trapezoid cdist cov bincount simplify latex Parameter Module conv2d "
+    "batch_norm max_pool2d onnx fx distributed profiler stft lu",
+    "nm.nn": "Transformer BatchNorm1d MaxPool2d AvgPool1d LSTM "
+    "GELU HuberLoss Module Linear MSELoss Sequential init Parameter functional",
+    "nm.nn.functional": "batch_norm max_pool2d avg_pool1d normalize layer_norm cosine_similarity "
+    "embedding conv2d",
     "nm.optim": "LBFGS RMSprop lr_scheduler SGD",
     "nm.func": "functional_call linearize vmap",
     "nm.autograd": "forward_ad functional hvp",
     "nm.special": "erf gamma",
+    "nm.linalg": "lu eig solve",
+    "nm.ones(2)": "cuda evalf subs bfloat16",
 }
 
 
 @pytest.mark.parametrize("owner", TRIED)
 def test_what_newcomers_try(owner):
-    known = {"sd": sd, "x": sd.symbol("x"), "nm": numeric, "F": OWNERS["Functions"][0]}
+    known = {
+        "nm.ones(2)": numeric.ones(2),
+        "sd": sd,
+        "x": sd.symbol("x"),
+        "nm": numeric,
+        "F": OWNERS["Functions"][0],
+    }
     thing = known[owner] if owner in known else attrgetter(owner[3:])(numeric)
     for name in TRIED[owner].split():
         if not hasattr(thing, name):
