@@ -39,7 +39,7 @@ from symdiff.corners import kinks_in
 from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.expr import Expr, free_symbols
-from symdiff.guesses import without
+from symdiff.guesses import without, written
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
 from symdiff.marks import NONE, Flow
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 _FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
+@written("lower(f, [x, y])")
 def lower(outputs: Any, inputs: Any) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 

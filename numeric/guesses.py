@@ -250,6 +250,11 @@ FUNCTION: dict[str, str] = {
 }
 """Of Functions."""
 
+ARGUMENT: dict[str, str] = dict.fromkeys(
+    ("argnums", "argnum"), "derivatives take wrt=x, or wrt=[x, y]"
+)
+"""Of arguments of Functions and of their derivatives."""
+
 LINALG: dict[str, str] = {
     **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "linalg.solve and linalg.det"),
     "eig": "linalg.eigh, of symmetric matrices",

@@ -20,6 +20,7 @@ from symdiff import contraction, leaves, number, ops
 from symdiff.algebra import as_numeric, linear, opaque, primitive
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError, Unsupported
+from symdiff.guesses import written
 from symdiff.leaves import as_expr, checked_shape, number_node, number_of
 from symdiff.letters import shape_text
 from symdiff.node import Node
@@ -554,6 +555,7 @@ def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:
     return _joined("stack", [expand_dims(x, place) for x in parts], place)
 
 
+@written("full((2, 3), value)")
 def full(shape: int | str | Sequence[Dim], value: Operand) -> Expr:
     """The value, broadcast to ``shape``.
 
@@ -564,6 +566,7 @@ def full(shape: int | str | Sequence[Dim], value: Operand) -> Expr:
     return broadcast_to(value, shape)
 
 
+@written("zeros((2, 3)); elements have the precision of arguments")
 def zeros(shape: int | str | Sequence[Dim]) -> Expr:
     """Zeros.
 
@@ -575,6 +578,7 @@ def zeros(shape: int | str | Sequence[Dim]) -> Expr:
     return full(shape, 0)
 
 
+@written("ones((2, 3)); elements have the precision of arguments")
 def ones(shape: int | str | Sequence[Dim]) -> Expr:
     """Ones.
 

@@ -9,6 +9,7 @@ from symdiff.algebra import barrier, total
 from symdiff.contraction import contract
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr, free_symbols
+from symdiff.guesses import written
 from symdiff.leaves import as_expr, full, number_node
 from symdiff.letters import shape_text
 from symdiff.marks import NONE, Flow
@@ -296,6 +297,7 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
     return orders
 
 
+@written("jacobian(f, x), or jacobian(f, [x, y])")
 def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
 
@@ -327,6 +329,7 @@ def _jacobians(f: Expr, xs: list[Expr]) -> list[Expr]:
     return [_value(flow, f.shape + v.shape) for flow, v in zip(flows, xs, strict=True)]
 
 
+@written("hessian(f, x), or hessian(f, [x, y])")
 def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
 
@@ -352,6 +355,7 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     return tuple(found) if many_outputs else found[0]
 
 
+@written("vjp(f, x, u), or vjp([f, g], [x, y], [u, v])")
 def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
     """Cotangents of ``inputs`` for ``cotangents`` of ``outputs``: ``xbar_j = sum_i g_i dy_i/dx_j``.
 
@@ -412,6 +416,7 @@ def cotangents(
     }
 
 
+@written("jvp(f, x, v), or jvp(f, [x, y], [v, w])")
 def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
     """Tangents of ``outputs`` for ``tangents`` of ``inputs``: ``ydot_i = sum_j dy_i/dx_j t_j``.
 
@@ -438,6 +443,7 @@ def _pushed(ys: list[Expr], xs: list[Expr], tangents: list[Expr], many: bool) ->
     return tuple(results) if many else results[0]
 
 
+@written("hvp(f, x, v), or hvp(f, [x, y], [v, w])")
 def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
     """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
 

@@ -24,6 +24,7 @@ from symdiff import number, ops
 from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.digits import Digits
 from symdiff.expr import Expr, free_symbols, rebuild
+from symdiff.guesses import written
 from symdiff.lifting import lift
 from symdiff.locks import fork_safe_lock
 from symdiff.node import topological
@@ -73,6 +74,7 @@ def one_mpmath() -> Generator[None]:
             _OUTSIDE.clear()
 
 
+@written("evalf(f, 30, subs={x: 1})")
 def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     """The value of an expression, every element right to ``n`` significant digits.
 

@@ -39,7 +39,7 @@ from symdiff.algebra import (
 )
 from symdiff.contraction import contract, strong
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.guesses import EXPRESSION, missing, without
+from symdiff.guesses import EXPRESSION, missing, without, written
 from symdiff.leaves import as_expr, full, number_node, number_of, size
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
@@ -470,6 +470,7 @@ class Expr(Node):
         """
         return self._methods.replaced(self, replacements)  # type: ignore[no-any-return]
 
+    @written("f.evalf(30, subs={x: 1})")
     def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
         """The value at ``n`` significant digits: an ``mpmath.mpf``, or an object array of them."""
         return self._methods.evalf(self, n, subs)

@@ -5,10 +5,13 @@ Only errors read these tables: a name that is in one does not exist.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    Called = TypeVar("Called", bound=Callable[..., Any])
 
 _SYMPY = "sd.to_sympy(f) is SymPy's expression, which has it; sd.from_sympy goes back"
 _VALUES = "it needs the values: lower the expression with numeric.lower and call the Function"
@@ -284,6 +287,33 @@ EXPRESSION: dict[str, str] = {
     "tofile": "pickle.dump takes expressions",
 }
 """Of expressions."""
+
+
+def written(form: str) -> Callable[[Called], Called]:
+    """Let the error for arguments that a function does not take name those that it does: ``form``.
+
+    >>> @written("twice(x)")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(1, 2)
+    Traceback (most recent call last):
+    TypeError: twice() takes 1 positional argument but 2 were given; write twice(x)
+    """
+
+    def named(function: Called) -> Called:
+        @wraps(function)
+        def call(*args: Any, **words: Any) -> Any:
+            try:
+                return function(*args, **words)
+            except TypeError as error:
+                traceback = error.__traceback__
+                if traceback is None or traceback.tb_next is not None:  # raised inside
+                    raise
+                raise TypeError(f"{error}; write {form}") from None
+
+        return cast("Called", call)
+
+    return named
 
 
 class Absent:

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symdiff import number, ops
+from symdiff.guesses import written
 from symdiff.node import Dim, Dtype, Node, Shape, make
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symdiff.number import Number
 
 
+@written('symbol("x"), symbol("x", (2, 3)), symbol("k", dtype=int); nothing else is assumed')
 def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = float) -> Expr:
     """The input ``name``: equal name, shape and dtype give the same symbol.
 
@@ -47,10 +49,13 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
     return make(ops.symbol_op(name, shape, dtype), (), shape, dtype)
 
 
+@written('symbols("x y"), symbols("j k", dtype=int); nothing else is assumed')
 def symbols(
     names: str | Iterable[str], shape: int | str | Sequence[Dim] = (), dtype: Dtype = float
 ) -> tuple[Expr, ...]:
     """A tuple of symbols, also for one name; names are separated by spaces or commas.
+
+    One symbol by itself is ``symbol("x")``.
 
     >>> x, y = symbols("x y")
     >>> symbols("x") == (x,)

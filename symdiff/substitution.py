@@ -10,6 +10,7 @@ from symdiff.arrays import assembled
 from symdiff.contraction import contract
 from symdiff.errors import ShapeError
 from symdiff.expr import Expr, built, free_symbols, rebuild
+from symdiff.guesses import written
 from symdiff.leaves import full, named_dummy, size, symbol
 from symdiff.letters import shape_text
 from symdiff.node import Dim, Shape, topological
@@ -26,6 +27,7 @@ __all__ = ["bound_sizes", "named", "replaced", "substitute"]
 def substitute(outputs: Expr, replacements: Mapping[Any, Values]) -> Expr: ...
 @overload
 def substitute(outputs: Sequence[Expr], replacements: Mapping[Any, Values]) -> tuple[Expr, ...]: ...
+@written("substitute(f, {x: 3})")
 def substitute(
     outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Values]
 ) -> Expr | tuple[Expr, ...]:

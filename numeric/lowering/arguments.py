@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from numeric.guesses import ARGUMENT
 from numeric.lowering.kernels import WEAK, filled
 from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
@@ -92,7 +93,8 @@ class Signature:
         given = dict(zip(self.names, args, strict=False))
         for name, value in named.items():
             if name not in self.place:
-                raise TypeError(f"no input is named {name!r}; the inputs are {self}")
+                instead = f"; {ARGUMENT[name]}" if name in ARGUMENT else ""
+                raise TypeError(f"no input is named {name!r}; the inputs are {self}{instead}")
             if name in given:
                 raise TypeError(f"input {name} is given twice, by place and by name")
             given[name] = value

@@ -181,6 +181,39 @@ def test_what_newcomers_try(owner):
                 getattr(thing, name)
 
 
+R, M = sd.symbol("R"), numeric.lower([sd.symbol("R") ** 2], [sd.symbol("R")])
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: sd.hessian(R**2, R, R), "hessian(f, [x, y])"),
+        (lambda: sd.jacobian(R**2, R, R), "jacobian(f, [x, y])"),
+        (lambda: sd.hvp(R**2, R), "hvp(f, x, v)"),
+        (lambda: numeric.lower(R**2, R, R), "lower(f, [x, y])"),
+        (lambda: numeric.lower(R**2), "lower(f, [x, y])"),
+        (lambda: sd.ones(3, 3), "ones((2, 3))"),
+        (lambda: sd.zeros((3, 3), dtype=float), "zeros((2, 3)); elements have the precision"),
+        (lambda: sd.full(3, 3, 1), "full((2, 3), value)"),
+        (lambda: sd.substitute(R**2, R, 3), "substitute(f, {x: 3})"),
+        (lambda: (R**2).evalf(30, R=3), "f.evalf(30, subs={x: 1})"),
+        (lambda: sd.evalf(R**2, 30, R=3), "evalf(f, 30, subs={x: 1})"),
+        (lambda: sd.symbols("u w", real=True), "nothing else is assumed"),
+        (lambda: sd.symbol("u", positive=True), "nothing else is assumed"),
+        (lambda: M.grad(1.0, argnums=0), "wrt=[x, y]"),
+    ],
+)
+def test_arguments_that_do_not_fit_name_those_that_do(call, remedy):
+    with pytest.raises(TypeError, match=re.escape(remedy)):
+        call()
+
+
+def test_what_a_function_raises_itself_stays_as_it_is():
+    with pytest.raises(TypeError, match="is not an expression") as caught:
+        sd.hessian(R**2, "R".join)
+    assert "write" not in str(caught.value)
+
+
 def test_calls_that_newcomers_try():
     u, w = sd.symbols("u w")
     with pytest.raises(sd.ShapeError, match=r"substitute: symbol u is a scalar.*of that shape"):
