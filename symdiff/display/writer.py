@@ -76,9 +76,14 @@ def _solved(node: Expr) -> tuple[Expr, Expr] | None:
     if not isinstance(op, ops.Contract) or len(op.letters) != 1:
         return None
     (x,), (word,) = node.args, op.letters
+    return _system(x) if op.out == word[:1] else None
+
+
+def _system(x: Expr) -> tuple[Expr, Expr] | None:
+    """The matrix and the vector of a linear system whose solution the node has as a column."""
     if not isinstance(x.op, opaque_ops.Solve) or x.ndim != 2 or x.shape[-1] != 1:
         return None
-    return (x.args[0], getitem(x.args[1], (slice(None), 0))) if op.out == word[:1] else None
+    return x.args[0], getitem(x.args[1], (slice(None), 0))
 
 
 def _place(step: int | str) -> Index:
@@ -229,6 +234,7 @@ class Writer:
         if node.ndim != 2 or x.ndim != 1:
             return None
         axis, shape = op.out.index(word[0]), shape_text(node.shape)
+        elementwise = elementwise or (axis == 0 and node.shape[1] == 1)
         return Form(
             (Need(x),),
             lambda pieces: self.notation.repeated(pieces[0], axis, shape, elementwise),
@@ -568,6 +574,11 @@ class Writer:
         found = element(node, index, lambda k: self.index(fresh + k), notation)
         if found is not None:
             return found
+        system = _system(node)
+        if system is not None and all(map(self.is_plain, system)):
+            places = self.indices(index[:-1])
+            solve = lambda p: notation.element(notation.call("solve", p).of(1), places)  # noqa: E731
+            return Form(tuple(map(Need, system)), solve)
         return Form(
             (Need(node),),
             lambda pieces: notation.element(pieces[0], self.indices(index)),

@@ -218,6 +218,19 @@ def solution():
     return sd.solve(A, b)
 
 
+@row("2*solve(A, b)[0] + solve(A, b)[1]", r"2 \left(A^{-1} b\right)_0 + \left(A^{-1} b\right)_1")
+def elements_of_a_solution():
+    A, b = square(), vector("b")
+    x = sd.solve(A, b)
+    return 2 * x[0] + x[1]
+
+
+@row("solve(A, b[:, None])", r"A^{-1} b \mathbf{1}^\top")
+def solution_as_a_column():
+    A, b = square(), vector("b")
+    return sd.solve(A, b[:, None])
+
+
 @row("solve(A.T, c)", r"A^{-\top} c")
 def solution_by_right_side():
     c, A, b = vector("c"), square(), vector("b")
