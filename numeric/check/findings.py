@@ -121,9 +121,10 @@ def samples(run: Run) -> list[Sample]:
     """Some of the points, for a plot."""
     count = len(run.groups)
     worst, sizes = np.zeros(count), np.zeros(count)
-    for g, e in zip(run.got, run.exact, strict=True):
+    for g, e, wrong in zip(run.got, run.exact, run.wrong, strict=True):
         ulps = np.abs(g - e) / np.spacing(np.abs(e).astype(run.dtype)).astype(float)
-        worst = np.maximum(worst, np.nan_to_num(ulps.reshape(count, -1).max(axis=1, initial=0)))
+        ulps = np.where(np.isfinite(ulps), ulps, np.where(wrong, np.inf, 0.0))
+        worst = np.maximum(worst, ulps.reshape(count, -1).max(axis=1, initial=0))
     for x in run.points.values():
         sizes = np.maximum(sizes, np.abs(x.reshape(count, -1)).max(axis=1, initial=0))
     return [

@@ -25,6 +25,12 @@ ULPS = "error [ulp]"
 LEAST = 0.001
 """Ulps: smaller errors are drawn there."""
 
+MOST = 1e17
+"""Ulps: larger errors, and nan, are drawn there; of such a value nothing is right."""
+
+_DECADES = 12
+"""Magnitudes that are farther from the median are drawn at the edges."""
+
 _SHAPES = "os^DvPX<>*"
 _LARGEST = 1e300
 
@@ -34,9 +40,10 @@ def report(report: Report, ax: Any) -> Picture:
     title = f"{report.verdict}: errors of the derivatives of {report.forward}"
     figure, one = _axes("plot", ax, 4.6)
     samples = report.samples
-    across = logarithmic([sample.magnitude for sample in samples])
+    magnitudes = logarithmic([sample.magnitude for sample in samples])
+    across = _near(magnitudes)
     ulps = np.array([sample.ulps for sample in samples], float)
-    errors = logarithmic(np.where(ulps < LEAST, LEAST, ulps).tolist())
+    errors = np.where(ulps <= MOST, np.maximum(ulps, LEAST), MOST)
     groups = [sample.group for sample in samples]
     entries = {}
     for k, group in enumerate(dict.fromkeys(groups)):
@@ -54,13 +61,29 @@ def report(report: Report, ax: Any) -> Picture:
     one.set_xlabel("largest |input|")
     one.set_ylabel(ULPS)
     for words, there, style in (
-        ("infinite or nan", ~np.isfinite(ulps), "--"),
+        (f"{MOST:.0e} ulp or more, or nan".replace("+", ""), errors == MOST, "--"),
         (f"{LEAST} ulp or less", ulps <= LEAST, ":"),
     ):
         if there.any():
             height = float(errors[there][0])
             entries[words] = one.axhline(height, color=pictures.GREY, linestyle=style, zorder=1)
+    outside = magnitudes != across
+    for edge in dict.fromkeys(across[outside].tolist()):
+        words = f"at the edges: {_counted(int(outside.sum()), 'point')} beyond"
+        entries[words] = one.axvline(edge, color=pictures.GREY, linestyle="-.", zorder=1)
     return _finished(figure, one, ax, title, entries)
+
+
+def _near(magnitudes: Array) -> Array:
+    """Magnitudes around the median, where the axis is legible; those beyond at its ends.
+
+    >>> _near(np.array([1e-300, 0.5, 1.0, 8.0, 1e20])).tolist()
+    [1e-12, 0.5, 1.0, 8.0, 1000000000000.0]
+    """
+    if not magnitudes.size:
+        return magnitudes
+    middle = np.median(magnitudes)
+    return np.clip(magnitudes, middle / 10.0**_DECADES, middle * 10.0**_DECADES)
 
 
 def logarithmic(values: Sequence[float]) -> Array:

@@ -162,9 +162,9 @@ class Report(_AsJson):
     def plot(self, ax: Any = None) -> Picture:
         """The error of each judged point in ulps against its magnitude, on logarithmic axes.
 
-        Each group of points has a colour and a shape; see the legend.  What has no logarithm stands
-        at the edges: zero magnitudes on the left, infinite errors and nan at the top, and at the
-        bottom errors of a thousandth or less.
+        Each group of points has a colour and a shape; see the legend.  What would make the axes
+        long stands at the edges: magnitudes of 12 decades less or more than the median, zero among
+        them, nan and errors of 1e17 or more at the top, of a thousandth or less at the bottom.
 
         Args:
             ax: Matplotlib's axes to draw into; those of a new figure by default.

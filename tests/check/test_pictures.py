@@ -112,8 +112,25 @@ def test_an_audit_is_named_and_nothing_overflows():
         inputs={"x": 3},
         budget=400,
     ).plot()
-    assert picture.axes[0].get_ylabel() == "error [ulp]"
+    (ax,) = picture.axes
+    assert ax.get_ylabel() == "error [ulp]"
     assert clear(picture)
+    low, high = ax.get_xlim()
+    assert high / low < 1e26  # though extreme points are among the samples
+    assert any("beyond" in label for label in labels(picture))
+
+
+def test_an_error_that_is_no_number_is_not_drawn_as_none():
+    wrong = audit(
+        "log(1 + exp(x))",
+        gradient=lambda x: np.exp(x) / (1 + np.exp(x)),  # inf/inf
+        inputs={"x": ()},
+        budget=2000,
+    )
+    top = [s.magnitude for s in wrong.samples if not np.isfinite(s.ulps)]
+    assert top
+    assert min(top) > 80
+    assert "1e17 ulp or more, or nan" in labels(wrong.plot())
 
 
 def test_axes_may_be_given():

@@ -373,7 +373,8 @@ def test_a_plot_of_nothing_and_of_the_smallest_and_largest(ax):
     picture = replace(RIGHT, samples=extremes).plot(ax)
     shown = np.asarray(ax.collections[0].get_offsets())
     assert (np.isfinite(shown) & (shown > 0)).all()
-    assert legend(ax) == ["a", "$a_b", "infinite or nan", "0.001 ulp or less"]
+    words = ["1e17 ulp or more, or nan", "0.001 ulp or less", "at the edges: 1 point beyond"]
+    assert legend(ax) == ["a", "$a_b", *words]
     assert picture._repr_png_()
 
 
