@@ -38,7 +38,7 @@ from symdiff.contexts import kinks, raising
 from symdiff.corners import kinks_in
 from symdiff.derivative import grad
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.expr import Expr, free_symbols
+from symdiff.expr import Expr, free_symbols, in_order
 from symdiff.guesses import without, written
 from symdiff.leaves import as_expr, dummy, full
 from symdiff.letters import shape_text
@@ -99,7 +99,8 @@ def _check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr])
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(f"lower: input {twice} is named twice")
     known = frozenset(xs)
-    missing = [x.name for x in nodes if isinstance(x.op, ops.Symbol) and x not in known]
+    symbols = in_order(x for x in nodes if isinstance(x.op, ops.Symbol))
+    missing = [x.name for x in symbols if x not in known]
     if missing:
         raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
     axes = {dim for x in xs for dim in x.shape}

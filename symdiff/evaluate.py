@@ -23,7 +23,7 @@ from mpmath import mp
 from symdiff import number, ops
 from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.digits import Digits
-from symdiff.expr import Expr, free_symbols, rebuild
+from symdiff.expr import Expr, free_symbols, in_order, rebuild
 from symdiff.guesses import written
 from symdiff.lifting import lift
 from symdiff.locks import fork_safe_lock
@@ -227,7 +227,7 @@ def prepared(
         values = named(name, free_symbols(outputs), _without(given, expressions))
     outputs = primitives(outputs)
     symbols = free_symbols(outputs)
-    missing = [x.name for x in symbols if x not in values]
+    missing = [x.name for x in in_order(symbols) if x not in values]
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
     env = {x: _plain(values[x], name, x) for x in symbols}

@@ -565,6 +565,11 @@ class Symbols(tuple["Expr", ...]):
     __hash__ = tuple.__hash__
 
 
+def in_order(symbols: Iterable[Expr]) -> list[Expr]:
+    """Symbols in the order in which they were made, which is that of formulas as they are read."""
+    return sorted(symbols, key=lambda x: x.serial)
+
+
 def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
     """The symbols of ``outputs`` in order of first use (left to right, depth first), each once.
 

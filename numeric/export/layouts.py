@@ -11,7 +11,7 @@ from numeric.lowering.arguments import bindable
 from symdiff import ops
 from symdiff.arrays import concat
 from symdiff.errors import NotDifferentiable, ShapeError
-from symdiff.expr import Expr, free_symbols
+from symdiff.expr import Expr, free_symbols, in_order
 from symdiff.leaves import as_expr, symbol
 from symdiff.letters import shape_text
 from symdiff.substitution import substitute
@@ -151,7 +151,7 @@ def _data(
     what: str, outputs: Sequence[Expr], xs: Sequence[Expr], data: Mapping[str, Any]
 ) -> dict[Expr, Any]:
     """The values by symbol; every symbol that is not among ``xs`` has one."""
-    rest = {x.name: x for x in free_symbols([*outputs, *xs]) if x not in set(xs)}
+    rest = {x.name: x for x in in_order(free_symbols([*outputs, *xs])) if x not in set(xs)}
     known = ", ".join(rest) or "nothing"
     for name in data:
         if name in {x.name for x in xs}:

@@ -19,7 +19,7 @@ from numeric.show.pictures import number
 from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.evaluate import evaluate_mp
-from symdiff.expr import Expr
+from symdiff.expr import Expr, in_order
 from symdiff.leaves import as_expr
 from symdiff.substitution import named
 from symdiff.variables import component
@@ -124,7 +124,7 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
         x: np.asarray(value, np.float64 if x.dtype is float else None)
         for x, value in named(what, free, given, strict=True).items()
     }
-    missing = [x.name for x in free if x not in found and not _covered(x, variables)]
+    missing = [x.name for x in in_order(free) if x not in found and not _covered(x, variables)]
     if missing:
         example = ", ".join(f"{name!r}: ..." for name in missing)
         raise ValueError(f"{what}: no value for {', '.join(missing)}; give at={{{example}}}")

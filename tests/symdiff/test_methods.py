@@ -208,6 +208,18 @@ def test_arguments_that_do_not_fit_name_those_that_do(call, remedy):
         call()
 
 
+def test_symbols_without_a_value_are_named_in_the_order_in_which_they_were_made():
+    first, second, third = sd.symbols("zeta_1 alpha_1 mu_1")
+    f = sd.exp(-((third - first) ** 2) / second) * first
+    for call in (
+        lambda: f.evalf(),
+        lambda: numeric.lower(f, []),
+        lambda: numeric.export.scipy(f + R, R),
+    ):
+        with pytest.raises(ValueError, match="zeta_1, alpha_1"):
+            call()
+
+
 def test_what_a_function_raises_itself_stays_as_it_is():
     with pytest.raises(TypeError, match="is not an expression") as caught:
         sd.hessian(R**2, "R".join)
