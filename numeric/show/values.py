@@ -12,8 +12,8 @@ _WIDEST = 30  # characters
 def shortened(value: Any) -> str:
     """A number with five digits; an array with three on one line, of a large one ends or range.
 
-    >>> shortened(2 / 3), shortened(True), shortened([1.0, 2.0])
-    ('0.66667', 'True', '[1, 2]')
+    >>> shortened(2 / 3), shortened(True), shortened([1.0, 1000.0])
+    ('0.66667', 'True', '[1, 1000]')
     >>> shortened(range(100)), shortened([[1.5] * 9] * 9)
     ('[0, 1, ..., 98, 99]', '1.5 everywhere')
     >>> shortened([[0.25, 1.5], [-0.5, 2.5]]), shortened([[0.123456, -2, 1 / 3]] * 3)
@@ -49,4 +49,5 @@ def _range(array: Any) -> str:
 
 
 def _digits(number: Any) -> str:
-    return f"{number:.3g}".replace("-", "−")
+    places = "0f" if 999.5 <= abs(number) < 99999.5 else "3g"  # 1000, and not 1e+03
+    return f"{number:.{places}}".replace("-", "−")
