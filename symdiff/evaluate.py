@@ -117,7 +117,9 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
                 if doubtful is None:
                     if not isinstance(plain, np.ndarray):
                         return Digits.of(plain, n)
-                    return filled(plain.shape, [Digits.of(v, n) for v in plain.ravel()])
+                    right = {v._mpf_: v for v in plain.flat}  # of equal elements one
+                    right = {key: Digits.of(v, n) for key, v in right.items()}
+                    return filled(plain.shape, (right[v._mpf_] for v in plain.flat))
     value = plain[doubtful] if doubtful else plain
     where = f"element {list(doubtful)}" if doubtful else "the value"
     raise ArithmeticError(
@@ -152,7 +154,13 @@ def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
     """Where the two values do not agree first; None if they do everywhere."""
     if not isinstance(a, np.ndarray):
         return None if _agree(a, b, n) else ()
-    return next((i for i in np.ndindex(a.shape) if not _agree(a[i], b[i], n)), None)
+    pairs = [(x._mpf_, y._mpf_) for x, y in zip(a.flat, b.flat, strict=True)]
+    one = mp.make_mpf
+    apart = {(x, y) for x, y in set(pairs) if not _agree(one(x), one(y), n)}
+    if not apart:
+        return None
+    first = next(k for k, pair in enumerate(pairs) if pair in apart)
+    return tuple(map(int, np.unravel_index(first, a.shape)))
 
 
 def _agree(a: Any, b: Any, n: int) -> bool:

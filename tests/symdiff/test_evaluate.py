@@ -1,5 +1,6 @@
 """Values to any number of digits and exact values, against formulas written out by hand."""
 
+import sys
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -386,3 +387,20 @@ def test_evalf_of_an_array_is_an_array_of_digits():
 def test_evalf_names_the_element_that_is_not_certain():
     with pytest.raises(ArithmeticError, match=r"element \[1\] is about .* exactly 0"):
         sd.stack([sd.pi, sd.sin(sd.pi)]).evalf()
+
+
+def test_equal_elements_are_judged_once(monkeypatch):
+    judged = []
+    agree = sys.modules["symdiff.evaluate"]._agree
+
+    def counted(*given):
+        judged.append(given)
+        return agree(*given)
+
+    monkeypatch.setattr("symdiff.evaluate._agree", counted)
+    f = sd.sin(sd.symbol("x")) * sd.ones((30, 20))
+    assert {str(v) for v in f.evalf(5, {"x": 2}).flat} == {"0.9093"}
+    assert len(judged) == 1
+    g = sd.stack([sd.sin(sd.symbol("x")), sd.sin(sd.pi)])
+    with pytest.raises(ArithmeticError, match=r"element \[1\]"):
+        g.evalf(5, {"x": 2})
