@@ -554,20 +554,27 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
 
 
 def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
-    """The exact value at exact numbers, where it is rational (sin(0), log(1), floor(5/2))."""
-    if op.decides is not None and raising():  # a number could not raise any more
-        return None
-    values = []
-    for x in operands:
+    """The exact value at exact numbers, where it is rational (sin(0), log(1), floor(5/2)).
+
+    A decision may be known from some operands: whether 2 == 0 and x >= 0.
+    """
+    decides = op.decides is not None
+    if (decides and raising()) or (op.result is bool and not decides):
+        return None  # a number could not raise any more; truths stay as they are typed
+    known: dict[sp.Symbol, sp.Rational] = {}
+    for k, x in enumerate(operands):
         value = number_of(x)
-        if value is None or isinstance(value, float):
+        if value is not None and (
+            not isinstance(value, float) or (decides and math.isfinite(value))
+        ):
+            known[kernel_symbol(k)] = sp.Rational(*value.as_integer_ratio())
+        elif not decides:
             return None
-        values.append(sp.Rational(value.numerator, value.denominator))
-    if op.result is bool:
+    if not known:
         return None
-    symbols_ = [kernel_symbol(k) for k in range(op.arity)]
-    result = op.formula.xreplace(dict(zip(symbols_, values, strict=True)))
-    result = result.doit() if op.primitive and not isinstance(result, sp.Rational) else result
+    result = op.formula.xreplace(known)
+    whole = op.primitive and len(known) == op.arity
+    result = result.doit() if whole and not isinstance(result, sp.Rational) else result
     return number.exact(result) if isinstance(result, sp.Rational) else None
 
 

@@ -85,6 +85,11 @@ class logical_and(Truth):
     definition = _(lambda a, b: _number(sp.And(_condition(a), _condition(b))))
     value = rational = _(lambda a, b: bool(a) and bool(b))
 
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """As of every function; false with what is false."""
+        return ZERO if ZERO in args else super().eval(*args)
+
 
 class logical_or(Truth):
     """Whether one or both are true."""

@@ -317,3 +317,10 @@ def clip_slope():
 def angle_slope():
     x, y = sd.symbols("x y")
     return sd.diff(sd.atan2(y, x), y)
+
+
+# Whether the base is 0 is known.
+@row("log(2)*2**x", r"\log\left(2\right) \cdot 2^x")
+def exponential_of_base_two():
+    x = sd.symbol("x")
+    return sd.diff(2**x, x)
