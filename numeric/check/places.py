@@ -12,7 +12,7 @@ from symdiff import ops
 from symdiff.node import topological
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -170,11 +170,12 @@ def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | 
         for d in _aligned(values, wrong.shape):
             for text, v in ((f"|{name}|", np.abs(d)), (name, d), (opposite, -d)):
                 v = np.nan_to_num(v, nan=0.0)
-                least, most = float(v[wrong].min()), float(v[wrong].max())
-                beyond = v >= least
+                least = _rounded(float(v[wrong].min()), 4, np.floor)
+                most = _rounded(float(v[wrong].max()), 3, np.ceil)
+                beyond = v >= least  # what is said has to tell them apart, not what was met
                 inside = right & ~beyond
                 if (
-                    least > 1
+                    least >= 1
                     and _share(beyond, wrong, right) > 0.85
                     and _mostly_right(evidence, wrong, inside)
                 ):
@@ -185,6 +186,18 @@ def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | 
                 if small is None and near and _share(below, wrong, right) > 0.5:
                     small = Explanation("branch", f"{how} where {text} <= {most:.3g}")
     return small
+
+
+def _rounded(value: float, digits: int, towards: Callable[[float], float]) -> float:
+    """A number as it is said, rounded in a direction.
+
+    >>> _rounded(1.00001, 4, np.floor), _rounded(0.99999, 3, np.ceil)
+    (1.0, 1.0)
+    """
+    if not value or not np.isfinite(value):
+        return value
+    unit = 10.0 ** (np.floor(np.log10(abs(value))) - digits + 1)
+    return float(f"{towards(value / unit) * unit:.{digits}g}")
 
 
 def _features(evidence: Evidence) -> Iterator[tuple[str, str, Array]]:

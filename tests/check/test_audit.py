@@ -222,6 +222,21 @@ def test_a_place_is_told_as_a_condition_that_holds_where_it_is_wrong_and_nowhere
     assert min(sizes) == 1  # one observation is enough to see it
 
 
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: 1 / (1 + x**2), lambda x: -2 * x / (1 + x**2)),
+        (lambda x: np.sqrt(1 + x**2), lambda x: x * np.sqrt(1 + x**2)),
+        (lambda x: 1 / (1 + np.exp(x)), lambda x: -np.exp(x) / (1 + np.exp(x))),
+    ],
+)
+def test_no_place_is_told_by_what_holds_everywhere(f, slope):
+    """As |x**2 + 1| >= 1 does, with all that is said of 1 + 1e-16."""
+    report = audit(f, gradient=slope, inputs={"x": ()}, budget=2000)
+    assert report.verdict == "wrong"
+    assert not any("=" in found.why for found in report.findings), report
+
+
 def test_the_point_shown_for_what_is_infinite_shows_it():
     report = audit(
         total(lambda x: x**3),
