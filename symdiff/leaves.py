@@ -96,7 +96,13 @@ _KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
 
 def checked_dtype(dtype: object) -> Dtype:
     """``float``, ``int`` or ``bool`` for a dtype; raises TypeError for one that is none of them."""
-    kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy raises TypeError for nonsense
+    try:
+        kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy says what is none
+    except TypeError:
+        raise TypeError(
+            f"{dtype!r} is no dtype: float, int or bool; lengths of several axes are a tuple, "
+            'symbol("x", (2, 3))'
+        ) from None
     if kind not in _KINDS:
         raise TypeError(f"dtype {dtype!r} is not real, integer or boolean")
     return _KINDS[kind]

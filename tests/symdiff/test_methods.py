@@ -200,6 +200,8 @@ R, M = sd.symbol("R"), numeric.lower([sd.symbol("R") ** 2], [sd.symbol("R")])
         (lambda: sd.evalf(R**2, 30, R=3), "evalf(f, 30, subs={x: 1})"),
         (lambda: sd.symbols("u w", real=True), "nothing else is assumed"),
         (lambda: sd.symbol("u", positive=True), "nothing else is assumed"),
+        (lambda: sd.symbol("A", 3, 3), "3 is no dtype: float, int or bool; lengths of several axes"),
+        (lambda: sd.symbols("A B", 3, 3), 'a tuple, symbol("x", (2, 3))'),
         (lambda: M.grad(1.0, argnums=0), "wrt=[x, y]"),
     ],
 )
