@@ -203,7 +203,11 @@ EXPORT: dict[str, str] = {
 
 CHECK: dict[str, str] = {
     **dict.fromkeys(("check_grads", "check_grad", "check"), "check.audit, or check.gradcheck"),
-    **dict.fromkeys(("approx_fprime", "approx_derivative", "numdiff"), "check.derivative(fn, x)"),
+    **dict.fromkeys(
+        ("approx_fprime", "approx_derivative", "numdiff", "fd", "finite_differences"),
+        "check.derivative(fn, x)",
+    ),
+    "numerical_gradient": "check.derivative(fn, x), and check.gradcheck compares with it",
     "assert_gradient_matches": "check.assert_gradients_match",
     "bounds": "check.enclose(f, {x: (lower, upper)})",
     "ulps": "check.certify(F, {x: (lower, upper)}), or .ulps of an audit's findings",

@@ -161,6 +161,7 @@ TRIED = {
     "nm.autograd": "forward_ad functional hvp",
     "nm.special": "erf gamma",
     "nm.linalg": "lu eig solve",
+    "nm.check": "finite_differences fd numerical_gradient approx_fprime",
     "nm.ones(2)": "cuda evalf subs bfloat16",
 }
 
