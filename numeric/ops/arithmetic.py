@@ -16,13 +16,14 @@ from numeric.recording import apply, cast
 from numeric.shortcuts import binary, fast, shortcut, shortcut_inplace
 from numeric.tensors import Tensor, method, wrap
 from symdiff import elementwise as sd
+from symdiff import functions
+from symdiff.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
 
 __all__ = [
     "add",
@@ -78,9 +79,11 @@ def argument(function: str, name: str, place: int, x: Any, *, number: bool = Fal
         known = taken(x)
         if known is not NotImplemented:
             return known
+    known = isinstance(x, Expr) and hasattr(functions, function)
+    remedy = f"; of expressions it is sd.{function}" if known else ""
     raise TypeError(
         f"{function}(): argument '{name}' (position {place}) must be "
-        f"{'Tensor or Number' if number else 'Tensor'}, not {type(x).__name__}"
+        f"{'Tensor or Number' if number else 'Tensor'}, not {type(x).__name__}{remedy}"
     )
 
 
