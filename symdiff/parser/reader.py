@@ -40,8 +40,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Their operands may be other than expressions.
 _OPEN = {ast.Call, ast.List, ast.Tuple, ast.Subscript, ast.Slice}
+_DERIVATIVES = {
+    *("diff", "derivative", "Derivative", "deriv", "grad", "gradient"),
+    *("hessian", "jacobian", "jvp", "vjp", "hvp"),
+}
 _POWERS = {"pow", "power"}
 Terms = list[tuple[int, Expr]]  # what a part is worth: the terms of a sum, with their signs
+
+
+def _meant(name: str) -> str:
+    """What a name that is called may stand for: a misspelt function, a derivative, or a factor.
+
+    >>> _meant("sinn"), _meant("z")
+    ('did you mean sin?', 'write * between factors')
+    >>> _meant("sn")
+    'did you mean sin? If not, write * between factors'
+    """
+    if name in _DERIVATIVES:
+        return (
+            "a text has no derivatives in it: take them of the formula, by sd.diff, sd.grad or "
+            "sd.hessian of sd.parse(text), or the commands symdiff diff, grad and hessian"
+        )
+    short = len(name) <= 2
+    near = difflib.get_close_matches(name, [*FUNCTIONS, *PUBLIC], n=1, cutoff=0.8 if short else 0.6)
+    if not near or len(name) == 1:
+        return "write * between factors"
+    return f"did you mean {near[0]}?{' If not, write * between factors' if short else ''}"
 
 
 def _misread(source: str, place: int, said: str) -> str:
@@ -195,10 +219,7 @@ class Reader:
             self.fail(node, INDEX_NOTATION if indexed else only)
         name = node.func.id
         if name not in FUNCTIONS and name not in PUBLIC:
-            known = [*FUNCTIONS, *PUBLIC]
-            near = difflib.get_close_matches(name[:40], known, n=1) if len(name) > 2 else []
-            hint = f"did you mean {near[0]}?" if near else "write * between factors"
-            self.fail(node, f"{name[:40]} is not a function here; {hint}")
+            self.fail(node, f"{name[:40]} is not a function here; {_meant(name[:40])}")
         starred = any(isinstance(arg, ast.Starred) for arg in node.args)
         if starred or any(given.arg is None for given in node.keywords):
             self.fail(node, f"{name}: operands are given by position, one by one")

@@ -23,6 +23,10 @@ def test_the_position_of_an_error_is_marked(run):
     ("arguments", "message"),
     [
         (["diff", "foo(x)", "x"], "foo is not a function here"),
+        (["latex", "diff(x**2, x)"], "a text has no derivatives in it"),
+        (["latex", "hessian(x*y)"], "the commands symdiff diff, grad and hessian"),
+        (["eval", "sn(x)"], "sn is not a function here; did you mean sin?"),
+        (["eval", "xy(x)"], "xy is not a function here; write * between factors"),
         (["diff", "x^2", "x"], "a power is written **"),
         (["diff", "", "x"], "an empty text is no formula"),
         (["diff", "x > 0", "x", "--at", "y=1"], "y does not occur"),
