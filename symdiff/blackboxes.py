@@ -13,6 +13,7 @@ from symdiff.algebra import linear, opaque
 from symdiff.contraction import contract
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
+from symdiff.guesses import written
 from symdiff.leaves import as_expr, checked_shape, dummy
 from symdiff.letters import broadcast_shapes, shape_text
 from symdiff.marks import DEEP, NONE, Flow
@@ -149,6 +150,7 @@ class CustomFunction:
         return f"<custom function {self.op.name}>"
 
 
+@written("custom(forward, lambda g, out, x: g * derivative), a vjp")
 def custom(
     forward: Callable[..., Any],
     vjp: Callable[..., Any] | None = None,
@@ -251,7 +253,8 @@ class CustomRule(Statement):
         """The cotangent that ``vjp`` states, for the unbatched cotangent g."""
         assert op.vjp is not None
         args, k = self.node.args, self.k
-        xbar = cotangents(op.name, op.vjp(g, self.node, *args), len(args), "vjp")[k]
+        found = signed("vjp", op.vjp, len(args))(g, self.node, *args)
+        xbar = cotangents(op.name, found, len(args), "vjp")[k]
         if xbar is None:
             return None
         xbar = as_expr(xbar)
@@ -291,6 +294,12 @@ def _pullback_op(op: Custom, places: tuple[int, ...]) -> CustomPullback:
     made = intern_op((CustomPullback, op, places), lambda: CustomPullback(op, places))
     assert isinstance(made, CustomPullback)
     return made
+
+
+def signed(what: str, function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """``function``, a vjp of so many operands, whose error says what it is called with."""
+    operands = "x" if count == 1 else ", ".join(f"x{k}" for k in range(count))
+    return written(f"{what}(g, out, {operands}): g times the derivative")(function)
 
 
 def cotangents(name: str, values: Any, count: int, what: str) -> Sequence[Any]:

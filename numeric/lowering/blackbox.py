@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from symdiff.blackboxes import cotangents
+from symdiff.blackboxes import cotangents, signed
 from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
 
@@ -28,8 +28,8 @@ def value(op: Custom, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 def pulled(op: CustomPullback, g: Array, out: Array, *operands: Any) -> Any:
     """The cotangents of the operands ``op.places``, for each of the batch of cotangents ``g``."""
-    function = op.custom.vjp_numpy
-    assert function is not None
+    assert op.custom.vjp_numpy is not None
+    function = signed("vjp_numpy", op.custom.vjp_numpy, len(operands))
     name, shape = op.custom.name, np.shape(out)
     batch = g.shape[: g.ndim - len(shape)]
     given = [_guarded(x) for x in (out, *operands)]
