@@ -14,19 +14,19 @@ from mpmath import mp
 import symdiff as sd
 from numeric.check import plots
 from numeric.check.balls import imported
+from numeric.function import Function, lower
 from numeric.tables import headline, page, paragraph, table
 from symdiff import ops
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.evaluate import evalf
+from symdiff.expr import Expr, in_order
 from symdiff.node import topological
 from symdiff.substitution import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numeric.function import Function
     from numeric.show.pictures import Picture
-    from symdiff.expr import Expr
 
     Point = tuple[float, ...]
 
@@ -107,7 +107,7 @@ class Certificate:
 
 
 def certify(
-    F: Function,
+    F: Function | Expr,
     box: Mapping[Any, tuple[Any, Any]],
     *,
     method: Literal["search", "proven"] = "search",
@@ -128,16 +128,17 @@ def certify(
     result is an upper bound for the whole box, or what cannot be bounded is refused.
 
     Args:
-        F: a lowered Function of real scalars with one scalar output.
+        F: a lowered Function of real scalars with one scalar output, or a formula, which is
+            lowered with its symbols as inputs.
         box: the range of every input, by symbol or name.
         method: "search" or "proven".
         budget: the number of points (or parts of the box) that are looked at.
         seed: of the search; the result depends on nothing else.
         dtype: of the inputs, "float64" or "float32"; "float64" for "proven".
 
-    Raises ShapeError for another kind of Function, ValueError for an input without range or a range
-    that is empty or not finite, Unsupported for what "proven" cannot bound, ImportError where that
-    needs python-flint.
+    Raises ShapeError for another kind of Function, TypeError for anything else, ValueError for an
+    input without range or a range that is empty or not finite, Unsupported for what "proven" cannot
+    bound, ImportError where that needs python-flint.
 
     >>> import symdiff as sd, numeric as nm
     >>> x = sd.symbol("x")
@@ -145,6 +146,10 @@ def certify(
     >>> versine.ulps["value"] > 1e6, versine.ulps["d/dx"] <= 1
     (True, True)
     """
+    if isinstance(F, Expr):
+        F = lower(F, in_order(F.free_symbols))
+    if not isinstance(F, Function):
+        raise TypeError(f"certify: {F!r} is no Function; numeric.lower(f, [x, y]) makes one")
     expression = _scalar(F)
     if method not in ("search", "proven"):
         raise ValueError(f"certify: method {method!r}; it is 'search' or 'proven'")

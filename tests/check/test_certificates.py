@@ -54,7 +54,11 @@ def test_a_good_formula_is_within_two_ulps(case):
 
 
 def test_the_gradient_is_certified_by_each_input():
-    result = check.certify(nm.lower(x * sd.sin(y), [x, y]), {x: (1, 2), "y": (-3, 3)}, budget=200)
+    box = {x: (1, 2), "y": (-3, 3)}
+    result = check.certify(nm.lower(x * sd.sin(y), [x, y]), box, budget=200)
+    assert check.certify(x * sd.sin(y), box, budget=200) == result
+    with pytest.raises(TypeError, match=r"is no Function; numeric\.lower\(f, \[x, y\]\) makes one"):
+        check.certify("x*sin(y)", box)
     assert list(result.ulps) == ["value", "d/dx", "d/dy"]
     assert result.worst <= 2
     assert set(result.point["d/dy"]) == {"x", "y"}
