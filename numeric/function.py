@@ -77,6 +77,11 @@ def lower(outputs: Any, inputs: Any) -> Function:
     [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
     many = isinstance(outputs, list | tuple)
+    if many and any(isinstance(y, list | tuple) for y in outputs):
+        raise TypeError(
+            "lower: outputs are nested, as those of a Hessian: sd.stack([sd.stack(row) for row in "
+            "outputs]) makes one array of numbers, and F = lower(f, [x, y]) has F.hessian"
+        )
     ys = tuple(as_expr(y) for y in (outputs if many else [outputs]))
     xs = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     if not ys:

@@ -193,6 +193,8 @@ R, M = sd.symbol("R"), numeric.lower([sd.symbol("R") ** 2], [sd.symbol("R")])
         (lambda: sd.hvp(R**2, R), "hvp(f, x, v)"),
         (lambda: numeric.lower(R**2, R, R), "lower(f, [x, y])"),
         (lambda: numeric.lower(R**2), "lower(f, [x, y])"),
+        (lambda: numeric.lower(sd.hessian(x * y, [x, y]), [x, y]), "sd.stack(row) for row in"),
+        (lambda: numeric.lower([[x], [y]], [x, y]), "has F.hessian"),
         (lambda: sd.ones(3, 3), "ones((2, 3))"),
         (lambda: sd.zeros((3, 3), dtype=float), "zeros((2, 3)); elements have the precision"),
         (lambda: sd.full(3, 3, 1), "full((2, 3), value)"),
