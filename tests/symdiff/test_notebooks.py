@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 import symdiff as sd
-from symdiff.display import notebooks
+from symdiff.display import notebooks, typeset
 from symdiff.display.notebooks import bundle
 from tests.symdiff.test_latex import assert_balanced
 
@@ -44,7 +44,7 @@ def test_long_ones_have_several_lines():
 
 
 def test_entries_of_several_lines_begin_beside_their_keys(monkeypatch):
-    monkeypatch.setattr(notebooks, "latex", lambda expr: "\\begin{aligned}\na\n\\end{aligned}")
+    monkeypatch.setattr(typeset, "latex", lambda expr, *_: "\\begin{aligned}\na\n\\end{aligned}")
     text = latex({"a": x, "b": y})
     assert text.count(r"\text{'}} : \; \begin{aligned}[t]") == 2
     assert text.count("& ") == 2
@@ -52,7 +52,9 @@ def test_entries_of_several_lines_begin_beside_their_keys(monkeypatch):
 
 def test_a_high_matrix_is_as_wide_as_a_row(monkeypatch):
     rows = r"\\".join(f"v_{{{k}}} & 0" for k in range(50))
-    monkeypatch.setattr(notebooks, "latex", lambda expr: rf"\begin{{bmatrix}}{rows}\end{{bmatrix}}")
+    monkeypatch.setattr(
+        typeset, "latex", lambda expr, *_: rf"\begin{{bmatrix}}{rows}\end{{bmatrix}}"
+    )
     assert latex((x, y, v)).startswith(r"\left(\begin{bmatrix}")
 
 
