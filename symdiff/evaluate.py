@@ -25,8 +25,10 @@ from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.digits import Digits
 from symdiff.expr import Expr, free_symbols, in_order, rebuild
 from symdiff.guesses import written
+from symdiff.leaves import as_expr
 from symdiff.lifting import lift
 from symdiff.locks import fork_safe_lock
+from symdiff.nesting import each, entries
 from symdiff.node import topological
 from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
 from symdiff.substitution import bound_sizes, named, substitute
@@ -75,7 +77,7 @@ def one_mpmath() -> Generator[None]:
 
 
 @written("evalf(f, 30, subs={x: 1})")
-def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
+def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     """The value of an expression, every element right to ``n`` significant digits.
 
     A float is exactly the binary number that it is, in ``f`` and in ``subs``; text such as "0.1"
@@ -85,7 +87,8 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     array expression a NumPy array of them, of dtype object.
 
     Args:
-        f: an expression of any shape.
+        f: an expression of any shape, or a tuple of them, as a gradient by several symbols is, or
+            of such tuples: the result is one of the values.
         n: the number of digits, from 1 to 100000.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
             mpmath numbers, arrays of these, tensors, or expressions.
@@ -102,11 +105,18 @@ def evalf(f: Expr, n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
     >>> x = sd.symbol("x")
     >>> sd.evalf(sd.sin(x), 40, {x: 1})
     0.8414709848078965066525023216302989996226
+    >>> sd.evalf(sd.hessian(x**3, [x]), 5, {x: 2})
+    ((12.0,),)
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
         raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
-    _refuse_unknown("evalf", [f], subs or {})
-    outputs, env, sizes = prepared("evalf", [f], subs or {})
+    _refuse_unknown("evalf", [as_expr(part) for part in entries(f)], subs or {})
+    return each(lambda part: _to_digits(as_expr(part), n, subs or {}), f)
+
+
+def _to_digits(f: Expr, n: int, subs: Mapping[Any, Any]) -> Any:
+    """``evalf`` of one expression."""
+    outputs, env, sizes = prepared("evalf", [f], subs)
     with one_mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):

@@ -11,6 +11,7 @@ from symdiff.carried import changed
 from symdiff.counting import count_operations
 from symdiff.errors import Unsupported
 from symdiff.leaves import as_expr
+from symdiff.nesting import of_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,12 @@ _TERMS = 1000  # that an expanded formula has
 _LONGER = 1.7  # what SymPy's simplify, too, takes for no simpler, counted in functions of its own
 
 
+@of_each
 def simplify(f: Operand) -> Expr:
     """``f`` in the form that SymPy's ``simplify`` finds simplest; an array by components.
+
+    A tuple of expressions, as a gradient by several symbols is, and tuples of such tuples, give the
+    same of the results.
 
     What SymPy says is checked: at random points, at zeros, equal coordinates and the borders of
     conditions the result has the value of ``f``, to many digits, wherever that has one.  (It may
@@ -46,17 +51,20 @@ def simplify(f: Operand) -> Expr:
     (1, abs(x))
     >>> sd.simplify((q[0] ** 2 - q[1] ** 2) / (q[0] - q[1])) is q[0] + q[1]
     True
+    >>> sd.simplify(sd.grad(sd.log(q[0] * x), [q, x])[1:])
+    (1/x,)
     """
     f = as_expr(f)
     result = changed("simplify", f, sp.simplify)
     return f if count_operations(result) > _LONGER * count_operations(f) else result
 
 
+@of_each
 def expand(f: Operand) -> Expr:
     """``f`` with products and powers of sums multiplied out, by SymPy's ``expand``.
 
-    An array by components; checked, and refused, as by ``simplify``; also if the result would have
-    more than 1000 terms.
+    An array by components, a tuple by entries; checked, and refused, as by ``simplify``; also
+    if the result would have more than 1000 terms.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -66,10 +74,11 @@ def expand(f: Operand) -> Expr:
     return changed("expand", f, _expanded)
 
 
+@of_each
 def factor(f: Operand) -> Expr:
     """``f`` as a product of factors that have rational coefficients, by SymPy's ``factor``.
 
-    An array by components; checked, and refused, as by ``simplify``.
+    An array by components, a tuple by entries; checked, and refused, as by ``simplify``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -79,6 +88,7 @@ def factor(f: Operand) -> Expr:
     return changed("factor", f, sp.factor)
 
 
+@of_each
 def collect(f: Operand, x: Operand | Sequence[Operand]) -> Expr:
     """``f`` with the terms of equal powers of ``x`` put together, by SymPy's ``collect``.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +43,7 @@ _STRETCH = 1.5
 _TRIED = 4  # how much longer an estimate may be for a text to be tried
 _SHARED = 10  # the same, if it is used more than once
 _SHORT_LINE = 240
+_TUPLE = 80  # characters of the entries of a tuple that stand in one line
 
 # What is written of a large expression.
 _NEAR = 300
@@ -51,7 +52,7 @@ _CHARACTERS = 20_000
 _COUNTED = 100_000  # nodes up to which they are counted
 
 
-def text(expr: Expr, full: bool = False) -> str:
+def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     """``expr`` in Python's and NumPy's notation: ``2*X.T @ (X @ w - y)``, ``q[0]*sin(q[1])``.
 
     Arrays of at most 16 elements that are no formula of matrices show their elements, ``[a, b]``;
@@ -67,7 +68,8 @@ def text(expr: Expr, full: bool = False) -> str:
     cut are not read.
 
     Args:
-        expr: an expression.
+        expr: an expression, or a tuple of them, as a gradient by several symbols is, or of such
+            tuples, which stand in parentheses.
         full: whether to write everything; else, of a large expression, the part next to the
             result, and how large it is.
 
@@ -77,8 +79,25 @@ def text(expr: Expr, full: bool = False) -> str:
     -x*exp(-x**2/2)/3
     >>> print(text(sd.symbol("A", (2, 3)) @ sd.symbol("b", 3)))
     A @ b
+    >>> print(text(sd.grad(x**2 * sd.symbol("y"), [x, sd.symbol("y")])))
+    (2*x*y, x**2)
     """
+    if isinstance(expr, tuple):
+        return _bracketed([text(part, full) for part in expr])
     return "\n".join(lines(expr, PLAIN, full))
+
+
+def _bracketed(texts: list[str]) -> str:
+    r"""A tuple of these: in one line, or every entry on lines of its own.
+
+    >>> print(_bracketed(["x"]), _bracketed(["a = x + 1\na*a", "x"]))
+    (x,) (a = x + 1
+     a*a,
+     x)
+    """
+    several = any("\n" in text for text in texts) or sum(map(len, texts)) > _TUPLE
+    inside = (",\n" if several else ", ").join(texts)
+    return f"({inside}{',' if len(texts) == 1 else ''})".replace("\n", "\n ")
 
 
 def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:

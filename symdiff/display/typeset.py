@@ -10,6 +10,7 @@ from symdiff.display.latex_notation import ALIGN, BREAK, Latex, verbatim
 from symdiff.display.printing import lines
 from symdiff.expr import Expr
 from symdiff.leaves import as_expr
+from symdiff.nesting import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +29,7 @@ _LINES = r"\begin{aligned}"
 _LINE = 80  # signs, about, that stand beside each other
 
 
-def latex(expr: Expr, full: bool = False) -> str:
+def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     r"""``expr`` as LaTeX without dollar signs: ``2 X^\top \left(X w - y\right)``.
 
     Products of matrices and vectors, which are columns, stand side by side, elementwise ones with
@@ -39,14 +40,19 @@ def latex(expr: Expr, full: bool = False) -> str:
     as in ``text``.  The commands are those of amsmath.
 
     Args:
-        expr: an expression.
+        expr: an expression, or a tuple of them, as a gradient by several symbols is, or of such
+            tuples, which stand in parentheses.
         full: whether to show everything, however large.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
     >>> print(latex(x**2 / (2 * sd.sin(y) ** 2)))
     \frac{x^{2}}{2 \sin^{2}{\left(y \right)}}
+    >>> print(latex(sd.grad(x * y**2, [x, y])))
+    \left(y^{2}, \; 2 x y\right)
     """
+    if isinstance(expr, tuple):
+        return typeset(each(as_expr, expr), full)
     return _joined(lines(as_expr(expr), Latex(full), full))
 
 
@@ -101,15 +107,15 @@ def _kind(value: Any) -> type | None:
     return kind if kind in _BRACKETS else None
 
 
-def typeset(value: Any, budget: int = _CHARACTERS) -> str:
-    """LaTeX of a container or an expression."""
+def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
+    """LaTeX of a container or an expression; if not in full, of the first entries of long ones."""
     if isinstance(value, Expr):
-        return latex(value)
+        return latex(value, full)
     texts: list[str] = []
-    for label, item in islice(_entries(value), _ENTRIES):
-        if budget <= 0:
+    for label, item in islice(_entries(value), None if full else _ENTRIES):
+        if budget <= 0 and not full:
             break
-        text = typeset(item, budget)
+        text = typeset(item, full, budget)
         budget -= len(text)
         if text.startswith(_LINES):  # beside the label stands the first line
             text = f"{_LINES}[t]{text.removeprefix(_LINES)}"
@@ -121,7 +127,7 @@ def typeset(value: Any, budget: int = _CHARACTERS) -> str:
     assert kind is not None
     opened, closed = _BRACKETS[kind]
     comma = "," if kind is tuple and len(value) == 1 else ""
-    lines = [r", \; ".join(line) for line in _filled(texts)]
+    lines = [r", \; ".join(line) for line in _filled(texts)] or [""]
     if len(lines) == 1 and _LINES not in lines[0]:
         return rf"\left{opened}{lines[0]}{comma}\right{closed}"
     rows = ", \\\\\n& \\;\\, ".join(lines)

@@ -270,6 +270,36 @@ def test_what_is_no_expression_is_not_written(write):
     assert write(t.expr)
 
 
+def test_what_derivatives_by_several_symbols_are_is_written_valued_and_simplified():
+    u, w = sd.symbols("u w")
+    f = u**2 * sd.sin(w) / u
+    g, H = sd.grad(f, [u, w]), sd.hessian(f, [u, w])
+    for change in (sd.simplify, sd.expand, sd.factor):
+        assert change(g) == (change(g[0]), change(g[1]))
+        assert change(H) == tuple(tuple(map(change, row)) for row in H)
+    assert sd.simplify(H) == ((sd.constant(0), sd.cos(w)), (sd.cos(w), -u * sd.sin(w)))
+    assert sd.collect((u * w + u, (u,)), u) == (u * (w + 1), (u,))
+    assert sd.text(sd.simplify(g)) == "(sin(w), u*cos(w))"
+    assert sd.text(sd.simplify(H)) == "((0, cos(w)), (cos(w), -u*sin(w)))"
+    assert sd.latex((u, (w**2,))) == r"\left(u, \; \left(w^{2},\right)\right)"
+    assert (sd.text(()), sd.latex(())) == ("()", r"\left(\right)")
+    value = sd.evalf(sd.hessian(u**2 * w, [u, w]), 5, {"u": 3, "w": 2})
+    assert value == ((4, 6), (6, 0))
+    assert type(value) is type(value[0]) is tuple
+    with pytest.raises(ValueError, match="no symbol is named 'z'"):
+        sd.evalf(g, 5, {"u": 3, "w": 2, "z": 1})
+    for use in (sd.text, sd.latex, sd.simplify, sd.evalf):
+        with pytest.raises(TypeError, match="is not a real number"):
+            use((u, ["w"]))
+
+
+def test_long_tuples_have_an_entry_a_line():
+    u, w = sd.symbols("u w")
+    long = sd.stack([sd.sin(u + k) ** w for k in range(7)])
+    text = sd.text((u, (long, w)))
+    assert text == f"(u,\n ({sd.text(long)},\n  w))"
+
+
 def test_a_misspelt_name_is_an_attribute_error_as_everywhere():
     for thing, _ in OWNERS.values():
         with pytest.raises(AttributeError, match="'sinn'") as caught:
