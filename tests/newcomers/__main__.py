@@ -1,7 +1,7 @@
 """``python -m tests.newcomers``: how the tasks go, for this library or for an older one.
 
-git worktree add /tmp/older COMMIT
-python -m tests.newcomers --library /tmp/older
+git worktree add ../older COMMIT
+python -m tests.newcomers --library ../older
 """
 
 import argparse
