@@ -5,6 +5,7 @@ Numbers go as the fractions that they are, elements of array symbols as symbols 
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from fractions import Fraction
@@ -191,9 +192,11 @@ def bounded(name: str, function: Callable[[], Any]) -> Any:
 
     def count(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal left
-        left -= event == "call"
-        if left < 0:
-            raise _Exhausted
+        if event == "call":
+            left -= 1
+            # A generator may be resumed to be closed, by its destructor, which ignores exceptions.
+            if left < 0 and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+                raise _Exhausted
 
     before = sys.getprofile()
     sys.setprofile(count)

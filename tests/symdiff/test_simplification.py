@@ -332,6 +332,23 @@ def test_sympy_is_stopped_and_nothing_is_left_changed(monkeypatch):
     assert sd.simplify(sd.sin(x) ** 2 + sd.cos(x) ** 2) is sd.constant(1)
 
 
+@pytest.mark.parametrize("calls", range(20, 30))
+def test_a_generator_that_is_closed_does_not_swallow_the_stop(monkeypatch, calls):
+    """Its destructor resumes it, and ignores what is raised there."""
+
+    def step():
+        begun = (k for k in (1, 2))
+        next(begun)
+
+    def work():
+        for _ in range(1000):
+            step()
+
+    monkeypatch.setattr(carried, "CALLS", calls)
+    with pytest.raises(Unsupported, match="SymPy was stopped"):
+        carried.bounded("simplify", work)
+
+
 def test_numbers_that_end_sympys_polynomials_do_not_reach_them():
     """As polynomials in x**(1/4503599627370496) they ended in a floating point exception."""
     assert disagreement(sd.factor(x**1.3 + x), x**1.3 + x) is None
