@@ -13,7 +13,7 @@ from symdiff.algebra import linear, opaque
 from symdiff.contraction import contract
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr
-from symdiff.guesses import written
+from symdiff.guesses import called, written
 from symdiff.leaves import as_expr, checked_shape, dummy
 from symdiff.letters import broadcast_shapes, shape_text
 from symdiff.marks import DEEP, NONE, Flow
@@ -253,8 +253,7 @@ class CustomRule(Statement):
         """The cotangent that ``vjp`` states, for the unbatched cotangent g."""
         assert op.vjp is not None
         args, k = self.node.args, self.k
-        found = signed("vjp", op.vjp, len(args))(g, self.node, *args)
-        xbar = cotangents(op.name, found, len(args), "vjp")[k]
+        xbar = cotangents(op.name, "vjp", op.vjp, g, self.node, args)[k]
         if xbar is None:
             return None
         xbar = as_expr(xbar)
@@ -296,14 +295,14 @@ def _pullback_op(op: Custom, places: tuple[int, ...]) -> CustomPullback:
     return made
 
 
-def signed(what: str, function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """``function``, a vjp of so many operands, whose error says what it is called with."""
-    operands = "x" if count == 1 else ", ".join(f"x{k}" for k in range(count))
-    return written(f"{what}(g, out, {operands}): g times the derivative")(function)
-
-
-def cotangents(name: str, values: Any, count: int, what: str) -> Sequence[Any]:
-    """What a vjp returned, one entry for each operand."""
+def cotangents(
+    name: str, what: str, vjp: Callable[..., Any], g: Any, out: Any, operands: Sequence[Any]
+) -> Sequence[Any]:
+    """What a vjp returns, one entry for each operand; errors say what it is called with."""
+    count = len(operands)
+    words = "x" if count == 1 else ", ".join(f"x{k}" for k in range(count))
+    form = f"{what}(g, out, {words}): g times the derivative"
+    values = called(form, vjp, g, out, *operands)
     found: Sequence[Any] = values if isinstance(values, tuple | list) else (values,)
     if len(found) != count:
         raise ValueError(

@@ -110,8 +110,9 @@ def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
         raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
-    _refuse_unknown("evalf", [as_expr(part) for part in entries(f)], subs or {})
-    return each(lambda part: _to_digits(as_expr(part), n, subs or {}), f)
+    f = each(as_expr, f)
+    _refuse_unknown("evalf", list(entries(f)), subs or {})
+    return each(lambda part: _to_digits(part, n, subs or {}), f)
 
 
 def _to_digits(f: Expr, n: int, subs: Mapping[Any, Any]) -> Any:

@@ -565,9 +565,9 @@ class Symbols(tuple["Expr", ...]):
     __hash__ = tuple.__hash__
 
 
-def in_order(symbols: Iterable[Expr]) -> list[Expr]:
-    """Symbols in the order in which they were made, which is that of formulas as they are read."""
-    return sorted(symbols, key=lambda x: x.serial)
+def in_order(nodes: Iterable[Expr]) -> list[Expr]:
+    """Nodes in the order in which they were made; symbols stand so in formulas as they are read."""
+    return sorted(nodes, key=lambda x: x.serial)
 
 
 def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:

@@ -289,6 +289,17 @@ EXPRESSION: dict[str, str] = {
 """Of expressions."""
 
 
+def called(form: str, function: Callable[..., Any], /, *args: Any, **words: Any) -> Any:
+    """What a function gives; the error for arguments that it does not take names ``form``."""
+    try:
+        return function(*args, **words)
+    except TypeError as error:
+        traceback = error.__traceback__
+        if traceback is None or traceback.tb_next is not None:  # raised inside
+            raise
+        raise TypeError(f"{error}; write {form}") from None
+
+
 def written(form: str) -> Callable[[Called], Called]:
     """Let the error for arguments that a function does not take name those that it does: ``form``.
 
@@ -303,13 +314,7 @@ def written(form: str) -> Callable[[Called], Called]:
     def named(function: Called) -> Called:
         @wraps(function)
         def call(*args: Any, **words: Any) -> Any:
-            try:
-                return function(*args, **words)
-            except TypeError as error:
-                traceback = error.__traceback__
-                if traceback is None or traceback.tb_next is not None:  # raised inside
-                    raise
-                raise TypeError(f"{error}; write {form}") from None
+            return called(form, function, *args, **words)
 
         return cast("Called", call)
 

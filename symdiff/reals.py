@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES, as_real
-from symdiff.expr import Expr, rebuild
+from symdiff.expr import Expr, in_order, rebuild
 from symdiff.node import topological
 from symdiff.vocabulary import FACTS
 
@@ -142,4 +142,4 @@ def _values(outputs: Iterable[Expr]) -> list[Expr]:
                 if x not in seen:
                     seen.add(x)
                     stack.append(x)
-    return sorted(seen, key=lambda node: node.serial)
+    return in_order(seen)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import symdiff as sd
 from numeric.cli.failures import Failure
-from numeric.cli.reading import entries, shape
+from numeric.cli.reading import entries, shape, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 _ARGUMENT = re.compile(r"\b(gradient|vjp|jvp|hessian|inputs|domain|budget)=")
 _NOT_CHECKED = 2
+_MOST = 999_999_999
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("numeric", "symdiff"))
 
 _DESCRIPTION = """\
@@ -185,12 +186,8 @@ def _ends(where: str, text: str) -> tuple[float, float]:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9 or not int(text):
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 999999999")
-    return int(text)
+    return whole(text, 1, _MOST)
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 999999999")
-    return int(text)
+    return whole(text, 0, _MOST)

@@ -215,15 +215,16 @@ def value(expr: sd.Expr, digits: int, values: dict[str, sd.Expr]) -> Any:
 
 def digits(text: str) -> int:
     """``--digits``, for argparse."""
-    return _whole(text, _MOST_DIGITS)
+    return whole(text, 1, _MOST_DIGITS)
 
 
 def order(text: str) -> int:
     """``--order``, for argparse."""
-    return _whole(text, MOST_ORDER)
+    return whole(text, 1, MOST_ORDER)
 
 
-def _whole(text: str, most: int) -> int:
-    if not text.isdecimal() or not 1 <= len(text) <= 9 or not 1 <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {most}")
+def whole(text: str, least: int, most: int) -> int:
+    """A whole number in a range, for argparse; of at most nine digits."""
+    if not text.isdecimal() or len(text) > 9 or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from {least} to {most}")
     return int(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from symdiff.blackboxes import cotangents, signed
+from symdiff.blackboxes import cotangents
 from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
 
@@ -29,13 +29,12 @@ def value(op: Custom, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
 def pulled(op: CustomPullback, g: Array, out: Array, *operands: Any) -> Any:
     """The cotangents of the operands ``op.places``, for each of the batch of cotangents ``g``."""
     assert op.custom.vjp_numpy is not None
-    function = signed("vjp_numpy", op.custom.vjp_numpy, len(operands))
     name, shape = op.custom.name, np.shape(out)
     batch = g.shape[: g.ndim - len(shape)]
-    given = [_guarded(x) for x in (out, *operands)]
+    out, *given = map(_guarded, (out, *operands))
     rows = []
     for one in np.reshape(g, (math.prod(batch), *shape)):
-        found = cotangents(name, function(_guarded(one), *given), len(operands), "vjp_numpy")
+        found = cotangents(name, "vjp_numpy", op.custom.vjp_numpy, _guarded(one), out, given)
         rows.append([_cotangent(name, k, found[k], operands[k]) for k in op.places])
     if len(op.places) == 1:
         tail = np.shape(operands[op.places[0]])

@@ -29,7 +29,6 @@ _KINDS: tuple[type[Any], ...] = (ops.Product, ops.Sum, ops.Contract, ops.Linear,
 _FUNCTIONS = {name: k for k, name in enumerate(FACTS)}
 
 Leaf = tuple[int, tuple[Any, ...]]
-_FREE: Leaf = -1, ()
 
 
 class Order:
@@ -87,8 +86,8 @@ class Order:
         if leaf is not None:
             return (leaf,)
         inside = {leaf for x in node.args for leaf in self._leaves.get(x, ())}
-        product = isinstance(node.op, ops.Product)
-        factors = {_leaf(x) or _FREE for x in node.args} & inside if product else set()
+        operands = node.args if isinstance(node.op, ops.Product) else ()
+        factors = {leaf for x in operands if (leaf := _leaf(x)) is not None}
         return tuple([*sorted(factors), *sorted(inside - factors)][:_LEAVES])
 
 

@@ -24,7 +24,7 @@ from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import Writer
-from symdiff.expr import is_within
+from symdiff.expr import in_order, is_within
 from symdiff.leaves import as_expr
 from symdiff.letters import letter_name, shape_text
 from symdiff.node import topological
@@ -164,7 +164,7 @@ def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
             if arg not in seen:
                 seen.add(arg)
                 near.append(arg)
-    return sorted(near, key=lambda node: node.serial)
+    return in_order(near)
 
 
 def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
@@ -231,7 +231,7 @@ def _defined(
     order: list[Expr] = []
     names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
     found = []
-    beside = sorted(named.difference(graph.nodes), key=lambda node: node.serial)
+    beside = in_order(named.difference(graph.nodes))
     for node in [*beside, *(node for node in graph.nodes if node in named)]:
         name = next(names)
         graph.used = set()
