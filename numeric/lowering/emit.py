@@ -14,7 +14,7 @@ import math
 import re
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
@@ -36,6 +36,7 @@ from numeric.lowering.kernels import (
 )
 from numeric.lowering.monomials import FAR, NEAR, monomial, over_sum, shifted_power
 from numeric.lowering.schedule import Schedule, Spelling, behind, places_of_sum, quotient
+from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, SUM, Template, Text, number_text
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.errors import Unsupported
@@ -53,9 +54,6 @@ if TYPE_CHECKING:
 
 NUMPY, MATH = "numpy", "math"
 
-# How tightly a text binds: what may stand beside it without parentheses.
-LOOSE, SUM, PRODUCT, POWER, ATOM = range(5)
-
 # Values that are used once are written into the line of their user, up to so many characters and
 # so many lines within each other: readable, and far from what a compiler nests.
 _WIDTH = 90
@@ -63,28 +61,6 @@ _DEPTH = 8
 
 # Entries of more parameters than this take them as one tuple.
 _PARAMETERS = 16
-
-
-class Text(NamedTuple):
-    """A piece of a line: ``level`` says how tightly it binds, ``names`` which values it reads."""
-
-    text: str
-    level: int
-    names: tuple[str, ...] = ()
-    depth: int = 0
-
-    def within(self, level: int) -> str:
-        """The text as an operand that has to bind at least as tightly as ``level``."""
-        return self.text if self.level >= level else f"({self.text})"
-
-
-class Template(NamedTuple):
-    """A line's right-hand side over operands ``{0}, {1}, ...``, which bind at least ``needs``."""
-
-    text: str
-    level: int
-    needs: tuple[int, ...]
-    repeated: frozenset[int] = frozenset()  # the operands that occur more than once
 
 
 class Program:
@@ -161,17 +137,6 @@ class _RealPowers(ast.NodeTransformer):
         if not isinstance(node.op, ast.Pow):
             return node
         return ast.Call(func=ast.Name("pow", ast.Load()), args=[node.left, node.right], keywords=[])
-
-
-def number_text(value: Number, whole: bool = False) -> Text:
-    """A number as it is written in source; ``whole``: among integers.
-
-    >>> number_text(Fraction(1, 4)).text, number_text(-3)
-    ('0.25', Text(text='-3', level=1, names=(), depth=0))
-    """
-    value = value if value.__class__ is bool else weak(value, whole)
-    text = repr(value)  # inf and nan are names of every program
-    return Text(text, SUM if text.startswith("-") else ATOM)
 
 
 def _term(coef: Number, x: Text, first: bool, alone: bool, whole: bool) -> str:
