@@ -13,6 +13,10 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numeric.subjects
+import symdiff.subjects
+from symdiff.subjects import by_subject, home
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,54 +39,11 @@ ROOMS = (
 )
 """An object that several rooms have is described in the first of these."""
 
-OTHERS = "Other names"
 ALL = "In full"
 """The title of a room without sections, whose table needs none."""
 
-SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "symdiff": {
-        "Making expressions": ("expr", "leaves", "parser", "numpy_protocol", "bridge"),
-        "Derivatives": ("derivative", "contexts", "patterns", "blackboxes"),
-        "Values and other forms": (
-            "evaluate",
-            "substitution",
-            "simplification",
-            "limits",
-            "batching",
-            "counting",
-        ),
-        "Showing": ("display",),
-        "Elementwise functions": ("elementwise",),
-        "Special functions": ("special_functions",),
-        "Arrays": ("arrays", "indexing", "layouts"),
-        "Reductions, order and statistics": ("reductions", "ordering", "statistics"),
-        "Linear algebra": ("products", "factorisations"),
-        "Signals": ("signals",),
-        "Errors": ("errors",),
-    },
-    "numeric": {
-        "Lowering": ("function", "reference"),
-        "Tensors": ("tensors",),
-        "Rooms": ("(module)",),
-        "Making tensors": ("factories", "conversions", "random_numbers"),
-        "Modes and transforms": ("modes", "tracing", "func"),
-        "Drawings, steps and plots": ("show",),
-        "Elementwise functions": (
-            "ops.arithmetic",
-            "ops.comparing",
-            "ops.pointwise",
-            "shortcuts",
-        ),
-        "Reductions and order": ("ops.reducing", "ops.moments", "ops.ordering", "ops.scanning"),
-        "Linear algebra": ("ops.matrices", "linalg"),
-        "Shapes and parts": ("ops.rearranging", "ops.parts", "ops.shaping"),
-        "Reading and writing by index": ("ops.scattering", "ops.indexing"),
-        "Dtypes": ("dtypes", "(dtype)"),
-        "Printing": ("tensor_printing",),
-        "Constants": ("(value)",),
-    },
-}
-"""The sections of rooms with many names, and the modules inside that their names come from."""
+SECTIONS = {"symdiff": symdiff.subjects.SUBJECTS, "numeric": numeric.subjects.SUBJECTS}
+"""The subjects of rooms with many names."""
 
 
 def names(room: str) -> list[str]:
@@ -95,33 +56,8 @@ def sections(room: str) -> dict[str, list[str]]:
     of = SECTIONS.get(room)
     if of is None:
         return {ALL: sorted(names(room), key=str.lower)}
-    found: dict[str, list[str]] = {title: [] for title in (*of, OTHERS)}
-    for name in sorted(names(room), key=str.lower):
-        home = _home(getattr(import_module(room), name))
-        found[_title(home.removeprefix(f"{room}."), of)].append(name)
-    return {title: listed for title, listed in found.items() if listed}
-
-
-def _title(home: str, of: dict[str, tuple[str, ...]]) -> str:
-    for title, modules in of.items():
-        if any(home == module or home.startswith(f"{module}.") for module in modules):
-            return title
-    return OTHERS
-
-
-def _home(thing: Any) -> str:
-    """The module that defines an object, or in brackets what it is."""
-    if isinstance(thing, ModuleType):
-        return "(module)"
-    if isinstance(thing, type) or callable(thing):
-        return str(thing.__module__)
-    return (
-        "(dtype)"
-        if type(thing).__name__ == "dtype"
-        else "(value)"
-        if not hasattr(thing, "op")
-        else "expr"
-    )
+    homes = {name: home(getattr(import_module(room), name)) for name in names(room)}
+    return by_subject(room, homes, of)
 
 
 def page(room: str, titles: list[str]) -> str:

@@ -93,11 +93,13 @@ from numeric.ops.shaping import *  # noqa: F403
 from numeric.random_numbers import *  # noqa: F403
 from numeric.records import *  # noqa: F403
 from numeric.reference import interpret as interpret
+from numeric.subjects import SUBJECTS
 from numeric.tensor_printing import *  # noqa: F403
 from numeric.tensors import Size as Size
 from numeric.tensors import Tensor as Tensor
 from numeric.tracing import *  # noqa: F403
 from symdiff.guesses import missing
+from symdiff.subjects import by_subject, home, index
 
 try:
     __version__ = version("symdiff-numeric")
@@ -217,4 +219,8 @@ if not TYPE_CHECKING:
         raise missing("module 'numeric'", name, guesses.PACKAGE, sys.modules[__name__])
 
     def __dir__() -> list[str]:
-        return [*__all__, *(name for name in globals() if name.startswith("__"))]
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+    _lazy = {**_ROOM_OF, **dict.fromkeys(_ROOMS, "(module)")}
+    _homes = {name: _lazy.get(name) or home(globals()[name]) for name in __all__ if name[0] != "_"}
+    __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"

@@ -19,7 +19,8 @@ fast functions.  What users need first:
 - ``simplify``, ``expand``, ``factor``, ``collect`` give it another form, ``series`` and ``limit``
   say how it is near a point.
 
-The modules below are internal: everything public has its name here, ``symdiff.__all__``.
+The modules below are internal: everything public has its name here, ``symdiff.__all__``, and in
+the index that follows.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ from symdiff.simplification import collect as collect
 from symdiff.simplification import expand as expand
 from symdiff.simplification import factor as factor
 from symdiff.simplification import simplify as simplify
+from symdiff.subjects import SUBJECTS, by_subject, home, index
 from symdiff.substitution import replaced
 from symdiff.substitution import substitute as substitute
 
@@ -167,8 +169,11 @@ if not TYPE_CHECKING:
     without(Expr, "an expression", {name: f"sd.{name}(x)" for name in named})
     del named
 
+    _homes = {name: home(globals()[name]) for name in __all__ if name[0] != "_"}
+    __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"
+
     def __getattr__(name: str) -> object:
         raise missing("module 'symdiff'", name, PACKAGE, sys.modules[__name__])
 
     def __dir__() -> list[str]:
-        return [*__all__, *(name for name in globals() if name.startswith("__"))]
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -15,6 +15,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from manual import assets, rooms
+from symdiff.subjects import OTHERS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -46,13 +47,22 @@ def test_every_public_name_has_a_place_and_an_entry(room):
     placed = [name for names in sections.values() for name in names]
     public = {name for name in import_module(room).__all__ if not name.startswith("__")}
     assert sorted(placed) == sorted(public)
-    assert rooms.OTHERS not in sections, "give the new names a section, in manual/rooms.py"
+    assert OTHERS not in sections, "give the new names a subject, in subjects.py"
     text = rooms.page(room, list(sections))
     for name in public:
         entry = rf"^\.\. (auto|py:)\w+:: ({re.escape(room)}\.)?{re.escape(name)}$"
         is_room = f"{room}.{name}" in rooms.ROOMS
         assert is_room or len(re.findall(entry, text, re.M)) == 1, name
         assert text.count(f" <{room}.{name}>`\n") == 1, name
+
+
+@pytest.mark.parametrize("package", [sd, nm])
+def test_help_lists_every_public_name_once_by_subject(package):
+    assert package.__doc__ is not None
+    _, _, listed = package.__doc__.partition("Every public name, by subject:\n")
+    names = re.sub(r"^- [^:]*:|[,.\s]+", " ", listed, flags=re.M).split()
+    assert sorted(names) == sorted(name for name in package.__all__ if name[0] != "_")
+    assert all(name in package.__all__ or name.startswith("__") for name in dir(package))
 
 
 def test_pages_show_all_sections_of_a_room_they_divide():

@@ -1,0 +1,83 @@
+"""The subjects that public names belong to: help shows them by these, and so does the reference."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SUBJECTS: dict[str, tuple[str, ...]] = {
+    "Making expressions": ("expr", "leaves", "parser", "numpy_protocol", "bridge"),
+    "Derivatives": ("derivative", "contexts", "patterns", "blackboxes"),
+    "Values and other forms": (
+        "evaluate",
+        "substitution",
+        "simplification",
+        "limits",
+        "batching",
+        "counting",
+    ),
+    "Showing": ("display",),
+    "Elementwise functions": ("elementwise",),
+    "Special functions": ("special_functions",),
+    "Arrays": ("arrays", "indexing", "layouts"),
+    "Reductions, order and statistics": ("reductions", "ordering", "statistics"),
+    "Linear algebra": ("products", "factorisations"),
+    "Signals": ("signals",),
+    "Errors": ("errors",),
+}
+"""The subjects of symdiff, and the modules that their names come from."""
+
+OTHERS = "Other names"
+
+
+def by_subject(
+    package: str, homes: Mapping[str, str], subjects: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[str]]:
+    """Names under the subjects of their homes; those whose home has no subject under ``OTHERS``.
+
+    >>> by_subject("symdiff", {"sin": "symdiff.elementwise", "e": "expr"}, SUBJECTS)
+    {'Making expressions': ['e'], 'Elementwise functions': ['sin']}
+    """
+    found: dict[str, list[str]] = {subject: [] for subject in (*subjects, OTHERS)}
+    for name in sorted(homes, key=str.lower):
+        found[_subject(homes[name].removeprefix(f"{package}."), subjects)].append(name)
+    return {subject: names for subject, names in found.items() if names}
+
+
+def _subject(home: str, subjects: Mapping[str, tuple[str, ...]]) -> str:
+    for subject, modules in subjects.items():
+        if any(home == module or home.startswith(f"{module}.") for module in modules):
+            return subject
+    return OTHERS
+
+
+def home(thing: object) -> str:
+    """The module that defines an object, or in brackets what kind of value it is.
+
+    >>> home(home), home(3.0)
+    ('symdiff.subjects', '(value)')
+    """
+    if isinstance(thing, ModuleType):
+        return "(module)"
+    if isinstance(thing, type) or callable(thing):
+        return str(thing.__module__)
+    if type(thing).__name__ == "dtype":
+        return "(dtype)"
+    return "expr" if hasattr(thing, "op") else "(value)"
+
+
+def index(listed: Mapping[str, Iterable[str]]) -> str:
+    """The names by subject, as a text below a docstring.
+
+    >>> print(index({"Derivatives": ["diff", "grad"]}))
+    Every public name, by subject:
+    <BLANKLINE>
+    - Derivatives: diff, grad.
+    """
+    lines = [f"- {subject}: {', '.join(names)}." for subject, names in listed.items()]
+    wrapped = [fill(line, 96, subsequent_indent="  ") for line in lines]
+    return "\n".join(["Every public name, by subject:", "", *wrapped])
