@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NONE, HOISTED, DEEP = 0, 1, 2
+
+# A product moves inside so many layers of zeros.  Below n of them it would be written n times, and
+# a gradient through n masks would have n² nodes.
+_NESTED = 4
 _WHERE = PRIMITIVES["where"]
 
 
@@ -139,7 +143,12 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
             return shown(_closed(total(shares), layers))
         shape = expr.shape
-        d, expr = _opened(expr, layers, unslices=True)
+        inside: list[Layer] = []
+        d, opened = _opened(expr, inside, unslices=True)
+        if len(inside) > _NESTED:
+            return shown(_closed(_met(expr, p, c, DEEP).expr, layers), DEEP)
+        expr = opened
+        layers += inside
         c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
         for layer in layers[outer:]:
             if isinstance(layer, ops.Unslice):

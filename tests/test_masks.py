@@ -283,3 +283,14 @@ def test_slices_of_slices_that_cover_ignore_nothing(depth):
     gradient = nm.lower(sd.grad(sd.sum(f * c), v), [v, c])
     with np.errstate(all="ignore"):
         assert np.isnan(gradient(np.zeros(3), np.zeros(3))).all()
+
+
+def test_a_gradient_through_nested_masks_has_nodes_in_proportion():
+    def gradient(n):
+        v = f = sd.symbol("v", 3)
+        for i in range(n):
+            f = sd.where(sd.symbol(f"c{i}") > 0, sd.sin(f), 0) * v
+        return sd.grad(sd.sum(f), v)
+
+    assert sd.count_nodes(gradient(300)) <= 2.1 * sd.count_nodes(gradient(150))
+    assert sd.count_nodes(gradient(3000)) < 40_000
