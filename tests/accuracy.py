@@ -36,8 +36,8 @@ import numeric as nm
 import symdiff as sd
 from symdiff.algebra import primitive
 from symdiff.scalar import VOCABULARY
-from tests.accuracy_misses import MISSES
-from tests.scalar_oracle import POLYNOMIALS, coefficients
+from tests.support.accuracy_misses import MISSES
+from tests.support.scalar_oracle import POLYNOMIALS, coefficients
 
 U = mp.mpf(2) ** -53
 SUBNORMAL = mp.mpf(2) ** -1074

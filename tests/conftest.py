@@ -5,7 +5,7 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-from tests.budget import scaled
+from tests.support.budget import scaled
 
 # A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
 # The ordinary profile draws the same examples every time; `fuzz` draws new ones, and many.

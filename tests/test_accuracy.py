@@ -11,8 +11,8 @@ import pytest
 import symdiff as sd
 from tests import accuracy
 from tests.accuracy import ROWS, Exact, error, judge, sample
-from tests.accuracy_misses import MISSES
-from tests.budget import FUZZ
+from tests.support.accuracy_misses import MISSES
+from tests.support.budget import FUZZ
 
 COUNTS = {"elementary": 8, "composite": 8, "stepwise": 3, "special": 2}
 SLOW_ORACLE = {

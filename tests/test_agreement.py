@@ -10,10 +10,10 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from symdiff import ops
-from tests.budget import sample
-from tests.fields import FLOAT, HIGH
-from tests.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties, values_of
-from tests.strategies import FAMILIES, programs_at_points
+from tests.support.budget import sample
+from tests.support.fields import FLOAT, HIGH
+from tests.support.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties, values_of
+from tests.support.strategies import FAMILIES, programs_at_points
 
 
 def with_gradient(program):

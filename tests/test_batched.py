@@ -16,10 +16,10 @@ from symdiff.contraction import contract, strong
 from symdiff.leaves import full
 from symdiff.node import Op, topological
 from symdiff.scalar import MPMATH
-from tests import decomposition_cases, oracles
-from tests.fields import determinant, inverse, minors
-from tests.oracles import Case
-from tests.orders import order_count
+from tests.support import decomposition_cases, oracles
+from tests.support.fields import determinant, inverse, minors
+from tests.support.oracles import Case
+from tests.support.orders import order_count
 
 MATRICES = ((2, 2), (3, 3), (2, 2, 2), (2, 1, 1), (0, 0), (2, 0, 0), (0, 2, 2))
 VECTORS = ((3,), (2, 3), (2, 2, 2), (1,), (2, 1), (0, 2))

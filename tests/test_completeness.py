@@ -33,9 +33,10 @@ from symdiff.leaves import dummy, number_of, size
 from symdiff.lifting import is_decision, written_out
 from symdiff.node import Op, topological
 from symdiff.rules import NONE, Flow, statement
-from tests import decomposed, oracles, test_batched, test_table
-from tests.differences import listed
-from tests.strategies import FAMILIES, programs
+from tests import test_batched, test_table
+from tests.support import decomposed, oracles
+from tests.support.differences import listed
+from tests.support.strategies import FAMILIES, programs
 
 if TYPE_CHECKING:
     from symdiff.expr import Expr

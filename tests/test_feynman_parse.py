@@ -11,7 +11,7 @@ from numeric.check.derivatives import scale_of_terms
 from numeric.check.oracles import EPS, multiprecision
 from numeric.demo.equations import load
 from numeric.reference import interpret
-from tests.feynman_reference import REFERENCE
+from tests.support.feynman_reference import REFERENCE
 
 POINTS = 20
 EQUATIONS = load()

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from tests.feynman_reference import REFERENCE
+from tests.support.feynman_reference import REFERENCE
 
 #: Formulas that are 0/0 at the middle of their ranges, and a step away from it: the two frequencies
 #: of the transition probability share one range, and where they agree its sinc² is sin(0)²/0².

@@ -1,7 +1,7 @@
 """Integers of every width and sign, at their extremes: values are NumPy's, derivatives are exact.
 
-The oracle is Taylor arithmetic in fractions (``tests.jets``); floating point errs by roundings of
-the bounds that it carries.
+The oracle is Taylor arithmetic in fractions (``tests.support.jets``); floating point errs by
+roundings of the bounds that it carries.
 """
 
 import operator
@@ -16,9 +16,9 @@ from hypothesis import assume, given
 import numeric as nm
 import symdiff as sd
 from symdiff.reals import is_real
-from tests.budget import sample
-from tests.jets import JETS, partials, variables, weighted_sum
-from tests.strategies import FAMILIES, programs
+from tests.support.budget import sample
+from tests.support.jets import JETS, partials, variables, weighted_sum
+from tests.support.strategies import FAMILIES, programs
 
 # The roundings on the way to a value: a few dozen operations, each of a few dozen terms.
 ROUNDINGS = 1000

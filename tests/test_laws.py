@@ -1,7 +1,7 @@
 """What holds for derivatives of any expression: linearity, chain rule, symmetry, agreeing modes.
 
-Derivatives are compared as values at 50 digits, by the interpreter of ``tests.evaluation``; where
-two routes must build the same node, by ``is``.
+Derivatives are compared as values at 50 digits, by the interpreter of ``tests.support.evaluation``;
+where two routes must build the same node, by ``is``.
 """
 
 from fractions import Fraction
@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from tests.budget import sample
-from tests.evaluation import evaluate
-from tests.fields import EXACT, HIGH
-from tests.oracles import DIGITS, LOST_DIGITS, agree, bound, inputs_of, values_of
-from tests.strategies import FAMILIES, points, programs
+from tests.support.budget import sample
+from tests.support.evaluation import evaluate
+from tests.support.fields import EXACT, HIGH
+from tests.support.oracles import DIGITS, LOST_DIGITS, agree, bound, inputs_of, values_of
+from tests.support.strategies import FAMILIES, points, programs
 
 x, y, z = sd.symbols("x y z")
 v, w = sd.symbols("v w", (3,))

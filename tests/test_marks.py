@@ -17,8 +17,8 @@ from hypothesis import given
 
 import numeric as nm
 import symdiff as sd
-from tests.budget import sample
-from tests.cells import cells, each, floats, pulled, pushed, sqrt
+from tests.support.budget import sample
+from tests.support.cells import cells, each, floats, pulled, pushed, sqrt
 
 # A few roots, each rounded twice, and sums of terms of one sign.
 ROUNDING = 64 * np.finfo(float).eps

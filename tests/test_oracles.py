@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from symdiff import opaque_ops, ops, rules
-from tests import oracles
-from tests.evaluation import evaluate
-from tests.fields import EXACT, HIGH
-from tests.programs import Program, Step
+from tests.support import oracles
+from tests.support.evaluation import evaluate
+from tests.support.fields import EXACT, HIGH
+from tests.support.programs import Program, Step
 
 WRONG = Fraction(1001, 1000)
 

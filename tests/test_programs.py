@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 
-from tests import oracles
-from tests.budget import sample
-from tests.fields import EXACT, HIGH
-from tests.strategies import FAMILIES, programs_at_points
+from tests.support import oracles
+from tests.support.budget import sample
+from tests.support.fields import EXACT, HIGH
+from tests.support.strategies import FAMILIES, programs_at_points
 
 ANALYTIC = ("pointwise", "contraction", "linear", "opaque")
 

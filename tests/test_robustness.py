@@ -27,7 +27,7 @@ import symdiff as sd
 from numeric import modes
 from symdiff import locks
 from symdiff.contexts import raising
-from tests.budget import FUZZ, scaled
+from tests.support.budget import FUZZ, scaled
 
 ROOT = Path(sd.__file__).parent.parent
 SOURCES = [*ROOT.glob("symdiff/**/*.py"), *ROOT.glob("numeric/**/*.py")]

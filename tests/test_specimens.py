@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from symdiff.display import notebooks
-from tests.budget import FUZZ
 from tests.look import collected
+from tests.support.budget import FUZZ
 
 interactive = pytest.importorskip("IPython.core.formatters")
 

@@ -16,7 +16,7 @@ import scipy.special
 
 import numeric as nm
 import symdiff as sd
-from tests.differences import Row, check
+from tests.support.differences import Row, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff import ops
 from symdiff.ranges import common, disjoint, meeting, places_of, reversed_places, step_of
-from tests.budget import sample
-from tests.fields import HIGH
-from tests.oracles import DIGITS, bound, inputs_of
-from tests.strategies import FAMILIES, points, programs
+from tests.support.budget import sample
+from tests.support.fields import HIGH
+from tests.support.oracles import DIGITS, bound, inputs_of
+from tests.support.strategies import FAMILIES, points, programs
 from tests.test_laws import equal, filled
 
 x, y, z = sd.symbols("x y z")

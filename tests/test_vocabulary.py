@@ -34,7 +34,7 @@ from symdiff.lifting import lift
 from symdiff.parser import FUNCTIONS
 from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
 from symdiff.vocabulary import FACTS, Facts, ScalarFunction
-from tests.scalar_oracle import MEANING, POLYNOMIALS, STEPS, coefficients
+from tests.support.scalar_oracle import MEANING, POLYNOMIALS, STEPS, coefficients
 
 ORTHOGONAL = (*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre")
 each_function = pytest.mark.parametrize("name", VOCABULARY)
@@ -640,7 +640,7 @@ def test_omissions_are_noticed():
     assert len(planted) == len(OMISSIONS)
     unasked = set(vars(Facts)) - {fact for fact, _ in OMISSIONS} - {"value", "numpy"}
     assert {fact for fact in unasked if not fact.startswith("__")} == set()
-    code = f"import tests.planted; tests.planted.main({planted!r})"
+    code = f"import tests.support.planted; tests.support.planted.main({planted!r})"
     found = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parents[1],

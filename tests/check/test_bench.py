@@ -14,10 +14,10 @@ import pytest
 from scipy.optimize import nnls
 
 from numeric.check.report import KINDS
-from tests.budget import scaled
 from tests.check import truth
 from tests.check.bench import DEFAULT_GRADCHECK_PASSES, FORWARDS, RIGHT, WRONG, named
 from tests.check.entries import every
+from tests.support.budget import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

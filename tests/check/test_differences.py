@@ -9,7 +9,7 @@ import pytest
 
 import numeric as nm
 from numeric.check import lines
-from tests.budget import scaled
+from tests.support.budget import scaled
 
 # Our function, the same by mpmath, and where it is defined.
 FUNCTIONS = {

@@ -13,7 +13,7 @@ import symdiff as sd
 from numeric import check
 from symdiff.algebra import primitive
 from symdiff.scalar import arity
-from tests.scalar_oracle import STEP_PAIRS, STEP_POINTS, STEPS
+from tests.support.scalar_oracle import STEP_PAIRS, STEP_POINTS, STEPS
 
 pytest.importorskip("flint")
 

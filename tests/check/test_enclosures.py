@@ -1,7 +1,7 @@
 """Enclosures contain the values: of every function, of random formulas, at points and over boxes.
 
-The truth is mpmath's, of the meanings in ``tests.scalar_oracle``, its derivatives by numerical
-differentiation: nothing of it is shared with balls, or with the rules of differentiation.
+The truth is mpmath's, of the meanings in ``tests.support.scalar_oracle``, its derivatives by
+numerical differentiation: nothing of it is shared with balls, or with the rules of differentiation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import symdiff as sd
 from numeric import check
 from symdiff.algebra import primitive
 from symdiff.scalar import VOCABULARY, arity
-from tests.budget import FUZZ
-from tests.scalar_oracle import MEANING, STEPS, exact, orders
+from tests.support.budget import FUZZ
+from tests.support.scalar_oracle import MEANING, STEPS, exact, orders
 
 pytest.importorskip("flint")
 

@@ -8,9 +8,9 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from tests.budget import FUZZ
 from tests.eager import op_table
 from tests.eager.chosen import leaf
+from tests.support.budget import FUZZ
 
 gradcheck, gradgradcheck = nm.check.gradcheck, nm.check.gradgradcheck
 

@@ -11,7 +11,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric import check
-from tests.budget import scaled
+from tests.support.budget import scaled
 
 pytest.importorskip("flint")
 from numeric.check import proofs, roundings  # which import it

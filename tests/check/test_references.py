@@ -13,9 +13,9 @@ from numeric import check
 from numeric.check import references
 from symdiff.algebra import primitive
 from symdiff.digits import Digits
-from tests.budget import scaled
 from tests.check.test_enclosures import drawn
-from tests.scalar_oracle import MEANING
+from tests.support.budget import scaled
+from tests.support.scalar_oracle import MEANING
 
 x, y = sd.symbols("x y")
 

@@ -20,7 +20,7 @@ from numeric.check.presentation import LITERAL, SHOWN, assignment, number
 from numeric.check.progress import INTERVAL, PATIENCE, progress
 from numeric.check.report import VERDICTS, Sample
 from symdiff.digits import Digits
-from tests.pages import Checked
+from tests.support.pages import Checked
 
 with mpmath.workdps(50):
     THIRD = mpmath.mpf(1) / 3

@@ -18,7 +18,7 @@ import symdiff as sd
 from numeric.check import why
 from numeric.check.disagreements import proof
 from numeric.check.identities import identical
-from tests.budget import FUZZ
+from tests.support.budget import FUZZ
 
 x, y, z = sd.symbols("x y z")
 v, w = sd.symbol("v", 3), sd.symbol("w", 3)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff.parser import FUNCTIONS
 from symdiff.vocabulary import FACTS
-from tests.budget import sample
 from tests.display.latex_checker import check
 from tests.display.words import internal_words
-from tests.oracles import inputs_of
-from tests.strategies import FAMILIES, programs
+from tests.support.budget import sample
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs
 from tests.test_table import ROWS
 
 # What one name, sign or bracket may take, and a node with as many operands as components.

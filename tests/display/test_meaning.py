@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 
 import symdiff as sd
-from tests.budget import sample
 from tests.display.points import evaluated, point
 from tests.display.written import Unknown, value
-from tests.oracles import inputs_of
-from tests.strategies import FAMILIES, programs
+from tests.support.budget import sample
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs
 
 # Values in two orders of evaluation, of programs that may cancel some digits.
 ROUNDING = 1e-8

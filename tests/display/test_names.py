@@ -15,9 +15,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from tests.budget import sample
 from tests.display.latex_checker import check
 from tests.display.normal_form import normalised
+from tests.support.budget import sample
 
 ATTACKS = [
     "<script>alert(1)</script>",

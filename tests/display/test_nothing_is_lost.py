@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 import symdiff as sd
-from tests.budget import sample
-from tests.oracles import inputs_of
-from tests.strategies import FAMILIES, programs
+from tests.support.budget import sample
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs
 
 P, Q, R = (sd.symbol(name, 3) for name in "PQR")
 s = sd.symbol("s")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.parser import FUNCTIONS
-from tests.budget import FUZZ, sample
 from tests.display.rows import reading
 from tests.display.test_latex_laws import called
+from tests.support.budget import FUZZ, sample
 
 x, y, z = sd.symbols("x_r y_r z_r")
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 import numeric as T
-from tests.budget import sample
+from tests.support.budget import sample
 
 DTYPES = {"f2": T.float16, "f4": T.float32, "f8": T.float64}
 EXACT = ("flip", 2.0, 0.5, -1.0)

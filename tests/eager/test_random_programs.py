@@ -14,8 +14,8 @@ import numeric
 from numeric import inplace
 from numeric.autograd import engine
 from numeric.graph import Node
-from tests.budget import FUZZ
 from tests.eager import random_programs, record
+from tests.support.budget import FUZZ
 
 INSTALLED = importlib.util.find_spec("torch") is not None
 # Six tests of each 2000 programs.

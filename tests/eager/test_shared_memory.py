@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 import numeric as T
-from tests.budget import sample
+from tests.support.budget import sample
 
 VIEWS = ("first", "rest", "steps", "turned", "detached", "mapped")
 WRITES = ("double", "add", "put", "zero", "add other")

@@ -14,8 +14,8 @@ import symdiff as sd
 from symdiff.display.notebooks import bundle
 from symdiff.display.typeset import markup
 from tests.look.lab import lab
-from tests.oracles import inputs_of
-from tests.strategies import FAMILIES, programs
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs
 from tests.symdiff.test_printing import scalars
 
 if TYPE_CHECKING:

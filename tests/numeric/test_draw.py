@@ -17,8 +17,8 @@ from numeric.show.values import shortened
 from symdiff.derivative import cotangents
 from symdiff.display.diagrams import Diagram, Edge, Vertex
 from symdiff.expr import nodes, rebuild
-from tests import flowcharts
-from tests.oracles import richardson
+from tests.support import flowcharts
+from tests.support.oracles import richardson
 
 if TYPE_CHECKING:
     from pathlib import Path

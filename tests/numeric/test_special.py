@@ -20,8 +20,8 @@ from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails, zetas
 from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
-from tests.orders import order_count
-from tests.scalar_oracle import (
+from tests.support.orders import order_count
+from tests.support.scalar_oracle import (
     MEANING,
     POLYNOMIALS,
     STEP_PAIRS,

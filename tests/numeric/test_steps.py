@@ -15,12 +15,12 @@ import symdiff as sd
 from numeric.show import stepwise
 from symdiff.shares import shares
 from symdiff.vocabulary import FACTS
-from tests.budget import FUZZ, sample
-from tests.differences import listed, point
-from tests.fields import HIGH
 from tests.look.steps import specimens
-from tests.oracles import values_of
-from tests.strategies import programs_at_points
+from tests.support.budget import FUZZ, sample
+from tests.support.differences import listed, point
+from tests.support.fields import HIGH
+from tests.support.oracles import values_of
+from tests.support.strategies import programs_at_points
 from tests.test_table import ROWS
 
 DIGITS = 50

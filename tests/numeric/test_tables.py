@@ -9,7 +9,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.tables import headline, page, paragraph, table
 from numeric.tracing import compile as traced
-from tests.pages import Checked
+from tests.support.pages import Checked
 
 x, y = sd.symbols("x y")
 HOSTILE = "</td><script>alert(1)</script><!-- \"'&"

@@ -11,10 +11,10 @@ import symdiff as sd
 from symdiff import ops
 from symdiff.letters import shape_text
 from symdiff.node import topological
-from tests import oracles, strategies
-from tests.budget import sample
-from tests.evaluation import evaluate
-from tests.fields import EXACT, HIGH
+from tests.support import oracles, strategies
+from tests.support.budget import sample
+from tests.support.evaluation import evaluate
+from tests.support.fields import EXACT, HIGH
 
 RATIONAL = sample(300)
 ANY = sample(150)

@@ -10,8 +10,8 @@ import symdiff as sd
 from numeric.lowering import matrices
 from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
-from tests import oracles
-from tests.decomposition_cases import CASES
+from tests.support import oracles
+from tests.support.decomposition_cases import CASES
 from tests.test_batched import point
 
 EPS = np.finfo(float).eps

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from symdiff.digits import Digits
-from tests.budget import sample
+from tests.support.budget import sample
 
 x, y = sd.symbols("x y")
 OPERATIONS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]

@@ -22,10 +22,10 @@ from symdiff.corners import kinks_in
 from symdiff.evaluate import primitives
 from symdiff.ops import Opaque
 from symdiff.vocabulary import DECISIONS, FACTS, VOCABULARY
-from tests import oracles
-from tests.budget import sample
-from tests.fields import EXACT
-from tests.strategies import programs
+from tests.support import oracles
+from tests.support.budget import sample
+from tests.support.fields import EXACT
+from tests.support.strategies import programs
 
 x, y = sd.symbols("x y")
 v, w = sd.symbols("v w", 3)

@@ -10,9 +10,9 @@ from hypothesis import given
 
 import symdiff as sd
 from symdiff.display.typeset import markup
-from tests.budget import sample
-from tests.oracles import inputs_of
-from tests.strategies import FAMILIES, programs
+from tests.support.budget import sample
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs
 from tests.symdiff.test_printing import scalars
 
 x, y, z = sd.symbols("x_a y_b z_c")

@@ -29,9 +29,9 @@ from symdiff.display.diagrams import (
 )
 from symdiff.display.layout import Graph
 from symdiff.expr import nodes
-from tests import flowcharts
-from tests.budget import sample
-from tests.strategies import programs
+from tests.support import flowcharts
+from tests.support.budget import sample
+from tests.support.strategies import programs
 
 ALL = 10**9  # a limit beyond every graph
 

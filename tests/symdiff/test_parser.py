@@ -14,7 +14,7 @@ import symdiff as sd
 from symdiff import ParseError, parse
 from symdiff.parser import CONSTANTS, FUNCTIONS
 from symdiff.vocabulary import FACTS
-from tests.orders import order_count
+from tests.support.orders import order_count
 
 x, y, z = sd.symbols("x y z")
 HALF = Fraction(1, 2)

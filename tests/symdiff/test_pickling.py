@@ -16,7 +16,7 @@ import numeric
 import symdiff as sd
 from symdiff import ops, pickling
 from symdiff.leaves import dummy, size
-from tests import oracles
+from tests.support import oracles
 from tests.test_batched import CASES
 from tests.test_completeness import OPS, nodes_of_ops
 

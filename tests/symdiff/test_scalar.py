@@ -7,8 +7,16 @@ import sympy as sp
 from symdiff import vocabulary as v
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol, partial, plain
-from tests.orders import order_count
-from tests.scalar_oracle import MEANING, RESOLUTION, STEP_PAIRS, STEP_POINTS, STEPS, exact, orders
+from tests.support.orders import order_count
+from tests.support.scalar_oracle import (
+    MEANING,
+    RESOLUTION,
+    STEP_PAIRS,
+    STEP_POINTS,
+    STEPS,
+    exact,
+    orders,
+)
 
 A, B, C, D = (kernel_symbol(k) for k in range(4))
 AGREEMENT = mp.mpf(10) ** -50  # both sides carry 110 digits or more

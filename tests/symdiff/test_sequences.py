@@ -12,7 +12,7 @@ import scipy.special
 import symdiff as sd
 from numeric import lower
 from numeric.reference import interpret
-from tests.oracles import richardson
+from tests.support.oracles import richardson
 
 RNG = np.random.default_rng(7)
 NAN = float("nan")

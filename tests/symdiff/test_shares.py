@@ -21,16 +21,16 @@ from symdiff.marks import Flow
 from symdiff.node import make
 from symdiff.shares import Shares, conditions, local, shares
 from symdiff.variables import component
-from tests.budget import sample
-from tests.fields import HIGH
-from tests.oracles import agree, bound, inputs_of, no_ties, values_of
-from tests.strategies import programs_at_points
+from tests.support.budget import sample
+from tests.support.fields import HIGH
+from tests.support.oracles import agree, bound, inputs_of, no_ties, values_of
+from tests.support.strategies import programs_at_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symdiff import Expr
-    from tests.fields import Array
+    from tests.support.fields import Array
 
 DIGITS = 80
 STEP = 25  # decimal places: the error of the differences is h^2, rounding leaves 80 - 25 digits

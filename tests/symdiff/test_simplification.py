@@ -18,7 +18,7 @@ import symdiff as sd
 from symdiff import carried
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.witnesses import disagreement
-from tests.budget import sample
+from tests.support.budget import sample
 
 x, y, a, b = sd.symbols("x y a b")
 n, m = sd.symbols("n m", (), int)

@@ -10,8 +10,8 @@ import numeric as nm
 import symdiff as sd
 from symdiff import ops
 from symdiff.algebra import linear
-from tests import oracles
-from tests.strategies import FAMILIES, programs
+from tests.support import oracles
+from tests.support.strategies import FAMILIES, programs
 from tests.test_completeness import LINEAR, LONGER, nodes_of_ops
 from tests.test_declarations import OPAQUE, Between, at_random, real, samples
 

@@ -20,8 +20,8 @@ from symdiff.evaluate import evaluate_exact
 from symdiff.scalar import MPMATH, VOCABULARY, arity
 from symdiff.vocabulary import FACTS
 from tests import accuracy
-from tests.orders import order_count
-from tests.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative
+from tests.support.orders import order_count
+from tests.support.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative
 
 x = sd.symbol("x")
 X = np.array([0.25, 0.5, 0.75, 0.9])

@@ -1,6 +1,6 @@
 """Cases of matrix decompositions and exponentials, for the derivatives of their ops.
 
-The plain readings use other formulas than ``tests.decomposed`` where there are others.
+The plain readings use other formulas than ``tests.support.decomposed`` where there are others.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import sympy as sp
 
 from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
-from tests.decomposed import array, blocks, evaluated, matrix
-from tests.fields import Array, Field, inverse, minors
-from tests.oracles import Case
+from tests.support.decomposed import array, blocks, evaluated, matrix
+from tests.support.fields import Array, Field, inverse, minors
+from tests.support.oracles import Case
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import symdiff as sd
-from tests.fields import Array, Field, Shape, determinant, inverse, regular_determinant
+from tests.support.fields import Array, Field, Shape, determinant, inverse, regular_determinant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from symdiff import opaque_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.fields import Array
+    from tests.support.fields import Array
 
 
 def array(x: Any) -> Array:

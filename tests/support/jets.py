@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.fields import Field, choose
+from tests.support.fields import Field, choose
 
 if TYPE_CHECKING:
-    from tests.fields import Array
+    from tests.support.fields import Array
 
 # The coefficient of each product of variables: of (), (i,) or (i, j) with i <= j.
 Terms = dict[tuple[int, ...], Fraction]

@@ -16,8 +16,8 @@ import sympy as sp
 from symdiff import opaque_ops, ops
 from symdiff.node import topological
 from symdiff.scalar import MPMATH
-from tests import decomposed
-from tests.fields import EXACT, Array, Field, is_singular
+from tests.support import decomposed
+from tests.support.fields import EXACT, Array, Field, is_singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import hypothesis.strategies as st
 import numpy as np
 
-from tests.fields import FLOAT, MPMATH_FUNCTIONS, Array, Shape
-from tests.programs import KINDS, Program, Step
+from tests.support.fields import FLOAT, MPMATH_FUNCTIONS, Array, Shape
+from tests.support.programs import KINDS, Program, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

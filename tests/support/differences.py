@@ -19,12 +19,12 @@ import numeric as nm
 import symdiff as sd
 from symdiff.batching import pushed_jacobian
 from symdiff.leaves import as_expr
-from tests.oracles import richardson
+from tests.support.oracles import richardson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.fields import Array, Shape
+    from tests.support.fields import Array, Shape
 
 # The relative error that an estimate may admit, and what rounding may add to ten estimates.
 JUDGED = 1e-6

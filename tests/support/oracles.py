@@ -1,10 +1,10 @@
 """What derivatives are held against.  Nothing here uses a rule, a printer or a parser of ours.
 
-``tests.evaluation`` gives the values of expressions, exactly or at 50 digits.  The checks compare
-them with the same program run on plain arrays:
+``tests.support.evaluation`` gives the values of expressions, exactly or at 50 digits.  The checks
+compare them with the same program run on plain arrays:
 
 exact           value, Jacobian, gradient and Hessian equal those of Taylor polynomials in
-                fractions (``tests.jets``), without tolerance
+                fractions (``tests.support.jets``), without tolerance
 adjoint         <u, J v> = <J' u, v>, exactly where the program is rational
 orders          partial derivatives up to order 3 against ``mpmath.diff`` at 50 digits
 high            Jacobians and Hessians by differences at 100 and 150 digits
@@ -28,9 +28,9 @@ from hypothesis import reject
 
 import symdiff as sd
 from numeric.reference import interpret
-from tests.evaluation import boxed, each, evaluate
-from tests.fields import COMPLEX, EXACT, FLOAT, HIGH, LOST_DIGITS, Array, Field, Shape
-from tests.jets import JETS, partials, variables, weighted_sum
+from tests.support.evaluation import boxed, each, evaluate
+from tests.support.fields import COMPLEX, EXACT, FLOAT, HIGH, LOST_DIGITS, Array, Field, Shape
+from tests.support.jets import JETS, partials, variables, weighted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
