@@ -19,7 +19,7 @@ from numeric.ops.dims import axis_of
 from numeric.plans import Op
 from numeric.recording import TO, apply
 from numeric.shadows import Shadow, refuse
-from numeric.tensors import Size, Tensor, blank, counter, method, wrap
+from numeric.tensors import Size, Tensor, blank, counter, method, values_of, wrap
 from symdiff.guesses import without
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _contains(self: Tensor, element: Any) -> bool:
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
         )
-    value = element._array if isinstance(element, Tensor) else element
+    value = values_of(element) if isinstance(element, Tensor) else element
     try:
         return bool(np.equal(self._array, value).any())
     except ValueError:
@@ -156,7 +156,7 @@ def convert(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     if x._array.dtype is kind and not copy:
         return x
     if kind.kind != "f":  # nothing that could be differentiated
-        return wrap(as_kind(x._array, kind, copy))
+        return wrap(as_kind(values_of(x), kind, copy))
     out: Tensor = apply(TO, (x,), (kind,))
     return out
 

@@ -12,7 +12,8 @@ from numeric import dtypes
 from numeric.dtypes import INT64, OF_NUMPY
 from numeric.dtypes import dtype as Dtype  # noqa: N812  # the name is an argument's
 from numeric.quiet import SILENCE, noise, set_noise
-from numeric.tensors import Size, Tensor, counter, edge_of, method, wrap
+from numeric.shadows import Shadow
+from numeric.tensors import Size, Tensor, counter, edge_of, method, values_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +116,7 @@ def integer(value: Any) -> int | None:
     ):
         return None
     if isinstance(value, Tensor):
-        return int(value._array.reshape(()))
+        return int(values_of(value).reshape(()))
     return int(value) if isinstance(value, np.integer) else None
 
 
@@ -162,9 +163,9 @@ def number(name: str, argument: str, value: Any) -> Any:
     Raises TypeError for anything else.
     """
     if isinstance(value, Tensor):
-        value = value._array if value._array.ndim == 0 else value
+        value = values_of(value) if value._array.ndim == 0 else value
     if (
-        isinstance(value, np.generic | np.ndarray)
+        isinstance(value, np.generic | np.ndarray | Shadow)
         and value.ndim == 0
         and value.dtype.kind in "biuf"
     ):
@@ -237,7 +238,7 @@ def tensor(
 def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> NDArray[Any]:
     """The data as an array of dtype ``kind``, or of the dtype it implies."""
     if isinstance(data, Tensor):
-        data = data._array
+        data = values_of(data)
     if isinstance(data, np.generic):
         data = np.asarray(data)
     if isinstance(data, np.ndarray):
@@ -361,7 +362,7 @@ def _scalar(x: Any) -> Any:
     if isinstance(x, Tensor):
         if x._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return x._array.item()
+        return values_of(x).item()
     return x.item() if isinstance(x, np.ndarray | np.generic) else x
 
 
@@ -480,6 +481,8 @@ def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
     self._special = x._special
     if x._inference:
         self._inference = True
+    if source is None and x._traced is not None:
+        self._traced = x._traced
     if source is not None:  # another tensor on the same memory, with the same history
         self._v, self._rg, self._edge = counter(source), source._rg, edge_of(source)
         if source._special:

@@ -486,8 +486,7 @@ def vmap(
             like the arguments, or a number for all.
         out_dims: where the results have the axis of slices, in the same way.
         randomness: "error" refuses random numbers that are drawn inside; with "same" they are
-            the same for all slices, with "different" there are others for each (but those of
-            ``randint`` and ``randperm``, which are refused).
+            the same for all slices, with "different" there are others for each.
         chunk_size: accepted for PyTorch's sake.
 
     Raises ValueError for axes that do not fit, RuntimeError where values of slices decide what is

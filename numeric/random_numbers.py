@@ -21,7 +21,7 @@ from numeric import dtypes
 from numeric.dtypes import F32, F64
 from numeric.factories import fused, integer, kind_of, made, number, sizes
 from numeric.modes import current
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
@@ -384,10 +384,14 @@ def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: An
             if not least <= value <= most:
                 raise RuntimeError(f"{name} is out of bounds for {dtypes.OF_NUMPY[kind]}")
     source = _source(generator)
-    with source.lock:
-        drawn = source.below(high - low, math.prod(shape))
-    # Unsigned arithmetic wraps around to the right negative numbers.
-    return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).astype(kind).reshape(shape)
+
+    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+        with source.lock:
+            drawn = source.below(high - low, math.prod(shape))
+        # Unsigned arithmetic wraps around to the right negative numbers.
+        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).astype(kind).reshape(shape)
+
+    return _drawn(shape, fresh)
 
 
 def randperm(
@@ -412,14 +416,24 @@ def randperm(
         )
     (count,) = sizes("randperm", (count,))
     source = _source(generator)
+    kind = kind_of("randperm", dtype) or dtypes.INT64
+
+    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+        lines = [_order(source, count) for _ in range(math.prod(shape[:-1]))]
+        return np.array(lines, dtype=kind).reshape(shape)
+
+    return made(_drawn((count,), fresh), requires_grad, device, out)
+
+
+def _order(source: Generator, count: int) -> list[int]:
+    """The numbers below ``count`` in random order."""
     with source.lock:
         bits = source.bits32(max(count - 1, 0))
     jumps = (bits % np.arange(count, 1, -1, dtype=np.uint64)).tolist()
     order = list(range(count))
     for i, jump in enumerate(jumps):
         order[i], order[i + jump] = order[i + jump], order[i]
-    kind = kind_of("randperm", dtype) or dtypes.INT64
-    return made(np.array(order, dtype=kind), requires_grad, device, out)
+    return order
 
 
 def normal(
@@ -447,7 +461,7 @@ def normal(
     a: Any
     b: Any
     a, b = (
-        x._array if isinstance(x, Tensor) else number("normal", name, x)
+        values_of(x) if isinstance(x, Tensor) else number("normal", name, x)
         for name, x in (("mean", mean), ("std", std))
     )
     low = np.min(b, initial=0.0) if isinstance(std, Tensor) else b
@@ -507,7 +521,7 @@ def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tenso
     >>> bernoulli(Tensor([0.5, 0.2]))
     tensor([1., 0.])
     """
-    p = input._array
+    p = values_of(input)
     if not bool(((p >= 0) & (p <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     u = _uniform(p.shape, F64 if p.dtype is F64 else F32, generator)

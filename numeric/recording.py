@@ -12,7 +12,7 @@ from numeric.graph import Formula, Node, Nowhere, Packed, serial
 from numeric.modes import RECORD, Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
-from numeric.shadows import frames
+from numeric.shadows import user_frame
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def noted(node: Node, operands: Sequence[Any]) -> None:
             if isinstance(x, Tensor):
                 kept.setdefault((edge_of(x), x._nr), x)
     if current().anomaly:
-        node.extra().made = "".join(traceback.format_stack(frames()[-1]))
+        node.extra().made = "".join(traceback.format_stack(user_frame()))
     if current().packing is not None and node.saved and not node.foreign:
         _pack(node, operands)
 

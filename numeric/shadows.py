@@ -6,6 +6,9 @@ of ``symdiff``; whatever needs its values raises an error that names the user's 
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from symdiff.expr import Expr
-
-_OURS = ("numeric", "symdiff", "numpy", "functools", "contextlib")
 
 
 class Shadow(NDArrayOperatorsMixin):
@@ -206,7 +207,7 @@ def some(conditions: Any) -> bool:
     """
     if not isinstance(conditions, Shadow):
         return bool(conditions.any())
-    frame = frames()[-1]
+    frame = user_frame()
     line = f"at line {frame.f_lineno} of {frame.f_code.co_filename}, in {frame.f_code.co_name}"
     trace = conditions._present()
     trace.checks.append((trace.expr(conditions), f"an index is out of bounds, {line}"))
@@ -261,21 +262,33 @@ def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:
 # Where the user's line is -----------------------------------------------------------------------
 
 
-def frames() -> list[FrameType]:
-    """The calling frames, up to the user's, which is the last one."""
-    found = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        found.append(frame)
-        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _OURS:
-            break
+# Whose code stands between the user's line and an operation: these packages, NumPy, which calls
+# back into them, and what wraps functions.
+_PACKAGES = [
+    str(sys.modules[name].__file__) for name in (__name__.split(".")[0], "symdiff", "numpy")
+]
+_OURS = (
+    *[f"{os.path.dirname(file)}{os.sep}" for file in _PACKAGES],
+    functools.__file__,
+    contextlib.__file__,
+)
+
+
+def user_frame() -> FrameType:
+    """The innermost frame of a file that is not ours; the outermost one where all are.
+
+    For messages only: that a line is named never decides what is computed.  Frames are told by
+    their files, as a reader of a traceback tells them; what they contain is not looked at.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
-    return found
+    return frame
 
 
 def refuse(what: str, remedy: str = "") -> NoReturn:
     """Raise the RuntimeError of a program that cannot be traced, with the user's line."""
-    frame = frames()[-1]
+    frame = user_frame()
     code = frame.f_code
     trace = current().tracing
     name = "compile" if trace is None else trace.name

@@ -89,7 +89,7 @@ class Tensor(TensorMethods):
     _views: Any = None  # of a base: weak references to its views
     _origin: str = ""  # of a view: why it cannot be changed in place, "" if it can
     _name: str | None = None  # in expressions
-    _traced: Any = None  # of one made in a trace: the trace, or why it cannot be used there
+    _traced: Any = None  # the trace in whose run it was made, of numbers known there
     _no_expr: str | None = None  # why it has no expression
     _retains: bool = False
     _post: Any = None  # hooks that run after accumulation
@@ -283,6 +283,16 @@ def wrap(array: Any) -> Tensor:
         if mode.tracing is not None:
             mode.tracing.made(out)
     return out
+
+
+def values_of(x: Tensor) -> NDArray[Any]:
+    """The array of a tensor, for what takes its numbers and is not recorded.
+
+    In a trace that is kept, the numbers of a tensor from outside may be others in the next call:
+    there it is an array without data, of which the trace makes an input.
+    """
+    trace = current().tracing
+    return x._array if trace is None else trace.values(x)
 
 
 def counter(x: Tensor) -> list[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from numeric import inplace, shadows, tensors
+from numeric import inplace
 from numeric.calls import called
 from numeric.dtypes import F16, F32, INT64, default
 from numeric.function import Function, lower
@@ -17,7 +17,7 @@ from numeric.modes import Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import TO, cast, misfit, misfits
-from numeric.shadows import Place, Shadow, frames, memory_of, refuse, stand_in
+from numeric.shadows import Place, Shadow, memory_of, refuse, stand_in
 from numeric.sharing import placed, share
 from numeric.tensors import Tensor, blank, counter
 from symdiff.arrays import broadcast_to, converted
@@ -30,7 +30,7 @@ from symdiff.reductions import sum as total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import CodeType, FrameType
+    from types import CodeType
 
     from symdiff.expr import Expr
 
@@ -146,6 +146,7 @@ class Trace:
 
     def __init__(self, name: str = "compile", randomness: str = "error") -> None:
         self.name, self.randomness = name, randomness
+        self.below: Trace | None = current().tracing
         self.symbols: list[Expr] = []
         self.outer: list[Tensor] = []
         # Conditions that must hold nowhere when it runs, and what to say if one does.
@@ -174,11 +175,8 @@ class Trace:
             return array.expr()
         if not isinstance(x, Tensor):
             return as_expr(x)
-        made = x._traced
-        if made is self or isinstance(made, Trace):
+        if self.knows(x):
             return as_expr(np.array(x._array))
-        if made is not None:
-            refuse(made)
         found = self._found.get(id(x))
         if found is None:
             found = self._found[id(x)] = self._symbol(x)
@@ -189,8 +187,6 @@ class Trace:
 
     def apply(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """As ``recording.apply``: the operation is done on stand-ins, and on expressions."""
-        if any(isinstance(x, np.ndarray) for x in operands) and self.outside():
-            refuse(f"{op.name} is given places, maybe of a tensor from outside the function")
         done = self._done(op, operands, params)
         grad = current().grad
         wanted = grad and any(map(_requires, operands))
@@ -233,8 +229,6 @@ class Trace:
 
     def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """A NumPy function of shadows."""
-        if _has_data((args, kwargs)) and self.outside():
-            refuse(f"{name} meets a tensor from outside the function; pass it as an argument")
         try:
             values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))
             before = noise()
@@ -314,43 +308,36 @@ class Trace:
 
     # Tensors that the run makes ---------------------------------------------------------------
 
-    def made(self, x: Tensor) -> None:
-        """Note where a tensor with data comes from: a constant, or something not to be kept."""
-        if isinstance(x._array, Shadow):
-            return
-        calls = frames()
-        names = [str(frame.f_globals.get("__name__", "")) for frame in calls[:-1]]
-        if "numeric.random_numbers" in names:
-            if self.randomness == "same":
-                return
-            refuse(_RANDOM[self.name == "vmap", self.randomness])
-        x._traced = self
-        if self.outside() and not _is_number(x._array, calls):
-            name = calls[-2].f_code.co_name if len(calls) > 1 else "an operation"
-            x._traced = f"the result of {name}, of tensors from outside the function, is used"
+    # An array with data that an operation meets in a run is a constant: what depends on arguments,
+    # or is of tensors from outside, is a shadow.  So nobody has to ask where an array comes from.
 
-    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
-        """Random numbers that are drawn in the run; ``made`` will refuse or keep their tensor."""
-        return fresh(shape)
+    def made(self, x: Tensor) -> None:
+        """Note a new tensor: with data, it is a constant of the run."""
+        if not isinstance(x._array, Shadow):
+            x._traced = self
+
+    def knows(self, x: Tensor) -> bool:
+        """Whether a tensor with data was made in this run, or in one around it."""
+        trace: Trace | None = None if x._traced is None else self
+        while trace is not None and trace is not x._traced:
+            trace = trace.below
+        return trace is not None
+
+    def values(self, x: Tensor) -> Any:
+        """The array of a tensor whose numbers are taken: those of one from outside are no data."""
+        if isinstance(x._array, Shadow) or self.readable(x):
+            return x._array
+        return Shadow(self, self.expr(x), without_values(x._array), fixed=True)
 
     def readable(self, x: Tensor) -> bool:
         """Whether the values of a tensor may decide what the run does."""
-        return x._traced is self
+        return self.knows(x)
 
-    def outside(self) -> bool:
-        """Whether one of our functions that run now has a tensor from outside."""
-        for frame in frames()[1:-1]:
-            code, values = frame.f_code, frame.f_locals
-            if code.co_filename == __file__ or code.co_name.endswith("_like"):
-                continue
-            for value in list(values.values()):
-                items = value if isinstance(value, list | tuple) else (value,)
-                if any(isinstance(v, Tensor) and self._is_outer(v) for v in items[:100]):
-                    return True
-        return False
-
-    def _is_outer(self, x: Tensor) -> bool:
-        return not isinstance(x._array, Shadow) and x._traced is not self
+    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
+        """Random numbers that are drawn in the run."""
+        if self.randomness != "same":
+            refuse(_RANDOM[self.name == "vmap", self.randomness])
+        return fresh(shape) if self.below is None else self.below.drawn(shape, fresh)
 
 
 def counted(checks: Sequence[tuple[Expr, str]]) -> list[Expr]:
@@ -386,18 +373,6 @@ def _requires(x: Any) -> bool:
     return x._rg or (isinstance(array, Shadow) and array.requires())
 
 
-def _is_number(array: Any, calls: Sequence[FrameType]) -> bool:
-    """Whether an array is a Python number that the function making it has."""
-    if array.ndim:
-        return False
-    maker = next((f for f in calls if f.f_code.co_filename not in _SILENT), calls[-1])
-    numbers = [v for v in maker.f_locals.values() if isinstance(v, int | float)]
-    return any(array == array.dtype.type(v) for v in numbers)
-
-
-_SILENT = (__file__, shadows.__file__, tensors.__file__)
-
-
 def _tried(x: Any) -> Any:
     if isinstance(x, Tensor):
         x = x._array
@@ -411,15 +386,6 @@ def _part(op: Op, rest: tuple[Expr, ...], params: tuple[Any, ...], i: int, x: Ex
 
 def _at(places: Expr, x: Expr) -> Expr:
     return inplace.part(x, places)
-
-
-def _has_data(given: Any) -> bool:
-    """Whether there are arrays with values among arguments."""
-    if isinstance(given, dict):
-        given = list(given.values())
-    if isinstance(given, list | tuple):
-        return any(map(_has_data, given))
-    return isinstance(given, np.ndarray | np.generic)
 
 
 def _mapped(given: Any, function: Callable[[Shadow], Any]) -> Any:

@@ -246,7 +246,7 @@ class Inner(Trace):
 
     def __init__(self, name: str, randomness: str, length: int | None = None) -> None:
         super().__init__(name, randomness)
-        self.length, self.below = length, current().tracing
+        self.length = length
         # Whether the run is kept for later calls, so that no values may get into it.
         self.kept = self.below is not None and getattr(self.below, "kept", True)
         self._held: list[Any] = []
@@ -255,11 +255,12 @@ class Inner(Trace):
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
         """Random numbers: for each slice others, if so asked for."""
         if self.randomness != "different":
-            return fresh(shape)
-        below = fresh if self.below is None else lambda s: self.below.drawn(s, fresh)
+            return super().drawn(shape, fresh)
+        below = self.below
         if self.length is None:
-            return below(shape)
-        whole = blank(below((self.length, *shape)))
+            return fresh(shape) if below is None else below.drawn(shape, fresh)
+        size = (self.length, *shape)
+        whole = blank(fresh(size) if below is None else below.drawn(size, fresh))
         kind = _KINDS.get(whole._array.dtype.kind, int)
         found = _named(f"r{len(self.draws)}", shape, kind)
         self.draws.append((found, whole))
@@ -293,10 +294,6 @@ class Inner(Trace):
     def readable(self, x: Tensor) -> bool:
         """Of a run that is for one call, whatever has values."""
         return super().readable(x) if self.kept else not isinstance(x._array, Shadow)
-
-    def outside(self) -> bool:
-        """Whether values from outside would be kept."""
-        return self.kept and super().outside()
 
 
 def traced(

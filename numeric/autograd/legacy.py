@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.tensors import Tensor, wrap
+from numeric.tensors import Tensor, values_of, wrap
 
 
 class _Kind(type):
@@ -38,7 +38,7 @@ class Variable(metaclass=_Kind):
                 UserWarning,
                 stacklevel=2,
             )
-        out = wrap(data._array if isinstance(data, Tensor) else np.asarray(data))
+        out = wrap(values_of(data) if isinstance(data, Tensor) else np.asarray(data))
         if volatile:
             out._volatile = out._special = True
         elif requires_grad:

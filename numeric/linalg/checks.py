@@ -10,7 +10,7 @@ import numpy as np
 
 from numeric.ops.pointwise import word
 from numeric.shadows import Shadow
-from numeric.tensors import Tensor
+from numeric.tensors import Tensor, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def operands(*names: str) -> Callable[[F], F]:
 
 def concrete(name: str, x: Tensor, instead: str) -> None:
     """Raises RuntimeError for a tensor of a traced function, which has no values yet."""
-    if isinstance(x._array, Shadow):
+    if isinstance(values_of(x), Shadow):
         raise RuntimeError(
             f"{name}: needs the values of its operand, which a traced function does not have; "
             f"use {instead}"

@@ -19,7 +19,7 @@ from numeric.ops.decomposing import svdvals as singular_values
 from numeric.ops.dims import axis_of
 from numeric.ops.parts import select
 from numeric.ops.pointwise import where, word
-from numeric.tensors import wrap
+from numeric.tensors import values_of, wrap
 
 if TYPE_CHECKING:
     from numeric import dtypes
@@ -201,6 +201,6 @@ def matrix_rank(
     if tol is not None:
         atol, rtol = tol, 0.0
     absolute, relative = tolerances(A, atol, rtol)
-    values = abs(np.linalg.eigvalsh(A._array)) if hermitian else singular_values(A._array)
+    values = abs(np.linalg.eigvalsh(values_of(A))) if hermitian else singular_values(values_of(A))
     least = np.maximum(absolute, relative * np.max(values, axis=-1, initial=0))
     return wrap(np.sum(values > least[..., None], axis=-1))

@@ -16,7 +16,7 @@ from numeric.plans import Op
 from numeric.random_numbers import bernoulli
 from numeric.recording import apply
 from numeric.shadows import some
-from numeric.tensors import Tensor, wrap
+from numeric.tensors import Tensor, values_of, wrap
 from symdiff import functions as sd
 from symdiff.guesses import missing
 
@@ -60,7 +60,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     >>> one_hot(torch.tensor([1, 0]), 3).tolist()
     [[0, 1, 0], [1, 0, 0]]
     """
-    a = tensor._array
+    a = values_of(tensor)
     if a.dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not a.size and num_classes <= 0:

@@ -16,7 +16,7 @@ from numeric.ops.pointwise import masked_xlogy
 from numeric.plans import Op
 from numeric.recording import apply
 from numeric.shadows import Shadow, beside
-from numeric.tensors import Tensor, wrap
+from numeric.tensors import Tensor, values_of, wrap
 from symdiff import functions as sd
 from symdiff.derivative import detach
 
@@ -341,7 +341,7 @@ def binary_cross_entropy(
     100.0
     """
     _checked(reduction)
-    a, b = input._array, target._array
+    a, b = values_of(input), target._array
     if a.shape != b.shape:
         raise ValueError(
             f"Using a target size ({_size(target)}) that is different to the input size "
@@ -429,11 +429,11 @@ class _Classes:
     def __init__(
         self, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
     ) -> None:
-        x, t = input._array, target._array
+        x, t = input._array, values_of(target)
         n = x.shape[0 if x.ndim == 1 else 1]
         self._check(x, t, n, weight)
         self.dtype, self.n = x.dtype, n
-        self.weights = None if weight is None else weight._array
+        self.weights = None if weight is None else values_of(weight)
         self.counts: Array | None = None
         traced = isinstance(t, Shadow)
         if t.size and (traced or ignore_index >= 0 or np.minimum.reduce(t, None) < 0):
@@ -615,7 +615,7 @@ def _with_probabilities(
             f"cross_entropy: weight tensor should be defined either for all {n} classes or no "
             f"classes but got weight tensor of shape: {list(weight._array.shape)}"
         )
-    w = 1.0 if weight is None else wrap(_along(weight._array, axis, input._array.ndim))
+    w = 1.0 if weight is None else wrap(_along(values_of(weight), axis, input._array.ndim))
     operands = (log_softmax(input, axis), target, w, 1.0 - smoothing, smoothing / n)
     return apply(SOFT[reduction], operands, (axis, reduction, bool(smoothing)))  # type: ignore[no-any-return]
 

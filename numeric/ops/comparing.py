@@ -14,7 +14,7 @@ from numeric.ops.arithmetic import argument, augmented, operators, taken
 from numeric.ops.pointwise import word
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import misfit
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ def allclose(
 def _question(name: str, says: str, examples: str, kernel: Any) -> Callable[[Tensor], Tensor]:
     def function(input: Tensor) -> Tensor:
         argument(name, "input", 1, input)
-        return wrap(kernel(input._array))
+        return wrap(kernel(values_of(input)))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Where elements are {says}.
@@ -207,7 +207,7 @@ def logical_not(input: Tensor) -> Tensor:
     [True, False]
     """
     argument("logical_not", "input", 1, input)
-    return wrap(np.logical_not(input._array))
+    return wrap(np.logical_not(values_of(input)))
 
 
 # Logic ------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def bitwise_not(input: Tensor) -> Tensor:
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         )
-    return wrap(np.invert(input._array))
+    return wrap(np.invert(values_of(input)))
 
 
 def _add_methods() -> None:

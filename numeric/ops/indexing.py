@@ -20,7 +20,7 @@ from numeric.ops.scattering import put_at
 from numeric.ops.shaping import ALIAS, UNSQUEEZE, view
 from numeric.recording import alias, apply
 from numeric.shadows import Shadow
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def _part(x: Any) -> Any:
     if isinstance(x, int | np.integer):
         return int(x)
     if isinstance(x, Tensor):
-        array = x._array
+        array = values_of(x)
         if array.ndim and array.dtype.name not in ("int64", "int32", "uint8", "bool"):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     elif isinstance(x, np.ndarray | list | tuple | range):
@@ -86,7 +86,7 @@ def _plain(x: Any) -> Any:
     """A sequence, with Tensors of one integer as numbers."""
     if isinstance(x, list | tuple):
         return [_plain(y) for y in x]
-    return x._array if isinstance(x, Tensor) else x
+    return values_of(x) if isinstance(x, Tensor) else x
 
 
 def _axes_used(part: Any) -> int:

@@ -16,7 +16,7 @@ from numeric.inplace import inplace
 from numeric.ops.arithmetic import check_factor
 from numeric.plans import Op
 from numeric.recording import apply, cast
-from numeric.tensors import Tensor, method
+from numeric.tensors import Tensor, method, values_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -507,7 +507,7 @@ ger = outer
 def _paired(dims: Any, a: Array, b: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes that ``tensordot`` sums over; raises RuntimeError where they do not fit."""
     if isinstance(dims, Tensor):
-        dims = dims._array.tolist()
+        dims = values_of(dims).tolist()
     if isinstance(dims, tuple | list):
         first, second = (
             tuple(index(k) for k in (part if isinstance(part, tuple | list) else (part,)))

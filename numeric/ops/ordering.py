@@ -15,7 +15,7 @@ from numeric.ops.selecting import Choice, along, result_type
 from numeric.plans import RESULT, Op
 from numeric.recording import apply
 from numeric.shortcuts import binary
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def sort(
     dim, _ = renamed("sort", names, dim)
     axis = axis_of(dim, input._array.ndim)
     choice = SORT if stable is None else SORT_STABLE
-    return choice(input, _order(input._array, axis, descending), axis)
+    return choice(input, _order(values_of(input), axis, descending), axis)
 
 
 @method()
@@ -105,7 +105,7 @@ def argsort(
     [1, 2, 0]
     """
     dim, _ = renamed("argsort", names, dim)
-    return wrap(_order(input._array, axis_of(dim, input._array.ndim), descending))
+    return wrap(_order(values_of(input), axis_of(dim, input._array.ndim), descending))
 
 
 @method()
@@ -126,7 +126,7 @@ def topk(
     [3.0, 2.0]
     """
     dim, _ = renamed("topk", names, dim)
-    a = input._array
+    a = values_of(input)
     axis = axis_of(dim, a.ndim)
     if not 0 <= k <= (a.shape[axis] if a.ndim else 1):
         raise RuntimeError("selected index k out of range")
@@ -152,7 +152,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
     2.0
     """
     dim, keepdim = renamed("kthvalue", names, dim, keepdim)
-    a = input._array
+    a = values_of(input)
     axis = nonzero_axis("kthvalue", a.shape, dim)
     if not 1 <= k <= (a.shape[axis] if a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -310,7 +310,7 @@ _SHARES: dict[str, Callable[..., Any]] = {
 def _quantiles(
     name: str, skip: bool, input: Tensor, q: Any, dim: Any, keepdim: bool, how: str
 ) -> Tensor:
-    a = input._array
+    a = values_of(input)
     if not a.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if a.dtype.kind != "f":
@@ -330,7 +330,7 @@ def _quantiles(
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     elif q._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    elif not np.all((q._array >= 0) & (q._array <= 1)):
+    elif not np.all((values_of(q) >= 0) & (values_of(q) <= 1)):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     axis = None if dim is None or not a.ndim else axis_of(dim, a.ndim)
     lines = np.reshape(a, (-1,)) if axis is None else np.moveaxis(a, axis, -1)
@@ -346,7 +346,7 @@ def _interpolated(
     present: Any = np.count_nonzero(np.equal(lines, lines), axis=-1, keepdims=True)
     # How many count; where a nan does, only that one, which is the last.
     tops = np.maximum(present - 1, 0) if skip else np.asarray([n - 1])
-    ranks = tops * np.atleast_1d(q._array)
+    ranks = tops * np.atleast_1d(values_of(q))
     low, high = np.floor(ranks), np.ceil(ranks)
     ends = [k.astype(np.int64) for k in (low, high)]
     if not skip:
@@ -428,7 +428,7 @@ def unique(
     """
     axis = None if dim is None else axis_of(dim, input._array.ndim)
     values, inverse, counts = np.unique(
-        input._array, return_inverse=True, return_counts=True, axis=axis
+        values_of(input), return_inverse=True, return_counts=True, axis=axis
     )
     found = [wrap(values)]
     if return_inverse:
@@ -455,8 +455,8 @@ def searchsorted(
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4])).tolist()
     [1, 2]
     """
-    table, wanted = sorted_sequence._array, input
-    wanted = wanted._array if isinstance(wanted, Tensor) else np.asarray(wanted)
+    table, wanted = values_of(sorted_sequence), input
+    wanted = values_of(wanted) if isinstance(wanted, Tensor) else np.asarray(wanted)
     where: Any = "right" if right or side == "right" else "left"
     if table.ndim == 1:
         found = np.searchsorted(table, wanted, where)

@@ -13,7 +13,7 @@ from numeric.ops.dims import axis_of, by_axis, sizes_of
 from numeric.ops.shaping import view, viewing
 from numeric.plans import Op
 from numeric.recording import apply
-from numeric.tensors import Tensor, method
+from numeric.tensors import Tensor, method, values_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     """
     k, n = _length("tensor_split", input, dim)
     if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections._array.tolist()
+        indices_or_sections = values_of(indices_or_sections).tolist()
     if isinstance(indices_or_sections, tuple | list):
         places = [*indices_or_sections]
     else:

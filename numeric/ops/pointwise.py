@@ -15,7 +15,7 @@ from numeric.ops.arithmetic import argument, elementwise
 from numeric.plans import INPUTS, RESULT, Op
 from numeric.recording import apply, cast
 from numeric.shortcuts import shortcut_of_one
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 from symdiff.algebra import primitive
 from symdiff.contraction import broadcast_to
@@ -408,7 +408,7 @@ def nan_to_num(
     argument("nan_to_num", "input", 1, input)
     kind = input._array.dtype
     if kind.kind != "f":
-        return wrap(input._array.copy())
+        return wrap(values_of(input).copy())
     limit = float(np.finfo(kind).max)
     out: Tensor = apply(
         _NAN_TO_NUM,
@@ -679,7 +679,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     argument("where", "condition", 1, condition)
     if input is None and other is None:
-        places = np.nonzero(np.atleast_1d(condition._array))
+        places = np.nonzero(np.atleast_1d(values_of(condition)))
         return tuple(wrap(np.ascontiguousarray(place)) for place in places)
     operands = [
         argument("where", "input", 2, input, number=True),
@@ -687,7 +687,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     ]
     kind = condition._array.dtype
     if kind == np.uint8:
-        condition = wrap(condition._array != 0)
+        condition = wrap(values_of(condition) != 0)
     elif kind.kind != "b":
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "

@@ -21,7 +21,7 @@ from numeric.ops.shaping import (
 )
 from numeric.plans import Op
 from numeric.recording import apply
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -393,12 +393,12 @@ def repeat_interleave(
     [1, 1, 2, 2]
     """
     if repeats is None:
-        return wrap(np.repeat(np.arange(input._array.size), input._array))
+        return wrap(np.repeat(np.arange(input._array.size), values_of(input)))
     if dim is None:
         input, dim = flatten(input), 0
     k = axis_of(dim, input._array.ndim)
     shape = input._array.shape
-    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(repeats)
+    counts = values_of(repeats) if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size == 1:
         n = int(counts.item())
         wide = unsqueeze(input, k + 1)

@@ -15,7 +15,7 @@ from numeric.ops.selecting import Choice, along, result_type
 from numeric.plans import RESULT, Op
 from numeric.recording import apply, cast
 from numeric.shortcuts import binary
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -248,7 +248,8 @@ def nanmean(
     axes = axes_or_all(dim, input._array.ndim)
     if not count(input._array.shape, axes):  # a sum of nothing is 0, whatever it is divided by
         return binary(MUL, whole, math.nan)  # type: ignore[no-any-return]
-    present = add(np.equal(input._array, input._array), axes, keepdims=keepdim)
+    a = values_of(input)
+    present = add(np.equal(a, a), axes, keepdims=keepdim)
     out: Tensor = binary(DIV, whole, wrap(present))
     return out
 
@@ -432,7 +433,7 @@ def _place(
     name: str, places: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
 ) -> Tensor:
     dim, keepdim = renamed(name, names, dim, keepdim)
-    a = input._array
+    a = values_of(input)
     if dim is None:
         if not a.size:
             raise IndexError(
@@ -473,7 +474,7 @@ def _truth(
     name: str, kernel: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
 ) -> Tensor:
     dim, keepdim = renamed(name, names, dim, keepdim)
-    a = input._array
+    a = values_of(input)
     kind = a.dtype if a.dtype == np.uint8 else BOOL
     return wrap(found(kernel(a, axis=axes_or_all(dim, a.ndim), keepdims=keepdim), kind))
 
@@ -509,5 +510,5 @@ def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     [2, 1]
     """
     dim, _ = renamed("count_nonzero", names, dim)
-    a = input._array
+    a = values_of(input)
     return wrap(found(np.count_nonzero(a, axis=axes_or_all(dim, a.ndim), keepdims=False)))

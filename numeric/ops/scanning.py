@@ -13,7 +13,7 @@ from numeric.ops.rearranging import cat
 from numeric.ops.selecting import Choice, result_type
 from numeric.plans import RESULT, Op
 from numeric.recording import apply
-from numeric.tensors import Tensor, method
+from numeric.tensors import Tensor, method, values_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _latest(a: Any, axis: int, ufunc: np.ufunc) -> Any:
 def _extreme(choice: Choice, ufunc: np.ufunc, input: Tensor, dim: Any, names: Any) -> Any:
     dim, _ = renamed(choice.op.name, names, dim)
     axis = axis_of(required(choice.op.name, dim), input._array.ndim)
-    return choice(input, _latest(input._array, axis, ufunc), axis)
+    return choice(input, _latest(values_of(input), axis, ufunc), axis)
 
 
 @method()

@@ -34,7 +34,7 @@ from numeric.ops.shaping import common_shape, expand
 from numeric.plans import Op
 from numeric.recording import apply, cast
 from numeric.shadows import some
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, method, values_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def _integers(name: str, x: Tensor, wide: bool = False) -> NDArray[Any]:
     if x._array.dtype.name not in ("int64", "int32"):
         kinds = "int32 or int64" if wide else "int32/int64"
         raise RuntimeError(f"{name}(): Expected dtype {kinds} for index")
-    return x._array
+    return values_of(x)
 
 
 # Copies -----------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def _mask(name: str, mask: Tensor) -> NDArray[Any]:
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {mask.dtype.name}"
         )
-    return mask._array
+    return values_of(mask)
 
 
 def _value(name: str, value: Any) -> Any:
@@ -167,7 +167,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = common_shape(input._array.shape, mask._array.shape)
     if input._array.shape != shape:
         input = expand(input, *shape)
-    flat = np.broadcast_to(mask._array, shape).ravel().nonzero()[0]
+    flat = np.broadcast_to(values_of(mask), shape).ravel().nonzero()[0]
     return watched(read_flat(MASKED_SELECT, input, flat), [mask])
 
 
@@ -205,11 +205,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     [[1], [2]]
     """
     if as_tuple:
-        found = np.atleast_1d(input._array).nonzero()
+        found = np.atleast_1d(values_of(input)).nonzero()
         return tuple([wrap(np.ascontiguousarray(i)) for i in found])
     if not input._array.ndim:
-        return wrap(np.zeros((int(input._array.item() != 0), 0), dtype=np.int64))
-    return wrap(np.argwhere(input._array).astype(np.int64))
+        return wrap(np.zeros((int(values_of(input).item() != 0), 0), dtype=np.int64))
+    return wrap(np.argwhere(values_of(input)).astype(np.int64))
 
 
 @method()
@@ -476,7 +476,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {kind_name(index)}")
-    places, n = index._array, input._array.size
+    places, n = values_of(index), input._array.size
     outside = (places < -n) | (places >= n)
     if some(outside):
         raise IndexError(
@@ -539,9 +539,9 @@ def _put(
     shape, dims = x._array.shape, tuple(arrays)
     kind = x._array.dtype
     if v._array.dtype != kind and v._array.size == 1 and not accumulate and _one_mask(indices):
-        v = cast(v, kind) if v._rg else wrap(v._array.astype(kind))  # fills, whatever the dtype
+        v = cast(v, kind) if v._rg else wrap(values_of(v).astype(kind))  # fills, whatever the dtype
     if not v._array.ndim and not v._rg and can_cast(v.dtype, x.dtype):
-        v = wrap(v._array.astype(x._array.dtype, copy=False))
+        v = wrap(values_of(v).astype(x._array.dtype, copy=False))
     same_dtype(
         x,
         v,
@@ -589,7 +589,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {k + 1})")
         if dim + (x._array.ndim if x._array.dtype == bool else 1) > len(shape):
             raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
-        dim = noted(arrays, dim, x._array, shape)
+        dim = noted(arrays, dim, values_of(x), shape)
     if not arrays:
         raise RuntimeError("index_put: needs at least one index")
     out = _put(input, in_bounds(arrays, shape), values, accumulate, indices)

@@ -10,7 +10,7 @@ import numpy as np
 from numeric.ops.axes import found
 from numeric.plans import Op
 from numeric.recording import apply
-from numeric.tensors import Tensor, wrap
+from numeric.tensors import Tensor, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def along(
 
     These are the places, the axis, and whether the axis is gone.
     """
-    a = input._array
+    a = values_of(input)
     if not a.ndim:
         return np.zeros((), np.int64), axis, False
     index = found(places(a, axis))

@@ -758,7 +758,13 @@ def test_random_numbers_in_a_batch(m):
 
 
 def test_other_random_numbers_for_each_slice(m):
-    for draw in (lambda: torch.rand(3).double(), lambda: torch.randn(3).double()):
+    for draw in (
+        lambda: torch.rand(3).double(),
+        lambda: torch.randn(3).double(),
+        lambda: torch.randint(100, (3,)).double(),
+        lambda: torch.randperm(20)[:3],
+        lambda: torch.bernoulli(torch.full((9,), 0.5))[:3].double(),
+    ):
         torch.manual_seed(3)
         out = func.vmap(lambda a: a * 0 + draw(), randomness="different")(m)  # noqa: B023
         assert not torch.equal(out[0], out[1])

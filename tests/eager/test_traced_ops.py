@@ -199,6 +199,61 @@ def test_rows(form, recorded):
     assert not set(refused) - set(REFUSED[form]), ", ".join(refused)
 
 
+def _roles(n):
+    """Which operands are from outside: each alone, and all of them."""
+    return [(k,) for k in range(n)] + ([tuple(range(n))] if n > 1 else [])
+
+
+def _from_outside(row, outside, arrays, others):
+    """The row compiled, with operands from outside that are changed in place between two calls.
+
+    What it then gives, and what it should; None if it is refused.
+    """
+    outer = [numeric.tensor(a) for a in arrays]
+    inside = [i for i in range(len(outer)) if i not in outside]
+
+    def call(*xs):
+        given = list(outer)
+        for i, x in zip(inside, xs, strict=True):
+            given[i] = x
+        return tuple(op_table.listed(row.call(numeric, *given)))
+
+    traced = numeric.compile(call)
+    try:
+        traced(*(numeric.tensor(arrays[i]) for i in inside))
+    except RuntimeError as error:
+        if not _says(str(error)):
+            raise
+        return None
+    for x, a in zip(outer, others, strict=True):
+        x.copy_(numeric.tensor(a))
+    found = traced(*(numeric.tensor(others[i]) for i in inside))
+    return found, op_table.listed(row.call(numeric, *map(numeric.tensor, others)))
+
+
+def test_no_row_keeps_the_numbers_of_a_tensor_from_outside():
+    """They are inputs of what was traced, refused where values of arguments are, and nowhere else.
+
+    An operation that takes numbers of its operands without asking the trace fails here.
+    """
+    wrong, refused = [], {}
+    for row in op_table.ROWS:
+        drawn = [
+            [o.values(f"{row.name} {k} {i}") for k, o in enumerate(row.operands)] for i in (0, 1)
+        ]
+        for outside in _roles(len(row.operands)):
+            both = _from_outside(row, outside, *drawn)
+            if both is None:
+                refused[row.name] = None
+                continue
+            for y, z in zip(*both, strict=True):
+                same = y.dtype == z.dtype and y.shape == z.shape
+                if not (same and numeric.allclose(y, z, 1e-6, 1e-9, equal_nan=True)):
+                    wrong.append(f"{row.name}, {outside} from outside")
+    assert not wrong, "\n".join(wrong)
+    assert not set(refused) - set(NEEDS_VALUES), ", ".join(refused)
+
+
 def _is_real(row, facts):
     results = [
         f

@@ -169,7 +169,7 @@ def test_results_are_nested_as_the_function_made_them():
 
 
 def refusals():
-    w = torch.tensor([1.0, 2.0])
+    w, n, M = torch.tensor([1.0, 2.0]), torch.tensor(2), torch.ones(2, 2)
 
     def branch(x):
         return x if x.sum() > 0 else -x
@@ -194,7 +194,30 @@ def refusals():
             lambda x: torch.nonzero(x),
             lambda x: x[x > 0],
         ],
-        "random": [lambda x: x * torch.rand(2), lambda x: x + torch.randn_like(x)],
+        "numbers": [
+            lambda x: x + torch.searchsorted(w, x),
+            lambda x: x * torch.tensor([w[0], 1.0]),
+            lambda x: x * torch.full((2,), w[0]),
+            lambda x: x.reshape(n, 1),
+            lambda x: torch.tensor_split(x, n),
+            lambda x: torch.tensordot(x, x, dims=n),
+            lambda x: x * torch.linspace(0, w[1], 2),
+            lambda x: torch.repeat_interleave(x, torch.tensor([n, 1])),
+            lambda x: torch.repeat_interleave(x, n),
+            lambda x: x * (w[0] in w),
+            lambda x: x * torch.matrix_exp(torch.eye(2))[torch.linalg.matrix_rank(w * M)],
+        ],
+        "random": [
+            lambda x: x * torch.rand(2),
+            lambda x: x + torch.randn_like(x),
+            lambda x: x + torch.randint(3, (2,)),
+            lambda x: x[torch.randperm(2)],
+            lambda x: x + torch.normal(0.0, 1.0, (2,)),
+            lambda x: torch.nn.functional.dropout(x),
+            lambda x: torch.zeros(2).uniform_() + x,
+            lambda x: torch.func.vmap(lambda y: y + torch.rand(()), randomness="same")(x),
+            lambda x: torch.func.vmap(lambda y: y + torch.rand(()), randomness="different")(x),
+        ],
         "in place": [writes, writes_outside],
         "gradients": [lambda x: torch.autograd.grad((x * x).sum(), x)[0]],
     }
@@ -334,7 +357,7 @@ def test_integer_tensors_are_arguments_like_others(name):
 
 
 def test_tensors_from_outside_are_never_kept_as_they_were():
-    w = torch.tensor([1.0, -2.0, 3.0])
+    w, n = torch.tensor([1.0, -2.0, 3.0]), torch.tensor(0)
     programs = {
         "rows": lambda x, i: x * w[i],
         "max": lambda x, i: x * w.max() + w.sort().values,
@@ -344,20 +367,42 @@ def test_tensors_from_outside_are_never_kept_as_they_were():
         "copy": lambda x, i: x * w.clone(),
         "choice": lambda x, i: x * w.argmax() + w.detach() + w.data,
         "written": lambda x, i: x + torch.zeros(3).copy_(w),
+        "quantile": lambda x, i: x + torch.quantile(w, 0.3) + w.kthvalue(2).values,
+        "cast": lambda x, i: x + w.long(),
+        "places": lambda x, i: x * w[w.argsort()] + x[w.argmax()],
+        "legacy": lambda x, i: x * torch.autograd.Variable(w),
+        "number": lambda x, i: x * x[w.argmax()] + x[n],
+        "mapped": lambda x, i: torch.func.vmap(lambda y: y + w[i].max())(x),
     }
     x, i = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2, 0, 1])
-    traced = 0
     for program in programs.values():
         compiled = torch.compile(program)
         w.copy_(torch.tensor([1.0, -2.0, 3.0]))
-        try:
-            compiled(x, i)
-        except RuntimeError:  # refused
-            continue
+        compiled(x, i)
         w.copy_(torch.tensor([-5.0, 4.0, 0.5]))
+        n.copy_(2 - n)
         assert torch.allclose(compiled(x, i), program(x, i))
-        traced += 1
-    assert traced >= 4
+
+
+def test_what_the_function_makes_of_numbers_is_a_constant_that_it_may_read():
+    kept = []
+
+    @torch.compile
+    def f(x):
+        kept.append(torch.Tensor([1.0, 2.0]))
+        chosen = [x[int(torch.tensor(i))] for i in torch.arange(0, 3, 2).tolist()]
+        if torch.isnan(torch.tensor([float("nan")])).item():
+            chosen.append(x[torch.nonzero(torch.tensor([0, 1, 0]))].sum())
+        inner = torch.func.vmap(lambda y: y * torch.tensor(2.0).item())(torch.stack(chosen))
+        return inner, torch.Tensor([1.0, 2.0])
+
+    inner, made = f(torch.tensor([1.0, 2.0, 4.0]))
+    assert inner.tolist() == [2.0, 8.0, 4.0]
+    assert f(torch.tensor([0.0, 2.0, 4.0]))[1] is not made
+    g = torch.compile(lambda x: x * kept[0])  # of another run: a tensor from outside
+    assert g(torch.ones(2)).tolist() == [1.0, 2.0]
+    kept[0].mul_(3)
+    assert g(torch.ones(2)).tolist() == [3.0, 6.0]
 
 
 def test_an_index_out_of_bounds_is_noticed_when_the_program_runs():
