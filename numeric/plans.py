@@ -47,6 +47,10 @@ _KNOWN = 4096
 
 _lock = fork_safe_lock()
 
+# Nodes whose kernels are ufuncs, or made of them: their values are new memory, whatever the layout
+# of the operands.  Kernels of other nodes may hand out views, and arrays that they were given.
+_FRESH = (ops.Pointwise, ops.Sum, ops.Product)
+
 
 # Ops by module, names, and number among those that are alike: declared while modules are imported.
 DECLARED: dict[tuple[str, str, str, int], Op] = {}
@@ -155,7 +159,9 @@ class Op:
         """The same, looked for by less than exact shapes."""
         if not (self.pointwise and _uniform(arrays)):
             return self._bind(arrays, params)
-        key = (params, *[a.__class__ is np.ndarray for a in arrays])
+        # One for each dtype, though formulas are the same: what is known of results holds for it.
+        kind = next(a.dtype.char for a in arrays if a.__class__ is np.ndarray)
+        key = (params, kind, *[a.__class__ is np.ndarray for a in arrays])
         found = self.bounds.get(key)
         if found is None:
             found = self.bounds[key] = self._bind(arrays, params)
@@ -463,7 +469,7 @@ def _lowered(name: str, params: Sequence[Expr], outputs: Sequence[Expr]) -> Call
 class Bound:
     """A pattern with lengths for its letters; ``shapes`` is None where all operands are alike."""
 
-    __slots__ = ("kinds", "pattern", "pullbacks", "result", "results", "shapes", "sizes")
+    __slots__ = ("fits", "fresh", "kinds", "pattern", "pullbacks", "results", "shapes", "sizes")
 
     def __init__(
         self,
@@ -475,7 +481,8 @@ class Bound:
         self.pattern, self.sizes, self.shapes, self.kinds = pattern, sizes, shapes, kinds
         self.pullbacks: dict[tuple[bool, ...], Pullback] = {}
         self.results: list[tuple[tuple[int, ...], Any]] = []  # once known: shapes and dtypes
-        self.result: tuple[tuple[int, ...], Any] | None = None
+        # Whether the program gives what is asked for: right shapes and dtypes; new memory, too.
+        self.fits = self.fresh = False
 
     def forward(self, arrays: Sequence[Any]) -> Any:
         """The results on arrays: a value, or a tuple of several."""
@@ -483,16 +490,30 @@ class Bound:
         if op.kernel is not None:
             return op.kernel(*arrays, *self.pattern.params)
         values = self.pattern.forward()(*arrays, self.sizes)
+        if self.fresh:
+            return values[0]
+        if not self.fits:
+            values = self._fitted(arrays, values)
+        if op.view:
+            return values[0] if op.outputs == 1 else tuple(values)
+        # Kernels may hand out views of their operands, or the operands themselves.
         if op.outputs == 1:
-            value = values[0]
-            if value.__class__ is np.ndarray and value.base is None:
-                shape, kind = self.expected(arrays)
-                if (
-                    value.shape == shape
-                    and (kind is None or value.dtype is kind)
-                    and not any(value is a for a in arrays)
-                ):
-                    return value
+            (value,) = values
+            return np.array(value) if _shared(value, arrays) else value
+        return tuple([np.array(value) if _shared(value, arrays) else value for value in values])
+
+    def direct(self) -> Callable[..., tuple[Any, ...]] | None:
+        """The program itself, of operands and {}, once its only result is known to need nothing."""
+        return self.pattern.forward() if self.fresh and self.shapes is None else None
+
+    def _fitted(self, arrays: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """Results of a program as arrays of the shapes and dtypes that they should have.
+
+        Programs give Python numbers for constants, and doubles where formulas contain some.  What
+        this is bound to, shapes and dtypes of operands, decides whether they do: it is noted where
+        values need nothing, so that they are not looked at again.
+        """
+        op = self.pattern.op
         given = [a for a in arrays if a.__class__ is np.ndarray]
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
@@ -501,24 +522,14 @@ class Bound:
         for value, y, kind in zip(values, self.pattern.ys, kinds, strict=False):
             shape = given[0].shape if self.shapes is None else self._length(y.shape)
             array = _filled(value, shape, kind if y.dtype is float or op.kinds else None)
-            # Kernels may hand out views of their operands, or one array twice.
-            shared = array.base is not None or any(array is a for a in [*given, *out])
-            out.append(np.array(array) if shared and not op.view else array)
-        return out[0] if op.outputs == 1 else tuple(out)
-
-    def expected(self, arrays: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
-        """Shape and dtype of the only result; None for a dtype that is the kernel's affair."""
-        if self.shapes is None:
-            first = next(a for a in arrays if a.__class__ is np.ndarray)
-            return first.shape, first.dtype
-        if self.result is None:
-            assert self.kinds is not None
-            real = [kind for kind in self.kinds if kind is not None and kind.kind == "f"]
-            y = self.pattern.ys[0]
-            kind = np.result_type(*real) if real and y.dtype is float else None
-            known = self.pattern.op.kinds
-            self.result = self._length(y.shape), kind if known is None else known[0]
-        return self.result
+            out.append(np.array(array) if any(array is a for a in out) else array)
+        # Python numbers among the operands may change the dtype of what is made of integers.
+        if len(real) == len(given) or len(given) == len(arrays):
+            self.fits = all(map(_same, out, values))
+            self.fresh = self.fits and op.outputs == 1 and isinstance(self.pattern.ys[0].op, _FRESH)
+            if self.shapes is None:  # other shapes than these fit if programs broadcast
+                self.fits = self.fresh
+        return out
 
     def _length(self, shape: Any) -> tuple[int, ...]:
         return tuple([self.sizes[d] if isinstance(d, str) else d for d in shape])
@@ -534,6 +545,23 @@ class Bound:
         """The expressions of the results, from those of the operands."""
         ys = self.pattern.op.results(operands, self.pattern.params)
         return ys if self.pattern.op.outputs > 1 else ys[0]
+
+
+def _shared(value: Any, arrays: Sequence[Any]) -> bool:
+    """Whether a result is another array, or a view."""
+    if value.base is not None:
+        return True
+    for a in arrays:  # noqa: SIM110  # a generator takes the time of an operation
+        if value is a:
+            return True
+    return False
+
+
+def _same(array: Any, value: Any) -> bool:
+    """Whether a value needed nothing to become an array; NumPy's scalars count as arrays."""
+    if isinstance(value, np.generic):
+        return not array.shape and bool(array.dtype == value.dtype)
+    return array is value
 
 
 def _filled(value: Any, shape: tuple[int, ...], kind: Any) -> Any:

@@ -126,8 +126,16 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Ten
     ``otherwise`` is asked for everything else.
     """
     kernel, kind_of_node = op.kernel, op.node
-    assert kernel is not None
     pullback: Any = None
+    # Without a kernel the lowered expression by dtype, as a closure of an array and no lengths.
+    programs: dict[Any, Any] = {}
+
+    def lowered(x: Any) -> Any:
+        bound = op.bound((x,))
+        r = bound.forward((x,))
+        if (program := bound.direct()) is not None:
+            programs[x.dtype] = program
+        return r
 
     def unary(input: Tensor) -> Tensor:
         nonlocal pullback
@@ -143,7 +151,12 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Ten
         before = noise()
         try:
             set_noise(SILENCE)
-            r = kernel(x)
+            if kernel is not None:
+                r = kernel(x)
+            elif d in programs:
+                (r,) = programs[d](x, _NO_LENGTHS)
+            else:
+                r = lowered(x)
         finally:
             set_noise(before)
         if r.__class__ is not _ndarray:
@@ -241,6 +254,7 @@ def _save(node: Node, keeps: tuple[int, ...], places: tuple[Any, ...]) -> None:
 
 
 _asarray = np.asarray
+_NO_LENGTHS: dict[str, int] = {}
 _BOTH = (0, 1)
 
 
