@@ -268,8 +268,8 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
             outputs=len(function.outputs),
             concrete=True,
             kinds=kinds,
+            origin=weakref.ref(function),
         )
-        found.origin = weakref.ref(function)
     return found
 
 

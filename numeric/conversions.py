@@ -271,7 +271,7 @@ def _copied(a: NDArray[Any], order: str) -> NDArray[Any]:
     return a.copy("C" if 0 in a.strides else order)  # type: ignore[arg-type]
 
 
-CLONE = Op("clone", lambda x, order: x, _copied, promotion=None)
+CLONE = Op("clone", lambda x, order: x, _copied, promotion=None, variant="ordered")
 
 
 @method()

@@ -9,7 +9,6 @@ so that it has a pullback too, and so on to any order.
 
 from __future__ import annotations
 
-import sys
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -52,22 +51,9 @@ _lock = fork_safe_lock()
 _FRESH = (ops.Pointwise, ops.Sum, ops.Product)
 
 
-# Ops by module, names, and number among those that are alike: declared while modules are imported.
-DECLARED: dict[tuple[str, str, str, int], Op] = {}
-
-
-def _declared(op: Op, label: str) -> tuple[str, str, str, int] | None:
-    """The key of an op that a module declares; None for one that is made later."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_name != "<module>":
-        frame = frame.f_back
-    spec = frame.f_globals.get("__spec__")
-    module = str(frame.f_globals.get("__name__", ""))
-    if module.partition(".")[0] != "numeric" or not getattr(spec, "_initializing", False):
-        return None
-    n = sum(1 for key in DECLARED if key[:3] == (module, op.name, label))
-    DECLARED[module, op.name, label, n] = op
-    return module, op.name, label, n
+# The ops that modules declare, by the names that pickles have for them.  A name says nothing of the
+# module, so that a pickle stays valid when an op moves, and it must be unique for good.
+DECLARED: dict[str, Op] = {}
 
 
 class Op:
@@ -94,6 +80,12 @@ class Op:
         kinds: the dtypes of the results, where the operands' do not say it.
         partial: pullbacks leave out results that nothing came back to, instead of taking zeros for
             them: for terms that may be infinite, or cost much.
+        variant: what tells the op from another one with its name and label.
+        origin: for an op that is made while a program runs: how another process makes it again, a
+            function and its arguments, or (weakly) the Function that it calls.  Ops without one
+            are declared by a module, once, and stay.
+
+    Raises ValueError for the second declaration of an op.
     """
 
     def __init__(
@@ -115,6 +107,8 @@ class Op:
         holds: tuple[int, ...] = (),
         partial: bool = False,
         kinds: tuple[np.dtype[Any], ...] | None = None,
+        variant: str = "",
+        origin: Any = None,
     ) -> None:
         self.kinds = kinds
         self.name, self.build, self.kernel, self.saves = name, build, kernel, saves
@@ -130,10 +124,9 @@ class Op:
         self.short: Callable[[Any, Any], Any] = None  # type: ignore[assignment]  # see ``recording``
         self.bounds: dict[Any, Bound] = {}
         self.patterns: dict[Any, Pattern] = {}
-        # How pickles name the op: where it was declared, or what it was derived from; that is a
-        # pullback and a number, a function and its arguments, or (weakly) a lowered Function.
-        self.declared = _declared(self, label)
-        self.origin: Any = None
+        self.key, self.origin = ":".join(filter(None, (name, label, variant))), origin
+        if origin is None and DECLARED.setdefault(self.key, self) is not self:
+            raise ValueError(f"an op {self.key} is declared already: give this one a variant")
 
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
@@ -438,8 +431,8 @@ def _derived(pulled: Pulled, k: int, kind: Any) -> tuple[Op, list[int], list[boo
         label=_label(parent, expr),
         concrete=True,
         kinds=None if kind is None else (kind,),
+        origin=(pulled, k, kind),
     )
-    op.origin = pulled, k, kind
     places = [*pulled.places, *pulled.gs]
     seed = Flow(named_dummy("g", expr.shape, float), NONE)
     flows = pullback([expr], [places[i] for i in taken], [seed])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import weakref
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,15 +33,15 @@ __all__: list[str] = []
 
 
 def _reduced_op(op: Op, _: Any) -> Any:
-    if op.declared is not None:
-        return _op_at, op.declared
+    if op.origin is None:
+        return _op_at, (op.key,)
     if isinstance(op.origin, weakref.ref):
         function = op.origin()
         if function is not None:
             return _op_of, (function, op.kinds)
-    elif op.origin is not None and not isinstance(op.origin[0], Pulled):
+    elif not isinstance(op.origin[0], Pulled):
         return op.origin
-    elif op.origin is not None:
+    else:
         pulled, k, kind = op.origin
         like = pulled.pattern
         types = [(x.shape, x.dtype) for x in like.xs]
@@ -55,13 +56,17 @@ def _op_of(function: Any, kinds: Any) -> Op:
     return op_of(function, None if kinds is None else tuple(map(_kind, kinds)))
 
 
-def _op_at(*key: Any) -> Op:
+# What declares ops besides what ``import numeric`` imports: rooms that are loaded when asked for.
+LATER = ("numeric.nn",)
+
+
+def _op_at(key: str) -> Op:
+    if key not in DECLARED:
+        for name in LATER:
+            import_module(name)
     found = DECLARED.get(key)
     if found is None:
-        __import__(key[0])
-        found = DECLARED.get(key)
-    if found is None:
-        raise pickle.UnpicklingError(f"operation {key[1]} of {key[0]} does not exist here")
+        raise pickle.UnpicklingError(f"operation {key} does not exist here")
     return found
 
 

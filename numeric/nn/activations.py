@@ -53,8 +53,8 @@ __all__ = [
 ]
 
 
-def _op(name: str, build: Callable[..., Expr], kernel: Any = None, label: str | None = None) -> Op:
-    return Op(name, build, kernel, pointwise=True, label=label)
+def _op(name: str, build: Callable[..., Expr], kernel: Any = None, **words: Any) -> Op:
+    return Op(name, build, kernel, pointwise=True, **words)
 
 
 def _scaled_elu(x: Expr, negative: Any, inner: Any, positive: Any) -> Expr:
@@ -79,7 +79,7 @@ LEAKY_RELU = _op(
 )
 ELU, CELU = (_op(name, _scaled_elu) for name in ("elu", "celu"))
 GELU = _op("gelu", lambda x: x / 2 * sd.erfc(-math.sqrt(0.5) * x))
-TANH_GELU = _op("gelu", _tanh_gelu)
+TANH_GELU = _op("gelu", _tanh_gelu, variant="tanh")
 SILU = _op("silu", lambda x: x * sd.sigmoid(x))
 MISH = _op("mish", lambda x: x * sd.tanh(sd.softplus(x)))
 SOFTPLUS = _op(
@@ -406,7 +406,7 @@ def _affine_kernel(b: Any, a: Any, w: Any) -> Any:
     return y
 
 
-ADDMM = Op("addmm", _affine, _affine_kernel, promotion=None)
+ADDMM = Op("addmm", _affine, _affine_kernel, promotion=None, variant="linear")
 AFFINE = Op("affine", _affine, _affine_kernel, promotion=None, label="ViewBackward0")
 # Without bias: by the rank of the input.
 _PRODUCTS = {

@@ -65,9 +65,12 @@ def _loss(
     build: Callable[..., Expr],
     kernel: Callable[..., Array],
     labels: tuple[str, str, str] | None = None,
-    **words: Any,
+    weights: str = "",
 ) -> dict[str, Op]:
-    """The op of each reduction, from the loss of an element; ``labels``: none, mean, sum."""
+    """The op of each reduction, from the loss of an element.
+
+    ``labels``: of none, mean and sum; ``weights``: which ones it has, for the names of the ops.
+    """
 
     def built(*args: Any) -> Expr:
         return _reduced(build(*args[:-1]), args[-1])
@@ -78,7 +81,7 @@ def _loss(
     kinds = ("none", "mean", "sum")
     names = labels or (None, None, None)
     return {
-        kind: Op(name, built, run, label=label, **words)
+        kind: Op(name, built, run, label=label, variant=f"{kind} {weights}".rstrip())
         for kind, label in zip(kinds, names, strict=True)
     }
 
@@ -310,7 +313,7 @@ def _times(function: Callable[..., Any]) -> Callable[..., Any]:
 _BCE, _LOGITS = "BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0"
 # By whether weights come last.
 BCE = {
-    weighted: _loss("bce", build, kernel, (_BCE,) * 3)
+    weighted: _loss("bce", build, kernel, (_BCE,) * 3, "weight" * weighted)
     for weighted, build, kernel in (
         (False, _entropy, _entropy_kernel),
         (True, _times(_entropy), _times(_entropy_kernel)),
@@ -318,12 +321,12 @@ BCE = {
 }
 # By whether there are weights of positive examples, and weights.
 BCE_LOGITS = {
-    key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3)
-    for key, build, kernel in (
-        ((False, False), _logistic, _logistic_kernel),
-        ((False, True), _times(_logistic), _times(_logistic_kernel)),
-        ((True, False), _positive, _positive_kernel),
-        ((True, True), _times(_positive), _times(_positive_kernel)),
+    key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
+    for key, weights, build, kernel in (
+        ((False, False), "", _logistic, _logistic_kernel),
+        ((False, True), "weight", _times(_logistic), _times(_logistic_kernel)),
+        ((True, False), "pos_weight", _positive, _positive_kernel),
+        ((True, True), "both", _times(_positive), _times(_positive_kernel)),
     )
 }
 
@@ -411,7 +414,9 @@ def _weighed_kernel(x: Array, flat: Array, w: Array, counts: Array, reduction: s
 
 # By whether there are weights or ignored targets, and more axes than those of examples and classes.
 NLL = {
-    (weighed, more): Op("nll_loss", build, kernel, promotion=None, label=label)
+    (weighed, more): Op(
+        "nll_loss", build, kernel, promotion=None, label=label, variant="weight" * weighed
+    )
     for weighed, build, kernel in (
         (False, _chosen, _chosen_kernel), (True, _weighed, _weighed_kernel)
     )
@@ -539,7 +544,7 @@ def _soft(
 
 SMOOTHED = Op("cross_entropy", _smoothed, promotion=None, label="AddBackward0")
 SOFT = {
-    kind: Op("cross_entropy", _soft, label=label)
+    kind: Op("cross_entropy", _soft, label=label, variant=kind)
     for kind, label in (
         ("none", "NegBackward0"), ("sum", "NegBackward0"), ("mean", "DivBackward1")
     )
@@ -629,7 +634,7 @@ def _divergence(x: Expr, t: Expr, logs: bool, reduction: str, count: int) -> Exp
 
 
 KL_DIV = {
-    (logs, kind): Op("kl_div", _divergence, label=label)
+    (logs, kind): Op("kl_div", _divergence, label=label, variant="log_target" * logs)
     for logs, kind, label in (
         (False, "none", "SubBackward0"),
         (True, "none", "MulBackward0"),

@@ -199,6 +199,7 @@ def _with_alpha(name: str, sign: int, promotion: Any) -> Op:
         lambda a, b, alpha: np.add(a, b * (sign * alpha)),
         pointwise=True,
         promotion=promotion,
+        variant="alpha",
     )
 
 
@@ -222,6 +223,7 @@ _DIV_ROUNDED: dict[str | None, Op] = {
         _nonzero("div_floor", np.floor_divide),
         pointwise=True,
         label="DivBackward2",
+        variant="floor",
     ),
     "trunc": Op(
         "div",
@@ -229,6 +231,7 @@ _DIV_ROUNDED: dict[str | None, Op] = {
         _nonzero("div_trunc", _truncated),
         pointwise=True,
         label="DivBackward2",
+        variant="trunc",
     ),
 }
 
@@ -583,7 +586,7 @@ def _raised(a: Expr, exponent: float) -> Expr:
 
 # An exponent that formulas of good derivatives exist for goes into the formula: few do.
 _POW = Op("pow", _raised, _power_of, pointwise=True)
-_POW_NUMBER = Op("pow", sd.pow, _power, pointwise=True)
+_POW_NUMBER = Op("pow", sd.pow, _power, pointwise=True, variant="number")
 _POW_TENSOR, _POW_BASE = (
     Op("pow", sd.pow, _power, pointwise=True, saves=RESULT, label=f"PowBackward{i}") for i in (1, 2)
 )

@@ -307,6 +307,7 @@ class _Added:
             lambda x, a, b, beta, alpha: beta * x + alpha * build(a, b),
             scaled,
             promotion=promotion,
+            variant="scaled",
         )
 
     def __call__(self, x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any, shape: Any) -> Any:

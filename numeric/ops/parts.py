@@ -84,9 +84,8 @@ def _cutting(name: str, outputs: int) -> Op:
         out = tuple([x[_key(dim, slice(*pair))] for pair in bounds])
         return out if outputs > 1 else out[0]
 
-    op = viewing(name, parts, parts, outputs=outputs, concrete=True)
-    op.origin = _cutting, (name, outputs)
-    return op
+    origin = _cutting, (name, outputs)
+    return viewing(name, parts, parts, outputs=outputs, concrete=True, origin=origin)
 
 
 @lru_cache(maxsize=256)
@@ -95,9 +94,8 @@ def _unbinding(outputs: int) -> Op:
         out = tuple([x[(*_key(dim, i), ...)] for i in range(outputs)])
         return out if outputs > 1 else out[0]
 
-    op = viewing("unbind", parts, parts, outputs=outputs, concrete=True)
-    op.origin = _unbinding, (outputs,)
-    return op
+    origin = _unbinding, (outputs,)
+    return viewing("unbind", parts, parts, outputs=outputs, concrete=True, origin=origin)
 
 
 def _several(op: Op, x: Tensor, params: tuple[Any, ...]) -> tuple[Tensor, ...]:

@@ -66,7 +66,7 @@ GATHER, TAKE, MASKED_SELECT = (
 INDEX_PUT, INDEX_COPY, SCATTER, MASKED_SCATTER = map(
     writing_op, ("index_put", "index_copy", "scatter", "masked_scatter")
 )
-INDEX_PUT_ADD = adding_op("index_put")
+INDEX_PUT_ADD = adding_op("index_put", variant="added")
 INDEX_ADD, SCATTER_ADD = map(adding_op, ("index_add", "scatter_add"))
 SCATTER_NUMBER = filling_op("scatter_number", "ScatterBackward1")
 

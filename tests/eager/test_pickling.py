@@ -13,6 +13,7 @@ import pytest
 
 import numeric as torch
 import symdiff as sd
+from numeric import plans
 from tests.eager.test_rules_recording import NAMES
 
 X, Y = sd.symbols("x y")
@@ -162,3 +163,34 @@ def test_every_operation_and_its_derivative_can_be_pickled(name):
         (y.sum() + g.sum()).backward()
         found.append(x.grad.numpy())
     assert np.allclose(*found, equal_nan=True)
+
+
+def test_names_of_operations_hold_in_other_processes(tmp_path):
+    """What declares ops is imported where a pickle names one; nothing else declares any."""
+    w = leaf([0.5, -1.0])
+    y = torch.nn.functional.gelu(w, approximate="tanh").sum()
+    path = tmp_path / "graph.pickle"
+    path.write_bytes(pickle.dumps((w, y)))
+    code = (
+        "import importlib, pickle, sys, numeric\n"
+        "w, y = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "y.backward(); print(w.grad.tolist())\n"
+        "from numeric import plans, records\n"
+        "for room in records.LATER: importlib.import_module(room)\n"
+        "known = set(plans.DECLARED)\n"
+        "for room in numeric._ROOMS: importlib.import_module(f'numeric.{room}')\n"
+        "assert set(plans.DECLARED) == known, set(plans.DECLARED) - known\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    y.backward()
+    assert np.allclose(w.grad.tolist(), ast.literal_eval(done.stdout), rtol=1e-6)
+
+
+def test_two_ops_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="mul:MulBackward0 is declared already"):
+        plans.Op("mul", lambda a, b: a * b)
+    assert plans.DECLARED["mul:MulBackward0"].kernel is np.multiply
+    assert not any("numeric" in key or "." in key for key in plans.DECLARED)
