@@ -12,7 +12,6 @@ from numeric.dtypes import promoted_real
 from numeric.graph import Node, serial
 from numeric.modes import current
 from numeric.plans import Op
-from numeric.pullbacks import differentiated, restored
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import FIXED, apply, cast, noted, watched_version
 from numeric.tensors import Tensor, edge_of, wrap
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numeric.function import Function, Residuals
-    from numeric.plans import Pullback
+    from numeric.specialised import Pullback
     from symdiff.expr import Expr
 
 __all__: list[str] = []
@@ -109,34 +108,34 @@ class FunctionBackward0(Node):
     are what derivatives of derivatives need, and their versions tell whether residuals still hold.
     """
 
-    __slots__ = ("_formula", "function", "mask", "op", "outputs", "places", "residuals", "types")
+    __slots__ = ("function", "mask", "op", "outputs", "places", "residuals", "types")
 
     outputs: int  # type: ignore[misc]  # they differ between Functions
     op: Op  # type: ignore[misc]
     pullback: Any  # None: there is nothing short for the engine
-    _formula: Pullback | None
+    bound: Any  # of the same formula as an op; None until it is needed
     function: Function
     residuals: Residuals | None
     mask: tuple[bool, ...]
     places: tuple[int, ...]
     types: tuple[Any, ...]  # shape and dtype of each argument, then of each result
 
-    def formula(self, marked: bool) -> Pullback:
+    def variant(self, gs: Any, marked: bool) -> Pullback:
         """The pullback of the same formula as an op: for records of the backward pass."""
-        if self._formula is None:
+        if self.bound is None:
             types = self.types[: len(self.mask)]
-            stand_ins = [1.0 if t is None else _stand_in(*t) for t in types]
-            self._formula = self.op.bound(stand_ins).pullback(self.mask)
-        return self._formula.marked() if marked else self._formula
+            self.bound = self.op.bound([1.0 if t is None else _stand_in(*t) for t in types])
+        return self.bound.of.pullback(self.mask).variant(marked)  # type: ignore[no-any-return]
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
         """As of every node; by the Function's own backward program."""
         values = self.values()
         gs = g if self.outputs > 1 else [g]
         if marked:
-            p = self.formula(True)
+            p = self.variant(gs, marked)
             kept = [values[self.places.index(i)] for i in p.keeps]
-            return p.fixed(p.function(*kept, *gs, p.sizes), gs[0]), p.marks
+            found = p.function(*kept, *gs, self.bound.sizes)
+            return self.bound.fitted(p, found, gs[0]), p.marks
         function, residuals = self.function, self.residuals
         assert residuals is not None
         if residuals.kink is not None:
@@ -149,15 +148,6 @@ class FunctionBackward0(Node):
             for v, t, wanted in zip(found, self.types, self.mask, strict=False)
             if wanted
         ], marks if any(marks) else None
-
-    def pull_recorded(
-        self, gs: Sequence[Any], marked: bool
-    ) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """The same on Tensors, by the formula, whose pullbacks have pullbacks."""
-        p = self.formula(marked)
-        values, place = self.values(), self.places.index
-        kept = [restored(self, place(i), values[place(i)], i) for i in p.keeps]
-        return differentiated(p, kept, gs)
 
     def kept(self) -> Sequence[int]:
         """The places of the saved arrays among the arguments."""
@@ -177,7 +167,7 @@ class FunctionBackward0(Node):
         """For pickles.  Residuals are made anew, from the arguments that they depend on."""
         state = super().state()
         kept = state.pop("residuals")
-        return state | {"_formula": None, "kink": None if kept is None else kept.kink}
+        return state | {"bound": None, "kink": None if kept is None else kept.kink}
 
     def restore(self, state: dict[str, Any]) -> None:
         """The opposite of ``state``."""
@@ -224,7 +214,7 @@ def _record(
     node = FunctionBackward0()
     node.function, node.residuals, node.op, node.outputs = function, kept, op, len(outs)
     node.mask = tuple([isinstance(x, Tensor) and x._rg for x in operands])
-    node.places, node._formula, node.pullback = places, None, None
+    node.places, node.bound, node.pullback = places, None, None
     typed = [*operands, *outs]
     arrays = [x._array if isinstance(x, Tensor) else x for x in typed]
     node.types = tuple([(a.shape, a.dtype) if _has_shape(a) else None for a in arrays])

@@ -19,7 +19,7 @@ from symdiff.leaves import full, number_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.plans import Op, Pullback
+    from numeric.specialised import Bound, Declaration, Pullback
     from symdiff.expr import Expr
 
 Array = "NDArray[Any]"
@@ -104,7 +104,17 @@ class Node(Record):
     ``check``: version counters of what they were saved from, each followed by its value then.
     """
 
-    __slots__ = ("check", "edges", "extras", "nrs", "operands", "pullback", "saved", "serial")
+    __slots__ = (
+        "bound",
+        "check",
+        "edges",
+        "extras",
+        "nrs",
+        "operands",
+        "pullback",
+        "saved",
+        "serial",
+    )
 
     differentiable = True
     is_leaf = False
@@ -113,7 +123,7 @@ class Node(Record):
     numbers: ClassVar[bool] = False  # Python numbers count among the operands
     foreign: ClassVar[bool] = False  # its backward is the user's, on Tensors
     partial: ClassVar[bool] = False  # results that nothing came back to are left out
-    op: ClassVar[Op]
+    op: ClassVar[Declaration]
 
     edges: tuple[Any, ...]
     nrs: tuple[int, ...] | None
@@ -121,6 +131,7 @@ class Node(Record):
     saved: tuple[Any, ...] | None
     check: tuple[Any, ...]
     pullback: Pullback
+    bound: Bound
     extras: Extras | None
     serial: int
 
@@ -182,20 +193,26 @@ class Node(Record):
         ``g`` is an array; a list of arrays for several results, None in it if ``partial``.
         """
         p = self.pullback
-        if marked:
-            p = p.marked()
+        if marked or self.partial:
+            p = self.variant(g, marked)
         if self.partial:
-            p, g = p.without(g), self.filled(g)
+            g = self.filled(g)
         values = self.values()
         if p.clean:
-            return p.function(*values, g, p.sizes), p.marks
+            return p.function(*values, g, None), p.marks
         gs = g if self.outputs > 1 else (g,)
-        return p.fixed(p.function(*values, *gs, p.sizes), gs[0]), p.marks
+        bound = self.bound
+        return bound.fitted(p, p.function(*values, *gs, bound.sizes), gs[0]), p.marks
+
+    def variant(self, gs: Any, marked: bool) -> Pullback:
+        """The pullback for what came back: of each result a cotangent, None where none came."""
+        absent = tuple([i for i, g in enumerate(gs) if g is None]) if self.partial else ()
+        return self.pullback.variant(marked, absent)
 
     def pull_recorded(
         self, gs: Sequence[Any], marked: bool
     ) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """The same on Tensors, recorded.  ``numeric.recording`` defines it."""
+        """The same on Tensors, recorded.  ``numeric.pullbacks`` defines it."""
         raise NotImplementedError
 
     def filled(self, gs: Sequence[Any]) -> list[Any]:
@@ -205,7 +222,7 @@ class Node(Record):
 
     def result_shapes(self) -> Sequence[tuple[tuple[int, ...], Any]]:
         """Shapes and dtypes of the results, of a node with several."""
-        return self.pullback.bound.results
+        return self.bound.results
 
     def by_operand(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Values of edges as values of operands, None for those that have no gradient."""
@@ -238,7 +255,7 @@ class Node(Record):
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
         """The expressions of the results, from those of the operands."""
-        result: Expr | tuple[Expr, ...] = self.pullback.bound.expr(operands)
+        result: Expr | tuple[Expr, ...] = self.bound.expr(operands)
         return result
 
     def state(self) -> dict[str, Any]:
@@ -337,7 +354,7 @@ class Formula(Constant):
     def __init__(
         self,
         leaf: Any,
-        op: Op | None,
+        op: Declaration | None,
         operands: Sequence[Any],
         params: tuple[Any, ...] = (),
         nr: int = 0,

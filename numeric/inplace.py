@@ -273,7 +273,7 @@ def rebase(x: Tensor, out: Tensor) -> None:
         operands = (_as_it_was(base), places, inside.reshape(base._array.shape), out)
         arrays = [y._array if isinstance(y, Tensor) else y for y in operands]
         new = blank(base._array)
-        record(COPY_SLICES.bound(arrays), operands, arrays, (new,))
+        record(COPY_SLICES, COPY_SLICES.bound(arrays), operands, arrays, (new,))
         _moved(base, new._edge, 0)
     if base._views is not None:
         for view in base._views.live():
@@ -324,7 +324,7 @@ def _refreshed(x: Tensor) -> Record:
     operands = (base, positions(x._array, base._array))
     arrays = [base._array, operands[1]]
     x._nr = 0
-    record(AS_STRIDED.bound(arrays), operands, arrays, (x,))
+    record(AS_STRIDED, AS_STRIDED.bound(arrays), operands, arrays, (x,))
     if x._retains:
         retain(x)
     edge: Record = x._edge

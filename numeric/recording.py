@@ -18,7 +18,7 @@ from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.plans import Bound
+    from numeric.specialised import Bound
 
 _new = Tensor.__new__
 _ndarray = np.ndarray
@@ -86,9 +86,9 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
         for out in outs:
             alias(out, operands[0], mode.grad)
     if recorded:
-        record(bound, operands, arrays, outs)  # type: ignore[arg-type]
+        record(op, bound, operands, arrays, outs)  # type: ignore[arg-type]
     elif special:
-        marked(op, operands, params, outs, volatile)
+        hand_on(op, operands, params, outs, volatile)
     return tuple(outs) if op.outputs > 1 else outs[0]
 
 
@@ -114,7 +114,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> Sequence[An
     return out
 
 
-def marked(
+def hand_on(
     op: Op, operands: Sequence[Any], params: tuple[Any, ...], outs: list[Tensor], volatile: bool
 ) -> None:
     """Hand on what special operands say of results that are not recorded."""
@@ -202,10 +202,13 @@ class Views:
 
 
 def record(
-    bound: Bound, operands: Sequence[Any], arrays: Sequence[Any], outs: Sequence[Tensor]
+    op: Op,
+    bound: Bound,
+    operands: Sequence[Any],
+    arrays: Sequence[Any],
+    outs: Sequence[Tensor],
 ) -> Node:
     """The node of an operation that was computed; ``outs`` get it as their history."""
-    op = bound.pattern.op
     n = len(arrays)
     node = op.node()
     bits: list[bool] = []
@@ -225,7 +228,7 @@ def record(
         else:
             bits.append(False)
     mask = tuple(bits)
-    pullback = bound.pullbacks.get(mask) or bound.pullback(mask)
+    pullback = bound.of.pullbacks.get(mask) or bound.of.pullback(mask)
     saved: list[Any] = []
     check: list[Any] = []
     for i in pullback.keeps:
@@ -246,7 +249,8 @@ def record(
         if len(edges) == n
         else tuple([edge_of(x) if isinstance(x, Tensor) else x for x in operands])
     )
-    node.saved, node.check, node.pullback, node.extras = tuple(saved), tuple(check), pullback, None
+    node.saved, node.check, node.extras = tuple(saved), tuple(check), None
+    node.bound, node.pullback = bound, pullback
     node.serial = serial()
     if op.outputs > 1 and not bound.results:
         bound.results = [(out._array.shape, out._array.dtype) for out in outs]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from numeric.conversions import own, remade
 from numeric.dtypes import OF_NUMPY
 from numeric.formulas import before
 from numeric.graph import AccumulateGrad, Constant, Formula, Node, Record, serial
-from numeric.plans import DECLARED, Bound, Op, Pullback, Pulled
+from numeric.plans import DECLARED, Op
 from numeric.recording import Views
+from numeric.specialised import Bound, Pullback, Specialised
 from numeric.tensors import Tensor, counter, edge_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__: list[str] = []
 
@@ -35,25 +33,14 @@ __all__: list[str] = []
 def _reduced_op(op: Op, _: Any) -> Any:
     if op.origin is None:
         return _op_at, (op.key,)
-    if isinstance(op.origin, weakref.ref):
-        function = op.origin()
-        if function is not None:
-            return _op_of, (function, op.kinds)
-    elif not isinstance(op.origin[0], Pulled):
+    if not isinstance(op.origin, weakref.ref):
         return op.origin
-    else:
-        pulled, k, kind = op.origin
-        like = pulled.pattern
-        types = [(x.shape, x.dtype) for x in like.xs]
-        which = pulled.mask, pulled.marked, pulled.absent
-        return _derived, (like.op, like.params, types, which, k, kind)
+    function = op.origin()
+    if function is not None:
+        return op_of, (function, op.kinds)
     raise pickle.PicklingError(
         f"a tensor made by {op.node.__name__} cannot be pickled with its history; detach() it"
     )
-
-
-def _op_of(function: Any, kinds: Any) -> Op:
-    return op_of(function, None if kinds is None else tuple(map(_kind, kinds)))
 
 
 # What declares ops besides what ``import numeric`` imports: rooms that are loaded when asked for.
@@ -70,18 +57,20 @@ def _op_at(key: str) -> Op:
     return found
 
 
-def _derived(parent: Op, params: Any, types: Sequence[Any], which: Any, k: int, kind: Any) -> Op:
-    arrays = [np.zeros((), dtype) for _, dtype in types]
-    pattern = parent._pattern(params, [shape for shape, _ in types], arrays)
-    return pattern.pullback(*which).derived(k, None if kind is None else _kind(kind))[0]
+def _reduced_specialised(of: Specialised, _: Any) -> Any:
+    shapes, kinds = [x.shape for x in of.xs], tuple([x.dtype for x in of.xs])
+    return _specialised, (of.op, of.params, shapes, kinds, of.uniform)
+
+
+def _specialised(op: Op, *args: Any) -> Specialised:
+    return op.specialised(*args)
 
 
 def _reduced_bound(bound: Bound, _: Any) -> Any:
-    pattern = bound.pattern
     types = None
     if bound.shapes is not None and bound.kinds is not None:
         types = list(zip(bound.shapes, bound.kinds, strict=True))
-    return _bound, (pattern.op, pattern.params, len(pattern.xs), types, bound.results)
+    return _bound, (bound.of.op, bound.of.params, len(bound.of.xs), types, bound.results)
 
 
 def _bound(op: Op, params: Any, count: int, types: Any, results: list[Any]) -> Bound:
@@ -102,14 +91,14 @@ def _kind(dtype: Any) -> Any:
     return OF_NUMPY[dtype].numpy
 
 
-def _reduced_pullback(pullback: Pullback, _: Any) -> Any:
-    return _pullback, (pullback.bound, pullback.mask, pullback.keeps)
+def _reduced_pullback(p: Pullback, _: Any) -> Any:
+    return _pullback, (p.of, p.mask, p.marked, p.absent, p.keeps)
 
 
-def _pullback(bound: Bound, mask: tuple[bool, ...], keeps: tuple[int, ...]) -> Pullback:
-    found = bound.pullback(mask)
+def _pullback(of: Specialised, mask: Any, marked: bool, absent: Any, keeps: Any) -> Pullback:
+    found = of.pullback(mask).variant(marked, absent)
     if found.keeps != keeps:
-        raise pickle.UnpicklingError(f"{bound.pattern.op}: another version saved other values")
+        raise pickle.UnpicklingError(f"{of.op}: another version saved other values")
     return found
 
 
@@ -118,8 +107,8 @@ def _pullback(bound: Bound, mask: tuple[bool, ...], keeps: tuple[int, ...]) -> P
 
 def _reduced_node(node: Node, _: Any) -> Any:
     _without_hooks(node.extras)
-    kind = type(node)
-    return _node, (node.op if kind is node.op.node else kind, node.state())
+    kind, op = type(node), node.op
+    return _node, (op if isinstance(op, Op) and op.node is kind else kind, node.state())
 
 
 def _without_hooks(extras: Any) -> None:
@@ -182,6 +171,7 @@ def _formula(
 
 for _cls, _reduced in {
     Op: _reduced_op,
+    Specialised: _reduced_specialised,
     Bound: _reduced_bound,
     Pullback: _reduced_pullback,
     Node: _reduced_node,

@@ -38,8 +38,9 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
     assert kernel is not None
     one = np.ones(1, F64)
     masks = [(True, False), (False, True), (True, True)]
-    alike = [None, *map(bound_of((one, one)).pullback, masks)]
-    with_number = bound_of((one, 1.0)).pullback((True, False))
+    two, with_number = bound_of((one, one)), bound_of((one, 1.0))
+    alike = [None, *map(two.of.pullback, masks)]
+    left = with_number.of.pullback((True, False))
 
     def binary(a: Tensor, b: Any) -> Any:
         x = a._array
@@ -77,7 +78,7 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
         if kind is Tensor:
             if x.shape != y.shape:
                 out = blank(r)
-                record(bound_of((x, y)), (a, b), (x, y), (out,))
+                record(op, bound_of((x, y)), (a, b), (x, y), (out,))
                 return out
             eb = b._edge
             if eb is None:
@@ -100,7 +101,11 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
         out._special = False
         out._rg = True
         out._edge = node
-        node.pullback = pullback = alike[which] if kind is Tensor else with_number
+        if kind is Tensor:
+            node.bound, pullback = two, alike[which]
+        else:
+            node.bound, pullback = with_number, left
+        node.pullback = pullback
         keeps = pullback.keeps
         if not keeps:
             node.saved = node.check = ()
@@ -126,6 +131,7 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Ten
     ``otherwise`` is asked for everything else.
     """
     kernel, kind_of_node = op.kernel, op.node
+    bound: Any = None
     pullback: Any = None
     # Without a kernel the lowered expression by dtype, as a closure of an array and no lengths.
     programs: dict[Any, Any] = {}
@@ -138,7 +144,7 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Ten
         return r
 
     def unary(input: Tensor) -> Tensor:
-        nonlocal pullback
+        nonlocal bound, pullback
         if input.__class__ is not Tensor or input._special:
             return otherwise(input)
         x = input._array
@@ -165,12 +171,14 @@ def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Ten
         if not input._rg or not mode.grad:
             return out
         if pullback is None:  # compiled when it is first needed
-            pullback = op.bound((x,)).pullback((True,))
+            bound = op.bound((x,))
+            pullback = bound.of.pullback((True,))
         edge = input._edge
         if edge is None:
             edge = edge_of(input)
         node = kind_of_node()
-        node.edges, node.operands, node.pullback = (edge,), None, pullback
+        node.edges, node.operands = (edge,), None
+        node.bound, node.pullback = bound, pullback
         node.nrs = node.extras = None
         node.serial = serial()
         out._rg = True

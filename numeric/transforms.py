@@ -133,8 +133,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
     def made(record: Any, operands: list[Expr]) -> Any:
         kind = type(record)
         if kind is TO.node:
-            bound = record.pullback.bound
-            of, to = bound.kinds[0], bound.pattern.params[0]
+            of, to = record.bound.kinds[0], record.bound.of.params[0]
             y = converted(operands[0], of, to)
             halves.update([y] if to == F16 else ())
             return y
@@ -146,8 +145,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
             return ys
         if kind.expr is not Node.expr:
             return record.expr(operands)
-        pattern = record.pullback.bound.pattern
-        op, params = pattern.op, pattern.params
+        op, params = record.bound.of.op, record.bound.of.params
         kinds = [F16 if x in halves else None for x in operands]
         many = op.outputs > 1
 

@@ -326,7 +326,8 @@ class Applied(Node):
     foreign = True
     partial = True
     outputs: int  # type: ignore[misc]  # they differ between calls
-    pullback: Any  # None
+    bound: Any  # None, and so is
+    pullback: Any
     results: list[tuple[tuple[int, ...], Any] | None]
     face: weakref.ref[BackwardCFunction] | None
 
@@ -345,7 +346,7 @@ class Applied(Node):
         self.mask: tuple[bool, ...] = ()
         self.types: tuple[Any, ...] = ()
         self.results, self.outputs = [], 0
-        self.pullback = self.extras = None
+        self.bound = self.pullback = self.extras = None
         self.serial = serial()
 
     def connect(self, tensors: Sequence[Tensor]) -> None:

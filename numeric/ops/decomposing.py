@@ -484,9 +484,9 @@ def _pull_recorded(self: Node, gs: Any, marked: bool) -> Any:
 
 def _nowhere(node: Node) -> list[Array]:
     """Cotangents of a derivative that does not exist."""
-    like = node.pullback.like
-    assert like is not None
-    return [np.full(shape, np.nan, kind) for shape, kind in like]
+    shapes, kinds = node.bound.shapes, node.bound.kinds
+    assert shapes is not None and kinds is not None  # noqa: PT018  # nothing of these is elementwise
+    return [np.full(shapes[i], np.nan, kinds[i]) for i in node.pullback.wanted]
 
 
 def _pull_singular(self: Node, g: Any, marked: bool) -> Any:
@@ -499,9 +499,10 @@ def _pull_singular(self: Node, g: Any, marked: bool) -> Any:
         return Node.pull(self, g, marked)
     except np.linalg.LinAlgError:
         p = self.pullback
-        other = SLOGDET_SINGULAR.bound(self.saved or ()).pullback(p.mask)
+        bound = SLOGDET_SINGULAR.bound(self.saved or ())
+        other = bound.of.pullback(p.mask)
         assert other.keeps == p.keeps
-        return other.fixed(other.function(*self.values(), *g, other.sizes), g[0]), None
+        return bound.fitted(other, other.function(*self.values(), *g, bound.sizes), g[0]), None
 
 
 def _pull_logarithm(self: Node, gs: Any, marked: bool) -> Any:

@@ -121,7 +121,7 @@ def _saved(x: Any) -> list[str]:
     if x.foreign:
         names = ["saved" for _ in x.saved]
     else:
-        count = len(x.pullback.bound.pattern.xs)
+        count = len(x.bound.of.xs)
         names = [f"saved {f'operand {place(k)}' if k < count else 'result'}" for k in x.kept()]
     lines = []
     for i, (name, a) in enumerate(zip(names, x.saved, strict=True)):

@@ -8,19 +8,19 @@ import tracemalloc
 import numpy as np
 
 import numeric as torch
-from numeric import plans
+from numeric import specialised
 
 
 def _compiled(monkeypatch):
     """The programs that are lowered from now on, as a list that grows."""
     found = []
-    lowered = plans._lowered
+    lowered = specialised._lowered
 
     def noted(name, params, outputs):
         found.append(name)
         return lowered(name, params, outputs)
 
-    monkeypatch.setattr(plans, "_lowered", noted)
+    monkeypatch.setattr(specialised, "_lowered", noted)
     return found
 
 
