@@ -19,7 +19,7 @@ from numeric.ops.dims import axis_of
 from numeric.plans import Op
 from numeric.recording import TO, apply
 from numeric.shadows import Shadow, refuse
-from numeric.tensors import Size, Tensor, blank, counter, method, values_of, wrap
+from numeric.tensors import Size, Tensor, attach, blank, counter, method, values_of, wrap
 from symdiff.guesses import without
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ _PROTOCOL = {
     "contains": _contains,
 }
 for _name, _function in _PROTOCOL.items():
-    setattr(Tensor, f"__{_name}__", _function)
+    attach(f"__{_name}__", _function)
 
 
 # Other dtypes -------------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     self._array = value._array
 
 
-setattr(Tensor, "data", property(_data, _set_data))  # noqa: B010  # declared with its type
+attach("data", property(_data, _set_data))
 
 
 def own(x: Tensor) -> dict[str, Any]:
@@ -563,6 +563,6 @@ for _name, _getter in {
     "nbytes": _nbytes,
     "name": _named,
 }.items():
-    setattr(Tensor, _name, property(_getter))
+    attach(_name, property(_getter))
 
 without(Tensor, "a Tensor", TENSOR)

@@ -454,6 +454,7 @@ def scalar_tensor(
     return made(cast_numbers([value], kind).reshape(()), requires_grad, device)
 
 
+@method("__init__")
 def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
     """What ``Tensor(...)`` makes: of lengths, of a sequence, or of another tensor."""
     where = kwargs.pop("device", None)
@@ -487,9 +488,6 @@ def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
         self._v, self._rg, self._edge = counter(source), source._rg, edge_of(source)
         if source._special:
             self._special, self._nr, self._inference = True, source._nr, source._inference
-
-
-Tensor.__init__ = construct  # type: ignore[method-assign,assignment]
 
 
 # Filled -----------------------------------------------------------------------------------------

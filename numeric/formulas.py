@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from numeric.graph import Formula, Record
-from numeric.tensors import Tensor, edge_of, method
+from numeric.tensors import Tensor, attach, edge_of, method
 from symdiff.leaves import as_expr, symbol
 from symdiff.locks import fork_safe_lock
 
@@ -172,7 +172,7 @@ def _expr(self: Tensor) -> Expr:
     return expression(edge_of(self), self._nr)
 
 
-setattr(Tensor, "expr", property(_expr))  # noqa: B010  # declared with its type
+attach("expr", property(_expr))
 
 
 @method("leaves")

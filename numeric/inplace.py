@@ -19,7 +19,7 @@ from numeric.graph import Constant, Node, Nowhere, serial
 from numeric.modes import current
 from numeric.plans import Op
 from numeric.recording import cast, record
-from numeric.tensors import Tensor, blank, counter, edge_of, refresh, retain
+from numeric.tensors import Tensor, blank, counter, edge_of, method, retain
 from symdiff import opaque_ops
 from symdiff.algebra import opaque
 from symdiff.arrays import reshape
@@ -294,6 +294,7 @@ def _moved(x: Tensor, edge: Node, nr: int) -> None:
         retain(x)
 
 
+@method()
 def _refreshed(x: Tensor) -> Record:
     """The history of a view whose base was rewritten: a part of the base's."""
     base = x._base
@@ -329,9 +330,6 @@ def _refreshed(x: Tensor) -> Record:
         retain(x)
     edge: Record = x._edge
     return edge
-
-
-refresh.append(_refreshed)
 
 
 # Parts of memory --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from numeric.graph import AccumulateGrad, Constant, Formula, Node, Record, seria
 from numeric.plans import DECLARED, Op
 from numeric.recording import Views
 from numeric.specialised import Bound, Pullback, Specialised
-from numeric.tensors import Tensor, counter, edge_of
+from numeric.tensors import Tensor, counter, edge_of, method
 
 __all__: list[str] = []
 
@@ -207,6 +207,7 @@ def _history(record: Any) -> list[Any]:
 # Tensors ----------------------------------------------------------------------------------------
 
 
+@method("__reduce_ex__")
 def _reduced_tensor(self: Tensor, _: Any) -> Any:
     edge: Any = edge_of(self) if self._stale else self._edge
     attributes = {name: x for name in _KEPT if (x := getattr(self, name)) != getattr(Tensor, name)}
@@ -264,6 +265,3 @@ def _set(x: Tensor, state: Any) -> None:
         base._views.add(x)
     if retains:
         x.retain_grad()
-
-
-Tensor.__reduce_ex__ = _reduced_tensor  # type: ignore[method-assign, assignment]

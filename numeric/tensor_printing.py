@@ -171,6 +171,7 @@ def _suffixes(x: Tensor) -> Iterator[str]:
         yield "requires_grad=True"
 
 
+@method("__repr__")
 def _repr(self: Tensor) -> str:
     name = type(self).__name__
     if isinstance(self._array, Shadow):
@@ -189,6 +190,7 @@ def _repr(self: Tensor) -> str:
     return text + ")"
 
 
+@method("__format__")
 def _formatted(self: Tensor, spec: str) -> str:
     if self._array.ndim == 0 and type(self) is Tensor:
         return format(self._array.item(), spec)
@@ -219,7 +221,3 @@ def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
     # A room above this one, loaded when it is first asked for.
     drawing: Drawing = import_module("numeric.show").draw(self, limit=limit, direction=direction)
     return drawing
-
-
-Tensor.__repr__ = _repr  # type: ignore[method-assign,assignment]
-Tensor.__format__ = _formatted  # type: ignore[method-assign,assignment]

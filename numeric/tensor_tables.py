@@ -14,7 +14,7 @@ from numeric.dtypes import OF_NUMPY
 from numeric.shadows import Shadow
 from numeric.tables import page, paragraph, table
 from numeric.tensor_printing import elements
-from numeric.tensors import Tensor
+from numeric.tensors import Tensor, method
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _GAP = 3  # characters between columns
 _LEFT_OUT = "…"
 
 
+@method("_repr_html_")
 def _html(self: Tensor) -> str | None:
     """A table for notebooks; None, and so the text, for what has no values."""
     if isinstance(self._array, Shadow):
@@ -130,6 +131,3 @@ def _matrix(
 
 def _named(place: int | None) -> object:
     return _LEFT_OUT if place is None else place
-
-
-Tensor._repr_html_ = _html  # type: ignore[method-assign,assignment]

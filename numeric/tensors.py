@@ -1,7 +1,12 @@
-"""The Tensor: an array, and where it came from.  Its methods are added by ``numeric.ops``."""
+"""The Tensor: an array, and where it came from.
+
+The class says what every instance holds, and has what concerns the record.  All else are operations
+and what is made of them: ``FAMILIES`` says what comes from which module.
+"""
 
 from __future__ import annotations
 
+import inspect
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numeric._tensor_methods import TensorMethods  # what the modules of operations add
+    from numeric._tensor_methods import TensorMethods  # what is attached, with its signatures
 else:
     TensorMethods = object
 
@@ -56,6 +61,43 @@ class Size(tuple):  # type: ignore[type-arg]
     def __getitem__(self, i: Any) -> Any:
         item = tuple.__getitem__(self, i)
         return Size(item) if isinstance(i, slice) else item
+
+
+# What is attached to the class when modules are imported.  Operations are made of Tensors, so that
+# their modules stand above this one: each hands its functions over with ``method`` or ``attach``,
+# which is the only way to do so, and which refuses a module that is not here.  Names that programs
+# may look for in vain are errors that say what to use, by ``guesses.without``.
+FAMILIES = {
+    "numeric.factories": "Tensor(...), new_zeros and its kin, is_floating_point",
+    "numeric.random_numbers": "normal_, uniform_",
+    "numeric.conversions": "to Python, NumPy and other dtypes, copies, detach, data, where it lies",
+    "numeric.tensor_printing": "repr, format, draw",
+    "numeric.tensor_tables": "_repr_html_, for notebooks",
+    "numeric.formulas": "expr, leaves: the formula of what was recorded",
+    "numeric.records": "__reduce_ex__: pickles, with the record",
+    "numeric.inplace": "_refreshed, by which a view sees that its base was written to",
+    "numeric.autograd.derivatives": "backward",
+    "numeric.autograd.hooks": "register_hook and its kin, retain_grad",
+    "numeric.shortcuts": "the short ways of + - * / and of functions of one operand (sin, exp ...)",
+    "numeric.ops.arithmetic": "the other operators and their functions: pow, remainder, lerp ...",
+    "numeric.ops.pointwise": "functions of elements: where, clamp, atan2, round ...",
+    "numeric.ops.comparing": "comparisons, logic, bits",
+    "numeric.ops.shaping": "views of other shapes: reshape, transpose, T, expand ...",
+    "numeric.ops.parts": "views of parts: select, split, unbind, diagonal ...",
+    "numeric.ops.indexing": "x[i], x[i] = y",
+    "numeric.ops.scattering": "reading and writing at places: gather, scatter, index_put ...",
+    "numeric.ops.rearranging": "new memory in another order: flip, roll, repeat, tril ...",
+    "numeric.ops.reducing": "sum, mean, prod, max, argmax, any ...",
+    "numeric.ops.moments": "var, std, norms, logsumexp, softmax",
+    "numeric.ops.ordering": "sort, topk, median, quantile, unique",
+    "numeric.ops.scanning": "cumsum and its kin, diff",
+    "numeric.ops.matrices": "@, mm, addmm, outer, trace ...",
+    "numeric.linalg.twins": "det, inverse and others of linalg",
+}
+# What else is bound late concerns classes below this one, for the same reason: a recorded backward
+# pass is made of operations (``pullbacks`` gives ``Node.pull_recorded``), hooks see Tensors
+# (``autograd.hooks``), pickles of nodes name operations (``records``), and a Function becomes an
+# operation when it is called with Tensors, which it does not know (``calls``: ``function.eager``).
 
 
 class Tensor(TensorMethods):
@@ -246,12 +288,21 @@ class Tensor(TensorMethods):
         return id(self)
 
 
+def attach(name: str, member: Any) -> None:
+    """Let Tensors have a method or a property.  Raises ValueError if FAMILIES lacks its module."""
+    function: Any = member.fget if isinstance(member, property) else member
+    module = inspect.unwrap(function).__module__
+    if module not in FAMILIES:
+        raise ValueError(f"{name}: numeric.tensors.FAMILIES has no line for {module}")
+    setattr(Tensor, name, member)
+
+
 def method(*names: str) -> Callable[[F], F]:
     """A decorator: the function is a method of Tensors too, by its own name or by ``names``."""
 
     def added(function: F) -> F:
         for name in names or (function.__name__,):
-            setattr(Tensor, name, function)
+            attach(name, function)
         return function
 
     return added
@@ -303,14 +354,10 @@ def counter(x: Tensor) -> list[int]:
     return v
 
 
-# How a stale view gets its edge again; ``numeric.views`` sets it.
-refresh: list[Callable[[Tensor], Record]] = []
-
-
 def edge_of(x: Tensor) -> Record:
     """The record behind a tensor; leaves get theirs here."""
     if x._stale:
-        return refresh[0](x)
+        return x._refreshed()
     if x._edge is None:
         x._edge = AccumulateGrad(x) if x._rg else Constant(x)
     edge: Record = x._edge

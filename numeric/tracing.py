@@ -19,7 +19,7 @@ from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import TO, cast, misfit, misfits
 from numeric.shadows import Place, Shadow, memory_of, refuse, stand_in
 from numeric.sharing import placed, share
-from numeric.tensors import Tensor, blank, counter
+from numeric.tensors import Tensor, attach, blank, counter
 from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
 from symdiff.elementwise import not_equal, where
@@ -734,4 +734,4 @@ for _name in (
     *("item", "tolist", "numpy"),
 ):
     if hasattr(Tensor, _name):
-        setattr(Tensor, _name, _guarded(_name, getattr(Tensor, _name)))
+        attach(_name, _guarded(_name, getattr(Tensor, _name)))

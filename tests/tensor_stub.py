@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from numeric import dtypes
 from numeric.autograd.hooks import RemovableHandle
 from numeric.factories import device as Device  # noqa: N812
+from numeric.graph import Record
 from numeric.show.drawings import Drawing
 from numeric.tensors import Tensor
 from symdiff.expr import Expr
@@ -53,18 +54,19 @@ def declarations() -> str:
         name: member
         for name, member in vars(Tensor).items()
         if (inspect.isfunction(member) or isinstance(member, property))
-        and _function(member).__module__ != Tensor.__module__
+        and behind(member).__module__ != Tensor.__module__
     }
     # The file is read by formatters, too: methods first by kind, then by name.
     return _HEAD + "".join(_declared(name, added[name]) for name in sorted(added))
 
 
-def _function(member: Any) -> Any:
+def behind(member: Any) -> Any:
+    """The function that a member is made of."""
     return member.fget if isinstance(member, property) else inspect.unwrap(member)
 
 
 def _declared(name: str, member: Any) -> str:
-    function = _function(member)
+    function = behind(member)
     signature = inspect.signature(function)
     result = "Tensor" if _OPERATORS.fullmatch(name) else _type(signature.return_annotation)
     if isinstance(member, property):

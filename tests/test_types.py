@@ -16,6 +16,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric import tensors
 from tests import tensor_stub
 
 ROOT = Path(__file__).parent.parent
@@ -178,3 +179,15 @@ def test_dir_shows_public_names_only(package):
     public = [name for name in dir(package) if not name.startswith("__")]
     assert sorted(public) == sorted(name for name in package.__all__ if not name.startswith("__"))
     assert not inspect.ismodule(getattr(package, "__all__", None))
+
+
+def test_the_class_of_tensors_says_from_where_its_members_come():
+    modules = {
+        tensor_stub.behind(member).__module__
+        for member in vars(tensors.Tensor).values()
+        if inspect.isfunction(member) or isinstance(member, property)
+    }
+    assert modules - {"numeric.tensors", "symdiff.guesses"} == set(tensors.FAMILIES)
+    with pytest.raises(ValueError, match="FAMILIES"):
+        tensors.attach("elsewhere", lambda self: self)
+    assert not hasattr(tensors.Tensor, "elsewhere")

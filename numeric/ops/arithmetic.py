@@ -14,7 +14,7 @@ from numeric.inplace import inplace
 from numeric.plans import RESULT, Op
 from numeric.recording import apply, cast
 from numeric.shortcuts import binary, fast, shortcut, shortcut_inplace
-from numeric.tensors import Tensor, method, wrap
+from numeric.tensors import Tensor, attach, method, wrap
 from symdiff import elementwise as sd
 from symdiff import functions
 from symdiff.expr import Expr
@@ -710,7 +710,7 @@ def augmented(function: Callable[..., Tensor], name: str) -> Any:
 
 def _add_methods() -> None:
     for name, op in {"add": ADD, "sub": SUB, "mul": MUL, "rsub": RSUB}.items():
-        setattr(Tensor, f"__{name}__", _operator(op))
+        attach(f"__{name}__", _operator(op))
     method("__truediv__")(_by)
     method("__radd__")(_operator(ADD))
     method("__rmul__")(_operator(MUL))
@@ -719,15 +719,15 @@ def _add_methods() -> None:
     changing: dict[str, Any] = {"pow": pow, "mod": remainder, "floordiv": floor_divide}
     for name, function in changing.items():
         forward, reflected = operators(function)
-        setattr(Tensor, f"__{name}__", forward)
-        setattr(Tensor, f"__r{name}__", reflected)
+        attach(f"__{name}__", forward)
+        attach(f"__r{name}__", reflected)
     changing |= {"add": add, "sub": sub, "mul": mul, "truediv": div}
     short = {"add": ADD, "sub": SUB, "mul": MUL, "truediv": DIV}
     for name, function in changing.items():
         operator = augmented(function, f"{function.__name__}_")
         if name in short:
             operator = shortcut_inplace(short[name], operator)
-        setattr(Tensor, f"__i{name}__", operator)
+        attach(f"__i{name}__", operator)
     named: dict[str, Any] = {
         f.__name__: f
         for f in (add, sub, mul, div, true_divide, floor_divide, remainder, fmod, lerp, pow)
@@ -735,8 +735,8 @@ def _add_methods() -> None:
     named |= {"addcmul": addcmul, "addcdiv": addcdiv, "neg": neg, "reciprocal": reciprocal}
     named |= {"square": square, "subtract": sub, "multiply": mul, "divide": div, "negative": neg}
     for name, function in named.items():
-        setattr(Tensor, name, function)
-        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+        attach(name, function)
+        attach(f"{name}_", inplace(function, f"{name}_"))
 
 
 _add_methods()

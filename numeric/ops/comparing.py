@@ -14,7 +14,7 @@ from numeric.ops.arithmetic import argument, augmented, operators, taken
 from numeric.ops.pointwise import word
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import misfit
-from numeric.tensors import Tensor, method, values_of, wrap
+from numeric.tensors import Tensor, attach, method, values_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,10 +90,10 @@ def _comparison(name: str, says: str, example: str, alias: str) -> Callable[...,
     >>> torch.{name}(torch.tensor([1.0, 2.0, 3.0]), 2).tolist()
     {example}
     """
-    setattr(Tensor, name, function)
+    attach(name, function)
     if name != "eq":
-        setattr(Tensor, alias, function)
-    setattr(Tensor, f"__{name}__", compared)
+        attach(alias, function)
+    attach(f"__{name}__", compared)
     return function
 
 
@@ -184,7 +184,7 @@ def _question(name: str, says: str, examples: str, kernel: Any) -> Callable[[Ten
     >>> torch.{name}(torch.tensor([-1.0, 0.0, float("inf"), float("nan")])).tolist()
     {examples}
     """
-    setattr(Tensor, name, function)
+    attach(name, function)
     return function
 
 
@@ -228,8 +228,8 @@ def _logical(word: str, example: str) -> Callable[[Tensor, Tensor], Tensor]:
     >>> torch.{name}(torch.tensor([0, 1, 1]), torch.tensor([False, False, True])).tolist()
     {example}
     """
-    setattr(Tensor, name, function)
-    setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+    attach(name, function)
+    attach(f"{name}_", inplace(function, f"{name}_"))
     return function
 
 
@@ -326,13 +326,13 @@ def _add_methods() -> None:
     }
     for symbol, function in bits.items():
         forward, reflected = operators(function)
-        setattr(Tensor, f"__{symbol}__", forward)
-        setattr(Tensor, f"__r{symbol}__", reflected)
-        setattr(Tensor, f"__i{symbol}__", augmented(function, f"{function.__name__}_"))
-        setattr(Tensor, function.__name__, function)
-        setattr(Tensor, f"{function.__name__}_", inplace(function))
+        attach(f"__{symbol}__", forward)
+        attach(f"__r{symbol}__", reflected)
+        attach(f"__i{symbol}__", augmented(function, f"{function.__name__}_"))
+        attach(function.__name__, function)
+        attach(f"{function.__name__}_", inplace(function))
     for name, function in {"bitwise_not": bitwise_not, "logical_not": logical_not}.items():
-        setattr(Tensor, f"{name}_", inplace(function))
+        attach(f"{name}_", inplace(function))
 
 
 _add_methods()

@@ -16,7 +16,7 @@ from numeric.inplace import inplace
 from numeric.ops.arithmetic import check_factor
 from numeric.plans import Op
 from numeric.recording import apply, cast
-from numeric.tensors import Tensor, method, values_of
+from numeric.tensors import Tensor, attach, method, values_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -164,16 +164,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return apply(op, (input, other))  # type: ignore[no-any-return]
 
 
+@method("__matmul__")
 def _at(self: Tensor, other: Any) -> Any:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
+@method("__rmatmul__")
 def _at_reflected(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
-
-
-setattr(Tensor, "__matmul__", _at)  # noqa: B010  # the class declares no operators
-setattr(Tensor, "__rmatmul__", _at_reflected)  # noqa: B010
 
 
 @method()
@@ -426,7 +424,7 @@ def baddbmm(
 
 
 for _function in (addmm, addmv, addr, baddbmm):
-    setattr(Tensor, f"{_function.__name__}_", inplace(_function))
+    attach(f"{_function.__name__}_", inplace(_function))
 
 
 # Other products ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numeric.ops.arithmetic import argument, elementwise
 from numeric.plans import INPUTS, RESULT, Op
 from numeric.recording import apply, cast
 from numeric.shortcuts import shortcut_of_one
-from numeric.tensors import Tensor, method, values_of, wrap
+from numeric.tensors import Tensor, attach, method, values_of, wrap
 from symdiff import functions as sd
 from symdiff.algebra import primitive
 from symdiff.contraction import broadcast_to
@@ -272,9 +272,9 @@ def _unary(name: str) -> Callable[[Tensor], Tensor]:
     [{value + 0}]
     """
     for known in (name, *row.also):
-        setattr(Tensor, known, function)
+        attach(known, function)
         if not known.startswith("__"):
-            setattr(Tensor, known + "_", inplace(function, known + "_"))
+            attach(known + "_", inplace(function, known + "_"))
     return function
 
 
@@ -750,7 +750,7 @@ def _add_inplace_forms() -> None:
         for f in (round, logit, nan_to_num, atan2, hypot, xlogy, clamp, clamp_min, clamp_max)
     }
     for name, function in (functions | {"clip": clamp, "arctan2": atan2}).items():
-        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+        attach(f"{name}_", inplace(function, f"{name}_"))
 
 
 _add_inplace_forms()

@@ -34,7 +34,7 @@ from numeric.ops.shaping import common_shape, expand
 from numeric.plans import Op
 from numeric.recording import apply, cast
 from numeric.shadows import some
-from numeric.tensors import Tensor, method, values_of, wrap
+from numeric.tensors import Tensor, attach, method, values_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -607,4 +607,4 @@ for _function in (
     scatter_add,
 ):
     _inplace = inplace(_function)
-    setattr(Tensor, _inplace.__name__, _inplace)
+    attach(_inplace.__name__, _inplace)

@@ -13,7 +13,7 @@ from numeric.ops.dims import axes_of, axis_of, by_axis, sizes_of
 from numeric.plans import Op
 from numeric.recording import apply
 from numeric.shadows import Shadow
-from numeric.tensors import Tensor, method
+from numeric.tensors import Tensor, attach, method
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -610,7 +610,7 @@ for _name, _getter in {
     "mT": _matrices_transposed,
     "mH": _matrices_transposed,
 }.items():
-    setattr(Tensor, _name, property(_getter))
+    attach(_name, property(_getter))
 
 
 # In place ---------------------------------------------------------------------------------------
