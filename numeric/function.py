@@ -30,8 +30,8 @@ from numeric.lowering.arguments import (
 )
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.kernels import lengths
+from numeric.lowering.passes.residuals import residuals
 from numeric.lowering.programs import Lowered, each, plain, python_number, stacked
-from numeric.lowering.schedule import residuals
 from numeric.modes import is_grad_enabled
 from symdiff import ops
 from symdiff.contexts import kinks, raising

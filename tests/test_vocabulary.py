@@ -25,7 +25,8 @@ from sympy.codegen import cfunctions
 import numeric as nm
 import symdiff as sd
 from numeric import special
-from numeric.lowering.schedule import Spelling, cheap
+from numeric.lowering.passes.residuals import cheap
+from numeric.lowering.schedule import Spelling
 from symdiff.algebra import PRIMITIVES, primitive
 from symdiff.display.captions import caption
 from symdiff.errors import NotDifferentiable
