@@ -20,17 +20,14 @@ import numpy as np
 import sympy as sp
 
 from numeric import special
+from numeric.lowering.arithmetic import divisor, factors, integral, weak
 from numeric.lowering.contraction import explain
 from numeric.lowering.kernels import (
     discards,
-    divisor,
-    factors,
     function_of,
-    integral,
     kernel,
     parts_kernel,
     strong_product,
-    weak,
     whole_numbers,
     with_float_constants,
 )

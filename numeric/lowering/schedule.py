@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from numeric.lowering.kernels import (
+from numeric.lowering.arithmetic import (
     divisor,
     factors,
     halves,
-    kernel,
     pieces,
     stepwise,
     together,
     weak,
 )
+from numeric.lowering.kernels import kernel
 from numeric.lowering.monomials import GRADED, Graded, Monomial, in_turn
 from numeric.lowering.pseudoinverse import spelled
 from symdiff import ops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering.kernels import weak
+from numeric.lowering.arithmetic import weak
 
 if TYPE_CHECKING:
     from symdiff.number import Number

@@ -11,7 +11,8 @@ import sympy as sp
 import symdiff as sd
 from numeric import special
 from numeric.lowering import kernels
-from numeric.lowering.kernels import discards, filled, kernel, needs_scipy, weak
+from numeric.lowering.arithmetic import weak
+from numeric.lowering.kernels import discards, filled, kernel, needs_scipy
 from numeric.lowering.opaque import OPAQUE, PARTS
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
