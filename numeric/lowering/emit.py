@@ -1,15 +1,13 @@
-"""From schedules to Python source: one line per value, printed bodies of SymPy's lambdify inside.
+"""From schedules to Python source: one line per value, what SymPy's printers print inside.
 
-Each pointwise formula goes through ``sympy.lambdify`` once; its printed body is a template, into
-which the names of values are put.  Two flavours are written: ``numpy``, for arrays, and ``math``,
-for Python floats.  The source consists of our own names (v1, v2, ...) and of names from the
-templates; what users named appears in comments only.
+Each pointwise formula goes through ``sympy.lambdify`` once (see ``formulas``); its text is a
+template, into which the names of values are put.  Two flavours are written: ``numpy``, for arrays,
+and ``math``, for Python floats.  The source consists of our own names (v1, v2, ...) and of names
+from the templates; what users named appears in comments only.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import math
 import re
 from fractions import Fraction
@@ -17,29 +15,25 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
 from numeric import special
 from numeric.lowering.arithmetic import divisor, factors, integral, weak
 from numeric.lowering.contraction import explain
+from numeric.lowering.formulas import MathFormulas, NumPyFormulas, of_arrays, printed
 from numeric.lowering.kernels import (
     discards,
-    function_of,
     kernel,
     parts_kernel,
     strong_product,
     whole_numbers,
-    with_float_constants,
 )
 from numeric.lowering.monomials import FAR, NEAR, monomial, over_sum, shifted_power
 from numeric.lowering.schedule import Schedule, Spelling, behind, places_of_sum, quotient
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, SUM, Template, Text, number_text
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
-from symdiff.errors import Unsupported
 from symdiff.letters import shape_text
 from symdiff.locks import fork_safe_lock
-from symdiff.scalar import canonical, kernel_symbol
 from symdiff.vocabulary import FACTS, Relation
 
 if TYPE_CHECKING:
@@ -87,53 +81,6 @@ _OPERATORS: dict[
     if issubclass(facts, Relation)
 }
 _OPERATORS[PRIMITIVES["where"]] = ("{1} if {0} else {2}", (SUM, SUM, SUM))
-
-
-@lru_cache(maxsize=2048)
-def _printed(formula: sp.Expr, arity: int, flavour: str) -> tuple[Template, dict[str, Any]]:
-    """The body that lambdify prints for a formula, and the functions that it calls."""
-    if flavour == NUMPY:
-        function = function_of(formula, arity)
-    else:
-        symbols = [kernel_symbol(k) for k in range(arity)]
-        body = with_float_constants(canonical(formula))
-        function = sp.lambdify(symbols, body, modules=[special.MATH, "math"])
-    (definition,) = ast.parse(inspect.getsource(function)).body
-    assert isinstance(definition, ast.FunctionDef)
-    (statement,) = definition.body
-    assert isinstance(statement, ast.Return)
-    assert statement.value is not None
-    tree = _RealPowers().visit(statement.value) if flavour == MATH else statement.value
-    calls: dict[str, Any] = {}
-    operands: list[int] = []
-    inside: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            if re.fullmatch(r"_\d+", node.id):
-                operands.append(int(node.id[1:]))
-            else:
-                called = math.pow if node.id == "pow" else function.__globals__.get(node.id)
-                if called is None:
-                    raise Unsupported(f"{node.id} has no body for Python floats")
-                calls[node.id] = called
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Name) and not isinstance(node, ast.Call):
-                inside.add(int(child.id[1:]) if child.id[1:].isdigit() else -1)
-    text = re.sub(r"\b_(\d+)\b", r"{\1}", ast.unparse(tree).replace("{", "{{").replace("}", "}}"))
-    level = ATOM if isinstance(tree, ast.Call | ast.Name) else LOOSE
-    needs = tuple(ATOM if k in inside else LOOSE for k in range(arity))
-    repeated = frozenset(k for k in operands if operands.count(k) > 1)
-    return Template(text, level, needs, repeated), calls
-
-
-class _RealPowers(ast.NodeTransformer):
-    """``a ** b`` as ``pow(a, b)``, which raises where Python's operator would turn complex."""
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.Pow):
-            return node
-        return ast.Call(func=ast.Name("pow", ast.Load()), args=[node.left, node.right], keywords=[])
 
 
 def _term(coef: Number, x: Text, first: bool, alone: bool, whole: bool) -> str:
@@ -407,13 +354,14 @@ class _Writer:
             return self._power(node, p if p > 0 else -p)
         assert isinstance(op, ops.Pointwise)
         if self.flavour == MATH:
-            function_of(op.formula, op.arity)  # arrays must be possible too: it raises if not
+            of_arrays(op.formula, op.arity)  # arrays must be possible too: it raises if not
         if self.flavour == MATH and op in _OPERATORS:
             text, needs = _OPERATORS[op]
             return Template(text, LOOSE, needs)
         if how.form == "shifted":
             return self._shifted_power(node)
-        template, calls = _printed(op.formula, op.arity, self.flavour)
+        printer = NumPyFormulas if self.flavour == NUMPY else MathFormulas
+        _, template, calls = printed(op.formula, op.arity, printer)
         names = {old: self.emitter.function(old, f) for old, f in calls.items()}
         if any(old != new for old, new in names.items()):
             pattern = "|".join(rf"\b{re.escape(old)}\b" for old in names)

@@ -23,7 +23,6 @@ from functools import lru_cache, reduce, singledispatch
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import sympy as sp
 from numpy.lib.stride_tricks import sliding_window_view
 
 from numeric import special
@@ -39,6 +38,7 @@ from numeric.lowering.arithmetic import (
     weak,
 )
 from numeric.lowering.contraction import plan
+from numeric.lowering.formulas import functions, of_arrays
 from numeric.lowering.monomials import in_turn
 from numeric.lowering.opaque import (
     OPAQUE,
@@ -49,8 +49,7 @@ from numeric.lowering.opaque import (
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.blackboxes import Custom, CustomPullback
-from symdiff.errors import Unsupported
-from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
+from symdiff.scalar import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -344,13 +343,6 @@ def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
 # Pointwise functions ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1024)
-def _functions(formula: sp.Expr) -> dict[type[sp.Function], None]:
-    """The function classes in the canonical form of a formula."""
-    nodes = sp.preorder_traversal(canonical(formula))
-    return dict.fromkeys(node.func for node in nodes if node.is_Function)
-
-
 def needs_scipy(op: Op) -> bool:
     """Whether the kernel of ``op`` calls SciPy.
 
@@ -362,7 +354,7 @@ def needs_scipy(op: Op) -> bool:
         return False
     if op.primitive:
         return special.needs_scipy(op.name)
-    return any(special.needs_scipy(cls.__name__) for cls in _functions(op.formula))
+    return any(special.needs_scipy(cls.__name__) for cls in functions(op.formula))
 
 
 def discards(op: Op) -> bool:
@@ -376,7 +368,7 @@ def discards(op: Op) -> bool:
     if isinstance(op, ops.Pointwise):
         if op.primitive:
             return op is _WHERE
-        return VOCABULARY["where"] in _functions(op.formula)
+        return VOCABULARY["where"] in functions(op.formula)
     # An unslice is a derivative's: of what the slice did not read.
     return isinstance(op, ops.Strong | ops.Unslice) or (
         isinstance(op, ops.Contract) and any(op.kills)
@@ -386,51 +378,9 @@ def discards(op: Op) -> bool:
 _WHERE = PRIMITIVES["where"]
 
 
-def with_float_constants(formula: sp.Expr) -> sp.Expr:
-    """``formula`` with its irrational constants as floats, and all floats to their last digit.
-
-    ``numpy.sqrt(2)`` would turn float32 into float64; SymPy prints a double to 15 digits of 17.
-
-    >>> with_float_constants(sp.sqrt(2) * kernel_symbol(0))
-    1.4142135623730951*_0
-    """
-    found: dict[sp.Basic, sp.Basic] = {}
-    stack = [formula]
-    while stack:
-        node = stack.pop()
-        if node.is_Symbol or node.is_Rational:
-            continue
-        if not node.free_symbols and node.is_number and node.is_finite:
-            found[node] = sp.Float(float(node.evalf(20)), 17)
-        else:
-            stack += node.args
-    return formula.xreplace(found) if found else formula
-
-
-@lru_cache(maxsize=1024)
-def function_of(formula: sp.Expr, arity: int) -> Callable[..., Any]:
-    """The NumPy function of a formula over ``_0.._k``, from ``sympy.lambdify``.
-
-    Raises Unsupported for a function without NumPy body, or of SciPy where that is missing.
-    """
-    formula = canonical(formula)
-    for cls in _functions(formula):
-        name = cls.__name__
-        if VOCABULARY.get(name) is cls:
-            special.require_scipy(name)
-        elif not hasattr(cls, "_imp_") and not hasattr(cls, "_numpycode"):
-            raise Unsupported(
-                f"{name} has no NumPy body: give the class a method _numpycode, "
-                "or write it as a formula of functions that have one"
-            )
-    symbols = [kernel_symbol(k) for k in range(arity)]
-    body = with_float_constants(formula)
-    return sp.lambdify(symbols, body, modules=[special.NUMPY, "numpy"])  # type: ignore[no-any-return]
-
-
 @_kernel.register(ops.Pointwise)
 def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
-    function = special.NUMPY[op.name] if op.primitive else function_of(op.formula, op.arity)
+    function = special.NUMPY[op.name] if op.primitive else of_arrays(op.formula, op.arity)
     if op.primitive:
         special.require_scipy(op.name)
     whole = node.dtype is int

@@ -12,7 +12,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric import special
-from numeric.lowering import emit, kernels
+from numeric.lowering import formulas
 
 X, W = sd.symbol("X", ("n", 3)), sd.symbol("W", (3, 2))
 U, V = sd.symbols("U V", 3)
@@ -754,8 +754,7 @@ def test_functions_without_a_body_fail_at_lowering(monkeypatch):
 
     monkeypatch.setattr(special, "require_scipy", absent)
     # What was printed before needs nothing any more.
-    emit._printed.cache_clear()
-    kernels.function_of.cache_clear()
+    formulas.printed.cache_clear()
     with pytest.raises(sd.Unsupported, match=r"symdiff-numeric\[scipy\]"):
         nm.lower(sd.digamma(A) + sd.polygamma(7, A), (A,))
 

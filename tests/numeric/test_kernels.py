@@ -10,7 +10,7 @@ import sympy as sp
 
 import symdiff as sd
 from numeric import special
-from numeric.lowering import kernels
+from numeric.lowering import formulas, kernels
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels import discards, filled, kernel, needs_scipy
 from numeric.lowering.opaque import OPAQUE, PARTS
@@ -276,7 +276,7 @@ def test_a_constant_formula_stands_for_its_shape():
 
 def test_the_kernel_of_a_formula_is_made_once():
     op = user_op(X**2 + sp.cos(X))
-    assert kernels.function_of(op.formula, 1) is kernels.function_of(op.formula, 1)
+    assert formulas.of_arrays(op.formula, 1) is formulas.of_arrays(op.formula, 1)
 
 
 class bodiless(sp.Function):  # noqa: N801 -- a function
