@@ -26,7 +26,7 @@ import numeric as nm
 import symdiff as sd
 from numeric import special
 from numeric.lowering.passes.residuals import cheap
-from numeric.lowering.schedule import Spelling
+from numeric.lowering.spellings import Spelling
 from symdiff.algebra import PRIMITIVES, primitive
 from symdiff.display.captions import caption
 from symdiff.errors import NotDifferentiable

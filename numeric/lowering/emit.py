@@ -28,7 +28,8 @@ from numeric.lowering.kernels import (
     whole_numbers,
 )
 from numeric.lowering.monomials import FAR, NEAR, monomial, over_sum, shifted_power
-from numeric.lowering.schedule import Schedule, Spelling, behind, places_of_sum, quotient
+from numeric.lowering.schedule import Schedule, quotient
+from numeric.lowering.spellings import Spelling, behind, places_of_sum
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, SUM, Template, Text, number_text
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES

@@ -1,386 +1,27 @@
-"""From a DAG to a program: what is computed, and in which order.
-
-A *spelling* says how the value of a node is written over other values.  Powers are spelled over
-shared powers of their base (x^-2 is 1/x², x^(-1/2) is 1/√x), so that a power which several nodes
-contain is computed once; a long sum is spelled as partial sums, left to right.  Stretched operands
-of pointwise nodes are replaced by what they stretch: NumPy broadcasts them for nothing.
-"""
+"""From a DAG to a program: what is computed, and in which order."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from numeric.lowering.arithmetic import (
-    divisor,
-    factors,
-    halves,
-    pieces,
-    stepwise,
-    together,
     weak,
 )
 from numeric.lowering.kernels import kernel
-from numeric.lowering.monomials import GRADED, Graded, Monomial, in_turn
+from numeric.lowering.monomials import in_turn
 from numeric.lowering.pseudoinverse import spelled
+from numeric.lowering.spellings import Spelling, behind, is_spread, numbers, short, spelling
 from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.leaves import number_node, number_of
-from symdiff.lifting import is_decision, written_out
-from symdiff.node import make, topological
-from symdiff.number import norm, raised, times
+from symdiff.leaves import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.expr import Expr
-    from symdiff.number import Number
-
-POINTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
-
-# A line of this many terms is long enough to be fast and short enough for any compiler.
-TERMS = 64
-
-
-class Spelling(NamedTuple):
-    """How a node is written: ``form`` names the way, ``operands`` are the values it is over.
-
-    Forms: ``input number array size | sum product quotient power monomial | pointwise shifted
-    strong | kernel``; the last is a call of the node's kernel.  ``signs`` are the exponents +1 and
-    -1 of a product.  A quotient is a product over a sum that may overflow, whose last operands are
-    the divisors that take its place there.  ``monomial`` says what a monomial is of its operands
-    (see ``monomials``).
-    """
-
-    form: str
-    operands: tuple[Expr, ...] = ()
-    signs: tuple[int, ...] = ()
-    monomial: Monomial | None = None
-
-
-# Spellings --------------------------------------------------------------------------------------
-
-
-def behind(x: Expr) -> Expr:
-    """``x`` without barriers, which are the identity as a value, but for casts.
-
-    A decision is written out: as a value it is its formula.
-    """
-    while isinstance(x.op, ops.Barrier):
-        if x.op is ops.REAL:
-            return _cast(behind(x.args[0]))
-        x = x.args[0]
-    return written_out(x) if x.op.__class__ is ops.Pointwise and is_decision(x.op) else x
-
-
-def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:
-    """The nodes over numbers and axis lengths alone, whose values are weak: they have no shape.
-
-    >>> import symdiff as sd
-    >>> x, ones = sd.symbol("x", 3), sd.ones(3)
-    >>> (ones > 0) in numbers([sd.where(ones > 0, x, 0)])
-    True
-    """
-    found: set[Expr] = set()
-    for node in topological(outputs):
-        if node in known:
-            continue
-        leaf = isinstance(node.op, ops.Exact | ops.Size) or number_of(node) is not None
-        made = isinstance(node.op, (*POINTWISE, ops.Barrier)) or _is_spread(node)
-        if leaf or (made and all(x in found for x in node.args)):
-            found.add(node)
-    return frozenset(found)
-
-
-def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
-    """How ``node`` is computed; its operands are free of barriers.
-
-    The values of ``weak`` operands are numbers, whatever their shape (see ``numbers``).
-    """
-    op = node.op
-    match op:
-        case ops.Symbol():
-            return Spelling("input")
-        case ops.Constant():
-            return Spelling("array")
-        case ops.Exact():
-            return Spelling("number")
-        case ops.Size():
-            return Spelling("size")
-        case ops.Sum():
-            return _sum(node, op, weak)
-        case ops.Product():
-            return _product(node, op, weak)
-        case ops.Pointwise():
-            return _pointwise(node, op, weak)
-        case ops.Strong():
-            return Spelling("strong", _loosened(node, weak))
-    return Spelling("kernel", tuple(behind(x) for x in node.args))
-
-
-def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
-    if not node.args:
-        return Spelling("number")
-    if len(node.args) <= TERMS:
-        scaled = _monomial(node, weak) or _scaled_power(node, op, weak)
-        if scaled is not None:
-            return scaled
-        operands = _loosened(node, weak)
-        return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
-    raise AssertionError("a long sum is spelled by its partial sums")
-
-
-def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | None:
-    """``c * x**p`` with the number first: it would come too late for a power below the normal ones.
-
-    None for other sums, and where the rounding of a power costs less than two of its last digits.
-    """
-    if len(op.coefs) != 1 or op.const != 0:
-        return None
-    x, c = behind(node.args[0]), op.coefs[0]
-    if not isinstance(x.op, ops.Product) or len(x.args) != 1 or x.dtype is not float:
-        return None
-    p, size = x.op.exponents[0], _size(c)
-    if p in _EASY or (p == 2 and 1 <= size <= 3) or len(factors(size)) > 1:
-        return None
-    (base,) = _real(x, _loosened(x, weak))
-    parts = tuple([_power(base, part) for part in pieces(_size(p))])
-    sign = 1 if p > 0 else -1
-    d = divisor(c)
-    if d is not None and p > 0:
-        return Spelling(
-            "product", (parts[0], number_node(d), *parts[1:]), (1, -1, *[1] * (len(parts) - 1))
-        )
-    return Spelling("product", (number_node(c), *parts), (1, *[sign] * len(parts)))
-
-
-# These are normal numbers wherever x is, or nearly.
-_EASY = frozenset({1, -1, Fraction(1, 2), Fraction(-1, 2)})
-
-
-# Not interned among the ops of arithmetic, where 1.0 is the number 1.
-_AS_REAL = ops.Sum(0, (1.0,))
-_AS_REAL.table = {}
-
-
-def short(node: Expr) -> Expr:
-    """``node``, or the same value with a sum of many terms written as partial sums of ``TERMS``.
-
-    The association stays left to right, so the value is the same to the last bit.
-    """
-    op = node.op
-    if not isinstance(op, ops.Sum) or len(node.args) <= TERMS:
-        return node
-    partial = make(ops.sum_op(0, op.coefs[:TERMS]), node.args[:TERMS], node.shape, node.dtype)
-    step = TERMS - 1
-    for i in range(TERMS, len(node.args), step):
-        last = i + step >= len(node.args)
-        row = ops.sum_op(op.const if last else 0, (1, *op.coefs[i : i + step]))
-        partial = make(row, (partial, *node.args[i : i + step]), node.shape, node.dtype)
-    return partial
-
-
-def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
-    """A product, through its nesting, that has a graded function among its factors; else None.
-
-    Or a number that would come too late for the product of two high powers, which is subnormal.
-    """
-    if node.dtype is not float or node in weak:
-        return None
-    coef: Number = 1
-    powers: dict[Expr, int] = {}
-    found = False
-    stack: list[tuple[Expr, int]] = [(node, 1)]
-    for _ in range(_PARTS):
-        if not stack:
-            break
-        x, p = stack.pop()
-        op = x.op
-        if isinstance(op, ops.Sum) and len(op.coefs) == 1 and op.const == 0 and x.dtype is float:
-            more = raised(op.coefs[0], p)
-            product = None if more is None else times(coef, more)
-            if product is not None and 1 / _MODERATE < _size(product) < _MODERATE:
-                coef = product
-                stack.append((behind(x.args[0]), p))
-                continue
-        elif isinstance(op, ops.Product) and x.dtype is float:
-            whole = [q for q in op.exponents if isinstance(q, int)]
-            if len(whole) == len(x.args):
-                stack += [(behind(y), p * q) for y, q in zip(x.args, whole, strict=True)]
-                continue
-        powers[x] = powers.get(x, 0) + p
-        found = found or op in _GRADED
-    found = found or (_size(coef) != 1 and _is_high(powers))
-    if stack or not found or max(map(abs, powers.values())) > _HIGHEST:
-        return None
-    operands = [x if x.dtype is float or number_of(x) is not None else _cast(x) for x in powers]
-    graded = []
-    for place, x in enumerate(powers):
-        if x.op in _GRADED:
-            inner, shift = [behind(y) for y in x.args], 0
-            if x.op is _POWER and (parts := _shifted(inner[1])):
-                inner[1], shift = parts
-            places = tuple(range(len(operands), len(operands) + len(inner)))
-            operands += inner
-            graded.append(Graded(place, x.op.name, places, shift))
-    of = Monomial(coef, tuple(powers.values()), tuple(graded))
-    return Spelling("monomial", tuple(operands), monomial=of)
-
-
-_POWER = PRIMITIVES["power"]
-_GRADED = frozenset(PRIMITIVES[name] for name in GRADED)
-_PARTS = 24  # nodes that are looked at
-_HIGH, _HIGHEST = 6, 8
-_MODERATE = 2.0**90
-
-
-def _is_high(powers: dict[Expr, int]) -> bool:
-    """Whether this is ``x/y**5`` or higher; what is over a sum has a spelling of its own."""
-    sums = any(isinstance(x.op, ops.Sum) for x in powers)
-    return len(powers) == 2 and not sums and sum(map(abs, powers.values())) >= _HIGH
-
-
-def _shifted(y: Expr) -> tuple[Expr, int] | None:
-    """The x and the integer k of a sum y = x + k; else None."""
-    op = y.op
-    if not isinstance(op, ops.Sum) or op.coefs != (1,) or y.dtype is not float:
-        return None
-    k = op.const
-    return (behind(y.args[0]), k) if isinstance(k, int) and 0 < abs(k) <= _HIGHEST else None
-
-
-def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
-    found = _monomial(node, weak)
-    if found is not None:
-        return found
-    how = _quotient(node, op, weak)
-    return how if how.form != "product" else _over_sum(how)
-
-
-def _over_sum(how: Spelling) -> Spelling:
-    """A product over a sum 1 + x**2 as a quotient: where that overflows, it is x**2, in pieces."""
-    if how.signs in ((-1,), (-1, 1)):
-        first = number_node(1) if len(how.signs) == 1 else how.operands[1]
-        how = Spelling("product", (first, how.operands[0]), (1, -1))
-    for z, sign in zip(how.operands, how.signs, strict=True):
-        if sign < 0 < how.signs[0] and (parts := _beyond(z)):
-            return Spelling("quotient", (*how.operands, *parts), how.signs)
-    return how
-
-
-def places_of_sum(how: Spelling) -> tuple[int, ...]:
-    """The places among the factors of a quotient at which the sum stands."""
-    divisors = [z for z, sign in zip(how.operands, how.signs, strict=False) if sign < 0]
-    z = next(z for z in divisors if _beyond(z))
-    return tuple([k for k, sign in enumerate(how.signs) if sign < 0 and how.operands[k] is z])
-
-
-def _beyond(z: Expr) -> tuple[Expr, ...] | None:
-    """What to divide by, one after the other, where c + k·x**2 overflows; None for other sums."""
-    op = z.op
-    if not isinstance(op, ops.Sum) or len(op.coefs) != 1 or op.const <= 0 or op.coefs[0] <= 0:
-        return None
-    square = behind(z.args[0])
-    if not isinstance(square.op, ops.Product) or square.op.exponents != (2,):
-        return None
-    if square.dtype is not float or z.dtype is not float:
-        return None
-    x = behind(square.args[0])
-    return (x, x) if op.coefs[0] == 1 else (x, x, number_node(op.coefs[0]))
-
-
-def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
-    factors = _real(node, _loosened(node, weak))
-    if len(factors) == 2:
-        (x, y), (p, q) = factors, op.exponents
-        if node.dtype is float and together(op.exponents):
-            signs = ops.product_op((1 if p > 0 else -1, 1 if q > 0 else -1))
-            inner = make(signs, (x, y), node.shape, float)
-            return spelling(_power(inner, _size(p)))
-        order = stepwise(op.exponents) if node.dtype is float else None
-        if order is not None:
-            places, steps = zip(*order, strict=True)
-            return Spelling("product", tuple([factors[k] for k in places]), steps)
-        split = halves(op.exponents) if node.dtype is float else None
-        if split is not None:
-            two = [make(ops.product_op(part), (x, y), node.shape, float) for part in split]
-            return Spelling("product", tuple(two), (1, 1))
-        if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
-            return Spelling("product", (_power(x, p), y, y), (1, -1, -1))
-        if p == -2 and q > 0:
-            return Spelling("product", (_power(y, q), x, x), (1, -1, -1))
-        powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
-        return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
-    (x,), (p,) = factors, op.exponents
-    if p < -1:  # the power may be 0 or infinite where the result is not
-        parts = tuple([_power(x, part) for part in pieces(-p)])
-        return Spelling("product", (number_node(1), *parts), (1, *[-1] * len(parts)))
-    if p < 0:
-        return Spelling("product", (_power(x, -p),), (-1,))
-    if p in (3, Fraction(3, 2)):
-        return Spelling("product", (_power(x, norm(Fraction(p) - 1)), x), (1, 1))
-    return Spelling("power", (x,))
-
-
-@overload
-def _size(p: int | Fraction) -> int | Fraction: ...
-@overload
-def _size(p: Number) -> Number: ...
-def _size(p: Number) -> Number:
-    return p if p > 0 else -p
-
-
-def _power(x: Expr, p: int | Fraction) -> Expr:
-    """The node of ``x ** p`` for a positive p, as written: no identity is applied."""
-    if p == 1:
-        return x
-    dtype = int if x.dtype is int and p.__class__ is int else float
-    return make(ops.product_op((p,)), (x,), x.shape, dtype)
-
-
-def _real(node: Expr, operands: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Integer operands of a real value times 1.0: NumPy's integers overflow, and have no 1/x."""
-    if node.dtype is not float:
-        return operands
-    return tuple(x if x.dtype is float or number_of(x) is not None else _cast(x) for x in operands)
-
-
-def _cast(x: Expr) -> Expr:
-    return make(_AS_REAL, (x,), x.shape, float)
-
-
-def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling:
-    operands = _loosened(node, weak)
-    if op is _POWER and node not in weak and (parts := _shifted(behind(node.args[1]))):
-        return Spelling("shifted", (*operands, parts[0]))
-    return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
-
-
-def stretched(x: Expr) -> Expr | None:
-    """The operand of a broadcast that only adds leading axes, as NumPy would; else None."""
-    op = x.op
-    if not isinstance(op, ops.Contract) or len(x.args) != 1 or op.sums:
-        return None
-    word = op.letters[0]
-    tail = op.out[len(op.out) - len(word) :]
-    if len(word) < len(op.out) == len(set(op.out)) and tail == word:
-        return behind(x.args[0])
-    return None
-
-
-def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
-    """Operands in front of their stretching, as long as one of them keeps the shape."""
-    operands = tuple([behind(x) for x in node.args])
-    if not node.shape:
-        return operands
-    sources = [stretched(x) for x in operands]
-    if all(y is not None or x in weak for x, y in zip(node.args, sources, strict=True)):
-        return operands
-    return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))
 
 
 def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
@@ -458,7 +99,7 @@ class Schedule:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
-            if how.form != "kernel" or _is_spread(node):
+            if how.form != "kernel" or is_spread(node):
                 if all(x in self.literals for x in how.operands):
                     self.literals[node] = _folded(node, how, self.literals)
                     return
@@ -480,12 +121,6 @@ class Schedule:
                     seen.add(x)
                     stack.append(x)
         return seen
-
-
-def _is_spread(node: Expr) -> bool:
-    """Whether the node is one number at every place, and not only on a diagonal."""
-    op = node.op
-    return isinstance(op, ops.Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
 
 
 def _number(node: Expr) -> int | float:

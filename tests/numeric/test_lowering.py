@@ -15,7 +15,8 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.passes.residuals import residuals
-from numeric.lowering.schedule import TERMS, Schedule
+from numeric.lowering.schedule import Schedule
+from numeric.lowering.spellings import TERMS
 from symdiff import ops
 from symdiff.algebra import combine
 from symdiff.leaves import dummy

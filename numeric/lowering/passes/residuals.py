@@ -7,7 +7,8 @@ from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from numeric.lowering.schedule import Schedule, Spelling
+from numeric.lowering.schedule import Schedule
+from numeric.lowering.spellings import Spelling
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.vocabulary import FACTS
