@@ -16,7 +16,6 @@ from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import FIXED, apply, cast, noted, watched_version
 from numeric.tensors import Tensor, edge_of, wrap
 from symdiff.arrays import broadcast_to
-from symdiff.errors import NotDifferentiable
 from symdiff.expr import built
 from symdiff.letters import broadcast_shapes
 from symdiff.node import topological
@@ -25,7 +24,8 @@ from symdiff.substitution import substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.function import Function, Residuals
+    from numeric.function import Function
+    from numeric.running import Residuals
     from numeric.specialised import Pullback
     from symdiff.expr import Expr
 
@@ -51,8 +51,8 @@ def called(
         outs = apply(op_of(function, kinds), operands)
         return function._structured(outs if isinstance(outs, tuple) else (outs,))
     arrays = [x._array if isinstance(x, Tensor) else x for x in operands]
+    programs = function._programs
     call = function._signature.bind(arrays, {})._replace(kinds=kinds)
-    function._refuse_kinks(function._value, call)
     tensors = [x for x in operands if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
     recorded = mode.grad and not volatile and any(x._rg for x in tensors)
@@ -60,10 +60,9 @@ def called(
     try:
         set_noise(SILENCE)
         if recorded:
-            shapes = tuple(np.shape(v) for v in call.values)
-            values, kept = function._forwarded(call, shapes, copies=False)
+            values, kept = programs.forward(call, copies=False)
         else:
-            values = function._evaluated(function._value, call)
+            values = programs.results(programs.value, call)
     finally:
         set_noise(before)
     outs = [wrap(np.asarray(v)) for v in values]
@@ -138,11 +137,10 @@ class FunctionBackward0(Node):
             return self.bound.fitted(p, found, gs[0]), p.marks
         function, residuals = self.function, self.residuals
         assert residuals is not None
-        if residuals.kink is not None:
-            raise NotDifferentiable(residuals.kink)
         seeds = [g if g.ndim else g[()] for g in gs]
-        found = function._pulled(residuals, seeds)
-        marks = [m for m, wanted in zip(function.marks(), self.mask, strict=True) if wanted]
+        found = function._programs.backward(residuals, seeds)
+        zeros = function._programs.cut.marked
+        marks = [m for m, wanted in zip(zeros, self.mask, strict=True) if wanted]
         return [
             np.asarray(v, t[1])
             for v, t, wanted in zip(found, self.types, self.mask, strict=False)
@@ -160,7 +158,7 @@ class FunctionBackward0(Node):
     def free(self) -> None:
         """Forget what was kept; a call that kept nothing may run again."""
         kept = self.residuals
-        if self.saved or (kept is not None and (kept.values or kept.parts)):
+        if self.saved or (kept is not None and kept.values):
             self.saved = self.residuals = None
 
     def state(self) -> dict[str, Any]:
@@ -183,11 +181,10 @@ class FunctionBackward0(Node):
                 for i, t in enumerate(self.types[: len(self.mask)])
             ]
             call = self.function._signature.bind(given, {})
-            shapes = tuple(np.shape(v) for v in call.values)
             before = noise()
             try:
                 set_noise(SILENCE)
-                self.residuals = self.function._forwarded(call, shapes, copies=False)[1]
+                self.residuals = self.function._programs.forward(call, copies=False)[1]
             finally:
                 set_noise(before)
             self.residuals.kink = kink
@@ -210,7 +207,7 @@ def _record(
     kinds: Kinds,
 ) -> None:
     """Give the results of a call their history."""
-    op, places = op_of(function, kinds), function.needs()
+    op, places = op_of(function, kinds), function._programs.cut.needs
     node = FunctionBackward0()
     node.function, node.residuals, node.op, node.outputs = function, kept, op, len(outs)
     node.mask = tuple([isinstance(x, Tensor) and x._rg for x in operands])
@@ -254,7 +251,7 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
             "function",
             _formula(function),
             promotion=None,
-            pointwise=function._flat and kinds is None,
+            pointwise=function._programs.flat and kinds is None,
             outputs=len(function.outputs),
             concrete=True,
             kinds=kinds,
@@ -265,7 +262,7 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
 
 def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
     outputs, inputs = function.outputs, function.inputs
-    flat, scalar = function._flat, function._signature.scalar
+    flat, scalar = function._programs.flat, function._programs.scalar
 
     def build(*operands: Expr) -> tuple[Expr, ...]:
         shapes = [x.shape for x in operands]

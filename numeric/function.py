@@ -1,60 +1,50 @@
-"""Functions: lowered programs of values, residuals and gradients, behind one checked surface.
+"""Lowered Functions: programs for values and derivatives of a formula, behind one checked surface.
 
-The numeric backward pass is the gradient DAG, executed: derivatives come from ``symdiff``, and
-this module decides only which program runs on what.  A Function has up to four programs, each
-written when it is first needed: ``value``; ``forward``, which is ``value`` that also returns what
-is kept; ``backward``, from what is kept and cotangents; and ``value_and_grad``, both in one.  Full
-derivatives and Jacobian-vector products have programs of their own.
+A Function is inputs, outputs and a table of programs, each of which is written when it is first
+needed: the value, which is written at once; the forward pass, which also returns what is kept, and
+the backward pass, whole or for some inputs; and one for each further kind of derivative, by each
+choice of inputs that is asked for.  ``derivatives`` says what they compute, ``running`` makes and
+runs them.  What is here checks what users give, and hands over what comes in the structure that
+they asked for.
 """
 
 from __future__ import annotations
 
-from itertools import repeat
+import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.derivatives import Derivatives, comment_name
+from numeric import derivatives
 from numeric.guesses import FUNCTION
-from numeric.kinked import hit, questions
 from numeric.lowering.arguments import (
     Call,
-    Owner,
     Signature,
     accumulated,
     bindable,
     check_targets,
     cotangent,
-    snapshots,
-    summed_to,
+    tangent,
 )
-from numeric.lowering.emit import MATH, NUMPY, Emitter
+from numeric.lowering.emit import MATH
 from numeric.lowering.kernels import lengths
-from numeric.lowering.passes.residuals import residuals
-from numeric.lowering.programs import Lowered, each, plain, python_number, stacked
 from numeric.modes import is_grad_enabled
+from numeric.running import Programs, Residuals
 from symdiff import ops
-from symdiff.contexts import kinks, raising
-from symdiff.corners import kinks_in
-from symdiff.derivative import grad
-from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.contexts import kinks
+from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr, free_symbols, in_order
 from symdiff.guesses import without, written
-from symdiff.leaves import as_expr, dummy, full
+from symdiff.leaves import as_expr
 from symdiff.letters import shape_text
-from symdiff.marks import NONE, Flow
+from symdiff.locks import once
 from symdiff.node import topological
 from symdiff.pickling import apart, together
-from symdiff.reals import is_real
-from symdiff.rules import pullback
 from symdiff.substitution import bound_sizes, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from symdiff.corners import Kink
-
-_FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @written("lower(f, [x, y])")
@@ -116,33 +106,6 @@ def _check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr])
         raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
 
 
-class Residuals:
-    """What ``Function.forward`` keeps for ``Function.backward``; opaque and never changed."""
-
-    __slots__ = ("call", "kink", "owner", "parts", "shapes", "values")
-
-    def __init__(
-        self,
-        owner: Function,
-        call: Call,
-        shapes: tuple[tuple[int, ...], ...],
-        values: tuple[Any, ...] | None,
-        parts: tuple[Residuals, ...] | None = None,
-        kink: str | None = None,
-    ) -> None:
-        self.owner, self.shapes, self.values, self.parts = owner, shapes, values, parts
-        self.call, self.kink = call._replace(values=()), kink
-
-    def __reduce__(self) -> str:
-        raise TypeError("residuals cannot be pickled; pickle the Function and its arguments")
-
-    def __repr__(self) -> str:
-        if self.values is None:
-            return "<Residuals: none, forward ran under no_grad>"
-        size = sum(v.nbytes for v in self.values if isinstance(v, np.ndarray))
-        return f"<Residuals: {len(self.values)} values, {size} bytes in arrays>"
-
-
 class _Eager:
     """What takes over when a Function is called with eager tensors."""
 
@@ -158,7 +121,7 @@ def eager(kind: type, call: Callable[[Function, tuple[Any, ...], dict[str, Any]]
     _eager.kind, _eager.call = kind, call
 
 
-class Function(Derivatives):
+class Function:
     """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
 
     Calls are pure and may run in any number of threads.  Arguments are arrays, or numbers for
@@ -183,38 +146,13 @@ class Function(Derivatives):
     ) -> None:
         self.outputs, self.inputs = outputs, inputs
         self._many = many
-        constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
-        self._constants = constants
-        self._signature = Signature(inputs, constants)
-        self._flat = self._signature.scalar and all(
-            isinstance(x.op, _FLAT) and not x.shape for x in nodes
-        )
-        self._emitter = Emitter()
-        self._lock = self._emitter.lock
-        self._pair: tuple[Lowered, Lowered, tuple[Expr, ...]] | None = None
-        self._joint: dict[tuple[int, ...], Lowered] = {}
-        self._derived: dict[tuple[Any, ...], Lowered] = {}
-        self._strict = raising()
-        self._kinks: dict[Lowered, tuple[list[Kink], Lowered]] = {}
-        # First derivatives on the way to second ones, which may be zeros that tell nothing.
-        self._traces: dict[Lowered, list[Expr]] = {}
-        self._real = [is_real(y) for y in outputs]
-        self._marks: list[bool] = []
-        self._value = Lowered(
-            self._emitter, "value", inputs, outputs, self._real, self._comment(outputs)
-        )
-        self._real_places = tuple(i for i, x in enumerate(inputs) if x.dtype is float)
-        self._flavour = NUMPY
+        self._programs = Programs(outputs, inputs, nodes)
+        self._signature = Signature(inputs, self._programs.constants)
+        # Python floats need no layer between the caller and the program; kinks have to be asked.
+        self._direct = self._programs.flavour == MATH and not self._programs.strict
         self._call: Callable[..., Any] = self._called
-        if self._flat:
-            try:
-                self._value.program(MATH)
-                self._flavour = MATH
-                if not self._strict:
-                    self._call = self._entry(self._value, "call", self._called)
-            except Unsupported:  # a function of the user's has no body for floats; arrays decide
-                self._value.found.clear()
-        self._value.program(self._flavour)
+        if self._direct:
+            self._call = self._programs.entry("call", self._programs.value, self._called, many)
 
     def __copy__(self) -> Function:
         return self
@@ -227,7 +165,7 @@ class Function(Derivatives):
             *together([*self.outputs, *self.inputs]),
             len(self.outputs),
             self._many,
-            self._strict,
+            self._programs.strict,
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -243,68 +181,7 @@ class Function(Derivatives):
         if named and any(isinstance(value, _eager.kind) for value in named.values()):
             return _eager.call(self, args, named)
         call = self._signature.bind(args, named)
-        self._refuse_kinks(self._value, call)
-        return self._structured(self._evaluated(self._value, call))
-
-    def _hit(self, lowered: Lowered, call: Call) -> str | None:
-        """The kink that derivatives in the program would hit, if those are to raise."""
-        if not self._strict:
-            return None
-        found = self._kinks.get(lowered)
-        if found is None:
-            with self._lock:
-                known = kinks_in([*lowered.outputs, *self._traces.get(lowered, ())])
-                outputs = questions(known)
-                reals = [is_real(y) for y in outputs]
-                asked = Lowered(
-                    self._emitter, "kinks", self.inputs, outputs, reals, "where kinks are"
-                )
-                found = self._kinks[lowered] = known, asked
-        known, asked = found
-        return hit(known, self._evaluated(asked, call)) if known else None
-
-    def _refuse_kinks(self, lowered: Lowered, call: Call) -> None:
-        text = self._hit(lowered, call)
-        if text is not None:
-            raise NotDifferentiable(text)
-
-    def _structured(self, values: Sequence[Any]) -> Any:
-        return tuple(values) if self._many else values[0]
-
-    def _evaluated(self, lowered: Lowered, call: Call) -> list[Any]:
-        """The results of a program of the inputs, as the caller gets them."""
-        if call.points and not self._flat:
-            rows = [self._evaluated(lowered, one) for one in each(call)]
-            return [stacked(rows, i, lowered, call) for i in range(len(lowered.outputs))]
-        if self._flat and call.weak:
-            values = lowered.floats([plain(v) for v in call.values])
-            return [python_number(v, real) for v, real in zip(values, lowered.real, strict=True)]
-        values = lowered.arrays(call.values, call.sizes)
-        return self._owned(values, lowered, call, call.values, call.kinds)
-
-    def _owned(
-        self,
-        values: Sequence[Any],
-        lowered: Lowered,
-        call: Call,
-        taken: Sequence[Any],
-        kinds: Iterable[Any] | None,
-    ) -> list[Any]:
-        """Results of arrays, in memory of their own: not that of ``taken``, nor of constants.
-
-        ``kinds``: their dtypes; None for the precision of the arguments.
-        """
-        owner = Owner([*taken, *self._constants])
-        results = []
-        kinds = repeat(call.precision) if kinds is None else kinds
-        for value, y, real, kind in zip(values, lowered.outputs, lowered.real, kinds, strict=False):
-            shape = call.points + lengths(y.shape, call.sizes)
-            results.append(owner.result(value, shape, real, kind))
-        return (
-            [python_number(v, r) for v, r in zip(results, lowered.real, strict=False)]
-            if call.weak
-            else results
-        )
+        return self._structured(self._programs.results(self._programs.value, call))
 
     # Forward and backward -------------------------------------------------------------------------
 
@@ -316,37 +193,12 @@ class Function(Derivatives):
         (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
         """
         call = self._signature.bind(args, named)
-        shapes = tuple(np.shape(v) for v in call.values)
-        self._refuse_kinks(self._value, call)
-        if not is_grad_enabled():
-            values = self._evaluated(self._value, call)
-            return self._structured(values), Residuals(self, call, shapes, None)
-        values, kept = self._forwarded(call, shapes)
+        if is_grad_enabled():
+            values, kept = self._programs.forward(call)
+        else:
+            values = self._programs.results(self._programs.value, call)
+            kept = Residuals(self._programs, call, None)
         return self._structured(values), kept
-
-    def _forwarded(
-        self, call: Call, shapes: tuple[tuple[int, ...], ...], copies: bool = True
-    ) -> tuple[list[Any], Residuals]:
-        """Values and residuals; without ``copies`` these may share the arguments' memory."""
-        if call.points and not self._flat:
-            runs = [self._forwarded(one, ((),) * len(shapes), copies) for one in each(call)]
-            rows = [row for row, _ in runs]
-            values = [stacked(rows, i, self._value, call) for i in range(len(self.outputs))]
-            parts = tuple(kept for _, kept in runs)
-            kink = next((part.kink for part in parts if part.kink is not None), None)
-            return values, Residuals(self, call, shapes, (), parts, kink)
-        forward, backward, _ = self._passes()
-        kink = self._hit(backward, call)
-        count = len(self.outputs)
-        if self._flat and call.weak:
-            results = forward.floats([plain(v) for v in call.values])
-            values = [python_number(v, real) for v, real in zip(results, self._real, strict=False)]
-            return values, Residuals(self, call, shapes, tuple(results[count:]), kink=kink)
-        results = forward.arrays(call.values, call.sizes)
-        kept = snapshots(results[count:], call.values) if copies else tuple(results[count:])
-        taken = (*call.values, *kept)
-        values = self._owned(results[:count], self._value, call, taken, call.kinds)
-        return values, Residuals(self, call, shapes, kept, kink=kink)
 
     def backward(
         self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None, wrt: Any = None
@@ -367,14 +219,12 @@ class Function(Derivatives):
         Raises RuntimeError after a ``forward`` under ``no_grad()``, TypeError, ValueError and
         ShapeError for arguments that do not fit; then no array has been touched.
         """
-        if not isinstance(residuals, Residuals) or residuals.owner is not self:
+        if not isinstance(residuals, Residuals) or residuals.owner is not self._programs:
             raise ValueError("backward: these are not residuals of this Function's forward")
         if residuals.values is None:
             raise RuntimeError(
                 "backward: forward ran under no_grad() and kept no residuals; run it outside"
             )
-        if residuals.kink is not None:
-            raise NotDifferentiable(residuals.kink)
         if len(cotangents) != len(self.outputs):
             raise TypeError(
                 f"backward: {len(self.outputs)} cotangents expected, one per output, "
@@ -391,111 +241,28 @@ class Function(Derivatives):
         if accumulate is not None:
             xs, shapes = [self.inputs[i] for i in order], [residuals.shapes[i] for i in order]
             targets = check_targets(accumulate if several else [accumulate], xs, shapes)
-        results = self._pulled(residuals, seeds, None if wrt is None else tuple(order))
+        results = self._programs.backward(residuals, seeds, None if wrt is None else tuple(order))
         found = tuple(results) if targets is None else accumulated(targets, results)
         return found if several else found[0]
 
-    def _pulled(
-        self, residuals: Residuals, seeds: Sequence[Any], order: tuple[int, ...] | None = None
-    ) -> list[Any]:
-        """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
-        call = residuals.call
-        assert residuals.values is not None
-        backward = self._passes()[1] if order is None else self._pulling(order)
-        if residuals.parts is not None:
-            values = self._pulled_at_points(residuals.parts, seeds, backward, call, order)
-        elif self._flat and call.weak:
-            given = backward.floats([*residuals.values, *(plain(g) for g in seeds)])
-            values = [python_number(v, True) for v in given]
-        else:
-            params = [*residuals.values, *seeds]
-            values = self._owned(backward.arrays(params, call.sizes), backward, call, params, None)
-        rest = iter(values)
-        places = range(len(self.inputs)) if order is None else order
-        results = [next(rest) if self.inputs[i].dtype is float else None for i in places]
-        if not call.points:
-            return results
-        return [
-            None if v is None else summed_to(v, residuals.shapes[i])[()]
-            for v, i in zip(results, places, strict=True)
-        ]
+    def vjp(self, /, *args: Any, **named: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """The outputs, and the pullback: cotangents of the outputs to those of the inputs.
 
-    def _pulling(self, order: tuple[int, ...]) -> Lowered:
-        """The part of the backward program that computes the cotangents of some inputs."""
-        _, backward, _ = self._passes()
+        The pullback is ``backward`` at these arguments: it takes one cotangent for each output,
+        gives a tuple with one for each input (None for integer and boolean ones), accepts
+        ``accumulate``, and may be called any number of times.  It works under ``no_grad()`` too.
 
-        def made() -> Lowered:
-            outputs = [backward.outputs[self._real_places.index(i)] for i in order]
-            comment = f"{backward.comment}, of which places {order} are wanted"
-            reals = [True for _ in outputs]
-            return Lowered(self._emitter, "backward", backward.params, outputs, reals, comment)
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> y, pullback = lower(x * x, x).vjp(np.array([1.0, 3.0]))
+        >>> pullback(np.ones(2))[0].tolist()
+        [2.0, 6.0]
+        """
+        values, kept = self._programs.forward(self._signature.bind(args, named))
+        return self._structured(values), partial(self.backward, kept)
 
-        return self._once(("backward", order), made)
-
-    def _pulled_at_points(
-        self,
-        parts: Sequence[Residuals],
-        seeds: Sequence[Any],
-        backward: Lowered,
-        call: Call,
-        order: tuple[int, ...] | None,
-    ) -> list[Any]:
-        flat = [
-            np.reshape(g, (len(parts), *lengths(y.shape, call.sizes)))
-            for g, y in zip(seeds, self.outputs, strict=True)
-        ]
-        rows = []
-        for i, part in enumerate(parts):
-            found = self._pulled(part, [g[i] for g in flat], order)
-            rows.append([v for v in found if v is not None])
-        return [stacked(rows, i, backward, call) for i in range(len(backward.outputs))]
-
-    def _passes(self) -> tuple[Lowered, Lowered, tuple[Expr, ...]]:
-        """The forward and the backward program, and the values that go from one to the other."""
-        if self._pair is None:
-            with self._lock:
-                if self._pair is None:
-                    self._pair = self._partitioned()
-        return self._pair
-
-    def needs(self) -> tuple[int, ...]:
-        """The places of the inputs that residuals are computed from."""
-        kept = self._passes()[2]
-        used = frozenset(topological(kept)) if kept else frozenset()
-        return tuple([i for i, x in enumerate(self.inputs) if x in used])
-
-    def marks(self) -> list[bool]:
-        """For each input, whether exact zeros of its cotangent must survive infinite partials."""
-        self._passes()
-        return self._marks
-
-    def _partitioned(self) -> tuple[Lowered, Lowered, tuple[Expr, ...]]:
-        real = [x for x in self.inputs if x.dtype is float]
-        seeds = [dummy(y) for y in self.outputs]
-        flows = [Flow(g, NONE) for g in seeds]
-        pulled = pullback(self.outputs, real, flows)
-        marked = {x for f, x in zip(pulled, real, strict=True) if f is not None and f.mark != NONE}
-        self._marks = [x in marked for x in self.inputs]
-        xbars = [
-            full(x.shape, 0) if f is None else f.expr for x, f in zip(real, pulled, strict=True)
-        ]
-        kept = residuals(self.outputs, xbars, self.inputs, seeds)
-        comment = f"{self._comment(self.outputs)}\nand kept for backward: {len(kept)} values"
-        results = (*self.outputs, *kept)
-        reals = [*self._real, *(False for _ in kept)]
-        forward = Lowered(self._emitter, "forward", self.inputs, results, reals, comment)
-        comment = "\n".join(
-            [f"v{i + 1}: {_described(v)}" for i, v in enumerate(kept)]
-            + [f"v{len(kept) + i + 1}: cotangent {i}" for i in range(len(seeds))]
-            + [f"returns the cotangents of {', '.join(comment_name(x) for x in real)}"]
-        )
-        reals = [True for _ in xbars]
-        backward = Lowered(self._emitter, "backward", (*kept, *seeds), xbars, reals, comment)
-        forward.program(self._flavour)
-        backward.program(self._flavour)
-        return forward, backward, kept
-
-    # Value and gradient ---------------------------------------------------------------------------
+    # Derivatives ----------------------------------------------------------------------------------
 
     def value_and_grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
         """The value of a scalar output, and a tuple of its derivatives with respect to the inputs.
@@ -510,61 +277,152 @@ class Function(Derivatives):
         Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
         input, NotDifferentiable for ``wrt`` that is not real.
         """
-        if wrt is None and self._flavour == MATH:
-            self._joint_of(None)
-        if wrt is None and "value_and_grad" in self.__dict__:  # from now on, nothing lies between
-            return self.__dict__["value_and_grad"](*args, **named)  # type: ignore[no-any-return]
-        return self._differentiating(*args, wrt=wrt, **named)
-
-    def _differentiating(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
-        lowered, order = self._joint_of(wrt)
-        call = self._signature.bind(args, named)
-        self._refuse_kinks(lowered, call)
-        values = self._evaluated(lowered, call)
-        value, *grads = values
-        if wrt is None and len(order) < len(self.inputs):
-            found = dict(zip(order, grads, strict=True))
-            grads = [found.get(i) for i in range(len(self.inputs))]
-        gradient = tuple(grads) if wrt is None or isinstance(wrt, list | tuple) else grads[0]
-        return (value,) if self._many else value, gradient
-
-    def _joint_of(self, wrt: Any) -> tuple[Lowered, tuple[int, ...]]:
         self._check_scalar("value_and_grad")
         order = self._places(wrt, "value_and_grad")
-        found = self._joint.get(order)
-        if found is None:
-            with self._lock:
-                found = self._joint.get(order)
-                if found is None:
-                    found = self._joint[order] = self._differentiated(order)
-        return found, order
+        program = self._programs.of(derivatives.value_and_grad, order)
+        if self._direct and wrt is None and len(order) == len(self.inputs):
+            # From now on, nothing lies between: the attribute hides the method.
+            slow, many = partial(Function.value_and_grad, self), self._many
+            enter = partial(self._programs.entry, "value_and_grad", program, slow, many)
+            once(self.__dict__, "value_and_grad", self._programs.lock, enter)
+        value, *row = self._programs.results(program, self._signature.bind(args, named))
+        return (value,) if self._many else value, self._by_input(row, wrt, order)
 
-    def _differentiated(self, order: tuple[int, ...]) -> Lowered:
-        (y,) = self.outputs
-        xs = [self.inputs[i] for i in dict.fromkeys(order)]
-        found = dict(zip(xs, grad(y, xs), strict=True)) if xs else {}
-        outputs = (y, *(found[self.inputs[i]] for i in order))
-        reals = [*self._real, *(True for _ in order)]
-        names = ", ".join(comment_name(self.inputs[i]) for i in order)
-        comment = f"{self._comment((y,))}\nand the derivatives with respect to {names}"
-        lowered = Lowered(self._emitter, "value_and_grad", self.inputs, outputs, reals, comment)
-        lowered.program(self._flavour)
-        wanted = order == tuple(range(len(self.inputs))) and not self._strict
-        if self._flavour == MATH and wanted:
-            entry = self._entry(lowered, "value_and_grad", self._differentiating)
-            self.__dict__["value_and_grad"] = entry
-        return lowered
+    def grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The gradient of a scalar output: an array if there is one input, else a tuple.
 
-    def _entry(self, lowered: Lowered, name: str, slow: Callable[..., Any]) -> Callable[..., Any]:
-        """``lowered`` for Python floats as one function, which falls back to ``slow``."""
-        # A selection may hand on the number 0 of one of its branches, which is an int in Python.
-        cast = [
-            real and (y.dtype is not float or (isinstance(y.op, ops.Pointwise) and not y.op.result))
-            for real, y in zip(lowered.real, lowered.outputs, strict=True)
-        ]
-        dtypes = [x.dtype for x in self.inputs]
-        program = lowered.program(MATH)
-        return self._emitter.entry(name, program, dtypes, cast, slow, many=self._many)
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name): its array; a list or tuple of inputs: a tuple.
+                By default all inputs, and None stands for integer and boolean ones.
+            named: arguments by name.
+
+        So ``scipy.optimize.minimize(F, x0, jac=F.grad)`` works.  Raises ShapeError for an output
+        that is not one scalar, ValueError for ``wrt`` that is no input, NotDifferentiable for one
+        that is not real.
+
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> lower(x @ x, x).grad(np.array([1.0, 3.0])).tolist()
+        [2.0, 6.0]
+        """
+        self._check_scalar("grad")
+        order = self._places(wrt, "grad")
+        program = self._programs.of(derivatives.jacobian, order, "reverse")
+        row = self._programs.results(program, self._signature.bind(args, named))
+        return self._by_input(row, wrt, order, "grad")
+
+    def jacobian(self, /, *args: Any, wrt: Any = None, mode: str = "reverse", **named: Any) -> Any:
+        """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name): one array of shape output + input; a list or
+                tuple of inputs: a tuple of these.  By default all inputs: one array if there is
+                one input, else a tuple in which None stands for integer and boolean inputs.
+            mode: "reverse" computes all rows from the output's side, which suits outputs with few
+                elements; "forward" all columns from the inputs' side, which suits inputs with few;
+                "auto" goes by the numbers of elements.  Values are the same up to rounding.
+            named: arguments by name.
+
+        A Function of a list or tuple of outputs gives a tuple of such results, one per output.
+        Where arguments of scalar inputs are arrays of points, the derivatives are those at each
+        point, and their shape is the points' shape before that of the output.
+
+        Raises ValueError for ``wrt`` that is no input, NotDifferentiable for one that is not real.
+
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
+        """
+        order = self._places(wrt, "jacobian")
+        call = self._signature.bind(args, named)
+        program = self._programs.of(derivatives.jacobian, order, self._direction(mode, order, call))
+        values = iter(self._programs.results(program, call))
+        rows = [[next(values) for _ in order] for _ in self.outputs]
+        return self._structured([self._by_input(row, wrt, order, "jacobian") for row in rows])
+
+    def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
+
+        Args and structure are those of ``jacobian``, once for each of the two inputs: one array
+        for one input; a tuple of tuples, ``H[x][z]``, for several.
+
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x, y = sd.symbols("x y")
+        >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
+        ((10.0, 6.0), (6.0, 0.0))
+        """
+        order = self._places(wrt, "hessian")
+        program = self._programs.of(derivatives.hessian, order)
+        values = iter(self._programs.results(program, self._signature.bind(args, named)))
+        found = []
+        for _ in self.outputs:
+            rows = [[next(values) for _ in order] for _ in order]
+            halves = [self._by_input(row, wrt, order, "hessian") for row in rows]
+            found.append(self._by_input(halves, wrt, order, "hessian"))
+        return self._structured(found)
+
+    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The outputs, and their tangents for ``tangents`` of the inputs.
+
+        ``ydot_i = sum_j dy_i/dx_j . t_j`` has the shape of output i, also where arguments of scalar
+        inputs are arrays of points.
+
+        Args:
+            args: a list or tuple with one argument for each input.
+            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
+                for integer and boolean inputs.
+
+        Raises TypeError, ShapeError for what does not fit.
+
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> y, t = lower(x * x, x).jvp([np.array([1.0, 3.0])], [np.array([1.0, 0.5])])
+        >>> t.tolist()
+        [2.0, 3.0]
+        """
+        call, moved = self._moved("jvp", args, tangents)
+        values = self._programs.results(self._programs.of(derivatives.jvp), call, moved)
+        count = len(self.outputs)
+        return self._structured(values[:count]), self._structured(values[count:])
+
+    def hvp(self, args: Any, tangents: Any) -> Any:
+        """The Hessian of a scalar output times ``tangents``; no Hessian is built.
+
+        ``r_j = sum_k d2y/dx_j dx_k . t_k`` has the shape of argument j.
+
+        Args:
+            args: a list or tuple with one argument for each input; of a Function of one input, the
+                argument itself will do.
+            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
+                for integer and boolean inputs.
+
+        The result is a tuple with one entry for each input (None for integer and boolean ones); an
+        array if the argument came by itself, so that ``scipy.optimize.minimize(F, x0, jac=F.grad,
+        hessp=F.hvp, method="Newton-CG")`` works.  Raises as ``jvp`` does, and ShapeError for an
+        output that is not one scalar.
+
+        >>> import symdiff as sd
+        >>> from numeric.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> F = lower(x[0] ** 2 * x[1], x)
+        >>> F.hvp(np.array([1.0, 3.0]), np.array([1.0, 0.0])).tolist()
+        [6.0, 2.0]
+        """
+        self._check_scalar("hvp")
+        single = len(self.inputs) == 1 and not isinstance(args, list | tuple)
+        if single:
+            args, tangents = (args,), (tangents,)
+        call, moved = self._moved("hvp", args, tangents)
+        row = self._programs.results(self._programs.of(derivatives.hvp), call, moved)
+        found = self._by_input(row, None, self._programs.real)
+        return found[0] if single else found
 
     # Data -----------------------------------------------------------------------------------------
 
@@ -595,59 +453,103 @@ class Function(Derivatives):
             given[x] = bindable(x, value)
         bound_sizes("bind", ((x, np.shape(value)) for x, value in given.items()))
         count = len(self.outputs)
-        with _mode(self._strict):
+        with _mode(self._programs.strict):
             found = substitute([*self.outputs, *self.inputs], given)
             rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
             return lower(found[:count] if self._many else found[0], rest)
 
     # Description ----------------------------------------------------------------------------------
 
-    def _comment(self, outputs: Sequence[Expr]) -> str:
-        lines = [f"v{i + 1}: {_described(x)}" for i, x in enumerate(self.inputs)]
-        shapes = ", ".join(shape_text(y.shape) for y in outputs)
-        return "\n".join([*lines, f"returns: {shapes}"])
-
     @property
     def source(self) -> str:
-        """The Python source of the programs written so far: values first, then gradients."""
-        with self._lock:
-            lowered = [self._value]
-            if self._pair is not None:
-                lowered += self._pair[:2]
-            lowered += [*self._joint.values(), *self._derived.values()]
-            texts = []
-            for program in lowered:
-                texts += [p.source for p in program.found.values()][:1]
-            legend = [f"# {name}: {text}" for name, text in self._emitter.legend.items()]
-        return "\n\n".join([*(["\n".join(legend)] if legend else []), *texts])
+        """The Python source of the programs written so far, values first."""
+        return self._programs.source()
 
     def explain(self) -> str:
         """What is computed and what is kept, in words."""
-        forward, backward, kept = self._passes()
-        inputs = ", ".join(_described(x) for x in self.inputs) or "none"
-        lines = [
-            f"inputs: {inputs}",
-            f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
-        ]
-        for title, lowered in (("value", self._value), ("backward", backward)):
-            program = next(iter(lowered.found.values()))
-            steps = len(program.schedule.order)
-            quiet = ", selections: runs without floating-point warnings" if program.masked else ""
-            lines.append(f"{title}: {steps} steps{quiet}")
-        names = ", ".join(_described(v) for v in kept) or "nothing"
-        lines.append(f"kept for backward: {names}")
-        first = frozenset(_placed(forward))
-        again = sum(1 for x in _placed(backward) if x in first)
-        lines.append(f"computed again in backward: {again} steps")
-        if self._flat:
-            lines.append("Python floats run through math, arrays point by point through NumPy")
-        lines += [f"{name}: {text}" for name, text in self._emitter.legend.items()]
-        return "\n".join(lines)
+        return self._programs.explain()
 
     def __repr__(self) -> str:
         shapes = ", ".join(shape_text(y.shape) for y in self.outputs[:5])
         more = ", ..." if len(self.outputs) > 5 else ""
         return f"<Function of {self._signature}: {shapes}{more}>"
+
+    # What is asked, and in which structure it is answered -----------------------------------------
+
+    def _structured(self, values: Sequence[Any]) -> Any:
+        return tuple(values) if self._many else values[0]
+
+    def _by_input(self, row: Sequence[Any], wrt: Any, order: Sequence[int], bare: str = "") -> Any:
+        """Derivatives by the inputs of ``order``, as ``wrt`` asks for them.
+
+        ``bare`` names the method, where the derivative by a single input comes without a tuple.
+        """
+        if isinstance(wrt, list | tuple):
+            return tuple(row)
+        if wrt is not None:
+            return row[0]
+        if bare and len(self.inputs) == 1:
+            if not order:
+                raise NotDifferentiable(f"{bare}: input {self._signature} is not real")
+            return row[0]
+        if len(order) == len(self.inputs):
+            return tuple(row)
+        found = dict(zip(order, row, strict=True))
+        return tuple([found.get(i) for i in range(len(self.inputs))])
+
+    def _moved(self, method: str, args: Any, tangents: Any) -> tuple[Call, list[Any]]:
+        """The arguments, and the tangents of the real ones."""
+        for name, values in (("args", args), ("tangents", tangents)):
+            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
+                raise TypeError(
+                    f"{method}: {name} must be a list or tuple with one entry for each of the "
+                    f"inputs {self._signature}"
+                )
+        call = self._signature.bind(args, {})
+        moved = [
+            tangent(method, x, t, np.shape(v), call.precision)
+            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
+        ]
+        return call, [moved[i] for i in self._programs.real]
+
+    def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:
+        """``mode``, decided by the numbers of elements if that is left open."""
+        if mode not in ("forward", "reverse", "auto"):
+            raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
+        if mode != "auto":
+            return mode
+        xs = (self.inputs[i].shape for i in order)
+        columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
+        rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
+        return "forward" if columns < rows else "reverse"
+
+    def _places(self, wrt: Any, method: str) -> tuple[int, ...]:
+        if wrt is None:
+            return self._programs.real
+        places = []
+        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
+            place = self._place(key, method)
+            if self.inputs[place].dtype is not float:
+                name = self.inputs[place].name
+                raise NotDifferentiable(f"{method}: input {name} is not real")
+            places.append(place)
+        return tuple(places)
+
+    def _place(self, key: Any, method: str) -> int:
+        """The place of an input, a symbol or a name."""
+        name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
+        place = self._signature.place.get(name) if isinstance(name, str) else None
+        if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
+            raise ValueError(f"{method}: {key!r} is no input; those are {self._signature}")
+        return place
+
+    def _check_scalar(self, method: str) -> None:
+        if len(self.outputs) != 1 or self.outputs[0].shape:
+            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+            raise ShapeError(
+                f"{method}: needs one scalar output, this Function has {shapes}; "
+                "sum it, or use forward and backward with a cotangent, or jacobian"
+            )
 
 
 # Helpers ----------------------------------------------------------------------------------------
@@ -669,13 +571,3 @@ def _lowered_again(
 def _mode(strict: bool) -> kinks:
     """What is said of kinks while a Function is lowered again."""
     return kinks("raise" if strict else "subgradient")
-
-
-def _described(x: Expr) -> str:
-    name = comment_name(x) if isinstance(x.op, ops.Symbol) else x.op.name or type(x.op).__name__
-    shape = f" {shape_text(x.shape)}" if x.shape else ""
-    return f"{name}{shape}" + ("" if x.dtype is float else f" {x.dtype.__name__}")
-
-
-def _placed(lowered: Lowered) -> Sequence[Expr]:
-    return next(iter(lowered.found.values())).schedule.order

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, ctx
 
+from numeric import derivatives
 from numeric.check.ball_arithmetic import Intervals, halved
 from numeric.check.balls import ONE_FLINT, enclose
 from numeric.check.certificates import Certificate
@@ -160,7 +161,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
     The box is cut into up to ``budget`` parts, where the bound is largest.  Raises Unsupported,
     saying why and where, if an output has no bound in one of them at last.
     """
-    lowered, _ = F._joint_of(None)
+    lowered = F._programs.of(derivatives.value_and_grad, F._programs.real)
     written = lowered.program(MATH)
     program = Program(written.source)
     for name in sorted(program.called & {*ASSUMED, "sqrt"}):

@@ -99,19 +99,24 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def each(call: Call) -> list[Call]:
-    """The call at each point, in C order."""
-    wide = [np.broadcast_to(v, call.points).ravel() for v in call.values]
-    return [
-        call._replace(values=tuple(v[i] for v in wide), points=())
-        for i in range(math.prod(call.points))
+def at_points(lowered: Lowered, values: Sequence[Any], call: Call) -> list[Array]:
+    """The results at one point after the other, as arrays of shape points + shape of the result."""
+    count = math.prod(call.points)
+    shapes = [lengths(x.shape, call.sizes) for x in lowered.params]
+    wide = [
+        np.broadcast_to(v, call.points + shape).reshape(count, *shape)
+        for v, shape in zip(values, shapes, strict=True)
     ]
-
-
-def stacked(rows: Sequence[Sequence[Any]], i: int, lowered: Lowered, call: Call) -> Array:
-    """Result ``i`` of each point as one array of shape points + shape of the node."""
-    y = lowered.outputs[i]
-    shape = call.points + lengths(y.shape, call.sizes)
-    if not rows:
-        return np.zeros(shape, dtype=call.precision if lowered.real[i] else y.dtype)
-    return np.stack([row[i] for row in rows]).reshape(shape)
+    rows = [lowered.arrays([v[i] for v in wide], call.sizes) for i in range(count)]
+    results = []
+    for i, (y, real) in enumerate(zip(lowered.outputs, lowered.real, strict=True)):
+        shape = lengths(y.shape, call.sizes)
+        if rows:
+            column = [row[i] for row in rows]
+            if shape:  # a weak number stands for an array
+                column = [np.broadcast_to(v, shape) for v in column]
+            found = np.array(column)
+        else:
+            found = np.zeros((0, *shape), call.precision if real else y.dtype)
+        results.append(found.reshape(call.points + shape))
+    return results
