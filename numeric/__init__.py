@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from numeric import autograd as autograd
 from numeric import (
+    compiling,
     conversions,
     dtypes,
     factories,
@@ -33,9 +34,9 @@ from numeric import (
     random_numbers,
     tensor_printing,
     tensor_tables,  # noqa: F401  # it adds a method
-    tracing,
 )
 from numeric.calls import *  # noqa: F403
+from numeric.compiling import *  # noqa: F403
 from numeric.conversions import *  # noqa: F403  # the modules' lists say what
 from numeric.dtypes import can_cast as can_cast
 from numeric.dtypes import dtype as dtype
@@ -97,7 +98,6 @@ from numeric.subjects import SUBJECTS
 from numeric.tensor_printing import *  # noqa: F403
 from numeric.tensors import Size as Size
 from numeric.tensors import Tensor as Tensor
-from numeric.tracing import *  # noqa: F403
 from symdiff.guesses import missing
 from symdiff.subjects import by_subject, home, index
 
@@ -201,7 +201,7 @@ if not TYPE_CHECKING:
         *shaping.__all__,
         *twins.__all__,
         *formulas.__all__,
-        *tracing.__all__,
+        *compiling.__all__,
     ]
 
     # Loaded when they are first asked for; of some rooms, names stand here too.

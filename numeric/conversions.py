@@ -18,6 +18,7 @@ from numeric.modes import current
 from numeric.ops.dims import axis_of
 from numeric.plans import Op
 from numeric.recording import TO, apply
+from numeric.refusals import refuse
 from numeric.shadows import Shadow, refuse
 from numeric.tensors import Size, Tensor, attach, blank, counter, method, values_of, wrap
 from symdiff.guesses import without

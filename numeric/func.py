@@ -15,6 +15,7 @@ import numpy as np
 from numeric.guesses import FUNC
 from numeric.shadows import Shadow
 from numeric.sharing import placed, share
+from numeric.structures import contents, filled, flat
 from numeric.tensors import Tensor, blank
 from numeric.tracing import counted
 from numeric.transforms import (
@@ -22,8 +23,6 @@ from numeric.transforms import (
     Inner,
     computed,
     derivatives,
-    filled,
-    flat,
     formula,
     independent,
     jacobians,
@@ -134,7 +133,7 @@ def _formula(
     """
     chosen, places = _chosen(argnums, args)
     tree, inputs = flat(chosen)
-    for part in _parts(chosen):
+    for part in contents(chosen):
         if not isinstance(part, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(part)}")
         if part._array.dtype.kind != "f":
@@ -186,7 +185,7 @@ def _checked(value: Any, name: str) -> int:
         raise RuntimeError(
             f"{_NAMES[name]}: Expected f(*args) to return a Tensor, got {type(value)}"
         )
-    parts = list(_parts(value))
+    parts = list(contents(value))
     for part in parts:
         if not isinstance(part, Tensor):
             raise RuntimeError(
@@ -201,17 +200,6 @@ def _checked(value: Any, name: str) -> int:
     if not parts:
         raise RuntimeError(f"{_NAMES[name]}: Expected f to return at least one Tensor")
     return len(parts)
-
-
-def _parts(tree: Any) -> Iterator[Any]:
-    """What a nested structure consists of."""
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    if isinstance(tree, list | tuple):
-        for part in tree:
-            yield from _parts(part)
-    else:
-        yield tree
 
 
 def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[Any, list[int]]:
@@ -548,7 +536,7 @@ def _mapped(
         for i, x in zip(places, given, strict=True):
             whole[i] = x
         answer = func(*filled(tree, whole), **kwargs)
-        parts.extend(_parts(answer))
+        parts.extend(contents(answer))
         for part in parts:
             if not isinstance(part, Tensor):
                 raise ValueError(
@@ -648,7 +636,7 @@ def _dims_of(in_dims: Any, args: tuple[Any, ...], told: str) -> list[int | None]
 def _spread(d: Any, arg: Any, told: str) -> Iterator[tuple[Any, Any]]:
     """A specification of axes with each part of an argument."""
     if isinstance(d, int) or d is None:
-        for part in _parts(arg):
+        for part in contents(arg):
             yield d, part
         return
     if isinstance(arg, dict) and isinstance(d, dict):

@@ -12,7 +12,7 @@ from numeric.graph import Formula, Node, Nowhere, Packed, serial
 from numeric.modes import RECORD, Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
-from numeric.shadows import user_frame
+from numeric.refusals import user_frame
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
 if TYPE_CHECKING:

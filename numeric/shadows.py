@@ -6,17 +6,14 @@ of ``symdiff``; whatever needs its values raises an error that names the user's 
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import os
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.lib._stride_tricks_impl import DummyArray
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from numeric.modes import current
+from numeric.refusals import refuse, user_frame
 from symdiff.arrays import converted
 from symdiff.derivative import detach, vjp
 from symdiff.elementwise import where
@@ -24,7 +21,6 @@ from symdiff.leaves import as_expr, dummy, full
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
     from symdiff.expr import Expr
 
@@ -257,47 +253,3 @@ def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:
     inside = vjp([part(whole)], whole, [full(value.shape, 1)])
     new = vjp([part(whole)], whole, [value])
     return where(inside > 0, new, old)
-
-
-# Where the user's line is -----------------------------------------------------------------------
-
-
-# Whose code stands between the user's line and an operation: these packages, NumPy, which calls
-# back into them, and what wraps functions.
-_PACKAGES = [
-    str(sys.modules[name].__file__) for name in (__name__.split(".")[0], "symdiff", "numpy")
-]
-_OURS = (
-    *[f"{os.path.dirname(file)}{os.sep}" for file in _PACKAGES],
-    functools.__file__,
-    contextlib.__file__,
-)
-
-
-def user_frame() -> FrameType:
-    """The innermost frame of a file that is not ours; the outermost one where all are.
-
-    For messages only: that a line is named never decides what is computed.  Frames are told by
-    their files, as a reader of a traceback tells them; what they contain is not looked at.
-    """
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back
-    return frame
-
-
-def refuse(what: str, remedy: str = "") -> NoReturn:
-    """Raise the RuntimeError of a program that cannot be traced, with the user's line."""
-    frame = user_frame()
-    code = frame.f_code
-    trace = current().tracing
-    name = "compile" if trace is None else trace.name
-    raise RuntimeError(
-        f"{name}: {what}, at line {frame.f_lineno} of {code.co_filename}, in {code.co_name}. "
-        f"A traced function runs once for all {_MANY.get(name, 'values of its arguments')}: "
-        + (remedy or "use torch.where for a choice between values, or ")
-        + ("." if remedy else f"{name} a smaller part of the program.")
-    )
-
-
-_MANY = {"vmap": "slices of its arguments"}

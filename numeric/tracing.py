@@ -1,138 +1,36 @@
-"""Tracing: a function of Tensors, run once on shadows, becomes one lowered Function."""
+"""Tracing: a function of Tensors is run once, on shadows, and what it computes is an expression."""
 
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict, defaultdict
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from numeric import inplace
-from numeric.calls import called
-from numeric.dtypes import F16, F32, INT64, default
-from numeric.function import Function, lower
-from numeric.modes import Switch, current
+from numeric import conversions, inplace, trial_runs
+from numeric.modes import current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
-from numeric.recording import TO, cast, misfit, misfits
-from numeric.shadows import Place, Shadow, memory_of, refuse, stand_in
-from numeric.sharing import placed, share
+from numeric.recording import misfit
+from numeric.refusals import refuse
+from numeric.shadows import Place, Shadow, memory_of, refuse
 from numeric.tensors import Tensor, attach, blank, counter
+from numeric.trial_runs import stand_in_for, without_values
 from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
 from symdiff.elementwise import not_equal, where
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import as_expr, symbol
-from symdiff.locks import fork_safe_lock
 from symdiff.reductions import sum as total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import CodeType
+    from collections.abc import Callable, Sequence
 
     from symdiff.expr import Expr
 
-__all__ = ["compile"]
-
 F = TypeVar("F", bound="Callable[..., Any]")
 
-# Traces that one compiled function keeps: the most recently used ones.
-_KEPT = 64
-# Of these, for one signature in different surroundings.
-_SAME = 8
-
 _KINDS = {"f": float, "b": bool}
-
-
-class _Done(NamedTuple):
-    """What an operation makes: expressions and layouts; ``rest``: of operands after the first."""
-
-    exprs: tuple[Expr, ...]
-    layouts: tuple[Any, ...]
-    rest: tuple[Expr, ...]
-    offsets: tuple[int, ...]  # of views: bytes in memory behind the first operand's beginning
-
-
-# Operations on expressions, by operation, parameters, expressions and layouts of the operands.
-_memory: dict[tuple[Any, ...], _Done] = {}
-_REMEMBERED = 4096
-
-
-def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[Any, ...]) -> _Done:
-    """An operation, on expressions and on stand-ins."""
-    tried, exprs = [_tried(x) for x in operands], list(given)
-    if op.view:  # how the result lies in memory depends on how the operand does
-        tried[0] = _layout(operands[0])
-    if op.promotion is not None:
-        kind = op.promotion(tried)
-        for i, (x, a) in enumerate(zip(operands, tried, strict=True)):
-            if isinstance(x, Tensor) and a.dtype != kind:
-                exprs[i], tried[i] = converted(exprs[i], a.dtype, kind), a.astype(kind)
-    if op is TO:
-        exprs[0] = converted(exprs[0], tried[0].dtype, np.dtype(params[0]))
-    before = noise()
-    try:
-        set_noise(SILENCE)
-        values = (
-            op.bound(tried, params).forward(tried)
-            if op.kernel is None
-            else op.kernel(*tried, *params)
-        )
-        ys = rounded(op, exprs, [getattr(a, "dtype", None) for a in tried], params)
-    except (Unsupported, NotImplementedError) as error:
-        refuse(f"{op.name} has no formula here ({error})")
-    except ValueError:
-        if not op.pointwise:
-            raise
-        raise RuntimeError(misfits(op, [np.shape(a) for a in tried])) from None
-    finally:
-        set_noise(before)
-    layouts = tuple([np.asarray(v) for v in (values if op.outputs > 1 else (values,))])
-    whole = []
-    for y, layout in zip(ys, layouts, strict=True):
-        if layout.dtype.kind in "iu" and layout.dtype is not INT64 and not op.view:
-            y = converted(y, INT64, layout.dtype)  # sums of narrow integers are wide ones to NumPy
-        whole.append(y if y.shape == layout.shape else broadcast_to(y, layout.shape))
-    offsets = tuple([_start(v) - _start(tried[0]) for v in layouts]) if op.view else ()
-    return _Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)
-
-
-def _start(a: Any) -> int:
-    start: int = a.__array_interface__["data"][0]
-    return start
-
-
-def _layout(x: Any) -> Any:
-    """An array that lies in memory as an operand does."""
-    a = x._array if isinstance(x, Tensor) else x
-    return a.layout if isinstance(a, Shadow) else a
-
-
-def rounded(
-    op: Op, exprs: Sequence[Expr], kinds: Sequence[Any], params: tuple[Any, ...]
-) -> tuple[Expr, ...]:
-    """The results of an operation on operands of these dtypes.
-
-    Half precision is computed in single, and rounded after each operation.
-    """
-    if op.view or op is TO or op.kinds is not None or F16 not in kinds:
-        return op.results(exprs, params)
-    wide = [converted(x, F16, F32) if k == F16 else x for x, k in zip(exprs, kinds, strict=True)]
-    ys = op.results(wide, params)
-    return tuple(converted(y, F32, F16) if y.dtype is float else y for y in ys)
-
-
-def without_values(layout: Any) -> Any:
-    """An array that lies in memory like another, in pages that nobody touches."""
-    if layout.flags.c_contiguous or layout.flags.f_contiguous:
-        return np.empty_like(layout)
-    if not all(s >= 0 for s in layout.strides):
-        return layout
-    reach = sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))
-    memory = np.empty(max(reach, 0) + layout.itemsize, np.uint8)
-    return np.ndarray(layout.shape, layout.dtype, memory, 0, layout.strides)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -187,9 +85,9 @@ class Trace:
 
     def apply(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """As ``recording.apply``: the operation is done on stand-ins, and on expressions."""
-        done = self._done(op, operands, params)
+        done = trial_runs.done(op, operands, [self.expr(x) for x in operands], params)
         grad = current().grad
-        wanted = grad and any(map(_requires, operands))
+        wanted = grad and any(map(requires, operands))
         first = operands[0]
         parent = None
         if op.view:
@@ -204,28 +102,9 @@ class Trace:
             shadow = Shadow(self, value, layout, parent=parent, part=part, fixed=fixed)
             if parent is not None:
                 shadow.offset = parent.offset + done.offsets[i]
-            rg = real and (wanted or (op.view and _requires(first)))  # views are as their base
+            rg = real and (wanted or (op.view and requires(first)))  # views are as their base
             outs.append(blank(shadow, rg))  # type: ignore[arg-type]
         return tuple(outs) if op.outputs > 1 else outs[0]
-
-    def _done(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> _Done:
-        """An operation on expressions, which is remembered: another run will do the same."""
-        exprs = [self.expr(x) for x in operands]
-        key: list[Any] = [op, params, default()]
-        for x, e in zip(operands, exprs, strict=True):
-            key.append(e.serial)
-            a = x._array if isinstance(x, Tensor) else x
-            if isinstance(a, Shadow):
-                a = a.layout
-            key.append((a.shape, a.strides, a.dtype) if hasattr(a, "strides") else type(a))
-        remembered = tuple(key)
-        found = _memory.get(remembered)
-        if found is None:
-            found = _do(op, operands, exprs, params)
-            if len(_memory) >= _REMEMBERED:
-                _memory.clear()
-            _memory[remembered] = found
-        return found
 
     def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """A NumPy function of shadows."""
@@ -247,12 +126,13 @@ class Trace:
     def compare(self, kernel: Callable[..., Any], a: Any, b: Any) -> Tensor:
         """A comparison of two operands, in NumPy's functions."""
         x, y = (
-            Shadow(self, self.expr(t), _tried(t)) if isinstance(t, Tensor) else t for t in (a, b)
+            Shadow(self, self.expr(t), stand_in_for(t)) if isinstance(t, Tensor) else t
+            for t in (a, b)
         )
         try:
-            np.broadcast_shapes(np.shape(_tried(a)), np.shape(_tried(b)))
+            np.broadcast_shapes(np.shape(stand_in_for(a)), np.shape(stand_in_for(b)))
         except ValueError:
-            shapes = [np.shape(_tried(t)) for t in (a, b)]
+            shapes = [np.shape(stand_in_for(t)) for t in (a, b)]
             raise RuntimeError(misfit(kernel.__name__, *shapes)) from None
         return blank(kernel(x, y))
 
@@ -365,19 +245,12 @@ _RANDOM = {
 }
 
 
-def _requires(x: Any) -> bool:
+def requires(x: Any) -> bool:
     """Whether an operand requires gradients."""
     if not isinstance(x, Tensor):
         return False
     array: Any = x._array
     return x._rg or (isinstance(array, Shadow) and array.requires())
-
-
-def _tried(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        x = x._array
-        return x.stand_in() if isinstance(x, Shadow) else stand_in(x)
-    return x.stand_in() if isinstance(x, Shadow) else x
 
 
 def _part(op: Op, rest: tuple[Expr, ...], params: tuple[Any, ...], i: int, x: Expr) -> Expr:
@@ -398,320 +271,6 @@ def _mapped(given: Any, function: Callable[[Shadow], Any]) -> Any:
     return given
 
 
-# Nested structures ------------------------------------------------------------------------------
-
-
-class _Leaf(NamedTuple):
-    """The place of a tensor in a structure."""
-
-    place: int
-
-
-def _flat(tree: Any, tensors: list[Tensor]) -> Any:
-    """The structure with places instead of tensors, which are added to the list."""
-    if isinstance(tree, Tensor):
-        tensors.append(tree)
-        return _Leaf(len(tensors) - 1)
-    if isinstance(tree, dict):
-        return _dict_like(tree, {key: _flat(x, tensors) for key, x in tree.items()})
-    if isinstance(tree, list | tuple):
-        return _like(tree, [_flat(x, tensors) for x in tree])
-    return tree
-
-
-def _filled(tree: Any, tensors: Sequence[Any]) -> Any:
-    if isinstance(tree, _Leaf):
-        return tensors[tree.place]
-    if isinstance(tree, dict):
-        return _dict_like(tree, {key: _filled(x, tensors) for key, x in tree.items()})
-    if isinstance(tree, list | tuple):
-        return _like(tree, [_filled(x, tensors) for x in tree])
-    return tree
-
-
-def _dict_like(tree: Any, items: dict[Any, Any]) -> Any:
-    kind = type(tree)
-    if kind is dict:
-        return items
-    if issubclass(kind, defaultdict):
-        return kind(tree.default_factory, items)
-    return kind(items)
-
-
-def _like(tree: Any, items: list[Any]) -> Any:
-    kind = type(tree)
-    return kind(*items) if hasattr(tree, "_fields") else kind(items)
-
-
-def _key(tree: Any) -> Any:
-    """A hashable stand-in of a structure: equal for arguments that may share a trace."""
-    if isinstance(tree, _Leaf):
-        return tree
-    if isinstance(tree, dict):
-        return ("dict", *((k, _key(x)) for k, x in tree.items()))
-    if isinstance(tree, list | tuple):
-        return (type(tree), *map(_key, tree))
-    if isinstance(tree, np.ndarray):
-        return ("array", tree.shape, tree.dtype, tree.tobytes())
-    if isinstance(tree, float):
-        return (float, tree.hex())
-    try:
-        hash(tree)
-    except TypeError:
-        return _Same(tree)
-    return (type(tree), tree)
-
-
-class _Same:
-    """Equal for one object only, which it keeps alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-
-# What a function sees besides its arguments -----------------------------------------------------
-
-_DEPTH, _SEEN = 5, 2000
-
-
-def _surroundings(fn: Any) -> dict[Any, Any]:
-    """What the function finds in closures, globals, defaults and objects: tensors and numbers.
-
-    They are by the way on which they are found.  If one is another in the next call, the function
-    is traced again; except for those that the function itself changes while it is traced.
-    """
-    found: dict[Any, Any] = {}
-    seen: set[int] = set()
-    stack: list[tuple[Any, Any, int]] = [((), fn, 0)]
-    while stack and len(seen) < _SEEN:
-        way, x, depth = stack.pop()
-        if isinstance(x, bool | int | str | float | complex | None):
-            found[way] = _key(x)
-            continue
-        if id(x) in seen or isinstance(x, type):
-            continue
-        seen.add(id(x))
-        if isinstance(x, Tensor):
-            found[way] = _Same(x), x._array.shape, x._array.dtype
-        elif depth < _DEPTH:
-            stack += [((way, name), y, depth + 1) for name, y in _inside(x)]
-    return found
-
-
-def _inside(x: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(x, dict):
-        yield from ((_key(k), y) for k, y in x.items())
-    elif isinstance(x, list | tuple):
-        yield from enumerate(x)
-    elif isinstance(x, functools.partial):
-        yield from (("func", x.func), ("args", x.args), ("keywords", x.keywords))
-    elif hasattr(x, "__func__"):
-        yield from (("func", x.__func__), ("self", x.__self__))
-    elif hasattr(x, "__code__"):
-        if str(x.__module__ or "").partition(".")[0] in ("numeric", "symdiff", "numpy"):
-            return
-        for i, cell in enumerate(x.__closure__ or ()):
-            try:
-                yield i, cell.cell_contents
-            except ValueError:  # not yet filled
-                continue
-        yield from (("defaults", x.__defaults__), ("kwdefaults", x.__kwdefaults__))
-        yield from ((n, x.__globals__[n]) for n in _names(x.__code__) if n in x.__globals__)
-    elif hasattr(x, "__dict__") and not hasattr(x, "__path__") and not hasattr(x, "__spec__"):
-        yield from vars(x).items()
-        if callable(x):
-            yield "call", type(x).__call__
-
-
-@functools.lru_cache(maxsize=1024)
-def _names(code: CodeType) -> tuple[str, ...]:
-    """The global names in a function's code, and in that of functions inside it."""
-    inner = [_names(c) for c in code.co_consts if isinstance(c, type(code))]
-    return tuple(dict.fromkeys([*code.co_names, *chain.from_iterable(inner)]))
-
-
-# Compiling --------------------------------------------------------------------------------------
-
-
-class _Traced(NamedTuple):
-    """What a trace left: the Function, tensors from outside, and how results are made of it."""
-
-    function: Function | None
-    outer: list[Tensor]
-    # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
-    results: list[tuple[str, Any, Any]]
-    structure: Any
-    places: list[tuple[int, int, Place]]  # of results that are views
-    checks: list[tuple[Expr, str]]
-    guard: dict[Any, Any]  # what must be as it was when the function was traced
-
-
-class Compiled:
-    """A function of Tensors that runs as lowered Functions, one for each signature."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self._fn = fn
-        self._lock = fork_safe_lock()
-        self._traces: OrderedDict[tuple[Any, int], _Traced] = OrderedDict()
-        functools.update_wrapper(self, fn, updated=())
-
-    def __copy__(self) -> Compiled:
-        return self  # as functions are copied
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return self
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's results, by the trace for these arguments."""
-        if current().tracing is not None:
-            return self._fn(*args, **kwargs)
-        tensors: list[Tensor] = []
-        structure = _flat((args, kwargs), tensors)
-        key = (
-            _key(structure),
-            tuple([(x._array.shape, x._array.strides, x._array.dtype, x._rg) for x in tensors]),
-            tuple([next(i for i, y in enumerate(tensors) if y is x) for x in tensors]),
-            (current().grad, default()),
-        )
-        around = _surroundings((self._fn, structure))
-        traced = self._known(key, around)
-        if traced is None:
-            traced = self._trace(structure, tensors, around)
-            with self._lock:
-                place = next(
-                    i for i in range(_SAME) if (key, i) not in self._traces or i == _SAME - 1
-                )
-                self._traces[key, place] = traced
-                if len(self._traces) > _KEPT:
-                    self._traces.popitem(last=False)
-        return _run(traced, tensors)
-
-    def _known(self, key: Any, around: dict[Any, Any]) -> _Traced | None:
-        """The trace for a signature, in surroundings like these."""
-        with self._lock:
-            for i in range(_SAME):
-                traced = self._traces.get((key, i))
-                if traced is not None and all(
-                    around.get(way) == value for way, value in traced.guard.items()
-                ):
-                    self._traces.move_to_end((key, i))
-                    return traced
-        return None
-
-    def _trace(self, structure: Any, tensors: Sequence[Tensor], around: dict[Any, Any]) -> _Traced:
-        trace = Trace()
-        stand_ins: dict[int, Tensor] = {}
-        for x in tensors:
-            if id(x) not in stand_ins:
-                stand_ins[id(x)] = trace.argument(x)
-        given = [stand_ins[id(x)] for x in tensors]
-        args, kwargs = _filled(structure, given)
-        with Switch(tracing=trace):
-            answer = self._fn(*args, **kwargs)
-            outs: list[Tensor] = []
-            tree = _flat(answer, outs)
-            results: list[tuple[str, Any, Any]] = []
-            exprs: list[Expr] = []
-            for y in outs:
-                place = next((i for i, x in enumerate(given) if x is y), None)
-                if place is not None:
-                    results.append(("argument", place, None))
-                elif not isinstance(y._array, Shadow) and y._traced is None:
-                    results.append(("outer", y, None))
-                else:
-                    results.append(("output", len(exprs), (y._array.dtype, _requires(y))))
-                    exprs.append(trace.expr(y))
-        exprs += counted(trace.checks)
-        function = lower(exprs, trace.symbols) if exprs else None
-        after = _surroundings((self._fn, structure))
-        guard = {way: value for way, value in around.items() if after.get(way) == value}
-        places = [
-            place
-            for place in placed(list(stand_ins.values()), outs)
-            if results[place[0]][0] == "output"
-        ]
-        return _Traced(function, trace.outer, results, tree, places, trace.checks, guard)
-
-    @property
-    def functions(self) -> list[Function]:
-        """The Functions of the traces so far."""
-        return [t.function for t in self._traces.values() if t.function is not None]
-
-    def __repr__(self) -> str:
-        return f"<compiled {getattr(self._fn, '__name__', self._fn)!s}>"
-
-
-def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
-    unique = list({id(x): x for x in tensors}.values())
-    values: Any = ()
-    if traced.function is not None:
-        kinds = [like[0] for kind, _, like in traced.results if kind == "output"]
-        kinds += [INT64] * len(traced.checks)
-        values = called(traced.function, [*unique, *traced.outer], {}, tuple(kinds))
-        checked(values[len(values) - len(traced.checks) :], traced.checks)
-    outs = []
-    for kind, what, like in traced.results:
-        if kind == "output":
-            dtype, recorded = like
-            y = values[what] if recorded else values[what].detach()
-            outs.append(y if y._array.dtype == dtype else cast(y, dtype))
-        else:
-            outs.append(what if kind == "outer" else tensors[what])
-    share(outs, unique, traced.places)
-    return _filled(traced.structure, outs)
-
-
-def compile(  # PyTorch's name
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: Any = None,
-    backend: Any = None,
-    mode: Any = None,
-    options: Any = None,
-    disable: bool = False,
-) -> Any:
-    """``model``, traced into one lowered Function for each signature; also a decorator.
-
-    The function runs once on tensors without data; its operations become one expression, lowered
-    with its derivative, and each call is one recorded operation.  A signature is: shapes, dtypes
-    and ``requires_grad`` of tensors, values of all other arguments, and what the function finds in
-    closures, globals and attributes.  Tensors found there are inputs with the values that they have
-    at the call.  NumPy arrays are constants.
-
-    PyTorch's keywords are accepted and ignored, but ``disable``, which gives ``model`` itself.
-
-    A call raises RuntimeError naming the line of the user's code where values of tensors decide
-    what is done, where arguments or tensors from outside are changed in place, and where random
-    numbers are drawn.
-
-    >>> import numeric as torch
-    >>> @torch.compile
-    ... def f(x, w):
-    ...     return torch.tanh(x * w).sum()
-    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> f(torch.tensor([0.0, 0.0]), w).backward()
-    >>> w.grad
-    tensor([0., 0.])
-    """
-    if model is None:
-        return functools.partial(compile, disable=disable)
-    if not callable(model):
-        raise TypeError(f"compile: {model!r} is not a function")
-    return model if disable or isinstance(model, Compiled) else Compiled(model)
-
-
 # What needs values ------------------------------------------------------------------------------
 
 
@@ -729,6 +288,7 @@ def _guarded(name: str, function: F) -> F:
     return method  # type: ignore[return-value]
 
 
+assert conversions  # which has made the methods
 for _name in (
     *("__bool__", "__float__", "__int__", "__index__", "__complex__", "__array__", "__contains__"),
     *("item", "tolist", "numpy"),

@@ -27,9 +27,12 @@ from numeric.modes import Switch, current
 from numeric.ops.rearranging import stack
 from numeric.ops.shaping import ALIAS
 from numeric.recording import TO, apply, cast
-from numeric.shadows import Shadow, refuse
+from numeric.refusals import refuse
+from numeric.shadows import Shadow
+from numeric.structures import flat
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
-from numeric.tracing import Trace, _filled, _flat, checked, counted, rounded, without_values
+from numeric.tracing import Trace, checked, counted
+from numeric.trial_runs import rounded, without_values
 from symdiff import derivative, ops
 from symdiff.arrays import converted
 from symdiff.errors import NotDifferentiable, Unsupported
@@ -90,8 +93,7 @@ def formula(
     leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
     with Switch(grad=True, inference=False, keeping=kept):
         answer = call(leaves)
-    tensors: list[Tensor] = []
-    tree = _flat(answer, tensors)
+    tree, tensors = flat(answer)
     symbols = [_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
     known: dict[Any, Any] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
     outer: list[Tensor] = []
@@ -314,8 +316,7 @@ def traced(
     n = len(trace.symbols)
     with Switch(grad=grad, tracing=trace):
         answer = call(shadows)
-        tensors: list[Tensor] = []
-        tree = _flat(answer, tensors)
+        tree, tensors = flat(answer)
         outs = [trace.expr(y) for y in tensors]
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
     symbols, outer = trace.symbols[:n], trace.symbols[n:]
@@ -373,15 +374,6 @@ def run(
     return [
         y if y._array.dtype == kind else cast(y, kind) for y, kind in zip(outs, kinds, strict=True)
     ]
-
-
-def flat(tree: Any) -> tuple[Any, list[Tensor]]:
-    """A nested structure with places instead of its tensors, and the tensors."""
-    tensors: list[Tensor] = []
-    return _flat(tree, tensors), tensors
-
-
-filled = _filled
 
 
 # What several transforms need -------------------------------------------------------------------

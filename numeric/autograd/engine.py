@@ -20,7 +20,7 @@ from numeric.modes import Switch, current
 from numeric.pullbacks import pull_asked
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import cast, follow, unfollowed
-from numeric.shadows import refuse
+from numeric.refusals import refuse
 from numeric.tensors import Tensor, counter, wrap
 from symdiff.locks import fork_safe_lock
 

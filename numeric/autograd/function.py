@@ -21,7 +21,7 @@ from numeric.graph import FREED, Node, Packed, serial
 from numeric.inplace import CUSTOM, check_history, rebase
 from numeric.modes import RECORD, Switch, current
 from numeric.recording import FIXED, alias, cast, follow, noted, packed, watched_version
-from numeric.shadows import refuse
+from numeric.refusals import refuse
 from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
 if TYPE_CHECKING:
