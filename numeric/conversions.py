@@ -19,7 +19,7 @@ from numeric.ops.dims import axis_of
 from numeric.plans import Op
 from numeric.recording import TO, apply
 from numeric.refusals import refuse
-from numeric.shadows import Shadow, refuse
+from numeric.shadows import Shadow
 from numeric.tensors import Size, Tensor, attach, blank, counter, method, values_of, wrap
 from symdiff.guesses import without
 
@@ -37,10 +37,22 @@ contiguous_format, preserve_format = "torch.contiguous_format", "torch.preserve_
 # Numbers, lists, arrays ---------------------------------------------------------------------------
 
 
+def _read(self: Tensor, name: str) -> NDArray[Any]:
+    """The array of a tensor whose numbers the method of that name tells the user's program.
+
+    In a trace, what the program does with them would be done in every call, whatever they are then.
+    """
+    trace = current().tracing
+    if trace is not None and not trace.readable(self):
+        branch = ", in data-dependent control flow" if name == "__bool__" else ""
+        refuse(f"the values of a tensor are needed ({name}){branch}")
+    return self._array
+
+
 @method("item")
 def _item(self: Tensor) -> Any:
     """The only element, as a Python number.  Raises RuntimeError if there are more or none."""
-    a = self._array
+    a = _read(self, "item")
     if a.size != 1:
         raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
     return a.item()
@@ -49,7 +61,7 @@ def _item(self: Tensor) -> Any:
 @method("tolist")
 def _tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; a number if there are no axes."""
-    return self._array.tolist()
+    return _read(self, "tolist").tolist()
 
 
 @method("numpy")
@@ -63,7 +75,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> NDArray[Any]:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    return self._array
+    return _read(self, "numpy")
 
 
 def _as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -77,24 +89,27 @@ def _of_array(self: Tensor, array: Any, context: Any = None, return_scalar: bool
 
 
 def _truth(self: Tensor) -> bool:
-    a = self._array
+    a = _read(self, "__bool__")
     if a.size != 1:
         many = "more than one value" if a.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
     return bool(a)
 
 
-def _number(kind: Callable[[Any], Any]) -> Callable[[Tensor], Any]:
+def _number(kind: type[Any]) -> Callable[[Tensor], Any]:
+    name = f"__{kind.__name__}__"
+
     def converted(self: Tensor) -> Any:
-        if self._array.size != 1:
+        a = _read(self, name)
+        if a.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return kind(self._array.item())
+        return kind(a.item())
 
     return converted
 
 
 def _index(self: Tensor) -> int:
-    a = self._array
+    a = _read(self, "__index__")
     if a.size != 1 or a.dtype.kind == "f":
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(a.item())
@@ -124,7 +139,7 @@ def _contains(self: Tensor, element: Any) -> bool:
         )
     value = values_of(element) if isinstance(element, Tensor) else element
     try:
-        return bool(np.equal(self._array, value).any())
+        return bool(np.equal(_read(self, "__contains__"), value).any())
     except ValueError:
         raise RuntimeError(
             f"The size of tensor a {list(np.shape(value))} must match the size of tensor b "

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import conversions, inplace, trial_runs
+from numeric import inplace, trial_runs
 from numeric.modes import current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import misfit
 from numeric.refusals import refuse
-from numeric.shadows import Place, Shadow, memory_of, refuse
-from numeric.tensors import Tensor, attach, blank, counter
+from numeric.shadows import Place, Shadow, memory_of
+from numeric.tensors import Tensor, blank, counter
 from numeric.trial_runs import stand_in_for, without_values
 from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from symdiff.expr import Expr
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 _KINDS = {"f": float, "b": bool}
 
@@ -216,7 +214,7 @@ class Trace:
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
         """Random numbers that are drawn in the run."""
         if self.randomness != "same":
-            refuse(_RANDOM[self.name == "vmap", self.randomness])
+            refuse(_RANDOM[self.name])
         return fresh(shape) if self.below is None else self.below.drawn(shape, fresh)
 
 
@@ -237,11 +235,9 @@ def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, str]]) -> Non
 
 
 _RANDOM = {
-    (False, "error"): "random numbers are drawn, which would be the same ones in every call",
-    (True, "error"): "called random operation while in randomness error mode: "
+    "compile": "random numbers are drawn, which would be the same ones in every call",
+    "vmap": "called random operation while in randomness error mode: "
     "random numbers are drawn inside; draw them outside, or use randomness='same'",
-    (True, "different"): "random numbers are drawn inside; those of randomness='different' have to "
-    "be drawn outside, and to be mapped over",
 }
 
 
@@ -269,29 +265,3 @@ def _mapped(given: Any, function: Callable[[Shadow], Any]) -> Any:
     if isinstance(given, dict):
         return {key: _mapped(x, function) for key, x in given.items()}
     return given
-
-
-# What needs values ------------------------------------------------------------------------------
-
-
-def _guarded(name: str, function: F) -> F:
-    """A method that reads the values of a tensor: of one from outside, no trace may keep them."""
-
-    @functools.wraps(function)
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        trace = current().tracing
-        if trace is not None and not trace.readable(self):
-            branch = ", in data-dependent control flow" if name == "__bool__" else ""
-            refuse(f"the values of a tensor are needed ({name}){branch}")
-        return function(self, *args, **kwargs)
-
-    return method  # type: ignore[return-value]
-
-
-assert conversions  # which has made the methods
-for _name in (
-    *("__bool__", "__float__", "__int__", "__index__", "__complex__", "__array__", "__contains__"),
-    *("item", "tolist", "numpy"),
-):
-    if hasattr(Tensor, _name):
-        attach(_name, _guarded(_name, getattr(Tensor, _name)))
