@@ -12,6 +12,7 @@ import scipy.special
 import symdiff as sd
 from numeric import lower
 from numeric.reference import interpret
+from symdiff.evaluate import evaluate_mp
 from tests.support.oracles import richardson
 
 RNG = np.random.default_rng(7)
@@ -568,6 +569,9 @@ def test_searchsorted(side):
     table, x = np.array([0.0, 1.0, 1.0, 2.0]), np.array([[-1, 0, 0.5], [1, 2, NAN]])
     found = evaluated(lambda t, v: sd.searchsorted(t, v, side), table, x)
     np.testing.assert_array_equal(found, np.searchsorted(table, x, side))
+    for at in (-1, 0, 0.5, 1, 2, 3):  # by its definition, too: the sides differ at ties alone
+        (place,) = evaluate_mp([sd.searchsorted(table, sd.symbol("v"), side)], {"v": at}, 20)
+        assert place == np.searchsorted(table, at, side)
 
 
 def test_places_have_no_derivative():
