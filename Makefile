@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format coverage fuzz crosscheck accuracy notebooks look docs bench clean
+.PHONY: help install demo test mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -38,6 +38,9 @@ lint: $(STAMP) ## formatting, lint, types and the layering of the modules
 
 test: lint ## everything in lint, then the tests, the doctests and README's examples
 	$(BIN)/python -m pytest -n $(JOBS)
+
+mutants: $(STAMP) ## plant every fault of tests/mutants: the tests that each row names have to see it
+	$(BIN)/python -m tests.mutants --jobs $(JOBS)
 
 format: $(STAMP) ## let ruff format and repair what it can, and declare the methods of Tensors
 	$(BIN)/python -m tests.tensor_stub
