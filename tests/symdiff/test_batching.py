@@ -177,6 +177,17 @@ def test_decompositions_of_a_batch(name, order):
     np.testing.assert_allclose(together(at), np.stack([alone(m) for m in at]), rtol=1e-9, atol=1e-9)
 
 
+def test_the_new_axis_comes_before_all_that_share_a_matrix():
+    """Two axes of the right side share the matrix, so it is two places that the new one moves."""
+    a, b, whole = sd.symbol("a", (3, 3)), sd.symbol("b", (2, 5, 3, 1)), sd.symbol("A", (4, 3, 3))
+    y = sd.solve(a, b)
+    together, alone = nm.lower(sd.batch(y, {a: whole}), [whole, b]), nm.lower(y, [a, b])
+    rng = np.random.default_rng(5)
+    at, right = rng.normal(size=(4, 3, 3)) + 2 * np.eye(3), rng.normal(size=(2, 5, 3, 1))
+    expected = np.stack([alone(m, right) for m in at])
+    np.testing.assert_allclose(together(at, right), expected, rtol=1e-9, atol=1e-9)
+
+
 # What the contract says ---------------------------------------------------------------------------
 
 
