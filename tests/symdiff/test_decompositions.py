@@ -555,6 +555,7 @@ def test_operations_are_counted():
     }
     for f, count in counts.items():
         assert sd.count_operations(f) == count
+    assert sd.count_operations(sd.eigh(A)) == 972  # both results at the cost of the dearer
     E = sd.symbol("E", (6, 6))
     assert sd.count_operations(sd.expm(A)) == 8 * 216
     assert sd.count_operations(sd.jvp(sd.expm(A), A, E)) == 4 * 8 * 216
