@@ -1,4 +1,4 @@
-"""Losses: values, gradients and names as PyTorch has them, both derivatives, tails and errors."""
+"""Rule 64: losses have PyTorch's values, gradients and names; both derivatives, tails, errors."""
 
 import numpy as np
 import pytest
