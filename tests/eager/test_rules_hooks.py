@@ -365,7 +365,7 @@ def test_post_accumulate_hook_sees_the_replaced_gradient():
 
 
 def test_anomaly_detection_names_the_operation():
-    """Issue 4: nan in a gradient is an error that names the node; a warning shows where."""
+    """Nan in a gradient is an error that names the node; a warning shows where."""
     x = leaf([0.0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -379,7 +379,7 @@ def test_anomaly_detection_names_the_operation():
 
 
 def test_anomaly_detection_of_errors():
-    """Issue 4: an error in backward is shown with the line of the operation."""
+    """An error in backward is shown with the line of the operation."""
     x = leaf([1.0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -393,7 +393,7 @@ def test_anomaly_detection_of_errors():
 
 
 def test_anomaly_detection_without_nan_check():
-    """Issue 4: check_nan=False leaves nan alone."""
+    """``check_nan=False`` leaves nan alone."""
     x = leaf([0.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -403,7 +403,7 @@ def test_anomaly_detection_without_nan_check():
 
 
 def test_set_detect_anomaly():
-    """Issue 4: as a function and as a context."""
+    """As a function and as a context."""
     x = leaf([0.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

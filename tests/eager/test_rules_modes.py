@@ -651,7 +651,7 @@ def test_saving_several_inference_tensors():
 
 @ours
 def test_volatile():
-    """Issue 4: ``Variable(volatile=True)`` warns, and acts as no_grad for what comes from it."""
+    """``Variable(volatile=True)`` warns, and acts as no_grad for what comes from it."""
     w = leaf([2.0])
     with pytest.warns(UserWarning, match="volatile"):
         x = torch.autograd.Variable(torch.ones(1).double(), volatile=True)
