@@ -59,6 +59,7 @@ FORMULAS = {
     "powers": V**3 / A**2 + V**-2 + V**5 + V**-3 * A,
     "roots": 1 / sd.sqrt(V) + V**1.5 - V**-1.5 + V ** Fraction(1, 3) + sd.sqrt(V) / U,
     "quotients": U / V + 1 / (U * V) + V / U**2,
+    "bracketed": A - sd.detach(B + U) - sd.detach(V - A) / 2,
     "stretched": X * U + A - U / A + sd.sum(X, axis=1, keepdims=True) * X,
     "numbers": sd.pi * sd.sqrt(sd.constant(2)) * U + sd.exp(sd.constant(0.3)) / sd.e,
     "full": sd.where(U > 0, 1, 0) + sd.broadcast_to(sd.sqrt(sd.constant(3)), (3,)) * 2,
