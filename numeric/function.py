@@ -21,14 +21,13 @@ from numeric.guesses import FUNCTION
 from numeric.lowering.arguments import (
     Call,
     Signature,
-    accumulated,
     bindable,
-    check_targets,
     cotangent,
     tangent,
 )
 from numeric.lowering.emit import MATH
 from numeric.lowering.kernels import lengths
+from numeric.lowering.ownership import accumulated, check_targets
 from numeric.modes import is_grad_enabled
 from numeric.running import Programs, Residuals
 from symdiff import ops

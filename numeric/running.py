@@ -14,9 +14,10 @@ import numpy as np
 
 from numeric import derivatives
 from numeric.kinked import hit, questions
-from numeric.lowering.arguments import Call, Owner, snapshots, summed_to
+from numeric.lowering.arguments import Call
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.kernels import lengths
+from numeric.lowering.ownership import Owner, snapshots, summed_to
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
 from symdiff import ops
 from symdiff.contexts import raising

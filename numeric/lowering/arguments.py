@@ -1,7 +1,6 @@
-"""What a Function is called with and what it hands out: checked first, touched last.
+"""What a Function is called with, checked before anything runs.
 
-Everything here runs before or after a program, never inside: arguments are bound to inputs and
-axis lengths, results become arrays that the caller owns, cotangents are added to the caller's.
+Arguments are bound to inputs and axis lengths; cotangents and tangents fit what they are of.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from numeric.guesses import ARGUMENT
-from numeric.lowering.kernels import WEAK, filled
+from numeric.lowering.kernels import WEAK
 from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
 
@@ -188,82 +187,6 @@ def _as_kind(x: Expr, array: Array, weak: bool, precision: np.dtype[Any]) -> Any
     return array if array.ndim else array[()]
 
 
-# Results ----------------------------------------------------------------------------------------
-
-
-def root(array: Array) -> Array:
-    """The array that owns the memory of ``array``.
-
-    >>> x = np.arange(3)
-    >>> root(np.lib.stride_tricks.as_strided(x[1:], (2, 2), (0, 8))) is x
-    True
-    """
-    while (base := array.base) is not None:
-        if not isinstance(base, np.ndarray):
-            base = _held(base)
-            if base is None:
-                break
-        array = base
-    return array
-
-
-def _held(base: Any) -> Array | None:
-    """The array that a strided view of NumPy's is one of: between them is an object."""
-    held = getattr(base, "base", None)
-    return held if isinstance(held, np.ndarray) else None
-
-
-def immutable(array: Array) -> bool:
-    """Whether nobody can write to the array: neither it nor an array that it views is writeable."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        base = array.base
-        held = None if base is None or isinstance(base, np.ndarray) else _held(base)
-        array = base if held is None else held  # type: ignore[assignment]
-    return array is None or isinstance(array, bytes)
-
-
-class Owner:
-    """Makes results that share memory with nothing else that the caller or a residual holds."""
-
-    def __init__(self, taken: Iterable[Any]) -> None:
-        self.taken = {id(root(x)) for x in taken if isinstance(x, np.ndarray)}
-
-    def result(
-        self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype[Any]
-    ) -> Any:
-        """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
-        if value.__class__ in WEAK:
-            value = filled(value, shape, {}, precision if real else None)
-        narrow = precision.itemsize < _FLOAT.itemsize
-        if real and value.dtype != precision and (narrow or value.dtype.kind != "f"):
-            value = value.astype(precision)
-        if not shape and not value.ndim:
-            return value[()]
-        if value.shape != shape:
-            value = np.broadcast_to(value, shape)
-        base = root(value)
-        if id(base) in self.taken or base.base is not None or not value.flags.writeable:
-            value = base = np.array(value)
-        self.taken.add(id(base))
-        return value
-
-
-def snapshots(values: Iterable[Any], arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """``values`` safe from changes of the arguments: copied where they share their memory.
-
-    Read-only arguments are shared, as nobody can change them.
-    """
-    taken = {id(root(x)) for x in arguments if isinstance(x, np.ndarray)}
-    return tuple(
-        np.array(v)
-        if isinstance(v, np.ndarray) and id(root(v)) in taken and not immutable(v)
-        else v
-        for v in values
-    )
-
-
 # Cotangents -------------------------------------------------------------------------------------
 
 
@@ -296,83 +219,3 @@ def _real_numbers(what: str, value: Any, shape: tuple[int, ...], whose: str) -> 
     if array.dtype.kind != "f":
         array = array.astype(np.float64)
     return array if array.ndim else array[()]
-
-
-def check_targets(
-    targets: Any, inputs: Sequence[Expr], shapes: Sequence[tuple[int, ...]]
-) -> list[Array | None]:
-    """The arrays to accumulate into, one or None for each input, checked before anything is done.
-
-    Raises TypeError or ValueError naming the input: wrong number, no float array, not writeable,
-    overlapping; ShapeError for another shape than the argument's.
-    """
-    if not isinstance(targets, list | tuple):
-        raise TypeError("accumulate: expected a list of arrays, one per input or None")
-    if len(targets) != len(inputs):
-        raise ValueError(f"accumulate: {len(inputs)} arrays expected, got {len(targets)}")
-    seen: list[Array] = []
-    for x, target, shape in zip(inputs, targets, shapes, strict=True):
-        if target is None:
-            continue
-        if not isinstance(target, np.ndarray) or target.dtype.kind != "f":
-            what = getattr(target, "dtype", type(target).__name__)
-            raise TypeError(f"accumulate: {x.name}: expected a float array, got {what}")
-        if x.dtype is not float:
-            raise TypeError(f"accumulate: {x.name} is not real and has no cotangent; pass None")
-        if target.shape != shape:
-            raise ShapeError(
-                f"accumulate: {x.name}: expected shape {shape_text(shape)}, "
-                f"got {shape_text(target.shape)}"
-            )
-        if not target.flags.writeable:
-            raise ValueError(f"accumulate: the array for {x.name} is read-only")
-        if _overlaps_itself(target) or any(_overlap(target, other) for other in seen):
-            raise ValueError(f"accumulate: the array for {x.name} overlaps itself or another one")
-        seen.append(target)
-    return list(targets)
-
-
-# Steps that an exact comparison of two strided arrays may take; harder ones count as overlapping.
-_EFFORT = 10_000
-
-
-def _overlap(a: Array, b: Array) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=_EFFORT)  # type: ignore[arg-type]  # any int is fine
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _overlaps_itself(a: Array) -> bool:
-    """Whether two elements may share memory; exact unless axes interleave."""
-    if not a.size:
-        return False
-    reach = a.itemsize
-    for stride, length in sorted(
-        (abs(s), n) for s, n in zip(a.strides, a.shape, strict=True) if n > 1
-    ):
-        if stride < reach:
-            return True
-        reach += stride * (length - 1)
-    return False
-
-
-def accumulated(targets: Sequence[Array | None], values: Sequence[Any]) -> tuple[Any, ...]:
-    """The targets after adding; all sums are made before the first target is written."""
-    sums = [
-        None if target is None else np.add(target, value, dtype=target.dtype, casting="same_kind")
-        for target, value in zip(targets, values, strict=True)
-    ]
-    for target, total in zip(targets, sums, strict=True):
-        if target is not None:
-            target[...] = total
-    return tuple(
-        value if target is None else target for target, value in zip(targets, values, strict=True)
-    )
-
-
-def summed_to(value: Array, shape: tuple[int, ...]) -> Array:
-    """A value at each point, summed over the axes along which an argument was stretched."""
-    lead = value.ndim - len(shape)
-    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n != value.shape[i + lead]))
-    return value.sum(axis=axes).reshape(shape) if axes else value
