@@ -88,11 +88,11 @@ FAMILIES = {
     "numeric.ops.scattering": "reading and writing at places: gather, scatter, index_put ...",
     "numeric.ops.rearranging": "new memory in another order: flip, roll, repeat, tril ...",
     "numeric.ops.reducing": "sum, mean, prod, max, argmax, any ...",
-    "numeric.ops.moments": "var, std, norms, logsumexp, softmax",
+    "numeric.ops.moments": "var, std, dist, logsumexp, softmax",
     "numeric.ops.ordering": "sort, topk, median, quantile, unique",
     "numeric.ops.scanning": "cumsum and its kin, diff",
     "numeric.ops.matrices": "@, mm, addmm, outer, trace ...",
-    "numeric.linalg.twins": "det, inverse and others of linalg",
+    "numeric.linalg.twins": "norm, det, inverse and others of linalg",
 }
 # What else is bound late concerns classes below this one, for the same reason: a recorded backward
 # pass is made of operations (``pullbacks`` gives ``Node.pull_recorded``), hooks see Tensors

@@ -10,14 +10,16 @@ import numpy as np
 
 from numeric import linalg
 from numeric.linalg.checks import fit_batches, real, square
+from numeric.ops.axes import renamed
 from numeric.ops.decomposing import CHOLESKY_SOLVE
+from numeric.ops.moments import vector_norm
 from numeric.ops.pointwise import where, word
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
 from numeric.tensors import Tensor, method, wrap
 
 if TYPE_CHECKING:
-    pass
+    from numeric import dtypes
 
 __all__ = [
     "cholesky_solve",
@@ -27,6 +29,7 @@ __all__ = [
     "logdet",
     "matrix_exp",
     "matrix_power",
+    "norm",
     "pinverse",
     "slogdet",
 ]
@@ -167,3 +170,33 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         )
     fit_batches(b.shape[:-2], a.shape[:-2])
     return apply(CHOLESKY_SOLVE, (B, L), (upper,))  # type: ignore[no-any-return]
+
+
+@method()
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
+
+    ``p`` is a number, inf, -inf, or "fro", which is 2; "nuc" sums singular values.  Where the norm
+    is 0 its derivative is 0.  Raises RuntimeError for integers and another name.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([3.0, -4.0])
+    >>> torch.norm(x).item(), torch.norm(x, 1).item()
+    (5.0, 7.0)
+    """
+    dim, keepdim = renamed("norm", names, dim, keepdim)
+    if p == "nuc":
+        whole = tuple(range(input._array.ndim))
+        return linalg.matrix_norm(input, "nuc", whole if dim is None else dim, keepdim)
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
+    return vector_norm(input, p, dim, keepdim, dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +38,6 @@ __all__ = [
     "dist",
     "log_softmax",
     "logsumexp",
-    "norm",
     "softmax",
     "std",
     "std_mean",
@@ -267,40 +265,6 @@ def vector_norm(
         )
     out: Tensor = apply(NORM, (input,), (axes, keepdim, float(p)))
     return out
-
-
-@method()
-def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    dtype: dtypes.dtype | None = None,
-    **names: Any,
-) -> Tensor:
-    """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
-
-    ``p`` is a number, inf, -inf, or "fro", which is 2; "nuc" sums singular values.  Where the norm
-    is 0 its derivative is 0.  Raises RuntimeError for integers and another name.
-
-    >>> import numeric as torch
-    >>> x = torch.tensor([3.0, -4.0])
-    >>> torch.norm(x).item(), torch.norm(x, 1).item()
-    (5.0, 7.0)
-    """
-    dim, keepdim = renamed("norm", names, dim, keepdim)
-    if p == "nuc":
-        linalg: Any = import_module("numeric.linalg")  # it is above this module
-
-        out: Tensor = linalg.matrix_norm(
-            input, "nuc", tuple(range(input._array.ndim)) if dim is None else dim, keepdim
-        )
-        return out
-    if p is None or p == "fro":
-        p = 2
-    if isinstance(p, str):
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
-    return vector_norm(input, p, dim, keepdim, dtype)
 
 
 @method()
