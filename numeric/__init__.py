@@ -23,19 +23,22 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from numeric import autograd as autograd
+
+# Imported for what they attach to Tensors, nodes and Functions: ``tensors.FAMILIES`` says what.
+from numeric import calls as _calls  # noqa: F401
 from numeric import (
     compiling,
     conversions,
     dtypes,
     factories,
-    formulas,
-    function_tables,  # noqa: F401  # it adds a method
     guesses,
     random_numbers,
     tensor_printing,
-    tensor_tables,  # noqa: F401  # it adds a method
 )
-from numeric.calls import *  # noqa: F403
+from numeric import formulas as _formulas  # noqa: F401
+from numeric import function_tables as _function_tables  # noqa: F401
+from numeric import records as _records  # noqa: F401
+from numeric import tensor_tables as _tensor_tables  # noqa: F401
 from numeric.compiling import *  # noqa: F403
 from numeric.conversions import *  # noqa: F403  # the modules' lists say what
 from numeric.dtypes import can_cast as can_cast
@@ -52,7 +55,6 @@ from numeric.dtypes import promote_types as promote_types
 from numeric.dtypes import set_default_dtype as set_default_dtype
 from numeric.dtypes import uint8 as uint8
 from numeric.factories import *  # noqa: F403
-from numeric.formulas import *  # noqa: F403
 from numeric.function import Function as Function
 from numeric.function import lower as lower
 from numeric.linalg import twins
@@ -66,7 +68,6 @@ from numeric.modes import set_grad_enabled as set_grad_enabled
 from numeric.ops import (
     arithmetic,
     comparing,
-    indexing,
     matrices,
     moments,
     ordering,
@@ -78,9 +79,9 @@ from numeric.ops import (
     scattering,
     shaping,
 )
+from numeric.ops import indexing as _indexing  # noqa: F401
 from numeric.ops.arithmetic import *  # noqa: F403
 from numeric.ops.comparing import *  # noqa: F403
-from numeric.ops.indexing import *  # noqa: F403
 from numeric.ops.matrices import *  # noqa: F403
 from numeric.ops.moments import *  # noqa: F403
 from numeric.ops.ordering import *  # noqa: F403
@@ -92,7 +93,6 @@ from numeric.ops.scanning import *  # noqa: F403
 from numeric.ops.scattering import *  # noqa: F403
 from numeric.ops.shaping import *  # noqa: F403
 from numeric.random_numbers import *  # noqa: F403
-from numeric.records import *  # noqa: F403
 from numeric.reference import interpret as interpret
 from numeric.subjects import SUBJECTS
 from numeric.tensor_printing import *  # noqa: F403
@@ -188,7 +188,6 @@ if not TYPE_CHECKING:
         *conversions.__all__,
         *arithmetic.__all__,
         *comparing.__all__,
-        *indexing.__all__,
         *matrices.__all__,
         *moments.__all__,
         *ordering.__all__,
@@ -200,7 +199,6 @@ if not TYPE_CHECKING:
         *scattering.__all__,
         *shaping.__all__,
         *twins.__all__,
-        *formulas.__all__,
         *compiling.__all__,
     ]
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from numeric.specialised import Pullback
     from symdiff.expr import Expr
 
-__all__: list[str] = []
-
 # The dtypes of a Function's outputs; None: that of its real arguments.
 Kinds: TypeAlias = "tuple[np.dtype[Any], ...] | None"
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Expr
 
-__all__: list[str] = []
-
 _KINDS = {"f": float, "b": bool}
 
 

@@ -24,9 +24,6 @@ from numeric.recording import Views
 from numeric.specialised import Bound, Pullback, Specialised
 from numeric.tensors import Tensor, counter, edge_of, method
 
-__all__: list[str] = []
-
-
 # Operations -------------------------------------------------------------------------------------
 
 

@@ -25,8 +25,6 @@ from numeric.tensors import Tensor, method, values_of, wrap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__: list[str] = []
-
 INDEX = indexed_op("index")
 
 _WHOLE = slice(None)
