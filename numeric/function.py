@@ -26,11 +26,11 @@ from numeric.lowering.arguments import (
     tangent,
 )
 from numeric.lowering.emit import MATH
-from numeric.lowering.kernels import lengths
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.modes import is_grad_enabled
 from numeric.running import Programs, Residuals
 from symdiff import ops
+from symdiff.axis_lengths import bound_sizes, lengths
 from symdiff.contexts import kinks
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.expr import Expr, free_symbols, in_order
@@ -40,7 +40,7 @@ from symdiff.letters import shape_text
 from symdiff.locks import once
 from symdiff.node import topological
 from symdiff.pickling import apart, together
-from symdiff.substitution import bound_sizes, substitute
+from symdiff.substitution import substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -450,7 +450,7 @@ class Function:
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
-        bound_sizes("bind", ((x, np.shape(value)) for x, value in given.items()))
+        bound_sizes("bind: symbol", list(given), [np.shape(value) for value in given.values()])
         count = len(self.outputs)
         with _mode(self._programs.strict):
             found = substitute([*self.outputs, *self.inputs], given)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from numeric.kinked import questions, refuse
+from numeric.lowering.arguments import checked, precision
 from numeric.lowering.kernels import WEAK, discards, filled, kernel, parts_kernel
 from numeric.lowering.schedule import computations
 from symdiff import ops
+from symdiff.axis_lengths import bound_sizes
 from symdiff.contexts import raising
 from symdiff.corners import kinks_in
 from symdiff.errors import ShapeError
@@ -65,7 +67,9 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
     asked = questions(kinks)
     order = topological([*wanted, *asked])
     values, sizes = bind([node for node in order if isinstance(node.op, ops.Symbol)], env, order)
-    precision = _precision(values, order)
+    given = [value.dtype for value in values.values() if value.__class__ not in WEAK]
+    given += [node.op.value.dtype for node in order if isinstance(node.op, ops.Constant)]
+    meeting = precision(given)
     quiet = (
         np.errstate(all="ignore")
         if any(map(discards, dict.fromkeys(node.op for node in order)))
@@ -74,7 +78,7 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
     with quiet:
         _evaluate(order, [*wanted, *asked], values, sizes)
     refuse(kinks, [values[x] for x in asked])
-    results = tuple(_handed_out(values[y], y, sizes, precision) for y in wanted)
+    results = tuple(_handed_out(values[y], y, sizes, meeting) for y in wanted)
     return results[0] if single else results
 
 
@@ -116,28 +120,15 @@ def _evaluate(
                 values.pop(x, None)
 
 
-def _precision(values: Mapping[Expr, Any], order: Sequence[Expr]) -> np.dtype[Any] | None:
-    """The promoted dtype of the numbers that went in, where it is a narrow real one."""
-    given = [value.dtype for value in values.values() if value.__class__ not in WEAK]
-    given += [node.op.value.dtype for node in order if isinstance(node.op, ops.Constant)]
-    numbers = [dtype for dtype in given if dtype.kind != "b"]
-    if not numbers:
-        return None
-    result = np.result_type(*numbers)
-    return result if result.kind == "f" and result.itemsize < 8 else None
-
-
-def _handed_out(
-    value: Any, node: Expr, sizes: Mapping[str, int], precision: np.dtype[Any] | None
-) -> Any:
-    """A value that the caller may keep and change: filled, of its own memory, in ``precision``."""
+def _handed_out(value: Any, node: Expr, sizes: Mapping[str, int], meeting: np.dtype[Any]) -> Any:
+    """A value that the caller may keep and change: filled, of its own memory, no more precise."""
     if value.__class__ is int and not node.shape and abs(value) >= 2**63 and not is_real(node):
         return value
     value = filled(value, node.shape, sizes)
     if value.dtype.kind in "iu" and is_real(node):
         value = value.astype(np.float64)  # the numbers 1 and 1.0 are one node
-    if precision is not None and value.dtype.kind == "f":
-        value = value.astype(precision)
+    if meeting.itemsize < 8 and value.dtype.kind == "f":
+        value = value.astype(meeting)
     return np.array(value) if node.shape else value[()]
 
 
@@ -155,12 +146,11 @@ def bind(
     given: dict[Expr, Any] = {}
     axes = dict.fromkeys(d for node in order for d in node.shape if isinstance(d, str))
     axes |= dict.fromkeys(node.op.name for node in order if isinstance(node.op, ops.Size))
-    sizes: dict[str, int] = {}
-    source: dict[str, str] = {}
+    known: dict[str, int] = {}
     for key, value in env.items():
         x = _symbol_of(key, named, axes)
         if isinstance(x, str):
-            sizes[x], source[x] = _axis_length(x, value), "env"
+            known[x] = _axis_length(x, value)
         elif x in given:
             raise ValueError(f"symbol {x.name} is given twice, by itself and by its name")
         else:
@@ -169,7 +159,13 @@ def bind(
         if x not in given:
             raise ValueError(f"symbol {x.name}{_kind(x)} has no value; given: {_listed(env)}")
     # Also those that are not needed: a gradient that is constant has the lengths of its input.
-    values = {x: _checked(x, value, sizes, source) for x, value in given.items()}
+    # Python's integers have any size: NumPy does not see those of integer symbols.
+    arrays = {
+        x: checked("symbol", x, 0 if x.dtype is int and v.__class__ is int else v)
+        for x, v in given.items()
+    }
+    sizes = bound_sizes("symbol", list(arrays), [a.shape for a in arrays.values()], known)
+    values = {x: _taken(x, value, arrays[x]) for x, value in given.items()}
     for axis in axes:
         if axis not in sizes:
             raise ValueError(f"axis length {axis} is not known: no symbol has it; give it by name")
@@ -219,39 +215,10 @@ def _axis_length(name: str, value: Any) -> int:
     return int(value)
 
 
-_ACCEPTED = {float: "fiub", int: "iu", bool: "b"}
-
-
-def _checked(x: Expr, value: Any, sizes: dict[str, int], source: dict[str, str]) -> Any:
-    """The value of ``x`` as kernels take it; its shape and dtype are those of the symbol."""
-    if isinstance(value, Expr):
-        raise TypeError(f"symbol {x.name}: expected numbers, given the expression {value!r}")
-    # Python's integers have any size.
-    array = np.zeros((), np.int64) if value.__class__ is int else np.asarray(value)
-    if array.dtype.kind not in _ACCEPTED[x.dtype]:
-        advice = "; pass real and imaginary parts" if array.dtype.kind == "c" else ""
-        raise TypeError(
-            f"symbol {x.name}: expected dtype {x.dtype.__name__}, given {array.dtype}{advice}"
-        )
-    _bind_shape(x, array.shape, sizes, source)
+def _taken(x: Expr, value: Any, array: Array) -> Any:
+    """The value of ``x`` as kernels take it: weak numbers stay so, real ones are floats."""
     if value.__class__ in WEAK:
         return x.dtype(value)
     if array.dtype.kind in "iub" and x.dtype is float:
         array = array.astype(np.float64)
     return array if x.shape else array[()]
-
-
-def _bind_shape(
-    x: Expr, shape: tuple[int, ...], sizes: dict[str, int], source: dict[str, str]
-) -> None:
-    text = f"symbol {x.name}: expected shape {shape_text(x.shape)}, given {shape_text(shape)}"
-    if len(shape) != len(x.shape):
-        raise ShapeError(text)
-    for dim, length in zip(x.shape, shape, strict=True):
-        if isinstance(dim, str):
-            known = sizes.setdefault(dim, length)
-            if known != length:
-                raise ShapeError(f"{text}; {dim} is {known} in {source[dim]}")
-            source.setdefault(dim, x.name)
-        elif dim != length:
-            raise ShapeError(text)

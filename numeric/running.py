@@ -16,10 +16,10 @@ from numeric import derivatives
 from numeric.kinked import hit, questions
 from numeric.lowering.arguments import Call
 from numeric.lowering.emit import MATH, NUMPY, Emitter
-from numeric.lowering.kernels import lengths
 from numeric.lowering.ownership import Owner, snapshots, summed_to
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
 from symdiff import ops
+from symdiff.axis_lengths import lengths
 from symdiff.contexts import raising
 from symdiff.corners import kinks_in
 from symdiff.errors import NotDifferentiable, Unsupported

@@ -21,6 +21,7 @@ import sympy as sp
 from mpmath import mp
 
 from symdiff import number, ops
+from symdiff.axis_lengths import bound_sizes
 from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.digits import Digits
 from symdiff.expr import Expr, free_symbols, in_order, rebuild
@@ -31,7 +32,7 @@ from symdiff.locks import fork_safe_lock
 from symdiff.nesting import each, entries
 from symdiff.node import topological
 from symdiff.scalar import MPMATH, VOCABULARY, canonical, kernel_symbol
-from symdiff.substitution import bound_sizes, named, substitute
+from symdiff.substitution import named, substitute
 from symdiff.vocabulary import FACTS
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def _to_digits(f: Expr, n: int, subs: Mapping[Any, Any]) -> Any:
     )
 
 
-def _value(outputs: list[Expr], env: dict[Expr, Any], arithmetic: Mp, sizes: dict[str, Dim]) -> Any:
+def _value(
+    outputs: list[Expr], env: dict[Expr, Any], arithmetic: Mp, sizes: Mapping[str, Dim]
+) -> Any:
     try:
         elements = {x: _elements(value, arithmetic) for x, value in env.items()}
         (found,) = evaluated(outputs, elements, arithmetic, sizes)
@@ -152,7 +155,7 @@ def _value(outputs: list[Expr], env: dict[Expr, Any], arithmetic: Mp, sizes: dic
     return value
 
 
-def plain_value(output: Expr, env: dict[Expr, Any], sizes: dict[str, Dim]) -> Any:
+def plain_value(output: Expr, env: dict[Expr, Any], sizes: Mapping[str, Dim]) -> Any:
     """The value of one output in primitive ops by mpmath, at the precision in force.
 
     How many of its digits are right is not known.  Raises ArithmeticError where ``evalf`` does
@@ -237,7 +240,7 @@ def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
 
 def prepared(
     name: str, outputs: list[Expr], given: Mapping[Any, Any]
-) -> tuple[list[Expr], dict[Expr, Any], dict[str, Dim]]:
+) -> tuple[list[Expr], dict[Expr, Any], dict[str, int]]:
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
     values = named(name, free_symbols(outputs), given)
     expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
@@ -250,7 +253,7 @@ def prepared(
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
     env = {x: _plain(values[x], name, x) for x in symbols}
-    sizes = bound_sizes(name, ((x, np.shape(value)) for x, value in env.items()))
+    sizes = bound_sizes(f"{name}: symbol", list(env), [np.shape(value) for value in env.values()])
     return outputs, env, sizes
 
 

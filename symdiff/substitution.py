@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff import ops
 from symdiff.arrays import assembled
+from symdiff.axis_lengths import bound, bound_sizes
 from symdiff.contraction import contract
-from symdiff.errors import ShapeError
 from symdiff.expr import Expr, built, free_symbols, rebuild
 from symdiff.guesses import written
 from symdiff.leaves import full, named_dummy, size, symbol
-from symdiff.letters import shape_text
-from symdiff.node import Dim, Shape, topological
+from symdiff.node import Dim, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.expr import Values
 
-__all__ = ["bound_sizes", "named", "replaced", "substitute"]
+__all__ = ["named", "replaced", "substitute"]
 
 
 @overload
@@ -59,7 +58,8 @@ def substitute(
 def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
     given = named("substitute", free_symbols(outputs), replacements, strict=True)
     values = {x: assembled(value) for x, value in given.items()}
-    sizes = bound_sizes("substitute", ((x, value.shape) for x, value in values.items()))
+    found = bound_sizes("substitute: symbol", list(values), [v.shape for v in values.values()])
+    sizes = {dim: length for dim, length in found.items() if dim != length}
     done: dict[Expr, Expr] = {}
     for node in topological(outputs):
         value = values.get(node)
@@ -136,43 +136,6 @@ def named(
     return found
 
 
-def bound_sizes(name: str, pairs: Iterable[tuple[Expr, Shape]]) -> dict[str, Dim]:
-    """What the symbolic lengths of symbols are when the symbols take values of these shapes.
-
-    Raises ShapeError for a shape that a symbol cannot take, or a length that would be two.
-    """
-    sizes: dict[str, Dim] = {}
-    source: dict[str, str] = {}
-    for x, shape in pairs:
-        if len(shape) != x.ndim:
-            raise ShapeError(_misfit(name, x, shape))
-        for dim, length in zip(x.shape, shape, strict=True):
-            if isinstance(dim, int):
-                if dim != length:
-                    raise ShapeError(_misfit(name, x, shape))
-            elif sizes.setdefault(dim, length) != length:
-                raise ShapeError(
-                    f"{name}: length {dim} would be both {sizes[dim]} (of {source[dim]}) and "
-                    f"{length} (of {x.name}, of shape {shape_text(x.shape)})"
-                )
-            else:
-                source.setdefault(dim, x.name)
-    return {dim: length for dim, length in sizes.items() if dim != length}
-
-
-def _misfit(name: str, x: Expr, shape: Shape) -> str:
-    if not x.shape:
-        return (
-            f"{name}: symbol {x.name} is a scalar, its value has shape {shape_text(shape)}; for "
-            "values at many points lower the formula and call it with arrays, or write it with a "
-            "symbol of that shape"
-        )
-    return (
-        f"{name}: symbol {x.name} has shape {shape_text(x.shape)}, its value has shape "
-        f"{shape_text(shape)}; broadcast or reshape the value first"
-    )
-
-
 def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
     """``node`` on its new operands, with the bound lengths in its own parameters."""
     op = node.op
@@ -180,7 +143,7 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
     if not sizes:
         return rebuild(node, args)
     if isinstance(op, ops.Symbol):
-        shape = _bound(node.shape, sizes)
+        shape = bound(node.shape, sizes)
         if shape == node.shape:
             return node
         if op.dummy:  # it stays what it is, and no other
@@ -189,14 +152,10 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
     if isinstance(op, ops.Size):
         return size(sizes.get(op.name, op.name))
     if isinstance(op, ops.Fill):
-        return full(_bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
+        return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
     if isinstance(op, ops.Contract) and any(dim in sizes for dim in op.created):
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
-        lengths = dict(zip(created, _bound(op.created, sizes), strict=True))
+        lengths = dict(zip(created, bound(op.created, sizes), strict=True))
         return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
-    bound = op.bound(lambda shape: _bound(shape, sizes))
-    return rebuild(node, args) if bound is op else built(bound, args)
-
-
-def _bound(shape: Shape, sizes: Mapping[str, Dim]) -> Shape:
-    return tuple([sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in shape])
+    known = op.bound(lambda shape: bound(shape, sizes))
+    return rebuild(node, args) if known is op else built(known, args)

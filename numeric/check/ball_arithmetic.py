@@ -29,6 +29,7 @@ from numeric.check.intervals import (
     of_number,
     raised,
 )
+from symdiff.axis_lengths import bound
 from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.errors import Unsupported
 
@@ -162,10 +163,7 @@ class Problem:
 
     def __init__(self, outputs: list[Expr], sizes: Mapping[str, Any], digits: int) -> None:
         self.outputs, self.sizes, self.digits = outputs, sizes, digits
-        shape = tuple(
-            sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in outputs[0].shape
-        )
-        self.shape: tuple[Any, ...] = shape
+        self.shape: tuple[Any, ...] = bound(outputs[0].shape, sizes)
 
     def at_point(self, env: Mapping[Expr, Any]) -> Any:
         """The enclosure at the numbers of ``env``."""

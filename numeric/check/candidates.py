@@ -11,8 +11,9 @@ import numpy as np
 
 from numeric.check.foreign import from_jax, from_tensors, from_torch
 from numeric.check.recorded import Recorded
-from numeric.check.sources import Lowered, Source, called, lengths, silent, sizes
+from numeric.check.sources import Lowered, Source, called, silent
 from numeric.function import Function, lower
+from symdiff.axis_lengths import bound_sizes, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,7 +122,7 @@ def _ordinary(inputs: Sequence[Expr]) -> list[NDArray[Any]]:
     point: list[NDArray[Any]] = []
     count = 0
     for x in inputs:
-        shape = lengths(x, known)
+        shape = lengths(x.shape, known)
         places = np.arange(count, count + int(np.prod(shape)))
         count += len(places)
         values = 0.3 + 0.5 * ((places + 1) * 0.6180339887498949 % 1)
@@ -173,7 +174,8 @@ def _taken_by_tensors(
     given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[NDArray[Any]]
 ) -> Source | None:
     """A callable of tensors that computes the forward; None for one that takes NumPy arrays."""
-    seeds = [np.ones(lengths(forward, sizes(inputs, at)))] if what == "vjp" else []
+    known = bound_sizes("input", inputs, [a.shape for a in at])
+    seeds = [np.ones(lengths(forward.shape, known))] if what == "vjp" else []
     try:
         given(*[a.copy() for a in at], *seeds)
     except Exception:  # it refuses NumPy arrays, or is broken, which the audit will tell

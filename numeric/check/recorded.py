@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.check.sources import named, one_or_all
+from symdiff.axis_lengths import bound_sizes
 from symdiff.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -101,15 +102,7 @@ class Recorded:
             raise ShapeError(
                 f"a table of gradients is that of a scalar function; this has shape {forward.shape}"
             )
-        known: dict[str, int] = {}
-        for x in inputs:
-            shape = self.points[x.name].shape[1:]
-            fits = len(shape) == len(x.shape) and all(
-                n == (known.setdefault(dim, n) if isinstance(dim, str) else dim)
-                for n, dim in zip(shape, x.shape, strict=True)
-            )
-            if not fits:
-                raise ShapeError(f"the table has points of shape {shape} for {x.name}: {x.shape}")
+        bound_sizes("the points of", inputs, [self.points[x.name].shape[1:] for x in inputs])
         points = {name: self.points[name] for name in names}
         name = "the recorded table"
 

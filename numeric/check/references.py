@@ -19,6 +19,7 @@ import numpy as np
 from mpmath import mp
 
 from symdiff import ops
+from symdiff.axis_lengths import lengths
 from symdiff.components import filled
 from symdiff.digits import Digits
 from symdiff.display.printing import short
@@ -120,7 +121,7 @@ class Reference:
     def _shape(self, x: Expr) -> tuple[int, ...]:
         if x in self.env:
             return np.shape(self.env[x])
-        return tuple(self.sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in x.shape)  # type: ignore[misc]
+        return lengths(x.shape, self.sizes)
 
     def _by(self, orders: Counter[Place]) -> Any:
         """The derivative by elements of symbols, every element of it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symdiff.axis_lengths import bound_sizes, lengths
 from symdiff.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Source(ABC):
         return True
 
     def _check_shape(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> None:
-        got, expected = self.value(*at).shape, lengths(forward, sizes(inputs, at))
+        sizes = bound_sizes("input", inputs, [a.shape for a in at])
+        got, expected = self.value(*at).shape, lengths(forward.shape, sizes)
         if got != expected:
             raise ShapeError(
                 f"{self.name} gives shape {got} where the forward has {expected}: it stands for "
@@ -126,17 +128,6 @@ def named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
 
     return inner
-
-
-def sizes(inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, int]:
-    """The lengths that stand for the letters in the inputs' shapes."""
-    pairs = (zip(x.shape, a.shape, strict=True) for x, a in zip(inputs, at, strict=True))
-    return {dim: n for axes in pairs for dim, n in axes if isinstance(dim, str)}
-
-
-def lengths(x: Expr, known: dict[str, int]) -> tuple[int, ...]:
-    """The shape of ``x`` in numbers."""
-    return tuple([known[dim] if isinstance(dim, str) else dim for dim in x.shape])
 
 
 def _in(kind: str, arrays: Sequence[Array]) -> list[Array]:

@@ -11,7 +11,9 @@ import numpy as np
 
 from numeric.guesses import ARGUMENT
 from numeric.lowering.kernels import WEAK
+from symdiff.axis_lengths import bound_sizes
 from symdiff.errors import ShapeError
+from symdiff.expr import Expr
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
 
 Array: TypeAlias = "NDArray[Any]"
 
@@ -50,8 +51,9 @@ class Signature:
         self.inputs = tuple(inputs)
         self.names = tuple(x.name for x in inputs)
         self.place = {name: i for i, name in enumerate(self.names)}
+        self.shapes = [x.shape for x in self.inputs]
         self.scalar = not any(x.shape for x in inputs)
-        # Data of the graph take part in NumPy's promotion; truth values do not matter to it.
+        # Data of the graph take part in NumPy's promotion.
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
         self.arrays = all(x.shape and x.dtype is float for x in inputs) and not self.data
 
@@ -63,27 +65,24 @@ class Signature:
         given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
         if self.arrays and all(map(_is_plain, given)):
             return Call(tuple(given), self._sizes(given), _FLOAT)
-        arrays = [_real_array(x, value) for x, value in zip(self.inputs, given, strict=True)]
+        arrays = [checked("input", x, value) for x, value in zip(self.inputs, given, strict=True)]
         weak = [value.__class__ in WEAK for value in given]
-        precision = self._precision(arrays, weak)
+        strong = [a.dtype for a, loose in zip(arrays, weak, strict=True) if not loose]
+        meeting = precision([*self.data, *strong])
         points = self._points(arrays) if self.scalar else ()
         sizes = {} if self.scalar else self._sizes(arrays)
         values = tuple(
-            _as_kind(x, array, loose, precision)
+            _as_kind(x, array, loose, meeting)
             for x, array, loose in zip(self.inputs, arrays, weak, strict=True)
         )
         plain = self.scalar and all(
             loose or value.__class__ is np.float64 for loose, value in zip(weak, given, strict=True)
         )
-        return Call(values, sizes, precision, points, plain)
+        return Call(values, sizes, meeting, points, plain)
 
     def _sizes(self, arrays: Sequence[Array]) -> dict[str, int]:
-        sizes: dict[str, int] = {}
-        source: dict[str, str] = {}
-        for x, array in zip(self.inputs, arrays, strict=True):
-            if array.shape != x.shape:
-                _bind_shape(x, array.shape, sizes, source)
-        return sizes
+        shapes = [array.shape for array in arrays]
+        return {} if shapes == self.shapes else bound_sizes("input", self.inputs, shapes)
 
     def ordered(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments in the order of the inputs.  Raises TypeError if they do not fit."""
@@ -105,14 +104,6 @@ class Signature:
     def __str__(self) -> str:
         return ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "") or "none"
 
-    def _precision(self, arrays: Sequence[Array], weak: Sequence[bool]) -> np.dtype[Any]:
-        given = [a.dtype for a, loose in zip(arrays, weak, strict=True) if not loose]
-        numbers = [*self.data, *(dtype for dtype in given if dtype.kind != "b")]
-        if not numbers:
-            return _FLOAT
-        result: np.dtype[Any] = np.result_type(*numbers)
-        return result if result.kind == "f" else _FLOAT
-
     def _points(self, arrays: Sequence[Array]) -> tuple[int, ...]:
         shapes = [a.shape for a in arrays]
         if not any(shapes):
@@ -132,52 +123,56 @@ def _is_plain(value: Any) -> bool:
     return value.__class__ is np.ndarray and value.dtype is _FLOAT
 
 
-def _real_array(x: Expr, value: Any) -> Array:
+def precision(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
+    """The real dtype in which numbers of these dtypes meet.  Truth values do not matter to it.
+
+    >>> precision([np.dtype("float32"), np.dtype("bool")]), precision([np.dtype("int8")])
+    (dtype('float32'), dtype('float64'))
+    """
+    numbers = [dtype for dtype in dtypes if dtype.kind != "b"]
+    if not numbers:
+        return _FLOAT
+    result: np.dtype[Any] = np.result_type(*numbers)
+    return result if result.kind == "f" else _FLOAT
+
+
+def checked(what: str, x: Expr, value: Any) -> Array:
+    """The value for a symbol as an array of a dtype that the symbol takes; of any shape.
+
+    Args:
+        what: what the symbol is, in messages.
+        x: the symbol.
+        value: what was given.
+
+    Raises TypeError for another dtype, for an expression and for a masked array, whose mask would
+    be lost; ShapeError for lists that are no array, ValueError for an integer beyond the floats.
+    """
+    if isinstance(value, Expr):
+        raise TypeError(
+            f"{what} {x.name}: expected numbers, got the expression {value!r}; sd.substitute puts "
+            "expressions into formulas"
+        )
     try:
         array = np.asarray(float(value) if x.dtype is float and value.__class__ is int else value)
     except ValueError:
-        raise ShapeError(f"input {x.name}: the argument is ragged, not an array") from None
+        raise ShapeError(f"{what} {x.name}: the argument is ragged, not an array") from None
     except OverflowError:
         raise ValueError(
-            f"input {x.name}: an integer of {value.bit_length()} bits is beyond the largest float"
+            f"{what} {x.name}: an integer of {value.bit_length()} bits is beyond the largest float"
         ) from None
     if array.dtype.kind not in _ACCEPTED[x.dtype] or isinstance(value, np.ma.MaskedArray):
         kind = "a masked array" if isinstance(value, np.ma.MaskedArray) else f"dtype {array.dtype}"
         advice = "; pass real and imaginary parts" if array.dtype.kind == "c" else ""
-        raise TypeError(f"input {x.name}: expected dtype {x.dtype.__name__}, got {kind}{advice}")
+        raise TypeError(f"{what} {x.name}: expected dtype {x.dtype.__name__}, got {kind}{advice}")
     return array
 
 
 def bindable(x: Expr, value: Any) -> Any:
     """A value of an input as a constant: what a call would take, numbers without a precision."""
-    array = _real_array(x, value)
+    array = checked("input", x, value)
     if value.__class__ in WEAK:
         return value
     return _as_kind(x, array, False, _FLOAT)
-
-
-def _bind_shape(
-    x: Expr, shape: tuple[int, ...], sizes: dict[str, int], source: dict[str, str]
-) -> None:
-    """Compare a shape with that of the input; learn or compare symbolic lengths."""
-    fits = len(shape) == len(x.shape)
-    for dim, length in zip(x.shape, shape, strict=False):
-        if dim.__class__ is int:
-            fits = fits and dim == length
-        elif fits:
-            known = sizes.setdefault(dim, length)  # type: ignore[arg-type]
-            if known != length:
-                raise ShapeError(
-                    f"input {x.name}: expected shape {shape_text(x.shape)}, "
-                    f"got {shape_text(shape)}; {dim} is {known} in {source[dim]}"  # type: ignore[index]
-                )
-            source.setdefault(dim, x.name)  # type: ignore[arg-type]
-    if not fits:
-        many = f"; sd.batch(f, {{{x.name}: ...}}) makes a formula for many {x.name} at once"
-        raise ShapeError(
-            f"input {x.name}: expected shape {shape_text(x.shape)}, got {shape_text(shape)}"
-            f"{many if len(shape) == len(x.shape) + 1 else ''}"
-        )
 
 
 def _as_kind(x: Expr, array: Array, weak: bool, precision: np.dtype[Any]) -> Any:

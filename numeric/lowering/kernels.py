@@ -48,6 +48,7 @@ from numeric.lowering.opaque import (
 )
 from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
+from symdiff.axis_lengths import lengths
 from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.scalar import VOCABULARY
 
@@ -86,15 +87,6 @@ def _kernel(op: Op, node: Expr) -> Kernel:
 
 
 # Shapes and weak numbers --------------------------------------------------------------------------
-
-
-def lengths(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """``shape`` with the symbolic lengths put in.
-
-    >>> lengths((3, "n"), {"n": 5})
-    (3, 5)
-    """
-    return tuple([dim if isinstance(dim, int) else sizes[dim] for dim in shape])
 
 
 def filled(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.lowering.emit import MATH, NUMPY, Emitter, Program
-from numeric.lowering.kernels import WEAK, lengths
+from numeric.lowering.kernels import WEAK
 from numeric.quiet import SILENCE, noise, set_noise
+from symdiff.axis_lengths import lengths
 from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:

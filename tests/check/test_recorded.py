@@ -75,7 +75,7 @@ def test_tables_that_cannot_be_are_refused(tmp_path):
         candidate(sd.sum(y), [y], gradient=table)
     with pytest.raises(sd.ShapeError, match="scalar function"):
         candidate(sd.sin(x), [x], gradient=table)
-    with pytest.raises(sd.ShapeError, match=r"points of shape \(\) for x"):
+    with pytest.raises(sd.ShapeError, match=r"the points of x: .*, got \(\)"):
         candidate(sd.sum(x), [x], gradient=table)
     np.savez(tmp_path / "other.npz", a=three)
     with pytest.raises(ValueError, match="'a' is neither"):

@@ -105,30 +105,40 @@ def test_float64_wins_over_float32_and_integers_are_promoted():
         (
             {"X": np.ones(3), "w": np.ones(3)},
             sd.ShapeError,
-            r"X: expected shape \(n, k\), given \(3,\)",
+            r"X: expected shape \(n, k\), got \(3,\)",
         ),
         (
             {"X": np.ones((2, 3)), "w": np.ones(2)},
             sd.ShapeError,
-            r"w: .* \(k,\), given \(2,\); k is 3 in X",
+            r"w: .* \(k,\), got \(2,\); k is 3 in X",
         ),
-        ({"X": np.ones((2, 3)), "w": np.ones(3), "k": 2}, sd.ShapeError, "k is 2 in env"),
+        (
+            {"X": np.ones((2, 3)), "w": np.ones(3), "k": 2},
+            sd.ShapeError,
+            "k is 2 in the lengths given",
+        ),
         (
             {"X": 1j * np.ones((2, 3)), "w": np.ones(3)},
             TypeError,
-            "X: .* float, given complex128; pass real",
+            "X: .* float, got dtype complex128; pass real",
         ),
         (
             {"X": np.full((2, 3), "a"), "w": np.ones(3)},
             TypeError,
-            "X: expected dtype float, given <U1",
+            "X: expected dtype float, got dtype <U1",
         ),
         (
             {"X": np.ones((2, 3)), "w": [None] * 3},
             TypeError,
-            "w: expected dtype float, given object",
+            "w: expected dtype float, got dtype object",
         ),
-        ({"X": X, "w": np.ones(3)}, TypeError, "X: expected numbers, given the expression"),
+        (
+            {"X": np.ma.masked_array(np.ones((2, 3)), True), "w": np.ones(3)},
+            TypeError,
+            "X: expected dtype float, got a masked array",
+        ),
+        ({"X": [[1.0], [2.0, 3.0]], "w": np.ones(3)}, sd.ShapeError, "X: the argument is ragged"),
+        ({"X": X, "w": np.ones(3)}, TypeError, "X: expected numbers, got the expression"),
         (
             {X: np.ones((2, 3)), "X": np.ones((2, 3)), "w": np.ones(3)},
             ValueError,
@@ -147,15 +157,15 @@ def test_a_wrong_environment_is_refused_before_anything_runs(env, error, message
 
 
 def test_dtypes_are_those_of_the_symbols():
-    with pytest.raises(TypeError, match="N: expected dtype int, given float64"):
+    with pytest.raises(TypeError, match="N: expected dtype int, got dtype float64"):
         interpret(N + 1, {N: [1.0, 2.0]})
-    with pytest.raises(TypeError, match="flags: expected dtype bool, given int64"):
+    with pytest.raises(TypeError, match="flags: expected dtype bool, got dtype int64"):
         interpret(~FLAGS, {FLAGS: [1, 0]})
     assert interpret(~FLAGS, {FLAGS: [True, False]}).tolist() == [False, True]
 
 
 def test_fixed_lengths_are_compared():
-    with pytest.raises(sd.ShapeError, match=r"N: expected shape \(2,\), given \(3,\)"):
+    with pytest.raises(sd.ShapeError, match=r"N: expected shape \(2,\), got \(3,\)"):
         interpret(N + 1, {N: [1, 2, 3]})
 
 
