@@ -17,6 +17,7 @@ from numeric.kinked import hit, questions
 from numeric.lowering.arguments import Call
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.ownership import Owner, snapshots, summed_to
+from numeric.lowering.printers.entries import entry
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
 from symdiff import ops
 from symdiff.axis_lengths import lengths
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numeric.derivatives import Cut, Description
+    from numeric.lowering.programs import Program
     from symdiff.corners import Kink
     from symdiff.expr import Expr
 
@@ -139,7 +141,8 @@ class Programs:
             for real, y in zip(program.real, program.outputs, strict=True)
         ]
         dtypes, written = [x.dtype for x in self.inputs], program.program(MATH)
-        return self.emitter.entry(name, written, dtypes, cast, slow, many=many)
+        body = written.lines, written.results
+        return entry(self.emitter, name, body, dtypes, cast, slow, many=many)
 
     # Running --------------------------------------------------------------------------------------
 
@@ -253,14 +256,21 @@ class Programs:
         ]
         for title, lowered in (("value", self.value), ("backward", backward)):
             program = lowered.program(self.flavour)
-            steps = len(program.schedule.order)
+            steps = len(program.schedule.computed())
             quiet = ", selections: runs without floating-point warnings" if program.masked else ""
             lines.append(f"{title}: {steps} steps{quiet}")
         lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
-        first = frozenset(forward.program(self.flavour).schedule.order)
-        again = [x for x in backward.program(self.flavour).schedule.order if x in first]
+        first = frozenset(_computed(forward.program(self.flavour)))
+        again = [x for x in _computed(backward.program(self.flavour)) if x in first]
         lines.append(f"computed again in backward: {len(again)} steps")
         if self.flat:
             lines.append("Python floats run through math, arrays point by point through NumPy")
         lines += [f"{name}: {text}" for name, text in self.emitter.legend.items()]
         return "\n".join(lines)
+
+
+def _computed(program: Program) -> list[Expr]:
+    """The expressions whose values a program computes."""
+    schedule = program.schedule
+    known = len(schedule.origins)
+    return [schedule.origins[v] for v in schedule.computed() if v < known]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering.emit import MATH, NUMPY, Emitter, Program
-from numeric.lowering.kernels import WEAK
+from numeric.lowering.emit import MATH, NUMPY
+from numeric.lowering.kernels import WEAK, discards
+from numeric.lowering.printers.math import MathPrinter
+from numeric.lowering.printers.numpy import NumPyPrinter
+from numeric.lowering.schedule import schedule
 from numeric.quiet import SILENCE, noise, set_noise
 from symdiff.axis_lengths import lengths
 from symdiff.errors import Unsupported
@@ -19,12 +23,52 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.lowering.arguments import Call
+    from numeric.lowering.emit import Emitter
+    from numeric.lowering.printers.printer import Printer
     from symdiff.expr import Expr
 
 Array: TypeAlias = "NDArray[Any]"
 
 # What ``math`` raises where IEEE arithmetic has an answer.
 NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
+
+
+_PRINTERS: dict[str, type[Printer]] = {NUMPY: NumPyPrinter, MATH: MathPrinter}
+
+
+class Program:
+    """A program: its steps, its source, and whether selections discard values in it.
+
+    It is compiled when it is first called.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        name: str,
+        params: Sequence[Expr],
+        outputs: Sequence[Expr],
+        flavour: str,
+        comment: str,
+    ) -> None:
+        self.name, self._emitter = name, emitter
+        printer = _PRINTERS[flavour](emitter, schedule(outputs, params))
+        self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
+        arguments = [*(f"v{i + 1}" for i in range(len(params))), "sizes"]
+        comma = "," if len(self.results) == 1 else ""
+        body = [
+            *(f"# {line}" for line in comment.splitlines()),
+            *self.lines,
+            f"return ({', '.join(self.results)}{comma})",
+        ]
+        head = f"def {name}({', '.join(arguments)}):"
+        self.source = "\n".join([head, *(f"    {line}" for line in body), ""])
+        self.masked = any(map(discards, {op for x in self.schedule.steps for op in x.ops}))
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The compiled program: values, and the lengths of axes, to the results."""
+        return self._emitter.compiled(self.name, self.source)
 
 
 class Lowered:
@@ -51,8 +95,8 @@ class Lowered:
             with self.emitter.lock:
                 found = self.found.get(flavour)
                 if found is None:
-                    found = self.found[flavour] = self.emitter.program(
-                        self.name, self.params, self.outputs, flavour, self.comment
+                    found = self.found[flavour] = Program(
+                        self.emitter, self.name, self.params, self.outputs, flavour, self.comment
                     )
         return found
 

@@ -1,4 +1,4 @@
-"""From a DAG to a program: what is computed, and in which order."""
+"""From a DAG to a list of steps: what is computed, and in which order."""
 
 from __future__ import annotations
 
@@ -8,20 +8,74 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.arithmetic import (
-    weak,
-)
+from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels import kernel
 from numeric.lowering.monomials import in_turn
 from numeric.lowering.pseudoinverse import spelled
-from numeric.lowering.spellings import Spelling, behind, is_spread, numbers, short, spelling
-from symdiff import ops
+from numeric.lowering.spellings import Spelling, behind, is_spread, numbers, spelling
+from numeric.lowering.steps import Schedule, Step
+from symdiff import opaque_ops, ops
 from symdiff.leaves import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.expr import Expr
+
+
+def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
+    """The steps that ``outputs`` need, operands before users, from the values of ``params``.
+
+    Barriers are gone, decisions are their formulas, powers are spelled (see ``spellings``), values
+    over numbers alone are evaluated here, once, and parts of one computation are one step.
+    """
+    found = _Walk(outputs, params)
+    together = computations(found.order)
+    number: dict[Expr, int] = {}
+    origins: list[Expr] = []
+    shared: dict[Any, Any] = {}
+    one = shared.setdefault
+    steps: list[Step] = []
+
+    def add(how: Spelling, nodes: Sequence[Expr], weak: bool = False) -> None:
+        operands = tuple([number[x] for x in how.operands])
+        results = tuple(range(len(origins), len(origins) + len(nodes)))
+        for x in nodes:
+            number[x] = len(origins)
+            origins.append(x)
+        ops = tuple([x.op for x in nodes])
+        shapes = tuple([x.shape for x in nodes])
+        dtypes = tuple([x.dtype for x in nodes])
+        # Equal tuples are one: a collector of garbage that has less to look at comes less often.
+        ops, shapes, dtypes = one(ops, ops), one(shapes, shapes), one(dtypes, dtypes)
+        steps.append(Step(how.form, operands, results, ops, shapes, dtypes, how.detail, weak))
+
+    def leaf(x: Expr) -> None:
+        if x in found.literals:
+            add(Spelling("number", (), found.literals[x]), (x,), True)
+        elif isinstance(x.op, ops.Size):
+            add(Spelling("size", (), x.op.name), (x,), True)
+        else:
+            add(Spelling("array"), (x,))
+
+    for x in found.params:
+        add(_INPUT, (x,))
+    for node in found.order:
+        if node not in number:  # else with another result of its computation
+            how = found.spellings[node]
+            for x in how.operands:
+                if x not in number:
+                    leaf(x)
+            add(how, together.get(node, (node,)), node in found.static)
+    for y in found.outputs:
+        if y not in number:
+            leaf(y)
+    results = tuple([number[y] for y in found.outputs])
+    places = tuple(range(len(found.params)))
+    return Schedule(places, tuple(steps), results, tuple(origins), len(origins))
+
+
+_INPUT = Spelling("input")
 
 
 def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
@@ -43,38 +97,35 @@ def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
     return {node: group for group in groups for node in group}
 
 
-# The order of computation -----------------------------------------------------------------------
+class _Walk:
+    """The nodes that ``outputs`` need, spelled; from values that are known, ``params``.
 
-
-class Schedule:
-    """The values that ``outputs`` need, operands before users, from values that are ``known``.
-
-    ``order`` has the nodes to compute; ``spellings`` says how each is written, ``together`` which
-    are computed by one kernel (see ``computations``); ``literals`` are the values over numbers
-    alone, evaluated here, once; ``static`` are the values over numbers and axis lengths.  Both are
-    weak numbers, which stand for an array of their node's shape (see ``kernels``).  ``outputs`` are
-    the nodes asked for, as they are spelled.
+    ``order`` has the nodes to compute, operands before users; ``literals`` are the values over
+    numbers alone; ``static`` are the values over numbers and axis lengths.  Both are weak numbers,
+    which stand for an array of their node's shape (see ``kernels``).  ``outputs`` are the nodes
+    asked for, as they are spelled.
     """
 
-    def __init__(self, outputs: Iterable[Expr], known: Iterable[Expr]) -> None:
-        self.known = frozenset(known)
+    def __init__(self, outputs: Iterable[Expr], params: Iterable[Expr]) -> None:
+        self.params = tuple(params)
+        self.known = frozenset(self.params)
         self.order: list[Expr] = []
         self.spellings: dict[Expr, Spelling] = {}
         self.literals: dict[Expr, int | float] = {}
         self.static: set[Expr] = set()
-        self._short: dict[Expr, Expr] = {}
+        self._spelled: dict[Expr, Expr] = {}
         outputs = list(outputs)
         self._weak = numbers(outputs, self.known)
         self.outputs = tuple(self._visible(behind(y)) for y in outputs)
         self._walk()
-        self.together = computations(self.order)
 
     def _visible(self, x: Expr) -> Expr:
-        if x in self.known:
+        """A pseudoinverse as it is computed; any other node is itself."""
+        if not isinstance(x.op, opaque_ops.Pinv) or x in self.known:
             return x
-        found = self._short.get(x)
+        found = self._spelled.get(x)
         if found is None:
-            found = self._short[x] = spelled(short(x))
+            found = self._spelled[x] = spelled(x)
             if found is not x:
                 self._weak |= numbers([found], self.known)
         return found
@@ -86,11 +137,12 @@ class Schedule:
             if ready:
                 self._place(node)
             elif node not in self.spellings:
-                how = Spelling("input") if node in self.known else spelling(node, self._weak)
-                how = how._replace(operands=tuple(self._visible(x) for x in how.operands))
+                how = _INPUT if node in self.known else spelling(node, self._weak)
+                if opaque_ops.Pinv in [x.op.__class__ for x in how.operands]:
+                    how = how._replace(operands=tuple([self._visible(x) for x in how.operands]))
                 self.spellings[node] = how
                 stack.append((node, True))
-                stack.extend((x, False) for x in reversed(how.operands))
+                stack.extend([(x, False) for x in reversed(how.operands)])
 
     def _place(self, node: Expr) -> None:
         how = self.spellings[node]
@@ -107,21 +159,6 @@ class Schedule:
                     self.static.add(node)
             self.order.append(node)
 
-    def free(self, node: Expr) -> bool:
-        """Whether the value costs nothing to have: data, numbers and axis lengths."""
-        return node in self.literals or node in self.static or self.spellings[node].form == "array"
-
-    def reach(self, outputs: Iterable[Expr]) -> set[Expr]:
-        """Every node that ``outputs`` need."""
-        stack = list(outputs)
-        seen = set(stack)
-        while stack:
-            for x in self.spellings[stack.pop()].operands:
-                if x not in seen:
-                    seen.add(x)
-                    stack.append(x)
-        return seen
-
 
 def _number(node: Expr) -> int | float:
     if isinstance(node.op, ops.Exact):
@@ -135,8 +172,10 @@ def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int
     values: list[Any] = [literals[x] for x in how.operands]
     if how.form == "kernel":
         return values[0]  # type: ignore[no-any-return]
-    if how.form in ("product", "quotient"):
-        return quotient(values[: len(how.signs)], how.signs)
+    if how.form == "product":
+        return quotient(values, how.detail)
+    if how.form == "quotient":
+        return quotient(values[: len(how.detail.signs)], how.detail.signs)
     assert how.form not in ("monomial", "shifted")  # these are never of numbers alone
     with np.errstate(all="ignore"):
         value: Any = kernel(node)(values, {})  # weak operands make a weak value

@@ -1,15 +1,14 @@
 """How the values of nodes are written over other values.
 
 A *spelling* says how.  Powers are spelled over shared powers of their base (x^-2 is 1/x², x^(-1/2)
-is 1/√x), so that a power which several nodes contain is computed once; a long sum is spelled as
-partial sums, left to right.  Stretched operands of pointwise nodes are replaced by what they
-stretch: NumPy broadcasts them for nothing.
+is 1/√x), so that a power which several nodes contain is computed once.  Stretched operands of
+pointwise nodes are replaced by what they stretch: NumPy broadcasts them for nothing.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from numeric.lowering.arithmetic import (
     divisor,
@@ -33,26 +32,23 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
     from symdiff.number import Number
 
-POINTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
-
-# A line of this many terms is long enough to be fast and short enough for any compiler.
-TERMS = 64
+_NUMBERS = (ops.Exact, ops.Size)
+_ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
 class Spelling(NamedTuple):
-    """How a node is written: ``form`` names the way, ``operands`` are the values it is over.
-
-    Forms: ``input number array size | sum product quotient power monomial | pointwise shifted
-    strong | kernel``; the last is a call of the node's kernel.  ``signs`` are the exponents +1 and
-    -1 of a product.  A quotient is a product over a sum that may overflow, whose last operands are
-    the divisors that take its place there.  ``monomial`` says what a monomial is of its operands
-    (see ``monomials``).
-    """
+    """How a node is written: the ``form`` and ``detail`` of a step, and the nodes it is over."""
 
     form: str
     operands: tuple[Expr, ...] = ()
-    signs: tuple[int, ...] = ()
-    monomial: Monomial | None = None
+    detail: Any = None
+
+
+class Quotient(NamedTuple):
+    """The detail of a quotient: exponents, and the places among the factors where the sum is."""
+
+    signs: tuple[int, ...]
+    places: tuple[int, ...]
 
 
 # Spellings --------------------------------------------------------------------------------------
@@ -82,8 +78,8 @@ def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> fr
     for node in topological(outputs):
         if node in known:
             continue
-        leaf = isinstance(node.op, ops.Exact | ops.Size) or number_of(node) is not None
-        made = isinstance(node.op, (*POINTWISE, ops.Barrier)) or is_spread(node)
+        leaf = isinstance(node.op, _NUMBERS) or number_of(node) is not None
+        made = isinstance(node.op, _ELEMENTWISE) or is_spread(node)
         if leaf or (made and all(x in found for x in node.args)):
             found.add(node)
     return frozenset(found)
@@ -118,22 +114,19 @@ def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
 def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
     if not node.args:
         return Spelling("number")
-    if len(node.args) <= TERMS:
+    if len(op.coefs) == 1 and op.const == 0:
         scaled = _monomial(node, weak) or _scaled_power(node, op, weak)
         if scaled is not None:
             return scaled
-        operands = _loosened(node, weak)
-        return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
-    raise AssertionError("a long sum is spelled by its partial sums")
+    operands = _loosened(node, weak)
+    return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
 
 
 def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | None:
     """``c * x**p`` with the number first: it would come too late for a power below the normal ones.
 
-    None for other sums, and where the rounding of a power costs less than two of its last digits.
+    None for others, and where the rounding of a power costs less than two of its last digits.
     """
-    if len(op.coefs) != 1 or op.const != 0:
-        return None
     x, c = behind(node.args[0]), op.coefs[0]
     if not isinstance(x.op, ops.Product) or len(x.args) != 1 or x.dtype is not float:
         return None
@@ -158,23 +151,6 @@ _EASY = frozenset({1, -1, Fraction(1, 2), Fraction(-1, 2)})
 # Not interned among the ops of arithmetic, where 1.0 is the number 1.
 _AS_REAL = ops.Sum(0, (1.0,))
 _AS_REAL.table = {}
-
-
-def short(node: Expr) -> Expr:
-    """``node``, or the same value with a sum of many terms written as partial sums of ``TERMS``.
-
-    The association stays left to right, so the value is the same to the last bit.
-    """
-    op = node.op
-    if not isinstance(op, ops.Sum) or len(node.args) <= TERMS:
-        return node
-    partial = make(ops.sum_op(0, op.coefs[:TERMS]), node.args[:TERMS], node.shape, node.dtype)
-    step = TERMS - 1
-    for i in range(TERMS, len(node.args), step):
-        last = i + step >= len(node.args)
-        row = ops.sum_op(op.const if last else 0, (1, *op.coefs[i : i + step]))
-        partial = make(row, (partial, *node.args[i : i + step]), node.shape, node.dtype)
-    return partial
 
 
 def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
@@ -221,7 +197,7 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
             operands += inner
             graded.append(Graded(place, x.op.name, places, shift))
     of = Monomial(coef, tuple(powers.values()), tuple(graded))
-    return Spelling("monomial", tuple(operands), monomial=of)
+    return Spelling("monomial", tuple(operands), of)
 
 
 _POWER = PRIMITIVES["power"]
@@ -256,20 +232,16 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
 
 def _over_sum(how: Spelling) -> Spelling:
     """A product over a sum 1 + x**2 as a quotient: where that overflows, it is x**2, in pieces."""
-    if how.signs in ((-1,), (-1, 1)):
-        first = number_node(1) if len(how.signs) == 1 else how.operands[1]
-        how = Spelling("product", (first, how.operands[0]), (1, -1))
-    for z, sign in zip(how.operands, how.signs, strict=True):
-        if sign < 0 < how.signs[0] and (parts := _beyond(z)):
-            return Spelling("quotient", (*how.operands, *parts), how.signs)
-    return how
-
-
-def places_of_sum(how: Spelling) -> tuple[int, ...]:
-    """The places among the factors of a quotient at which the sum stands."""
-    divisors = [z for z, sign in zip(how.operands, how.signs, strict=False) if sign < 0]
-    z = next(z for z in divisors if _beyond(z))
-    return tuple([k for k, sign in enumerate(how.signs) if sign < 0 and how.operands[k] is z])
+    signs: tuple[int, ...] = how.detail
+    operands = how.operands
+    if signs in ((-1,), (-1, 1)):
+        first = number_node(1) if len(signs) == 1 else operands[1]
+        operands, signs = (first, operands[0]), (1, -1)
+    for z, sign in zip(operands, signs, strict=True):
+        if sign < 0 < signs[0] and (parts := _beyond(z)):
+            places = [k for k, s in enumerate(signs) if s < 0 and operands[k] is z]
+            return Spelling("quotient", (*operands, *parts), Quotient(signs, tuple(places)))
+    return Spelling("product", operands, signs)
 
 
 def _beyond(z: Expr) -> tuple[Expr, ...] | None:
@@ -316,7 +288,7 @@ def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         return Spelling("product", (_power(x, -p),), (-1,))
     if p in (3, Fraction(3, 2)):
         return Spelling("product", (_power(x, norm(Fraction(p) - 1)), x), (1, 1))
-    return Spelling("power", (x,))
+    return Spelling("power", (x,), p)
 
 
 @overload
@@ -349,7 +321,7 @@ def _cast(x: Expr) -> Expr:
 def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling:
     operands = _loosened(node, weak)
     if op is _POWER and node not in weak and (parts := _shifted(behind(node.args[1]))):
-        return Spelling("shifted", (*operands, parts[0]))
+        return Spelling("shifted", (*operands, parts[0]), parts[1])
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
 
 

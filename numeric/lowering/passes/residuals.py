@@ -7,8 +7,7 @@ from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from numeric.lowering.schedule import Schedule
-from numeric.lowering.spellings import Spelling
+from numeric.lowering.schedule import schedule
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.vocabulary import FACTS
@@ -16,7 +15,9 @@ from symdiff.vocabulary import FACTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numeric.lowering.steps import Schedule, Step
     from symdiff.expr import Expr
+    from symdiff.node import Dtype, Shape
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
 _CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)
@@ -27,26 +28,25 @@ _CANDIDATES = 1500
 _NOMINAL = 64  # the length that a symbolic axis counts for
 
 
-def cheap(node: Expr, how: Spelling) -> bool:
-    """Whether ``node`` may be computed twice: arithmetic, selections and views are."""
-    op = node.op
-    match how.form:
+def cheap(step: Step) -> bool:
+    """Whether values may be computed twice: arithmetic, selections and views are."""
+    match step.form:
         case "sum" | "product" | "quotient" | "monomial" | "strong":
             return True
         case "power":
-            return isinstance(op, ops.Product) and abs(op.exponents[0]) in (2, Fraction(1, 2))
+            return step.detail in (2, Fraction(1, 2))
         case "pointwise":
-            return op in _CHEAP
+            return step.op in _CHEAP
         case "kernel":
-            if isinstance(op, ops.Contract):
-                return len(op.letters) <= 1 and not op.sums
-            return isinstance(op, ops.Reshape | ops.Slice | ops.Flip)
+            if isinstance(step.op, ops.Contract):
+                return len(step.op.letters) <= 1 and not step.op.sums
+            return isinstance(step.op, ops.Reshape | ops.Slice | ops.Flip)
     return False
 
 
-def _bytes(node: Expr) -> int:
-    lengths = (dim if isinstance(dim, int) else _NOMINAL for dim in node.shape)
-    return max(math.prod(lengths), 1) * (1 if node.dtype is bool else 8)
+def _bytes(shape: Shape, dtype: Dtype) -> int:
+    lengths = (dim if isinstance(dim, int) else _NOMINAL for dim in shape)
+    return max(math.prod(lengths), 1) * (1 if dtype is bool else 8)
 
 
 def residuals(
@@ -57,6 +57,18 @@ def residuals(
 ) -> tuple[Expr, ...]:
     """The forward values that the program of ``gradients`` is given, in the order of computation.
 
+    As expressions, see ``kept``; a program of outputs and gradients together is cut in two.
+    """
+    joint = schedule([*outputs, *gradients], [*inputs, *seeds])
+    return tuple([joint.origins[v] for v in kept(joint, len(outputs), len(inputs))])
+
+
+def kept(joint: Schedule, outputs: int, inputs: int) -> tuple[int, ...]:
+    """The values of a forward pass that the backward pass is given, of the schedule of both.
+
+    The first so many ``outputs`` among the results, and ``inputs`` among the parameters, are those
+    of the forward pass.
+
     Candidates are inputs, what the outputs need anyway, and what is computed together with that:
     all results of a decomposition of which they need one.  The values that gradients use must all
     follow from the kept ones, by cheap steps only and at most a few of them in a row.  Among such
@@ -64,49 +76,64 @@ def residuals(
     there are several, because it recomputes least.  (tan(x@w) keeps its value, x and w, but not
     x@w, nor 1 + tan².)  An input or an output counts twice, as it has to be copied.
     """
-    joint = Schedule([*outputs, *gradients], [*inputs, *seeds])
-    ys, xbars = joint.outputs[: len(outputs)], joint.outputs[len(outputs) :]
-    forward = joint.reach(ys) | set(inputs)
-    forward.update(*[group for x, group in joint.together.items() if x in forward])
-    targets = _frontier(joint, xbars, forward, frozenset(seeds))
-    scalar = all(not node.shape for node in targets)
-    kept = set(targets) if scalar else _cut(joint, targets, frozenset((*inputs, *ys)))
-    return tuple(x for x in (*inputs, *joint.order) if x in kept)
+    steps = joint.definitions()
+    ys, xbars = joint.results[:outputs], joint.results[outputs:]
+    own, seeds = joint.params[:inputs], frozenset(joint.params[inputs:])
+    forward = _reach(steps, ys) | set(own)
+    forward.update([v for x in list(forward) for v in steps[x].results])
+    targets = _frontier(steps, xbars, forward, seeds)
+    scalar = all(not steps[v].layout(v)[0] for v in targets)
+    found = set(targets) if scalar else _cut(joint, steps, targets, frozenset((*own, *ys)))
+    return tuple([v for v in (*own, *joint.computed()) if v in found])
+
+
+def _reach(steps: Sequence[Step], wanted: Iterable[int]) -> set[int]:
+    """Every value that those ``wanted`` need."""
+    stack = list(wanted)
+    seen = set(stack)
+    while stack:
+        for x in steps[stack.pop()].operands:
+            if x not in seen:
+                seen.add(x)
+                stack.append(x)
+    return seen
 
 
 def _frontier(
-    joint: Schedule, xbars: Sequence[Expr], forward: set[Expr], seeds: frozenset[Expr]
-) -> list[Expr]:
+    steps: Sequence[Step], xbars: Sequence[int], forward: set[int], seeds: frozenset[int]
+) -> list[int]:
     """The forward values that values of the gradient program use directly."""
     stack = list(xbars)
     seen = set(stack)
     targets = []
     while stack:
-        node = stack.pop()
-        if node in forward:
-            if not joint.free(node):
-                targets.append(node)
+        v = stack.pop()
+        if v in forward:
+            if not steps[v].free:
+                targets.append(v)
             continue
-        for x in joint.spellings[node].operands:
+        for x in steps[v].operands:
             if x not in seen and x not in seeds:
                 seen.add(x)
                 stack.append(x)
     return targets
 
 
-def _cut(joint: Schedule, targets: Sequence[Expr], copied: frozenset[Expr]) -> set[Expr]:
+def _cut(
+    joint: Schedule, steps: Sequence[Step], targets: Sequence[int], copied: frozenset[int]
+) -> set[int]:
     """The cheapest set of values from which ``targets`` follow by cheap steps."""
-    needed = joint.reach(targets)
-    run: dict[Expr, int] = {}
-    network: dict[Expr, tuple[Expr, ...]] = {}  # recomputable nodes and what they need
-    for node in joint.order:
-        if node in needed:
-            operands = tuple(x for x in joint.spellings[node].operands if not joint.free(x))
-            run[node] = 1 + max((run.get(x, 0) for x in operands), default=0)
-            if cheap(node, joint.spellings[node]) and run[node] <= _RUN:
-                network[node] = operands
+    needed = _reach(steps, targets)
+    run: dict[int, int] = {}
+    network: dict[int, tuple[int, ...]] = {}  # recomputable values and what they need
+    for v in joint.computed():
+        if v in needed:
+            operands = tuple([x for x in steps[v].operands if not steps[x].free])
+            run[v] = 1 + max((run.get(x, 0) for x in operands), default=0)
+            if cheap(steps[v]) and run[v] <= _RUN:
+                network[v] = operands
             else:
-                run[node] = 0
+                run[v] = 0
     stack = list(targets)
     candidates = dict.fromkeys(stack)
     while stack:
@@ -116,53 +143,53 @@ def _cut(joint: Schedule, targets: Sequence[Expr], copied: frozenset[Expr]) -> s
                 stack.append(x)
     if len(candidates) > _CANDIDATES:
         return _greedy(joint, targets, network)
-    weights = {x: _bytes(x) * (2 if x in copied else 1) for x in candidates}
+    weights = {v: _bytes(*steps[v].layout(v)) * (2 if v in copied else 1) for v in candidates}
     return _minimal_cut(list(candidates), weights, network, targets)
 
 
 def _greedy(
-    joint: Schedule, targets: Sequence[Expr], network: dict[Expr, tuple[Expr, ...]]
-) -> set[Expr]:
+    joint: Schedule, targets: Sequence[int], network: dict[int, tuple[int, ...]]
+) -> set[int]:
     """Recompute what follows from values that are kept anyway; keep the rest."""
     wanted = set(targets)
     kept = {x for x in targets if x not in network}
     follows = set(kept)
-    for node in joint.order:
-        if node in network and all(x in follows for x in network[node]):
-            follows.add(node)
-        elif node in wanted:
-            kept.add(node)
-            follows.add(node)
+    for v in joint.computed():
+        if v in network and all(x in follows for x in network[v]):
+            follows.add(v)
+        elif v in wanted:
+            kept.add(v)
+            follows.add(v)
     return kept
 
 
 def _minimal_cut(
-    nodes: Sequence[Expr],
-    weights: dict[Expr, int],
-    network: dict[Expr, tuple[Expr, ...]],
-    targets: Iterable[Expr],
-) -> set[Expr]:
+    values: Sequence[int],
+    weights: dict[int, int],
+    network: dict[int, tuple[int, ...]],
+    targets: Iterable[int],
+) -> set[int]:
     """Ford and Fulkerson's minimal vertex cut, by shortest augmenting paths; nearest to the sink.
 
     Vertex v is an edge from 2i to 2i+1 of capacity ``weights[v]``; all others are unbounded.
     """
-    place = {node: i for i, node in enumerate(nodes)}
-    source, sink = 2 * len(nodes), 2 * len(nodes) + 1
+    place = {v: i for i, v in enumerate(values)}
+    source, sink = 2 * len(values), 2 * len(values) + 1
     capacity: list[dict[int, float]] = [{} for _ in range(sink + 1)]
 
     def edge(a: int, b: int, c: float) -> None:
         capacity[a][b] = capacity[a].get(b, 0) + c
         capacity[b].setdefault(a, 0)
 
-    for node, i in place.items():
-        edge(2 * i, 2 * i + 1, weights[node])
-        if node in network:
-            for x in network[node]:
+    for v, i in place.items():
+        edge(2 * i, 2 * i + 1, weights[v])
+        if v in network:
+            for x in network[v]:
                 edge(2 * place[x] + 1, 2 * i, math.inf)
         else:
             edge(source, 2 * i, math.inf)
-    for node in targets:
-        edge(2 * place[node] + 1, sink, math.inf)
+    for v in targets:
+        edge(2 * place[v] + 1, sink, math.inf)
     while path := _augmenting(capacity, source, sink):
         amount = min(capacity[a][b] for a, b in path)
         for a, b in path:
@@ -176,7 +203,7 @@ def _minimal_cut(
             if a not in near and capacity[a][b] > 0:
                 near.add(a)
                 queue.append(a)
-    return {node for node, i in place.items() if 2 * i not in near and 2 * i + 1 in near}
+    return {v for v, i in place.items() if 2 * i not in near and 2 * i + 1 in near}
 
 
 def _augmenting(

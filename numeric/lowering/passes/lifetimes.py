@@ -1,0 +1,38 @@
+"""When values die: what a program may drop, or use the memory of, behind which step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numeric.lowering.steps import Step
+
+if TYPE_CHECKING:
+    from numeric.lowering.steps import Schedule
+
+
+def living(schedule: Schedule) -> Schedule:
+    """How often each value is read (``uses``), and the place of the last step to do so (``dies``).
+
+    A step that is written inside of another one reads when that one runs.  Results of the program
+    never die in it, and neither do values that nobody reads; parameters do, though their memory is
+    the caller's.
+    """
+    uses = [0] * schedule.length
+    last = [-1] * schedule.length
+    for place in range(len(schedule.steps) - 1, -1, -1):
+        step = schedule.steps[place]
+        # An inline step runs where its only reader does, which may be behind other readers.
+        at = last[step.results[0]] if step.inline else place
+        for v in step.operands:
+            uses[v] += 1
+            last[v] = max(last[v], at)
+    for v in schedule.results:
+        uses[v] += 1
+        last[v] = -1
+    dies = [at if at >= 0 else None for at in last]
+    steps = [
+        Step(*step[:9], tuple([uses[v] for v in own]), tuple([dies[v] for v in own]))
+        for step in schedule.steps
+        for own in (step.results,)
+    ]
+    return schedule._replace(steps=tuple(steps))

@@ -1,0 +1,1 @@
+"""Printers: one for each target, which writes steps as its source."""

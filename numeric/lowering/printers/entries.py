@@ -1,0 +1,75 @@
+"""Programs of Python floats as the functions that users call, with no layer in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numeric.lowering.emit import Emitter
+
+# Entries of more parameters than this take them as one tuple.
+_PARAMETERS = 16
+
+
+def entry(
+    emitter: Emitter,
+    name: str,
+    body: tuple[Sequence[str], Sequence[str]],
+    dtypes: Sequence[type],
+    cast: Sequence[bool],
+    slow: Callable[..., Any],
+    *,
+    many: bool,
+) -> Callable[..., Any]:
+    """A program of scalars, lines and results, as one function of its arguments.
+
+    ``cast`` says which results are made floats.  Arguments of other classes than ``dtypes``,
+    named ones, and calls in which ``math`` raises go to ``slow``.  The entry
+    ``value_and_grad`` returns the first result, then the tuple of the others.
+    """
+    lines, results = body
+    gradient = name == "value_and_grad"
+    names = [f"v{i + 1}" for i in range(len(dtypes))]
+    fallback = emitter.bind((name, "slow"), f"{name}_checked", lambda: slow)
+    plain = "not named and wrt is None" if gradient else "not named"
+    passed = "wrt=wrt, **named" if gradient else "**named"
+    keyword = "wrt=None, " if gradient else ""
+    if len(dtypes) <= _PARAMETERS:
+        missing = emitter.bind("missing", "missing", object)
+        params = "".join([f"{v}={missing}, " for v in names]) + ("/, " if names else "") + "*rest"
+        kinds = [f"{v}.__class__ is {k.__name__}" for v, k in zip(names, dtypes, strict=True)]
+        test = " and ".join([plain, "not rest", *kinds])
+        listed = "".join([f"{v}, " for v in names])
+        given = f"*[v for v in ({listed}) if v is not {missing}], *rest"
+        unpacked = []
+    else:
+        params = given = "*args"
+        classes = emitter.bind("classes", "classes", lambda: list(dtypes))
+        test = f"{plain} and [v.__class__ for v in args] == {classes}"
+        unpacked = [f"{', '.join(names)} = args"]
+    source = [
+        f"def {name}({params}, {keyword}**named):",
+        f"    if {test}:",
+        "        try:",
+        *[f"            {line}" for line in (*unpacked, *lines)],
+        f"            return {_returned(results, cast, gradient=gradient, many=many)}",
+        "        except (ValueError, OverflowError, ZeroDivisionError):",
+        "            pass",
+        f"    return {fallback}({given}, {passed})",
+        "",
+    ]
+    return emitter.compiled(name, "\n".join(source))
+
+
+def _returned(results: Sequence[str], cast: Sequence[bool], *, gradient: bool, many: bool) -> str:
+    texts = [
+        text if not wanted else f"{text}.0" if text.lstrip("-").isdigit() else f"float({text})"
+        for text, wanted in zip(results, cast, strict=True)
+    ]
+    head, rest = (texts[:1], texts[1:]) if gradient else (texts, [])
+    value = f"({', '.join(head)},)" if many else head[0]
+    if not gradient:
+        return value
+    return f"{value}, ({', '.join(rest)}{',' if len(rest) == 1 else ''})"

@@ -1,0 +1,283 @@
+"""What all printers have in common, and the contract of one: ``Printer``."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numeric.lowering.arithmetic import divisor, factors, weak
+from numeric.lowering.formulas import printed
+from numeric.lowering.kernels import whole_numbers
+from numeric.lowering.passes.grouping import grouped
+from numeric.lowering.passes.lifetimes import living
+from numeric.lowering.passes.sums import divided
+from numeric.lowering.texts import (
+    ATOM,
+    LOOSE,
+    POWER,
+    PRODUCT,
+    SUM,
+    Template,
+    Text,
+    number_text,
+)
+from symdiff import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numeric.lowering.emit import Emitter
+    from numeric.lowering.formulas import FormulaPrinter
+    from numeric.lowering.steps import Schedule, Step
+    from symdiff.number import Number
+
+
+class Printer(ABC):
+    """Writes the steps of a schedule as source of a target.
+
+    A target is a subclass.  It says with which of SymPy's printers it writes formulas
+    (``formulas``), and how it writes a step of each form that targets differ in: the abstract
+    methods.  Each gets the step and gives a Template: a text in which ``{0}, {1}, ...`` stand for
+    the operands, how tightly it binds, how tightly each operand has to bind, and which operands it
+    has more than once, so that they are given names.  What a template calls is bound by
+    ``self.emitter``, which says under which name.
+
+    Everything else is done here, the same for all: sums, products and numbers, in which Python and
+    C agree; passes, names, and putting texts into templates.  A target in which this is not how it
+    is written (no infix operators, another way to assign) overrides those methods, too.
+
+    A Printer is made for one schedule.  Then ``lines`` are the statements, ``results`` the texts of
+    what the program returns, and ``schedule`` is what the passes made of it.
+    """
+
+    formulas: ClassVar[type[FormulaPrinter]]
+    drops: ClassVar[bool] = False
+
+    def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
+        self.emitter = emitter
+        self.schedule = schedule = divided(schedule)
+        self.steps = schedule.definitions()
+        self._of_op: dict[Any, Template] = {}
+        self._ways: dict[str, Callable[[Step], Template]] = {
+            "input": self._input,
+            "number": self._number,
+            "size": self._size,
+            "array": self._array,
+            "sum": self._sum,
+            "product": self._product,
+            "quotient": self._quotient,
+            "power": self.power,
+            "monomial": self.monomial,
+            "pointwise": self.pointwise,
+            "shifted": self.shifted,
+            "strong": self.strong,
+            "kernel": self.kernel,
+        }
+        self._templates = [self.template(step) for step in schedule.steps]
+        schedule = grouped(schedule, self._templates)
+        self.schedule = living(schedule) if self.drops else schedule
+        self.lines, self.results = self._written()
+
+    # What targets differ in -----------------------------------------------------------------------
+
+    @abstractmethod
+    def power(self, step: Step) -> Template:
+        """X to the positive exponent ``step.detail``, as ``kernels`` computes it, to the last bit.
+
+        Where x is a negative number that has no such power, nan, or an error that the caller knows.
+        """
+
+    @abstractmethod
+    def pointwise(self, step: Step) -> Template:
+        """The formula of ``step.op`` at each element: ``self.formula(op)``, but for what is better.
+
+        Raises Unsupported for a function that the target has not.
+        """
+
+    @abstractmethod
+    def shifted(self, step: Step) -> Template:
+        """x**z for operands x, y, z: z is y + ``step.detail``, and rounded (see ``monomials``)."""
+
+    @abstractmethod
+    def monomial(self, step: Step) -> Template:
+        """The product that the Monomial ``step.detail`` is of the operands, without overflow."""
+
+    @abstractmethod
+    def quotient(self, step: Step) -> Template:
+        """A product to the exponents ``step.detail.signs``, over a sum that may overflow.
+
+        Where it does, at ``step.detail.places``, the operands behind the factors are divided by in
+        its place, one after the other.
+        """
+
+    @abstractmethod
+    def strong(self, step: Step) -> Template:
+        """The product of both operands; 0, not nan, where one that ``step.op`` kills by is 0."""
+
+    @abstractmethod
+    def kernel(self, step: Step) -> Template:
+        """What ``kernels.kernel`` computes, a call of it if the target has nothing better."""
+
+    @abstractmethod
+    def size(self, name: str) -> str:
+        """The length of an axis."""
+
+    @abstractmethod
+    def assigned(self, names: Sequence[str], text: str) -> str:
+        """The statement that gives values names; several are the parts of one computation."""
+
+    def dropped(self, names: Sequence[str]) -> str:
+        """The statement behind which values are gone, in a target that ``drops`` them."""
+        raise NotImplementedError
+
+    # What is the same for all ---------------------------------------------------------------------
+
+    def template(self, step: Step) -> Template:
+        """How a step is written over its operands."""
+        if step.weak and step.form in _STRONG:
+            return self.kernel(step)
+        return self._ways[step.form](step)
+
+    def _input(self, step: Step) -> Template:
+        return _INPUT
+
+    def _number(self, step: Step) -> Template:
+        text = number_text(step.detail)
+        return Template(text.text, text.level, ())
+
+    def _size(self, step: Step) -> Template:
+        return Template(self.size(step.detail), ATOM, ())
+
+    def _array(self, step: Step) -> Template:
+        assert isinstance(step.op, ops.Constant)
+        value = whole_numbers(step.op.value)
+        return Template(
+            self.emitter.bind(step.op, "constant", lambda: value, numbered=True), ATOM, ()
+        )
+
+    def _sum(self, step: Step) -> Template:
+        assert isinstance(step.op, ops.Sum)
+        key = step.op, step.dtypes[0] is int
+        found = self._of_op.get(key)
+        if found is None:
+            found = self._of_op[key] = _sum(*key)
+        return found
+
+    def _product(self, step: Step) -> Template:
+        return self._of_numbers(step.detail) if step.weak else _product(step.detail)
+
+    def _quotient(self, step: Step) -> Template:
+        return self._of_numbers(step.detail.signs) if step.weak else self.quotient(step)
+
+    def _of_numbers(self, signs: tuple[int, ...]) -> Template:
+        """A product of weak numbers, which raise where IEEE arithmetic has an answer."""
+        inner = ", ".join([f"{{{k}}}" for k in range(len(signs))])
+        return Template(f"quotient(({inner},), {signs!r})", ATOM, (LOOSE,) * len(signs))
+
+    def formula(self, op: ops.Pointwise) -> Template:
+        """What the target's printer of formulas writes for an op, with names of the program."""
+        found = self._of_op.get(op)
+        if found is None:
+            formulas: Any = self.formulas  # mypy takes no class for hashable
+            _, found, called = printed(op.formula, op.arity, formulas)
+            names = {old: self.emitter.function(old, value) for old, value in called.items()}
+            if any(old != new for old, new in names.items()):
+                pattern = "|".join(rf"\b{re.escape(old)}\b" for old in names)
+                text = re.sub(pattern, lambda match: names[match[0]], found.text)
+                found = found._replace(text=text)
+            self._of_op[op] = found
+        return found
+
+    def _written(self) -> tuple[list[str], list[str]]:
+        """The lines of the body, and the texts of the results."""
+        schedule = self.schedule
+        texts: list[Any] = [None] * schedule.length
+        dying: dict[int, list[str]] = {}
+        lines: list[str] = []
+        count = 0
+        for place, (step, template) in enumerate(zip(schedule.steps, self._templates, strict=True)):
+            if step.form == "number":
+                continue  # how a number is written depends on who reads it
+            whole = step.dtypes[0] is not float and self._is_whole(step)
+            parts = [
+                (texts[v] or number_text(self.steps[v].detail, whole)).within(need)
+                for v, need in zip(step.operands, template.needs, strict=False)
+            ]
+            text = template.text.format(*parts) if parts else template.text
+            if step.inline or (step.leaf and step.form != "input"):
+                texts[step.results[0]] = Text(text, template.level)
+                continue
+            names = [f"v{count + k + 1}" for k in range(len(step.results))]
+            count += len(names)
+            for v, name in zip(step.results, names, strict=True):
+                texts[v] = Text(name, ATOM)
+            if step.form == "input":  # parameters are the caller's
+                continue
+            lines.append(self.assigned(names, text))
+            for name, at in zip(names, step.dies, strict=False):
+                if at is not None:
+                    dying.setdefault(at, []).append(name)
+            if place in dying:
+                lines.append(self.dropped(dying[place]))
+        results = [(texts[v] or number_text(self.steps[v].detail)).text for v in schedule.results]
+        return lines, results
+
+    def _is_whole(self, step: Step) -> bool:
+        """Whether a step computes with integers and truth values alone."""
+        return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
+
+
+_INPUT = Template("", ATOM, ())
+
+# Of weak numbers these are computed by kernels, which know what NumPy makes of them.
+_STRONG = frozenset({"power", "pointwise", "strong", "kernel"})
+
+
+@lru_cache(maxsize=1024)
+def _sum(op: ops.Sum, whole: bool) -> Template:
+    """The terms from left to right, then the constant; as ``kernels`` computes it."""
+    # Then what is written is the operand, as a product.
+    alone = len(op.coefs) == 1 and op.const == 0
+    terms = [_term(coef, k, alone=alone, whole=whole) for k, coef in enumerate(op.coefs)]
+    text = "".join([text for text, _ in terms])
+    if op.const != 0:
+        size = weak(-op.const if op.const < 0 else op.const, whole)
+        text += f" - {size!r}" if op.const < 0 else f" + {size!r}"
+    level = PRODUCT if alone and not text.startswith("-") else SUM
+    return Template(text, level, tuple([need for _, need in terms]))
+
+
+def _term(coef: Number, k: int, *, alone: bool, whole: bool) -> tuple[str, int]:
+    """``coef * x`` behind what is left of it, and how tightly x has to bind."""
+    first, negative = k == 0, coef < 0
+    size = -coef if negative else coef
+    sign = ("-" if negative else "") if first else (" - " if negative else " + ")
+    if size == 1 and not isinstance(size, float):
+        return f"{sign}{{{k}}}", SUM if first and not negative and not alone else PRODUCT
+    d = divisor(size)
+    if d is not None:
+        return f"{sign}{{{k}}}/{d!r}", PRODUCT
+    innermost, *others = (size,) if whole else factors(size)
+    text = f"{innermost!r}*{{{k}}}"
+    for factor in others:
+        text = f"{factor!r}*({text})"
+    if first and negative and whole:  # unsigned integers meet no negative number
+        return f"-({text})", POWER
+    return f"{sign}{text}", POWER
+
+
+@lru_cache(maxsize=64)
+def _product(signs: tuple[int, ...]) -> Template:
+    if signs[0] > 0:
+        rest = "".join(f"{'*' if sign > 0 else '/'}{{{k}}}" for k, sign in enumerate(signs) if k)
+        return Template(f"{{0}}{rest}", PRODUCT, (PRODUCT,) + (POWER,) * (len(signs) - 1))
+    return _DIVIDED[signs]
+
+
+_DIVIDED = {
+    (-1, 1): Template("{1}/{0}", PRODUCT, (POWER, PRODUCT)),
+    (-1, -1): Template("1/({0}*{1})", PRODUCT, (PRODUCT, POWER)),
+    (-1,): Template("1/{0}", PRODUCT, (POWER,)),
+}

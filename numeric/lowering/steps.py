@@ -1,0 +1,143 @@
+"""Programs as data: a list of steps over numbered values.
+
+Schedules are made of expressions (``schedule``), changed by passes (``passes``), and written by
+printers (``printers``).  All three know steps, and only the first knows expressions: a pass may
+make values that are those of no expression.
+
+>>> import symdiff as sd
+>>> from numeric.lowering.schedule import schedule
+>>> x, w = sd.symbol("x", ("n", 3)), sd.symbol("w", 3)
+>>> print(schedule([sd.sum(sd.sin(x @ w) / 2)], [x, w]))
+%0: (n, 3) float = input x
+%1: (3,) float = input w
+%2: (n,) float = kernel contract %0, %1
+%3: (n,) float = pointwise sin %2
+%4: () float = kernel contract %3
+%5: () float = sum %4
+return %5
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from symdiff.expr import Expr
+    from symdiff.node import Dtype, Op, Shape
+
+# What is there before anything is computed.
+LEAVES = frozenset({"input", "number", "size", "array"})
+
+
+class Step(NamedTuple):
+    """One computation: ``ops`` of the values ``operands``, which gives the values ``results``.
+
+    There are several results where parts of one computation are wanted (see ``parts``); ``ops``,
+    ``shapes``, ``dtypes``, ``uses`` and ``dies`` are parallel to them.
+
+    ``form`` says how the step is computed, and ``detail`` what the form has to know besides:
+
+    ``input``
+        a parameter of the program, an expression of any op
+    ``number``, ``size``, ``array``
+        the number ``detail``; the length of the axis ``detail``; the constant of the op
+    ``sum``
+        the op's coefficients times the operands, from left to right, then the op's constant
+    ``product``
+        the operands to the exponents ``detail``, which are 1 and -1
+    ``quotient``
+        a product over a sum that may overflow: ``detail`` is the exponents and the places of the
+        sum; the last operands are the divisors that take its place there
+    ``power``
+        the operand to the exponent ``detail``, which is positive
+    ``monomial``
+        what the Monomial ``detail`` says (see ``monomials``)
+    ``pointwise``
+        the op's formula at each element
+    ``shifted``
+        the operands are x, y and z = y + ``detail``; the value is x**z
+    ``strong``
+        a product that is 0 where an operand is, though the other one is not finite
+    ``kernel``
+        what the op's kernel computes (see ``kernels``)
+
+    A ``weak`` value is a Python number that stands for an array of its shape: numbers, lengths of
+    axes, and what is computed of them alone.
+    """
+
+    form: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    ops: tuple[Op, ...]
+    shapes: tuple[Shape, ...]
+    dtypes: tuple[Dtype, ...]
+    detail: Any = None
+    weak: bool = False
+    # What passes say:
+    inline: bool = False  # written inside of the line of its only reader (``grouping``)
+    uses: tuple[int, ...] = ()  # how often each result is read; once more if the program returns it
+    dies: tuple[int | None, ...] = ()  # the place of the step after which nobody needs a result
+
+    @property
+    def op(self) -> Op:
+        """The op of the first result."""
+        return self.ops[0]
+
+    def layout(self, v: int) -> tuple[Shape, Dtype]:
+        """The shape and the dtype of one of the results."""
+        k = self.results.index(v)
+        return self.shapes[k], self.dtypes[k]
+
+    @property
+    def leaf(self) -> bool:
+        """Whether nothing is computed."""
+        return self.form in LEAVES
+
+    @property
+    def free(self) -> bool:
+        """Whether the value costs nothing to have: data, numbers and axis lengths."""
+        return self.weak or self.form == "array"
+
+    def __str__(self) -> str:
+        values = ", ".join(
+            f"%{v}: {shape_text(shape)} {dtype.__name__}"
+            for v, shape, dtype in zip(self.results, self.shapes, self.dtypes, strict=True)
+        )
+        what = self.op.name if self.form in ("input", "pointwise", "kernel") else self.detail
+        named = "" if what is None else f" {what}"
+        read = "".join(f"{',' if i else ''} %{v}" for i, v in enumerate(self.operands))
+        text = f"{values} = {self.form}{named}{read}"
+        notes = ["inline"] * self.inline
+        notes += [f"%{v} dies at {at}" for v, at in zip(self.results, self.dies, strict=False)]
+        return f"{text}  # {', '.join(notes)}" if notes else text
+
+
+class Schedule(NamedTuple):
+    """The steps of a program, operands before users: from ``params`` to ``results``.
+
+    ``origins`` are the expressions whose values 0, 1, 2, ... are; what passes add has none.
+    """
+
+    params: tuple[int, ...]
+    steps: tuple[Step, ...]
+    results: tuple[int, ...]
+    origins: tuple[Expr, ...]
+    length: int  # how many values there are
+
+    def definitions(self) -> list[Step]:
+        """The step of each value, by the value's number."""
+        found: list[Any] = [None] * self.length
+        for step in self.steps:
+            for v in step.results:
+                found[v] = step
+        return found
+
+    def computed(self) -> list[int]:
+        """The values that steps compute, in order."""
+        return [v for step in self.steps if not step.leaf for v in step.results]
+
+    def __str__(self) -> str:
+        lines = [str(step) for step in self.steps]
+        return "\n".join([*lines, f"return {', '.join(f'%{v}' for v in self.results)}"])
