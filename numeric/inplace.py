@@ -373,7 +373,37 @@ def _replaced(x: Expr, places: Expr, inside: Expr, value: Expr) -> Expr:
     return where(inside, reshape(new, x.shape), x)
 
 
-AS_STRIDED = Op("as_strided", part, lambda a, i: a.reshape(-1)[i], promotion=None, concrete=True)
+class _Strided(Node):
+    """Where its elements are is no saved tensor: like other views, it may run again."""
+
+    __slots__ = ()
+
+    def free(self) -> None:
+        """Forget nothing."""
+
+
+class _Copied(Node):
+    """What writing to a view made of the history of its base."""
+
+    __slots__ = ()
+    prefix = "torch::autograd::"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Record | None, int], ...]:
+        """The base's old record, then what the operation that wrote had besides the view."""
+        base, written = super().next_functions
+        inner: Any = written[0]
+        return (base, *(inner.next_functions[1:] if inner is not None else ()))
+
+
+AS_STRIDED = Op(
+    "as_strided",
+    part,
+    lambda a, i: a.reshape(-1)[i],
+    promotion=None,
+    concrete=True,
+    base=_Strided,
+)
 COPY_SLICES = Op(
     "copy_slices",
     _replaced,
@@ -381,17 +411,5 @@ COPY_SLICES = Op(
     promotion=None,
     concrete=True,
     label="CopySlices",
+    base=_Copied,
 )
-
-
-def _next_functions(self: Node) -> tuple[tuple[Record | None, int], ...]:
-    """The base's old record, then what the operation that wrote had besides the view."""
-    base, written = Node.next_functions.fget(self)  # type: ignore[attr-defined]
-    inner = written[0]
-    return (base, *(inner.next_functions[1:] if inner is not None else ()))
-
-
-# Where its elements are is no saved tensor: like other views, it may run again.
-AS_STRIDED.node.free = lambda self: None  # type: ignore[method-assign]
-COPY_SLICES.node.prefix = "torch::autograd::"
-COPY_SLICES.node.next_functions = property(_next_functions)  # type: ignore[method-assign, assignment]

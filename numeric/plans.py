@@ -57,6 +57,7 @@ class Op(Declaration):
         kinds: the dtypes of the results, where the operands' do not say it.
         partial: pullbacks leave out results that nothing came back to, instead of taking zeros for
             them: for terms that may be infinite, or cost much.
+        base: the class of its nodes, where these have ways of their own.
         variant: what tells the op from another one with its name and label.
         origin: for an op that is made while a program runs: how another process makes it again, a
             function and its arguments, or (weakly) the Function that it calls.  Ops without one
@@ -84,6 +85,7 @@ class Op(Declaration):
         holds: tuple[int, ...] = (),
         partial: bool = False,
         kinds: tuple[np.dtype[Any], ...] | None = None,
+        base: type[Node] = Node,
         variant: str = "",
         origin: Any = None,
     ) -> None:
@@ -97,7 +99,7 @@ class Op(Declaration):
         space = {"__slots__": (), "op": self, "outputs": outputs, "numbers": numbers}
         space["partial"] = partial
         space["__module__"] = __name__
-        self.node: type[Node] = type(self.label, (Node,), space)
+        self.node: type[Node] = type(self.label, (base,), space)
         self.short: Callable[[Any, Any], Any] = None  # type: ignore[assignment]  # see ``shortcuts``
         self.bounds: dict[Any, Bound] = {}
         self.known: dict[Any, Specialised] = {}

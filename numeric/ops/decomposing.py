@@ -354,6 +354,75 @@ def _cholesky_known(x: Any, y: Any, upper: bool) -> dict[Expr, Expr]:
     return {sd.cholesky(x): sd.matrix_transpose(y)} if upper else {}
 
 
+# Nodes whose backward pass may meet a singular matrix ---------------------------------------------
+
+
+class _Singular(Node):
+    """There the derivative does not exist, and is nan."""
+
+    __slots__ = ()
+
+    def pull(self, g: Any, marked: bool) -> Any:
+        try:
+            return Node.pull(self, g, marked)
+        except np.linalg.LinAlgError:
+            return self._nowhere(), None
+
+    def pull_recorded(self, gs: Any, marked: bool) -> Any:
+        try:
+            return Node.pull_recorded(self, gs, marked)
+        except np.linalg.LinAlgError:
+            return [follow(wrap(nan)) for nan in self._nowhere()], None
+
+    def _nowhere(self) -> list[Array]:
+        shapes, kinds = self.bound.shapes, self.bound.kinds
+        assert shapes is not None  # nothing of these is elementwise
+        assert kinds is not None
+        return [np.full(shapes[i], np.nan, kinds[i]) for i in self.pullback.wanted]
+
+
+class _Slogdet(_Singular):
+    """Nothing comes back by the sign, and by log |det| what the limit is."""
+
+    __slots__ = ()
+
+    def pull(self, g: Any, marked: bool) -> Any:
+        if g[1] is None:
+            self.values()
+            return [None], None
+        if g[0] is None:
+            g = [np.zeros_like(g[1]), g[1]]
+        try:
+            return Node.pull(self, g, marked)
+        except np.linalg.LinAlgError:
+            bound = SLOGDET_SINGULAR.bound(self.saved or ())
+            other = bound.of.pullback(self.pullback.mask)
+            assert other.keeps == self.pullback.keeps
+            return bound.fitted(other, other.function(*self.values(), *g, bound.sizes), g[0]), None
+
+    def pull_recorded(self, gs: Any, marked: bool) -> Any:
+        if gs[1] is None:
+            self.values()
+            return [None], None
+        sign = follow(wrap(np.zeros_like(gs[1]._array)), 0) if gs[0] is None else gs[0]
+        return super().pull_recorded([sign, gs[1]], marked)
+
+
+def _refusing(says: str) -> type[Node]:
+    """Nodes that have no derivative."""
+
+    class Refusing(Node):
+        __slots__ = ()
+
+        def pull(self, g: Any, marked: bool) -> Any:
+            raise RuntimeError(says)
+
+        def pull_recorded(self, gs: Any, marked: bool) -> Any:
+            raise RuntimeError(says)
+
+    return Refusing
+
+
 # Operations --------------------------------------------------------------------------------------
 
 
@@ -372,13 +441,17 @@ CHOLESKY = _op(
 INV = _op("inv", sd.inv, _inv, "LinalgInvEx", saves=RESULT)
 SOLVE = _op("solve", _solution, _solve, "LinalgSolveEx", saves=RESULT, reuse=_solved)
 SOLVE_TRIANGULAR = _op(
-    "solve_triangular", _by_substitution, _solve_triangular, "LinalgSolveTriangular", saves=RESULT
+    "solve_triangular", _by_substitution, _solve_triangular, "LinalgSolveTriangular", saves=RESULT,
+    base=_Singular,
+)  # fmt: skip
+CHOLESKY_SOLVE = _op(
+    "cholesky_solve", _by_factor, _cholesky_solve, "CholeskySolve", saves=RESULT, base=_Singular
 )
-CHOLESKY_SOLVE = _op("cholesky_solve", _by_factor, _cholesky_solve, "CholeskySolve", saves=RESULT)
 DET = _op("det", sd.det, np.linalg.det, "LinalgDet")
 SLOGDET = _op(
-    "slogdet", sd.slogdet, lambda a: tuple(np.linalg.slogdet(a)), "LinalgSlogdet", outputs=2
-)
+    "slogdet", sd.slogdet, lambda a: tuple(np.linalg.slogdet(a)), "LinalgSlogdet", outputs=2,
+    partial=True, base=_Slogdet,
+)  # fmt: skip
 # The same where a matrix is singular: its inverse is infinite, in the pattern of its cofactors.
 SLOGDET_SINGULAR = _op(
     "slogdet",
@@ -430,7 +503,7 @@ SVD_FULL = _op(
 )
 QR = _op(
     "qr", lambda x: _orthogonal(x, "reduced"), _qr, "LinalgQr", saves=RESULT, outputs=2,
-    partial=True,
+    partial=True, base=_Singular,
 )  # fmt: skip
 QR_R = _op(
     "qr_r",
@@ -438,6 +511,10 @@ QR_R = _op(
     lambda a: (np.zeros(0, a.dtype), np.linalg.qr(a, "r")),
     "LinalgQr",
     outputs=2,
+    base=_refusing(
+        "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+        "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+    ),
 )
 QR_COMPLETE = _op(
     "qr_complete",
@@ -446,6 +523,9 @@ QR_COMPLETE = _op(
     "LinalgQr",
     outputs=2,
     concrete=True,
+    base=_refusing(
+        "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+    ),
 )
 # The rank of one matrix counts as constant: elsewhere the pseudoinverse jumps.
 PINV = _op(
@@ -463,80 +543,3 @@ CROSS = _op(
     lambda a, b, axis: np.cross(a, b, axis=axis),
     "LinalgCross",
 )
-
-
-# Where a backward pass meets a singular matrix ---------------------------------------------------
-
-
-def _pull(self: Node, g: Any, marked: bool) -> Any:
-    try:
-        return Node.pull(self, g, marked)
-    except np.linalg.LinAlgError:
-        return _nowhere(self), None
-
-
-def _pull_recorded(self: Node, gs: Any, marked: bool) -> Any:
-    try:
-        return Node.pull_recorded(self, gs, marked)
-    except np.linalg.LinAlgError:
-        return [follow(wrap(nan)) for nan in _nowhere(self)], None
-
-
-def _nowhere(node: Node) -> list[Array]:
-    """Cotangents of a derivative that does not exist."""
-    shapes, kinds = node.bound.shapes, node.bound.kinds
-    assert shapes is not None and kinds is not None  # noqa: PT018  # nothing of these is elementwise
-    return [np.full(shapes[i], np.nan, kinds[i]) for i in node.pullback.wanted]
-
-
-def _pull_singular(self: Node, g: Any, marked: bool) -> Any:
-    if g[1] is None:  # nothing comes back by the sign
-        self.values()
-        return [None], None
-    if g[0] is None:
-        g = [np.zeros_like(g[1]), g[1]]
-    try:
-        return Node.pull(self, g, marked)
-    except np.linalg.LinAlgError:
-        p = self.pullback
-        bound = SLOGDET_SINGULAR.bound(self.saved or ())
-        other = bound.of.pullback(p.mask)
-        assert other.keeps == p.keeps
-        return bound.fitted(other, other.function(*self.values(), *g, bound.sizes), g[0]), None
-
-
-def _pull_logarithm(self: Node, gs: Any, marked: bool) -> Any:
-    if gs[1] is None:
-        self.values()
-        return [None], None
-    sign = follow(wrap(np.zeros_like(gs[1]._array)), 0) if gs[0] is None else gs[0]
-    return _pull_recorded(self, [sign, gs[1]], marked)
-
-
-SLOGDET.node.partial = True
-SLOGDET.node.pull = _pull_singular  # type: ignore[method-assign]
-SLOGDET.node.pull_recorded = _pull_logarithm  # type: ignore[method-assign]
-for _one in (QR, SOLVE_TRIANGULAR, CHOLESKY_SOLVE):
-    _one.node.pull = _pull  # type: ignore[method-assign]
-    _one.node.pull_recorded = _pull_recorded  # type: ignore[method-assign]
-
-
-def _refusing(says: str) -> Any:
-    def pull(self: Node, g: Any, marked: bool) -> Any:
-        raise RuntimeError(says)
-
-    return pull
-
-
-for _one, _says in (
-    (
-        QR_R,
-        "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-        "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.",
-    ),
-    (
-        QR_COMPLETE,
-        "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.",
-    ),
-):
-    _one.node.pull = _one.node.pull_recorded = _refusing(_says)  # type: ignore[method-assign]
