@@ -2,6 +2,10 @@
 
 A node keeps what its pullback needs as arrays, never as Tensors, and leaves are held weakly: no
 reference cycle arises, and dropping the last result frees the record at once.
+
+A record ends where no operation was recorded: at a leaf that requires gradients
+(``AccumulateGrad``), or at a constant, which has no gradient, and is there for expressions alone.
+Records know Tensors by their attributes; the class stands above this module.
 """
 
 from __future__ import annotations
@@ -96,12 +100,15 @@ class Record:
 
 
 class Node(Record):
-    """One recorded operation.
+    """One recorded operation; each op has a class of them, as programs know nodes by its name.
 
     ``edges``: the records of the operands that require gradients, in order; ``nrs``: which of their
     outputs, None if all are the first.  ``operands``: records and numbers of all operands, None
     if they are the edges.  ``saved``: the arrays that the pullback needs, None once freed;
     ``check``: version counters of what they were saved from, each followed by its value then.
+    ``pullback`` and ``bound``: how cotangents are computed, and the lengths for that.
+
+    There is one for every operation, so that slots count, and what few nodes have is in ``extras``.
     """
 
     __slots__ = (

@@ -60,12 +60,14 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
     if mode.tracing is not None:
         return mode.tracing.write(x, compute, name)  # type: ignore[no-any-return]
     _check_target(x, mode, name)
+    # The operation reads the old value from the memory that is written to afterwards; it is given
+    # another Tensor, so that what it records is a history of the old value, not of ``x``.
     old = _as_it_was(x)
-    start = serial()
+    start = serial()  # nodes with a later one are those that ``compute`` records
     out = compute(old)
     check_result(x, out, name)
     recorded = mode.grad and out._rg
-    if recorded:
+    if recorded:  # also into what required no gradients: the result alone says so
         check_history(x)
     if out._array.dtype is not x._array.dtype:
         out = cast(out, x._array.dtype)
@@ -73,6 +75,7 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
         out = out.expand(x._array.shape)
     if recorded:
         _settle(out, x, old, start)
+    # Nothing raises from here on.  The version tells nodes that saved the memory before.
     x._array[...] = out._array
     counter(x)[0] += 1
     if recorded:
@@ -85,6 +88,7 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
 def changed(x: Tensor) -> None:
     """What was changed without a record: constants are others to expressions from now on.
 
+    Their records are dropped, so that a new one, with its own symbol, stands for the new value.
     Views that have a history get it anew, as after every change of their memory.
     """
     base = x if x._base is None else x._base
@@ -241,7 +245,12 @@ def _custom(x: Tensor, event: str) -> None:
 
 
 def _settle(out: Tensor, x: Tensor, old: Tensor, start: int) -> None:
-    """Let what was recorded keep the old value of ``x`` as a copy, and the new one as ``x``'s."""
+    """Let what was recorded keep the old value of ``x`` as a copy, and the new one as ``x``'s.
+
+    An operation in place may save what it overwrites (``x.mul_(y)`` saves the old ``x``) or its own
+    result (``x.exp_()``), which is then that of ``x``: the memory, with the version it will have.
+    What other nodes saved of the memory stays as it was, and they raise when they run.
+    """
     v = counter(x)
     stack, seen = [out._edge], set()
     while stack:
@@ -261,7 +270,12 @@ def _settle(out: Tensor, x: Tensor, old: Tensor, start: int) -> None:
 
 
 def rebase(x: Tensor, out: Tensor) -> None:
-    """Give ``x`` the history of ``out``, and those that share its memory a part in it."""
+    """Give ``x`` the history of ``out``, and those that share its memory a part in it.
+
+    A view has no history of its own to change: the base gets the old one with a part replaced, and
+    every view, ``x`` among them, becomes stale.  Stale views are refreshed when they are used, as
+    most never are.
+    """
     base = x._base
     if base is None:
         _moved(x, out._edge, out._nr)
@@ -296,7 +310,10 @@ def _moved(x: Tensor, edge: Node, nr: int) -> None:
 
 @method()
 def _refreshed(x: Tensor) -> Record:
-    """The history of a view whose base was rewritten: a part of the base's."""
+    """The history of a view whose base was rewritten: a part of the base's.
+
+    Whatever views it was made by, it is a strided part of the memory: one node says which.
+    """
     base = x._base
     assert base is not None
     if x._origin == "no_grad":
@@ -336,7 +353,11 @@ def _refreshed(x: Tensor) -> Record:
 
 
 def positions(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.int64]:
-    """Which elements of ``whole``, in C order, the elements of its view ``part`` are."""
+    """Which elements of ``whole``, in C order, the elements of its view ``part`` are.
+
+    Both are strides into one memory, so the view's strides, taken in an array of the numbers of the
+    elements that lies in memory as ``whole`` does, give those numbers.
+    """
     start = _address(part) - _address(whole)
     item = whole.itemsize
     if whole.flags.c_contiguous:

@@ -1,4 +1,9 @@
-"""Computing and recording: the way of every operation on Tensors."""
+"""Computing and recording: the way of every operation on Tensors.
+
+``apply`` is what all operations come to; the most frequent ones have a shorter way to the same
+result (``shortcuts``).  Most of its time would go into asking, so what is asked of each operand is
+asked once, in one loop, and rare cases are told by one flag, ``_special``.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
     if mode.tracing is not None:
         return mode.tracing.apply(op, operands, params)
     arrays = []
-    # What the operands have in common: a dtype (None: several, or no real one), and their flags.
+    # The dtype of the first Tensor, whether others have another one, and the flags of all.
     alike: Any = None
     mixed = recorded = special = False
     for x in operands:
@@ -60,9 +65,12 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
         recorded = False
     recorded = recorded and mode.grad and not (volatile or mode.inference)
     bound = None
+    # Infinite and undefined values are no mistakes here, as in PyTorch: NumPy is not to warn.
     before = noise()
     try:
         set_noise(SILENCE)
+        # With a kernel, what belongs to the shapes is needed for the record alone; to look it up
+        # costs as much as the kernel of a small operation does.
         if recorded or op.kernel is None:
             bound = op.bound(arrays, params)
         values = (
@@ -70,7 +78,7 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
             if op.kernel is None
             else op.kernel(*arrays, *params)
         )
-    except ValueError:
+    except ValueError:  # shapes are looked at only once they do not broadcast
         if not op.pointwise:
             raise
         raise RuntimeError(misfits(op, [np.shape(x) for x in arrays])) from None
@@ -78,7 +86,7 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
         set_noise(before)
     if not (op.pointwise or op.view or op.name in _KEEP_ORDER):
         values = _in_order(values)
-    if mode is RECORD and op.outputs == 1:
+    if mode is RECORD and op.outputs == 1:  # ``wrap`` would ask for modes that are not on
         outs = [blank(values if values.__class__ is _ndarray else np.asarray(values))]
     else:
         outs = [wrap(value) for value in (values if op.outputs > 1 else (values,))]
@@ -163,7 +171,10 @@ TO = Op(
 
 
 def alias(out: Tensor, of: Tensor, recording: bool) -> None:
-    """Make ``out`` known as a view of ``of``: one memory, one version."""
+    """Make ``out`` known as a view of ``of``: one memory, one version.
+
+    A view of a view has the same base: when some of the memory is written to, the base tells all.
+    """
     base = of if of._base is None else of._base
     out._v = counter(of)
     out._inference, out._special = of._inference, of._special
@@ -181,7 +192,11 @@ def alias(out: Tensor, of: Tensor, recording: bool) -> None:
 
 
 class Views:
-    """Weak references to the views of a base, pruned as they die."""
+    """Weak references to the views of a base, pruned as they die.
+
+    Pruned when there are twice as many as were alive last time, so that a loop over views of one
+    base takes linear time, and a WeakSet's hashing and callbacks are saved.
+    """
 
     __slots__ = ("limit", "refs")
 
@@ -208,7 +223,11 @@ def record(
     arrays: Sequence[Any],
     outs: Sequence[Tensor],
 ) -> Node:
-    """The node of an operation that was computed; ``outs`` get it as their history."""
+    """The node of an operation that was computed; ``outs`` get it as their history.
+
+    It keeps arrays and versions, never Tensors: a node that held its own result would be a cycle,
+    and memory would be freed late.
+    """
     n = len(arrays)
     node = op.node()
     bits: list[bool] = []
@@ -230,6 +249,8 @@ def record(
     mask = tuple(bits)
     pullback = bound.of.pullbacks.get(mask) or bound.of.pullback(mask)
     saved: list[Any] = []
+    # Pairs (counter, its value now) in one flat tuple: the engine compares them before it uses what
+    # was saved, and a tuple of pairs would be as many more objects for each node.
     check: list[Any] = []
     for i in pullback.keeps:
         x = operands[i] if i < n else outs[i - n]
@@ -252,7 +273,7 @@ def record(
     node.saved, node.check, node.extras = tuple(saved), tuple(check), None
     node.bound, node.pullback = bound, pullback
     node.serial = serial()
-    if op.outputs > 1 and not bound.results:
+    if op.outputs > 1 and not bound.results:  # zeros are made of them where nothing comes back
         bound.results = [(out._array.shape, out._array.dtype) for out in outs]
     if current() is not RECORD:
         noted(node, operands)

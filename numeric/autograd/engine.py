@@ -3,6 +3,14 @@
 A node runs when all its consumers have run; among those that are ready, the most recently recorded
 first, and leaves before anything else.  Cotangents are arrays, or Tensors where the pass itself is
 recorded.  A cotangent that came through a selection is *marked*: its exact zeros stay zeros.
+
+Serial numbers are given when nodes are recorded, so they fall along every edge: the order is
+topological by itself, and what leads to a target is found in one sweep from operands to consumers.
+
+Arrays are not copied to be handed on, so that one array may be the cotangent of several records.
+Whoever changes one in place, or gives it away, must know that it is the only one: ``owned`` are the
+records whose cotangent is a sum made here, ``taken`` the arrays that a user has, as a ``grad``, in
+a hook or as a seed.
 """
 
 from __future__ import annotations
@@ -83,7 +91,10 @@ def run(
 
 
 def _reachable(roots: Sequence[Root]) -> dict[Any, int]:
-    """How many edges lead to each record that the roots depend on; being a root counts as one."""
+    """How many edges lead to each record that the roots depend on; being a root counts as one.
+
+    It runs over the whole record before anything else does: hence the bound methods.
+    """
     deps: dict[Any, int] = {}
     for node, _ in roots:
         deps[node] = deps.get(node, 0) + 1
@@ -105,10 +116,10 @@ class _Task:
 
     def __init__(self, retain: bool, create: bool, deps: dict[Any, int]) -> None:
         self.retain, self.create, self.deps = retain, create, deps
-        self.arrived: dict[Any, Any] = {}
+        self.arrived: dict[Any, Any] = {}  # of nodes with several results a list, by number
         self.marked: set[Any] = set()
         self.owned: set[Any] = set()
-        self.heap: list[tuple[int, Any]] = []
+        self.heap: list[tuple[int, Any]] = []  # (-serial, node): the most recent first
         self.captured: dict[Root, Any] = {}
         # With targets: what runs, and what is captured.
         self.needed: set[Any] | None = None
@@ -174,11 +185,18 @@ class _Task:
     # Nodes ------------------------------------------------------------------------------------
 
     def loop(self) -> None:
-        """Run what is ready until nothing is."""
+        """Run what is ready until nothing is.
+
+        The common node takes its short way in here, as a call for each would be a tenth of its
+        time: one result, no hooks, nothing recorded, no targets.  ``step`` does the same for all
+        others, at length; what both do must agree (so ``step`` says what this is).
+        """
         heap, arrived, deps, marked = self.heap, self.arrived, self.deps, self.marked
         retain = self.retain
         careful = self.create or self.needed is not None or current().anomaly
-        ready = None  # the only ready node, where there is one: it need not go through the heap
+        # The only ready node, where there is one: in a chain of operations none goes through the
+        # heap.  While this is a node the heap is empty, or the order would be another one.
+        ready = None
         while True:
             if ready is not None:
                 node, ready = ready, None
@@ -192,13 +210,17 @@ class _Task:
                 self.step(node, g)
                 continue
             if pullback.clean and not (marked and node in marked):
+                # As ``node.pull`` and ``node.free``.  Cotangents of uniform elementwise operations
+                # have the right shape and dtype by themselves, and take no lengths.
                 saved = node.saved
                 if saved:
+                    # As ``node.values``: mostly one or two values are saved, whose versions are
+                    # compared here; whatever is not as it was is left to that, and raises.
                     check = node.check
                     if check[0][0] != check[1] or (
                         len(check) > 2 and (check[2][0] != check[3] or len(check) > 4)
                     ):
-                        node.values()  # which looks at all and says what is wrong
+                        node.values()
                     gs = pullback.function(*saved, g, None)
                     if not retain:
                         node.saved = None
@@ -217,7 +239,8 @@ class _Task:
             if marks is not None or node.nrs is not None:
                 self.spread(node, gs, marks)
                 continue
-            for edge, gi in zip(node.edges, gs):  # noqa: B905  # the hottest loop of all
+            # As ``give`` and ``arrive``, for edges without marks to nodes with one result.
+            for edge, gi in zip(node.edges, gs):  # noqa: B905  # ``strict`` costs time
                 known = arrived.get(edge)
                 if known is None:
                     arrived[edge] = gi
@@ -232,7 +255,7 @@ class _Task:
                     self.leaf(edge)
                 elif ready is None and not heap:
                     ready = edge
-                else:
+                else:  # a second one: the heap decides between them
                     heappush(heap, (-edge.serial, edge))
                     if ready is not None:
                         heappush(heap, (-ready.serial, ready))
@@ -247,7 +270,12 @@ class _Task:
             self.arrive(edge)
 
     def step(self, node: Any, g: Any) -> None:
-        """Run one node, with hooks, captures, and everything that few nodes need."""
+        """Run one node, with hooks, captures, and everything that few nodes need.
+
+        The order of events is PyTorch's: what is asked for is captured, then come the hooks of the
+        results, ``retain_grad``, prehooks, the pullback, posthooks.  A node that leads to no target
+        hands nothing on; it runs for its hooks, or as it is a target itself.
+        """
         many = node.outputs > 1
         gs = (g or [None] * node.outputs) if many else [g]
         needed = self.needed is None or node in self.needed
@@ -304,7 +332,10 @@ class _Task:
         return node.pull(gs if node.outputs > 1 else gs[0], marked)  # type: ignore[no-any-return]
 
     def called(self, node: Any, gs: Sequence[Any]) -> list[Any]:
-        """What a backward of the user's returns, which sees Tensors and may keep any of them."""
+        """What a backward of the user's returns, which sees Tensors and may keep any of them.
+
+        Weak references tell which of them it did keep: those arrays are the user's from then on.
+        """
         if self.create:
             out = node.called([self.apart(g) for g in gs])
             self.taken.update((id(t._array), t._array) for t in out if t is not None)
