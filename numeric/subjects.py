@@ -7,7 +7,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Tensors": ("tensors",),
     "Rooms": ("(module)",),
     "Making tensors": ("factories", "conversions", "random_numbers"),
-    "Modes and transforms": ("modes", "compiling", "func"),
+    "Modes and transforms": ("modes", "compiling", "func", "batches"),
     "Drawings, steps and plots": ("show",),
     "Elementwise functions": (
         "ops.arithmetic",

@@ -16,24 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from numeric.autograd import derivatives as autograd
 from numeric.calls import FunctionBackward0, called
 from numeric.dtypes import F16, INT64, default
 from numeric.formulas import before, expression
 from numeric.function import Function, lower
-from numeric.graph import AccumulateGrad, Node, Record, serial
-from numeric.graph import Formula as Known
+from numeric.graph import Formula, Node, Record, serial
 from numeric.modes import Switch, current
-from numeric.ops.rearranging import stack
 from numeric.ops.shaping import ALIAS
 from numeric.recording import TO, apply, cast
-from numeric.refusals import refuse
 from numeric.shadows import Shadow
 from numeric.structures import flat
-from numeric.tensors import Tensor, blank, counter, edge_of, wrap
-from numeric.tracing import Trace, checked, counted
+from numeric.tensors import Tensor, blank, counter, edge_of
+from numeric.tracing import Trace, checked
 from numeric.trial_runs import rounded, without_values
-from symdiff import derivative, ops
+from symdiff import ops
 from symdiff.arrays import converted
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.leaves import symbol
@@ -50,20 +46,20 @@ _KEPT = 256
 _KINDS = {"f": float, "b": bool}
 
 
-class Formula(NamedTuple):
-    """A function's results as expressions.
+class Capture(NamedTuple):
+    """What one run of a function gave: its results, and their expressions.
 
-    ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``outs`` is None where
-    there are no expressions: then only the eager run is known.  ``kinds``, ``shapes``: of the
-    results; ``tree``: how they are nested.  ``given``: what the function ran on, and ``results``;
-    ``leaves``: the former, of an eager run.  ``checks``: conditions that must hold nowhere, and
-    what to say if one does.
+    ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``exprs`` is None where
+    there are no expressions: then only the record of the eager run is known.  ``kinds``,
+    ``shapes``: of the results; ``tree``: how they are nested.  ``given``: what the function ran on,
+    and ``results``; ``leaves``: the former, of an eager run.  ``checks``: conditions that must hold
+    nowhere, and what to say if one does.
     """
 
     symbols: list[Expr]
     outer: list[Tensor]
     outer_symbols: list[Expr]
-    outs: list[Expr] | None
+    exprs: list[Expr] | None
     kinds: list[Any]
     shapes: list[tuple[int, ...]]
     tree: Any
@@ -73,15 +69,15 @@ class Formula(NamedTuple):
     checks: Sequence[tuple[Expr, str]] = ()
 
     def key(self) -> tuple[Any, ...]:
-        """Equal for formulas that are the same expressions of the same symbols."""
+        """Equal for runs whose results are the same expressions of the same symbols."""
         checks = tuple([x for x, _ in self.checks])
-        return (tuple(self.outs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
+        return (tuple(self.exprs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
 
 
-def formula(
+def captured(
     call: Callable[[list[Tensor]], Any], inputs: Sequence[Tensor], connected: bool = True
-) -> Formula:
-    """The results of ``call(inputs)`` as expressions of the inputs.
+) -> Capture:
+    """A run of ``call(inputs)``: traced inside a trace, else eager.
 
     ``connected``: what the function does is recorded as a function of the inputs.
     """
@@ -98,7 +94,7 @@ def formula(
     known: dict[Any, Any] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
     outer: list[Tensor] = []
     outer_symbols: list[Expr] = []
-    outs: list[Expr] | None = None
+    exprs: list[Expr] | None = None
     try:
         ends = [(edge_of(y), y._nr) for y in tensors]
         for end, y in zip(ends, tensors, strict=True):
@@ -106,12 +102,12 @@ def formula(
         outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
         known_tensors = zip([*symbols, *outer_symbols], [*leaves, *outer], strict=True)
         halves = {s for s, x in known_tensors if x._array.dtype == F16}
-        outs = [expression(end, nr, known, _remembered(halves)) for end, nr in ends]
+        exprs = [expression(end, nr, known, _remembered(halves)) for end, nr in ends]
     except _NO_FORMULA:
         pass
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
-    return Formula(
-        symbols, outer, outer_symbols, outs, kinds, shapes, tree, leaves, tensors, leaves
+    return Capture(
+        symbols, outer, outer_symbols, exprs, kinds, shapes, tree, leaves, tensors, leaves
     )
 
 
@@ -215,8 +211,8 @@ def _outer(
         if not isinstance(record, Record) or record in seen or record in known:
             continue
         seen.add(record)
-        inside = isinstance(record, Known) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
-        if inside and not (isinstance(record, Known) and record in numbered):
+        inside = isinstance(record, Formula) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
+        if inside and not (isinstance(record, Formula) and record in numbered):
             stack += reversed(list(before(record)))
             continue
         if record not in numbered:  # nothing holds the tensor any more
@@ -302,8 +298,8 @@ def traced(
     like: Sequence[Any],
     trace: Trace,
     differentiated: bool = True,
-) -> Formula:
-    """The results of ``call`` on arguments like ``like``, as expressions, without any values.
+) -> Capture:
+    """A run of ``call`` on shadows of arguments like ``like``, without any values.
 
     ``differentiated``: it runs with recording on, on what requires gradients.
     """
@@ -317,12 +313,11 @@ def traced(
     with Switch(grad=grad, tracing=trace):
         answer = call(shadows)
         tree, tensors = flat(answer)
-        outs = [trace.expr(y) for y in tensors]
+        exprs = [trace.expr(y) for y in tensors]
     kinds, shapes = [y._array.dtype for y in tensors], [y._array.shape for y in tensors]
     symbols, outer = trace.symbols[:n], trace.symbols[n:]
-    return Formula(
-        symbols, trace.outer, outer, outs, kinds, shapes, tree, shadows, tensors, None, trace.checks
-    )
+    known = (symbols, trace.outer, outer, exprs, kinds, shapes, tree)
+    return Capture(*known, given=shadows, results=tensors, checks=trace.checks)
 
 
 def layout_of(x: Tensor) -> Any:
@@ -351,13 +346,7 @@ def program(key: Any, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]
         return found
 
 
-def _with_checks(
-    f: Formula, outputs: Sequence[Expr], inputs: Sequence[Expr]
-) -> tuple[Sequence[Expr], Sequence[Expr]]:
-    return [*outputs, *counted(f.checks)], inputs
-
-
-def run(
+def executed(
     function: Function,
     tensors: Sequence[Tensor],
     kinds: Sequence[Any],
@@ -374,152 +363,3 @@ def run(
     return [
         y if y._array.dtype == kind else cast(y, kind) for y, kind in zip(outs, kinds, strict=True)
     ]
-
-
-# What several transforms need -------------------------------------------------------------------
-
-
-def derivatives(y: Expr, xs: Sequence[Expr], order: int) -> list[Expr]:
-    """The Jacobians of ``y`` by ``xs``; for order 2 of those again, the last index fastest."""
-    if not order:
-        return [y]
-    return [d for x in xs for d in derivatives(derivative.jacobian(y, x), xs, order - 1)]
-
-
-def computed(
-    f: Formula,
-    key: Any,
-    build: Callable[[list[Expr]], tuple[Sequence[Expr], Sequence[Expr]]],
-    tensors: Sequence[Tensor],
-    kinds: Sequence[Any],
-    otherwise: Callable[[], Sequence[Tensor]],
-) -> list[Tensor]:
-    """The outputs of ``build(results)``, a program of the tensors, in these dtypes.
-
-    ``otherwise``: the same by the eager run, for what has no formula.
-    """
-    outs = f.outs
-    if outs is not None:
-        try:
-            function = program((key, f.key()), lambda: _with_checks(f, *build(outs)))
-        except (Unsupported, NotDifferentiable, NotImplementedError) as error:
-            if f.leaves is None:
-                refuse(f"a function has no derivative that is a formula ({error})")
-        else:
-            return run(function, tensors, kinds, f.checks)
-    assert f.leaves is not None
-    return settled(f, otherwise())
-
-
-# By the eager run -------------------------------------------------------------------------------
-
-
-def recording() -> bool:
-    """Whether derivatives are recorded."""
-    return current().grad
-
-
-def pulled(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], create: bool
-) -> list[Tensor]:
-    """The derivatives of ``<gs, ys>`` by ``xs``; zeros where there are none."""
-    pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if y._rg]
-    if not pairs:
-        return [wrap(np.zeros_like(x._array)) for x in xs]
-    with Switch(grad=True, inference=False):
-        found = autograd.grad(
-            [y for y, _ in pairs],
-            list(xs),
-            [g for _, g in pairs],
-            retain_graph=True,
-            create_graph=create,
-            allow_unused=True,
-        )
-    return [
-        wrap(np.zeros_like(x._array)) if g is None else g for x, g in zip(xs, found, strict=True)
-    ]
-
-
-def jacobians(ys: Sequence[Tensor], xs: Sequence[Tensor], order: int, create: bool) -> list[Tensor]:
-    """As ``derivatives``, of tensors, row by row."""
-    if not order:
-        return list(ys)
-    out: list[Tensor] = []
-    for y in ys:
-        rows = []
-        for i in range(y._array.size):
-            seed = np.zeros_like(y._array, order="C")
-            seed.reshape(-1)[i] = 1
-            rows.append(pulled([y], xs, [wrap(seed)], create or order > 1))
-        for x, column in zip(xs, zip(*rows, strict=True) if rows else [()] * len(xs), strict=True):
-            shape = y._array.shape + x._array.shape
-            with Switch(grad=True, inference=False):
-                whole = stack(list(column)) if column else wrap(np.zeros(shape, x._array.dtype))
-                out += jacobians([whole.reshape(shape)], xs, order - 1, create)
-    return out
-
-
-def pushed(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], ts: Sequence[Tensor], create: bool
-) -> list[Tensor]:
-    """The derivatives of ``ys`` along ``ts``: of the pullback, which is linear, by cotangents."""
-    us = [blank(np.zeros_like(y._array), True) for y in ys]
-    return pulled(pulled(ys, xs, us, True), us, ts, create)
-
-
-def settled(f: Formula, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Results of the eager run for the user: recorded only if they depend on something outside."""
-    assert f.leaves is not None
-    own = {edge_of(x) for x in f.leaves}
-    out = []
-    for t in tensors:
-        if not recording() or not (t._rg and _depends(t, own)):
-            t = t.detach()
-        if any(np.may_share_memory(t._array, x._array) for x in (*f.leaves, *f.results)):
-            t = t.clone()
-        out.append(t)
-    return out
-
-
-def _depends(t: Tensor, own: set[Any]) -> bool:
-    """Whether the record of ``t`` has leaves that somebody holds, other than the run's own."""
-    left, seen = [edge_of(t)], set(own)
-    while left:
-        record: Any = left.pop()
-        if record in seen:
-            if record in own and record.differentiable and not record.is_leaf:
-                return True
-            continue
-        seen.add(record)
-        if isinstance(record, AccumulateGrad) and record.variable is not None:
-            return True
-        left += getattr(record, "edges", ())
-    return False
-
-
-def independent(f: Formula, n: int) -> list[tuple[int, int | None]]:
-    """The results, and arguments, that do not depend on one another; None for all arguments."""
-    found: list[tuple[int, int | None]] = []
-    for i in range(n):
-        if f.outs is not None:
-            free = f.outs[i].free_symbols
-            there = [any(s is x for s in free) for x in f.symbols]
-        else:
-            assert f.leaves is not None
-            there = [_reaches(f.results[i], x) for x in f.leaves]
-        found += [(i, None)] if not any(there) else [(i, j) for j, t in enumerate(there) if not t]
-    return found
-
-
-def _reaches(y: Tensor, x: Tensor) -> bool:
-    """Whether ``y`` was computed from ``x``."""
-    goal = edge_of(x)
-    left, seen = [edge_of(y)], set()
-    while left:
-        record: Any = left.pop()
-        if record is goal:
-            return True
-        if record not in seen:
-            seen.add(record)
-            left += getattr(record, "edges", ())
-    return False

@@ -7,116 +7,96 @@ recorded with ``create_graph`` only.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from numeric.modes import Switch
-from numeric.tensors import Size, Tensor, wrap
-from numeric.transforms import (
-    Formula,
-    computed,
-    derivatives,
-    formula,
-    independent,
-    jacobians,
-    pulled,
-    pushed,
+from numeric.autograd.evaluations import (
+    HESSIAN,
+    HVP,
+    JACOBIAN,
+    JVP,
+    NONE,
+    VJP,
+    Derivative,
+    Evaluation,
+    gradients,
 )
-from symdiff import derivative
-from symdiff.leaves import full, symbol
+from numeric.modes import Switch
+from numeric.structures import Leaf, flat
+from numeric.tensors import Size, Tensor, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.expr import Expr
-
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-class _Call:
-    """A function at its inputs: what it computes there, and how inputs and outputs are given."""
+class _Call(Evaluation):
+    """A function at its inputs, a tensor or a tuple of them, as the function ``name`` takes it.
+
+    ``create``: results are recorded, whether or not the inputs are.
+    """
 
     def __init__(
-        self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
+        self, name: str, func: Callable[..., Any], inputs: Any, create: bool, strict: bool
     ) -> None:
-        self.name = name
-        self.tuple_in = isinstance(inputs, tuple)
-        self.inputs = _tensors(inputs, name, "inputs")
-        for x in self.inputs:
+        self.name, self.create, self.strict = name, create, strict
+        given = _tensors(inputs, name, "inputs")
+        for x in given:
             if x._array.dtype.kind != "f":
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if create_graph:  # results are recorded whether or not the inputs are
-            self.inputs = [x if x._rg else x.detach().requires_grad_() for x in self.inputs]
-        self.create = create_graph
-        kinds: list[bool] = []
+        if create:
+            given = [x if x._rg else x.detach().requires_grad_() for x in given]
 
-        def call(given: list[Tensor]) -> Any:
-            answer = func(*given)
+        def call(xs: list[Tensor]) -> Any:
+            answer = func(*xs)
             _tensors(answer, name, "outputs of the user-provided function")
-            kinds.append(isinstance(answer, tuple))
             return answer
 
         with Switch(grad=True):
-            self.formula: Formula = formula(call, self.inputs, connected=create_graph)
-        self.tuple_out = kinds[0]
-        for i, kind in enumerate(self.formula.kinds):
-            if kind.kind != "f" and strict:
-                _refuse(i, None)
+            super().__init__(call, given, flat(inputs)[0], connected=create)
         if strict:
-            for i, j in independent(self.formula, len(self.formula.kinds)):
+            for i, kind in enumerate(self.capture.kinds):
+                if kind.kind != "f":
+                    _refuse(i, None)
+            for i, j in self.independent():
                 _refuse(i, j)
-        self.kinds = [x._array.dtype for x in self.inputs]
 
-    def results(
-        self,
-        what: str,
-        build: Callable[[list[Expr], list[Expr], list[Expr]], Sequence[Expr]],
-        kinds: Sequence[Any],
-        otherwise: Callable[[Sequence[Tensor], Sequence[Tensor], bool], Sequence[Tensor]],
-        given: Sequence[Tensor] = (),
-    ) -> list[Tensor]:
-        """``build(outputs, inputs, vectors)`` at the inputs and the vectors given.
-
-        ``otherwise``: the same by the eager run's outputs and inputs, maybe recorded.
-        """
-        f = self.formula
-        vectors = [symbol(f"v{i}", x._array.shape) for i, x in enumerate(given)]
+    def computed(
+        self, wanted: Derivative, vectors: Sequence[Tensor] = (), values: bool = False
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """As of any evaluation, recorded if asked for."""
         with Switch(grad=self.create):
-            return computed(
-                f,
-                f"functional.{what}",
-                lambda ys: (
-                    list(build(ys, f.symbols, vectors)),
-                    [*f.symbols, *f.outer_symbols, *vectors],
-                ),
-                [*self.inputs, *f.outer, *given],
-                kinds,
-                lambda: otherwise(f.results or (), f.leaves or (), self.create),
-            )
+            return super().computed(wanted, vectors, values)
 
-    def values(self) -> list[Tensor]:
-        """The outputs."""
-        return self.results("value", lambda ys, xs, _: ys, self.formula.kinds, lambda ys, xs, _: ys)
+    def product(self, wanted: Derivative, vectors: Sequence[Tensor]) -> tuple[Any, list[Tensor]]:
+        """The outputs, nested, and a derivative along vectors."""
+        values, found = self.computed(wanted, vectors, values=True)
+        return self.by_results(values), found
 
-    def by_output(self, values: Sequence[Any]) -> Any:
-        """Values of outputs, nested as they are."""
-        return tuple(values) if self.tuple_out else values[0]
+    def like_inputs(self, v: Any) -> list[Tensor]:
+        """The vectors to multiply with, one for each input."""
+        what = "input to the user-provided function is"
+        return self._vectors(v, [x._array.shape for x in self.inputs], self.inputs[0].dtype, what)
 
-    def by_input(self, values: Sequence[Any]) -> Any:
-        """Values of inputs, nested as they are."""
-        return tuple(values) if self.tuple_in else values[0]
+    def like_outputs(self, v: Any) -> list[Tensor]:
+        """The vectors to multiply with, one for each output."""
+        like = self.capture.results[0].dtype if self.capture.results else None
+        return self._vectors(v, self.capture.shapes, like, "user-provided function returns")
 
-    def vectors(self, v: Any, like: Sequence[tuple[int, ...]], what: str) -> list[Tensor]:
-        """The vectors to multiply with, of these shapes, checked; 1 where it may be left out."""
+    def _vectors(
+        self, v: Any, like: Sequence[tuple[int, ...]], kind: Any, what: str
+    ) -> list[Tensor]:
+        """Vectors of these shapes, checked; 1 where they may be left out."""
         if v is None:
-            if len(like) != 1 or np.prod(like[0]) != 1:
+            if len(like) != 1 or math.prod(like[0]) != 1:
                 raise RuntimeError(
                     f"The vector v can only be None if the {what} a single Tensor with a single "
                     "element."
                 )
-            kind = (self.formula.kinds if self.name == "vjp" else self.kinds)[0]
-            return [wrap(np.ones(like[0], kind))]
+            return [wrap(np.ones(like[0], kind.numpy))]
         vs = _tensors(v, self.name, "v")
         if len(vs) != len(like):
             raise RuntimeError(
@@ -131,27 +111,31 @@ class _Call:
                 )
         return vs
 
-    def scalar(self, strict: bool) -> None:
-        """Raise RuntimeError unless there is one output of one element; also for ``strict``."""
-        shapes = self.formula.shapes
-        if self.tuple_out or len(shapes) != 1:
+    def scalar(self) -> _Call:
+        """Itself.  Raises RuntimeError unless there is one output of one element.
+
+        ``strict``: also if its gradient, whose derivative the Hessian is, depends on no input.
+        """
+        shapes = self.capture.shapes
+        if not isinstance(self.capture.tree, Leaf):
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
-        if np.prod(shapes[0]) != 1:
+        if math.prod(shapes[0]) != 1:
             raise RuntimeError(
                 f"The Tensor returned by the function given to {self.name} should contain a single "
                 "element"
             )
-        outs = self.formula.outs
-        if not strict or outs is None:
-            return
-        for i, g in enumerate(_gradients(outs[0], self.formula.symbols)):
+        exprs, symbols = self.capture.exprs, self.capture.symbols
+        if not self.strict or exprs is None:
+            return self
+        for i, g in enumerate(gradients(exprs, symbols)):
             free = g.free_symbols
-            if not any(s is x for s in free for x in self.formula.symbols):
+            if not any(s is x for s in free for x in symbols):
                 raise RuntimeError(
                     "While computing the hessian, found that the jacobian of the user-provided "
                     f"function with respect to input {i} is independent of the input. This is not "
                     "allowed in strict mode."
                 )
+        return self
 
 
 def _refuse(output: int, argument: int | None) -> NoReturn:
@@ -231,15 +215,8 @@ def jacobian(
     """
     _strategy("jacobian", strategy, strict, vectorize)
     call = _Call("jacobian", func, inputs, create_graph, strict)
-    f, m = call.formula, len(call.inputs)
-    found = call.results(
-        "jacobian",
-        lambda ys, xs, _: [d for y in ys for d in derivatives(y, xs, 1)],
-        call.kinds * len(f.kinds),
-        lambda ys, xs, create: jacobians(ys, xs, 1, create),
-    )
-    rows = [call.by_input(found[i * m : (i + 1) * m]) for i in range(len(f.kinds))]
-    return call.by_output(rows)
+    rest = iter(call.computed(JACOBIAN)[1])
+    return call.by_results([call.by_inputs(rest) for _ in call.capture.results])
 
 
 def hessian(
@@ -260,25 +237,8 @@ def hessian(
             [ 0., 12.]])
     """
     _strategy("hessian", outer_jacobian_strategy, strict, vectorize)
-    call = _Call("hessian", func, inputs, create_graph, strict)
-    call.scalar(strict)
-    m = len(call.inputs)
-    found = call.results(
-        "hessian",
-        lambda ys, xs, _: [d for g in _gradients(ys[0], xs) for d in derivatives(g, xs, 1)],
-        [kind for kind in call.kinds for _ in range(m)],
-        lambda ys, xs, create: jacobians(pulled(ys, xs, [_one(ys[0])], True), xs, 1, create),
-    )
-    return call.by_input([call.by_input(found[i * m : (i + 1) * m]) for i in range(m)])
-
-
-def _gradients(y: Expr, xs: list[Expr]) -> list[Expr]:
-    """The gradient of an expression of one element."""
-    return list(derivative.vjp([y], xs, [full(y.shape, 1)]))
-
-
-def _one(y: Tensor) -> Tensor:
-    return wrap(np.ones_like(y._array))
+    call = _Call("hessian", func, inputs, create_graph, strict).scalar()
+    return call.by_inputs(iter(call.computed(HESSIAN)[1]), 2)
 
 
 # Products ---------------------------------------------------------------------------------------
@@ -301,16 +261,11 @@ def vjp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    vs = call.vectors(v, call.formula.shapes, "user-provided function returns")
-    outputs = call.values()
-    found = call.results(
-        "vjp",
-        lambda ys, xs, seeds: derivative.vjp(ys, xs, seeds),
-        call.kinds,
-        lambda ys, xs, create: pulled(ys, xs, [one.clone() for one in vs], create),
-        vs,
-    )
-    return call.by_output(outputs), call.by_input(found)
+    vs = call.like_outputs(v)
+    # Not one program: the gradient of the outputs alone would meet the second derivative with a
+    # cotangent 0, which is nan where that is infinite.
+    outputs, _ = call.product(NONE, [])
+    return outputs, call.by_inputs(iter(call.computed(VJP, vs)[1]))
 
 
 def jvp(
@@ -330,19 +285,8 @@ def jvp(
     (tensor(5.), tensor(6.))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    f, n = call.formula, len(call.formula.kinds)
-    vs = call.vectors(v, [x._array.shape for x in call.inputs], _INPUT)
-    found = call.results(
-        "jvp",
-        lambda ys, xs, seeds: [*ys, *derivative.jvp(ys, xs, seeds)],
-        [*f.kinds, *f.kinds],
-        lambda ys, xs, create: [*ys, *pushed(ys, xs, [one.clone() for one in vs], create)],
-        vs,
-    )
-    return call.by_output(found[:n]), call.by_output(found[n:])
-
-
-_INPUT = "input to the user-provided function is"
+    outputs, found = call.product(JVP, call.like_inputs(v))
+    return outputs, call.by_results(found)
 
 
 def vhp(
@@ -385,17 +329,6 @@ def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     """The Hessian's product with a vector, forward over reverse."""
-    call = _Call(name, func, inputs, create_graph, strict)
-    call.scalar(strict)
-    vs = call.vectors(v, [x._array.shape for x in call.inputs], _INPUT)
-    found = call.results(
-        "hvp",
-        lambda ys, xs, seeds: [ys[0], *derivative.jvp(_gradients(ys[0], xs), xs, seeds)],
-        [*call.formula.kinds, *call.kinds],
-        lambda ys, xs, create: [
-            ys[0],
-            *pulled(pulled(ys, xs, [_one(ys[0])], True), xs, [one.clone() for one in vs], create),
-        ],
-        vs,
-    )
-    return found[0], call.by_input(found[1:])
+    call = _Call(name, func, inputs, create_graph, strict).scalar()
+    output, found = call.product(HVP, call.like_inputs(v))
+    return output, call.by_inputs(iter(found))
