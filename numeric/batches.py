@@ -15,7 +15,7 @@ from numeric.sharing import placed, share
 from numeric.structures import contents, filled, flat
 from numeric.tensors import Tensor, blank
 from numeric.tracing import counted
-from numeric.transforms import Inner, executed, program, traced
+from numeric.transforms import Capture, Inner, executed, program, traced
 from symdiff.arrays import broadcast_to
 from symdiff.batching import batch
 from symdiff.errors import Unsupported
@@ -75,91 +75,113 @@ def vmap(
             )
         tree, tensors = flat(args)
         dims = _dims_of(in_dims, args, told)
-        sizes = [x._array.shape[d] for x, d in zip(tensors, dims, strict=True) if d is not None]
-        if not sizes:
-            raise ValueError("vmap: Expected at least one Tensor to vmap over")
-        if len(set(sizes)) > 1:
-            raise ValueError(
-                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
-                f"sizes {sizes} for the mapped dimension"
-            )
-        return _mapped(func, tree, tensors, dims, out_dims, kwargs, randomness)
+        places = [i for i, d in enumerate(dims) if d is not None]
+        batched = [_led(tensors[i], dims[i]) for i in places]
+        n = _length(batched)
+
+        def call(slices: list[Tensor]) -> Any:
+            whole = list(tensors)
+            for i, x in zip(places, slices, strict=True):
+                whole[i] = x
+            answer = func(*filled(tree, whole), **kwargs)
+            _check_results(name, answer)
+            return answer
+
+        # A trace even where no other is: no slice has values that the function might look at.
+        trace = Inner("vmap", randomness, n)
+        capture = traced(call, batched, [_slice(x) for x in batched], trace, False)
+        moves = _out_dims(out_dims, capture.tree, name)
+        results = _run(name, capture, trace, batched, n, moves)
+        _share(capture, results, batched, moves)
+        moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
+        return filled(capture.tree, moved)
 
     return wrapper
 
 
-def _mapped(
-    func: Callable[..., Any],
-    tree: Any,
-    tensors: list[Tensor],
-    dims: list[int | None],
-    out_dims: Any,
-    kwargs: Any,
-    randomness: str,
-) -> Any:
-    name = getattr(func, "__name__", repr(func))
-    led = [x if d in (None, 0) else x.movedim(d, 0) for x, d in zip(tensors, dims, strict=True)]
-    places = [i for i, d in enumerate(dims) if d is not None]
-    batched = [led[i] for i in places]
-    parts: list[Any] = []
+def _led(x: Tensor, dim: int | None) -> Tensor:
+    """The tensor with the axis of slices in front."""
+    return x.movedim(dim, 0) if dim else x
 
-    def call(given: list[Tensor]) -> Any:
-        whole = list(tensors)
-        for i, x in zip(places, given, strict=True):
-            whole[i] = x
-        answer = func(*filled(tree, whole), **kwargs)
-        parts.extend(contents(answer))
-        for part in parts:
-            if not isinstance(part, Tensor):
-                raise ValueError(
-                    f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. "
-                    "Did you mean to set out_dims= to None for output?"
-                )
-        return answer
 
-    n = batched[0]._array.shape[0]
-    trace = Inner("vmap", randomness, n)
-    f = traced(call, batched, [_slice(x) for x in batched], trace, False)
-    assert f.exprs is not None
-    outs, kinds = f.exprs, f.kinds
-    slices = [*f.symbols, *(x for x, _ in trace.draws)]
+def _length(batched: Sequence[Tensor]) -> int:
+    """How many slices there are."""
+    sizes: list[int] = [x._array.shape[0] for x in batched]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+            f"sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def _check_results(name: str, answer: Any) -> None:
+    for part in contents(answer):
+        if not isinstance(part, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. "
+                "Did you mean to set out_dims= to None for output?"
+            )
+
+
+def _run(
+    name: str,
+    capture: Capture,
+    trace: Inner,
+    batched: Sequence[Tensor],
+    n: int,
+    moves: Sequence[int | None],
+) -> list[Tensor]:
+    """The results for all slices, with a leading axis but where there is to be none.
+
+    Each symbol of a slice becomes one with a leading axis, and ``batch`` does the rest; numbers
+    that each slice has drawn are symbols like the arguments.
+    """
+    assert capture.exprs is not None
+    outs = [*capture.exprs, *counted(capture.checks)]
+    slices = [*capture.symbols, *(x for x, _ in trace.draws)]
     full = [symbol(f"b{i}", (n, *s.shape), s.dtype) for i, s in enumerate(slices)]
-    moves = _out_dims(out_dims, f.tree, name)
-    counts = counted(f.checks)
     mapped = set(slices)
-    for y, d in zip(outs, moves, strict=True):
+    for y, d in zip(capture.exprs, moves, strict=True):
         if d is None and not mapped.isdisjoint(y.free_symbols):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
     known = dict(zip(slices, full, strict=True))
+    led = [*[d is not None for d in moves], *[True] * len(capture.checks)]
     try:
         function = program(
-            ("vmap", n, len(trace.draws), tuple([d is None for d in moves]), f.key()),
-            lambda: (
-                _batches([*outs, *counts], [*moves, *[0] * len(counts)], known, n),
-                [*full, *f.outer_symbols],
-            ),
+            ("vmap", n, len(trace.draws), tuple(led), capture.key()),
+            lambda: (_batches(outs, led, known, n), [*full, *capture.outer_symbols]),
         )
     except Unsupported as error:
         raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
-    given = [*batched, *(x for _, x in trace.draws), *f.outer]
-    results = executed(function, given, kinds, f.checks)
+    given = [*batched, *(x for _, x in trace.draws), *capture.outer]
+    return executed(function, given, capture.kinds, capture.checks)
+
+
+def _share(
+    capture: Capture,
+    results: Sequence[Tensor],
+    batched: Sequence[Tensor],
+    moves: Sequence[int | None],
+) -> None:
+    """Let results be views of arguments, or of one another, where those of a slice are."""
     sliced = [i for i, d in enumerate(moves) if d is not None]
-    views = placed(f.given, [f.results[i] for i in sliced])
+    views = placed(capture.given, [capture.results[i] for i in sliced])
     share([results[i] for i in sliced], batched, views, 1)
-    moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
-    return filled(f.tree, moved)
 
 
 def _batches(
-    outs: Sequence[Expr], moves: Sequence[int | None], known: dict[Expr, Expr], n: int
+    outs: Sequence[Expr], led: Sequence[bool], known: dict[Expr, Expr], n: int
 ) -> list[Expr]:
-    """The results for all slices, with a leading axis but where there is to be none."""
+    """The expressions for all slices, with a leading axis where they are to have it."""
     free = {x for y in outs for x in y.free_symbols}
     used = {x: z for x, z in known.items() if x in free}
-    led = batch(outs, used) if used else [broadcast_to(y, (n, *y.shape)) for y in outs]
-    return [y if d is None else z for y, z, d in zip(outs, led, moves, strict=True)]
+    wide = batch(outs, used) if used else [broadcast_to(y, (n, *y.shape)) for y in outs]
+    return [z if lead else y for y, z, lead in zip(outs, wide, led, strict=True)]
 
 
 def _slice(x: Tensor) -> Tensor:

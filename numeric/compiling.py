@@ -65,12 +65,13 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results, by the trace for these arguments."""
-        if current().tracing is not None:
+        if current().tracing is not None:  # it becomes a part of what is traced
             return self._fn(*args, **kwargs)
         structure, tensors = flat((args, kwargs))
         signature = (
             key(structure),
             tuple([(x._array.shape, x._array.strides, x._array.dtype, x._rg) for x in tensors]),
+            # Which arguments are the same tensor: they are one input.
             tuple([next(i for i, y in enumerate(tensors) if y is x) for x in tensors]),
             (current().grad, default()),
         )
@@ -116,13 +117,15 @@ class Compiled:
                 place = next((i for i, x in enumerate(given) if x is y), None)
                 if place is not None:
                     results.append(("argument", place, None))
-                elif not isinstance(y._array, Shadow) and y._traced is None:
+                elif not isinstance(y._array, Shadow) and not trace.knows(y):
                     results.append(("outer", y, None))
                 else:
                     results.append(("output", len(exprs), (y._array.dtype, requires(y))))
                     exprs.append(trace.expr(y))
         exprs += counted(trace.checks)
         function = lower(exprs, trace.symbols) if exprs else None
+        # What the function itself changes while it runs, as a counter of calls, is no condition:
+        # it would be another in every call.
         after = surroundings((self._fn, structure))
         guard = {way: value for way, value in around.items() if after.get(way) == value}
         places = [

@@ -2,6 +2,10 @@
 
 A shadow has a shape, a dtype and an expression.  NumPy's functions on it give shadows, by the table
 of ``symdiff``; whatever needs its values raises an error that names the user's line.
+
+It has a layout as well, an array without values: programs ask arrays how they lie in memory, views
+and writes through them depend on it, and strides are no part of an expression.  Whether the memory
+is shared is what parents say, never the layouts, which are arrays of their own.
 """
 
 from __future__ import annotations
@@ -127,6 +131,8 @@ class Shadow(NDArrayOperatorsMixin):
 
     def expr(self) -> Expr:
         """The expression of the present value."""
+        # Read again only if somebody has written to the memory since: the part of a parent is a new
+        # expression for each level of views.
         if self.parent is not None and self._seen != self.now():
             assert self.part is not None
             self._seen, self._expr = self.now(), self.part(self.parent.expr())
@@ -134,7 +140,7 @@ class Shadow(NDArrayOperatorsMixin):
 
     def write(self, value: Expr) -> None:
         """Let the value be another one, also for all that share the memory."""
-        if self.parent is None:
+        if self.parent is None:  # the version tells all views that theirs is old
             self._expr, self.version = value, self.version + 1
             return
         assert self.part is not None
@@ -218,7 +224,11 @@ def beside(array: Any, other: Any) -> Any:
 
 
 def stand_in(like: Any) -> Any:
-    """An array to try operations on: ones, an identity in two axes, zeros of integers."""
+    """An array to try operations on: ones, an identity in two axes, zeros of integers.
+
+    Numbers that no operation objects to: nothing is divided by 0, matrices are regular and
+    positive definite, and integers, which may be places, are in bounds.
+    """
     if like.dtype.kind != "f":
         return np.zeros_like(like)
     out = np.ones_like(like)
@@ -248,7 +258,11 @@ def memory_of(array: Any, shape: Any, strides: Any, offset: int) -> Any:
 
 
 def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:
-    """``old`` with its part another value: what the part's derivative scatters."""
+    """``old`` with its part another value: what the part's derivative scatters.
+
+    A part only moves elements, so its pullback puts the value back where it came from, zeros
+    elsewhere, and ones of its shape show where that is.  No view needs an inverse of its own.
+    """
     whole = dummy(old)
     inside = vjp([part(whole)], whole, [full(value.shape, 1)])
     new = vjp([part(whole)], whole, [value])

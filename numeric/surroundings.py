@@ -1,4 +1,11 @@
-"""What a function of Tensors depends on besides them: numbers, closures, globals, objects."""
+"""What a function of Tensors depends on besides them: numbers, closures, globals, objects.
+
+A trace holds for one value of each of these.  Other arguments are part of the signature (``key``);
+what the function reaches through closures, globals and attributes is listed before it is traced and
+at every call (``surroundings``), and compared.  The list is of what can be reached in a few steps,
+and ends at functions of these packages: it cannot be complete, as a program may read anything, and
+what it misses is taken as it was when the function was traced.
+"""
 
 from __future__ import annotations
 

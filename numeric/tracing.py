@@ -1,4 +1,22 @@
-"""Tracing: a function of Tensors is run once, on shadows, and what it computes is an expression."""
+"""Tracing: a function of Tensors is run once, on shadows, and what it computes is an expression.
+
+While a trace is in force (``modes.current().tracing``), operations, writes in place and NumPy's
+functions of shadows come here instead of computing.
+
+*Where numbers come from.*  An operation meets three things in a run.  A shadow depends on the
+arguments, and has an expression.  An array with data is a constant, which the run made of numbers,
+lists or NumPy's arrays.  A tensor that was there before, found in a closure or a global, is an
+input like the arguments, with the numbers that it has at each call.  The last two are told apart by
+a mark that each new tensor gets in a run (``made``).  Many operations take numbers of an operand
+themselves, as places or to sort: they ask ``tensors.values_of``, which gives a shadow of a tensor
+from outside, so that no array is computed from one, and none has to be traced back to it.
+
+*What is refused.*  The run stands for all calls with the same signature, so that nothing may happen
+in it that another call would do otherwise: choices by numbers that the program reads (``if``,
+``float``), shapes that depend on numbers, random numbers.  Arguments and tensors from outside are
+not written to: the lowered function has results, and no effects.  And some operations have no
+expression.  Each is an error with the user's line, never a value of the first call.
+"""
 
 from __future__ import annotations
 
@@ -31,34 +49,47 @@ if TYPE_CHECKING:
 _KINDS = {"f": float, "b": bool}
 
 
+def input_symbol(name: str, x: Any) -> Expr:
+    """The symbol of an input of a program: the same one for all that have this shape and kind.
+
+    Runs that do the same are therefore the same expressions, and share a lowered program.
+    """
+    return _named(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
+
+
 @functools.lru_cache(maxsize=4096)
-def _numbered(i: int, shape: tuple[int, ...], kind: type) -> Expr:
-    """The symbol of the i-th input of a trace."""
-    return symbol(f"x{i}", shape, kind)
+def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
+    return symbol(name, shape, kind)
 
 
 class Trace:
-    """One run of a function on shadows: its arguments, and the tensors that it finds outside."""
+    """One run of a function on shadows: its arguments, and the tensors that it finds outside.
+
+    ``symbols`` are those of the arguments, and then of ``outer``, in the order in which they were
+    found.  ``below``: the trace in whose run this one was made; what is a constant of that one is
+    known here, too.
+    """
 
     def __init__(self, name: str = "compile", randomness: str = "error") -> None:
         self.name, self.randomness = name, randomness
         self.below: Trace | None = current().tracing
         self.symbols: list[Expr] = []
         self.outer: list[Tensor] = []
-        # Conditions that must hold nowhere when it runs, and what to say if one does.
+        # Conditions that must hold nowhere when it runs, and what to say if one does: that an index
+        # is out of bounds is an error of a call, and no call has been made.
         self.checks: list[tuple[Expr, str]] = []
-        self._found: dict[int, Expr] = {}
+        self._found: dict[int, Expr] = {}  # by the ids of tensors from outside, which outer keeps
 
     # Inputs -----------------------------------------------------------------------------------
 
     def argument(self, x: Tensor) -> Tensor:
         """What stands for an argument in the run."""
-        shadow = Shadow(self, self._symbol(x), without_values(x._array), fixed=True)
+        shadow = Shadow(self, self.symbol(x), without_values(x._array), fixed=True)
         return blank(shadow, x._rg)  # type: ignore[arg-type]
 
-    def _symbol(self, x: Tensor) -> Expr:
-        array = x._array
-        found = _numbered(len(self.symbols), array.shape, _KINDS.get(array.dtype.kind, int))
+    def symbol(self, x: Tensor) -> Expr:
+        """The symbol of one more input, which is like ``x``."""
+        found = input_symbol(f"x{len(self.symbols)}", x)
         self.symbols.append(found)
         return found
 
@@ -66,7 +97,7 @@ class Trace:
         """The expression of an operand; a tensor from outside the function becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, Shadow):
-            if array.trace is not self:
+            if array.trace is not self:  # kept by an earlier run: it has no numbers to be an input
                 refuse("a tensor of another trace is used")
             return array.expr()
         if not isinstance(x, Tensor):
@@ -75,7 +106,7 @@ class Trace:
             return as_expr(np.array(x._array))
         found = self._found.get(id(x))
         if found is None:
-            found = self._found[id(x)] = self._symbol(x)
+            found = self._found[id(x)] = self.symbol(x)
             self.outer.append(x)
         return found
 
@@ -94,6 +125,8 @@ class Trace:
         outs = []
         for i, (y, layout) in enumerate(zip(done.exprs, done.layouts, strict=True)):
             real = layout.dtype.kind == "f"
+            # A view of a shadow remembers how to take its part of it again, after a write.  One of
+            # a tensor from outside is not written to, as that is not.
             part = None if parent is None else functools.partial(_part, op, done.rest, params, i)
             fixed = op.view and parent is None
             value = y if grad or not real else detach(y)
@@ -105,7 +138,7 @@ class Trace:
         return tuple(outs) if op.outputs > 1 else outs[0]
 
     def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A NumPy function of shadows."""
+        """A NumPy function of shadows, done on expressions and on stand-ins, as operations are."""
         try:
             values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))
             before = noise()
@@ -135,7 +168,12 @@ class Trace:
         return blank(kernel(x, y))
 
     def write(self, x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
-        """As ``inplace.write``, for what the run itself made."""
+        """As ``inplace.write``, for what the run itself made: whose memory it is has another value.
+
+        Nothing is written.  All that share the memory take their part of the new value when they
+        are next asked for theirs (``Shadow.expr``), so that writes through views, and to the base
+        of views, need no list of who is concerned.
+        """
         self._shadowed(x)
         shadow: Any = x._array
         if not isinstance(shadow, Shadow):
@@ -149,6 +187,8 @@ class Trace:
         old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)  # type: ignore[arg-type]
         out = compute(old)
         inplace.check_result(x, out, name)
+        # Through a detached tensor an eager program changes numbers that a derivative then uses
+        # without knowing; an expression has no such thing.
         cuts = shadow.cuts()
         if cuts and (any(cuts) or out._rg):
             refuse(f"{name} changes a detached tensor in place", "clone() it before")
@@ -163,7 +203,10 @@ class Trace:
         return x
 
     def view(self, y: Tensor, of: Tensor, place: Place, lead: int) -> None:
-        """Let ``y`` be a view of another tensor, whose leading axes it has, too."""
+        """Let ``y``, a result of an inner transform, be a view of another tensor.
+
+        ``place`` says where it lay in the run of a slice; ``lead`` axes come before, in both.
+        """
         self._shadowed(of)
         array: Any = of._array
         shadow: Any = y._array
@@ -186,16 +229,16 @@ class Trace:
 
     # Tensors that the run makes ---------------------------------------------------------------
 
-    # An array with data that an operation meets in a run is a constant: what depends on arguments,
-    # or is of tensors from outside, is a shadow.  So nobody has to ask where an array comes from.
-
     def made(self, x: Tensor) -> None:
-        """Note a new tensor: with data, it is a constant of the run."""
+        """Note a new tensor: with data, it is a constant of the run (``tensors.wrap`` tells)."""
         if not isinstance(x._array, Shadow):
             x._traced = self
 
     def knows(self, x: Tensor) -> bool:
-        """Whether a tensor with data was made in this run, or in one around it."""
+        """Whether a tensor with data was made in this run, or in one around it.
+
+        One that an earlier run made, and that somebody kept, is a tensor from outside.
+        """
         trace: Trace | None = None if x._traced is None else self
         while trace is not None and trace is not x._traced:
             trace = trace.below
@@ -212,7 +255,11 @@ class Trace:
         return self.knows(x)
 
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
-        """Random numbers that are drawn in the run."""
+        """Random numbers that are drawn in the run, or the error that none may be.
+
+        The trace below is asked, too: "same" of a ``vmap`` is for its slices, and not for all calls
+        of a compiled function around it.
+        """
         if self.randomness != "same":
             refuse(_RANDOM[self.name])
         return fresh(shape) if self.below is None else self.below.drawn(shape, fresh)

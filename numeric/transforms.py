@@ -10,7 +10,6 @@ one recorded operation, so that transforms nest and results can be differentiate
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,12 +26,11 @@ from numeric.recording import TO, apply, cast
 from numeric.shadows import Shadow
 from numeric.structures import flat
 from numeric.tensors import Tensor, blank, counter, edge_of
-from numeric.tracing import Trace, checked
+from numeric.tracing import Trace, checked, input_symbol
 from numeric.trial_runs import rounded, without_values
 from symdiff import ops
 from symdiff.arrays import converted
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.leaves import symbol
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
 
 # Lowered programs that are kept: those used most recently.
 _KEPT = 256
-
-_KINDS = {"f": float, "b": bool}
 
 
 class Capture(NamedTuple):
@@ -69,7 +65,7 @@ class Capture(NamedTuple):
     checks: Sequence[tuple[Expr, str]] = ()
 
     def key(self) -> tuple[Any, ...]:
-        """Equal for runs whose results are the same expressions of the same symbols."""
+        """Equal where results are the same expressions of the same symbols."""
         checks = tuple([x for x, _ in self.checks])
         return (tuple(self.exprs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
 
@@ -77,20 +73,23 @@ class Capture(NamedTuple):
 def captured(
     call: Callable[[list[Tensor]], Any], inputs: Sequence[Tensor], connected: bool = True
 ) -> Capture:
-    """A run of ``call(inputs)``: traced inside a trace, else eager.
+    """What a run of ``call(inputs)`` gives: traced inside a trace, else eager.
 
-    ``connected``: what the function does is recorded as a function of the inputs.
+    ``connected``: what the function does is recorded as a function of the inputs.  That is for
+    where there is no expression, and derivatives of derivatives have to follow the record.
     """
     mode = current()
     if mode.tracing is not None:
         return traced(call, inputs, inputs, Inner(mode.tracing.name, mode.tracing.randomness))
+    # Records hold no Tensors: the operands of what is recorded are kept, so that those from outside
+    # can be inputs.  They are told by serial numbers, which grow as records are made.
     kept: dict[Any, Tensor] = {}
     start = serial()
     leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
     with Switch(grad=True, inference=False, keeping=kept):
         answer = call(leaves)
     tree, tensors = flat(answer)
-    symbols = [_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
+    symbols = [input_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
     known: dict[Any, Any] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
     outer: list[Tensor] = []
     outer_symbols: list[Expr] = []
@@ -111,7 +110,8 @@ def captured(
     )
 
 
-# What says that there is no expression, or no derivative of one.
+# What says that there is no expression, or no derivative of one.  As many kinds as users' own
+# operations may raise; where the record serves as well, none is an error.
 _NO_FORMULA = (RuntimeError, ValueError, LookupError, TypeError, Unsupported, NotDifferentiable)
 
 
@@ -176,7 +176,11 @@ def _kept(what: tuple[Any, ...], operands: Sequence[Expr], make: Callable[[], An
 
 
 def _stand_in(x: Tensor, connected: bool) -> Tensor:
-    """An argument as the function sees it: it requires gradients, and shares its memory."""
+    """An argument as the function sees it: it requires gradients, and shares its memory.
+
+    A leaf of the run's own, so that its record ends here, and not at what the argument was computed
+    from; with the argument's counter of versions, as what writes to it is noticed outside.
+    """
     if not (connected and x._rg):
         leaf = blank(x._array, x._array.dtype.kind == "f")
         leaf._v = counter(x)
@@ -186,19 +190,14 @@ def _stand_in(x: Tensor, connected: bool) -> Tensor:
     return out
 
 
-def _symbol(name: str, x: Any) -> Expr:
-    return _named(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
-
-
-@functools.lru_cache(maxsize=4096)
-def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
-    return symbol(name, shape, kind)
-
-
 def _outer(
     ends: Sequence[Record], known: dict[Any, Any], kept: dict[Any, Tensor], start: int
 ) -> tuple[list[Tensor], list[Expr]]:
-    """The tensors that were there before the run, and their symbols, added to ``known``."""
+    """The tensors that were there before the run, and their symbols, added to ``known``.
+
+    From the results down: what has a serial number from before the run, or is a leaf, is from
+    outside.  A formula is a constant of a recorded pass; it is an input if somebody used it.
+    """
     found: list[Tensor] = []
     symbols: list[Expr] = []
     numbered: dict[Any, list[int]] = {}
@@ -220,7 +219,7 @@ def _outer(
         values: dict[int, Expr] = {}
         for nr in sorted(numbered.get(record, ())):
             x = kept[record, nr]
-            values[nr] = _symbol(f"c{len(found)}", x)
+            values[nr] = input_symbol(f"c{len(found)}", x)
             found.append(x)
             symbols.append(values[nr])
         many = getattr(record, "outputs", 1) > 1
@@ -234,16 +233,20 @@ def _outer(
 
 
 class Inner(Trace):
-    """A trace within a trace: the other's tensors come from outside.
+    """The trace of a transform, which may stand in another one: the other's tensors are outside.
 
-    ``length``: how many slices it stands for, of a batch.  ``below``: the other trace.  ``draws``:
-    symbols of random numbers, and these numbers for all slices.
+    Where none is around it, or only such ones, it is for one call.  Then arrays with data are
+    inputs, not constants, so that calls with other numbers share a program; and the function may
+    read the numbers of what is not mapped over, which no later call will meet.
+
+    ``length``: how many slices it stands for, of a batch.  ``draws``: symbols of random numbers,
+    and these numbers for all slices.
     """
 
     def __init__(self, name: str, randomness: str, length: int | None = None) -> None:
         super().__init__(name, randomness)
         self.length = length
-        # Whether the run is kept for later calls, so that no values may get into it.
+        # Whether the run is a part of one that is kept for later calls.
         self.kept = self.below is not None and getattr(self.below, "kept", True)
         self._held: list[Any] = []
         self.draws: list[tuple[Expr, Tensor]] = []
@@ -257,22 +260,22 @@ class Inner(Trace):
             return fresh(shape) if below is None else below.drawn(shape, fresh)
         size = (self.length, *shape)
         whole = blank(fresh(size) if below is None else below.drawn(size, fresh))
-        kind = _KINDS.get(whole._array.dtype.kind, int)
-        found = _named(f"r{len(self.draws)}", shape, kind)
+        one = blank(np.empty(shape, whole._array.dtype))
+        found = input_symbol(f"r{len(self.draws)}", one)
         self.draws.append((found, whole))
-        return Shadow(self, found, np.empty(shape, whole._array.dtype), fixed=True)
+        return Shadow(self, found, one._array, fixed=True)
 
     def expr(self, x: Any) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, np.ndarray) and array.ndim and not self.kept:
-            return self._input(x, array)
+            return self._input(x, array)  # a number stays a constant: formulas simplify with it
         if not isinstance(array, Shadow) or array.trace is self:
             return super().expr(x)
         found = self._found.get(id(array))
         if found is None:
             outer = x if isinstance(x, Tensor) else blank(array)  # type: ignore[arg-type]
-            found = self._found[id(array)] = self._symbol(outer)
+            found = self._found[id(array)] = self.symbol(outer)
             self.outer.append(outer)
         return found
 
@@ -280,9 +283,10 @@ class Inner(Trace):
         """A tensor or an array with data as an input of the formula, which serves others too."""
         found = self._found.get(id(x))
         if found is None:
+            # What the run made is no tensor that derivatives are followed to.
             fixed = not isinstance(x, Tensor) or x._traced is not None
             outer = blank(array) if fixed else x
-            found = self._found[id(x)] = self._symbol(outer)
+            found = self._found[id(x)] = self.symbol(outer)
             self.outer.append(outer)
             self._held.append(x)
         return found
@@ -299,14 +303,14 @@ def traced(
     trace: Trace,
     differentiated: bool = True,
 ) -> Capture:
-    """A run of ``call`` on shadows of arguments like ``like``, without any values.
+    """What a run of ``call`` gives on shadows of arguments like ``like``, without any values.
 
     ``differentiated``: it runs with recording on, on what requires gradients.
     """
     grad = differentiated or current().grad
     shadows = []
     for x, model in zip(inputs, like, strict=True):
-        shadow = Shadow(trace, trace._symbol(model), layout_of(model), fixed=True)
+        shadow = Shadow(trace, trace.symbol(model), layout_of(model), fixed=True)
         real = x._array.dtype.kind == "f"
         shadows.append(blank(shadow, real and (differentiated or x._rg)))  # type: ignore[arg-type]
     n = len(trace.symbols)

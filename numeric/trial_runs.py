@@ -1,4 +1,16 @@
-"""What an operation makes in a trace: expressions of its results, and how these lie in memory."""
+"""What an operation makes in a trace: expressions of its results, and how these lie in memory.
+
+Every operation is done twice.  On expressions, for its value.  And on stand-ins, arrays of ones of
+the operands' shapes, dtypes and strides, for all else that a program can see of a result: its
+dtype, whether it is contiguous, whether ``reshape`` of it is a view or a copy, where a view lies in
+its base, and the error where operands do not fit.  An expression knows none of these, and they
+decide what later writes in place change.  NumPy and the operation's own code know all of them; to
+state them once more, an operation at a time, would be a second library that could disagree.
+
+The cost is paid once: what an operation makes is remembered by its operands' expressions and
+layouts, since a traced function is mostly traced again (in other surroundings, by ``vmap`` in every
+call), and does the same.
+"""
 
 from __future__ import annotations
 
@@ -58,14 +70,14 @@ def done(op: Op, operands: Sequence[Any], exprs: list[Expr], params: tuple[Any, 
 def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[Any, ...]) -> Done:
     """An operation, on expressions and on stand-ins."""
     tried, exprs = [stand_in_for(x) for x in operands], list(given)
-    if op.view:  # how the result lies in memory depends on how the operand does
+    if op.view:  # on the layout itself: a stand-in is a copy, in which the view lies elsewhere
         tried[0] = _layout(operands[0])
     if op.promotion is not None:
         kind = op.promotion(tried)
         for i, (x, a) in enumerate(zip(operands, tried, strict=True)):
             if isinstance(x, Tensor) and a.dtype != kind:
                 exprs[i], tried[i] = converted(exprs[i], a.dtype, kind), a.astype(kind)
-    if op is TO:
+    if op is TO:  # its formula is the identity, as that of a derivative must be
         exprs[0] = converted(exprs[0], tried[0].dtype, np.dtype(params[0]))
     before = noise()
     try:
@@ -88,7 +100,7 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
     whole = []
     for y, layout in zip(ys, layouts, strict=True):
         if layout.dtype.kind in "iu" and layout.dtype is not INT64 and not op.view:
-            y = converted(y, INT64, layout.dtype)  # sums of narrow integers are wide ones to NumPy
+            y = converted(y, INT64, layout.dtype)  # expressions know one kind of integers, int64
         whole.append(y if y.shape == layout.shape else broadcast_to(y, layout.shape))
     offsets = tuple([_start(v) - _start(tried[0]) for v in layouts]) if op.view else ()
     return Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)
@@ -120,7 +132,10 @@ def rounded(
 
 
 def without_values(layout: Any) -> Any:
-    """An array that lies in memory like another, in pages that nobody touches."""
+    """An array that lies in memory like another, in pages that nobody touches.
+
+    The other may be large, and is not to be kept alive for its strides.
+    """
     if layout.flags.c_contiguous or layout.flags.f_contiguous:
         return np.empty_like(layout)
     if not all(s >= 0 for s in layout.strides):
