@@ -137,6 +137,12 @@ def _tolerance(name: str, value: Any) -> float | None:
     return None if value is None else float(value)
 
 
+def ranks(values: Any, absolute: float, relative: float) -> Any:
+    """How many singular values of each matrix are beyond both tolerances."""
+    least = np.maximum(absolute, relative * np.max(values, axis=-1, initial=0))
+    return np.sum(values > least[..., None], axis=-1)
+
+
 def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[float, float]:
     """Below the larger of the first, and the second times the largest, singular values are 0."""
     absolute, relative = _tolerance("atol", atol), _tolerance("rtol", rtol)

@@ -13,6 +13,7 @@ from numeric.linalg.checks import (
     equation_fits,
     fit_batches,
     operands,
+    ranks,
     real,
     square,
     tolerances,
@@ -206,7 +207,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         fit_batches(a.shape[:-2], b.shape[:-2])
     limit = float(np.finfo(a.dtype).eps) * max(m, n) if rcond is None else float(rcond)
     values = singular_values(a)
-    rank = np.sum(values > limit * np.max(values, axis=-1, initial=0)[..., None], axis=-1)
+    rank = ranks(values, 0.0, limit)
     full = driver == "gels"
     rest = m > n and driver != "gelsy" and (full or bool((rank == n).all()))
     solution, residuals = apply(LSTSQ, (A, B), (limit, vector, rest, full))

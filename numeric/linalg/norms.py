@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from numeric.linalg.checks import at_least_2d, operands, real, square, tolerances
+from numeric.linalg.checks import at_least_2d, operands, ranks, real, square, tolerances
 from numeric.linalg.equations import inv
 from numeric.linalg.factors import svdvals
 from numeric.ops import moments, reducing, shaping
@@ -202,5 +202,4 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     absolute, relative = tolerances(A, atol, rtol)
     values = abs(np.linalg.eigvalsh(values_of(A))) if hermitian else singular_values(values_of(A))
-    least = np.maximum(absolute, relative * np.max(values, axis=-1, initial=0))
-    return wrap(np.sum(values > least[..., None], axis=-1))
+    return wrap(ranks(values, absolute, relative))

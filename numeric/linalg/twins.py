@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from numeric import linalg
 from numeric.linalg.checks import fit_batches, real, square
@@ -70,8 +68,7 @@ def logdet(input: Tensor) -> Tensor:
     square("logdet", input)
     real("logdet", input)
     sign, logabsdet = linalg.slogdet(input)
-    negative = wrap(np.asarray(sign._array == -1))
-    return where(negative, math.nan, logabsdet)  # type: ignore[no-any-return]
+    return where(wrap(sign._array == -1), math.nan, logabsdet)  # type: ignore[no-any-return]
 
 
 @method()
