@@ -171,6 +171,7 @@ class kinks(Context):  # noqa: N801  # used as a function
 
     def check(self) -> None:
         """Refuse a ``with`` statement in a generator: two frames up."""
+        # Only the frame tells that the body is a generator's; no name or value in it is read.
         body = sys._getframe(2)
         if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
             driver = body.f_back
