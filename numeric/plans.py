@@ -19,6 +19,7 @@ from numeric.specialised import LOCK, Bound, Declaration, Specialised
 from numeric.specialised import RESULT as RESULT
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import named_dummy
+from symdiff.numpy_protocol import UFUNCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
 # Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.
 _KNOWN = 4096
+
+# NumPy's function for an expression that NumPy's function builds, the first of several names;
+# ``np.rint`` lacks the digits that rounding takes.
+UFUNC_OF: dict[Any, np.ufunc] = {}
+for _ufunc, _build in UFUNCS.items():
+    if _ufunc is not np.rint:
+        UFUNC_OF.setdefault(_build, _ufunc)
 
 # The ops that modules declare, by the names that pickles have for them.  A name says nothing of the
 # module, so that a pickle stays valid when an op moves, and it must be unique for good.
@@ -40,8 +48,9 @@ class Op(Declaration):
         name: in snake case; the node's class is its camel case with ``Backward0``.
         build: the expression of the result, a tuple for several results, from the expressions of
             the operands and the parameters.
-        kernel: the same on arrays, which makes new memory (or views, for a ``view``); without
-            one the expression is lowered.
+        kernel: the same on arrays, which makes new memory (or views, for a ``view``), where that
+            is faster (``benchmarks.kernels``); without one an elementwise expression that NumPy
+            has a function for (``sd.sin``) is that function, and any other is lowered.
         saves: RESULT where PyTorch saves results and the pullback can be written in them.
         pointwise: elementwise with NumPy's broadcasting.
         promotion: the common dtype of the operands; None leaves each its own.
@@ -89,6 +98,8 @@ class Op(Declaration):
         variant: str = "",
         origin: Any = None,
     ) -> None:
+        if kernel is None and pointwise:
+            kernel = UFUNC_OF.get(build)
         self.name, self.build, self.kernel, self.saves = name, build, kernel, saves
         self.pointwise, self.promotion, self.view = pointwise, promotion, view
         self.outputs, self.reuse, self.concrete = outputs, reuse, concrete
@@ -116,7 +127,10 @@ class Op(Declaration):
         # dtypes as they are is worth while only where this one is new.
         key = (
             params,
-            *[(a.shape, a.dtype.char) if a.__class__ is np.ndarray else None for a in arrays],
+            *[
+                (a.shape, a.dtype.char) if a.__class__ is np.ndarray else a.__class__
+                for a in arrays
+            ],
         )
         found = self.bounds.get(key)
         if found is None:
@@ -138,13 +152,13 @@ class Op(Declaration):
         key = (params, kind, *[a.__class__ is np.ndarray for a in arrays])
         found = self.bounds.get(key)
         if found is None:
-            kinds = tuple(map(_kind, arrays))
+            kinds = _kinds(arrays)
             of = self.specialised(params, [()] * len(arrays), kinds, uniform=True)
             found = self.bounds[key] = Bound(of, {}, None, None)
         return found
 
     def _bind(self, arrays: Sequence[Any], params: tuple[Any, ...]) -> Bound:
-        kinds = tuple(map(_kind, arrays))
+        kinds = _kinds(arrays)
         shapes: list[Any] = [np.shape(a) for a in arrays]
         letters, sizes = _letters(shapes, self.stretches)
         of = None
@@ -191,9 +205,18 @@ def _uniform(arrays: Sequence[Any]) -> bool:
     return kind is not None and kind.kind == "f"
 
 
-def _kind(a: Any) -> type:
-    d = a.dtype.kind if a.__class__ is np.ndarray else None
-    return float if d in ("f", None) else bool if d == "b" else int
+def _kinds(arrays: Sequence[Any]) -> tuple[type, ...]:
+    """What elements are in formulas.  Numbers are real unless all operands are integers."""
+    kinds = [_KINDS.get(a.dtype.kind, int) if a.__class__ is np.ndarray else None for a in arrays]
+    return tuple(
+        [
+            (float if float in kinds else a.__class__) if kind is None else kind
+            for a, kind in zip(arrays, kinds, strict=True)
+        ]
+    )
+
+
+_KINDS: dict[str, type] = {"f": float, "b": bool}
 
 
 def _letters(

@@ -163,11 +163,16 @@ class Bound:
         given = [a for a in arrays if a.__class__ is np.ndarray]
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
+        # The only result of real operands is real, also where it is a whole number; what operands
+        # are promoted to is the dtype of the result.
+        known = op.kinds is not None or (bool(real) and op.outputs == 1)
+        if op.pointwise and op.promotion is not None:
+            kind, known = np.result_type(*given), True
         out: list[Any] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):
             shape = given[0].shape if self.shapes is None else self._length(y.shape)
-            array = _filled(value, shape, kind if y.dtype is float or op.kinds else None)
+            array = _filled(value, shape, kind if known or y.dtype is float else None)
             out.append(np.array(array) if any(array is a for a in out) else array)
         # Python numbers among the operands may change the dtype of what is made of integers.
         if len(real) == len(given) or len(given) == len(arrays):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numeric import linalg
 from numeric.linalg.checks import fit_batches, real, square

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,44 +132,43 @@ def _negatable(operands: Iterable[Any]) -> np.dtype[Any]:
     return kind
 
 
-def _nonzero(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that refuses truth values, and an integer divisor that is 0."""
+def _divisible(name: str) -> Callable[[Iterable[Any]], np.dtype[Any]]:
+    """The common dtype; RuntimeError for truth values, and for an integer divisor that is 0."""
 
-    def checked(a: Any, b: Any) -> Any:
-        kind = np.result_type(a, b).kind
-        if kind == "b":
+    def common(operands: Iterable[Any]) -> np.dtype[Any]:
+        a, b = operands
+        kind = promoted((a, b))
+        if kind.kind == "b":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-        if kind != "f" and not np.all(b):
+        if kind.kind != "f" and not np.all(b):
             raise RuntimeError("ZeroDivisionError")
-        return kernel(a, b)
+        return kind
 
-    return checked
+    return common
 
 
 def _truncated(a: Any, b: Any) -> Any:
     if np.result_type(a, b).kind == "f":
         return np.trunc(np.divide(a, b))
-    q = np.floor_divide(a, b)
+    q = np.floor_divide(a, b)  # of integers, which real quotients would round
     return q + ((q < 0) & (q * b != a))
 
 
-ADD = fast(Op("add", lambda a, b: a + b, np.add, pointwise=True, numbers=True))
+ADD = fast(Op("add", sd.add, pointwise=True, numbers=True))
 SUB = fast(
     Op(
         "sub",
-        lambda a, b: a - b,
-        np.subtract,
+        sd.subtract,
         pointwise=True,
         promotion=_subtractable,
         numbers=True,
     )
 )
-MUL = fast(Op("mul", lambda a, b: a * b, np.multiply, pointwise=True, numbers=True))
+MUL = fast(Op("mul", sd.multiply, pointwise=True, numbers=True))
 DIV = fast(
     Op(
         "div",
-        lambda a, b: a / b,
-        np.divide,
+        sd.divide,
         pointwise=True,
         promotion=promoted_real,
         numbers=True,
@@ -189,14 +187,13 @@ _RSUB0, RSUB = (
     )
     for label in ("RsubBackward0", "RsubBackward1")
 )
-NEG = Op("neg", operator.neg, np.negative, pointwise=True, promotion=_negatable)
+NEG = Op("neg", sd.negative, pointwise=True, promotion=_negatable)
 
 
 def _with_alpha(name: str, sign: int, promotion: Any) -> Op:
     return Op(
         name,
         lambda a, b, alpha: a + sign * alpha * b,
-        lambda a, b, alpha: np.add(a, b * (sign * alpha)),
         pointwise=True,
         promotion=promotion,
         variant="alpha",
@@ -211,8 +208,7 @@ _ALPHA = {
 _DIV_ROUNDED: dict[str | None, Op] = {
     None: Op(
         "div",
-        lambda a, b: a / b,
-        np.divide,
+        sd.divide,
         pointwise=True,
         promotion=promoted_real,
         label="DivBackward2",
@@ -220,16 +216,17 @@ _DIV_ROUNDED: dict[str | None, Op] = {
     "floor": Op(
         "div",
         sd.floor_divide,
-        _nonzero("div_floor", np.floor_divide),
         pointwise=True,
+        promotion=_divisible("div_floor"),
         label="DivBackward2",
         variant="floor",
     ),
     "trunc": Op(
         "div",
         lambda a, b: sd.trunc(a / b),
-        _nonzero("div_trunc", _truncated),
+        _truncated,
         pointwise=True,
+        promotion=_divisible("div_trunc"),
         label="DivBackward2",
         variant="trunc",
     ),
@@ -237,23 +234,36 @@ _DIV_ROUNDED: dict[str | None, Op] = {
 
 
 def _truncated_rest(a: Any, b: Any) -> Any:
-    """``a - b trunc(a / b)``, which is a where only b is infinite."""
-    whole = sd.logical_and(sd.equal(abs(b), math.inf), sd.less(abs(a), math.inf))
-    return sd.where(whole, a, a - b * sd.trunc(a / b))
+    """``a - b trunc(a / b)``, of the sign of a; ``mod`` does not round the quotient.
+
+    There is no rest of infinity, but there is a derivative by b: minus the quotient.
+    """
+    size = sd.where(sd.less(b, 0), -b, b)  # with a derivative at 0
+    rest = sd.where(sd.less(a, 0), -sd.mod(-a, size), sd.mod(a, size))
+    return sd.where(sd.equal(sd.abs(a), math.inf), a - b * sd.trunc(a / b), rest)
 
 
 _REMAINDER, _FMOD = (
-    [Op(name, build, kernel, pointwise=True, label=f"{name.title()}Backward{i}") for i in (0, 1)]
+    [
+        Op(
+            name,
+            build,
+            kernel,
+            pointwise=True,
+            promotion=_divisible(name),
+            label=f"{name.title()}Backward{i}",
+        )
+        for i in (0, 1)
+    ]
     for name, build, kernel in (
-        ("remainder", sd.mod, _nonzero("remainder", np.remainder)),
-        ("fmod", _truncated_rest, _nonzero("fmod", np.fmod)),
+        ("remainder", sd.mod, None),
+        ("fmod", _truncated_rest, np.fmod),
     )
 )
 
 _RECIPROCAL = Op(
     "reciprocal",
     sd.reciprocal,
-    lambda a: np.divide(1, a),
     saves=RESULT,
     pointwise=True,
     promotion=promoted_real,
@@ -272,13 +282,11 @@ def _first_three(operands: Iterable[Any]) -> np.dtype[Any]:
 _ADDCMUL = Op(
     "addcmul",
     lambda a, b, c, v: a + v * b * c,
-    lambda a, b, c, v: np.add(a, v * b * c).astype(a.dtype, copy=False),
     pointwise=True,
     promotion=_first_three,
 )
 _ADDCDIV = Op(
     "addcdiv",
-    lambda a, b, c, v: a + v * (b / c),
     lambda a, b, c, v: a + v * (b / c),
     pointwise=True,
     promotion=_first_three,
@@ -287,13 +295,10 @@ _ADDCDIV = Op(
 
 def _between(a: Any, b: Any, w: Any) -> Any:
     # From the nearer end, so that both ends are hit exactly.
-    return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+    return sd.where(sd.less(sd.abs(w), 0.5), a + w * (b - a), b - (b - a) * (1 - w))
 
 
-_LERP0, _LERP1 = (
-    Op("lerp", lambda a, b, w: a + w * (b - a), _between, pointwise=True, label=f"LerpBackward{i}")
-    for i in (0, 1)
-)
+_LERP0, _LERP1 = (Op("lerp", _between, pointwise=True, label=f"LerpBackward{i}") for i in (0, 1))
 
 
 # Functions --------------------------------------------------------------------------------------

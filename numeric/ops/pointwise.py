@@ -120,7 +120,7 @@ def word(kind: np.dtype[Any]) -> str:
 
 
 class Row(NamedTuple):
-    """A function of one operand: its formula, its kernel, and how it is recorded.
+    """A function of one operand: its formula, and how it is recorded.
 
     ``known``: identities by which its derivative is written in the result, as ``reuse`` of Op;
     () where the result itself is enough, None where the operand is saved.  ``example``: a point
@@ -128,24 +128,13 @@ class Row(NamedTuple):
     """
 
     build: Callable[..., Any]
-    kernel: Callable[..., Any]
     says: str
     example: tuple[float, float]
     known: Any = None
     whole: str = ""  # the kinds of NumPy dtypes that are kept, beside real ones; "": made real
     label: str | None = None
     also: tuple[str, ...] = ()  # other names
-
-
-def _like(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose results get the dtype of its operand."""
-    return lambda a: np.asarray(kernel(a)).astype(a.dtype, copy=False)
-
-
-def _sign(a: Any) -> Any:
-    if a.dtype.kind == "b":
-        return a.copy()
-    return np.greater(a, 0).astype(a.dtype) - np.less(a, 0).astype(a.dtype)
+    kernel: Callable[..., Any] | None = None  # where it is faster than the formula
 
 
 def _sign_formula(x: Any) -> Any:
@@ -177,68 +166,56 @@ def _sigmoid(a: Any) -> Any:
     return 1 / (1 + np.exp(-a))
 
 
-def _scipy(name: str) -> Callable[..., Any]:
-    return _like(special.NUMPY[name])
-
-
 _HALF = Fraction(1, 2)
 _DEGREE = math.pi / 180
 
 _ROWS: dict[str, Row] = {
-    "abs": Row(sd.abs, np.abs, "The absolute value; derivative 0 at 0.", (-2, 2), whole="iu",
-               also=("absolute", "__abs__")),
-    "acos": Row(sd.acos, np.arccos, "The arc cosine.", (1, 0), also=("arccos",)),
-    "acosh": Row(sd.acosh, np.arccosh, "The inverse of cosh.", (1, 0), also=("arccosh",)),
-    "asin": Row(sd.asin, np.arcsin, "The arc sine.", (0, 0), also=("arcsin",)),
-    "asinh": Row(sd.asinh, np.arcsinh, "The inverse of sinh.", (0, 0), also=("arcsinh",)),
-    "atan": Row(sd.atan, np.arctan, "The arc tangent.", (0, 0), also=("arctan",)),
-    "atanh": Row(sd.atanh, np.arctanh, "The inverse of tanh.", (0, 0), also=("arctanh",)),
-    "ceil": Row(sd.ceil, np.ceil, "The smallest integer above; derivative 0.", (1.5, 2),
-                whole="iu"),
-    "cos": Row(sd.cos, np.cos, "The cosine.", (0, 1)),
-    "cosh": Row(sd.cosh, np.cosh, "The hyperbolic cosine.", (0, 1)),
-    "deg2rad": Row(lambda x: x * _DEGREE, np.deg2rad, "Degrees in radians.", (0, 0),
-                   label="Deg2RadBackward0"),
-    "digamma": Row(sd.digamma, _scipy("digamma"), "The derivative of ``lgamma``.",
-                   (math.inf, math.inf)),
-    "erf": Row(sd.erf, _scipy("erf"), "The error function.", (0, 0)),
-    "erfc": Row(sd.erfc, _scipy("erfc"), "``1 - erf(input)``, accurate in its tail.", (0, 1)),
-    "erfinv": Row(sd.erfinv, _scipy("erfinv"), "The inverse of erf.", (0, 0)),
-    "exp": Row(sd.exp, np.exp, "``e**input``.", (0, 1), known=()),
-    "exp2": Row(sd.exp2, np.exp2, "``2**input``.", (3, 8),
-                known=lambda x, y: {sd.exp2(x - 1): y / 2}),
-    "expm1": Row(sd.expm1, np.expm1, "``e**input - 1``, accurate near 0.", (0, 0),
-                 known=lambda x, y: {sd.exp(x): y + 1}),
-    "floor": Row(sd.floor, np.floor, "The largest integer below; derivative 0.", (1.5, 1),
-                 whole="iu"),
-    "frac": Row(lambda x: x - sd.trunc(x), lambda a: a - np.trunc(a), "The fractional part.",
-                (-1.5, -0.5), whole="-"),
-    "lgamma": Row(sd.gammaln, _scipy("gammaln"), "``log|Γ(input)|``.", (1, 0)),
-    "log": Row(sd.log, np.log, "The natural logarithm.", (1, 0)),
-    "log10": Row(sd.log10, np.log10, "The logarithm to base 10.", (1, 0)),
-    "log1p": Row(sd.log1p, np.log1p, "``log(1 + input)``, accurate near 0.", (0, 0),
-                 label="Log1PBackward0"),
-    "log2": Row(sd.log2, np.log2, "The logarithm to base 2.", (8, 3)),
-    "rad2deg": Row(lambda x: x / _DEGREE, np.rad2deg, "Radians in degrees.", (0, 0),
-                   label="Rad2DegBackward0"),
-    "relu": Row(_relu, lambda a: np.maximum(a, 0), "``max(input, 0)``; derivative 0 at 0.", (-1, 0),
-                known=lambda x, y: {sd.less_equal(x, 0): sd.less_equal(y, 0)}, whole="iu"),
-    "rsqrt": Row(lambda x: x**-_HALF, lambda a: 1 / np.sqrt(a), "``1 / sqrt(input)``.", (4, 0.5),
-                 known=lambda x, y: {x ** (-3 * _HALF): y**3}),
-    "sgn": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
-    "sigmoid": Row(sd.sigmoid, _sigmoid, "``1 / (1 + e**-input)``.", (0, 0.5),
-                   known=lambda x, y: {primitive("sech2", x / 2): 4 * (1 - y) * y}),
-    "sign": Row(_sign_formula, _sign, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
-    "sin": Row(sd.sin, np.sin, "The sine.", (0, 0)),
-    "sinc": Row(sd.sinc, _like(special.NUMPY["sinc"]), "``sin(πx) / (πx)``, and 1 at 0.", (0, 1)),
-    "sinh": Row(sd.sinh, np.sinh, "The hyperbolic sine.", (0, 0)),
-    "sqrt": Row(sd.sqrt, np.sqrt, "The square root.", (4, 2),
-                known=lambda x, y: {x**-_HALF: 1 / y}),
-    "tan": Row(sd.tan, np.tan, "The tangent.", (0, 0), known=()),
-    "tanh": Row(sd.tanh, np.tanh, "The hyperbolic tangent.", (0, 0),
-                known=lambda x, y: {primitive("sech2", x): 1 - y**2}),
-    "trunc": Row(sd.trunc, np.trunc, "The next integer towards 0; derivative 0.", (-1.5, -1),
-                 whole="iu", also=("fix",)),
+    "abs": Row(sd.abs, "The absolute value; derivative 0 at 0.", (-2, 2), whole="iu",
+        also=("absolute", "__abs__")),
+    "acos": Row(sd.acos, "The arc cosine.", (1, 0), also=("arccos",)),
+    "acosh": Row(sd.acosh, "The inverse of cosh.", (1, 0), also=("arccosh",)),
+    "asin": Row(sd.asin, "The arc sine.", (0, 0), also=("arcsin",)),
+    "asinh": Row(sd.asinh, "The inverse of sinh.", (0, 0), also=("arcsinh",)),
+    "atan": Row(sd.atan, "The arc tangent.", (0, 0), also=("arctan",)),
+    "atanh": Row(sd.atanh, "The inverse of tanh.", (0, 0), also=("arctanh",)),
+    "ceil": Row(sd.ceil, "The smallest integer above; derivative 0.", (1.5, 2), whole="iu"),
+    "cos": Row(sd.cos, "The cosine.", (0, 1)),
+    "cosh": Row(sd.cosh, "The hyperbolic cosine.", (0, 1)),
+    "deg2rad": Row(lambda x: x * _DEGREE, "Degrees in radians.", (0, 0), label="Deg2RadBackward0"),
+    "digamma": Row(sd.digamma, "The derivative of ``lgamma``.", (math.inf, math.inf)),
+    "erf": Row(sd.erf, "The error function.", (0, 0)),
+    "erfc": Row(sd.erfc, "``1 - erf(input)``, accurate in its tail.", (0, 1)),
+    "erfinv": Row(sd.erfinv, "The inverse of erf.", (0, 0)),
+    "exp": Row(sd.exp, "``e**input``.", (0, 1), known=()),
+    "exp2": Row(sd.exp2, "``2**input``.", (3, 8), known=lambda x, y: {sd.exp2(x - 1): y / 2}),
+    "expm1": Row(sd.expm1, "``e**input - 1``, accurate near 0.", (0, 0),
+        known=lambda x, y: {sd.exp(x): y + 1}),
+    "floor": Row(sd.floor, "The largest integer below; derivative 0.", (1.5, 1), whole="iu"),
+    "frac": Row(lambda x: x - sd.trunc(x), "The fractional part.", (-1.5, -0.5), whole="-"),
+    "lgamma": Row(sd.gammaln, "``log|Γ(input)|``.", (1, 0)),
+    "log": Row(sd.log, "The natural logarithm.", (1, 0)),
+    "log10": Row(sd.log10, "The logarithm to base 10.", (1, 0)),
+    "log1p": Row(sd.log1p, "``log(1 + input)``, accurate near 0.", (0, 0), label="Log1PBackward0"),
+    "log2": Row(sd.log2, "The logarithm to base 2.", (8, 3)),
+    "rad2deg": Row(lambda x: x / _DEGREE, "Radians in degrees.", (0, 0), label="Rad2DegBackward0"),
+    "relu": Row(_relu, "``max(input, 0)``; derivative 0 at 0.", (-1, 0), whole="iu",
+        known=lambda x, y: {sd.less_equal(x, 0): sd.less_equal(y, 0)},
+        kernel=lambda a: np.maximum(a, 0)),
+    "rsqrt": Row(lambda x: x**-_HALF, "``1 / sqrt(input)``.", (4, 0.5),
+        known=lambda x, y: {x ** (-3 * _HALF): y**3}),
+    "sgn": Row(_sign_formula, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sigmoid": Row(sd.sigmoid, "``1 / (1 + e**-input)``.", (0, 0.5),
+        known=lambda x, y: {primitive("sech2", x / 2): 4 * (1 - y) * y}, kernel=_sigmoid),
+    "sign": Row(_sign_formula, "The sign: 1, 0 or -1; derivative 0.", (-2, -1), whole="iub"),
+    "sin": Row(sd.sin, "The sine.", (0, 0)),
+    "sinc": Row(sd.sinc, "``sin(πx) / (πx)``, and 1 at 0.", (0, 1)),
+    "sinh": Row(sd.sinh, "The hyperbolic sine.", (0, 0)),
+    "sqrt": Row(sd.sqrt, "The square root.", (4, 2), known=lambda x, y: {x**-_HALF: 1 / y}),
+    "tan": Row(sd.tan, "The tangent.", (0, 0), known=()),
+    "tanh": Row(sd.tanh, "The hyperbolic tangent.", (0, 0),
+        known=lambda x, y: {primitive("sech2", x): 1 - y**2}),
+    "trunc": Row(sd.trunc, "The next integer towards 0; derivative 0.", (-1.5, -1), whole="iu",
+        also=("fix",)),
 }  # fmt: skip
 
 
@@ -324,7 +301,6 @@ _ROUND = [
     Op(
         "round",
         sd.round,
-        np.round,
         pointwise=True,
         promotion=_keeping("round", "iu"),
         label=label,
@@ -354,13 +330,7 @@ def _logit(x: Any, eps: float | None) -> Any:
     return sd.logit(x if eps is None else sd.clip(x, eps, 1 - eps))
 
 
-def _logit_of(a: Any, eps: float | None) -> Any:
-    if eps is not None:
-        a = np.clip(a, eps, 1 - eps)
-    return np.log(a / (1 - a))
-
-
-_LOGIT = Op("logit", _logit, _logit_of, pointwise=True, promotion=promoted_real)
+_LOGIT = Op("logit", _logit, pointwise=True, promotion=promoted_real)
 
 
 @method()
@@ -384,7 +354,6 @@ def _replaced(x: Any, nan: Any, high: Any, low: Any) -> Any:
 _NAN_TO_NUM = Op(
     "nan_to_num",
     _replaced,
-    lambda a, nan, high, low: np.nan_to_num(a, nan=nan, posinf=high, neginf=low),
     pointwise=True,
     promotion=lambda arrays: promoted(list(arrays)[:1]),
 )
@@ -437,25 +406,24 @@ def _is_nan(x: Any) -> Any:
     return sd.logical_not(sd.less_equal(x, math.inf))
 
 
-def _two(name: str, build: Any, kernel: Any, **options: Any) -> Op:
+def _two(name: str, build: Any, kernel: Any = None, **options: Any) -> Op:
     return Op(name, build, kernel, pointwise=True, **options)
 
 
 _TWO: dict[str, Op] = {
-    "atan2": _two("atan2", sd.atan2, np.arctan2, promotion=promoted_real),
+    "atan2": _two("atan2", sd.atan2, promotion=promoted_real),
     "fmax": _two("fmax", _first_greater, np.fmax),
     "fmin": _two("fmin", _first_less, np.fmin),
     "hypot": _two(
         "hypot",
-        lambda a, b: sd.sqrt(a * a + b * b),
-        np.hypot,
+        sd.hypot,
         promotion=promoted_real,
         saves=RESULT,
-        reuse=lambda a, b, y: {(a * a + b * b) ** -_HALF: 1 / y},
+        reuse=lambda a, b, y: {primitive("cosine", a, b): a / y, primitive("cosine", b, a): b / y},
     ),
-    "logaddexp": _two("logaddexp", sd.logaddexp, np.logaddexp, promotion=promoted_real),
-    "maximum": _two("maximum", sd.maximum, np.maximum),
-    "minimum": _two("minimum", sd.minimum, np.minimum),
+    "logaddexp": _two("logaddexp", sd.logaddexp, promotion=promoted_real),
+    "maximum": _two("maximum", sd.maximum),
+    "minimum": _two("minimum", sd.minimum),
 }
 
 
@@ -590,16 +558,13 @@ def _clamped(x: Any, *rest: Any) -> Any:
     return sd.clip(x, bounds[0] if low else None, bounds[-1] if high else None)
 
 
-def _clamp(a: Any, *rest: Any) -> Any:
-    *bounds, low, high = rest
-    if low:
-        a = np.maximum(a, bounds[0])
-    return np.minimum(a, bounds[-1]) if high else a
-
-
 _CLAMP = {
-    name: [_two("clamp", _clamped, _clamp, label=f"{name}Backward{i}") for i in numbers]
-    for name, numbers in {"Clamp": (1, 0), "ClampMin": (0, 1), "ClampMax": (0, 1)}.items()
+    name: [_two("clamp", _clamped, kernel, label=f"{name}Backward{i}") for i in numbers]
+    for name, numbers, kernel in (
+        ("Clamp", (1, 0), None),
+        ("ClampMin", (0, 1), lambda a, low, *_: np.maximum(a, low)),
+        ("ClampMax", (0, 1), lambda a, high, *_: np.minimum(a, high)),
+    )
 }
 
 
