@@ -75,7 +75,6 @@ HARDTANH = _op(
 LEAKY_RELU = _op(
     "leaky_relu",
     lambda x, slope: sd.where(x > 0, x, slope * x),
-    lambda a, slope: np.where(a > 0, a, slope * a),
 )
 ELU, CELU = (_op(name, _scaled_elu) for name in ("elu", "celu"))
 GELU = _op("gelu", lambda x: x / 2 * sd.erfc(-math.sqrt(0.5) * x))
@@ -98,7 +97,6 @@ HARDSIGMOID = _op("hardsigmoid", lambda x: sd.where(x <= -3, 0, sd.where(x >= 3,
 HARDSWISH = _op("hardswish", lambda x: sd.where(x <= -3, 0, sd.where(x >= 3, x, x * (x / 6 + 0.5))))
 THRESHOLD = _op(
     "threshold", lambda x, at, value: sd.where(x <= at, value, x),
-    lambda a, at, value: np.where(a <= at, value, a),
 )  # fmt: skip
 PRELU = Op("prelu_kernel", lambda x, w: sd.where(x > 0, x, w * x))
 
@@ -400,20 +398,13 @@ def _affine(b: Expr, x: Expr, w: Expr) -> Expr:
     return sd.matmul(x, sd.matrix_transpose(w)) + b
 
 
-def _affine_kernel(b: Any, a: Any, w: Any) -> Any:
-    y = np.matmul(a, w.T)
-    y += b
-    return y
-
-
-ADDMM = Op("addmm", _affine, _affine_kernel, promotion=None, variant="linear")
-AFFINE = Op("affine", _affine, _affine_kernel, promotion=None, label="ViewBackward0")
+ADDMM = Op("addmm", _affine, promotion=None, variant="linear")
+AFFINE = Op("affine", _affine, promotion=None, label="ViewBackward0")
 # Without bias: by the rank of the input.
 _PRODUCTS = {
     n: Op(
         "linear",
         lambda x, w: sd.matmul(x, sd.matrix_transpose(w)),
-        lambda a, w: np.matmul(a, w.T),
         promotion=None,
         label=label,
     )

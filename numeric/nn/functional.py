@@ -23,8 +23,6 @@ from symdiff.guesses import missing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.expr import Expr
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.
@@ -94,13 +92,8 @@ def _padded(x: Expr, widths: Any, mode: str, value: Any) -> Expr:
     return sd.pad(x[_cut(widths)], _added(widths), mode, **words)
 
 
-def _pad_kernel(a: NDArray[Any], widths: Any, mode: str, value: Any) -> NDArray[Any]:
-    words: Any = {"constant_values": value} if mode == "constant" else {}
-    return np.array(np.pad(a[_cut(widths)], _added(widths), mode, **words))  # type: ignore[call-overload]
-
-
 def _pad_op(label: str) -> Op:
-    return Op("pad", _padded, _pad_kernel, promotion=None, concrete=True, label=label)
+    return Op("pad", _padded, promotion=None, concrete=True, label=label)
 
 
 _PAD = {("constant", 0): _pad_op("ConstantPadNdBackward0")}

@@ -63,7 +63,7 @@ def _reduce(a: Array, reduction: str) -> Any:
 def _loss(
     name: str,
     build: Callable[..., Expr],
-    kernel: Callable[..., Array],
+    kernel: Callable[..., Array] | None = None,
     labels: tuple[str, str, str] | None = None,
     weights: str = "",
 ) -> dict[str, Op]:
@@ -76,12 +76,13 @@ def _loss(
         return _reduced(build(*args[:-1]), args[-1])
 
     def run(*args: Any) -> Any:
+        assert kernel is not None
         return _reduce(kernel(*args[:-1]), args[-1])
 
     kinds = ("none", "mean", "sum")
     names = labels or (None, None, None)
     return {
-        kind: Op(name, built, run, label=label, variant=f"{kind} {weights}".rstrip())
+        kind: Op(name, built, kernel and run, label=label, variant=f"{kind} {weights}".rstrip())
         for kind, label in zip(kinds, names, strict=True)
     }
 
@@ -106,21 +107,6 @@ def _real(name: str, *operands: Tensor) -> None:
 # Regression -------------------------------------------------------------------------------------
 
 
-def _squares(a: Array, b: Array) -> Any:
-    d = a - b
-    return np.multiply(d, d)
-
-
-def _smooth_kernel(a: Array, b: Array, beta: float) -> Any:
-    d = np.abs(a - b)
-    return np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
-
-
-def _huber_kernel(a: Array, b: Array, delta: float) -> Any:
-    d = np.abs(a - b)
-    return np.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta))
-
-
 def _smooth(x: Expr, y: Expr, beta: Expr) -> Expr:
     # The size appears only where the difference is not 0, the square has no kink.
     d = x - y
@@ -132,15 +118,14 @@ def _huber(x: Expr, y: Expr, delta: Expr) -> Expr:
     return sd.where(sd.abs(d) < delta, d * d / 2, delta * (sd.abs(d) - delta / 2))
 
 
-MSE = _loss("mse_loss", lambda x, y: (x - y) ** 2, _squares)
+MSE = _loss("mse_loss", lambda x, y: (x - y) ** 2)
 L1 = _loss(
     "l1_loss",
     lambda x, y: sd.abs(x - y),
-    lambda a, b: np.abs(a - b),
-    ("AbsBackward0", "MeanBackward0", "SumBackward0"),
+    labels=("AbsBackward0", "MeanBackward0", "SumBackward0"),
 )
-SMOOTH_L1 = _loss("smooth_l1_loss", _smooth, _smooth_kernel, ("SmoothL1LossBackward0",) * 3)
-HUBER = _loss("huber_loss", _huber, _huber_kernel)
+SMOOTH_L1 = _loss("smooth_l1_loss", _smooth, labels=("SmoothL1LossBackward0",) * 3)
+HUBER = _loss("huber_loss", _huber)
 
 
 def _compared(name: str, input: Tensor, target: Tensor) -> None:
@@ -293,17 +278,8 @@ def _logistic(x: Expr, t: Expr) -> Expr:
     return sd.softplus(x) - t * x
 
 
-def _logistic_kernel(x: Array, t: Array) -> Any:
-    tail = np.log1p(np.exp(-np.abs(x)))
-    return tail + (np.maximum(x, 0) - x * t)
-
-
 def _positive(x: Expr, t: Expr, p: Expr) -> Expr:
     return (p * t + 1 - t) * sd.softplus(x) - p * t * x
-
-
-def _positive_kernel(x: Array, t: Array, p: Array) -> Any:
-    return (1 - t) * x + (1 + (p - 1) * t) * (np.log1p(np.exp(-np.abs(x))) - np.minimum(x, 0))
 
 
 def _times(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -321,12 +297,12 @@ BCE = {
 }
 # By whether there are weights of positive examples, and weights.
 BCE_LOGITS = {
-    key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
-    for key, weights, build, kernel in (
-        ((False, False), "", _logistic, _logistic_kernel),
-        ((False, True), "weight", _times(_logistic), _times(_logistic_kernel)),
-        ((True, False), "pos_weight", _positive, _positive_kernel),
-        ((True, True), "both", _times(_positive), _times(_positive_kernel)),
+    key: _loss("bce_with_logits", build, labels=(_LOGITS,) * 3, weights=weights)
+    for key, weights, build in (
+        ((False, False), "", _logistic),
+        ((False, True), "weight", _times(_logistic)),
+        ((True, False), "pos_weight", _positive),
+        ((True, True), "both", _times(_positive)),
     )
 }
 

@@ -15,7 +15,16 @@ import numpy as np
 from numeric.inplace import write
 from numeric.modes import current
 from numeric.ops.parts import SELECT, SLICE
-from numeric.ops.places import COPY, flat_index, in_bounds, indexed_op, kind_name, noted, watched
+from numeric.ops.places import (
+    COPY,
+    flat_index,
+    in_bounds,
+    indexed_op,
+    kind_name,
+    noted,
+    read_kernel,
+    watched,
+)
 from numeric.ops.scattering import put_at
 from numeric.ops.shaping import ALIAS, UNSQUEEZE, view
 from numeric.recording import alias, apply
@@ -25,7 +34,7 @@ from numeric.tensors import Tensor, method, values_of, wrap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-INDEX = indexed_op("index")
+INDEX = indexed_op("index", read_kernel)
 
 _WHOLE = slice(None)
 _NESTED = (Tensor, np.ndarray, slice, list, tuple, range)

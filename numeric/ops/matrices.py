@@ -284,29 +284,17 @@ class _Added:
         self,
         name: str,
         build: Callable[..., Expr],
-        kernel: Callable[..., Array],
         promotion: Any = None,
     ) -> None:
-        def scaled(x: Array, a: Array, b: Array, beta: Any, alpha: Any) -> Array:
-            product = kernel(a, b)
-            product = product if alpha == 1 else (alpha * product).astype(product.dtype)
-            # As PyTorch has it: what is multiplied by 0 is not looked at.
-            return product if beta == 0 else product + (beta * x).astype(product.dtype)
-
-        def summed(x: Array, a: Array, b: Array) -> Array:
-            product = kernel(a, b)
-            if product.shape != np.broadcast_shapes(product.shape, x.shape):
-                return product + x
-            return np.add(product, x, out=product)
-
-        self.plain = Op(name, lambda x, a, b: x + build(a, b), summed, promotion=promotion)
+        self.plain = Op(name, lambda x, a, b: x + build(a, b), promotion=promotion)
         self.scaled = Op(
             name,
             lambda x, a, b, beta, alpha: beta * x + alpha * build(a, b),
-            scaled,
             promotion=promotion,
             variant="scaled",
         )
+        # As PyTorch has it: what is multiplied by 0 is not looked at.
+        self.alone = Op(name, lambda x, a, b, alpha: alpha * build(a, b), promotion=promotion)
 
     def __call__(self, x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any, shape: Any) -> Any:
         own = x._array.shape
@@ -330,6 +318,8 @@ class _Added:
             beta, alpha = int(beta), int(alpha)
         if beta == 1 and alpha == 1:
             return apply(self.plain, (x, a, b))
+        if beta == 0:
+            return apply(self.alone, (x, a, b, alpha))
         return apply(self.scaled, (x, a, b, beta, alpha))
 
 
@@ -339,10 +329,10 @@ def _misfits(own: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:
     return [i for i, (n, m) in enumerate(pairs) if n is not None and (m is None or n not in (1, m))]
 
 
-_ADDMM = _Added("addmm", sd.matmul, np.matmul)
-_ADDMV = _Added("addmv", sd.matmul, np.matmul)
-_ADDR = _Added("addr", sd.outer, np.multiply.outer, promoted)
-_BADDBMM = _Added("baddbmm", sd.matmul, np.matmul)
+_ADDMM = _Added("addmm", sd.matmul)
+_ADDMV = _Added("addmv", sd.matmul)
+_ADDR = _Added("addr", sd.outer, promoted)
+_BADDBMM = _Added("baddbmm", sd.matmul)
 
 
 @method()
@@ -433,12 +423,12 @@ for _function in (addmm, addmv, addr, baddbmm):
 OUTER = Op("outer", sd.outer, np.multiply.outer, label="MulBackward0")
 # Without kernels: lowered contractions reach BLAS.
 INNER = Op("inner", sd.inner, promotion=None, label="ViewBackward0")
-SCALED = Op("inner", lambda a, b: a * b, np.multiply, label="MulBackward0")
+SCALED = Op("inner", lambda a, b: a * b, label="MulBackward0")
 TENSORDOT = Op(
     "tensordot", lambda a, b, axes: sd.tensordot(a, b, axes=axes), promotion=None,
     label="ViewBackward0",
 )  # fmt: skip
-KRON = Op("kron", sd.kron, np.kron, label="UnsafeViewBackward0")
+KRON = Op("kron", sd.kron, label="UnsafeViewBackward0")
 TRACE = Op(
     "trace",
     sd.trace,

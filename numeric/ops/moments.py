@@ -15,7 +15,6 @@ from numeric.ops.pointwise import word
 from numeric.ops.reducing import (
     Axes,
     add,
-    average,
     count,
     largest,
     of_axes,
@@ -48,13 +47,6 @@ __all__ = [
 # Moments -----------------------------------------------------------------------------------------
 
 
-def _variance(a: Any, axes: Axes, keepdim: bool, correction: float) -> Any:
-    freedom = count(a.shape, axes) - correction
-    centred = a - average(a, axes, True)
-    squares = total(centred * centred, axes, keepdim)
-    return np.true_divide(squares, max(freedom, 0), dtype=a.dtype)
-
-
 def _moment(function: Callable[..., Expr]) -> Callable[..., Any]:
     """A formula of deviations; there are none without axes, and too few of them are nan."""
 
@@ -73,24 +65,18 @@ def _with_mean(build: Callable[..., Any], average: Callable[..., Any]) -> Callab
     )
 
 
-def _deviation(*args: Any) -> Any:
-    return np.sqrt(_variance(*args))
-
-
 _mean, _var, _std = of_axes(sd.mean), _moment(sd.var), _moment(sd.std)
-VAR = Op("var", _var, _variance, promotion=None)
-STD = Op("std", _std, _deviation, saves=RESULT, promotion=None)
+VAR = Op("var", _var, promotion=None)
+STD = Op("std", _std, saves=RESULT, promotion=None)
 VAR_MEAN = Op(
     "var_mean",
     _with_mean(_var, _mean),
-    _with_mean(_variance, average),
     promotion=None,
     outputs=2,
 )
 STD_MEAN = Op(
     "std_mean",
     _with_mean(_std, _mean),
-    _with_mean(_deviation, average),
     saves=RESULT,
     promotion=None,
     outputs=2,

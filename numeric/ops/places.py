@@ -85,13 +85,16 @@ def merged_key(places: NDArray[Any], shape: Sequence[int], dims: tuple[int, ...]
     return tuple(key)
 
 
-def indexed_op(name: str, **options: Any) -> Op:
+def read_kernel(a: Any, places: Any, dims: tuple[int, ...]) -> Any:
+    """What ``_read`` builds, by NumPy's indexing.
+
+    NumPy puts the dimension of the index first in memory, PyTorch leaves it where it is.
+    """
+    return np.asarray(a[merged_key(places, a.shape, dims)], order="C")
+
+
+def indexed_op(name: str, kernel: Any = None, **options: Any) -> Op:
     """An op that reads: operands are x and the index, the parameter is ``dims``."""
-
-    def kernel(a: Any, places: Any, dims: tuple[int, ...]) -> Any:
-        # NumPy puts the dimension of the index first in memory, PyTorch leaves it where it is.
-        return np.asarray(a[merged_key(places, a.shape, dims)], order="C")
-
     return Op(name, _read, kernel, promotion=None, **options)
 
 
@@ -131,13 +134,7 @@ def filling_op(name: str, label: str) -> Op:
     def build(x: Expr, mask: Expr, value: Expr) -> Expr:
         return sd.where(mask, value, x)
 
-    def kernel(a: Any, mask: Any, value: Any) -> Any:
-        shape = np.broadcast_shapes(a.shape, mask.shape)
-        out = np.array(np.broadcast_to(a, shape))
-        np.copyto(out, value, where=mask, casting="unsafe")
-        return out
-
-    return Op(name, build, kernel, promotion=None, label=label)
+    return Op(name, build, promotion=None, label=label)
 
 
 def part_shape(a: Any, places: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -152,6 +149,7 @@ def part_shape(a: Any, places: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _copied(a: Any, source: Any) -> Any:
+    """The source in the dtype of ``a``, which the expression does not tell."""
     out = np.empty_like(a)
     np.copyto(out, source, casting="unsafe")
     return out
@@ -305,7 +303,7 @@ def _last_ones(
         v = v.reshape(-1)[: prod(shape)]
     else:
         v = broadcast_to(v, shape)
-    return apply(MASKED_FILLS[0], (v, mask, 0.0)), "broadcast"
+    return apply(MASKED_FILLS[0], (v, mask, 0)), "broadcast"
 
 
 def added(op: Op, x: Tensor, v: Tensor, flat: Any, dims: tuple[int, ...], fit: str) -> Tensor:

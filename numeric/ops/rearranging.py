@@ -58,20 +58,11 @@ __all__ = [
 _WHOLE = slice(None)
 
 
-def _copying(name: str, build: Any, kernel: Any, **options: Any) -> Op:
-    def copied(*args: Any) -> Any:
-        out = kernel(*args)
-        return out if out.base is None and out is not args[0] else np.array(out)
-
-    return Op(name, build, copied, promotion=None, **options)
-
-
 # Joining ----------------------------------------------------------------------------------------
 
 CAT = Op(
     "cat",
     lambda *args: sd.concat(args[:-1], axis=args[-1]),
-    lambda *args: np.concatenate(args[:-1], axis=args[-1]),
 )
 STACK = Op(
     "stack",
@@ -233,10 +224,10 @@ def column_stack(tensors: Any) -> Tensor:
 
 # Reversed, rolled, repeated ---------------------------------------------------------------------
 
-FLIP = _copying("flip", sd.flip, np.flip)
-ROLL = _copying("roll", sd.roll, np.roll)
-ROT90 = _copying("rot90", sd.rot90, np.rot90)
-REPEAT = _copying("repeat", sd.tile, np.tile)
+FLIP = Op("flip", sd.flip, promotion=None)
+ROLL = Op("roll", sd.roll, promotion=None)
+ROT90 = Op("rot90", sd.rot90, promotion=None)
+REPEAT = Op("repeat", sd.tile, promotion=None)
 
 
 def _flipped(x: Tensor, dims: Any) -> Tensor:
@@ -416,8 +407,8 @@ def repeat_interleave(
 
 # Triangles and diagonals ------------------------------------------------------------------------
 
-TRIL = _copying("tril", sd.tril, np.tril)
-TRIU = _copying("triu", sd.triu, np.triu)
+TRIL = Op("tril", sd.tril, promotion=None)
+TRIU = Op("triu", sd.triu, promotion=None)
 
 
 def _triangle(op: Op, x: Tensor, diagonal: int) -> Tensor:
@@ -488,18 +479,12 @@ def _embedded(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     return sd.moveaxis(square, (-2, -1), (dim1, dim2))
 
 
-def _embedded_kernel(a: Any, offset: int, dim1: int, dim2: int) -> Any:
-    n, size = a.shape[-1], a.shape[-1] + abs(offset)
-    square = np.zeros((*a.shape[:-1], size, size), a.dtype)
-    square[_diagonal_key(n, offset)] = a
-    return np.ascontiguousarray(np.moveaxis(square, (-2, -1), (dim1, dim2)))
-
-
-DIAG_EMBED = Op("diag_embed", _embedded, _embedded_kernel, promotion=None, concrete=True)
-DIAGONAL_COPY = _copying(
+DIAG_EMBED = Op("diag_embed", _embedded, promotion=None, concrete=True)
+DIAGONAL_COPY = Op(
     "diagonal_copy",
     sd.diagonal,
-    lambda a, *where: np.diagonal(a, *where),
+    lambda a, *where: np.diagonal(a, *where).copy(),
+    promotion=None,
     label="DiagonalBackward0_copy",
 )
 

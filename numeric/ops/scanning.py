@@ -13,7 +13,7 @@ from numeric.ops.rearranging import cat
 from numeric.ops.selecting import Choice, result_type
 from numeric.plans import RESULT, Op
 from numeric.recording import apply
-from numeric.tensors import Tensor, method, values_of
+from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -153,7 +153,6 @@ def _differences(x: Any, n: int, axis: int) -> Any:
 DIFF = Op(
     "diff",
     _differences,
-    lambda a, n, axis: np.diff(a, n, axis),
     promotion=None,
     label="SubBackward0",
 )
@@ -191,5 +190,7 @@ def diff(
         input = cat(parts, dim=axis)
     if not n:  # then nothing is put beside it
         input = alone
+    if input._array.dtype.kind == "b":  # truth values differ or not
+        return wrap(np.array(np.diff(input._array, n, axis)))
     out: Tensor = apply(DIFF, (input,), (min(n, input._array.shape[axis]), axis))
     return out

@@ -25,6 +25,7 @@ from numeric.ops.places import (
     noted,
     part_shape,
     read_flat,
+    read_kernel,
     same_dtype,
     watched,
     writing_op,
@@ -59,7 +60,7 @@ __all__ = [
     "take_along_dim",
 ]
 
-INDEX_SELECT = indexed_op("index_select")
+INDEX_SELECT = indexed_op("index_select", read_kernel)
 GATHER, TAKE, MASKED_SELECT = (
     indexed_op(name, holds=(0,)) for name in ("gather", "take", "masked_select")
 )
@@ -130,13 +131,16 @@ def _mask(name: str, mask: Tensor) -> NDArray[Any]:
     return values_of(mask)
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(name: str, value: Any, kind: np.dtype[Any]) -> Any:
+    """What all elements of dtype ``kind`` at some places become."""
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{value._array.ndim} dimension(s)."
         )
-    return value
+    if isinstance(value, Tensor):
+        return value if value._array.dtype is kind else cast(value, kind)
+    return value if kind.kind == "f" else np.asarray(value).astype(kind).item()
 
 
 @method()
@@ -150,7 +154,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     _mask("masked_fill_", mask)
     op = MASKED_FILLS[isinstance(value, Tensor)]
     common_shape(input._array.shape, mask._array.shape)
-    out: Tensor = apply(op, (input, mask, _value("masked_fill_", value)))
+    out: Tensor = apply(op, (input, mask, _value("masked_fill_", value, input._array.dtype)))
     return out
 
 
@@ -336,7 +340,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     inside = np.zeros(input._array.shape, dtype=bool)
     np.moveaxis(inside, k, 0)[places] = True
     op = INDEX_FILLS[isinstance(value, Tensor)]
-    return watched(apply(op, (input, inside, _value("index_fill_", value))), [index])
+    return watched(
+        apply(op, (input, inside, _value("index_fill_", value, input._array.dtype))), [index]
+    )
 
 
 # Element by element -----------------------------------------------------------------------------
@@ -421,7 +427,10 @@ def scatter(
         k, places = _scattered("scatter", SCATTER, input, dim, index, like)
         inside = np.zeros(shape, dtype=bool)
         inside.reshape(-1)[_along(places, k, shape) if shape else 0] = True
-        return watched(apply(SCATTER_NUMBER, (input, inside, src)), [index])
+        return watched(
+            apply(SCATTER_NUMBER, (input, inside, _value("scatter", src, input._array.dtype))),
+            [index],
+        )
     k, places = _scattered("scatter", SCATTER, input, dim, index, src)
     return watched(_elementwise(written, SCATTER, input, src, k, places), [index])
 
