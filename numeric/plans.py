@@ -14,9 +14,19 @@ import numpy as np
 
 from numeric.dtypes import OF_NUMPY, promoted
 from numeric.graph import Node
-from numeric.specialised import INPUTS as INPUTS
-from numeric.specialised import LOCK, Bound, Declaration, Specialised
-from numeric.specialised import RESULT as RESULT
+from numeric.specialised import (
+    INPUTS as INPUTS,
+)
+from numeric.specialised import (
+    LOCK,
+    Bound,
+    Declaration,
+    Specialised,
+)
+from numeric.specialised import (
+    RESULT as RESULT,
+)
+from symdiff import functions
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import named_dummy
 from symdiff.numpy_protocol import UFUNCS
@@ -29,12 +39,17 @@ if TYPE_CHECKING:
 # Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.
 _KNOWN = 4096
 
-# NumPy's function for an expression that NumPy's function builds, the first of several names;
-# ``np.rint`` lacks the digits that rounding takes.
-UFUNC_OF: dict[Any, np.ufunc] = {}
+# NumPy's function by the one that makes its expressions, the first of several names; ``np.rint``
+# lacks the digits that rounding takes.
+_NUMPYS: dict[Any, Callable[..., Any]] = {
+    functions.where: np.where,
+    functions.dot: np.dot,  # quicker to start than ``np.matmul``
+    functions.outer: np.multiply.outer,
+    functions.det: np.linalg.det,
+}
 for _ufunc, _build in UFUNCS.items():
     if _ufunc is not np.rint:
-        UFUNC_OF.setdefault(_build, _ufunc)
+        _NUMPYS.setdefault(_build, _ufunc)
 
 # The ops that modules declare, by the names that pickles have for them.  A name says nothing of the
 # module, so that a pickle stays valid when an op moves, and it must be unique for good.
@@ -49,8 +64,9 @@ class Op(Declaration):
         build: the expression of the result, a tuple for several results, from the expressions of
             the operands and the parameters.
         kernel: the same on arrays, which makes new memory (or views, for a ``view``), where that
-            is faster (``benchmarks.kernels``); without one an elementwise expression that NumPy
-            has a function for (``sd.sin``) is that function, and any other is lowered.
+            is faster (``benchmarks.kernels``) or tells a dtype or an order in memory, which
+            expressions do not; without one an expression that NumPy has a function for
+            (``sd.sin``) is that function, and any other is lowered.
         saves: RESULT where PyTorch saves results and the pullback can be written in them.
         pointwise: elementwise with NumPy's broadcasting.
         promotion: the common dtype of the operands; None leaves each its own.
@@ -98,8 +114,8 @@ class Op(Declaration):
         variant: str = "",
         origin: Any = None,
     ) -> None:
-        if kernel is None and pointwise:
-            kernel = UFUNC_OF.get(build)
+        if kernel is None:
+            kernel = _NUMPYS.get(build)
         self.name, self.build, self.kernel, self.saves = name, build, kernel, saves
         self.pointwise, self.promotion, self.view = pointwise, promotion, view
         self.outputs, self.reuse, self.concrete = outputs, reuse, concrete

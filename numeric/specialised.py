@@ -42,6 +42,8 @@ _MARKED = 2
 # of the operands.  Kernels of other nodes may hand out views, and arrays that they were given.
 _FRESH = (ops.Pointwise, ops.Sum, ops.Product)
 
+_HALF = np.dtype(np.float16)
+
 # Held while something is compiled, so that threads that need it compile it once.
 LOCK = fork_safe_lock()
 
@@ -114,7 +116,7 @@ class Bound:
     cotangent does not say.  Records refer to it, as pullbacks need the lengths.
     """
 
-    __slots__ = ("fits", "fresh", "kinds", "of", "recorded", "results", "shapes", "sizes")
+    __slots__ = ("fits", "fresh", "half", "kinds", "of", "recorded", "results", "shapes", "sizes")
 
     def __init__(
         self,
@@ -127,6 +129,8 @@ class Bound:
         self.results: list[tuple[tuple[int, ...], Any]] = []  # once known: shapes and dtypes
         # Whether the program gives what is asked for: right shapes and dtypes; new memory, too.
         self.fits = self.fresh = False
+        # Sums take more than half precision has: they are made of single, and rounded at the end.
+        self.half = kinds is not None and not of.op.pointwise and _HALF in kinds
         # What recorded passes run, by pullback, operand and dtype: see ``pullbacks``.
         self.recorded: dict[tuple[Pullback, int, Any], Any] = {}
 
@@ -135,7 +139,8 @@ class Bound:
         op = self.of.op
         if op.kernel is not None:
             return op.kernel(*arrays, *self.of.params)
-        values = self.of.forward()(*arrays, self.sizes)
+        given = [_single(a) for a in arrays] if self.half else arrays
+        values = self.of.forward()(*given, self.sizes)
         if self.fresh:
             return values[0]
         if not self.fits:
@@ -163,11 +168,13 @@ class Bound:
         given = [a for a in arrays if a.__class__ is np.ndarray]
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
-        # The only result of real operands is real, also where it is a whole number; what operands
-        # are promoted to is the dtype of the result.
+        # The only result of real operands is real, also where it is a whole number; that of narrow
+        # integers is as narrow.
         known = op.kinds is not None or (bool(real) and op.outputs == 1)
         if op.pointwise and op.promotion is not None:
             kind, known = np.result_type(*given), True
+        elif not (op.pointwise or real) and op.outputs == 1:
+            kind, known = given[0].dtype, True
         out: list[Any] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):
@@ -203,6 +210,10 @@ class Bound:
         """The expressions of the results, from those of the operands."""
         ys = self.of.op.results(operands, self.of.params)
         return ys if self.of.op.outputs > 1 else ys[0]
+
+
+def _single(a: Any) -> Any:
+    return a.astype(np.float32) if a.__class__ is np.ndarray and a.dtype == _HALF else a
 
 
 def _shared(value: Any, arrays: Sequence[Any]) -> bool:

@@ -21,8 +21,6 @@ from symdiff.expr import Expr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
 
 __all__ = [
     "add",
@@ -559,21 +557,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 # Powers -----------------------------------------------------------------------------------------
 
-_POWERS: dict[float, Callable[[NDArray[Any]], Any]] = {
-    0: np.ones_like,
-    0.5: np.sqrt,
-    2: np.square,
-    3: lambda a: a * a * a,
-    -0.5: lambda a: 1 / np.sqrt(a),
-    -1: lambda a: 1 / a,
-    -2: lambda a: 1 / (a * a),
-}
-
-
-def _power_of(a: NDArray[Any], exponent: float) -> Any:
-    known = _POWERS.get(exponent)
-    return np.power(a, exponent) if known is None else known(a)
-
 
 def _power(a: Any, b: Any) -> Any:
     kind = np.result_type(a, b)
@@ -590,7 +573,7 @@ def _raised(a: Expr, exponent: float) -> Expr:
 
 
 # An exponent that formulas of good derivatives exist for goes into the formula: few do.
-_POW = Op("pow", _raised, _power_of, pointwise=True)
+_POW = Op("pow", _raised, pointwise=True)
 _POW_NUMBER = Op("pow", sd.pow, _power, pointwise=True, variant="number")
 _POW_TENSOR, _POW_BASE = (
     Op("pow", sd.pow, _power, pointwise=True, saves=RESULT, label=f"PowBackward{i}") for i in (1, 2)
@@ -598,7 +581,8 @@ _POW_TENSOR, _POW_BASE = (
 
 
 def _simple(exponent: float) -> bool:
-    return abs(exponent) <= 16 and math.floor(4 * exponent) == 4 * exponent
+    # Products of roots would be nan at -inf, where powers are not.
+    return abs(exponent) <= 16 and (exponent == math.floor(exponent) or abs(exponent) == 0.5)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:

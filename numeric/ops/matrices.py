@@ -49,13 +49,12 @@ __all__ = [
 ]
 
 
-def _product(name: str, label: str | None = None, kernel: Any = np.matmul) -> Op:
-    stretches = kernel is np.matmul
-    return Op(name, sd.matmul, kernel, promotion=None, label=label, stretches=stretches)
+def _product(name: str, label: str | None = None, build: Any = sd.matmul) -> Op:
+    return Op(name, build, promotion=None, label=label, stretches=build is sd.matmul)
 
 
-# Of vectors and matrices ``dot`` is the same, and quicker to start.
-DOT, VDOT, MV, MM = (_product(name, kernel=np.dot) for name in ("dot", "vdot", "mv", "mm"))
+# Of vectors and matrices ``dot`` is the same.
+DOT, VDOT, MV, MM = (_product(name, build=sd.dot) for name in ("dot", "vdot", "mv", "mm"))
 BMM = _product("bmm")
 # A matrix product whose operands have other ranks goes by the name of what PyTorch does last.
 ROW = _product("row_mm", "SqueezeBackward4")
@@ -420,7 +419,7 @@ for _function in (addmm, addmv, addr, baddbmm):
 # Other products ---------------------------------------------------------------------------------
 
 
-OUTER = Op("outer", sd.outer, np.multiply.outer, label="MulBackward0")
+OUTER = Op("outer", sd.outer, label="MulBackward0")
 # Without kernels: lowered contractions reach BLAS.
 INNER = Op("inner", sd.inner, promotion=None, label="ViewBackward0")
 SCALED = Op("inner", lambda a, b: a * b, label="MulBackward0")

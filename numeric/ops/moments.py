@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import F32, promoted_real
+from numeric.dtypes import promoted_real
 from numeric.ops.axes import axes_or_all, in_dtype, renamed, required
 from numeric.ops.dims import axis_of
 from numeric.ops.pointwise import word
@@ -16,10 +16,7 @@ from numeric.ops.reducing import (
     Axes,
     add,
     count,
-    largest,
     of_axes,
-    smallest,
-    total,
     without_axes,
 )
 from numeric.plans import RESULT, Op
@@ -191,25 +188,9 @@ def _norm_formula(x: Any, axes: Axes, keepdim: bool, p: float) -> Any:
     return sd.where(empty, 0 * whole, sd.where(empty, 1 + 0 * whole, whole) ** (1 / p))
 
 
-def _norm_kernel(a: Any, axes: Axes, keepdim: bool, p: float) -> Any:
-    if a.dtype.itemsize == 2:  # squares need the range of single precision
-        return _norm_kernel(a.astype(F32), axes, keepdim, p).astype(a.dtype)
-    if p == 2:
-        return np.sqrt(total(a * a, axes, keepdim))
-    if p == 0:
-        return np.asarray(np.count_nonzero(a, axis=axes, keepdims=keepdim)).astype(a.dtype)
-    size = np.abs(a)
-    if p == 1:
-        return total(size, axes, keepdim)
-    if math.isinf(p):
-        return (largest if p > 0 else smallest)(size, axes, keepdim)
-    return total(size**p, axes, keepdim) ** (1 / p)
-
-
 NORM = Op(
     "norm",
     _norm_formula,
-    _norm_kernel,
     saves=RESULT,
     promotion=None,
     label="LinalgVectorNormBackward0",
@@ -217,7 +198,6 @@ NORM = Op(
 DIST = Op(
     "dist",
     lambda a, b, p: _norm_formula(a - b, tuple(range((a - b).ndim)), False, p),
-    lambda a, b, p: _norm_kernel(d := np.subtract(a, b), tuple(range(np.ndim(d))), False, p),
     saves=RESULT,
     promotion=promoted_real,
 )

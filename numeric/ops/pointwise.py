@@ -629,7 +629,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 # Selections -------------------------------------------------------------------------------------
 
-_WHERE = Op("where", sd.where, np.where, pointwise=True, promotion=None)
+_WHERE = Op("where", sd.where, pointwise=True, promotion=None)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:

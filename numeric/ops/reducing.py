@@ -61,13 +61,16 @@ def without_axes(function: Callable[..., Expr]) -> Callable[..., Any]:
 
 
 def _two(
-    name: str, build: Callable[..., Any], kernel: Callable[..., Any], **options: Any
+    name: str,
+    build: Callable[..., Any],
+    kernel: Callable[..., Any] | None = None,
+    **options: Any,
 ) -> tuple[Op, Op]:
     """The reduction of all axes, and that of given ones: their nodes end in 0 and 1."""
     label = "".join(map(str.capitalize, name.split("_"))) + "Backward1"
     options["promotion"] = None
     return (
-        Op(name, _all_axes(build), _all_axes(kernel), **options),
+        Op(name, _all_axes(build), kernel and _all_axes(kernel), **options),
         Op(name, build, kernel, label=label, **options),
     )
 
@@ -111,7 +114,7 @@ def _prod(a: Any, axes: Axes, keepdim: bool) -> Any:
     return _multiply(a, axes, a.dtype, keepdims=keepdim)
 
 
-SUM = _two("sum", of_axes(sd.sum), total)
+SUM = _two("sum", of_axes(sd.sum))
 MEAN = _two("mean", of_axes(sd.mean), average)
 PROD = _two("prod", of_axes(sd.prod), _prod, saves=RESULT)
 NANSUM = Op(
