@@ -143,6 +143,17 @@ def test_powers_of_one_base_are_computed_once():
     assert "\n".join(lines(f)).count("sqrt(") == 1
 
 
+def test_low_powers_are_taken_one_after_the_other():
+    """So that nothing on the way leaves the range alone."""
+    large, small = np.full(3, 1e200), np.full(3, 1e-300)
+    for formula, u, v, expected in (
+        (U**2 * V, large, small, 1e100),
+        (U**2 / V, large, large**1.5, 1e100),
+        (V / U**3, np.sqrt(small), small, 1e150),
+    ):
+        np.testing.assert_allclose(nm.lower(formula, (U, V))(u, v), expected)
+
+
 def test_values_are_dropped_after_their_last_use():
     f = nm.lower(sd.sum(sd.sin(X) * sd.cos(X)) + sd.sum(sd.tan(X)), (X,))
     dropped = [line for line in lines(f) if line.startswith("del ")]
@@ -162,20 +173,20 @@ def test_conditions_run_only_the_selected_branch_of_floats():
 def test_long_sums_are_chunked_from_left_to_right():
     # Terms are in order of creation: no other test may hold one of these symbols.
     xs = sd.symbols(" ".join(f"term{i}" for i in range(5 * TERMS)))
-    total = sd.grad(sum_of(xs), A)
+    total = sd.grad(sum_of(xs, 7), A)  # the number comes last
     f = nm.lower(total, (A, *xs))
     values = RNG.normal(size=len(xs)).tolist()
     expected = 0.0
     for value in values:
         expected += value
-    assert f(0.5, *values) == expected
+    assert f(0.5, *values) == expected + 7
     longest = max(line.count(" + ") for line in lines(f))
     assert longest < TERMS
 
 
-def sum_of(xs):
-    """A sum whose derivative by A is one flat sum of all xs."""
-    return combine("add", [(1, A * x) for x in xs])
+def sum_of(xs, number=0):
+    """A sum whose derivative by A is one flat sum of all xs and a number."""
+    return combine("add", [*((1, A * x) for x in xs), (number, A)])
 
 
 def test_names_of_users_never_become_code():
@@ -277,6 +288,19 @@ def test_a_small_value_is_kept_rather_than_a_large_one():
     total = sd.sum(X, axis=0)
     y = sd.sum(sd.exp(total) * U)
     assert not any(node is X for node in kept(y, inputs=(X, U)))
+
+
+def test_what_follows_by_many_cheap_steps_is_kept():
+    deep = z = X @ W
+    for _ in range(3):
+        deep = 1 / (2 + deep)  # two steps
+    assert holds(kept(sd.sin(1 / (2 + z)) + sd.cos(z), inputs=(X, W)), (X, W, z))
+    assert len(kept(sd.sin(deep) + sd.cos(z), inputs=(X, W))) == 4
+
+
+def test_two_vectors_are_kept_rather_than_a_table_of_them():
+    u, v = sd.symbol("u", 50), sd.symbol("v", 40)
+    assert holds(kept(sd.sum(sd.sin(u[:, None] + v)), inputs=(u, v)), (u, v))
 
 
 def test_constants_are_never_residuals():
