@@ -321,6 +321,11 @@ DTYPES = {
     ),
     "max of ints": (lambda: torch.tensor([1, 4]).max(), torch.int64, 4),
     "half": (lambda: torch.ones(5000, dtype=torch.float16).sum(), torch.float16, 5000),
+    "half by columns": (  # of which 2048 and 1 is 2048
+        lambda: torch.ones(5000, 2, dtype=torch.float16).sum(0),
+        torch.float16,
+        [5000, 5000],
+    ),
 }
 
 
