@@ -53,6 +53,12 @@ def test_a_good_formula_is_within_two_ulps(case):
     assert found(*case).worst <= 2
 
 
+def test_what_is_lost_beside_the_box_does_not_count():
+    result = found(x * x - 1, (0.25, 0.5))  # near 1, all digits
+    assert result.worst <= 2
+    assert all(0.25 <= at["x"] <= 0.5 for at in result.point.values())
+
+
 def test_the_gradient_is_certified_by_each_input():
     box = {x: (1, 2), "y": (-3, 3)}
     result = check.certify(nm.lower(x * sd.sin(y), [x, y]), box, budget=200)
