@@ -355,7 +355,8 @@ def _interpolated(
     if how != "linear":
         share = wrap(_SHARES[how](ranks - low).astype(lines.dtype))
     elif q._rg:
-        share = binary(SUB, binary(MUL, q, wrap(tops.astype(lines.dtype))), wrap(low))
+        below = low.astype(lines.dtype)  # ranks are float64: a count times single precision
+        share = binary(SUB, binary(MUL, q, wrap(tops.astype(lines.dtype))), wrap(below))
     else:
         share = wrap((ranks - low).astype(lines.dtype))
     places = [wrap(np.take_along_axis(order, k, -1)) for k in ends]
