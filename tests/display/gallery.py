@@ -1,6 +1,6 @@
 r"""The gallery: what ``text`` and ``latex`` write, decided before the printer wrote it.
 
-Every function builds an expression of symbols of its own, made in the order in which a person would
+Every row builds an expression of symbols of its own, declared in the order in which a person would
 write them; operands that commute stand in the order of ``symdiff.display.order``.  Rows are
 compared in a process of their own (``tests.display.present``), where no other test holds older
 symbols of the same name.  LaTeX is compared after ``normalised``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff import Expr, free_symbols, parse, symbol
@@ -9,6 +10,9 @@ from symdiff.leaves import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+Entry = tuple[str, "Callable[..., Expr]", str | None, str | None]
 
 
 class Row(NamedTuple):
@@ -20,21 +24,23 @@ class Row(NamedTuple):
     latex: str | None
 
 
-class Rows(list[Row]):
-    """The rows of a module, in their order; called, it decorates a function that makes one."""
+def table(family: str, entries: dict[str, Entry]) -> list[Row]:
+    """The rows of a family: by name the symbols, a function of them, its text and its LaTeX.
 
-    def __init__(self, family: str) -> None:
-        super().__init__()
-        self.family = family
+    Symbols are given as ``"A m n, x"``: names, each with the lengths of its axes.
+    """
+    return [
+        Row(f"{family}.{name}", partial(built, symbols, build), text, latex)
+        for name, (symbols, build, text, latex) in entries.items()
+    ]
 
-    def __call__(
-        self, text: str | None, latex: str | None
-    ) -> Callable[[Callable[[], Expr]], Callable[[], Expr]]:
-        def added(build: Callable[[], Expr]) -> Callable[[], Expr]:
-            self.append(Row(f"{self.family}.{build.__name__}", build, text, latex))
-            return build
 
-        return added
+def built(declared: str, build: Callable[..., Expr]) -> Expr:
+    """What the function makes of new symbols, made in the order in which they are declared."""
+    words = [part.split() for part in declared.split(",") if part]
+    return build(
+        *[symbol(name, [int(n) if n.isdigit() else n for n in lengths]) for name, *lengths in words]
+    )
 
 
 def names_of(expr: Expr) -> dict[str, Expr]:
