@@ -12,6 +12,7 @@ from tests.support import oracles
 from tests.support.evaluation import evaluate
 from tests.support.fields import EXACT, HIGH
 from tests.support.programs import Program, Step
+from tests.support.refusals import refused
 
 WRONG = Fraction(1001, 1000)
 
@@ -243,10 +244,10 @@ def test_rounding_does_not_hide_a_singular_matrix(field):
     xs = oracles.inputs_of(inverse)
     with mp.workdps(oracles.DIGITS):
         env = oracles.bound(xs, [a], field)
-        with pytest.raises(ZeroDivisionError):
-            inverse.plain(field, list(env.values()))
-        with pytest.raises(ZeroDivisionError):
-            evaluate([inverse.ours(xs)], env, field)
+        refused(
+            (ZeroDivisionError, None, lambda: inverse.plain(field, list(env.values()))),
+            (ZeroDivisionError, None, lambda: evaluate([inverse.ours(xs)], env, field)),
+        )
 
 
 def test_rounding_does_not_hide_a_tie():

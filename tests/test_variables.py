@@ -16,6 +16,7 @@ from symdiff.ranges import common, disjoint, meeting, places_of, reversed_places
 from tests.support.budget import sample
 from tests.support.fields import HIGH
 from tests.support.oracles import DIGITS, bound, inputs_of
+from tests.support.refusals import refused
 from tests.support.strategies import FAMILIES, points, programs
 from tests.test_laws import equal, filled
 
@@ -365,10 +366,10 @@ def test_barriers_that_only_other_elements_enter_refuse_nothing(f):
     of = f(sd.grad(q[3] ** 2, q[3], create_graph=False))
     for d in (sd.diff(of, q[0]), *sd.grad(of, (q[0], q[1])), sd.jvp(of, q[:2], sd.ones(2))):
         assert d.shape == ()
-    with pytest.raises(sd.NotDifferentiable, match="create_graph"):
-        sd.diff(of, q[3])
-    with pytest.raises(sd.NotDifferentiable, match="create_graph"):
-        sd.grad(f(barred), q[1])
+    refused(
+        (sd.NotDifferentiable, "create_graph", lambda: sd.diff(of, q[3])),
+        (sd.NotDifferentiable, "create_graph", lambda: sd.grad(f(barred), q[1])),
+    )
     assert sd.diff(q[0] * sd.detach(q @ q), q[0]) is sd.detach(q @ q)
 
 

@@ -13,6 +13,7 @@ import symdiff as sd
 from numeric import check
 from numeric.check import certificates
 from numeric.check.certificates import distance
+from tests.support.refusals import refused
 
 x, y = sd.symbols("x y")
 
@@ -143,19 +144,26 @@ def test_a_truth_that_is_wrong_would_be_noticed(monkeypatch):
 
 def test_other_functions_and_ranges_are_refused():
     v, k = sd.symbol("v", 3), sd.symbol("k", dtype=int)
-    with pytest.raises(sd.ShapeError, match="one scalar output"):
-        check.certify(nm.lower(sd.sin(v), v), {v: (0, 1)})
-    with pytest.raises(sd.ShapeError, match="input v"):
-        check.certify(nm.lower(v @ v, v), {v: (0, 1)})
-    with pytest.raises(sd.ShapeError, match="input k"):
-        check.certify(nm.lower(k * x, [k, x]), {k: (0, 1), x: (0, 1)})
+    refused(
+        (
+            sd.ShapeError,
+            "one scalar output",
+            lambda: check.certify(nm.lower(sd.sin(v), v), {v: (0, 1)}),
+        ),
+        (sd.ShapeError, "input v", lambda: check.certify(nm.lower(v @ v, v), {v: (0, 1)})),
+        (
+            sd.ShapeError,
+            "input k",
+            lambda: check.certify(nm.lower(k * x, [k, x]), {k: (0, 1), x: (0, 1)}),
+        ),
+    )
     F = nm.lower(sd.sin(x), x)
     with pytest.raises(ValueError, match="no range for x"):
         check.certify(F, {})
     for ends in ((1, 0), (0, math.inf), (math.nan, 1)):
         with pytest.raises(ValueError, match="range of x"):
             check.certify(F, {x: ends})
-    with pytest.raises(ValueError, match="method"):
-        check.certify(F, {x: (0, 1)}, method="guess")
-    with pytest.raises(ValueError, match="dtype"):
-        check.certify(F, {x: (0, 1)}, dtype="float16")
+    refused(
+        (ValueError, "method", lambda: check.certify(F, {x: (0, 1)}, method="guess")),
+        (ValueError, "dtype", lambda: check.certify(F, {x: (0, 1)}, dtype="float16")),
+    )

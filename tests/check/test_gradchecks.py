@@ -11,6 +11,7 @@ import symdiff as sd
 from tests.eager import op_table
 from tests.eager.chosen import leaf
 from tests.support.budget import FUZZ
+from tests.support.refusals import refused
 
 gradcheck, gradgradcheck = nm.check.gradcheck, nm.check.gradgradcheck
 
@@ -308,14 +309,16 @@ def test_the_other_checks_are_made():
         return g * 2 * (1 + 1e-13 * len(calls))
 
     fails(custom(lambda x: x * 2, backward), leaf([2.0, 1.0]), "Backward is not reentrant")
-    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
-        gradcheck(nm.sin, nm.ones(2))
-    with pytest.raises(NotImplementedError):
-        gradcheck(nm.sin, leaf(X), check_forward_ad=True)
-    with pytest.raises(AssertionError):
-        gradcheck(nm.sin, leaf(X), check_backward_ad=False)
-    with pytest.raises(TypeError):
-        gradcheck(nm.sin, leaf(X), 1e-6)
+    refused(
+        (
+            ValueError,
+            "at least one input tensor to require gradient",
+            lambda: gradcheck(nm.sin, nm.ones(2)),
+        ),
+        (NotImplementedError, None, lambda: gradcheck(nm.sin, leaf(X), check_forward_ad=True)),
+        (AssertionError, None, lambda: gradcheck(nm.sin, leaf(X), check_backward_ad=False)),
+        (TypeError, None, lambda: gradcheck(nm.sin, leaf(X), 1e-6)),
+    )
 
 
 # Kinks and noise ----------------------------------------------------------------------------------
@@ -337,10 +340,14 @@ def test_what_is_no_subgradient_fails(slope):
 
 
 def test_infinite_slopes_cannot_be_told():
-    with pytest.raises(nm.check.GradcheckError):
-        gradcheck(nm.sqrt, leaf([0.0, 1.0]))
-    with pytest.raises(nm.check.GradcheckError, match="Nothing can be told of output 0"):
-        gradcheck(nm.exp, leaf([1000.0]))
+    refused(
+        (nm.check.GradcheckError, None, lambda: gradcheck(nm.sqrt, leaf([0.0, 1.0]))),
+        (
+            nm.check.GradcheckError,
+            "Nothing can be told of output 0",
+            lambda: gradcheck(nm.exp, leaf([1000.0])),
+        ),
+    )
     # Where the value is infinite in float32 alone, it is told in float64.
     assert gradcheck(nm.exp, leaf([200.0], dtype=nm.float32))
 

@@ -6,6 +6,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric.check import remainders
+from tests.support.refusals import refused
 
 A = np.arange(9.0).reshape(3, 3)
 S = A + A.T
@@ -196,13 +197,30 @@ def test_seeds_and_inputs_are_kept():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="has to be scalar, its value has shape"):
-        nm.check.taylor(np.sin, np.cos, V)
-    with pytest.raises(ValueError, match=r"gradient is of shape \[\(\)\], x of \[\(3,\)\]"):
-        nm.check.taylor(np.sum, 1.0, V)
-    with pytest.raises(ValueError, match=r"Hessian is of shape \(3,\), x of \(3,\)"):
-        nm.check.taylor(np.sum, np.ones(3), V, np.ones(3))
-    with pytest.raises(ValueError, match="a Hessian is for one input"):
-        nm.check.taylor(lambda a, b: a * b, (1.0, 2.0), (2.0, 1.0), np.eye(2))
-    with pytest.raises(ValueError, match="the function is nan at x"):
-        nm.check.taylor(lambda v: np.nan, np.ones(3), V)
+    refused(
+        (
+            ValueError,
+            "has to be scalar, its value has shape",
+            lambda: nm.check.taylor(np.sin, np.cos, V),
+        ),
+        (
+            ValueError,
+            r"gradient is of shape \[\(\)\], x of \[\(3,\)\]",
+            lambda: nm.check.taylor(np.sum, 1.0, V),
+        ),
+        (
+            ValueError,
+            r"Hessian is of shape \(3,\), x of \(3,\)",
+            lambda: nm.check.taylor(np.sum, np.ones(3), V, np.ones(3)),
+        ),
+        (
+            ValueError,
+            "a Hessian is for one input",
+            lambda: nm.check.taylor(lambda a, b: a * b, (1.0, 2.0), (2.0, 1.0), np.eye(2)),
+        ),
+        (
+            ValueError,
+            "the function is nan at x",
+            lambda: nm.check.taylor(lambda v: np.nan, np.ones(3), V),
+        ),
+    )

@@ -13,6 +13,7 @@ pytest.importorskip("nbclient", reason="needs the extra notebook")
 from nbclient.exceptions import CellExecutionError
 
 from tests.notebooks import record
+from tests.support.refusals import refused
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,10 +74,10 @@ def test_what_is_not_installed_is_read(recorded):
 
 def test_what_cannot_be_recorded_is_refused_and_nothing_written(recorded):
     recorded("1")
-    with pytest.raises(TypeError, match="key: object cannot be recorded"):
-        beside("key", PACKAGE, object)
-    with pytest.raises(ZeroDivisionError):
-        beside("key", PACKAGE, lambda: 1 / 0)
+    refused(
+        (TypeError, "key: object cannot be recorded", lambda: beside("key", PACKAGE, object)),
+        (ZeroDivisionError, None, lambda: beside("key", PACKAGE, lambda: 1 / 0)),
+    )
     assert peers.read() == {}
 
 

@@ -9,6 +9,7 @@ from scipy import optimize
 import numeric as nm
 import symdiff as sd
 from numeric import derivatives
+from tests.support.refusals import refused
 
 X, w, b = sd.symbol("X", ("n", 3)), sd.symbol("w", 3), sd.symbol("bias")
 k, x, y = sd.symbol("k", dtype=int), sd.symbol("x"), sd.symbol("y")
@@ -42,14 +43,16 @@ def test_grad_is_the_gradient_of_value_and_grad():
 
 
 def test_grad_refuses():
-    with pytest.raises(sd.ShapeError, match="grad: needs one scalar output"):
-        nm.lower(w * 2, w).grad(WT)
-    with pytest.raises(sd.ShapeError, match="hvp: needs one scalar output"):
-        nm.lower(w * 2, w).hvp(WT, WT)
-    with pytest.raises(ValueError, match="grad: 'z' is no input"):
-        G.grad(WT, wrt="z")
-    with pytest.raises(sd.NotDifferentiable, match="grad: input k"):
-        nm.lower(x**2 * k, (x, k)).grad(3.0, 2, wrt="k")
+    refused(
+        (sd.ShapeError, "grad: needs one scalar output", lambda: nm.lower(w * 2, w).grad(WT)),
+        (sd.ShapeError, "hvp: needs one scalar output", lambda: nm.lower(w * 2, w).hvp(WT, WT)),
+        (ValueError, "grad: 'z' is no input", lambda: G.grad(WT, wrt="z")),
+        (
+            sd.NotDifferentiable,
+            "grad: input k",
+            lambda: nm.lower(x**2 * k, (x, k)).grad(3.0, 2, wrt="k"),
+        ),
+    )
     with sd.kinks("raise"):
         kinked = nm.lower(sd.sum(sd.abs(w)), w)
     for call in (
@@ -100,12 +103,11 @@ def test_hvp_is_the_hessian_times_a_tangent():
     H = nm.lower(x**3 * k, (x, k))
     assert H.hvp((2.0, 5), (1.0, None)) == (60.0, None)
     same(H.hvp((np.array([1.0, 2.0]), 5), (np.ones(2), None))[0], [30.0, 60.0])
-    with pytest.raises(TypeError, match="hvp: input k is not real"):
-        H.hvp((2.0, 5), (1.0, 1.0))
-    with pytest.raises(TypeError, match="hvp: args must be a list or tuple"):
-        H.hvp(2.0, 1.0)
-    with pytest.raises(sd.ShapeError, match="hvp: tangent of w"):
-        G.hvp(WT, np.ones(2))
+    refused(
+        (TypeError, "hvp: input k is not real", lambda: H.hvp((2.0, 5), (1.0, 1.0))),
+        (TypeError, "hvp: args must be a list or tuple", lambda: H.hvp(2.0, 1.0)),
+        (sd.ShapeError, "hvp: tangent of w", lambda: G.hvp(WT, np.ones(2))),
+    )
 
 
 # Data ---------------------------------------------------------------------------------------------
@@ -172,10 +174,10 @@ def test_bind_keeps_what_is_said_of_kinks():
     with sd.kinks("raise"):
         f = nm.lower(sd.sum(sd.abs(w)) * b, (w, b))
         slope = nm.lower(sd.grad(sd.sum(sd.abs(w)), w) * b, (w, b))
-    with pytest.raises(sd.NotDifferentiable, match="abs"):
-        f.bind(bias=2.0).grad(WT * 0)
-    with pytest.raises(sd.NotDifferentiable, match="abs"):
-        slope.bind(bias=2.0)(WT * 0)
+    refused(
+        (sd.NotDifferentiable, "abs", lambda: f.bind(bias=2.0).grad(WT * 0)),
+        (sd.NotDifferentiable, "abs", lambda: slope.bind(bias=2.0)(WT * 0)),
+    )
 
 
 def test_two_symbols_of_a_name_say_how_data_is_bound():
@@ -226,10 +228,14 @@ def test_backward_of_some_inputs_at_points():
 
 def test_backward_refuses_wrt():
     _, kept = F.forward(XT, WT, 0.1)
-    with pytest.raises(ValueError, match="backward: 'z' is no input"):
-        F.backward(kept, 1.0, wrt="z")
-    with pytest.raises(sd.ShapeError, match="accumulate: w"):
-        F.backward(kept, 1.0, wrt="w", accumulate=np.ones(2))
+    refused(
+        (ValueError, "backward: 'z' is no input", lambda: F.backward(kept, 1.0, wrt="z")),
+        (
+            sd.ShapeError,
+            "accumulate: w",
+            lambda: F.backward(kept, 1.0, wrt="w", accumulate=np.ones(2)),
+        ),
+    )
     H = nm.lower(x * k, (x, k))
     with pytest.raises(sd.NotDifferentiable, match="backward: input k"):
         H.backward(H.forward(1.0, 2)[1], 1.0, wrt="k")

@@ -5,6 +5,7 @@ import pytest
 
 import symdiff as sd
 from numeric import interpret, lower, no_grad
+from tests.support.refusals import refused
 
 x, y = sd.symbols("x y")
 k = sd.symbol("k", dtype=int)
@@ -110,12 +111,23 @@ def test_hessian_has_the_structure_twice():
 def test_integer_inputs_have_no_derivatives():
     assert G.jacobian(2.0, 0.0, 3) == (0.0, 12.0, None)
     assert G.hessian(2.0, 0.0, 3) == ((0.0, 12.0, None), (12.0, 0.0, None), None)
-    with pytest.raises(sd.NotDifferentiable, match="jacobian: input k is not real"):
-        G.jacobian(2.0, 0.0, 3, wrt=k)
-    with pytest.raises(ValueError, match="hessian: 'z' is no input; those are x, y, k"):
-        G.hessian(2.0, 0.0, 3, wrt="z")
-    with pytest.raises(sd.NotDifferentiable, match="jacobian: input k is not real"):
-        lower(k + 1, k).jacobian(2)
+    refused(
+        (
+            sd.NotDifferentiable,
+            "jacobian: input k is not real",
+            lambda: G.jacobian(2.0, 0.0, 3, wrt=k),
+        ),
+        (
+            ValueError,
+            "hessian: 'z' is no input; those are x, y, k",
+            lambda: G.hessian(2.0, 0.0, 3, wrt="z"),
+        ),
+        (
+            sd.NotDifferentiable,
+            "jacobian: input k is not real",
+            lambda: lower(k + 1, k).jacobian(2),
+        ),
+    )
 
 
 def test_derivatives_at_each_point():

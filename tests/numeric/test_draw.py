@@ -19,6 +19,7 @@ from symdiff.display.diagrams import Diagram, Edge, Vertex
 from symdiff.expr import nodes, rebuild
 from tests.support import flowcharts
 from tests.support.oracles import richardson
+from tests.support.refusals import refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,22 +163,33 @@ def test_functions_are_drawn_as_their_formulas() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="draw: graph"):
-        nm.draw(x, graph="both")
-    with pytest.raises(ValueError, match="symbol y and dtype float has no value"):
-        nm.draw(x * y, values={x: 1.0})
+    refused(
+        (ValueError, "draw: graph", lambda: nm.draw(x, graph="both")),
+        (
+            ValueError,
+            "symbol y and dtype float has no value",
+            lambda: nm.draw(x * y, values={x: 1.0}),
+        ),
+    )
     k = sd.symbol("k", dtype=int)
-    with pytest.raises(sd.NotDifferentiable, match="draw: input k is integer"):
-        nm.draw(x * k, k, values={x: 1.0, k: 2})
-    with pytest.raises(TypeError, match="draw: 'x' of type str has no graph"):
-        nm.draw("x")
-    with pytest.raises(TypeError, match=r"draw: tensor.* of type Tensor has no graph"):
-        nm.draw([x, nm.ones(2)])
+    refused(
+        (
+            sd.NotDifferentiable,
+            "draw: input k is integer",
+            lambda: nm.draw(x * k, k, values={x: 1.0, k: 2}),
+        ),
+        (TypeError, "draw: 'x' of type str has no graph", lambda: nm.draw("x")),
+        (
+            TypeError,
+            r"draw: tensor.* of type Tensor has no graph",
+            lambda: nm.draw([x, nm.ones(2)]),
+        ),
+    )
     t = nm.ones(2, requires_grad=True)
-    with pytest.raises(TypeError, match="draw: a record has its values"):
-        nm.draw(t, values={})
-    with pytest.raises(ValueError, match="draw: direction"):
-        t.draw(direction="left")
+    refused(
+        (TypeError, "draw: a record has its values", lambda: nm.draw(t, values={})),
+        (ValueError, "draw: direction", lambda: t.draw(direction="left")),
+    )
 
 
 # Records ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numeric as nm
 import symdiff as sd
 from numeric import special
 from numeric.lowering import formulas
+from tests.support.refusals import refused
 
 X, W = sd.symbol("X", ("n", 3)), sd.symbol("W", (3, 2))
 U, V = sd.symbols("U V", 3)
@@ -71,10 +72,10 @@ def test_many_scalar_inputs_go_through_the_same_checks():
     values = [float(i) for i in range(40)]
     assert f(*values) == sum(v * v for v in values)
     assert f.value_and_grad(*values)[1] == tuple(2 * v for v in values)
-    with pytest.raises(TypeError, match="40 arguments expected"):
-        f(*values, 1.0)
-    with pytest.raises(TypeError, match="no argument for x39"):
-        f(*values[:-1])
+    refused(
+        (TypeError, "40 arguments expected", lambda: f(*values, 1.0)),
+        (TypeError, "no argument for x39", lambda: f(*values[:-1])),
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,10 +131,10 @@ def test_a_scalar_input_beside_arrays_takes_a_scalar():
     message = (
         r"a: expected shape \(\), got \(3,\); sd.batch\(f, {a: ...}\) makes a formula for many"
     )
-    with pytest.raises(sd.ShapeError, match=message):
-        f(VS, VS)
-    with pytest.raises(sd.ShapeError, match=r"a: expected shape \(\), got \(2, 3\)$"):
-        f(VS, np.ones((2, 3)))
+    refused(
+        (sd.ShapeError, message, lambda: f(VS, VS)),
+        (sd.ShapeError, r"a: expected shape \(\), got \(2, 3\)$", lambda: f(VS, np.ones((2, 3)))),
+    )
 
 
 # Dtypes -----------------------------------------------------------------------------------------
@@ -332,10 +333,14 @@ def test_wrt_that_is_no_input_is_refused(wrt):
 
 
 def test_value_and_grad_needs_one_scalar_output():
-    with pytest.raises(sd.ShapeError, match="needs one scalar output"):
-        layer().value_and_grad(XS, WS)
-    with pytest.raises(sd.ShapeError, match="needs one scalar output"):
-        nm.lower([A, B], (A, B)).value_and_grad(1.0, 2.0)
+    refused(
+        (sd.ShapeError, "needs one scalar output", lambda: layer().value_and_grad(XS, WS)),
+        (
+            sd.ShapeError,
+            "needs one scalar output",
+            lambda: nm.lower([A, B], (A, B)).value_and_grad(1.0, 2.0),
+        ),
+    )
 
 
 def test_integer_inputs_have_no_cotangent():
@@ -383,10 +388,14 @@ def test_integer_cotangents_are_promoted():
 
 def test_residuals_of_another_function_are_refused():
     _, kept = layer().forward(XS, WS)
-    with pytest.raises(ValueError, match="not residuals of this Function"):
-        layer().backward(kept, np.ones((5, 2)))
-    with pytest.raises(ValueError, match="not residuals"):
-        layer().backward("residuals", np.ones((5, 2)))
+    refused(
+        (
+            ValueError,
+            "not residuals of this Function",
+            lambda: layer().backward(kept, np.ones((5, 2))),
+        ),
+        (ValueError, "not residuals", lambda: layer().backward("residuals", np.ones((5, 2)))),
+    )
 
 
 def test_backward_twice_from_the_same_residuals():
@@ -717,23 +726,20 @@ def test_no_grad_holds_for_one_thread():
 
 
 def test_missing_inputs_are_named():
-    with pytest.raises(ValueError, match="depend on b"):
-        nm.lower(A * B, A)
-    with pytest.raises(ValueError, match="depend on a, b"):
-        nm.lower([A, B], [])
+    refused(
+        (ValueError, "depend on b", lambda: nm.lower(A * B, A)),
+        (ValueError, "depend on a, b", lambda: nm.lower([A, B], [])),
+    )
 
 
 def test_what_is_no_symbol_or_expression_is_refused():
-    with pytest.raises(TypeError, match="is not a symbol"):
-        nm.lower(A, (A * 2,))
-    with pytest.raises(TypeError, match="is not a symbol"):
-        nm.lower(A, ("a",))
-    with pytest.raises(TypeError, match="real number"):
-        nm.lower("a", (A,))
-    with pytest.raises(ValueError, match="outputs is empty"):
-        nm.lower([], (A,))
-    with pytest.raises(ValueError, match="a is named twice"):
-        nm.lower(A, (A, A))
+    refused(
+        (TypeError, "is not a symbol", lambda: nm.lower(A, (A * 2,))),
+        (TypeError, "is not a symbol", lambda: nm.lower(A, ("a",))),
+        (TypeError, "real number", lambda: nm.lower("a", (A,))),
+        (ValueError, "outputs is empty", lambda: nm.lower([], (A,))),
+        (ValueError, "a is named twice", lambda: nm.lower(A, (A, A))),
+    )
 
 
 def test_two_symbols_of_one_name_are_refused():

@@ -15,6 +15,7 @@ from tests.support import oracles, strategies
 from tests.support.budget import sample
 from tests.support.evaluation import evaluate
 from tests.support.fields import EXACT, HIGH
+from tests.support.refusals import refused
 
 RATIONAL = sample(300)
 ANY = sample(150)
@@ -232,15 +233,11 @@ def test_batches_of_batches():
 
 def test_what_is_refused():
     x, y, n = sd.symbol("x", 3), sd.symbol("y"), sd.symbol("n", (2, 3))
-    with pytest.raises(sd.ShapeError, match="leading axis"):
-        sd.batch(x * 2, {x: y})
-    with pytest.raises(sd.ShapeError, match="leading axis"):
-        sd.batch(x * 2, {x: sd.symbol("z", (3, 2))})
-    with pytest.raises(sd.ShapeError, match="others are"):
-        sd.batch(x * y, {x: n, y: sd.symbol("z", 4)})
-    with pytest.raises(ValueError, match="nothing to replace"):
-        sd.batch(x * 2, {})
-    with pytest.raises(ValueError, match="no symbol is named"):
-        sd.batch(x * 2, {"q": n})
-    with pytest.raises(TypeError, match="not a symbol"):
-        sd.batch(x * 2, {3: n})
+    refused(
+        (sd.ShapeError, "leading axis", lambda: sd.batch(x * 2, {x: y})),
+        (sd.ShapeError, "leading axis", lambda: sd.batch(x * 2, {x: sd.symbol("z", (3, 2))})),
+        (sd.ShapeError, "others are", lambda: sd.batch(x * y, {x: n, y: sd.symbol("z", 4)})),
+        (ValueError, "nothing to replace", lambda: sd.batch(x * 2, {})),
+        (ValueError, "no symbol is named", lambda: sd.batch(x * 2, {"q": n})),
+        (TypeError, "not a symbol", lambda: sd.batch(x * 2, {3: n})),
+    )

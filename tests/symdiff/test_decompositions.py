@@ -12,6 +12,7 @@ from symdiff import opaque_ops, ops
 from symdiff.algebra import opaque
 from tests.support import oracles
 from tests.support.decomposition_cases import CASES
+from tests.support.refusals import refused
 from tests.test_batched import point
 
 EPS = np.finfo(float).eps
@@ -322,10 +323,18 @@ def test_one_degenerate_matrix_of_a_stack_is_refused(rng):
 def test_singular_vectors_of_equal_or_zero_values_are_refused(rng):
     q = np.linalg.qr(rng.normal(size=(4, 3))).Q
     x = sd.symbol("x", (4, 3))
-    with pytest.raises(LinAlgError, match="equal to rounding"):
-        nm.interpret(sd.jacobian(sd.svd(x)[2], x), {x: q})
-    with pytest.raises(LinAlgError, match="0 to rounding"):
-        nm.interpret(sd.jacobian(sd.svd(x)[0], x), {x: q * [2.0, 1.0, 0.0]})
+    refused(
+        (
+            LinAlgError,
+            "equal to rounding",
+            lambda: nm.interpret(sd.jacobian(sd.svd(x)[2], x), {x: q}),
+        ),
+        (
+            LinAlgError,
+            "0 to rounding",
+            lambda: nm.interpret(sd.jacobian(sd.svd(x)[0], x), {x: q * [2.0, 1.0, 0.0]}),
+        ),
+    )
     # Of a square matrix one may be zero.
     y = sd.symbol("y", (3, 3))
     a = turned(rng, (3.0, 1.0, 0.0))

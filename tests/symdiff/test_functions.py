@@ -28,6 +28,7 @@ from symdiff import (
     special_functions,
 )
 from symdiff.leaves import number_of
+from tests.support.refusals import refused
 
 RNG = np.random.default_rng(20261120)
 
@@ -242,10 +243,10 @@ def test_numbers_arrays_and_expressions_are_operands():
     assert sd.add(1, 2) is sd.constant(3)
     assert sd.sin(np.zeros(3)).shape == (3,)
     assert sd.atan2(Fraction(0), sympy.Integer(1)) is sd.constant(0)
-    with pytest.raises(TypeError, match="complex"):
-        sd.sin(1j)
-    with pytest.raises(sd.ShapeError, match=r"hypot.*\(2,\) and \(3,\)"):
-        sd.hypot(np.zeros(2), np.zeros(3))
+    refused(
+        (TypeError, "complex", lambda: sd.sin(1j)),
+        (sd.ShapeError, r"hypot.*\(2,\) and \(3,\)", lambda: sd.hypot(np.zeros(2), np.zeros(3))),
+    )
 
 
 # Defining a function ----------------------------------------------------------------------------
@@ -293,10 +294,10 @@ def test_pointwise_refuses_what_is_no_formula():
     ):
         with pytest.raises(ValueError, match=message):
             sd.pointwise("f", fn)
-    with pytest.raises(ValueError, match="not an identifier"):
-        sd.pointwise("a b", lambda x: x)
-    with pytest.raises(sd.Unsupported, match="airyai"):
-        sd.pointwise("j", lambda x: sympy.airyai(x))
+    refused(
+        (ValueError, "not an identifier", lambda: sd.pointwise("a b", lambda x: x)),
+        (sd.Unsupported, "airyai", lambda: sd.pointwise("j", lambda x: sympy.airyai(x))),
+    )
 
 
 def test_a_range_of_names_is_refused_with_the_remedy():
@@ -333,14 +334,12 @@ def test_permutations():
     check(lambda v: v.transpose(1, 0, 2), lambda v: v.transpose(1, 0, 2), x)
     check(lambda v: v.T, lambda v: v.T, x)
     check(lambda v: v.mT, lambda v: v.mT, x)
-    with pytest.raises(ValueError, match="permute_dims: axes"):
-        sd.permute_dims(x, (0, 1))
-    with pytest.raises(ValueError, match="repeated axis"):
-        sd.permute_dims(x, (0, 0, 1))
-    with pytest.raises(AxisError, match="permute_dims: axis 3"):
-        sd.permute_dims(x, (0, 1, 3))
-    with pytest.raises(sd.ShapeError, match="matrix_transpose"):
-        sd.matrix_transpose(np.zeros(3))
+    refused(
+        (ValueError, "permute_dims: axes", lambda: sd.permute_dims(x, (0, 1))),
+        (ValueError, "repeated axis", lambda: sd.permute_dims(x, (0, 0, 1))),
+        (AxisError, "permute_dims: axis 3", lambda: sd.permute_dims(x, (0, 1, 3))),
+        (sd.ShapeError, "matrix_transpose", lambda: sd.matrix_transpose(np.zeros(3))),
+    )
 
 
 def test_a_transpose_back_is_the_operand():
@@ -371,12 +370,11 @@ def test_reshape_of_symbolic_lengths():
     assert X.reshape("n", -1).shape == ("n", 6)
     assert X.reshape(-1, 6).shape == ("n", 6)
     assert X.reshape((3, "n", 2)).shape == (3, "n", 2)
-    with pytest.raises(sd.Unsupported, match="reshape: axes of lengths"):
-        X.reshape(-1)
-    with pytest.raises(sd.ShapeError, match=r"reshape: \(n, 2, 3\) and \(n, 5\)"):
-        X.reshape("n", 5)
-    with pytest.raises(sd.ShapeError, match="different numbers"):
-        X.reshape("m", -1)
+    refused(
+        (sd.Unsupported, "reshape: axes of lengths", lambda: X.reshape(-1)),
+        (sd.ShapeError, r"reshape: \(n, 2, 3\) and \(n, 5\)", lambda: X.reshape("n", 5)),
+        (sd.ShapeError, "different numbers", lambda: X.reshape("m", -1)),
+    )
 
 
 def test_reshape_refuses():
@@ -384,27 +382,26 @@ def test_reshape_refuses():
     for target in ((5,), (4, -1), (0, -1)):
         with pytest.raises(sd.ShapeError, match="reshape"):
             sd.reshape(x, target)
-    with pytest.raises(ValueError, match="more than one -1"):
-        sd.reshape(x, (-1, -1))
-    with pytest.raises(ValueError, match="neither an int >= 0"):
-        sd.reshape(x, (-2, 3))
+    refused(
+        (ValueError, "more than one -1", lambda: sd.reshape(x, (-1, -1))),
+        (ValueError, "neither an int >= 0", lambda: sd.reshape(x, (-2, 3))),
+    )
 
 
 def test_joining_refuses():
     a, b = sd.symbol("a", (2, 3)), sd.symbol("b", (2, 4))
-    with pytest.raises(sd.ShapeError, match="concat: shapes"):
-        sd.concat([a, b])
-    with pytest.raises(sd.ShapeError, match="concat: shapes"):
-        sd.concat([a, sd.symbol("c", 3)])
-    with pytest.raises(sd.ShapeError, match="stack: shapes"):
-        sd.stack([a, b])
+    refused(
+        (sd.ShapeError, "concat: shapes", lambda: sd.concat([a, b])),
+        (sd.ShapeError, "concat: shapes", lambda: sd.concat([a, sd.symbol("c", 3)])),
+        (sd.ShapeError, "stack: shapes", lambda: sd.stack([a, b])),
+    )
     for join in (sd.concat, sd.stack):
         with pytest.raises(ValueError, match="at least one array"):
             join([])
-    with pytest.raises(sd.Unsupported, match="n is a part"):
-        sd.concat([sd.symbol("x", "n")] * 2)
-    with pytest.raises(AxisError, match="concat: axis 2"):
-        sd.concat([a, a], 2)
+    refused(
+        (sd.Unsupported, "n is a part", lambda: sd.concat([sd.symbol("x", "n")] * 2)),
+        (AxisError, "concat: axis 2", lambda: sd.concat([a, a], 2)),
+    )
 
 
 def test_joining_mixes_operands():
@@ -424,14 +421,12 @@ def test_joining_mixes_operands():
 
 def test_squeeze_broadcast_and_axes_refuse():
     x = np.zeros((1, 3))
-    with pytest.raises(sd.ShapeError, match="squeeze: axis 1"):
-        sd.squeeze(x, 1)
-    with pytest.raises(sd.ShapeError, match="broadcast_to"):
-        sd.broadcast_to(x, (2, 4))
-    with pytest.raises(AxisError, match="flip: axis 2 is out of bounds"):
-        sd.flip(x, 2)
-    with pytest.raises(AxisError, match="expand_dims: axis 5"):
-        sd.expand_dims(x, 5)
+    refused(
+        (sd.ShapeError, "squeeze: axis 1", lambda: sd.squeeze(x, 1)),
+        (sd.ShapeError, "broadcast_to", lambda: sd.broadcast_to(x, (2, 4))),
+        (AxisError, "flip: axis 2 is out of bounds", lambda: sd.flip(x, 2)),
+        (AxisError, "expand_dims: axis 5", lambda: sd.expand_dims(x, 5)),
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (0, 3), (2, 3, 3)])
@@ -449,16 +444,13 @@ def test_diagonals_and_triangles(shape, k):
 
 
 def test_diagonals_refuse():
-    with pytest.raises(sd.Unsupported, match="diagonal: the length"):
-        sd.diagonal(sd.symbol("X", ("n", 3)))
-    with pytest.raises(ValueError, match="repeated axis"):
-        sd.diagonal(np.zeros((2, 2)), 0, 1, 1)
-    with pytest.raises(sd.ShapeError, match="diag: shape"):
-        sd.diag(np.zeros((2, 2, 2)))
-    with pytest.raises(sd.Unsupported, match="diag"):
-        sd.diag(sd.symbol("x", "n"), 1)
-    with pytest.raises(sd.ShapeError, match="tril"):
-        sd.tril(np.zeros(2))
+    refused(
+        (sd.Unsupported, "diagonal: the length", lambda: sd.diagonal(sd.symbol("X", ("n", 3)))),
+        (ValueError, "repeated axis", lambda: sd.diagonal(np.zeros((2, 2)), 0, 1, 1)),
+        (sd.ShapeError, "diag: shape", lambda: sd.diag(np.zeros((2, 2, 2)))),
+        (sd.Unsupported, "diag", lambda: sd.diag(sd.symbol("x", "n"), 1)),
+        (sd.ShapeError, "tril", lambda: sd.tril(np.zeros(2))),
+    )
 
 
 def test_constants_of_a_shape():
@@ -743,14 +735,16 @@ def test_matmul_names_the_letter():
     message = (
         r"matmul: A\[i,j\] is \(3, 4\) but B\[j,k\] is \(5, 2\); letter j would be both 4 and 5"
     )
-    with pytest.raises(sd.ShapeError, match=message):
-        A @ B
-    with pytest.raises(sd.ShapeError, match=r"A\[j\] is \(3,\)"):
-        sd.symbol("x", 3) @ A.T
-    with pytest.raises(sd.ShapeError, match="matmul: shapes"):
-        sd.matmul(np.zeros((2, 3, 3)), np.zeros((3, 3, 3)))
-    with pytest.raises(sd.ShapeError, match="scalar"):
-        A @ 2
+    refused(
+        (sd.ShapeError, message, lambda: A @ B),
+        (sd.ShapeError, r"A\[j\] is \(3,\)", lambda: sd.symbol("x", 3) @ A.T),
+        (
+            sd.ShapeError,
+            "matmul: shapes",
+            lambda: sd.matmul(np.zeros((2, 3, 3)), np.zeros((3, 3, 3))),
+        ),
+        (sd.ShapeError, "scalar", lambda: A @ 2),
+    )
 
 
 def test_matmul_of_symbolic_lengths():
@@ -799,14 +793,12 @@ def test_tensordot_is_numpys(axes):
 
 def test_tensordot_refuses():
     a = np.zeros((2, 3))
-    with pytest.raises(sd.ShapeError, match="lengths 2 and 3"):
-        sd.tensordot(a, a, (0, 1))
-    with pytest.raises(ValueError, match="1 axes of the first"):
-        sd.tensordot(a, a, ((0,), (0, 1)))
-    with pytest.raises(sd.ShapeError, match="no 3 axes"):
-        sd.tensordot(a, a, 3)
-    with pytest.raises(AxisError, match="tensordot"):
-        sd.tensordot(a, a, (2, 0))
+    refused(
+        (sd.ShapeError, "lengths 2 and 3", lambda: sd.tensordot(a, a, (0, 1))),
+        (ValueError, "1 axes of the first", lambda: sd.tensordot(a, a, ((0,), (0, 1)))),
+        (sd.ShapeError, "no 3 axes", lambda: sd.tensordot(a, a, 3)),
+        (AxisError, "tensordot", lambda: sd.tensordot(a, a, (2, 0))),
+    )
 
 
 EINSUMS = [
@@ -906,10 +898,10 @@ def test_linear_algebra_refuses():
             getattr(sd, name)(np.zeros((2, 3)))
         with pytest.raises(sd.ShapeError, match=f"{name}: shape .* no matrices"):
             getattr(sd, name)(np.zeros(2))
-    with pytest.raises(sd.ShapeError, match="solve: shapes"):
-        sd.solve(np.eye(3), np.zeros(2))
-    with pytest.raises(sd.ShapeError, match="solve"):
-        sd.solve(np.zeros((4, 3, 3)), np.zeros((5, 3, 2)))
+    refused(
+        (sd.ShapeError, "solve: shapes", lambda: sd.solve(np.eye(3), np.zeros(2))),
+        (sd.ShapeError, "solve", lambda: sd.solve(np.zeros((4, 3, 3)), np.zeros((5, 3, 2)))),
+    )
     x = sd.symbol("x")
     with pytest.raises(sd.ShapeError, match=r"by SymPy, whose expression of f is sd.to_sympy\(f\)"):
         sd.solve(x**2 - 1, x)

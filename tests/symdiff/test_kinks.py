@@ -25,6 +25,7 @@ from symdiff.vocabulary import DECISIONS, FACTS, VOCABULARY
 from tests.support import oracles
 from tests.support.budget import sample
 from tests.support.fields import EXACT
+from tests.support.refusals import refused
 from tests.support.strategies import programs
 
 x, y = sd.symbols("x y")
@@ -110,12 +111,15 @@ def test_the_element_is_named():
         F = numeric.lower(sd.sum(sd.maximum(v, w)), (v, w))
         S = numeric.lower(abs(x), x)
     message = r"maximum: not differentiable at element \[1\], where its operand is 2.5"
-    with pytest.raises(sd.NotDifferentiable, match=message):
-        F.value_and_grad([1.0, 2.5, 3.0], [0.0, 2.5, 0.0])
-    with pytest.raises(sd.NotDifferentiable, match="abs: not differentiable where its operand is"):
-        S.value_and_grad(0.0)
-    with pytest.raises(sd.NotDifferentiable, match=r"at element \[2\]"):
-        S.jacobian(np.array([1.0, 2.0, 0.0]))
+    refused(
+        (sd.NotDifferentiable, message, lambda: F.value_and_grad([1.0, 2.5, 3.0], [0.0, 2.5, 0.0])),
+        (
+            sd.NotDifferentiable,
+            "abs: not differentiable where its operand is",
+            lambda: S.value_and_grad(0.0),
+        ),
+        (sd.NotDifferentiable, r"at element \[2\]", lambda: S.jacobian(np.array([1.0, 2.0, 0.0]))),
+    )
     assert S(0.0) == 0.0
     assert S.value_and_grad(-1.0) == (1.0, (-1.0,))
 
@@ -124,10 +128,10 @@ def test_higher_orders():
     with sd.kinks("raise"):
         F = numeric.lower(sd.diff(abs(x) ** 3, x, 2), x)
         H = numeric.lower(sd.sum(sd.clip(v, -1, 1) ** 3), v)
-    with pytest.raises(sd.NotDifferentiable, match="abs"):
-        F(0.0)
-    with pytest.raises(sd.NotDifferentiable, match="clip"):
-        H.hessian(np.array([0.5, 1.0, 2.0]))
+    refused(
+        (sd.NotDifferentiable, "abs", lambda: F(0.0)),
+        (sd.NotDifferentiable, "clip", lambda: H.hessian(np.array([0.5, 1.0, 2.0]))),
+    )
     assert H.hessian(np.array([0.5, 0.0, 2.0]))[0, 0] == 3.0
 
 

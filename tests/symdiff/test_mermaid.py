@@ -31,6 +31,7 @@ from symdiff.display.layout import Graph
 from symdiff.expr import nodes
 from tests.support import flowcharts
 from tests.support.budget import sample
+from tests.support.refusals import refused
 from tests.support.strategies import programs
 
 ALL = 10**9  # a limit beyond every graph
@@ -188,20 +189,27 @@ def test_several_outputs_and_seeds() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="mermaid: graph 'backwards' is none of 'forward'"):
-        sd.mermaid(x, graph="backwards")
-    with pytest.raises(ValueError, match="mermaid: direction"):
-        sd.mermaid(x, direction="up")
-    with pytest.raises(ValueError, match="mermaid: limit 0"):
-        sd.mermaid(x, limit=0)
-    with pytest.raises(ValueError, match="mermaid: there is no expression"):
-        sd.mermaid([])
-    with pytest.raises(ValueError, match="mermaid: no real symbol to take gradients by"):
-        sd.mermaid(sd.symbol("k", dtype=int) + 1, graph="backward")
-    with pytest.raises(sd.ShapeError, match=r"mermaid: output of shape \(3,\).*seed="):
-        sd.mermaid(u, graph="joint")
-    with pytest.raises(TypeError, match="mermaid: 'x' of type str has no graph"):
-        sd.mermaid("x")
+    refused(
+        (
+            ValueError,
+            "mermaid: graph 'backwards' is none of 'forward'",
+            lambda: sd.mermaid(x, graph="backwards"),
+        ),
+        (ValueError, "mermaid: direction", lambda: sd.mermaid(x, direction="up")),
+        (ValueError, "mermaid: limit 0", lambda: sd.mermaid(x, limit=0)),
+        (ValueError, "mermaid: there is no expression", lambda: sd.mermaid([])),
+        (
+            ValueError,
+            "mermaid: no real symbol to take gradients by",
+            lambda: sd.mermaid(sd.symbol("k", dtype=int) + 1, graph="backward"),
+        ),
+        (
+            sd.ShapeError,
+            r"mermaid: output of shape \(3,\).*seed=",
+            lambda: sd.mermaid(u, graph="joint"),
+        ),
+        (TypeError, "mermaid: 'x' of type str has no graph", lambda: sd.mermaid("x")),
+    )
 
 
 # Folding ------------------------------------------------------------------------------------------

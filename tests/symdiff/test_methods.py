@@ -10,6 +10,7 @@ from scipy import special
 import numeric
 import symdiff as sd
 from symdiff import guesses, numpy_protocol
+from tests.support.refusals import refused
 
 A = np.array([[[0.3, -1.7, 2.2], [2.2, 0.4, -0.6]]])
 SQUARE = np.array([[2.0, 0.5, -1.0], [0.25, 3.0, 0.75], [-0.5, 1.5, 4.0]])
@@ -246,14 +247,16 @@ def test_calls_that_newcomers_try():
     assert u.subs([(u, 3)]) is sd.constant(3)
     assert sd.hessian(u * w, [u, w])[0][1] is sd.constant(1)
     assert sd.jacobian([u * w, u], [u, w])[0] == (w, u)
-    with pytest.raises(TypeError, match=r"formulas come first, as in lower\(f, \[x, y\]\)"):
-        numeric.lower((u, w), u * w)
-    with pytest.raises(TypeError, match=r"sd.from_function\(fn, x\)"):
-        numeric.lower(lambda u: u**2, u)
-    with pytest.raises(TypeError, match=r"write diff\(f, x, 2, y\)"):
-        sd.diff(u**3, (u, 2))
-    with pytest.raises(ValueError, match=r"sd.symbols\('u w'\) makes 2 symbols"):
-        sd.symbol("u w")
+    refused(
+        (
+            TypeError,
+            r"formulas come first, as in lower\(f, \[x, y\]\)",
+            lambda: numeric.lower((u, w), u * w),
+        ),
+        (TypeError, r"sd.from_function\(fn, x\)", lambda: numeric.lower(lambda u: u**2, u)),
+        (TypeError, r"write diff\(f, x, 2, y\)", lambda: sd.diff(u**3, (u, 2))),
+        (ValueError, r"sd.symbols\('u w'\) makes 2 symbols", lambda: sd.symbol("u w")),
+    )
 
 
 @pytest.mark.parametrize("write", [sd.text, sd.latex, sd.short], ids=lambda f: f.__name__)
@@ -348,10 +351,10 @@ def test_lists_that_are_no_arrays_say_so():
     deep = [x]
     for _ in range(10_000):
         deep = [deep]
-    with pytest.raises(ValueError, match="nested"):
-        sd.stack(deep)
-    with pytest.raises(TypeError, match=r"sd\.stack"):
-        sd.sin([x, y])
+    refused(
+        (ValueError, "nested", lambda: sd.stack(deep)),
+        (TypeError, r"sd\.stack", lambda: sd.sin([x, y])),
+    )
 
 
 @pytest.mark.parametrize(
@@ -382,10 +385,10 @@ def test_subs_takes_what_sympy_takes():
     assert f.subs([(x, x + 1)]) is (x + 1) ** 2 * y
     assert f.subs([(x, 3), (y, 2)]) is sd.constant(18)
     assert f.subs([]) is f
-    with pytest.raises(ValueError, match="subs: y is replaced after"):
-        f.subs([(x, y), (y, x)])
-    with pytest.raises(ValueError, match="given twice"):
-        f.subs([(x, 1), (x, 2)])
+    refused(
+        (ValueError, "subs: y is replaced after", lambda: f.subs([(x, y), (y, x)])),
+        (ValueError, "given twice", lambda: f.subs([(x, 1), (x, 2)])),
+    )
     for wrong in ((3,), ([x, 3],), (), (x, 3, y)):
         with pytest.raises(TypeError, match="subs: "):
             f.subs(*wrong)
