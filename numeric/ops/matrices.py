@@ -293,7 +293,12 @@ class _Added:
             variant="scaled",
         )
         # As PyTorch has it: what is multiplied by 0 is not looked at.
-        self.alone = Op(name, lambda x, a, b, alpha: alpha * build(a, b), promotion=promotion)
+        self.alone = Op(
+            name,
+            lambda x, a, b, alpha: alpha * build(a, b),
+            promotion=promotion,
+            variant="alone",
+        )
 
     def __call__(self, x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any, shape: Any) -> Any:
         own = x._array.shape

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 import numeric
-from tests.eager import op_table, random_programs, record
+from tests.eager import op_examples, op_table, random_programs, record
 
 PROGRAMS = 10_000
 
@@ -59,18 +59,18 @@ def operations(torch, seeds):
     """Check the table; the number of differences."""
     count, start = 0, time.monotonic()
     for seed in seeds:
-        for k, row in enumerate(op_table.ROWS):
+        for k, row in enumerate(op_examples.ROWS):
             for wrong in row_differences(fresh(row, seed) if seed else row, torch):
                 count += 1
                 print(f"\r{wrong}")
             if k % 20 == 0:
-                progress(f"operands {seed}: {k} of {len(op_table.ROWS)} rows", start)
+                progress(f"operands {seed}: {k} of {len(op_examples.ROWS)} rows", start)
     for name in op_table.REFUSED:
         found, expected = (op_table.refusal(name, lib) for lib in (numeric, torch))
         if found is None or found[0] != expected[0] or not set(expected[1]) <= set(found[1]):
             count += 1
             print(f"\rrefused, {name}: {found}, expected {expected}")
-    print(f"\r{len(op_table.ROWS)} rows, {len(seeds)} sets of operands: {count} differences    ")
+    print(f"\r{len(op_examples.ROWS)} rows, {len(seeds)} sets of operands: {count} differences    ")
     return count
 
 

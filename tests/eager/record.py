@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.eager import op_table, random_programs
+from tests.eager import op_examples, op_table, random_programs
 
 DATA = Path(__file__).parent.parent / "data"
 OPERATIONS, PROGRAMS = DATA / "eager_operations.zip", DATA / "eager_programs.zip"
@@ -128,7 +128,7 @@ def recorded_row(row, torch, pools):
 def record_operations(torch):
     """Write the facts of the table."""
     pools = Pools()
-    rows = {row.name: recorded_row(row, torch, pools) for row in op_table.ROWS}
+    rows = {row.name: recorded_row(row, torch, pools) for row in op_examples.ROWS}
     refused = {name: op_table.refusal(name, torch) for name in op_table.REFUSED}
     meta = {"torch": torch.__version__, "rows": rows, "refused": refused}
     write(OPERATIONS, meta, pools.arrays)

@@ -1,4 +1,4 @@
-"""``linalg`` and its twins: values, both derivatives, names, degenerate cases, errors.
+"""``linalg`` beyond ``op_examples``: degenerate cases, results, many cotangents, errors.
 
 Derivatives are compared with differences, of functions that do not depend on the signs of
 eigenvectors, singular vectors and columns of Q.
@@ -7,7 +7,6 @@ eigenvectors, singular vectors and columns of Q.
 import copy
 import math
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -36,247 +35,8 @@ def positive(x):
     return x @ x.mT + torch.diag(torch.arange(1, n + 1).to(x.dtype))
 
 
-def np_positive(x):
-    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, x.shape[-1] + 1))
-
-
-def triangle(a, upper, unit=False):
-    t = np.triu(a) if upper else np.tril(a)
-    return t - np.diag(np.diag(t)) + np.eye(len(a)) if unit else t
-
-
-def swapped(a):
-    return np.swapaxes(a, -1, -2)
-
-
 S3, S4, T43, W34 = (3, 3), (4, 4), (4, 3), (3, 4)
 BATCH, B43, B34 = (2, 3, 3), (2, 4, 3), (2, 3, 4)
-
-# In PyTorch the others have no gradient: what they save is changed in place.
-CONDITIONS = [None, 2, -2, "nuc"]
-if torch.__name__ == "numeric":
-    CONDITIONS += [1, -1, INF, "fro"]
-
-# Function, the same on arrays, shapes of the operands, name of the node.
-ROWS = [
-    *((L.inv, np.linalg.inv, [s], "LinalgInvExBackward0")
-      for s in (S3, BATCH, (1, 1), (2, 1, 2, 2))),
-    (torch.inverse, np.linalg.inv, [S3], "LinalgInvExBackward0"),
-    *((L.det, np.linalg.det, [s], "LinalgDetBackward0") for s in (S3, S4, BATCH, (1, 1))),
-    (torch.det, np.linalg.det, [(2, 2)], "LinalgDetBackward0"),
-    (lambda x: L.slogdet(x).logabsdet, lambda a: np.linalg.slogdet(a)[1], [S3],
-     "LinalgSlogdetBackward0"),
-    (lambda x: torch.slogdet(x)[1], lambda a: np.linalg.slogdet(a)[1], [BATCH],
-     "LinalgSlogdetBackward0"),
-    (lambda x: torch.logdet(positive(x)), lambda a: np.log(np.linalg.det(np_positive(a))), [BATCH],
-     "WhereBackward0"),
-    (L.solve, np.linalg.solve, [S3, (3, 2)], "LinalgSolveExBackward0"),
-    (L.solve, np.linalg.solve, [S3, (3,)], "LinalgSolveExBackward0"),
-    (L.solve, lambda a, b: np.linalg.solve(a, b[..., None])[..., 0], [BATCH, (2, 3)],
-     "LinalgSolveExBackward0"),
-    (L.solve, lambda a, b: np.linalg.solve(a, b[..., None])[..., 0], [BATCH, (3,)],
-     "LinalgSolveExBackward0"),
-    (L.solve, np.linalg.solve, [BATCH, (3, 2)], "LinalgSolveExBackward0"),
-    (L.solve, np.linalg.solve, [S3, (4, 3, 2)], "LinalgSolveExBackward0"),
-    (L.solve, np.linalg.solve, [(2, 1, 3, 3), (4, 3, 2)], "LinalgSolveExBackward0"),
-    (lambda a, b: L.solve(a, b, left=False), lambda a, b: b @ np.linalg.inv(a), [S3, (2, 3)],
-     "LinalgSolveExBackward0"),
-    *(
-        (
-            lambda a, b, u=upper, n=unit: L.solve_triangular(a, b, upper=u, unitriangular=n),
-            lambda a, b, u=upper, n=unit: np.linalg.solve(triangle(a, u, n), b),
-            [S3, (3, 2)],
-            "LinalgSolveTriangularBackward0",
-        )
-        for upper in (True, False)
-        for unit in (True, False)
-    ),
-    (lambda a, b: L.solve_triangular(a, b, upper=True, left=False),
-     lambda a, b: b @ np.linalg.inv(np.triu(a)), [S3, (2, 3)], "LinalgSolveTriangularBackward0"),
-    (lambda a, b: L.solve_triangular(a, b, upper=False),
-     lambda a, b: np.linalg.solve(np.tril(a), b), [BATCH, (3, 2)],
-     "LinalgSolveTriangularBackward0"),
-    (lambda a, b: torch.cholesky_solve(b, torch.tril(a)),
-     lambda a, b: np.linalg.solve(np.tril(a) @ np.tril(a).T, b), [S3, (3, 2)],
-     "CholeskySolveBackward0"),
-    (lambda a, b: torch.cholesky_solve(b, torch.triu(a), upper=True),
-     lambda a, b: np.linalg.solve(np.triu(a).T @ np.triu(a), b), [S3, (3, 2)],
-     "CholeskySolveBackward0"),
-    *(
-        (L.pinv, np.linalg.pinv, [s], "LinalgPinvBackward0")
-        for s in (S3, T43, W34, B43, B34, (1, 3))
-    ),
-    (torch.pinverse, np.linalg.pinv, [T43], "LinalgPinvBackward0"),
-    (lambda x: L.pinv(positive(x), hermitian=True), lambda a: np.linalg.inv(np_positive(a)), [S3],
-     "LinalgPinvBackward0"),
-    *(
-        (lambda a, b: L.lstsq(a, b).solution, lambda a, b: np.linalg.pinv(a) @ b, [s, t],
-         "LinalgLstsqBackward0")
-        for s, t in ((T43, (4, 2)), (W34, (3, 2)), (S3, S3), (B43, (2, 4, 1)), (B34, (2, 3, 2)))
-    ),
-    (lambda a, b: L.lstsq(a, b, driver="gels").solution, lambda a, b: np.linalg.pinv(a) @ b,
-     [T43, (4, 2)], "LinalgLstsqBackward0"),
-    (lambda a, b: L.lstsq(a, b, driver="gelsd").residuals,
-     lambda a, b: ((a @ np.linalg.pinv(a) @ b - b) ** 2).sum(-2), [T43, (4, 2)],
-     "LinalgLstsqBackward0"),
-    (lambda x: L.cholesky(positive(x)), lambda a: np.linalg.cholesky(np_positive(a)), [S3],
-     "LinalgCholeskyExBackward0"),
-    (lambda x: L.cholesky(positive(x), upper=True),
-     lambda a: swapped(np.linalg.cholesky(np_positive(a))), [BATCH], "LinalgCholeskyExBackward0"),
-    *(
-        (lambda x, u=u: L.eigvalsh(positive(x), UPLO=u),
-         lambda a: np.linalg.eigvalsh(np_positive(a)), [s], "LinalgEighBackward0")
-        for u in "LU"
-        for s in (S3, BATCH)
-    ),
-    (lambda x: L.eigh(positive(x)).eigenvectors ** 2,
-     lambda a: np.linalg.eigh(np_positive(a))[1] ** 2, [S3], "PowBackward0"),
-    *((L.svdvals, lambda a: np.linalg.svd(a)[1], [s], "LinalgSvdBackward0")
-      for s in (S3, T43, W34, B34)),
-    *(
-        (lambda x: L.svd(x, full_matrices=False).U ** 2,
-         lambda a: np.linalg.svd(a, full_matrices=False)[0] ** 2, [s], "PowBackward0")
-        for s in (S3, T43, W34, B43)
-    ),
-    *(
-        (lambda x: L.svd(x).Vh[..., :3, :] ** 2,
-         lambda a: np.linalg.svd(a)[2][..., :3, :] ** 2, [s], "PowBackward0")
-        for s in (S3, T43, W34, B34)
-    ),
-    (lambda x: L.svd(x).S, lambda a: np.linalg.svd(a)[1], [T43], "LinalgSvdBackward0"),
-    *((lambda x: L.qr(x).Q, lambda a: np.linalg.qr(a)[0], [s], "LinalgQrBackward0")
-      for s in (S3, T43, W34, B43, B34)),
-    *((lambda x: L.qr(x).R, lambda a: np.linalg.qr(a)[1], [s], "LinalgQrBackward0")
-      for s in (S3, T43, W34, B43, B34)),
-    (lambda x: L.qr(x, "complete")[1], lambda a: np.linalg.qr(a, "complete")[1], [W34],
-     "LinalgQrBackward0"),
-    *((L.matrix_exp, None, [s], "LinalgMatrixExpBackward0") for s in ((2, 2), S3, (2, 2, 2))),
-    (torch.matrix_exp, None, [(2, 2)], "LinalgMatrixExpBackward0"),
-    *(
-        (lambda x, n=n: L.matrix_power(x, n), lambda a, n=n: np.linalg.matrix_power(a, n), [S3],
-         name)
-        for n, name in ((1, "CloneBackward0"), (2, "MmBackward0"), (3, "MmBackward0"),
-                        (5, "MmBackward0"), (-1, "LinalgInvExBackward0"), (-2, "MmBackward0"))
-    ),
-    (lambda x: torch.matrix_power(x, 2), lambda a: a @ a, [BATCH], "UnsafeViewBackward0"),
-    *(
-        (lambda *xs: L.multi_dot(xs), lambda *xs: np.linalg.multi_dot(xs), shapes, "ViewBackward0")
-        for shapes in ([(2, 3), (3, 4)], [(2, 3), (3, 4), (4, 5)], [(3,), (3, 4), (4,)],
-                       [(3,), (3, 4)], [(2, 5), (5, 1), (1, 4), (4, 3)])
-    ),
-    (L.cross, np.cross, [(2, 3), (2, 3)], "LinalgCrossBackward0"),
-    (L.cross, np.cross, [(1, 3), (2, 3)], "LinalgCrossBackward0"),
-    (lambda a, b: L.cross(a, b, dim=0), lambda a, b: np.cross(a, b, axis=0), [(3, 2), (3, 2)],
-     "LinalgCrossBackward0"),
-    (L.vecdot, lambda a, b: (a * b).sum(-1), [(2, 3), (2, 3)], "SumBackward1"),
-    (L.diagonal, lambda a: np.diagonal(a, 0, -2, -1), [BATCH], "DiagonalBackward0"),
-    *(
-        (lambda x, o=o: L.matrix_norm(x, o), lambda a, o=o: np.linalg.norm(a, o, (-2, -1)), [s],
-         name)
-        for o, name in (("fro", "LinalgVectorNormBackward0"), ("nuc", "SumBackward1"),
-                        (INF, "AmaxBackward0"), (-INF, "AminBackward0"), (1, "AmaxBackward0"),
-                        (-1, "AminBackward0"), (2, "AmaxBackward0"), (-2, "AminBackward0"))
-        for s in (T43, B34)
-    ),
-    *(
-        (lambda x, o=o: L.matrix_norm(x, o, dim=(2, 0), keepdim=True),
-         lambda a, o=o: np.linalg.norm(a, o, (2, 0), keepdims=True), [(3, 2, 4)], None)
-        for o in ("fro", "nuc", INF, -INF, 1, -1, 2, -2)
-    ),
-    *(
-        (lambda x, o=o: L.matrix_norm(x, o, dim=(0, 2)),
-         lambda a, o=o: np.linalg.norm(a, o, (0, 2)), [(3, 2, 4)], None)
-        for o in (INF, -1, 2)
-    ),
-    *(
-        (lambda x, o=o: L.vector_norm(x, o), lambda a, o=o: np.linalg.norm(a.ravel(), o), [T43],
-         "LinalgVectorNormBackward0")
-        for o in (1, -1, 2, -2, 3.5, INF, -INF)
-    ),
-    (lambda x: L.vector_norm(x, 3, dim=(0, 1), keepdim=True),
-     lambda a: (abs(a) ** 3).sum((0, 1), keepdims=True) ** (1 / 3), [(2, 3, 2)],
-     "LinalgVectorNormBackward0"),
-    *(
-        (lambda x, o=o: L.norm(x, o), lambda a, o=o: np.linalg.norm(a, o), [s], None)
-        for o in (None, 1, -1, 2, -2, INF, -INF)
-        for s in (T43, (4,))
-    ),
-    (L.norm, lambda a: np.sqrt((a * a).sum()), [(2, 3, 2)], "LinalgVectorNormBackward0"),
-    (lambda x: L.norm(x, 2, dim=1), lambda a: np.linalg.norm(a, 2, 1), [T43], None),
-    (lambda x: L.norm(x, "nuc", dim=(1, 2)), lambda a: np.linalg.norm(a, "nuc", (1, 2)), [B34],
-     "SumBackward1"),
-    (lambda x: torch.norm(x, "nuc"), lambda a: np.linalg.norm(a, "nuc"), [T43], "SumBackward1"),
-    *(
-        (lambda x, p=p: L.cond(x, p), lambda a, p=p: np.linalg.cond(a, p), [S3], None)
-        for p in CONDITIONS
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("f", "reference", "shapes", "node"), ROWS)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_values_and_names(f, reference, shapes, node, dtype):
-    given = arrays(shapes)
-    xs = [leaf(a, dtype) for a in given]
-    y = f(*xs)
-    if node:
-        assert type(y.grad_fn).__name__ == node
-    y.sum().backward()
-    assert {x.grad.dtype for x in xs} == {dtype}
-    assert [x.grad.shape for x in xs] == [x.shape for x in xs]
-    assert y.dtype == dtype
-    if reference:
-        loose = 1e-9 if dtype == torch.float64 else 1e-2
-        check(y, reference(*given), rtol=loose, atol=loose / 10)
-
-
-@pytest.mark.parametrize(("f", "shapes"), [(row[0], row[2]) for row in ROWS])
-def test_derivatives_are_those_of_differences(f, shapes):
-    agree(f, *arrays(shapes), rtol=1e-4, atol=1e-5)
-
-
-# The parts of one decomposition together: functions that depend on no choice of LAPACK's.
-def rebuilt(u, s, vh):
-    return (u * s[..., None, :]) @ vh
-
-
-WHOLE = [
-    (lambda x: rebuilt(*L.svd(x, full_matrices=False)), T43),
-    (lambda x: rebuilt(*L.svd(x)), BATCH),
-    (lambda x: (lambda u, s, vh: u * torch.exp(s)[..., None, :] @ vh)(*L.svd(x, False)), W34),
-    (lambda x: (lambda q, r: q @ r)(*L.qr(x)), W34),
-    (lambda x: (lambda q, r: q @ torch.tril(r.mT))(*L.qr(x)), B43),
-    (lambda x: (lambda w, v: v * torch.log(w) @ v.mT)(*L.eigh(positive(x))), S3),
-    (lambda x: (lambda s, d: s * torch.exp(d))(*L.slogdet(x)), BATCH),
-    (lambda x: (lambda low: low @ low.mT)(L.cholesky(positive(x))), S3),
-]
-
-
-@pytest.mark.parametrize(("f", "shape"), WHOLE)
-def test_parts_together(f, shape):
-    agree(f, *arrays([shape]), rtol=1e-4, atol=1e-5)
-
-
-def test_one_triangle_is_read_and_gradients_are_symmetric():
-    x = leaf([[2.0, 7.0], [1.0, 3.0]])
-    for f in (L.cholesky, L.eigvalsh):
-        (g,) = torch.autograd.grad((f(x) ** 3).sum(), x)
-        y = leaf([[2.0, 1.0], [1.0, 3.0]])
-        check(f(x), f(y).detach().numpy())
-        check(g, torch.autograd.grad((f(y) ** 3).sum(), y)[0].numpy())
-        check(g, g.mT.numpy())
-    check(L.eigvalsh(x, UPLO="U"), L.eigvalsh(torch.tensor([[2.0, 7.0], [7.0, 3.0]])).numpy())
-    y = torch.tensor([[9.0, 3.0], [-1.0, 4.0]])
-    check(L.cholesky(y, upper=True), [[3.0, 1.0], [0.0, math.sqrt(3)]])
-
-
-def test_the_other_triangle_of_a_system_gets_no_gradient():
-    a, b = leaf([[2.0, NAN], [1.0, 3.0]]), leaf([[1.0], [2.0]])
-    L.solve_triangular(a, b, upper=False).sum().backward()
-    check(a.grad, [[-1 / 6, 0.0], [-1 / 6, -1 / 6]])
-    a = leaf([[2.0, 5.0], [1.0, 3.0]])
-    L.solve_triangular(a, b, upper=True, unitriangular=True).sum().backward()
-    check(a.grad, [[0.0, -2.0], [0.0, 0.0]])
 
 
 @ours
@@ -292,45 +52,6 @@ def test_the_other_triangle_of_a_factor_gets_no_gradient():  # PyTorch's gradien
 # Degenerate cases --------------------------------------------------------------------------------
 
 ONE, ZERO, RANK1 = [[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]
-
-# Function, operand, gradient of the sum of the results.
-DEGENERATE = [
-    (lambda x: L.eigh(x)[0], ONE, ONE),
-    (lambda x: L.eigvalsh(x), ONE, ONE),
-    (lambda x: L.eigvalsh(x)[0], ONE, [[1.0, 0.0], [0.0, 0.0]]),
-    (lambda x: L.eigh(x)[1], ONE, [[NAN, NAN], [NAN, NAN]]),
-    (lambda x: L.svd(x)[1], ONE, ONE),
-    (lambda x: L.svdvals(x), ZERO, ONE),
-    (lambda x: L.matrix_norm(x, "nuc"), ONE, ONE),
-    (lambda x: L.svd(x)[0], ONE, [[NAN, NAN], [NAN, NAN]]),
-    (lambda x: L.svd(x)[2], ONE, [[NAN, NAN], [NAN, NAN]]),
-    (lambda x: L.matrix_norm(x, 2), ONE, [[0.5, 0.0], [0.0, 0.5]]),
-    (lambda x: L.matrix_norm(x, -2), ONE, [[0.5, 0.0], [0.0, 0.5]]),
-    (lambda x: L.matrix_norm(x, 1), ONE, [[0.5, 0.0], [0.0, 0.5]]),
-    (lambda x: L.matrix_norm(x, INF), [[1.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]),
-    (lambda x: L.matrix_norm(x), ZERO, ZERO),
-    (lambda x: L.pinv(x), RANK1, [[-0.25, -0.25], [-0.25, -0.25]]),
-    (lambda x: L.pinv(x), ZERO, ZERO),
-    (lambda x: L.lstsq(x, leaf([[1.0], [2.0]], requires_grad=False))[0], RANK1,
-     [[-0.5, -0.5], [-0.25, -0.25]]),
-    (lambda x: L.slogdet(x)[1], RANK1, [[INF, -INF], [-INF, INF]]),
-    (lambda x: torch.logdet(x), RANK1, [[INF, -INF], [-INF, INF]]),
-    (lambda x: torch.logdet(x), [[1.0, 2.0], [1.0, 1.0]], ZERO),
-    (lambda x: L.qr(x)[1], RANK1, [[NAN, NAN], [NAN, NAN]]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("f", "data", "expected"), DEGENERATE)
-def test_degenerate(f, data, expected):
-    x = leaf(data)
-    f(x).sum().backward()
-    check(x.grad, expected)
-
-
-@pytest.mark.parametrize("shape", [T43, W34])
-def test_pinv_of_deficient_rank_has_the_derivative_along_equal_ranks(shape):
-    m, n = shape
-    agree(lambda a, b: L.pinv(a @ b, rtol=1e-8), *arrays([(m, 2), (2, n)]), rtol=1e-4, atol=1e-5)
 
 
 @ours  # PyTorch's gradients of singular determinants are 0
@@ -364,12 +85,6 @@ def test_zeros_on_a_diagonal():
     y.sum().backward()
     assert not torch.isfinite(x.grad).all()
     check(torch.cholesky_solve(b, torch.zeros(2, 2)), [[NAN], [NAN]])
-
-
-def test_second_derivatives_of_values_that_share_a_node():
-    a = arrays([S3])[0]
-    agree(lambda x: L.eigh(positive(x))[0].prod(), a, rtol=1e-4, atol=1e-4)
-    agree(lambda x: L.svd(x)[1].prod(), a, rtol=1e-4, atol=1e-4)
 
 
 def test_a_result_without_a_cotangent_is_left_out():
@@ -446,6 +161,13 @@ def test_full_vectors_count_as_constants():
         assert torch.isfinite(x.grad).all()
 
 
+@ours  # PyTorch's depends on roundings
+def test_qr_of_deficient_rank_has_no_gradient():
+    x = leaf(RANK1)
+    L.qr(x).R.sum().backward()
+    assert torch.isnan(x.grad).all()
+
+
 def test_qr_without_gradient():
     x = leaf(arrays([T43])[0])
     q, r = L.qr(x, "complete")
@@ -500,72 +222,6 @@ def x_end(x):
     return (x * 1).grad_fn.next_functions[0][0]
 
 
-@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelsd", "gelss"])
-@pytest.mark.parametrize(
-    ("shape", "b"), [(T43, (4, 2)), (W34, (3, 2)), (B43, (2, 4, 2)), (T43, (4,))]
-)
-def test_lstsq(driver, shape, b):
-    a, b = (torch.tensor(v) for v in arrays([shape, b]))
-    solution, residuals, rank, values = L.lstsq(a, b, driver=driver)
-    columns = b if b.ndim > 1 else b[:, None]
-    check(
-        solution if b.ndim > 1 else solution[:, None], np.linalg.pinv(a.numpy()) @ columns.numpy()
-    )
-    assert not rank.dtype.is_floating_point
-    assert rank.tolist() == ([] if driver == "gels" else np.full(a.shape[:-2], 3).tolist())
-    if driver in ("gelsd", "gelss"):
-        check(values, np.linalg.svd(a.numpy())[1])
-    else:
-        assert tuple(values.shape) == (0,)
-    if driver in (None, "gelsy") or shape == W34:
-        assert tuple(residuals.shape) == (0,)
-    elif b.ndim > 1:
-        check(residuals, ((a @ solution - columns) ** 2).sum(-2).numpy())
-
-
-def test_tolerances():
-    x = torch.diag(torch.tensor([4.0, 1.0, 1e-3]))
-    check(L.pinv(x, rtol=0.01), np.diag([0.25, 1, 0]))
-    check(L.pinv(x, rcond=0.5), np.diag([0.25, 0, 0]))
-    check(L.pinv(x, atol=0.01), np.diag([0.25, 1, 0]))
-    check(L.pinv(x, rtol=torch.tensor(0.01), hermitian=True), np.diag([0.25, 1, 0]))
-    assert L.matrix_rank(x).item() == 3
-    assert L.matrix_rank(x, atol=0.01).item() == 2
-    assert L.matrix_rank(x, rtol=0.5, hermitian=True).item() == 1
-    assert L.matrix_rank(x, tol=0.01).item() == 2
-    assert L.matrix_rank(torch.ones(2, 3, 3)).tolist() == [1, 1]
-
-
-def test_orders_that_have_no_gradient():
-    assert L.vector_norm(torch.tensor([1.0, 0.0, 3.0]), 0).item() == 2
-    x = torch.eye(2).double()
-    assert L.matrix_norm(torch.eye(2), dtype=torch.float64).dtype == torch.float64
-    check(L.cond(torch.zeros(2, 2), 1), INF)
-    check(L.cond(torch.stack([SINGULAR, torch.eye(2)]), 1), [INF, 1.0])
-    check(L.matrix_power(leaf([[2.0, 1.0], [0.0, 3.0]]), 0), x.numpy())
-    y = leaf([[2.0, 1.0], [0.0, 3.0]])
-    L.matrix_power(y, 0).sum().backward()
-    check(y.grad, ZERO)
-
-
-def test_nothing():
-    none = torch.ones(0, 0)
-    assert L.det(none).item() == 1
-    assert tuple(L.inv(none).shape) == (0, 0)
-    assert tuple(L.cholesky(none).shape) == (0, 0)
-    assert tuple(L.eigh(none)[1].shape) == (0, 0)
-    assert tuple(L.matrix_exp(none).shape) == (0, 0)
-    assert L.slogdet(none)[1].item() == 0
-    assert tuple(L.pinv(torch.ones(0, 3)).shape) == (3, 0)
-    assert [tuple(y.shape) for y in L.svd(torch.ones(0, 3))] == [(0, 0), (0,), (3, 3)]
-    assert [tuple(y.shape) for y in L.qr(torch.ones(0, 3))] == [(0, 0), (0, 3)]
-    check(L.lstsq(torch.ones(0, 3), torch.ones(0, 2))[0], np.zeros((3, 2)))
-    assert L.matrix_norm(torch.ones(3, 0), 1).item() == 0
-    x = torch.ones(0, 3, 3, requires_grad=True)
-    (L.inv(x).sum() + L.svd(x)[0].sum()).backward()
-    assert tuple(x.grad.shape) == (0, 3, 3)
-
-
 def test_what_is_not_finite():
     nan = torch.tensor([[NAN, 0.0], [0.0, 1.0]])
     assert torch.isnan(L.eigh(nan)[0]).any()
@@ -573,38 +229,6 @@ def test_what_is_not_finite():
     for f in (L.svd, L.svdvals, L.pinv, L.cholesky):
         with pytest.raises(L.LinAlgError):
             f(nan)
-
-
-def test_methods_and_twins():
-    a = torch.tensor(arrays([S3])[0])
-    for name in ("det", "inverse", "logdet", "matrix_exp", "pinverse"):
-        y, z = getattr(a, name)(), getattr(torch, name)(a)
-        assert torch.equal(y, z) or torch.isnan(y).all()
-    assert torch.equal(a.slogdet()[1], torch.slogdet(a)[1])
-    assert torch.equal(a.matrix_power(3), L.matrix_power(a, 3))
-    assert torch.equal(a.cholesky_solve(torch.tril(a)), torch.cholesky_solve(a, torch.tril(a)))
-    assert torch.equal(a.cross(a.T, dim=1), L.cross(a, a.T))
-    assert torch.equal(torch.cross(a, a.T, 0), L.cross(a, a.T, dim=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert torch.equal(torch.cross(a, a.T), L.cross(a, a.T, dim=0))
-    assert L.cross(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 3])).tolist() == [6, 0, -2]
-    assert L.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3).tolist() == [[1, 3], [0, 1]]
-    assert torch.equal(L.inv(A=a), L.inv(a))
-    assert issubclass(L.LinAlgError, RuntimeError)
-
-
-def test_saved_results_are_watched():
-    x = leaf(arrays([S3])[0])
-    for f in (L.inv, L.matrix_exp, lambda x: L.cholesky(positive(x)), lambda x: L.eigh(x)[1]):
-        y = f(x)
-        with torch.no_grad():
-            if f is L.matrix_exp:
-                x.mul_(1)  # it saves its operand
-            else:
-                y.mul_(1)
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-            y.sum().backward()
 
 
 @ours
@@ -719,15 +343,3 @@ ERRORS = [
 def test_errors(f, error, says):
     with pytest.raises(error, match=says):
         f()
-
-
-@pytest.mark.parametrize("left", [True, False])
-def test_solve_saves_the_solution_and_not_the_right_side(left):
-    """Rule 34: what the derivative does not need may be changed."""
-    a = torch.eye(3).double() * 2
-    a.requires_grad_()
-    b = torch.ones(3).double().requires_grad_() * 1 if left else torch.ones(2, 3).double() * 1
-    x = torch.linalg.solve(a, b, left=left)
-    b.mul_(5)
-    x.sum().backward()
-    assert a.grad.tolist() == [[-0.25 if left else -0.5] * 3] * 3

@@ -1,118 +1,14 @@
-"""Products of vectors and matrices: values as NumPy's, both derivatives, names, dtypes, errors."""
+"""Products beyond ``op_examples``: what is saved, zeros below selections, errors."""
 
 import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
-from tests.eager.differences import agree
-
-
-def at(a, b):
-    return a @ b
-
-
-def einsum(equation):
-    return (
-        lambda *xs: torch.einsum(equation, *xs),
-        lambda *xs: np.einsum(equation, *xs),
-    )
-
-
-# Function, the same on arrays, shapes of the operands, name of the node.
-ROWS = [
-    (at, np.matmul, [(3,), (3,)], "DotBackward0"),
-    (at, np.matmul, [(2, 3), (3,)], "MvBackward0"),
-    (at, np.matmul, [(3,), (3, 2)], "SqueezeBackward4"),
-    (at, np.matmul, [(2, 3), (3, 4)], "MmBackward0"),
-    (at, np.matmul, [(1, 3), (3, 1)], "MmBackward0"),
-    (at, np.matmul, [(4, 2, 3), (3,)], "UnsafeViewBackward0"),
-    (at, np.matmul, [(4, 2, 3), (3, 2)], "UnsafeViewBackward0"),
-    (at, np.matmul, [(3,), (4, 3, 2)], "UnsafeViewBackward0"),
-    (at, np.matmul, [(2, 3), (4, 3, 2)], "CloneBackward0"),
-    (at, np.matmul, [(4, 2, 3), (4, 3, 2)], "UnsafeViewBackward0"),
-    (at, np.matmul, [(2, 1, 2, 3), (1, 3, 3, 2)], "UnsafeViewBackward0"),
-    (torch.matmul, np.matmul, [(2, 3), (3, 4)], "MmBackward0"),
-    (torch.mm, np.matmul, [(2, 3), (3, 4)], "MmBackward0"),
-    (torch.mv, np.matmul, [(2, 3), (3,)], "MvBackward0"),
-    (torch.dot, np.dot, [(3,), (3,)], "DotBackward0"),
-    (torch.vdot, np.dot, [(3,), (3,)], "VdotBackward0"),
-    (torch.bmm, np.matmul, [(4, 2, 3), (4, 3, 2)], "BmmBackward0"),
-    (torch.inner, np.inner, [(2, 3), (4, 3)], "ViewBackward0"),
-    (torch.inner, np.inner, [(), (3,)], "MulBackward0"),
-    (torch.outer, np.outer, [(2,), (3,)], "MulBackward0"),
-    (torch.addmm, lambda x, a, b: x + a @ b, [(2,), (4, 3), (3, 2)], "AddmmBackward0"),
-    (torch.addmm, lambda x, a, b: x + a @ b, [(), (4, 3), (3, 2)], "AddmmBackward0"),
-    (
-        lambda x, a, b: torch.addmm(x, a, b, beta=0.5, alpha=2),
-        lambda x, a, b: x / 2 + 2 * (a @ b),
-        [(4, 2), (4, 3), (3, 2)],
-        "AddmmBackward0",
-    ),
-    (torch.addmv, lambda x, a, b: x + a @ b, [(2,), (2, 3), (3,)], "AddmvBackward0"),
-    (torch.addr, lambda x, a, b: x + np.outer(a, b), [(3, 2), (3,), (2,)], "AddrBackward0"),
-    (torch.baddbmm, lambda x, a, b: x + a @ b, [(2,), (4, 2, 3), (4, 3, 2)], "BaddbmmBackward0"),
-    (torch.tensordot, np.tensordot, [(2, 3, 4), (3, 4, 5)], "ViewBackward0"),
-    (
-        lambda a, b: torch.tensordot(a, b, dims=([1, 0], [0, 1])),
-        lambda a, b: np.tensordot(a, b, axes=([1, 0], [0, 1])),
-        [(2, 3, 4), (3, 2, 5)],
-        "ViewBackward0",
-    ),
-    (torch.kron, np.kron, [(2, 3), (2, 2)], "UnsafeViewBackward0"),
-    (torch.kron, np.kron, [(2,), (2, 2)], "UnsafeViewBackward0"),
-    (torch.trace, np.trace, [(3, 2)], "TraceBackward0"),
-    (*einsum("ij,jk->ik"), [(2, 3), (3, 4)], "ViewBackward0"),
-    (*einsum("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 2)], "ViewBackward0"),
-    (*einsum("bij,bjk"), [(2, 3, 2), (2, 2, 4)], "ViewBackward0"),
-    (*einsum("bn,anm,bm->ba"), [(2, 3), (4, 3, 5), (2, 5)], "ViewBackward0"),
-    (*einsum("...ij,...jk->...ik"), [(5, 2, 3), (3, 4)], "ViewBackward0"),
-    (*einsum("i,j"), [(3,), (2,)], "MulBackward0"),
-    (*einsum("ij,ij->ij"), [(1, 3), (2, 3)], "MulBackward0"),
-    (*einsum("ii"), [(3, 3)], "SumBackward1"),
-    (*einsum("ii->i"), [(3, 3)], "PermuteBackward0"),
-    (*einsum("ij->ji"), [(3, 2)], "PermuteBackward0"),
-]
 
 
 def arrays(shapes):
     rng = np.random.default_rng(0)
     return [rng.standard_normal(shape) for shape in shapes]
-
-
-@pytest.mark.parametrize(("f", "reference", "shapes", "node"), ROWS)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_values_and_names(f, reference, shapes, node, dtype):
-    given = arrays(shapes)
-    xs = [leaf(a, dtype) for a in given]
-    y = f(*xs)
-    assert type(y.grad_fn).__name__ == node
-    y.sum().backward()
-    assert {x.grad.dtype for x in xs} == {dtype}
-    assert y.dtype == dtype
-    check(y, reference(*given), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(("f", "reference", "shapes"), [row[:3] for row in ROWS if row[0] is at])
-def test_integers(f, reference, shapes):
-    given = [np.arange(np.prod(shape)).reshape(shape) for shape in shapes]
-    y = f(*[torch.tensor(a) for a in given])
-    assert y.dtype == torch.int64
-    assert not y.requires_grad
-    assert y.tolist() == reference(*given).tolist()
-
-
-@pytest.mark.parametrize(("f", "shapes"), [(row[0], row[2]) for row in ROWS])
-def test_derivatives_are_those_of_differences(f, shapes):
-    agree(f, *arrays(shapes))
-
-
-@pytest.mark.parametrize("shapes", [((2, 0), (0, 3)), ((0, 2), (2, 3)), ((0,), (0,))])
-def test_nothing_to_sum(shapes):
-    a, b = [leaf(np.ones(s)) for s in shapes]
-    y = a @ b
-    check(y, np.ones(shapes[0]) @ np.ones(shapes[1]))
-    y.sum().backward()
-    check(b.grad, np.ones(shapes[0][:-1]).sum() * np.ones(shapes[1]) if a.ndim == 2 else [])
 
 
 def test_only_what_the_other_operand_needs_is_saved():
@@ -126,13 +22,6 @@ def test_only_what_the_other_operand_needs_is_saved():
     b.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
-
-
-def test_transposed_operands():
-    a, b = arrays([(3, 2), (4, 3)])
-    agree(lambda x, y: x.T @ y.T, a, b)
-    agree(lambda x: x @ x.T, a)
-    agree(lambda x: x.T @ x, a)
 
 
 @ours
@@ -158,22 +47,6 @@ def test_zeros_below_a_selection_meet_no_infinity(size):
     z = torch.relu(4 * size - torch.nn.functional.linear(x, v, b))
     (g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
     check(g, [[-size, -2 * size]])
-
-
-def test_beta_0_does_not_look():
-    x = torch.tensor([[float("nan")]])
-    one = torch.ones(1, 1)
-    assert torch.addmm(x, one, one, beta=0).item() == 1
-
-
-def test_methods_and_in_place_forms():
-    a, b = (torch.tensor(x) for x in arrays([(2, 2), (2, 2)]))
-    for name in ("matmul", "mm", "inner", "kron"):
-        check(getattr(a, name)(b), getattr(torch, name)(a, b).numpy())
-    check(a.trace(), torch.trace(a).item())
-    c = a.clone()
-    c.addmm_(a, b)
-    check(c, (a + a @ b).numpy())
 
 
 def f32(*shape):
@@ -228,10 +101,3 @@ ERRORS = [
 def test_errors(f, error, says):
     with pytest.raises(error, match=says):
         f()
-
-
-def test_promotion_where_there_is_one():
-    for f in (torch.outer, torch.kron):
-        assert f(f32(2), f64(2)).dtype == torch.float64
-    assert torch.addr(f32(2, 2), f32(2), f64(2)).dtype == torch.float64
-    assert (i64(2, 2) @ i64(2, 2)).tolist() == [[2, 2], [2, 2]]
