@@ -1009,6 +1009,7 @@ LINALG = {
     "a method: slogdet": (lambda T, x: x.slogdet()[1], (S3,)),
     "a method: matrix_power": (lambda T, x: x.matrix_power(3), (S3,)),
     "a method: cross": (lambda T, x: x.cross(x.T, dim=1), (S3,)),
+    "cross along the first axis of length 3": (lambda T, x: T.cross(x, x.T), (S3,)),
     "cross of columns": (lambda T, x: T.cross(x, x.T, 0), (S3,)),
     "a keyword": (lambda T, x: T.linalg.inv(A=x), (S3,)),
     "eigh: product": (lambda T, x: T.linalg.eigh(positive(T, x))[0].prod(), (S3,)),
@@ -1392,6 +1393,39 @@ CONSTANTS = {
         (1, 2), (1.0, 2), ("float32", 2), ("float64", 2.0), ("float32", "float64"), ("float32", "0-d float64"),
         ("int64", 1.5), ("int32", 5), ("bool", "int64")]},
     "fill_ of integers": lambda T: T.tensor([1, 2]).fill_(1.7),
+    **{f"tensor of {k}": lambda T, d=d: T.tensor(d(T) if callable(d) else d) for k, d in enumerate([
+        1.5, 3, True, [], [[], []], [1, 2.5], [True, 2], [[True], [0.5]], (1, (2)), range(3), np.float64(1),
+        [np.float64(1), 2], [np.float32(1), 2.5], [np.int8(1), True], [np.uint8(1), np.int8(1)], np.array([1, 2], np.int16),
+        [np.ones(2), np.zeros(2)], [np.ones(1, np.float32), np.zeros(1, np.int64)],
+        lambda T: [T.tensor(1.5, dtype=T.float64), 2], lambda T: [T.ones(1), T.ones(1)], 1e300,
+    ])},
+    **{f"tensor to {k} {d}": lambda T, v=v, d=d: T.tensor(v, dtype=d if isinstance(d, type) else getattr(T, d))
+       for k, (v, d) in enumerate([
+        ([1.7, -1.7], "int64"), ([2, 0.0, NAN], "bool"), (-1, "uint8"), ([1], float), ([1.0], int), ([True], "half")])},
+    **{f"arange {a} {kw}": lambda T, a=a, kw=kw: T.arange(
+        *(v(T) if callable(v) else v for v in a), **{k: getattr(T, v) if k == "dtype" else v for k, v in kw.items()})
+       for a, kw in [
+        ((3,), {}), ((3.0,), {}), ((1, 3), {}), ((1, 3, 0.5), {}), ((3, 0, -1), {}), ((7, 0, -3), {}), ((2, 2), {}),
+        ((3,), {"dtype": "float64"}), ((), {"end": 3}), ((), {"start": 1, "end": 6, "step": 2}), ((1,), {"end": 4, "step": 2}),
+        ((True,), {}), ((2.5,), {"dtype": "int64"}), ((-1.0, 1.0, 0.1), {})]},
+    "arange of tensors": lambda T: [T.arange(T.tensor(3)), T.arange(T.tensor(2.0, dtype=T.float64))],
+    **{f"linspace {k}": f for k, f in enumerate([
+        lambda T: T.linspace(0, 1, 1), lambda T: T.linspace(0, 1, 0), lambda T: T.linspace(0, 10, 4, dtype=T.int64),
+        lambda T: T.linspace(start=T.tensor(0.0), end=1, steps=3), lambda T: T.logspace(0, 3, 4, base=2),
+        lambda T: T.linspace(-1.3, 2.9, 7), lambda T: T.linspace(-1.3, 2.9, 7, dtype=T.float64)])},
+    **{f"filled {k}": f for k, f in enumerate([
+        lambda T: T.zeros(2, 3), lambda T: T.ones((2, 3)), lambda T: T.zeros(()), lambda T: T.zeros(T.tensor(2), np.int64(1)),
+        lambda T: T.ones(size=(2,), dtype=T.int64), lambda T: T.full((2,), 1), lambda T: T.full((2,), True),
+        lambda T: T.full((2,), T.tensor(1.5, dtype=T.float64)), lambda T: T.full(size=(2,), fill_value=1.5, dtype=T.int32),
+        lambda T: T.eye(2, 3), lambda T: T.scalar_tensor(3), lambda T: T.empty([2, 0])])},
+    **{f"like {k}": lambda T, f=f: f(T, T.ones(2, dtype=T.float64, requires_grad=True)) for k, f in enumerate([
+        lambda T, x: T.zeros_like(x), lambda T, x: T.ones_like(x), lambda T, x: T.full_like(x, 2), lambda T, x: x.new_zeros(2),
+        lambda T, x: x.new_ones((2,)), lambda T, x: x.new_full((2,), 3), lambda T, x: x.new_tensor([1, 2]),
+        lambda T, x: T.zeros_like(x, dtype=T.int64), lambda T, x: T.zeros_like(x, requires_grad=True),
+        lambda T, x: T.full_like(x.long(), 1.5), lambda T, x: x.long().new_full((2,), 3.7),
+        lambda T, x: x.new_tensor([1], dtype=T.int64), lambda T, x: x.new_zeros(2, requires_grad=True)])},
+    **{f"converted to {n}": lambda T, n=n: getattr(T.tensor([-1.5, 300.0, 0.0]), n)() for n in ("int", "long", "short", "bool", "half")},
+    "converted nan": lambda T: [T.tensor([NAN]).bool(), T.tensor([1]).float()],
     "scalars": lambda T: [T.add(1, 2), T.xlogy(T.ones(1), 2.0)],
 }  # fmt: skip
 
