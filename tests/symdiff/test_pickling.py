@@ -98,12 +98,6 @@ def test_a_deep_graph_is_pickled_without_recursion():
     assert again(e) is e
 
 
-def test_a_million_nodes():
-    e = deep(333_333)
-    assert sd.count_nodes(e) > 10**6
-    assert again(e) is e
-
-
 def test_expressions_in_one_pickle_share_their_nodes():
     e = deep(2_000)
     alone = len(pickle.dumps(e))
