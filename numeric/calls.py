@@ -260,7 +260,7 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
 
 def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
     outputs, inputs = function.outputs, function.inputs
-    flat, scalar = function._programs.flat, function._programs.scalar
+    flat, scalar = function._programs.flat, function._signature.scalar
 
     def build(*operands: Expr) -> tuple[Expr, ...]:
         shapes = [x.shape for x in operands]

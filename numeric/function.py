@@ -20,10 +20,9 @@ from numeric import derivatives
 from numeric.guesses import FUNCTION
 from numeric.lowering.arguments import (
     Call,
-    Signature,
     bindable,
+    check_closed,
     cotangent,
-    tangent,
 )
 from numeric.lowering.emit import MATH
 from numeric.lowering.ownership import accumulated, check_targets
@@ -32,8 +31,8 @@ from numeric.running import Programs, Residuals
 from symdiff import ops
 from symdiff.axis_lengths import bound_sizes, lengths
 from symdiff.contexts import kinks
-from symdiff.errors import NotDifferentiable, ShapeError
-from symdiff.expr import Expr, free_symbols, in_order
+from symdiff.errors import ShapeError
+from symdiff.expr import Expr
 from symdiff.guesses import without, written
 from symdiff.leaves import as_expr
 from symdiff.letters import shape_text
@@ -81,28 +80,8 @@ def lower(outputs: Any, inputs: Any) -> Function:
                 f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
             )
     nodes = topological(ys)
-    _check_closed(ys, xs, nodes)
+    check_closed(ys, xs, nodes)
     return Function(ys, xs, many, nodes)
-
-
-def _check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) -> None:
-    """Every symbol and every axis length comes from the inputs, and names are unique."""
-    names = [x.name for x in xs]
-    free_symbols([*ys, *xs])
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"lower: input {twice} is named twice")
-    known = frozenset(xs)
-    symbols = in_order(x for x in nodes if isinstance(x.op, ops.Symbol))
-    missing = [x.name for x in symbols if x not in known]
-    if missing:
-        raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
-    axes = {dim for x in xs for dim in x.shape}
-    used = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
-    used += [dim for x in nodes for dim in x.shape if isinstance(dim, str)]
-    unbound = [name for name in dict.fromkeys(used) if name not in axes]
-    if unbound:
-        raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
 
 
 class _Eager:
@@ -146,7 +125,7 @@ class Function:
         self.outputs, self.inputs = outputs, inputs
         self._many = many
         self._programs = Programs(outputs, inputs, nodes)
-        self._signature = Signature(inputs, self._programs.constants)
+        self._signature = self._programs.signature
         # Python floats need no layer between the caller and the program; kinks have to be asked.
         self._direct = self._programs.flavour == MATH and not self._programs.strict
         self._call: Callable[..., Any] = self._called
@@ -234,7 +213,7 @@ class Function:
             cotangent(i, g, call.points + lengths(y.shape, call.sizes))
             for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
         ]
-        order = range(len(self.inputs)) if wrt is None else self._places(wrt, "backward")
+        order = range(len(self.inputs)) if wrt is None else self._signature.places(wrt, "backward")
         several = wrt is None or isinstance(wrt, list | tuple)
         targets = None
         if accumulate is not None:
@@ -277,7 +256,7 @@ class Function:
         input, NotDifferentiable for ``wrt`` that is not real.
         """
         self._check_scalar("value_and_grad")
-        order = self._places(wrt, "value_and_grad")
+        order = self._signature.places(wrt, "value_and_grad")
         program = self._programs.of(derivatives.value_and_grad, order)
         if self._direct and wrt is None and len(order) == len(self.inputs):
             # From now on, nothing lies between: the attribute hides the method.
@@ -285,7 +264,7 @@ class Function:
             enter = partial(self._programs.entry, "value_and_grad", program, slow, many)
             once(self.__dict__, "value_and_grad", self._programs.lock, enter)
         value, *row = self._programs.results(program, self._signature.bind(args, named))
-        return (value,) if self._many else value, self._by_input(row, wrt, order)
+        return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
 
     def grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
         """The gradient of a scalar output: an array if there is one input, else a tuple.
@@ -307,10 +286,10 @@ class Function:
         [2.0, 6.0]
         """
         self._check_scalar("grad")
-        order = self._places(wrt, "grad")
+        order = self._signature.places(wrt, "grad")
         program = self._programs.of(derivatives.jacobian, order, "reverse")
         row = self._programs.results(program, self._signature.bind(args, named))
-        return self._by_input(row, wrt, order, "grad")
+        return self._signature.by_input(row, wrt, order, "grad")
 
     def jacobian(self, /, *args: Any, wrt: Any = None, mode: str = "reverse", **named: Any) -> Any:
         """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
@@ -337,12 +316,14 @@ class Function:
         >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
         [[2.0, 0.0], [0.0, 6.0]]
         """
-        order = self._places(wrt, "jacobian")
+        order = self._signature.places(wrt, "jacobian")
         call = self._signature.bind(args, named)
         program = self._programs.of(derivatives.jacobian, order, self._direction(mode, order, call))
         values = iter(self._programs.results(program, call))
         rows = [[next(values) for _ in order] for _ in self.outputs]
-        return self._structured([self._by_input(row, wrt, order, "jacobian") for row in rows])
+        return self._structured(
+            [self._signature.by_input(row, wrt, order, "jacobian") for row in rows]
+        )
 
     def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
         """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
@@ -356,14 +337,14 @@ class Function:
         >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
         ((10.0, 6.0), (6.0, 0.0))
         """
-        order = self._places(wrt, "hessian")
+        order = self._signature.places(wrt, "hessian")
         program = self._programs.of(derivatives.hessian, order)
         values = iter(self._programs.results(program, self._signature.bind(args, named)))
         found = []
         for _ in self.outputs:
             rows = [[next(values) for _ in order] for _ in order]
-            halves = [self._by_input(row, wrt, order, "hessian") for row in rows]
-            found.append(self._by_input(halves, wrt, order, "hessian"))
+            halves = [self._signature.by_input(row, wrt, order, "hessian") for row in rows]
+            found.append(self._signature.by_input(halves, wrt, order, "hessian"))
         return self._structured(found)
 
     def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -386,7 +367,7 @@ class Function:
         >>> t.tolist()
         [2.0, 3.0]
         """
-        call, moved = self._moved("jvp", args, tangents)
+        call, moved = self._signature.moved("jvp", args, tangents)
         values = self._programs.results(self._programs.of(derivatives.jvp), call, moved)
         count = len(self.outputs)
         return self._structured(values[:count]), self._structured(values[count:])
@@ -418,9 +399,9 @@ class Function:
         single = len(self.inputs) == 1 and not isinstance(args, list | tuple)
         if single:
             args, tangents = (args,), (tangents,)
-        call, moved = self._moved("hvp", args, tangents)
+        call, moved = self._signature.moved("hvp", args, tangents)
         row = self._programs.results(self._programs.of(derivatives.hvp), call, moved)
-        found = self._by_input(row, None, self._programs.real)
+        found = self._signature.by_input(row, None, self._signature.real)
         return found[0] if single else found
 
     # Data -----------------------------------------------------------------------------------------
@@ -446,7 +427,7 @@ class Function:
         """
         given: dict[Expr, Any] = {}
         for key, value in [*(pair for m in values for pair in m.items()), *named.items()]:
-            x = self.inputs[self._place(key, "bind")]
+            x = self.inputs[self._signature.place_of(key, "bind")]
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
@@ -478,39 +459,6 @@ class Function:
     def _structured(self, values: Sequence[Any]) -> Any:
         return tuple(values) if self._many else values[0]
 
-    def _by_input(self, row: Sequence[Any], wrt: Any, order: Sequence[int], bare: str = "") -> Any:
-        """Derivatives by the inputs of ``order``, as ``wrt`` asks for them.
-
-        ``bare`` names the method, where the derivative by a single input comes without a tuple.
-        """
-        if isinstance(wrt, list | tuple):
-            return tuple(row)
-        if wrt is not None:
-            return row[0]
-        if bare and len(self.inputs) == 1:
-            if not order:
-                raise NotDifferentiable(f"{bare}: input {self._signature} is not real")
-            return row[0]
-        if len(order) == len(self.inputs):
-            return tuple(row)
-        found = dict(zip(order, row, strict=True))
-        return tuple([found.get(i) for i in range(len(self.inputs))])
-
-    def _moved(self, method: str, args: Any, tangents: Any) -> tuple[Call, list[Any]]:
-        """The arguments, and the tangents of the real ones."""
-        for name, values in (("args", args), ("tangents", tangents)):
-            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
-                raise TypeError(
-                    f"{method}: {name} must be a list or tuple with one entry for each of the "
-                    f"inputs {self._signature}"
-                )
-        call = self._signature.bind(args, {})
-        moved = [
-            tangent(method, x, t, np.shape(v), call.precision)
-            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
-        ]
-        return call, [moved[i] for i in self._programs.real]
-
     def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:
         """``mode``, decided by the numbers of elements if that is left open."""
         if mode not in ("forward", "reverse", "auto"):
@@ -521,26 +469,6 @@ class Function:
         columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
         rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
         return "forward" if columns < rows else "reverse"
-
-    def _places(self, wrt: Any, method: str) -> tuple[int, ...]:
-        if wrt is None:
-            return self._programs.real
-        places = []
-        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
-            place = self._place(key, method)
-            if self.inputs[place].dtype is not float:
-                name = self.inputs[place].name
-                raise NotDifferentiable(f"{method}: input {name} is not real")
-            places.append(place)
-        return tuple(places)
-
-    def _place(self, key: Any, method: str) -> int:
-        """The place of an input, a symbol or a name."""
-        name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
-        place = self._signature.place.get(name) if isinstance(name, str) else None
-        if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
-            raise ValueError(f"{method}: {key!r} is no input; those are {self._signature}")
-        return place
 
     def _check_scalar(self, method: str) -> None:
         if len(self.outputs) != 1 or self.outputs[0].shape:

@@ -14,7 +14,7 @@ import numpy as np
 
 from numeric import derivatives
 from numeric.kinked import hit, questions
-from numeric.lowering.arguments import Call
+from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.ownership import Owner, snapshots, summed_to
 from numeric.lowering.printers.entries import entry
@@ -80,9 +80,11 @@ class Programs:
     ) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
-        self.real = tuple([i for i, x in enumerate(inputs) if x.dtype is float])
-        self.scalar = not any(x.shape for x in inputs)
-        self.flat = self.scalar and all(isinstance(x.op, _FLAT) and not x.shape for x in nodes)
+        self.signature = Signature(inputs, self.constants)
+        self.real = self.signature.real
+        self.flat = self.signature.scalar and all(
+            isinstance(x.op, _FLAT) and not x.shape for x in nodes
+        )
         self.strict = raising()
         self.emitter = Emitter()
         self.lock = self.emitter.lock

@@ -11,9 +11,10 @@ import numpy as np
 
 from numeric.guesses import ARGUMENT
 from numeric.lowering.kernels import WEAK
+from symdiff import ops
 from symdiff.axis_lengths import bound_sizes
-from symdiff.errors import ShapeError
-from symdiff.expr import Expr
+from symdiff.errors import NotDifferentiable, ShapeError
+from symdiff.expr import Expr, free_symbols, in_order
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
@@ -44,12 +45,37 @@ class Call(NamedTuple):
     kinds: tuple[np.dtype[Any], ...] | None = None
 
 
+def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) -> None:
+    """Raise ValueError where a symbol or an axis length comes from no input.
+
+    Two symbols of one name are a ShapeError.  ``nodes`` are those of the outputs ``ys``, ``xs`` are
+    the inputs.
+    """
+    names = [x.name for x in xs]
+    free_symbols([*ys, *xs])
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"lower: input {twice} is named twice")
+    known = frozenset(xs)
+    symbols = in_order(x for x in nodes if isinstance(x.op, ops.Symbol))
+    missing = [x.name for x in symbols if x not in known]
+    if missing:
+        raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
+    axes = {dim for x in xs for dim in x.shape}
+    used = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
+    used += [dim for x in nodes for dim in x.shape if isinstance(dim, str)]
+    unbound = [name for name in dict.fromkeys(used) if name not in axes]
+    if unbound:
+        raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
+
+
 class Signature:
     """The inputs of a Function.  ``scalar``: all are scalars, so that arguments may be arrays."""
 
     def __init__(self, inputs: Sequence[Expr], constants: Iterable[Array]) -> None:
         self.inputs = tuple(inputs)
         self.names = tuple(x.name for x in inputs)
+        self.real = tuple([i for i, x in enumerate(self.inputs) if x.dtype is float])
         self.place = {name: i for i, name in enumerate(self.names)}
         self.shapes = [x.shape for x in self.inputs]
         self.scalar = not any(x.shape for x in inputs)
@@ -100,6 +126,60 @@ class Signature:
         if missing:
             raise TypeError(f"no argument for {', '.join(missing)}; the inputs are {self}")
         return [given[name] for name in self.names]
+
+    def moved(self, method: str, args: Any, tangents: Any) -> tuple[Call, list[Any]]:
+        """The arguments, and the tangents of the real ones."""
+        for name, values in (("args", args), ("tangents", tangents)):
+            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
+                raise TypeError(
+                    f"{method}: {name} must be a list or tuple with one entry for each of the "
+                    f"inputs {self}"
+                )
+        call = self.bind(args, {})
+        moved = [
+            tangent(method, x, t, np.shape(v), call.precision)
+            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
+        ]
+        return call, [moved[i] for i in self.real]
+
+    def places(self, wrt: Any, method: str) -> tuple[int, ...]:
+        """The places of the inputs that ``wrt`` asks for; None stands for all that are real."""
+        if wrt is None:
+            return self.real
+        places = []
+        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
+            place = self.place_of(key, method)
+            if self.inputs[place].dtype is not float:
+                name = self.inputs[place].name
+                raise NotDifferentiable(f"{method}: input {name} is not real")
+            places.append(place)
+        return tuple(places)
+
+    def place_of(self, key: Any, method: str) -> int:
+        """The place of an input, a symbol or a name."""
+        name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
+        place = self.place.get(name) if isinstance(name, str) else None
+        if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
+            raise ValueError(f"{method}: {key!r} is no input; those are {self}")
+        return place
+
+    def by_input(self, row: Sequence[Any], wrt: Any, order: Sequence[int], bare: str = "") -> Any:
+        """Derivatives by the inputs of ``order``, as ``wrt`` asks for them.
+
+        ``bare`` names the method, where the derivative by a single input comes without a tuple.
+        """
+        if isinstance(wrt, list | tuple):
+            return tuple(row)
+        if wrt is not None:
+            return row[0]
+        if bare and len(self.inputs) == 1:
+            if not order:
+                raise NotDifferentiable(f"{bare}: input {self} is not real")
+            return row[0]
+        if len(order) == len(self.inputs):
+            return tuple(row)
+        found = dict(zip(order, row, strict=True))
+        return tuple([found.get(i) for i in range(len(self.inputs))])
 
     def __str__(self) -> str:
         return ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "") or "none"
