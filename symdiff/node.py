@@ -12,7 +12,7 @@ import itertools
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from symdiff.locks import fork_safe_lock
+from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -145,14 +145,16 @@ _OPS: weakref.WeakValueDictionary[tuple[Any, ...], Op] = weakref.WeakValueDictio
 def intern_op(key: tuple[Any, ...], make: Callable[[], Op]) -> Op:
     """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
     op = _OPS.get(key)
-    if op is None:
-        with _LOCK:
-            op = _OPS.get(key)
-            if op is None:
-                op = make()
-                op.table = {}
-                _OPS[key] = op
-    return op
+    return op if op is not None else _interned_op(key, make)
+
+
+def _interned_op(key: tuple[Any, ...], make: Callable[[], Op]) -> Op:
+    def made() -> Op:
+        op = make()
+        op.table = {}
+        return op
+
+    return once(_OPS, key, _LOCK, made)
 
 
 def topological(outputs: Iterable[Expr]) -> list[Expr]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from numeric.lowering.schedule import schedule
 from numeric.quiet import SILENCE, noise, set_noise
 from symdiff.axis_lengths import lengths
 from symdiff.errors import Unsupported
+from symdiff.locks import once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,12 +93,9 @@ class Lowered:
         """The program for arrays (NUMPY) or Python floats (MATH)."""
         found = self.found.get(flavour)
         if found is None:
-            with self.emitter.lock:
-                found = self.found.get(flavour)
-                if found is None:
-                    found = self.found[flavour] = Program(
-                        self.emitter, self.name, self.params, self.outputs, flavour, self.comment
-                    )
+            made = (self.name, self.params, self.outputs, flavour, self.comment)
+            write = partial(Program, self.emitter, *made)
+            found = once(self.found, flavour, self.emitter.lock, write)
         return found
 
     def arrays(self, values: Sequence[Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
