@@ -8,6 +8,7 @@ itself, declared by its own formula, so that it has a pullback too, and so on to
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from numeric.specialised import (
 from symdiff import functions
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.leaves import named_dummy
+from symdiff.locks import once
 from symdiff.numpy_protocol import UFUNCS
 
 if TYPE_CHECKING:
@@ -150,13 +152,8 @@ class Op(Declaration):
         )
         found = self.bounds.get(key)
         if found is None:
-            with LOCK:
-                found = self.bounds.get(key)
-                if found is None:
-                    found = self._found(arrays, params)
-                    if len(self.bounds) >= _KNOWN:
-                        self.bounds.clear()
-                    self.bounds[key] = found
+            make = functools.partial(self._found, arrays, params)
+            found = once(self.bounds, key, LOCK, make, _KNOWN)
         return found
 
     def _found(self, arrays: Sequence[Any], params: tuple[Any, ...]) -> Bound:

@@ -7,6 +7,7 @@ exists.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numeric.specialised import LOCK, cotangents, replaced, symbols
 from numeric.tensors import Tensor, blank, wrap
 from symdiff import ops
 from symdiff.leaves import is_zero, named_dummy
+from symdiff.locks import once
 from symdiff.marks import NONE, Flow
 from symdiff.rules import pullback
 
@@ -55,10 +57,7 @@ def operation(p: Pullback, k: int, kind: Any = None) -> Operation:
     """
     found: Operation | None = p.operations.get((k, kind))
     if found is None:
-        with LOCK:
-            found = p.operations.get((k, kind))
-            if found is None:
-                found = p.operations[k, kind] = _operation(p, k, kind)
+        found = once(p.operations, (k, kind), LOCK, partial(_operation, p, k, kind))
     return found
 
 

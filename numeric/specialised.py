@@ -9,6 +9,7 @@ called (``Bound``), so that a longer batch compiles nothing.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from symdiff import ops
 from symdiff.algebra import PRIMITIVES, int_power, mul
 from symdiff.expr import Expr, rebuild
 from symdiff.leaves import as_expr, full, named_dummy
-from symdiff.locks import fork_safe_lock
+from symdiff.locks import fork_safe_lock, once
 from symdiff.marks import NONE, Flow
 from symdiff.node import topological
 from symdiff.rules import pullback
@@ -101,10 +102,7 @@ class Specialised:
         """The pullback to the operands of ``mask``."""
         found = self.pullbacks.get(mask)
         if found is None:
-            with LOCK:
-                found = self.pullbacks.get(mask)
-                if found is None:
-                    found = self.pullbacks[mask] = Pullback(self, mask)
+            found = once(self.pullbacks, mask, LOCK, partial(Pullback, self, mask))
         return found
 
 
@@ -334,11 +332,8 @@ class Pullback:
         key = marked, absent
         found = plain._variants.get(key)
         if found is None:
-            with LOCK:
-                found = plain._variants.get(key)
-                if found is None:
-                    found = Pullback(self.of, self.mask, plain, marked, absent)
-                    plain._variants[key] = found
+            make = partial(Pullback, self.of, self.mask, plain, marked, absent)
+            found = once(plain._variants, key, LOCK, make)
         return found
 
 
