@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from numeric.graph import Formula, Record
 from numeric.tensors import Tensor, attach, edge_of, method
-from symdiff.leaves import as_expr, symbol
+from symdiff.leaves import KINDS, as_expr, symbol
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from symdiff.expr import Expr
-
-_KINDS = {"f": float, "b": bool}
 
 
 class _Numbers:
@@ -64,7 +62,7 @@ def symbol_of(leaf: Any) -> Expr:
             name = leaf.variable._name
         if name is None:
             name = f"x{_numbers.take(leaf)}"
-        found = leaf.symbol = symbol(name, leaf.shape, _KINDS.get(leaf.kind, int))
+        found = leaf.symbol = symbol(name, leaf.shape, KINDS[leaf.kind])
     return found
 
 

@@ -15,21 +15,12 @@ import numpy as np
 
 from numeric.dtypes import OF_NUMPY, promoted
 from numeric.graph import Node
-from numeric.specialised import (
-    INPUTS as INPUTS,
-)
-from numeric.specialised import (
-    LOCK,
-    Bound,
-    Declaration,
-    Specialised,
-)
-from numeric.specialised import (
-    RESULT as RESULT,
-)
+from numeric.specialised import INPUTS as INPUTS
+from numeric.specialised import LOCK, Bound, Declaration, Specialised
+from numeric.specialised import RESULT as RESULT
 from symdiff import functions
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.leaves import named_dummy
+from symdiff.leaves import KINDS, named_dummy
 from symdiff.locks import once
 from symdiff.numpy_protocol import UFUNCS
 
@@ -220,16 +211,13 @@ def _uniform(arrays: Sequence[Any]) -> bool:
 
 def _kinds(arrays: Sequence[Any]) -> tuple[type, ...]:
     """What elements are in formulas.  Numbers are real unless all operands are integers."""
-    kinds = [_KINDS.get(a.dtype.kind, int) if a.__class__ is np.ndarray else None for a in arrays]
+    kinds = [KINDS[a.dtype.kind] if a.__class__ is np.ndarray else None for a in arrays]
     return tuple(
         [
             (float if float in kinds else a.__class__) if kind is None else kind
             for a, kind in zip(arrays, kinds, strict=True)
         ]
     )
-
-
-_KINDS: dict[str, type] = {"f": float, "b": bool}
 
 
 def _letters(

@@ -38,7 +38,7 @@ from symdiff.arrays import broadcast_to, converted
 from symdiff.derivative import detach
 from symdiff.elementwise import not_equal, where
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.leaves import as_expr, symbol
+from symdiff.leaves import KINDS, as_expr, symbol
 from symdiff.reductions import sum as total
 
 if TYPE_CHECKING:
@@ -46,15 +46,13 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Expr
 
-_KINDS = {"f": float, "b": bool}
-
 
 def input_symbol(name: str, x: Any) -> Expr:
     """The symbol of an input of a program: the same one for all that have this shape and kind.
 
     Runs that do the same are therefore the same expressions, and share a lowered program.
     """
-    return _named(name, x._array.shape, _KINDS.get(x._array.dtype.kind, int))
+    return _named(name, x._array.shape, KINDS[x._array.dtype.kind])
 
 
 @functools.lru_cache(maxsize=4096)

@@ -91,7 +91,8 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     return tuple(out)
 
 
-_KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
+# The dtype of a symbol that stands for arrays of a kind of NumPy's.
+KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
 
 
 def checked_dtype(dtype: object) -> Dtype:
@@ -103,9 +104,9 @@ def checked_dtype(dtype: object) -> Dtype:
             f"{dtype!r} is no dtype: float, int or bool; lengths of several axes are a tuple, "
             'symbol("x", (2, 3))'
         ) from None
-    if kind not in _KINDS:
+    if kind not in KINDS:
         raise TypeError(f"dtype {dtype!r} is not real, integer or boolean")
-    return _KINDS[kind]
+    return KINDS[kind]
 
 
 def number_node(value: Number) -> Expr:
@@ -156,14 +157,14 @@ def _unmasked(value: Any) -> Any:
 
 def _array(value: NDArray[Any]) -> Expr:
     _unmasked(value)
-    if value.dtype.kind not in _KINDS:
+    if value.dtype.kind not in KINDS:
         raise TypeError(
             f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"
             + ("; pass real and imaginary parts" if value.dtype.kind == "c" else "")
         )
     copy = np.array(value)
     copy.setflags(write=False)
-    return make(ops.Constant(copy), (), copy.shape, _KINDS[copy.dtype.kind])
+    return make(ops.Constant(copy), (), copy.shape, KINDS[copy.dtype.kind])
 
 
 def size(dim: Dim) -> Expr:
