@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from numeric.graph import Formula, Record
+from numeric.graph import Known, Record
 from numeric.tensors import Tensor, attach, edge_of, method
 from symdiff.leaves import KINDS, as_expr, symbol
 from symdiff.locks import fork_safe_lock
@@ -88,7 +88,7 @@ def expression(
         top = stack[-1]
         if top in done:
             stack.pop()
-        elif top.is_leaf and not isinstance(top, Formula):
+        elif top.is_leaf and not isinstance(top, Known):
             done[top] = symbol_of(stack.pop())
             _claim(names, top)
         else:
@@ -103,7 +103,7 @@ def expression(
 
 def before(record: Any) -> Iterable[Any]:
     """What a record was made of: records, numbers and arrays; nothing for leaves."""
-    if isinstance(record, Formula):
+    if isinstance(record, Known):
         return record.operands
     if record.is_leaf:
         return ()

@@ -349,7 +349,7 @@ class Constant(Record):
     variable = AccumulateGrad.variable
 
 
-class Formula(Constant):
+class Known(Constant):
     """A constant whose expression is known, as it was computed in a recorded backward pass.
 
     It has no gradient: ``op`` of ``operands`` (records, numbers, arrays) is only its formula.

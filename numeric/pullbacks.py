@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from numeric.graph import Formula, Node, Record
+from numeric.graph import Known, Node, Record
 from numeric.modes import current
 from numeric.plans import Op
 from numeric.recording import apply, cast, follow, hand_on, record
@@ -150,7 +150,7 @@ def restored(node: Node, i: int, value: Any, place: int) -> Any:
         if not isinstance(node.operands[place], Record):  # an array of the formula
             return value
         out._edge = node.operands[place]
-        out._special = out._edge.__class__ is Formula
+        out._special = out._edge.__class__ is Known
     return out
 
 
@@ -165,7 +165,7 @@ def _held(x: Any) -> Any:
         return x
     out = blank(x._array)
     out._v, out._special = x._v, True
-    out._edge = Formula(out, None, (x._edge,))
+    out._edge = Known(out, None, (x._edge,))
     return out
 
 

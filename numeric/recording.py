@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.graph import Formula, Node, Nowhere, Packed, serial
+from numeric.graph import Known, Node, Nowhere, Packed, serial
 from numeric.modes import RECORD, Switch, current
 from numeric.plans import Op
 from numeric.quiet import SILENCE, noise, set_noise
@@ -132,11 +132,11 @@ def hand_on(
     elif current().grad and any(isinstance(x, Tensor) and _followed(x) for x in operands):
         edges = [edge_of(x) if isinstance(x, Tensor) else x for x in operands]
         for i, out in enumerate(outs):
-            out._edge, out._special = Formula(out, op, edges, params, i), True
+            out._edge, out._special = Known(out, op, edges, params, i), True
 
 
 def _followed(x: Tensor) -> bool:
-    return x._edge.__class__ is Formula
+    return x._edge.__class__ is Known
 
 
 def follow(x: Tensor, number: int | None = None) -> Tensor:
@@ -148,7 +148,7 @@ def follow(x: Tensor, number: int | None = None) -> Tensor:
         return x
     out = blank(x._array)
     out._v, out._inference, out._special = counter(x), x._inference, True
-    out._edge = Formula(out, None, (edge_of(x) if number is None else number,))
+    out._edge = Known(out, None, (edge_of(x) if number is None else number,))
     return out
 
 

@@ -18,7 +18,7 @@ from numeric.calls import op_of
 from numeric.conversions import own, remade
 from numeric.dtypes import OF_NUMPY
 from numeric.formulas import before
-from numeric.graph import AccumulateGrad, Constant, Formula, Node, Record, serial
+from numeric.graph import AccumulateGrad, Constant, Known, Node, Record, serial
 from numeric.plans import DECLARED, Op
 from numeric.recording import Views
 from numeric.specialised import Bound, Pullback, Specialised
@@ -150,15 +150,15 @@ def _gone(cls: Any, label: Any, shape: Any, kind: str) -> Any:
     return cls(tensor)
 
 
-def _reduced_formula(formula: Formula, _: Any) -> Any:
-    parts = formula.op, formula.operands, formula.params, formula.nr
-    return _formula, (*parts, formula.label, formula.shape, formula.kind)
+def _reduced_known(known: Known, _: Any) -> Any:
+    parts = known.op, known.operands, known.params, known.nr
+    return _known, (*parts, known.label, known.shape, known.kind)
 
 
-def _formula(
+def _known(
     op: Any, operands: Any, params: Any, nr: int, label: Any, shape: Any, kind: str
-) -> Formula:
-    found = Formula.__new__(Formula)
+) -> Known:
+    found = Known.__new__(Known)
     like = _gone(Constant, label, shape, kind)
     for name in ("_leaf", "kind", "label", "shape", "symbol"):
         setattr(found, name, getattr(like, name))
@@ -174,7 +174,7 @@ for _cls, _reduced in {
     Node: _reduced_node,
     AccumulateGrad: _reduced_leaf,
     Constant: _reduced_leaf,
-    Formula: _reduced_formula,
+    Known: _reduced_known,
 }.items():
     setattr(_cls, "__reduce_ex__", _reduced)  # noqa: B010  # one of each, for the type checker
 
@@ -192,13 +192,14 @@ def _history(record: Any) -> list[Any]:
             seen.add(top)
             stack.append((top, True))
             stack += [(x, False) for x in before(top) if isinstance(x, Record)]
-    leaves = [x for x in order if x.is_leaf and not isinstance(x, Formula)]
+    leaves = [x for x in order if x.is_leaf and not isinstance(x, Known)]
     made = [x for x in order if not x.is_leaf]
-    formulas = [x for x in order if isinstance(x, Formula)]
-    # Formulas and nodes may depend on one another; nodes alone keep the order of their making.
-    if not formulas:
+    known = [x for x in order if isinstance(x, Known)]
+    # Nodes and constants whose formula is known may depend on one another; nodes alone keep the
+    # order in which they were made.
+    if not known:
         return leaves + sorted(made, key=lambda node: node.serial)
-    return leaves + [x for x in order if not x.is_leaf or isinstance(x, Formula)]
+    return leaves + [x for x in order if not x.is_leaf or isinstance(x, Known)]
 
 
 # Tensors ----------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ def _history(record: Any) -> list[Any]:
 def _reduced_tensor(self: Tensor, _: Any) -> Any:
     edge: Any = edge_of(self) if self._stale else self._edge
     attributes = {name: x for name in _KEPT if (x := getattr(self, name)) != getattr(Tensor, name)}
-    if edge is None or (edge.is_leaf and not isinstance(edge, Formula)):
+    if edge is None or (edge.is_leaf and not isinstance(edge, Known)):
         if self._rg and edge is not None:
             _without_hooks(edge.extras)
         history = None

@@ -19,7 +19,7 @@ from numeric.calls import FunctionBackward0, called
 from numeric.dtypes import F16, INT64, default
 from numeric.formulas import before, expression
 from numeric.function import Function, lower
-from numeric.graph import Formula, Node, Record, serial
+from numeric.graph import Known, Node, Record, serial
 from numeric.modes import Switch, current
 from numeric.ops.shaping import ALIAS
 from numeric.recording import TO, apply, cast
@@ -210,8 +210,8 @@ def _outer(
         if not isinstance(record, Record) or record in seen or record in known:
             continue
         seen.add(record)
-        inside = isinstance(record, Formula) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
-        if inside and not (isinstance(record, Formula) and record in numbered):
+        inside = isinstance(record, Known) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
+        if inside and not (isinstance(record, Known) and record in numbered):
             stack += reversed(list(before(record)))
             continue
         if record not in numbered:  # nothing holds the tensor any more
