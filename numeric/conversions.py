@@ -409,7 +409,7 @@ def _deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment."
         )
-    out = remade(type(self), _array_copy(self._array, memo), self._rg, {})
+    out = remade(type(self), _array_copy(_read(self, "__deepcopy__"), memo), self._rg, {})
     memo[id(self)] = out
     out.__dict__.update(copy.deepcopy(own(self), memo))
     if self._grad is not None:

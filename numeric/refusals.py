@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import os
 import sys
@@ -14,14 +15,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Whose code stands between the user's line and an operation: these packages, NumPy, which calls
-# back into them, and what wraps functions.
+# back into them, and what calls functions for others.
 _PACKAGES = [
     str(sys.modules[name].__file__) for name in (__name__.split(".")[0], "symdiff", "numpy")
 ]
 _OURS = (
     *[f"{os.path.dirname(file)}{os.sep}" for file in _PACKAGES],
-    functools.__file__,
-    contextlib.__file__,
+    *(functools.__file__, contextlib.__file__, copy.__file__),
 )
 
 

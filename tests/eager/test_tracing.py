@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 
@@ -208,6 +209,7 @@ def refusals():
             lambda x: torch.repeat_interleave(x, torch.tensor([n, 1])),
             lambda x: torch.repeat_interleave(x, n),
             lambda x: x * (w[0] in w),
+            lambda x: x * copy.deepcopy(w),
             lambda x: x * torch.matrix_exp(torch.eye(2))[torch.linalg.matrix_rank(w * M)],
         ],
         "random": [
