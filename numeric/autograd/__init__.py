@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from numeric.autograd import function, graph
+from numeric.autograd import function, functional, graph
 from numeric.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from numeric.autograd.checking import gradcheck, gradgradcheck
 from numeric.autograd.derivatives import backward, grad
@@ -36,11 +35,7 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-if TYPE_CHECKING:  # loaded when it is first asked for
-    from numeric.autograd import functional as functional
-else:  # out of sight of type checkers, which would take every name for one of its own
+if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> object:
-        if name == "functional":
-            return import_module("numeric.autograd.functional")
         raise missing("module 'numeric.autograd'", name, AUTOGRAD, sys.modules[__name__])
