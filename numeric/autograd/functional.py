@@ -25,7 +25,7 @@ from numeric.autograd.evaluations import (
 )
 from numeric.modes import Switch
 from numeric.structures import Leaf, flat
-from numeric.tensors import Size, Tensor, wrap
+from numeric.tensors import Tensor, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,36 +78,31 @@ class _Call(Evaluation):
 
     def like_inputs(self, v: Any) -> list[Tensor]:
         """The vectors to multiply with, one for each input."""
-        what = "input to the user-provided function is"
-        return self._vectors(v, [x._array.shape for x in self.inputs], self.inputs[0].dtype, what)
+        return self._vectors(v, self.inputs, "input to the user-provided function is")
 
     def like_outputs(self, v: Any) -> list[Tensor]:
         """The vectors to multiply with, one for each output."""
-        like = self.capture.results[0].dtype if self.capture.results else None
-        return self._vectors(v, self.capture.shapes, like, "user-provided function returns")
+        return self._vectors(v, self.capture.results, "user-provided function returns")
 
-    def _vectors(
-        self, v: Any, like: Sequence[tuple[int, ...]], kind: Any, what: str
-    ) -> list[Tensor]:
-        """Vectors of these shapes, checked; 1 where they may be left out."""
+    def _vectors(self, v: Any, like: Sequence[Tensor], what: str) -> list[Tensor]:
+        """Vectors like these tensors, checked; 1 where they may be left out."""
         if v is None:
-            if len(like) != 1 or math.prod(like[0]) != 1:
+            if len(like) != 1 or like[0]._array.size != 1:
                 raise RuntimeError(
                     f"The vector v can only be None if the {what} a single Tensor with a single "
                     "element."
                 )
-            return [wrap(np.ones(like[0], kind.numpy))]
+            return [wrap(np.ones(like[0]._array.shape, like[0]._array.dtype))]
         vs = _tensors(v, self.name, "v")
         if len(vs) != len(like):
             raise RuntimeError(
                 f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
             )
-        for i, (one, shape) in enumerate(zip(vs, like, strict=True)):
-            if one._array.shape != shape:
+        for i, (one, x) in enumerate(zip(vs, like, strict=True)):
+            if one._array.shape != x._array.shape:
                 entry = f"Entry {i} in v" if len(vs) > 1 else "v"
                 raise RuntimeError(
-                    f"{entry} has invalid size: should be {Size(shape)} but got "
-                    f"{Size(one._array.shape)}."
+                    f"{entry} has invalid size: should be {x.shape} but got {one.shape}."
                 )
         return vs
 
