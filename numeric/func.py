@@ -54,8 +54,8 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, _, aux = _gradient(func, argnums, has_aux, args, kwargs)
-        return (gradient, aux) if has_aux else gradient
+        gradient, answer = _gradient(func, argnums, has_aux, args, kwargs, values=has_aux)
+        return (gradient, answer[1]) if has_aux else gradient
 
     return wrapper
 
@@ -72,16 +72,21 @@ def grad_and_value(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, value, aux = _gradient(func, argnums, has_aux, args, kwargs)
+        gradient, (value, aux) = _gradient(func, argnums, has_aux, args, kwargs, values=True)
         return gradient, ((value, aux) if has_aux else value)
 
     return wrapper
 
 
 def _gradient(
-    func: Callable[..., Any], argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: Any
-) -> tuple[Any, Any, Any]:
-    """Gradient, value and what else the function returned."""
+    func: Callable[..., Any],
+    argnums: Any,
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: Any,
+    values: bool,
+) -> tuple[Any, Any]:
+    """The gradient; if ``values``, the value and what else the function returned."""
     call = _Call("grad", func, argnums, has_aux, args, kwargs)
     shape = call.capture.shapes[0]
     if shape != ():
@@ -89,8 +94,8 @@ def _gradient(
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
             f"with {len(shape)} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
-    values, found = call.computed(GRADIENT, values=True)
-    return call.by_inputs(iter(found)), *call.answer(values)
+    found, gradient = call.computed(GRADIENT, values=values)
+    return call.by_inputs(iter(gradient)), call.answer(found) if values else None
 
 
 # How functions are called -------------------------------------------------------------------------

@@ -130,8 +130,15 @@ class Evaluation:
     def computed(
         self, wanted: Derivative, vectors: Sequence[Tensor] = (), values: bool = False
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """All results, if ``values``, and the derivative that is wanted."""
+        """All results, if ``values``, and the derivative that is wanted.
+
+        They are outputs of one program, unless that is recorded: the gradient of the results alone
+        would then meet their second derivatives, with cotangents 0, and be nan where these are
+        infinite.
+        """
         capture, n = self.capture, self.differentiated
+        if values and wanted is not NONE and self._recorded(vectors):
+            return self.computed(NONE, values=True)[0], self.computed(wanted, vectors)[1]
         kinds = [
             *(capture.kinds if values else ()),
             *wanted.kinds(capture.kinds[:n], [x._array.dtype for x in self.inputs]),
@@ -145,6 +152,13 @@ class Evaluation:
             found = by_record.settled(capture, [*(capture.results if values else ()), *more])
         m = len(capture.kinds) if values else 0
         return found[:m], found[m:]
+
+    def _recorded(self, vectors: Sequence[Tensor]) -> bool:
+        """Whether what a program computes is recorded."""
+        mode = current()
+        if not mode.grad or mode.tracing is not None:
+            return False
+        return any(x._rg for x in (*self.inputs, *self.capture.outer, *vectors))
 
     def _by_formula(
         self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[Any]

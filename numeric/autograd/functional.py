@@ -17,7 +17,6 @@ from numeric.autograd.evaluations import (
     HVP,
     JACOBIAN,
     JVP,
-    NONE,
     VJP,
     Derivative,
     Evaluation,
@@ -256,11 +255,8 @@ def vjp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    vs = call.like_outputs(v)
-    # Not one program: the gradient of the outputs alone would meet the second derivative with a
-    # cotangent 0, which is nan where that is infinite.
-    outputs, _ = call.product(NONE, [])
-    return outputs, call.by_inputs(iter(call.computed(VJP, vs)[1]))
+    outputs, found = call.product(VJP, call.like_outputs(v))
+    return outputs, call.by_inputs(iter(found))
 
 
 def jvp(

@@ -896,3 +896,20 @@ def test_a_batch_is_one_operation(m):
     assert type(y.grad_fn).__name__ == "FunctionBackward0"
     g = func.grad(lambda a: torch.tanh(a * w).sum())(m[0])
     assert type(g.grad_fn).__name__ == "FunctionBackward0"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x: func.jvp(torch.sqrt, (x,), (torch.ones(1),))[0],
+        lambda x: func.grad_and_value(lambda x: torch.sqrt(x).sum())(x)[1],
+        lambda x: torch.autograd.functional.vjp(torch.sqrt, x, torch.ones(1), True)[0],
+        lambda x: torch.autograd.functional.jvp(torch.sqrt, x, torch.ones(1), True)[0],
+        lambda x: torch.autograd.functional.hvp(lambda x: torch.sqrt(x).sum(), x, None, True)[0],
+    ],
+)
+def test_the_gradient_of_a_value_beside_a_derivative_is_its_own(value):
+    """The second derivative is infinite, too, and nobody has asked for it."""
+    x = torch.zeros(1, requires_grad=True)
+    (g,) = torch.autograd.grad(value(x).sum(), x)
+    assert g.tolist() == [np.inf]
