@@ -378,6 +378,8 @@ def test_tensors_from_outside_are_never_kept_as_they_were():
         "places": lambda x, i: x * w[w.argsort()] + x[w.argmax()],
         "legacy": lambda x, i: x * torch.autograd.Variable(w),
         "number": lambda x, i: x * x[w.argmax()] + x[n],
+        "derived": lambda x, i: torch.func.grad(lambda y: (y[i] * w[i].sort().values).sum())(x),
+        "jacobian": lambda x, i: torch.autograd.functional.jacobian(lambda y: y * w.argmax(), x),
         "mapped": lambda x, i: torch.func.vmap(lambda y: y + w[i].max())(x),
     }
     x, i = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2, 0, 1])
