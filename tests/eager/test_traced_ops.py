@@ -199,6 +199,32 @@ def test_rows(form, recorded):
     assert not set(refused) - set(REFUSED[form]), ", ".join(refused)
 
 
+# What goes by shapes and strides alone.
+LAYING = (
+    np.empty_like, np.zeros_like, np.ones_like, np.may_share_memory, np.reshape, np.expand_dims,
+    np.squeeze, np.transpose, np.swapaxes, np.diagonal, np.lib.stride_tricks.sliding_window_view,
+)  # fmt: skip
+
+
+class Watched(np.ndarray):
+    """An array whose numbers nobody may take: what a tensor from outside has while it is traced."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        raise AssertionError(f"{ufunc.__name__} takes numbers of a tensor from outside")
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function not in LAYING:
+            raise AssertionError(f"{function.__name__} takes numbers of a tensor from outside")
+        return function(*(x.view(np.ndarray) if x is self else x for x in args), **kwargs)
+
+    def taken(self, *args, **kwargs):
+        raise AssertionError("numbers of a tensor from outside are taken")
+
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = taken
+    all = any = argmax = argmin = argsort = astype = copy = fill = item = max = min = taken
+    nonzero = prod = repeat = searchsorted = sort = sum = take = tobytes = tolist = taken
+
+
 def _roles(n):
     """Which operands are from outside: each alone, and all of them."""
     return [(k,) for k in range(n)] + ([tuple(range(n))] if n > 1 else [])
@@ -216,7 +242,14 @@ def _from_outside(row, outside, arrays, others):
         given = list(outer)
         for i, x in zip(inside, xs, strict=True):
             given[i] = x
-        return tuple(op_table.listed(row.call(numeric, *given)))
+        plain = [x._array for x in outer]
+        try:
+            for x in outer:
+                x._array = x._array.view(Watched)
+            return tuple(op_table.listed(row.call(numeric, *given)))
+        finally:
+            for x, a in zip(outer, plain, strict=True):
+                x._array = a
 
     traced = numeric.compile(call)
     try:
