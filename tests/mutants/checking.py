@@ -1,0 +1,86 @@
+"""Faults in what checks others: audits, gradcheck, Taylor tests, certificates, enclosures."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_audit = Family("audit")
+_differences = Family("differences")
+_certify = Family("certify")
+_enclose = Family("enclose")
+FAMILIES = (_audit, _differences, _certify, _enclose)
+
+_audit(
+    "a-tenth-passes-for-rounding",
+    "    return np.asarray(ROUNDINGS * run.u * run.scale[i] + tiny)",
+    "    return np.asarray(1e13 * ROUNDINGS * run.u * run.scale[i] + tiny)",
+    "test_a_backward_off_by_half_a_permille_fails",
+)
+_audit(
+    "nothing-is-confirmed",
+    "    return np.asarray(wrong & ~(beyond | near | unknown))",
+    "    return np.asarray(wrong & False)",
+    "test_a_backward_of_tanh_that_is_zero_beyond_4_fails",
+)
+_audit(
+    "nan-is-right",
+    "    unknown = np.isnan(precise) | (np.isinf(precise) & ~np.isnan(got))",
+    "    unknown = np.isnan(precise) | np.isnan(got)",
+    "test_nan_is_wrong_where_the_formula_is_finite",
+)
+_audit(
+    "every-value-at-a-kink-is-a-convention",
+    "        run.wrong[i][row] = False if inside else differs[i] & (spread[i] | alone)",
+    "        run.wrong[i][row] = False",
+    "test_subgradients_of_relu",
+    "test_subgradients_are_asked_of_all_inputs_together",
+)
+_differences(
+    "a-taylor-test-believes-every-gradient",
+    "    verdict: Any = WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN",
+    "    verdict: Any = WRONG if (left > 1e3 * bound).all() else RIGHT",
+    "test_remainders.py::test_wrong_gradients",
+)
+_differences(
+    "a-taylor-test-claims-what-rounding-hides",
+    "RIGHT if told.all() else UNKNOWN",
+    "RIGHT",
+    "test_where_nothing_can_be_told_it_is_said",
+)
+_differences(
+    "the-quadratic-term-is-counted-whole",
+    "        remainders.append(remainders[-1] - steps**order / order * term.sum())",
+    "        remainders.append(remainders[-1] - steps**order * term.sum())",
+    "test_remainders.py::test_slopes",
+)
+_certify(
+    "the-least-error-is-reported",
+    "            kept.sort(key=lambda e: e[0])",
+    "            kept.sort(key=lambda e: -e[0])",
+    "test_a_formula_that_loses_digits_is_found_and_where",
+)
+_certify(
+    "points-leave-the-box",
+    "        found = float(self.type(min(max(value, low), high)))",
+    "        found = float(self.type(max(value, low)))",
+    "test_what_is_lost_beside_the_box_does_not_count",
+)
+_enclose(
+    "a-choice-that-is-not-decided-takes-the-first",
+    "        return hull(a, b)\n\n    def strong",
+    "        return a\n\n    def strong",
+    "test_known_ranges",
+    "test_enclosures_over_boxes_contain_the_values_at_points_of_them",
+)
+_enclose(
+    "digits-are-rounded-inwards",
+    "    if beyond >= 0 if upward else beyond <= 0:\n        return text",
+    "    if beyond <= 0 if upward else beyond >= 0:\n        return text",
+    "test_ends_are_exact_numbers",
+)
+_enclose(
+    "an-order-that-is-not-decided-is-one",
+    '        if decided is None:\n            raise Undecided(f"{name} of elements',
+    '        if decided is ...:\n            raise Undecided(f"{name} of elements',
+    "test_an_order_that_is_not_decided_is_refused_and_one_that_is_not",
+)

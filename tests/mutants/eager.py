@@ -1,0 +1,259 @@
+"""Faults in the layer of Tensors: the engine, writes in place, hooks, modes, transforms, names."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_engine = Family("engine")
+_inplace = Family("in place")
+_hooks = Family("hooks")
+_modes = Family("modes")
+_records = Family("records")
+_transforms = Family("transforms")
+_dtypes = Family("dtypes")
+_operations = Family("operations")
+_optimisers = Family("optimisers")
+FAMILIES = (
+    *(_engine, _inplace, _hooks, _modes, _records),
+    *(_transforms, _dtypes, _operations, _optimisers),
+)
+
+# The engine ---------------------------------------------------------------------------------------
+
+_engine(
+    "a-node-runs-before-its-consumers",
+    "                deps[edge] = n + 1\n    return deps",
+    "                deps[edge] = n\n    return deps",
+    "test_a_node_waits_for_its_consumers",
+)
+_engine(
+    "the-oldest-comes-first",
+    "                    heappush(heap, (-edge.serial, edge))",
+    "                    heappush(heap, (edge.serial, edge))",
+    "test_most_recent_first",
+)
+_engine(
+    "a-second-cotangent-replaces-the-first",
+    "            arrived[node] = g if known is None else self.add(known, g, node)",
+    "            arrived[node] = g",
+    "test_outputs_share_a_grad_fn",
+    "test_rules_backward.py::test_several_roots",
+    "test_roots_may_repeat",
+)
+_engine(
+    "small-cotangents-are-added-twice",
+    "                    arrived[edge] = known + gi",
+    "                    arrived[edge] = known + gi + gi",
+    "test_diamond",
+)
+_engine(
+    "grad-is-replaced",
+    '            np.add(known._array, g, out=known._array, casting="unsafe")',
+    '            np.copyto(known._array, g, casting="unsafe")',
+    "test_accumulation_is_in_place",
+)
+_engine(
+    "accumulation-is-no-change",
+    "            counter(known)[0] += 1\n            if known._edge is not None",
+    "            if known._edge is not None",
+    "test_accumulation_is_in_place",
+    "test_every_in_place_operation_counts_once",
+    "test_accumulation_into_a_view",
+)
+_engine(
+    "create-graph-accumulates-in-place",
+    "                x._grad = known + g\n            unfollowed",
+    "                x._grad = known.add_(g)\n            unfollowed",
+    "test_create_graph_replaces_grad",
+)
+_engine(
+    "saved-values-are-not-freed",
+    "        if self.saved:\n            self.saved = None",
+    "        if self.saved is None:\n            self.saved = None",
+    "test_second_backward_is_refused",
+    "test_backward_frees_saved_values",
+)
+_engine(
+    "gradients-share-memory",
+    "if clone or id(array) in self.taken or not _own(array, x._array):",
+    "if clone:",
+    "test_grads_do_not_alias_each_other",
+    "test_grad_does_not_alias_the_gradient_argument",
+)
+# Versions, views, writes in place -----------------------------------------------------------------
+
+_inplace(
+    "versions-are-not-counted",
+    "    x._array[...] = out._array\n    counter(x)[0] += 1\n",
+    "    x._array[...] = out._array\n",
+    "test_every_in_place_operation_counts_once",
+)
+_inplace(
+    "versions-are-not-compared",
+    "            if check[i][0] != check[i + 1]:",
+    "            if check[i][0] < check[i + 1]:",
+    "test_saved_inputs_are_checked",
+    "test_saved_results_are_checked",
+)
+_inplace(
+    "views-have-versions-of-their-own",
+    "    out._v = counter(of)\n    out._inference, out._special",
+    "    out._v = [0]\n    out._inference, out._special",
+    "test_versions_are_shared",
+)
+_inplace(
+    "views-keep-their-history",
+    "                view._rg = view._stale = view._special = True",
+    "                view._rg = view._special = True",
+    "test_other_views_see_the_change",
+    "test_views_see_a_change_of_the_base",
+)
+_inplace(
+    "leaves-are-written-to",
+    "        if x.is_leaf and not isinstance(x._edge, Nowhere):\n            raise",
+    "        if x.is_leaf and isinstance(x._edge, Nowhere):\n            raise",
+    "test_leaf_that_requires_grad",
+)
+_inplace(
+    "elements-that-share-a-place-are-written-to",
+    "if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):",
+    "if any(s == 0 and n > 99 for s, n in zip(array.strides, array.shape, strict=True)):",
+    "test_expanded_memory",
+    "test_rules_inplace.py::test_every_view_sees_a_write_to_the_base",
+)
+
+# Hooks --------------------------------------------------------------------------------------------
+
+_hooks(
+    "what-a-hook-returns-is-dropped",
+    "                out[nr] = self.taken_back(_replaced(hook(given), given))",
+    "                _replaced(hook(given), given)",
+    "test_hook_replaces_the_gradient",
+)
+_hooks(
+    "hooks-run-backwards",
+    "            for hook in list(hooks.values()):\n                if out[nr] is None:",
+    "            for hook in list(hooks.values())[::-1]:\n                if out[nr] is None:",
+    "test_hooks_run_in_order_of_registration",
+)
+_hooks(
+    "prehooks-of-nodes-do-not-count",
+    "                out = [None if g is None else self.taken_back(g) for g in answer]\n"
+    "        return out\n\n    def retained",
+    "                pass\n        return out\n\n    def retained",
+    "test_node_prehook_changes_the_cotangent",
+)
+
+# Modes --------------------------------------------------------------------------------------------
+
+_modes(
+    "no-grad-records",
+    "    recorded = recorded and mode.grad and not (volatile or mode.inference)",
+    "    recorded = recorded and not (volatile or mode.inference)",
+    "test_results_under_no_grad_are_leaves",
+)
+_modes(
+    "inference-tensors-are-saved",
+    "    if x._inference:\n        raise RuntimeError(\n"
+    '            "Inference tensors cannot be saved for backward.',
+    "    if x._inference is None:\n        raise RuntimeError(\n"
+    '            "Inference tensors cannot be saved for backward.',
+    "test_inference_tensors_cannot_be_saved",
+)
+
+# Records ------------------------------------------------------------------------------------------
+
+_records(
+    "every-output-is-the-first",
+    "    node.nrs = tuple([x._nr for x in recorded]) if numbered else None",
+    "    node.nrs = None",
+    "test_output_index_in_next_functions",
+    "test_hooks_on_one_of_several_outputs",
+)
+_records(
+    "results-are-restored-as-their-first",
+    "        _numbered(out, place - arity)",
+    "        _numbered(out, 0)",
+    "test_linalg.py::test_derivatives_are_those_of_differences",
+)
+_records(
+    "what-unpacks-has-any-shape",
+    "        if array.shape != self.shape:",
+    "        if array.ndim != len(self.shape):",
+    "test_unpack_must_return_the_shape",
+)
+
+# Transforms ---------------------------------------------------------------------------------------
+
+_transforms(
+    "arguments-are-chosen-from-the-end",
+    "        places.append(i % len(args))",
+    "        places.append((len(args) - 1 - i) % len(args))",
+    "test_argnums",
+)
+
+# Dtypes -------------------------------------------------------------------------------------------
+
+_dtypes(
+    "numbers-raise-the-width",
+    '    if higher.kind == "f":\n        return higher\n',
+    '    if higher.kind == "f":\n        return wider(higher, lower)\n',
+    "test_python_numbers_raise_only_the_category",
+    "test_0d_tensors_raise_only_the_category",
+)
+_dtypes(
+    "reals-are-written-into-integers",
+    "    return order.index(a) <= order.index(b)",
+    "    return order.index(a) >= 0",
+    "test_can_cast",
+)
+
+# Operations ---------------------------------------------------------------------------------------
+
+_operations(
+    "half-precision-is-summed-in-half",
+    "        return add(a, axes, F32, keepdims=keepdim).astype(kind)",
+    "        return add(a, axes, kind, keepdims=keepdim)",
+    "test_reducing.py::test_dtypes[half by columns]",
+)
+_operations(
+    "huber-with-the-slope-of-smooth-l1",
+    "    return sd.where(sd.abs(d) < delta, d * d / 2, delta * (sd.abs(d) - delta / 2))",
+    "    return sd.where(sd.abs(d) < delta, d * d / 2, sd.abs(d) - delta / 2)",
+    "test_losses.py::test_values_gradients_and_names",
+    "test_losses.py::test_derivatives_are_those_of_differences",
+)
+_operations(
+    "weighted-means-divide-by-the-number",
+    '    return sd.sum(x * w) / sd.sum(w) if reduction == "mean" else _reduced(x * w, reduction)',
+    "    return _reduced(x * w, reduction)",
+    "test_weighted_means",
+)
+_operations(
+    "bce-without-its-bound",
+    "    bounded = t * sd.maximum(sd.log(detach(p)), -100)",
+    "    bounded = t * sd.log(detach(p))",
+    "test_probabilities_0_and_1",
+    "test_targets_at_probabilities_0_and_1_have_the_clamped_slope",
+)
+
+# Optimisers ---------------------------------------------------------------------------------------
+
+_optimisers(
+    "dampening-is-momentum",
+    '                b.mul_(momentum).add_(g, alpha=1 - group["dampening"])',
+    "                b.mul_(momentum).add_(g, alpha=1 - momentum)",
+    "test_optim.py::test_steps",
+)
+_optimisers(
+    "weights-decay-upwards",
+    '            g = g.add(p, alpha=group["weight_decay"])\n        if momentum != 0:',
+    '            g = g.add(p, alpha=-group["weight_decay"])\n        if momentum != 0:',
+    "test_optim.py::test_steps",
+)
+_optimisers(
+    "steps-are-recorded",
+    'with Switch(grad=bool(self.defaults["differentiable"])):',
+    "with Switch(grad=True):",
+    "test_a_step_is_in_place",
+)

@@ -1,0 +1,275 @@
+"""Faults in what walks a graph: marks, walks, variables, batches, kinks, counts, texts, pickles."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_marks = Family("marks")
+_walks = Family("walks")
+_variables = Family("variables")
+_batching = Family("batching")
+_kinks = Family("kinks")
+_substitution = Family("substitution")
+_counting = Family("counting")
+_values = Family("values")
+_texts = Family("texts")
+_pickling = Family("pickling")
+FAMILIES = (
+    *(_marks, _walks, _variables, _batching, _kinks),
+    *(_substitution, _counting, _values, _texts, _pickling),
+)
+
+# What was ignored stays 0 -------------------------------------------------------------------------
+
+_marks(
+    "kills-swapped",
+    "strong(g.expr, other, (g.mark > NONE, kill))",
+    "strong(g.expr, other, (kill, g.mark > NONE))",
+    "test_derivative_of_the_selected_branch",
+    "test_partial_derivatives_of_selections_to_third_order",
+)
+_marks(
+    "linear-mark-dropped",
+    "return Flow(linear(op, x), DEEP if flow.mark else NONE)",
+    "return Flow(linear(op, x), NONE)",
+    "test_what_a_part_of_a_running_result_leaves_out_is_not_there",
+)
+_marks(
+    "nothing-is-strong",
+    "kill = mark == DEEP and not finite([p])",
+    "kill = False",
+    "test_derivative_of_the_selected_branch",
+    "test_root_of_a_maximum",
+)
+_marks(
+    "a-sum-is-marked-if-one-term-is",
+    "return shown(result, max(marks)) if all(marks) else Flow(result, NONE)",
+    "return shown(result, max(marks)) if any(marks) else Flow(result, NONE)",
+    "test_what_covers_in_several_steps_leaves_no_mark",
+)
+_marks(
+    "unslices-write-no-zeros",
+    "return self.after != self.before",
+    "return False",
+    "test_a_slice_drops_an_infinite_partial",
+)
+_marks(
+    "everything-is-finite",
+    "return math.prod(bound(x) for x in factors) <= _LARGEST",
+    "return math.prod(bound(x) for x in factors) <= math.inf",
+    "test_derivative_of_the_selected_branch",
+    "test_mask_behind_a_matrix_product",
+)
+_marks(
+    "masks-are-not-hoisted",
+    "        if g.mark == HOISTED:\n            found = self.inside(",
+    "        if False:\n            found = self.inside(",
+    "test_a_norm_shows_the_zeros_of_its_gradient",
+)
+
+# The two walks ------------------------------------------------------------------------------------
+
+_walks(
+    "reverse-keeps-the-last-flow",
+    "                        flows.append(flow)\n    return found",
+    "                        flows[:] = [flow]\n    return found",
+    "test_product_rule",
+)
+_walks(
+    "forward-keeps-the-first-flow",
+    "            g = gathered(flows)\n            if not is_zero(g.expr):\n",
+    "            g = gathered(flows[:1])\n            if not is_zero(g.expr):\n",
+    "test_forward_diff_is_reverse_gradient",
+)
+_walks(
+    "detached-values-pass-derivatives-on",
+    "    return barrier(ops.DETACH, as_expr(e))",
+    "    return as_expr(e)",
+    "test_detach_has_the_value_and_no_derivative",
+)
+_walks(
+    "a-where-pushes-one-branch",
+    "    return [Flow(select(condition, x, y), mark)]",
+    "    return [Flow(select(condition, x, x), mark)]",
+    "test_partial_derivatives_of_selections_to_third_order",
+)
+_walks(
+    "hessians-differentiate-the-function-again",
+    "        blocks = tuple(tuple(_jacobians(g, xs)) for g in first)",
+    "        blocks = tuple(tuple(_jacobians(g, xs[::-1])) for g in first)",
+    "test_sequences_of_inputs_and_outputs_give_blocks",
+)
+
+# Components as variables --------------------------------------------------------------------------
+
+_variables(
+    "shares-of-other-slices-are-forgotten",
+    "            near: Iterable[ops.Slice] = self.slices.near(own)\n",
+    "            near: Iterable[ops.Slice] = ()\n",
+    "test_jacobians_by_components",
+)
+_variables(
+    "all-of-a-symbol-is-closed",
+    "        and not any(True for _ in asked[node.args[0]].near(node.op))",
+    "        and True",
+    "test_jacobians_by_components",
+)
+_variables(
+    "tangents-of-a-component-reach-the-whole-symbol",
+    "        spread.setdefault(c.root, []).append(c.scatter(t))",
+    "        spread.setdefault(c.root, []).append(c.scatter(t) + 0 * c.root + 1)",
+    "test_tangents_of_several_components",
+)
+_variables(
+    "overlapping-inputs-are-taken",
+    "            if near is not None:\n                raise _overlap(",
+    "            if near is None:\n                continue\n            if False:\n"
+    "                raise _overlap(",
+    "test_tangents_of_overlapping_inputs_are_refused",
+)
+
+# Batches ------------------------------------------------------------------------------------------
+
+_batching(
+    "the-new-axis-goes-behind",
+    "    return moveaxis(opaque(op, *moved), more, 0)",
+    "    return moveaxis(opaque(op, *moved), 0, more)",
+    "test_the_new_axis_comes_before_all_that_share_a_matrix",
+)
+_batching(
+    "pushed-jacobians-are-transposed",
+    "return contract([(result, lead)], lead[x.ndim :] + lead[: x.ndim]), column",
+    "return contract([(result, lead)], lead), column",
+    "test_jacobians_by_rows_and_columns_agree",
+)
+
+# Kinks --------------------------------------------------------------------------------------------
+
+_kinks(
+    "ties-of-a-maximum-do-not-decide",
+    'f"equal_in_{name}", equal.formula, 2, bool, primitive=False, decides=name)',
+    'f"equal_in_{name}", equal.formula, 2, bool, primitive=False, decides=None)',
+    "test_derivatives_raise_at_kinks_only",
+)
+_kinks(
+    "decisions-are-settled-while-they-may-raise",
+    "    if (decides and raising()) or (op.result is bool and not decides):",
+    "    if op.result is bool and not decides:",
+    "test_numbers_do_not_answer_before_they_are_asked",
+)
+
+# Substitution -------------------------------------------------------------------------------------
+
+_substitution(
+    "replacements-are-replaced-again",
+    "done[node] = _rebuilt(node, done, sizes) if value is None else value",
+    "done[node] = _rebuilt(node, done, sizes) if value is None else done.get(value, value)",
+    "test_replacements_are_simultaneous",
+)
+_substitution(
+    "identities-keep-their-length",
+    "        lengths = dict(zip(created, _bound(op.created, sizes), strict=True))",
+    "        lengths = dict(zip(created, op.created, strict=True))",
+    "test_identities_and_filled_arrays_are_rebuilt",
+    "test_every_parameter_with_a_length_is_bound",
+    "test_lengths_are_bound_everywhere",
+    "test_binding_a_length_and_differentiating_commute",
+)
+_substitution(
+    "lengths-that-disagree-are-taken",
+    "            elif sizes.setdefault(dim, length) != length:",
+    "            elif sizes.setdefault(dim, length) != sizes[dim]:",
+    "test_lengths_must_agree",
+)
+
+# Counts, sparsity ---------------------------------------------------------------------------------
+
+_counting(
+    "summed-letters-are-not-counted",
+    "return _elements(tuple(length.values()), lengths) * max(1, len(node.args) - 1)",
+    "return _elements(node.shape, lengths) * max(1, len(node.args) - 1)",
+    "test_counting.py::test_operations",
+)
+_counting(
+    "results-of-one-decomposition-count-twice",
+    "dearest[key] = max(dearest.get(key, 0), count)",
+    "dearest[key] = dearest.get(key, 0) + count",
+    "test_decompositions.py::test_operations_are_counted",
+)
+_counting(
+    "a-product-depends-on-its-first-factor-alone",
+    "return None if None in factors else _union([*factors, 0])",
+    "return None if None in factors else _union([*factors[:1], 0])",
+    "test_of_random_programs",
+)
+
+# Values -------------------------------------------------------------------------------------------
+
+_values(
+    "digits-are-believed-at-once",
+    "return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)",
+    "return True",
+    "test_cancellation_is_seen_and_more_digits_are_used",
+    "test_a_zero_that_cannot_be_told_from_rounding_is_an_error",
+)
+_values(
+    "minors-with-one-sign",
+    "[(-1) ** k for k in range(len(columns))],",
+    "[1 for k in range(len(columns))],",
+    "test_an_op_is_defined_by_components[Det]",
+)
+_values(
+    "cofactors-with-one-sign",
+    "return self.total(0, [(-1) ** (i + j)], [self.determinant(rest)])",
+    "return self.total(0, [1], [self.determinant(rest)])",
+    "test_an_op_is_defined_by_components[Cofactor]",
+)
+
+# Texts --------------------------------------------------------------------------------------------
+
+_texts(
+    "a-divisor-without-brackets",
+    "below += [self.wrapped(divisor, POWER) for divisor in divisors]",
+    "below += [self.wrapped(divisor, PRODUCT) for divisor in divisors]",
+    "test_every_sign_in_every_sign",
+)
+_texts(
+    "a-negative-sum-without-brackets",
+    "            body = self.wrapped(term, MATRIX)",
+    "            body = self.wrapped(term, SUM)",
+    "test_every_sign_in_every_sign",
+)
+_texts(
+    "a-power-of-a-power-without-brackets",
+    'text = f"{self.wrapped(base, ATOM)}**{self.wrapped(number, ATOM)}"',
+    'text = f"{self.wrapped(base, POWER)}**{self.wrapped(number, ATOM)}"',
+    "test_every_sign_in_every_sign",
+)
+_texts(
+    "parse-subtracts-from-the-right",
+    "            found.append((1 if isinstance(node.op, ast.Add) else -1, node.right))",
+    "            found.append((1, node.right))",
+    "test_texts_are_what_python_makes_of_them",
+)
+_texts(
+    "parse-compares-the-first-with-all",
+    "pairs = zip(signs, values, values[1:], strict=False)",
+    "pairs = zip(signs, values[:1] * len(signs), values[1:], strict=False)",
+    "symdiff/test_parser.py::test_language",
+)
+
+# Pickles ------------------------------------------------------------------------------------------
+
+_pickling(
+    "a-decision-forgets-what-it-decides",
+    "return _defined, (op.name, op.formula, op.arity, op.result, op.decides)",
+    "return _defined, (op.name, op.formula, op.arity, op.result)",
+    "test_another_process_raises_too",
+    "test_an_op_comes_back_from_a_pickle",
+)
+_pickling(
+    "a-scatter-comes-back-as-a-gather",
+    "return found if cls is ops.Gather else found.transposed(0, ())",
+    "return found",
+    "test_every_op_comes_back_as_the_same_node",
+)

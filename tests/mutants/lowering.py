@@ -1,0 +1,250 @@
+"""Faults in lowering: schedules, source, contractions, kernels, memory, and Functions."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_schedule = Family("schedule")
+_residuals = Family("residuals")
+_source = Family("source")
+_contraction = Family("contraction")
+_kernels = Family("kernels")
+_memory = Family("memory")
+_function = Family("function")
+FAMILIES = (_schedule, _residuals, _source, _contraction, _kernels, _memory, _function)
+
+# What is computed, and in which order -------------------------------------------------------------
+
+_schedule(
+    "partial-sums-overlap",
+    "    for i in range(TERMS, len(node.args), step):",
+    "    for i in range(TERMS - 1, len(node.args), step):",
+    "test_long_sums_are_chunked_from_left_to_right",
+)
+_schedule(
+    "partial-sums-forget-the-constant",
+    "row = ops.sum_op(op.const if last else 0, (1, *op.coefs[i : i + step]))",
+    "row = ops.sum_op(0, (1, *op.coefs[i : i + step]))",
+    "test_long_sums_are_chunked_from_left_to_right",
+)
+_schedule(
+    "powers-are-spelled-upside-down",
+    '    if p < 0:\n        return Spelling("product", (_power(x, -p),), (-1,))',
+    '    if p < 0:\n        return Spelling("product", (_power(x, -p),), (1,))',
+    "test_kernels.py::test_powers",
+    "test_a_program_computes_the_same_bits_as_interpret",
+)
+_schedule(
+    "integers-stay-integers-in-real-values",
+    "number_of(x) is not None else _cast(x) for x in operands)",
+    "number_of(x) is not None else x for x in operands)",
+    "test_values_of_formulas_with_integers_are_interpreted_ones[pointwise]",
+)
+_schedule(
+    "low-powers-are-taken-at-once",
+    "order = stepwise(op.exponents) if node.dtype is float else None\n        if order",
+    "order = None\n        if order",
+    "test_low_powers_are_taken_one_after_the_other",
+)
+_schedule(
+    "results-of-one-decomposition-are-computed-apart",
+    "key = (node.op.whole, *[behind(x) for x in node.args])",
+    "key = (node.op.whole, node.op.part, *[behind(x) for x in node.args])",
+    "test_interleaved_results_of_two_matrices_cost_two_calls",
+)
+
+# What the backward pass is given ------------------------------------------------------------------
+
+_residuals(
+    "cheap-values-are-kept",
+    "    scalar = all(not node.shape for node in targets)",
+    "    scalar = True",
+    "test_cheap_values_are_recomputed_from_one_that_is_kept",
+)
+_residuals(
+    "long-runs-are-recomputed",
+    "if cheap(node, joint.spellings[node]) and run[node] <= _RUN:",
+    "if cheap(node, joint.spellings[node]):",
+    "test_what_follows_by_many_cheap_steps_is_kept",
+)
+_residuals(
+    "bytes-of-shapes-do-not-count",
+    "    return max(math.prod(lengths), 1) * (1 if node.dtype is bool else 8)",
+    "    return 8",
+    "test_two_vectors_are_kept_rather_than_a_table_of_them",
+)
+
+# Source -------------------------------------------------------------------------------------------
+
+_source(
+    "a-subtracted-number-is-added",
+    'pieces.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")',
+    'pieces.append(f" + {size!r}")',
+    "test_source_reads_like_the_formula",
+    "test_a_program_computes_the_same_bits_as_interpret",
+)
+_source(
+    "terms-lose-their-brackets",
+    "return sign + x.within(SUM if first and not negative and not alone else PRODUCT)",
+    "return sign + x.within(SUM)",
+    "test_a_program_computes_the_same_bits_as_interpret",
+)
+_source(
+    "a-power-may-turn-complex",
+    "tree = _RealPowers().visit(statement.value) if flavour == MATH else statement.value",
+    "tree = statement.value",
+    "test_powers_of_negative_numbers_are_never_complex",
+)
+
+# Contractions -------------------------------------------------------------------------------------
+
+_contraction(
+    "a-diagonal-is-a-view",
+    'kind = "view" if len(set(out)) == len(out) else "diagonal"',
+    'kind = "diagonal" if len(set(out)) == len(out) else "view"',
+    "test_each_contraction_has_its_class",
+)
+_contraction(
+    "a-transposed-matrix-stands-as-it-is",
+    "    (True, False): lambda a, b: np.dot(a, b.T),",
+    "    (True, False): lambda a, b: np.dot(a, b),",
+    "test_sums_are_those_of_einsum",
+)
+_contraction(
+    "einsum-takes-what-blas-could",
+    '    ("einsum", lambda p: not (p.left or p.right), _einsum),',
+    '    ("einsum", lambda p: True, _einsum),',
+    "test_each_contraction_has_its_class",
+)
+_contraction(
+    "the-dearest-pair-goes-first",
+    "    return min(combinations(range(len(words)), 2), key=cost)",
+    "    return max(combinations(range(len(words)), 2), key=cost)",
+    "test_the_path_multiplies_a_chain_from_its_thin_end",
+)
+_contraction(
+    "masked-zeros-do-not-count",
+    "            killed = killed | (factor == 0)",
+    "            killed = killed & (factor == 0)",
+    "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
+)
+_contraction(
+    "every-operand-is-masked",
+    "        if kill:\n            killed = killed | (factor == 0)",
+    "        if True:\n            killed = killed | (factor == 0)",
+    "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
+)
+_contraction(
+    "masked-contractions-are-plain",
+    "    if not kills:\n        return planned",
+    "    if kills or not kills:\n        return planned",
+    "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
+)
+
+# Kernels ------------------------------------------------------------------------------------------
+
+_kernels(
+    "put-writes-what-it-should-add",
+    "        np.add.at(result, index, x)",
+    "        result[index] = x",
+    "test_indices_that_are_expressions",
+    "test_an_op_is_defined_by_components[Put]",
+)
+_kernels(
+    "recurrence-one-place-off",
+    "result[..., i] += a[..., i] * result[..., i + 1 if reverse else i - 1]",
+    "result[..., i] += a[..., i - 1] * result[..., i + 1 if reverse else i - 1]",
+    "test_an_op_is_defined_by_components[Recurrence]",
+)
+_kernels(
+    "sines-with-one-sign",
+    "np.where(2 * place > n, 1, -1)",
+    "np.where(2 * place > n, -1, -1)",
+    "test_table.py::test_row[fft]",
+)
+_kernels(
+    "numbers-make-everything-double",
+    "    work = np.result_type(*real).type\n",
+    "    work = np.float64\n",
+    "test_numbers_take_the_precision_of_what_they_meet",
+)
+_kernels(
+    "equal-eigenvalues-are-taken",
+    "    known = abs(gap) > least\n",
+    "    known = abs(gap) >= 0\n",
+    "test_equal_eigenvalues_are_refused_where_vectors_are_differentiated",
+)
+_kernels(
+    "shift-drops-one-too-many",
+    "result[..., : max(x.shape[-1] + offset, 0)] = x[..., -offset:]",
+    "result[..., : max(x.shape[-1] + offset - 1, 0)] = x[..., -offset : x.shape[-1] - 1]",
+    "test_derivatives_are_differences[SolveBanded]",
+)
+
+# Memory, accumulation, modes ----------------------------------------------------------------------
+
+_memory(
+    "results-share-memory-with-arguments",
+    "if id(base) in self.taken or base.base is not None or not value.flags.writeable:",
+    "if base.base is not None or not value.flags.writeable:",
+    "test_results_share_memory_with_nothing",
+)
+_memory(
+    "residuals-see-later-changes",
+    "        if isinstance(v, np.ndarray) and id(root(v)) in taken and not immutable(v)",
+    "        if isinstance(v, np.ndarray) and id(v) in taken and not immutable(v) and not v.size",
+    "test_residuals_do_not_see_later_changes",
+)
+_memory(
+    "targets-are-written-one-by-one",
+    'None if target is None else np.add(target, value, dtype=target.dtype, casting="same_kind")',
+    'None if target is None else np.add(target, value, out=target, casting="same_kind")',
+    "test_a_failing_backward_leaves_targets_untouched",
+    "test_an_overflowing_addition_leaves_targets_untouched",
+    "test_nothing_is_touched_when_accumulation_fails",
+    "test_mini_batches_accumulate_to_the_full_batch",
+)
+_memory(
+    "accumulation-replaces",
+    "            target[...] = total",
+    "            target[...] = total - target",
+    "test_mini_batches_accumulate_to_the_full_batch",
+)
+_memory(
+    "overlapping-targets-are-taken",
+    "        if _overlaps_itself(target) or any(_overlap(target, other) for other in seen):",
+    "        if _overlaps_itself(target):",
+    "test_overlapping_targets_are_refused_and_interleaved_ones_are_not",
+)
+_function(
+    "no-grad-keeps-residuals",
+    "        if not is_grad_enabled():\n            values = self._evaluated(self._value, call)",
+    "        if False:\n            values = self._evaluated(self._value, call)",
+    "test_no_grad_keeps_nothing_and_backward_says_so",
+)
+_function(
+    "cotangents-of-points-are-not-summed",
+    "    return value.sum(axis=axes).reshape(shape) if axes else value",
+    "    return value.mean(axis=axes).reshape(shape) if axes else value",
+    "test_gradients_at_each_point_and_cotangents_summed_to_arguments",
+)
+_function(
+    "auto-takes-the-longer-way",
+    'return "forward" if columns < rows else "reverse"',
+    'return "reverse" if columns < rows else "forward"',
+    "test_auto_counts_elements",
+)
+_function(
+    "lengths-that-disagree-are-taken-by-calls",
+    "            if known != length:\n                raise ShapeError(\n"
+    '                    f"input {x.name}: expected shape {shape_text(x.shape)}, "',
+    "            if known < 0:\n                raise ShapeError(\n"
+    '                    f"input {x.name}: expected shape {shape_text(x.shape)}, "',
+    "test_function.py::test_symbolic_lengths_must_agree",
+)
+_function(
+    "a-lowered-function-forgets-to-raise-at-kinks",
+    'return kinks("raise" if strict else "subgradient")',
+    'return kinks("subgradient")',
+    "test_bind_keeps_what_is_said_of_kinks",
+)
