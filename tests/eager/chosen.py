@@ -38,6 +38,11 @@ def leaf(data, dtype=None, requires_grad=True):
     return torch.tensor(data, dtype=dtype or torch.float64, requires_grad=requires_grad)
 
 
+def derivatives(y, xs):
+    """The gradients of the sum of ``y``, recorded."""
+    return torch.autograd.grad(y.sum(), xs, create_graph=True, allow_unused=True)
+
+
 def weighted(y):
     """``sum(w * y)``, w being 1, 2, ..."""
     return (torch.arange(1.0, y.numel() + 1, dtype=torch.float64).reshape(y.shape) * y).sum()

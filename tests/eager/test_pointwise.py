@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.eager.chosen import check, leaf, ours, torch
+from tests.eager.chosen import check, derivatives, leaf, ours, torch
 from tests.support.refusals import refused
-
-
-def derivatives(y, xs):
-    """The gradients of the sum of ``y``, recorded."""
-    return torch.autograd.grad(y.sum(), xs, create_graph=True, allow_unused=True)
 
 
 def second(gs, x):

@@ -69,124 +69,11 @@ def check(fn, reference, *operands, dtype=True):
 
 # Elementwise ------------------------------------------------------------------------------------
 
-UNARY = [
-    *(
-        [
-            "exp",
-            "expm1",
-            "exp2",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "atan",
-            "asinh",
-            "cbrt",
-            "square",
-            "abs",
-            "sign",
-            "floor",
-            "ceil",
-        ]
-    ),
-    *(
-        [
-            "trunc",
-            "negative",
-            "positive",
-            "reciprocal",
-            "deg2rad",
-            "rad2deg",
-            "sinc",
-            "round",
-            "radians",
-            "degrees",
-        ]
-    ),
-    *(["arctan", "arcsinh", "absolute"]),
-]
-POSITIVE = ["log", "log1p", "log2", "log10", "sqrt"]
-UNIT = ["asin", "acos", "atanh", "arcsin", "arccos", "arctanh"]
-SPECIAL = {
-    "sigmoid": scipy.special.expit,
-    "softplus": lambda x: np.logaddexp(0, x),
-    "log_sigmoid": scipy.special.log_expit,
-    "erf": scipy.special.erf,
-    "erfc": scipy.special.erfc,
-    "gamma": scipy.special.gamma,
-    "gammaln": scipy.special.gammaln,
-    "digamma": scipy.special.digamma,
-}
-BINARY = [
-    *(
-        [
-            "add",
-            "subtract",
-            "multiply",
-            "divide",
-            "true_divide",
-            "atan2",
-            "arctan2",
-            "hypot",
-            "logaddexp",
-            "maximum",
-        ]
-    ),
-    *(
-        [
-            "minimum",
-            "floor_divide",
-            "mod",
-            "remainder",
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "equal",
-        ]
-    ),
-    *(["not_equal", "logical_and", "logical_or", "logical_xor"]),
-]
 
-
-@pytest.mark.parametrize("name", UNARY)
-def test_unary_functions_are_numpys(name):
-    check(getattr(sd, name), getattr(np, name), values((2, 3)))
-
-
-@pytest.mark.parametrize("name", POSITIVE)
-def test_functions_of_positive_numbers_are_numpys(name):
-    check(getattr(sd, name), getattr(np, name), np.abs(values(5)) + 0.1)
-
-
-@pytest.mark.parametrize("name", UNIT)
-def test_functions_of_the_unit_interval_are_numpys(name):
-    check(getattr(sd, name), getattr(np, name), values(5) / 2)
-
-
-@pytest.mark.parametrize("name", ["acosh", "arccosh"])
-def test_acosh_is_numpys(name):
-    check(getattr(sd, name), np.arccosh, 1 + np.abs(values(5)))
-
-
-@pytest.mark.parametrize("name", SPECIAL)
-def test_special_functions_are_scipys(name):
-    check(getattr(sd, name), SPECIAL[name], values(7))
-
-
-@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("name", ["floor_divide", "mod"])
 @pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 1), (3,)), ((), (2, 2)), ((0,), ())])
-def test_binary_functions_are_numpys_and_broadcast(name, shapes):
+def test_division_with_remainder_is_numpys_for_both_signs(name, shapes):
     check(getattr(sd, name), getattr(np, name), *(values(s) for s in shapes))
-
-
-def test_powers_are_numpys():
-    base, exponent = np.abs(values((2, 1))), values(3)
-    check(sd.pow, np.power, base, exponent)
-    check(lambda x: sd.power(x, 3), lambda x: x**3, values(4))
-    assert sd.power is sd.pow
 
 
 def test_xlogy_and_polygamma_are_scipys():
@@ -329,11 +216,7 @@ def test_rearranging_is_numpys_and_keeps_the_dtype(shape, dtype):
 
 def test_permutations():
     x = values((2, 3, 4))
-    for axes in ((0, 1, 2), (2, 0, 1), (-1, 0, 1)):
-        check(lambda v, a=axes: sd.permute_dims(v, a), lambda v, a=axes: np.transpose(v, a), x)
-    check(lambda v: v.transpose(1, 0, 2), lambda v: v.transpose(1, 0, 2), x)
-    check(lambda v: v.T, lambda v: v.T, x)
-    check(lambda v: v.mT, lambda v: v.mT, x)
+    check(lambda v: sd.permute_dims(v, (-1, 0, 1)), lambda v: np.transpose(v, (-1, 0, 1)), x)
     refused(
         (ValueError, "permute_dims: axes", lambda: sd.permute_dims(x, (0, 1))),
         (ValueError, "repeated axis", lambda: sd.permute_dims(x, (0, 0, 1))),
@@ -451,12 +334,6 @@ def test_diagonals_refuse():
         (sd.Unsupported, "diag", lambda: sd.diag(sd.symbol("x", "n"), 1)),
         (sd.ShapeError, "tril", lambda: sd.tril(np.zeros(2))),
     )
-
-
-def test_constants_of_a_shape():
-    check(lambda v: v + sd.zeros(3), lambda v: v, values(3))
-    check(lambda v: sd.full((2, 3), v), lambda v: np.full((2, 3), v), 1.5)
-    check(lambda v: v @ sd.eye(3) + sd.ones((3, 3)), lambda v: v + 1, values((3, 3)))
 
 
 # Reductions -------------------------------------------------------------------------------------
@@ -615,13 +492,6 @@ def test_softmax(axis):
     np.testing.assert_allclose(value, scipy.special.log_softmax(x, axis), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(0,), (3,), (2, 3)])
-def test_cumsum(shape):
-    for axis in (None, 0, -1):
-        check(lambda v, a=axis: sd.cumsum(v, a), lambda v, a=axis: np.cumsum(v, a), values(shape))
-    check(sd.cumsum, np.cumsum, values(shape, int))
-
-
 @pytest.mark.parametrize("order", [None, 0, 1, 2, 3, 2.5, -1, math.inf, -math.inf])
 def test_vector_norms(order):
     check(lambda v: sd.norm(v, order), lambda v: np.linalg.norm(v, order), values(4), dtype=False)
@@ -717,17 +587,25 @@ def test_the_norm_of_zero_has_derivative_zero(order):
 
 # Products ---------------------------------------------------------------------------------------
 
-MATMULS = [
-    *[((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((2, 0), (0, 3))],
-    *[((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (5, 3, 2))],
-    *[((1, 2, 3), (5, 3, 2)), ((5, 2, 3), (3,)), ((1, 1), (1, 1)), ((2, 1), (1, 2))],
-]
+PRODUCTS = {
+    "matmul": [
+        *[((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((2, 0), (0, 3))],
+        *[((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (5, 3, 2))],
+        *[((1, 2, 3), (5, 3, 2)), ((5, 2, 3), (3,)), ((1, 1), (1, 1)), ((2, 1), (1, 2))],
+    ],
+    "dot": [
+        *[((), ()), ((), (2,)), ((3,), (3,)), ((2, 3), (3,)), ((2, 3), (3, 4))],
+        ((2, 3), (5, 3, 4)),
+    ],
+    "vdot": [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (3, 2))],
+    "outer": [((), ()), ((3,), (2,)), ((2, 3), (2,)), ((0,), (2,))],
+}
 
 
-@pytest.mark.parametrize("shapes", MATMULS)
-def test_matmul_is_numpys(shapes):
-    check(sd.matmul, np.matmul, *(values(s) for s in shapes))
-    check(lambda a, b: a @ b, np.matmul, *(values(s, int) for s in shapes))
+@pytest.mark.parametrize(("name", "shapes"), [(n, s) for n in PRODUCTS for s in PRODUCTS[n]])
+def test_products_are_numpys(name, shapes):
+    for dtype in (float, int):
+        check(getattr(sd, name), getattr(np, name), *(values(s, dtype) for s in shapes))
 
 
 def test_matmul_names_the_letter():
@@ -754,32 +632,11 @@ def test_matmul_of_symbolic_lengths():
         sd.symbol("C", "n") @ B
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [((), ()), ((), (2,)), ((3,), (3,)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((2, 3), (5, 3, 4))],
-)
-def test_dot_is_numpys(shapes):
-    check(sd.dot, np.dot, *(values(s) for s in shapes))
-
-
-def test_dot_refuses():
-    with pytest.raises(sd.ShapeError, match="dot: shapes"):
-        sd.dot(np.zeros((2, 3)), np.zeros((2, 3)))
-
-
-@pytest.mark.parametrize("shapes", [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (3, 2))])
-def test_vdot_is_numpys(shapes):
-    check(sd.vdot, np.vdot, *(values(s) for s in shapes))
-
-
-def test_vdot_refuses():
-    with pytest.raises(sd.ShapeError, match="vdot"):
-        sd.vdot(np.zeros(2), np.zeros(3))
-
-
-@pytest.mark.parametrize("shapes", [((), ()), ((3,), (2,)), ((2, 3), (2,)), ((0,), (2,))])
-def test_outer_is_numpys(shapes):
-    check(sd.outer, np.outer, *(values(s) for s in shapes))
+def test_dot_and_vdot_refuse():
+    refused(
+        (sd.ShapeError, "dot: shapes", lambda: sd.dot(np.zeros((2, 3)), np.zeros((2, 3)))),
+        (sd.ShapeError, "vdot", lambda: sd.vdot(np.zeros(2), np.zeros(3))),
+    )
 
 
 TENSORDOTS = [0, 1, 2, (0, 0), ((0, 1), (1, 0)), (-1, -1), ((), ())]
@@ -858,38 +715,6 @@ def test_einsum_refuses(subscripts, shapes, message):
 
 
 # Linear algebra ---------------------------------------------------------------------------------
-
-SOLVES = [
-    *[((3, 3), (3,)), ((3, 3), (3, 2)), ((5, 3, 3), (3,)), ((5, 3, 3), (5, 3, 2))],
-    *[
-        ((3, 3), (5, 3, 2)),
-        ((5, 1, 3, 3), (4, 3, 2)),
-        ((1, 3, 3), (5, 3, 1)),
-        ((2, 3, 3), (1, 3, 1)),
-    ],
-]
-
-
-def invertible(shape):
-    return values(shape) + 4 * np.eye(shape[-1])
-
-
-@pytest.mark.parametrize("shapes", SOLVES)
-def test_solve_is_numpys(shapes):
-    a, b = invertible(shapes[0]), values(shapes[1])
-    np.testing.assert_allclose(
-        value_of(sd.solve, a, b), np.linalg.solve(a, b), rtol=1e-11, atol=1e-13
-    )
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 4, 4)])
-def test_inverses_and_determinants_are_numpys(shape):
-    a = invertible(shape)
-    np.testing.assert_allclose(value_of(sd.inv, a), np.linalg.inv(a), rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(value_of(sd.det, a), np.linalg.det(a), rtol=1e-11)
-    for field in ("sign", "logabsdet"):
-        result = value_of(lambda v, f=field: getattr(sd.slogdet(v), f), -a)
-        np.testing.assert_allclose(result, getattr(np.linalg.slogdet(-a), field), rtol=1e-11)
 
 
 def test_linear_algebra_refuses():
