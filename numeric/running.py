@@ -245,8 +245,7 @@ class Programs:
         """The source of the programs written so far."""
         with self.lock:
             texts = [next(iter(p.found.values())).source for p in self._found.values()]
-            legend = [f"# {name}: {text}" for name, text in self.emitter.legend.items()]
-        return "\n\n".join([*(["\n".join(legend)] if legend else []), *texts])
+        return "\n\n".join(texts)
 
     def explain(self) -> str:
         """What is computed and what is kept, in words."""
@@ -267,7 +266,7 @@ class Programs:
         lines.append(f"computed again in backward: {len(again)} steps")
         if self.flat:
             lines.append("Python floats run through math, arrays point by point through NumPy")
-        lines += [f"{name}: {text}" for name, text in self.emitter.legend.items()]
+        lines += self.emitter.contractions
         return "\n".join(lines)
 
 

@@ -12,8 +12,6 @@ from symdiff.errors import ShapeError
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from symdiff.blackboxes import Custom, CustomPullback
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[Any]"
 
 
-def value(op: Custom, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def value(op: Custom, *operands: Any, shape: tuple[int, ...]) -> Any:
     """The value of a custom function; ShapeError or TypeError if it is not a real one of shape."""
     return _checked(f"{op.name}: forward", op.forward(*map(_guarded, operands)), shape)
 

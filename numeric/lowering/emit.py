@@ -1,17 +1,15 @@
-"""What the programs of one Function share: names, constants and kernels."""
+"""What the programs of one Function share: names, constants, and how structure is written."""
 
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
-from numeric.lowering.contraction import explain
-from numeric.lowering.kernels import kernel, parts_kernel
+from numeric.lowering import structure
+from numeric.lowering.kernels import kernel
 from numeric.lowering.schedule import quotient
 from symdiff import ops
 from symdiff.leaves import named_dummy
-from symdiff.letters import shape_text
 from symdiff.locks import fork_safe_lock
 from symdiff.node import make
 
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numeric.lowering.steps import Step
+    from numeric.lowering.texts import Template
+    from symdiff.expr import Expr
     from symdiff.node import Dtype, Shape
 
 NUMPY, MATH = "numpy", "math"
@@ -29,10 +29,14 @@ class Emitter:
 
     def __init__(self) -> None:
         self.lock = fork_safe_lock()  # programs may be written when they are first called
-        self.namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "quotient": quotient}
+        self.namespace: dict[str, Any] = {
+            **structure.NAMES,
+            **{"inf": math.inf, "nan": math.nan, "quotient": quotient},
+        }
+        self.contractions: dict[str, None] = {}  # how each is computed, in words
         self._named: dict[Any, str] = {}
         self._counts: dict[str, int] = {}
-        self.legend: dict[str, str] = {}
+        self._structured: dict[Any, Template] = {}
 
     def bind(self, key: Any, name: str, make: Callable[[], Any], numbered: bool = False) -> str:
         """The name of what ``key`` stands for, in the namespace of all programs."""
@@ -51,33 +55,34 @@ class Emitter:
         """The name under which a function of a template is called."""
         return self.bind((name, id(value)), name, lambda: value)
 
-    def kernel_of(self, step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> str:
-        """The name of the kernel of a step over operands of these shapes and dtypes.
+    def structured(
+        self, step: Step, operands: Sequence[tuple[Shape, Dtype]], numbers: Sequence[bool]
+    ) -> Template:
+        """How a step is written that is no arithmetic, once for equal ops on equal shapes.
 
-        Equal ops on equal shapes share one.
+        ``numbers`` says which operands may be Python numbers.
         """
-        shapes = tuple([shape for shape, _ in operands])
-        dtypes = (*step.dtypes, *[dtype for _, dtype in operands])
-        op: Any = step.op
-        several = len(step.ops) > 1
-        whole = op.whole if several else op
-        name = re.sub(r"\W", "_", whole.name or type(whole).__name__.lower())
+        key = (step.ops, step.shapes, step.dtypes, *operands, *numbers)
+        found = self._structured.get(key)
+        if found is None:
+            nodes = _stand_ins(step, operands)
+            args = nodes[0].args
+            if isinstance(step.op, ops.Contract):
+                self.contractions[structure.explained(nodes[0])] = None
+            loose = {x for x, number in zip(args, numbers, strict=True) if number}
+            found = structure.template(nodes, args, self.function, loose)
+            self._structured[key] = found
+        return found
+
+    def of_numbers(self, step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> str:
+        """The name of the function of weak numbers that a step is: its kernel."""
 
         def made() -> Callable[..., Any]:
-            # A kernel knows shapes and dtypes of operands, and not what they are.
-            args = tuple([named_dummy("x", *layout) for layout in operands])
-            parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
-            nodes = [make(op, args, shape, dtype) for op, shape, dtype in parts]
-            return parts_kernel(nodes) if several else kernel(nodes[0])
+            call = kernel(_stand_ins(step, operands)[0])
+            return lambda *values: call(values, {})
 
-        found = self.bind((step.ops, shapes, dtypes), name, made, numbered=True)
-        if found not in self.legend:
-            text = " and ".join(map(shape_text, shapes))
-            if isinstance(op, ops.Contract):
-                text = f"{explain(op, shapes)}, {text}" if text else explain(op, shapes)
-            values = " and ".join(map(shape_text, step.shapes))
-            self.legend[found] = f"{text} -> {values}"
-        return found
+        key = (step.ops, step.dtypes, *operands)
+        return self.bind(key, f"number_{type(step.op).__name__.lower()}", made, True)
 
     def compiled(self, name: str, source: str) -> Callable[..., Any]:
         """The function ``name`` that ``source``, written here, defines."""
@@ -85,3 +90,10 @@ class Emitter:
         exec(compile(source, f"<numeric.lower: {name}>", "exec"), self.namespace, found)
         function: Callable[..., Any] = found[name]
         return function
+
+
+def _stand_ins(step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> list[Expr]:
+    """Nodes of the ops of a step, over symbols: all that matters of operands is in these."""
+    args = tuple([named_dummy("x", *layout) for layout in operands])
+    parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
+    return [make(op, args, shape, dtype) for op, shape, dtype in parts]

@@ -1,10 +1,7 @@
 """The NumPy callable of one node: what each op means in numbers.  No derivatives here.
 
 A *kernel* takes the values of the node's operands, and the lengths of symbolic axes, and returns
-the node's value.  A value is an array (a NumPy scalar, where the shape is ()), or a Python number:
-that is *weak*.  A weak number takes its precision from what it meets, so float32 stays float32
-beside 1/3, pi or sqrt(2), and it stands for an array of its node's shape that is filled with it:
-broadcasting a number costs nothing.  ``filled`` makes the array where one is wanted.
+the node's value.  Values are arrays, NumPy scalars or weak numbers (see ``values``).
 
 Kernels never write to their operands.  The values of transposes, diagonals, broadcasts, reshapes,
 slices, flips, barriers and constants may share memory with them or be read-only, so who hands
@@ -20,13 +17,12 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce, singledispatch
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from numeric import special
-from numeric.lowering import blackbox, matrices, sequences
+from numeric.lowering import structure
 from numeric.lowering.arithmetic import (
     divisor,
     factors,
@@ -37,19 +33,16 @@ from numeric.lowering.arithmetic import (
     together,
     weak,
 )
-from numeric.lowering.contraction import plan
+from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import functions, of_arrays
 from numeric.lowering.monomials import in_turn
-from numeric.lowering.opaque import (
-    OPAQUE,
-    of_parts,
-    real,
-    solve_banded,
-)
-from symdiff import opaque_ops, ops
+from numeric.lowering.values import WEAK as WEAK
+from numeric.lowering.values import filled as filled
+from numeric.lowering.values import full
+from numeric.lowering.values import strong as as_strong
+from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.axis_lengths import lengths
-from symdiff.blackboxes import Custom, CustomPullback
 from symdiff.scalar import VOCABULARY
 
 if TYPE_CHECKING:
@@ -58,13 +51,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symdiff.expr import Expr
-    from symdiff.node import Op, Shape
+    from symdiff.node import Op
     from symdiff.number import Number
 
 Array: TypeAlias = "NDArray[Any]"
 Kernel: TypeAlias = "Callable[[Sequence[Array], Mapping[str, int]], Array]"
-
-WEAK = frozenset({float, int, bool})
 
 
 def kernel(node: Expr) -> Kernel:
@@ -89,32 +80,15 @@ def _kernel(op: Op, node: Expr) -> Kernel:
 # Shapes and weak numbers --------------------------------------------------------------------------
 
 
-def filled(
-    value: Any, shape: Shape, sizes: Mapping[str, int], dtype: np.dtype[Any] | None = None
-) -> Any:
-    """``value`` as an array of ``shape``; a weak number becomes a read-only view of ``dtype``."""
-    if value.__class__ not in WEAK:
-        return value
-    scalar = _strong(value) if dtype is None else dtype.type(value)
-    return np.broadcast_to(scalar, lengths(shape, sizes)) if shape else scalar
-
-
 def _real(value: Any) -> Any:
     return (weak(value) if value.__class__ is int else value) * 1.0
-
-
-def _strong(value: Any) -> Any:
-    if isinstance(value, bool):
-        return np.bool_(value)
-    number = weak(value)
-    return np.int64(number) if isinstance(number, int) else np.float64(number)
 
 
 def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     """``run`` where values are weak: they take the others' precision, or the result is weak too."""
     strong = [a for a in args if a.__class__ not in WEAK]
     if not strong:
-        result = run(*map(_strong, args))
+        result = run(*map(as_strong, args))
         return result if result.__class__ in WEAK else result.item()
     real = [a.dtype for a in strong if a.dtype.kind == "f"]
     if not real:  # NumPy's integers and Python's numbers: as lowered code has them
@@ -140,23 +114,6 @@ def _elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = Non
             with suppress(ZeroDivisionError):
                 return exact(*args)
         return _mixed(run, args)
-
-    return call
-
-
-def _of_arrays(node: Expr, run: Callable[..., Any]) -> Kernel:
-    """The kernel of ``run(*arrays, sizes)``, which wants every operand at its full shape."""
-    shapes = [x.shape for x in node.args]
-
-    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        for a in args:
-            if a.__class__ in WEAK:
-                break
-        else:
-            return run(*args, sizes)
-        real = [a.dtype for a in args if a.__class__ not in WEAK and a.dtype.kind == "f"]
-        work = np.result_type(*real) if real else None
-        return run(*(filled(a, s, sizes, work) for a, s in zip(args, shapes, strict=True)), sizes)
 
     return call
 
@@ -431,175 +388,14 @@ def _barrier(op: ops.Barrier, node: Expr) -> Kernel:
     return lambda args, sizes: args[0]
 
 
-# Contractions -------------------------------------------------------------------------------------
+# Structure, contractions, opaque functions: as programs write them --------------------------------
 
 
 @_kernel.register(ops.Contract)
-def _contract(op: ops.Contract, node: Expr) -> Kernel:
-    call = plan(op, [x.shape for x in node.args]).call
-    if node.dtype is float and any(x.dtype is not float for x in node.args):
-        call = _of_reals(call)
-    slow = _of_arrays(node, lambda *args: call(args[:-1], args[-1]))
-
-    def general(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        for a in args:
-            if a.__class__ in WEAK:
-                return slow(args, sizes)
-        return call(args, sizes)
-
-    if op.letters != ((),) or len(set(op.out)) < len(op.out):  # on a diagonal, zeros surround it
-        return general
-
-    def broadcast(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        return args[0] if args[0].__class__ in WEAK else call(args, sizes)
-
-    return broadcast
-
-
-def _of_reals(call: Callable[..., Array]) -> Callable[..., Array]:
-    """``call`` with integer operands cast before anything is summed."""
-
-    def cast(args: Sequence[Any], sizes: Mapping[str, int]) -> Array:
-        work = np.result_type(*(a.dtype for a in args))
-        work = work if work.kind == "f" else np.dtype(float)
-        return call([a if a.dtype.kind == "f" else a.astype(work) for a in args], sizes)
-
-    return cast
-
-
-# Linear maps --------------------------------------------------------------------------------------
-
-
-def _batch(x: Array, before: Shape) -> tuple[int, ...]:
-    return x.shape[: x.ndim - len(before)]
-
-
-@_kernel.register(ops.Reshape)
-def _reshape(op: ops.Reshape, node: Expr) -> Kernel:
-    return _of_arrays(
-        node, lambda x, sizes: x.reshape(_batch(x, op.before) + lengths(op.after, sizes))
-    )
-
-
-def _key(steps: tuple[ops.Step, ...]) -> tuple[Any, ...]:
-    return (..., *(slice(*step) for step in steps))
-
-
-@_kernel.register(ops.Slice)
-def _slice(op: ops.Slice, node: Expr) -> Kernel:
-    key = _key(op.steps)
-    return _of_arrays(node, lambda x, sizes: x[key])
-
-
-@_kernel.register(ops.Unslice)
-def _unslice(op: ops.Unslice, node: Expr) -> Kernel:
-    key = _key(op.steps)
-
-    def run(x: Array, sizes: Mapping[str, int]) -> Array:
-        result = np.zeros(_batch(x, op.before) + lengths(op.before, sizes), dtype=x.dtype)
-        result[key] = x
-        return result
-
-    return _of_arrays(node, run)
-
-
-@_kernel.register(ops.Gather)
-def _gather(op: ops.Gather, node: Expr) -> Kernel:
-    count = math.prod(op.before)
-
-    def run(x: Array, sizes: Mapping[str, int]) -> Array:
-        return x.reshape((*_batch(x, op.before), count))[..., op.index]
-
-    return _of_arrays(node, run)
-
-
-@_kernel.register(ops.Scatter)
-def _scatter(op: ops.Scatter, node: Expr) -> Kernel:
-    """Sorted by target once, so that each call adds whole runs of equal targets."""
-    flat = op.index.ravel()
-    order = np.argsort(flat, kind="stable")
-    targets, starts = np.unique(flat[order], return_index=True)
-    count, repeats = math.prod(op.before), targets.size < flat.size
-
-    def run(x: Array, sizes: Mapping[str, int]) -> Array:
-        batch = x.shape[: x.ndim - op.index.ndim]
-        x = x.reshape((*batch, flat.size))[..., order]
-        result = np.zeros((*batch, count), dtype=x.dtype)
-        result[..., targets] = np.add.reduceat(x, starts, axis=-1) if repeats else x
-        return result.reshape(batch + op.before)
-
-    return _of_arrays(node, run)
-
-
-@_kernel.register(ops.Concat)
-def _concat(op: ops.Concat, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda *args: np.concatenate(args[:-1], axis=op.axis))
-
-
-@_kernel.register(ops.Flip)
-def _flip(op: ops.Flip, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: np.flip(x, op.axes))
-
-
-@_kernel.register(ops.Cumsum)
-def _cumsum(op: ops.Cumsum, node: Expr) -> Kernel:
-    if not op.reverse:
-        return _of_arrays(node, lambda x, sizes: np.cumsum(x, axis=op.axis))
-    return _of_arrays(
-        node, lambda x, sizes: np.flip(np.cumsum(np.flip(x, op.axis), axis=op.axis), op.axis)
-    )
-
-
-@_kernel.register(ops.Triangle)
-def _triangle(op: ops.Triangle, node: Expr) -> Kernel:
-    cut = np.tril if op.lower else np.triu
-    return _of_arrays(node, lambda x, sizes: cut(x, op.diagonal))
-
-
-@_kernel.register(ops.Shift)
-def _shift(op: ops.Shift, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: sequences.shift(x, op.offset))
-
-
-@_kernel.register(ops.Windows)
-def _windows(op: ops.Windows, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: sliding_window_view(x, op.length, -1))
-
-
-@_kernel.register(ops.Overlaps)
-def _overlaps(op: ops.Overlaps, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: sequences.overlaps(x))
-
-
-@_kernel.register(ops.Fourier)
-def _fourier(op: ops.Fourier, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: sequences.fourier(x, op.part == "sin"))
-
-
-# Opaque -------------------------------------------------------------------------------------------
-
-
-@_kernel.register(ops.Cast)
-@_kernel.register(ops.Converted)
-def _converted(op: ops.Cast | ops.Converted, node: Expr) -> Kernel:
-    kind = np.dtype(op.to)
-
-    def run(x: Any, sizes: Mapping[str, int]) -> Any:
-        return x if x.dtype is kind else x.astype(kind)
-
-    return _of_arrays(node, run)
-
-
+@_kernel.register(ops.Linear)
 @_kernel.register(ops.Opaque)
-def _opaque(op: ops.Opaque, node: Expr) -> Kernel:
-    run = OPAQUE[type(op)]
-    return _of_arrays(node, lambda *args: run(*args[:-1]))
-
-
-@_kernel.register(ops.Part)
-def _part(op: ops.Part, node: Expr) -> Kernel:
-    call = parts_kernel([node])
-    return lambda args, sizes: call(args, sizes)[0]
+def _structural(op: ops.Contract | ops.Linear | ops.Opaque, node: Expr) -> Kernel:
+    return _of_arrays([node])
 
 
 def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[Array, ...]]:
@@ -610,57 +406,19 @@ def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[Array, ...]]:
     >>> [x.tolist() for x in parts_kernel([vectors, values])([np.eye(2)], {})]
     [[[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0]]
     """
-    parts = [x.op for x in nodes if isinstance(x.op, ops.Part)]
-    run: Callable[..., Any] = of_parts(parts[0].whole, [op.part for op in parts])
-    return _of_arrays(nodes[0], lambda *args: run(*args[:-1]))  # type: ignore[return-value]
+    call = _of_arrays(nodes)
+    return call if len(nodes) > 1 else lambda args, sizes: (call(args, sizes),)
 
 
-@_kernel.register(opaque_ops.Gaps)
-def _gaps(op: opaque_ops.Gaps, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda x, sizes: matrices.gaps(op.sign, op.diagonal, x))
+def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
+    """What is written for arrays; weak operands are filled, unless they are only spread."""
+    run, spread = structure.function(nodes), is_spread(nodes[0].op)
+    shapes = [x.shape for x in nodes[0].args]
 
+    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        if not spread and any(a.__class__ in WEAK for a in args):
+            pairs = zip(args, shapes, strict=True)
+            args = [full(lengths(shape, sizes), a, *args) for a, shape in pairs]
+        return run(*args, sizes)
 
-@_kernel.register(opaque_ops.Pinv)
-def _pinv(op: opaque_ops.Pinv, node: Expr) -> Kernel:
-    def run(x: Array, sizes: Mapping[str, int]) -> Array:
-        p, full = matrices.pinv(real(x), op.limits)
-        return matrices.refusing(p, full) if op.full else p
-
-    return _of_arrays(node, run)
-
-
-@_kernel.register(opaque_ops.SolveBanded)
-def _solve_banded(op: opaque_ops.SolveBanded, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda a, b, sizes: solve_banded(op.upper, real(a), real(b)))
-
-
-@_kernel.register(opaque_ops.Put)
-def _put(op: opaque_ops.Put, node: Expr) -> Kernel:
-    return _of_arrays(
-        node,
-        lambda x, index, sizes: sequences.put(x, index, lengths((op.length,), sizes)[0]),
-    )
-
-
-@_kernel.register(opaque_ops.SearchSorted)
-def _searchsorted(op: opaque_ops.SearchSorted, node: Expr) -> Kernel:
-    side: Literal["left", "right"] = "right" if op.right else "left"
-    return _of_arrays(node, lambda edges, x, sizes: sequences.searchsorted(edges, x, side))
-
-
-@_kernel.register(opaque_ops.Recurrence)
-def _recurrence(op: opaque_ops.Recurrence, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda a, b, sizes: sequences.recurrence(a, b, op.reverse))
-
-
-@_kernel.register(Custom)
-def _custom(op: Custom, node: Expr) -> Kernel:
-    def run(*args: Any) -> Any:
-        return blackbox.value(op, args[:-1], lengths(node.shape, args[-1]))
-
-    return _of_arrays(node, run)
-
-
-@_kernel.register(CustomPullback)
-def _custom_pullback(op: CustomPullback, node: Expr) -> Kernel:
-    return _of_arrays(node, lambda *args: blackbox.pulled(op, *args[:-1]))
+    return call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from symdiff import opaque_ops, ops
 from symdiff.letters import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -47,6 +48,7 @@ def solve_banded(upper: int, bands: Array, b: Array) -> Array:
     [[1.0], [0.5]]
     """
     linalg = matrix_functions.scipy_linalg("solve_banded")
+    bands, b = real(bands), real(b)
     sides = bands.shape[-2] - 1 - upper, upper
 
     def solve(a: Array, b: Array) -> Array:
@@ -122,6 +124,16 @@ def logsumexp(x: Array) -> Array:
     return total
 
 
+def pinv(limits: tuple[float, float, bool] | None, full: bool) -> Callable[[Array], Array]:
+    """The pseudoinverse; if ``full``, it is refused where not all singular values count."""
+
+    def run(a: Array) -> Array:
+        p, rank = matrices.pinv(real(a), limits)
+        return matrices.refusing(p, rank) if full else p
+
+    return run
+
+
 def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
     def run(x: Array) -> Any:
         if not x.shape[-1]:
@@ -170,10 +182,13 @@ Those that give fewer come first: of them all, the first that gives what is want
 """
 
 
-def of_parts(whole: type[ops.Part], wanted: Sequence[int]) -> Callable[[Array], tuple[Array, ...]]:
+@lru_cache
+def of_parts(
+    whole: type[ops.Part], wanted: tuple[int, ...]
+) -> Callable[[Array], tuple[Array, ...]]:
     """The function that computes the results ``wanted``, and not much more.
 
-    >>> [x.tolist() for x in of_parts(opaque_ops.Eigh, [0])(np.array([[3.0]]))]
+    >>> [x.tolist() for x in of_parts(opaque_ops.Eigh, (0,))(np.array([[3.0]]))]
     [[3.0]]
     """
     given, run = next((k, f) for k, f in PARTS[whole].items() if set(wanted) <= set(k))

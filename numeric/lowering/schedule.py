@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
+from numeric.lowering.contraction import is_spread
 from numeric.lowering.kernels import kernel
 from numeric.lowering.monomials import in_turn
 from numeric.lowering.pseudoinverse import spelled
-from numeric.lowering.spellings import Spelling, behind, is_spread, numbers, spelling
+from numeric.lowering.spellings import Spelling, behind, numbers, spelling
 from numeric.lowering.steps import Schedule, Step
 from symdiff import opaque_ops, ops
 from symdiff.leaves import number_of
@@ -151,7 +152,7 @@ class _Walk:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
-            if how.form != "kernel" or is_spread(node):
+            if how.form != "kernel" or is_spread(node.op):
                 if all(x in self.literals for x in how.operands):
                     self.literals[node] = _folded(node, how, self.literals)
                     return

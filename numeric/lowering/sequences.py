@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -144,3 +145,43 @@ def argsort(x: Array) -> Array:
     """The places of the elements of the last axis in ascending order, equal ones in their order."""
     result: Array = np.argsort(x, axis=-1, kind="stable")
     return result
+
+
+# Linear maps of trailing axes that write into zeros ---------------------------------------------
+
+
+def unslice(x: Array, shape: tuple[int, ...], key: Any) -> Array:
+    """Zeros of ``shape``, with ``x`` at ``key``.
+
+    >>> unslice(np.array([1, 2]), (3,), np.s_[1:]).tolist()
+    [0, 1, 2]
+    """
+    result = np.zeros(shape, dtype=x.dtype)
+    result[key] = x
+    return result
+
+
+class Scatter:
+    """Adds the elements of its operand at flat places of trailing axes ``before``, zeros elsewhere.
+
+    The places are sorted once, so that each call adds whole runs of equal ones.
+
+    >>> Scatter(np.array([2, 0, 2]), (4,))(np.array([1, 2, 3])).tolist()
+    [2, 0, 4, 0]
+    """
+
+    def __init__(self, index: NDArray[np.intp], before: tuple[int, ...]) -> None:
+        flat = index.ravel()
+        self.axes, self.before, self.count = index.ndim, before, math.prod(before)
+        self.order = np.argsort(flat, kind="stable")
+        self.targets, self.starts = np.unique(flat[self.order], return_index=True)
+        self.repeats = self.targets.size < flat.size
+
+    def __call__(self, x: Array) -> Array:
+        """The sums of the elements of each place."""
+        batch = x.shape[: x.ndim - self.axes]
+        x = x.reshape((*batch, self.order.size))[..., self.order]
+        result = np.zeros((*batch, self.count), dtype=x.dtype)
+        added = np.add.reduceat(x, self.starts, axis=-1) if self.repeats else x
+        result[..., self.targets] = added
+        return result.reshape(batch + self.before)

@@ -18,6 +18,7 @@ from numeric.lowering.arithmetic import (
     stepwise,
     together,
 )
+from numeric.lowering.contraction import is_spread
 from numeric.lowering.monomials import GRADED, Graded, Monomial
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
@@ -79,7 +80,7 @@ def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> fr
         if node in known:
             continue
         leaf = isinstance(node.op, _NUMBERS) or number_of(node) is not None
-        made = isinstance(node.op, _ELEMENTWISE) or is_spread(node)
+        made = isinstance(node.op, _ELEMENTWISE) or is_spread(node.op)
         if leaf or (made and all(x in found for x in node.args)):
             found.add(node)
     return frozenset(found)
@@ -346,9 +347,3 @@ def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     if all(y is not None or x in weak for x, y in zip(node.args, sources, strict=True)):
         return operands
     return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))
-
-
-def is_spread(node: Expr) -> bool:
-    """Whether the node is one number at every place, and not only on a diagonal."""
-    op = node.op
-    return isinstance(op, ops.Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)

@@ -10,7 +10,7 @@ import sympy as sp
 
 import symdiff as sd
 from numeric import special
-from numeric.lowering import formulas, kernels
+from numeric.lowering import formulas, kernels, structure
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels import discards, filled, kernel, needs_scipy
 from numeric.lowering.opaque import OPAQUE, PARTS
@@ -589,6 +589,13 @@ def test_every_op_has_a_kernel():
     def given(cls):
         return [cls.part in results for results in PARTS.get(cls.whole, ())]
 
+    def is_written(cls):
+        if issubclass(cls, ops.Part):
+            return any(given(cls))
+        write = structure._written.dispatch(cls)
+        default = write is structure._written.dispatch(object)
+        return cls in OPAQUE if write is structure._opaque else not default
+
     families = [
         ops.Linear,
         ops.Opaque,
@@ -604,7 +611,6 @@ def test_every_op_has_a_kernel():
         for cls in concrete(family)
         if cls.__module__.startswith("symdiff.")  # not those that tests make
         if kernels._kernel.dispatch(cls) is kernels._kernel.dispatch(object)
-        or (kernels._kernel.dispatch(cls) is kernels._opaque and cls not in OPAQUE)
-        or (kernels._kernel.dispatch(cls) is kernels._part and not any(given(cls)))
+        or (kernels._kernel.dispatch(cls) is kernels._structural and not is_written(cls))
     ]
     assert missing == []

@@ -155,7 +155,8 @@ def test_low_powers_are_taken_one_after_the_other():
 
 
 def test_values_are_dropped_after_their_last_use():
-    f = nm.lower(sd.sum(sd.sin(X) * sd.cos(X)) + sd.sum(sd.tan(X)), (X,))
+    wave = sd.sin(X)
+    f = nm.lower(sd.sum(wave * sd.cos(wave)) + sd.sum(sd.tan(wave)), (X,))
     dropped = [line for line in lines(f) if line.startswith("del ")]
     names = [name for line in dropped for name in line[4:].split(", ")]
     assert len(names) == len(set(names)) > 0

@@ -86,9 +86,6 @@ class MathPrinter(PythonPrinter):
         text = f"{{0}}*{{1}} if {' and '.join(plain)} else 0.0"
         return Template(text, LOOSE, (POWER, POWER), frozenset({0, 1}))
 
-    def kernel(self, step: Step) -> Template:
-        return self.call_of_kernel(step, "{{}}")  # scalars have no axes
-
 
 _OPERATORS: dict[Op, Template] = {
     PRIMITIVES[name]: Template(f"{{0}} {facts.infix} {{1}}", LOOSE, (SUM, SUM))

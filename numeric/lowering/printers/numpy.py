@@ -59,8 +59,5 @@ class NumPyPrinter(PythonPrinter):
         multiply = self.emitter.function(name, strong_product(kills))
         return call(f"{multiply}({{0}}, {{1}})", 2)
 
-    def kernel(self, step: Step) -> Template:
-        return self.call_of_kernel(step, "sizes")
-
     def dropped(self, names: Sequence[str]) -> str:
         return f"del {', '.join(names)}"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numeric.lowering.arithmetic import divisor, factors, weak
+from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import printed
 from numeric.lowering.kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
@@ -16,6 +17,7 @@ from numeric.lowering.passes.sums import divided
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
+    MATRIX_PRODUCT,
     POWER,
     PRODUCT,
     SUM,
@@ -59,6 +61,7 @@ class Printer(ABC):
         self.emitter = emitter
         self.schedule = schedule = divided(schedule)
         self.steps = schedule.definitions()
+        self.numbers = _possible_numbers(schedule)
         self._of_op: dict[Any, Template] = {}
         self._ways: dict[str, Callable[[Step], Template]] = {
             "input": self._input,
@@ -118,7 +121,11 @@ class Printer(ABC):
 
     @abstractmethod
     def kernel(self, step: Step) -> Template:
-        """What ``kernels.kernel`` computes, a call of it if the target has nothing better."""
+        """What the op's kernel computes: structure, contractions, opaque functions."""
+
+    @abstractmethod
+    def of_numbers(self, step: Step) -> Template:
+        """A function of weak numbers, whose value is what NumPy makes of them, and weak."""
 
     @abstractmethod
     def size(self, name: str) -> str:
@@ -137,7 +144,7 @@ class Printer(ABC):
     def template(self, step: Step) -> Template:
         """How a step is written over its operands."""
         if step.weak and step.form in _STRONG:
-            return self.kernel(step)
+            return self.of_numbers(step)
         return self._ways[step.form](step)
 
     def _input(self, step: Step) -> Template:
@@ -166,15 +173,10 @@ class Printer(ABC):
         return found
 
     def _product(self, step: Step) -> Template:
-        return self._of_numbers(step.detail) if step.weak else _product(step.detail)
+        return _quotient(step.detail) if step.weak else _product(step.detail)
 
     def _quotient(self, step: Step) -> Template:
-        return self._of_numbers(step.detail.signs) if step.weak else self.quotient(step)
-
-    def _of_numbers(self, signs: tuple[int, ...]) -> Template:
-        """A product of weak numbers, which raise where IEEE arithmetic has an answer."""
-        inner = ", ".join([f"{{{k}}}" for k in range(len(signs))])
-        return Template(f"quotient(({inner},), {signs!r})", ATOM, (LOOSE,) * len(signs))
+        return _quotient(step.detail.signs) if step.weak else self.quotient(step)
 
     def formula(self, op: ops.Pointwise) -> Template:
         """What the target's printer of formulas writes for an op, with names of the program."""
@@ -229,10 +231,24 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
+def _possible_numbers(schedule: Schedule) -> list[bool]:
+    """Which values may be Python numbers: what is computed by element of numbers and scalars."""
+    found = [False] * schedule.length
+    for step in schedule.steps:
+        if step.form == "input":
+            number = not step.shapes[0]
+        elif step.form == "kernel" and not is_spread(step.op):
+            continue
+        else:
+            number = step.form != "array" and all(map(found.__getitem__, step.operands))
+        found[step.results[0]] = number
+    return found
+
+
 _INPUT = Template("", ATOM, ())
 
 # Of weak numbers these are computed by kernels, which know what NumPy makes of them.
-_STRONG = frozenset({"power", "pointwise", "strong", "kernel"})
+_STRONG = frozenset({"power", "pointwise", "strong"})
 
 
 @lru_cache(maxsize=1024)
@@ -255,7 +271,7 @@ def _term(coef: Number, k: int, *, alone: bool, whole: bool) -> tuple[str, int]:
     size = -coef if negative else coef
     sign = ("-" if negative else "") if first else (" - " if negative else " + ")
     if size == 1 and not isinstance(size, float):
-        return f"{sign}{{{k}}}", SUM if first and not negative and not alone else PRODUCT
+        return f"{sign}{{{k}}}", SUM if first and not negative and not alone else MATRIX_PRODUCT
     d = divisor(size)
     if d is not None:
         return f"{sign}{{{k}}}/{d!r}", PRODUCT
@@ -266,6 +282,12 @@ def _term(coef: Number, k: int, *, alone: bool, whole: bool) -> tuple[str, int]:
     if first and negative and whole:  # unsigned integers meet no negative number
         return f"-({text})", POWER
     return f"{sign}{text}", POWER
+
+
+def _quotient(signs: tuple[int, ...]) -> Template:
+    """A product of weak numbers, which raise where IEEE arithmetic has an answer."""
+    inner = ", ".join([f"{{{k}}}" for k in range(len(signs))])
+    return Template(f"quotient(({inner},), {signs!r})", ATOM, (LOOSE,) * len(signs))
 
 
 @lru_cache(maxsize=64)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from numeric import special
 from numeric.lowering.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
-from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template
+from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template, length_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numeric.lowering.steps import Step
+    from symdiff.node import Dtype, Shape
 
 SQUARE = Template("{0}*{0}", PRODUCT, (POWER,), frozenset({0}))
 
@@ -30,18 +31,22 @@ def call(text: str, count: int, repeated: Iterable[int] = ()) -> Template:
 class PythonPrinter(Printer):
     """Statements of Python, and calls of functions that only NumPy can write."""
 
-    def size(self, name: str) -> str:  # names of axes are users': they stay inside of a literal
-        return f"sizes[{name!r}]".replace("{", "{{").replace("}", "}}")
+    def size(self, name: str) -> str:
+        return length_text(name)
 
     def assigned(self, names: Sequence[str], text: str) -> str:
         return f"{', '.join(names)} = {text}"
 
-    def call_of_kernel(self, step: Step, sizes: str) -> Template:
-        """A call of the step's kernel; its arguments have names, so that lines stay readable."""
-        count = len(step.operands)
-        name = self.emitter.kernel_of(step, [self.steps[v].layout(v) for v in step.operands])
-        comma = "," if count == 1 else ""
-        return call(f"{name}(({places_of(count)}{comma}), {sizes})", count, range(count))
+    def kernel(self, step: Step) -> Template:
+        numbers = [self.numbers[v] for v in step.operands]
+        return self.emitter.structured(step, self._layouts(step), numbers)
+
+    def of_numbers(self, step: Step) -> Template:
+        name, count = self.emitter.of_numbers(step, self._layouts(step)), len(step.operands)
+        return call(f"{name}({places_of(count)})", count)
+
+    def _layouts(self, step: Step) -> list[tuple[Shape, Dtype]]:
+        return [self.steps[v].layout(v) for v in step.operands]
 
     def exact_monomial(self, step: Step) -> str:
         """A call of the function that computes a monomial."""

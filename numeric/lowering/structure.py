@@ -1,0 +1,307 @@
+"""How ops that are no arithmetic of elements are written: structure, contractions, opaque ones.
+
+What NumPy has an expression for is that expression, as a person would type it: ``x[1:]``, ``a.T``,
+``A @ v``.  The rest is a call of a function, with plain arguments.  One statement serves programs,
+into which the text is put, and kernels, which are compiled from it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from numpy.lib.stride_tricks import sliding_window_view
+
+from numeric.lowering import blackbox, contracted, matrices, sequences
+from numeric.lowering.contracted import indexed, reshaped
+from numeric.lowering.contraction import is_spread, plan
+from numeric.lowering.opaque import OPAQUE, of_parts, pinv, solve_banded
+from numeric.lowering.texts import ATOM, Draft, Template, Text, compiled, length_text, lengths_text
+from numeric.lowering.values import full
+from symdiff import opaque_ops, ops
+from symdiff.blackboxes import Custom, CustomPullback
+from symdiff.letters import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numeric.lowering.texts import Piece
+    from symdiff.expr import Expr
+    from symdiff.node import Dim, Op, Shape
+
+NAMES: dict[str, Any] = {**contracted.NAMES, "full": full}
+"""What texts call under this very name; other names are bound."""
+
+
+def template(
+    nodes: Sequence[Expr],
+    operands: Sequence[Expr],
+    bind: Callable[[str, Any], str],
+    numbers: Collection[Expr] = (),
+) -> Template:
+    """How a node is written over ``operands``, or several nodes that are one computation.
+
+    Args:
+        nodes: one node, or parts of one op on the same operands.
+        operands: theirs, as they are computed.
+        bind: gives a value its name in the source, another than is asked for if that is taken.
+        numbers: those whose values may be Python numbers; those of all others are arrays.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", ("n", 3))
+    >>> nodes = [x[:, 1:], sd.sum(x, axis=0), x.T]
+    >>> [template([y], y.args, lambda name, value: name).text for y in nodes]
+    ['{0}[:, 1:]', '{0}.sum(axis=0)', '{0}.T']
+    """
+    op = nodes[0].op
+    d = Draft(len(operands), bind)
+    xs: list[Piece] = list(range(len(operands)))
+    if not is_spread(nodes[0].op):  # what is spread may stay a number
+        for k, x in enumerate(operands):
+            if x in numbers:
+                others = [j for j in range(len(operands)) if j != k]
+                xs[k] = d.call("full", lengths_text(x.shape), k, *others)
+    if isinstance(op, ops.Part):
+        whole: Any = op.whole
+        places = tuple([x.op.part for x in nodes if isinstance(x.op, ops.Part)])
+        results = _call(d, whole.name, of_parts(whole, places), *xs)
+        return d.template(results if len(nodes) > 1 else indexed(d, results, ["0"]))
+    return d.template(_written(op, nodes[0], d, *xs))
+
+
+def function(nodes: Sequence[Expr]) -> Callable[..., Any]:
+    """The same as a function: of the operands, arrays all of them, and the lengths of axes.
+
+    >>> import numpy as np
+    >>> import symdiff as sd
+    >>> function([sd.symbol("x", 3)[1:]])(np.array([1.0, 2.0, 3.0]), {}).tolist()
+    [2.0, 3.0]
+    """
+    names = dict(NAMES)
+
+    def bind(name: str, value: Any) -> str:
+        names[name] = value
+        return name
+
+    operands = nodes[0].args
+    return compiled(template(nodes, operands, bind).text, len(operands), names)
+
+
+def explained(node: Expr) -> str:
+    """How a contraction is computed, in words, with the shapes.
+
+    >>> import symdiff as sd
+    >>> explained(sd.symbol("left", (3, 4)) @ sd.symbol("right", 4))
+    'matrix-vector ij,j->i: (3, 4) and (4,) to (3,)'
+    """
+    assert isinstance(node.op, ops.Contract)
+    shapes = [x.shape for x in node.args]
+    given = " and ".join(map(shape_text, shapes)) or "nothing"
+    return f"{plan(node.op, shapes).text}: {given} to {shape_text(node.shape)}"
+
+
+def _call(d: Draft, name: str, run: Callable[..., Any], *args: Piece | str, **options: str) -> Text:
+    """A call of a function that is bound to a name."""
+    return d.call(d.bind(name, run), *args, **options)
+
+
+@singledispatch
+def _written(op: Op, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    raise TypeError(f"{op!r} has no kernel")
+
+
+# Contractions -------------------------------------------------------------------------------------
+
+
+@_written.register(ops.Contract)
+def _contract(op: ops.Contract, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    """Integer operands of a real value are cast before anything is summed."""
+    real = [x.dtype is float for x in node.args]
+    if node.dtype is float and not all(real):
+        given = list(xs)
+        kind = d.call("np.result_type", *given) if any(real) else Text("float", ATOM)
+        xs = tuple(
+            x if ok else Text(f"{d.put(x, ATOM)}.astype({d.put(kind)})", ATOM)
+            for x, ok in zip(xs, real, strict=True)
+        )
+    return contracted.written(plan(op, [x.shape for x in node.args]), d, xs)
+
+
+# Linear maps --------------------------------------------------------------------------------------
+
+
+@_written.register(ops.Reshape)
+def _reshape(op: ops.Reshape, node: Expr, d: Draft, x: Piece) -> Piece:
+    return reshaped(d, x, [[dim] for dim in node.shape])
+
+
+def _key(node: Expr, before: Shape, steps: Sequence[ops.Step]) -> list[str]:
+    """Slices of the last axes, ``before``, of an operand that has as many axes as the node."""
+    key = [":"] * (len(node.shape) - len(steps))
+    for dim, (start, stop, step) in zip(before, steps, strict=True):
+        # A start of 0 may be left out where slices go up; downwards it would be the last place.
+        first = start if start or step < 0 else ""
+        text = f"{first}:{'' if stop is None or _reaches(start, stop, step, dim) else stop}"
+        key.append(text if step == 1 else f"{text}:{step}")
+    return key
+
+
+def _reaches(start: int, stop: int, step: int, dim: Dim) -> bool:
+    """Whether a slice up to the end of an axis would have no other places."""
+    if step < 0 or start < 0 or stop < 0 or not isinstance(dim, int):
+        return False
+    return range(start, stop, step) == range(start, dim, step)
+
+
+@_written.register(ops.Slice)
+def _slice(op: ops.Slice, node: Expr, d: Draft, x: Piece) -> Piece:
+    return indexed(d, x, _key(node, op.before, op.steps))
+
+
+@_written.register(ops.Unslice)
+def _unslice(op: ops.Unslice, node: Expr, d: Draft, x: Piece) -> Piece:
+    key = indexed(d, Text("np.s_", ATOM), _key(node, op.before, op.steps))
+    if key == Text("np.s_", ATOM):
+        return x
+    return _call(d, "unslice", sequences.unslice, x, lengths_text(node.shape), key)
+
+
+@_written.register(ops.Gather)
+def _gather(op: ops.Gather, node: Expr, d: Draft, x: Piece) -> Piece:
+    batch = node.shape[: len(node.shape) - op.index.ndim]
+    if len(op.before) != 1:
+        x = reshaped(d, x, [*[[dim] for dim in batch], op.before])
+    lead = "..., " if batch else ""
+    return Text(f"{d.put(x, ATOM)}[{lead}{d.bind('index', op.index)}]", ATOM)
+
+
+@_written.register(ops.Scatter)
+def _scatter(op: ops.Scatter, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "scatter", _once(op, lambda: sequences.Scatter(op.index, op.before)), x)
+
+
+@_written.register(ops.Concat)
+def _concat(op: ops.Concat, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    parts = ", ".join(map(d.put, xs))
+    axis = len(node.shape) + op.axis
+    options = {"axis": str(axis)} if axis else {}
+    return d.call("np.concatenate", f"({parts}{',' if len(xs) == 1 else ''})", **options)
+
+
+@_written.register(ops.Flip)
+def _flip(op: ops.Flip, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _flipped(d, x, node, op.axes)
+
+
+def _flipped(d: Draft, x: Piece, node: Expr, axes: Sequence[int]) -> Piece:
+    return indexed(d, x, ["::-1" if k in axes else ":" for k in range(-len(node.shape), 0)])
+
+
+@_written.register(ops.Cumsum)
+def _cumsum(op: ops.Cumsum, node: Expr, d: Draft, x: Piece) -> Piece:
+    axes = (op.axis,) if op.reverse else ()
+    over = f"axis={len(node.shape) + op.axis}" if len(node.shape) > 1 else ""
+    sums = Text(f"{d.put(_flipped(d, x, node, axes), ATOM)}.cumsum({over})", ATOM)
+    return _flipped(d, sums, node, axes)
+
+
+@_written.register(ops.Triangle)
+def _triangle(op: ops.Triangle, node: Expr, d: Draft, x: Piece) -> Piece:
+    below = [str(op.diagonal)] if op.diagonal else []
+    return d.call("np.tril" if op.lower else "np.triu", x, *below)
+
+
+@_written.register(ops.Shift)
+def _shift(op: ops.Shift, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "shift", sequences.shift, x, str(op.offset))
+
+
+@_written.register(ops.Windows)
+def _windows(op: ops.Windows, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "sliding_window_view", sliding_window_view, x, str(op.length), axis="-1")
+
+
+@_written.register(ops.Overlaps)
+def _overlaps(op: ops.Overlaps, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "overlaps", sequences.overlaps, x)
+
+
+@_written.register(ops.Fourier)
+def _fourier(op: ops.Fourier, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "fourier", sequences.fourier, x, sines=str(op.part == "sin"))
+
+
+@_written.register(ops.Cast)
+@_written.register(ops.Converted)
+def _converted(op: ops.Cast | ops.Converted, node: Expr, d: Draft, x: Piece) -> Piece:
+    return Text(f"{d.put(x, ATOM)}.astype({op.to!r}, copy=False)", ATOM)
+
+
+# Opaque functions ---------------------------------------------------------------------------------
+
+
+@_written.register(ops.Opaque)
+def _opaque(op: ops.Opaque, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    return _call(d, op.name, OPAQUE[type(op)], *xs)
+
+
+@_written.register(opaque_ops.Gaps)
+def _gaps(op: opaque_ops.Gaps, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "gaps", matrices.gaps, str(op.sign), str(op.diagonal), x)
+
+
+@_written.register(opaque_ops.Pinv)
+def _pinv(op: opaque_ops.Pinv, node: Expr, d: Draft, x: Piece) -> Piece:
+    return _call(d, "pinv", _once(op, lambda: pinv(op.limits, bool(op.full))), x)
+
+
+@_written.register(opaque_ops.SolveBanded)
+def _solve_banded(op: opaque_ops.SolveBanded, node: Expr, d: Draft, a: Piece, b: Piece) -> Piece:
+    return _call(d, "solve_banded", solve_banded, str(op.upper), a, b)
+
+
+@_written.register(opaque_ops.Put)
+def _put(op: opaque_ops.Put, node: Expr, d: Draft, x: Piece, index: Piece) -> Piece:
+    return _call(d, "put", sequences.put, x, index, length_text(op.length))
+
+
+@_written.register(opaque_ops.SearchSorted)
+def _searchsorted(
+    op: opaque_ops.SearchSorted, node: Expr, d: Draft, edges: Piece, x: Piece
+) -> Piece:
+    side = "'right'" if op.right else "'left'"
+    return _call(d, "searchsorted", sequences.searchsorted, edges, x, side)
+
+
+@_written.register(opaque_ops.Recurrence)
+def _recurrence(op: opaque_ops.Recurrence, node: Expr, d: Draft, a: Piece, b: Piece) -> Piece:
+    return _call(d, "recurrence", sequences.recurrence, a, b, reverse=str(op.reverse))
+
+
+@_written.register(Custom)
+def _custom(op: Custom, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    given = [_named(d, op), *xs]
+    return _call(d, "custom", blackbox.value, *given, shape=lengths_text(node.shape))
+
+
+@_written.register(CustomPullback)
+def _custom_pullback(op: CustomPullback, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    return _call(d, "custom_pullback", blackbox.pulled, _named(d, op), *xs)
+
+
+def _named(d: Draft, op: ops.Opaque) -> str:
+    """The op of a function of the user's, by a name that no function of ours can have."""
+    return d.bind(f"op_{re.sub(r'[^A-Za-z0-9_]', '_', op.name)}", op)
+
+
+_MADE: WeakKeyDictionary[Op, Any] = WeakKeyDictionary()
+
+
+def _once(op: Op, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """What is made for an op, once: equal functions have one name in a program."""
+    found: Callable[..., Any] | None = _MADE.get(op)
+    if found is None:
+        found = _MADE[op] = make()
+    return found
