@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from fractions import Fraction
-from functools import lru_cache, reduce, singledispatch
+from functools import lru_cache, singledispatch
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,18 +23,11 @@ import numpy as np
 from numeric import special
 from numeric.lowering import structure
 from numeric.lowering.arithmetic import (
-    divisor,
-    factors,
-    halves,
     integral,
-    pieces,
-    stepwise,
-    together,
     weak,
 )
 from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import functions, of_arrays
-from numeric.lowering.monomials import in_turn
 from numeric.lowering.values import WEAK as WEAK
 from numeric.lowering.values import filled as filled
 from numeric.lowering.values import full
@@ -52,7 +44,6 @@ if TYPE_CHECKING:
 
     from symdiff.expr import Expr
     from symdiff.node import Op
-    from symdiff.number import Number
 
 Array: TypeAlias = "NDArray[Any]"
 Kernel: TypeAlias = "Callable[[Sequence[Array], Mapping[str, int]], Array]"
@@ -77,6 +68,9 @@ def _kernel(op: Op, node: Expr) -> Kernel:
     raise TypeError(f"{op!r} has no kernel")
 
 
+register = _kernel.register  # the arithmetic of sums and products stands above, with programs
+
+
 # Shapes and weak numbers --------------------------------------------------------------------------
 
 
@@ -98,7 +92,7 @@ def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     return run(*values)
 
 
-def _elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = None) -> Kernel:
+def elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = None) -> Kernel:
     """The kernel of a function of arrays that broadcasts; ``exact``: the same of Python's integers.
 
     The latter may raise ZeroDivisionError where NumPy has a value.
@@ -116,6 +110,16 @@ def _elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = Non
         return _mixed(run, args)
 
     return call
+
+
+def real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
+    """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
+    whole = [x.dtype is not float for x in node.args]
+    if node.dtype is not float or not any(whole):
+        return run
+    return lambda *args: run(
+        *(_real(a) if cast else a for a, cast in zip(args, whole, strict=True))
+    )
 
 
 # Leaves -------------------------------------------------------------------------------------------
@@ -155,138 +159,6 @@ def _exact(op: ops.Exact, node: Expr) -> Kernel:
 def _size(op: ops.Size, node: Expr) -> Kernel:
     name = op.name
     return lambda args, sizes: sizes[name]  # type: ignore[return-value]  # a weak number
-
-
-# Sums and products --------------------------------------------------------------------------------
-
-
-def _term(coef: Number, whole: bool) -> Callable[[Any], Any]:
-    """``coef * x`` for coef > 0."""
-    if coef == 1:
-        return lambda x: x
-    if whole:
-        return lambda x: coef * x
-    d = divisor(coef)
-    if d is not None:
-        return lambda x: x / d
-    steps = factors(coef)
-    if len(steps) == 1:
-        factor = steps[0]
-        return lambda x: factor * x
-    return lambda x: reduce(lambda value, step: step * value, steps, x)
-
-
-@_kernel.register(ops.Sum)
-def _sum(op: ops.Sum, node: Expr) -> Kernel:
-    """The terms from left to right, then the constant; unsigned integers meet no negative number.
-
-    Integers are cast where the sum is real.
-    """
-    integers = node.dtype is int
-    const: Any = weak(op.const, integers)
-    if not op.coefs:
-        return lambda args, sizes: const
-    size: Any = weak(-op.const if op.const < 0 else op.const, integers)
-    terms = [_term(-coef if coef < 0 else coef, integers) for coef in op.coefs]
-    signs = [coef < 0 for coef in op.coefs]
-    first, rest = terms[0], list(zip(terms, signs, strict=True))[1:]
-    cast = node.dtype is float and any(x.dtype is not float for x in node.args)
-    whole = [cast and x.dtype is not float for x in node.args]
-
-    def run(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        if cast:
-            args = [_real(a) if k else a for a, k in zip(args, whole, strict=True)]
-        total = -first(args[0]) if signs[0] else first(args[0])
-        for x, (term, negative) in zip(args[1:], rest, strict=True):
-            total = total - term(x) if negative else total + term(x)
-        if const == 0:
-            return total
-        return total - size if const < 0 else total + size
-
-    return run
-
-
-def _power(p: int | Fraction) -> Callable[[Any], Any]:
-    """``x ** p`` for p > 0: by multiplications and roots where they are few, else by ``power``."""
-    if p == 1:
-        return lambda x: x
-    if p == 2:
-        return lambda x: x * x
-    if p == 3:
-        return lambda x: x * (x * x)
-    if p == 4:
-        return lambda x: (x * x) * (x * x)
-    if p == Fraction(1, 2):
-        return np.sqrt
-    if p == Fraction(3, 2):
-        return lambda x: x * np.sqrt(x)
-    exponent = weak(p)
-    return lambda x: x**exponent if x.__class__ is int else np.power(x, exponent)
-
-
-@_kernel.register(ops.Product)
-def _product(op: ops.Product, node: Expr) -> Kernel:
-    """Positive powers over negative: ``x**p * y**q``, ``x**p / y**-q``, ``1 / (x**-p * y**-q)``.
-
-    A power is divided by in pieces: it may underflow where the quotient does not.  Equal powers are
-    those of one product, and a low power is multiplied step by step, for the same reason.
-    """
-    p = op.exponents[0]
-    if len(op.exponents) == 1:
-        if p > 0:
-            alone = _power(p)
-            return _elementwise(_real_operands(node, alone), alone if integral(node) else None)
-        if p < -1:
-            parts = [_power(part) for part in pieces(-p)]
-            over = lambda x: reduce(lambda value, part: value / part(x), parts, 1)  # noqa: E731
-            return _elementwise(_real_operands(node, over))
-        g = _power(-p)
-        return _elementwise(_real_operands(node, lambda x: 1 / g(x)))
-    both = _two_powers(op.exponents, node.dtype is float)
-    return _elementwise(_real_operands(node, both), both if integral(node) else None)
-
-
-def _two_powers(exponents: tuple[int | Fraction, ...], real: bool) -> Callable[[Any, Any], Any]:
-    p, q = exponents
-    if real and together(exponents):
-        f = _power(p if p > 0 else -p)
-        inner = _kernel_of_two(1 if p > 0 else -1, 1 if q > 0 else -1)
-        return lambda x, y: f(inner(x, y))
-    order = stepwise(exponents) if real else None
-    if order is not None:
-        places, signs = zip(*order, strict=True)
-        return lambda x, y: in_turn([(x, y)[k] for k in places], signs)
-    parts = halves(exponents) if real else None
-    if parts is not None:
-        first, second = (_two_powers(part, real) for part in parts)
-        return lambda x, y: first(x, y) * second(x, y)
-    return _kernel_of_two(p, q)
-
-
-def _kernel_of_two(p: int | Fraction, q: int | Fraction) -> Callable[[Any, Any], Any]:
-    f, g = _power(p if p > 0 else -p), _power(q if q > 0 else -q)
-    run: dict[tuple[bool, bool], Callable[..., Any]] = {
-        (True, True): lambda x, y: f(x) * g(y),
-        (True, False): lambda x, y: f(x) / g(y),
-        (False, True): lambda x, y: g(y) / f(x),
-        (False, False): lambda x, y: 1 / (f(x) * g(y)),
-    }
-    call = run[p > 0, q > 0]
-    if q == -2 and p > 0:
-        call = lambda x, y: f(x) / y / y  # noqa: E731
-    elif p == -2 and q > 0:
-        call = lambda x, y: g(y) / x / x  # noqa: E731
-    return call
-
-
-def _real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
-    """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
-    whole = [x.dtype is not float for x in node.args]
-    if node.dtype is not float or not any(whole):
-        return run
-    return lambda *args: run(
-        *(_real(a) if cast else a for a, cast in zip(args, whole, strict=True))
-    )
 
 
 # Pointwise functions ------------------------------------------------------------------------------
@@ -343,7 +215,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
         return result
 
     exact = special.MATH.get(op.name) if op.primitive and integral(node) else None
-    return _elementwise(_real_operands(node, run) if op.result is float else run, exact)
+    return elementwise(real_operands(node, run) if op.result is float else run, exact)
 
 
 @_kernel.register(ops.Strong)
@@ -354,7 +226,7 @@ def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
         with np.errstate(all="ignore"):
             return multiply(a, b)
 
-    return _elementwise(run)
+    return elementwise(run)
 
 
 @lru_cache

@@ -1,0 +1,65 @@
+"""The kernels of sums and products: the program of one node, compiled.
+
+What ``interpret`` computes node by node is what the printer writes for such a node alone.  So the
+arithmetic is stated once, by spellings and printers, and no closure repeats what a text says.  That
+programs agree with ``interpret`` tells nothing of the arithmetic itself, then: tests hold both
+against exact numbers and against many digits, which share nothing with printers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from numeric.lowering.arithmetic import integral, weak
+from numeric.lowering.emit import MATH, NUMPY, Emitter
+from numeric.lowering.kernels import elementwise, real_operands, register
+from numeric.lowering.programs import Program
+from symdiff import ops
+from symdiff.leaves import named_dummy
+from symdiff.node import make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numeric.lowering.kernels import Kernel
+    from symdiff.expr import Expr
+    from symdiff.node import Dtype
+
+
+@lru_cache(maxsize=2048)
+def _computed(
+    op: ops.Sum | ops.Product, dtype: Dtype, kinds: tuple[Dtype, ...], flavour: str
+) -> Callable[..., Any]:
+    """The function of operands that an op is, as a program of the flavour computes it."""
+    params = [named_dummy("x", (), kind) for kind in kinds]
+    node = make(op, tuple(params), (), dtype)
+    program = Program(Emitter(), "value", params, [node], flavour, "").function
+    return lambda *args: program(*args, {})[0]
+
+
+def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Callable[..., Any]:
+    # Operands of real values are real: ``real_operands`` casts the others before.
+    kinds = tuple([float if node.dtype is float else x.dtype for x in node.args])
+    return real_operands(node, _computed(op, node.dtype, kinds, flavour))
+
+
+@register(ops.Sum)
+def _sum(op: ops.Sum, node: Expr) -> Kernel:
+    """The terms from left to right, then the constant; weak numbers stay weak."""
+    if not op.coefs:
+        const: Any = weak(op.const, node.dtype is int)
+        return lambda args, sizes: const
+    run = _of_node(op, node)
+
+    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        return run(*args)
+
+    return call
+
+
+@register(ops.Product)
+def _product(op: ops.Product, node: Expr) -> Kernel:
+    """Powers multiplied and divided so that none leaves the floats alone (see ``spellings``)."""
+    exact = _of_node(op, node, MATH) if integral(node) else None  # Python's integers have any size
+    return elementwise(_of_node(op, node), exact)
