@@ -259,12 +259,12 @@ _LEAST = float(np.float32(1e-12))
 def _entropy(p: Expr, t: Expr) -> Expr:
     """The loss, with its logarithms bounded; at the ends a parabola bounds the slope.
 
-    The parabola is added there with its own value taken off: it shows in derivatives alone.
+    The parabola is added there about ``p`` itself, where it is 0: it shows in derivatives alone.
     """
     bounded = t * sd.maximum(sd.log(detach(p)), -100)
     bounded += (1 - t) * sd.maximum(sd.log1p(-detach(p)), -100)
-    parabola = (p - detach(t)) ** 2 / (2 * _LEAST)
-    end = parabola - detach(parabola) - bounded
+    step = p - detach(p)
+    end = step * (detach(p) - detach(t)) / _LEAST + step**2 / (2 * _LEAST) - bounded
     return sd.where(p * (1 - p) < _LEAST, end, -t * sd.log(p) - (1 - t) * sd.log1p(-p))
 
 
