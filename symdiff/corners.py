@@ -65,7 +65,9 @@ def _question(op: ops.Pointwise) -> tuple[Step, ...]:
     """Where a function that decides is a convention, as the steps of a formula."""
     facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
     assert op.decides is not None
-    return steps((facts.decides_at or FACTS[op.decides].kinks)(*symbols))
+    where = facts.decides_at or FACTS[op.decides].kinks
+    assert where is not None  # what decides states where, or decides for what has kinks
+    return steps(where(*symbols))
 
 
 @cache

@@ -37,7 +37,7 @@ orthogonal         the classical orthogonal polynomials
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -64,6 +64,8 @@ from symdiff.vocabulary.zetas import *  # noqa: F403
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mpmath import mpf
+
 # A class is a function, not the base of some, where it states a value.
 _OWN: tuple[type[ScalarFunction], ...] = tuple(
     cls
@@ -72,7 +74,7 @@ _OWN: tuple[type[ScalarFunction], ...] = tuple(
 )
 
 
-def _taken(value: Callable[..., Any], **facts: Any) -> type[Facts]:
+def _taken(value: Callable[..., mpf], **facts: object) -> type[Facts]:
     return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
 
 
@@ -81,7 +83,7 @@ def _inside_unit(x: sp.Expr) -> sp.Expr:
 
 
 # SymPy's own classes, whose derivatives hold wherever the function does.
-_SYMPY: dict[Any, type[Facts]] = {
+_SYMPY: dict[type[sp.Function], type[Facts]] = {
     sp.exp: _taken(mp.exp),
     sp.log: _taken(real_log, large=True, aliases="ln", domain=positive),
     sp.sin: _taken(mp.sin, finite_partials=True),
@@ -115,7 +117,7 @@ FACTS: dict[str, type[Facts]] = {
 DECISIONS: tuple[type[Decision], ...] = tuple(Decision.__subclasses__())
 """What else stands in derivatives: written as its formula, but a node of its own."""
 
-MPMATH: dict[str, Callable[..., Any]] = {name: facts.value for name, facts in FACTS.items()}
+MPMATH: dict[str, Callable[..., mpf]] = {name: facts.value for name, facts in FACTS.items()}
 """The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import sympy as sp
@@ -26,6 +26,11 @@ from symdiff.vocabulary.facts import (
     real_order,
 )
 from symdiff.vocabulary.regions import positive, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpmath import mpf
 
 # Bessel functions -------------------------------------------------------------------------------
 
@@ -105,7 +110,7 @@ class kv(Bessel):
     value = _(lambda n, x: _second_kind(mp.besselk, real_order("kv", n), x))
 
 
-def _first_kind(function: Any, n: Any, x: Any, infinity: Any) -> Any:
+def _first_kind(function: Callable[..., mpf], n: mpf, x: mpf, infinity: mpf) -> mpf:
     """J_n or I_n, which at 0 is infinite for a negative n that is no integer."""
     if mp.isinf(x):
         if isinstance(n, int):
@@ -116,7 +121,7 @@ def _first_kind(function: Any, n: Any, x: Any, infinity: Any) -> Any:
     return real(function)(n, x)
 
 
-def _second_kind(function: Any, n: Any, x: Any) -> Any:
+def _second_kind(function: Callable[..., mpf], n: mpf, x: mpf) -> mpf:
     """Y_n or K_n, infinite at 0, but for Y of the orders -1/2, -3/2 ..., and complex below."""
     if mp.isinf(x) and x > 0:
         return mp.mpf(0)
@@ -207,7 +212,14 @@ class kve_derivative(Scaled):
     )
 
 
-def _leibniz(m: Any, n: Any, x: Any, function: Any, half: Any, scale: Any) -> Any:
+def _leibniz(
+    m: sp.Expr,
+    n: sp.Expr,
+    x: sp.Expr,
+    function: Callable[..., sp.Expr],
+    half: sp.Expr,
+    scale: sp.Expr,
+) -> sp.Expr:
     """Σ_j C(m, j) s^(m-j) f⁽ʲ⁾ with s² = 1, where f⁽ʲ⁾ is h^j Σ_i C(j, i) f_(n-j+2i).
 
     DLMF 10.29.5; the number h is 1/2 for I and -1/2 for K.
@@ -221,7 +233,7 @@ def _leibniz(m: Any, n: Any, x: Any, function: Any, half: Any, scale: Any) -> An
     return total
 
 
-def _scaled_first(m: int, n: Any, x: Any) -> Any:
+def _scaled_first(m: int, n: mpf, x: mpf) -> mpf:
     if isinstance(n, int):
         n = builtins.abs(n)
         odd = (m + n) % 2
@@ -237,7 +249,7 @@ def _scaled_first(m: int, n: Any, x: Any) -> Any:
     return _scaled(m, n, x, mp.besseli, mp.mpf(1) / 2, -1)
 
 
-def _at_origin(m: int, n: int) -> Any:
+def _at_origin(m: int, n: int) -> mpf:
     """The coefficient of x^m in e^-x I_n(x), times m!."""
     i = m - n
     terms = (
@@ -247,13 +259,13 @@ def _at_origin(m: int, n: int) -> Any:
     return mp.factorial(m) / 2**n * mp.fsum(terms)
 
 
-def _scaled_second(m: int, n: Any, x: Any) -> Any:
+def _scaled_second(m: int, n: mpf, x: mpf) -> mpf:
     if not 0 < x < mp.inf:
         return mp.mpf(0) if x > 0 else (-1) ** m * mp.inf if x == 0 else mp.nan
     return _scaled(m, n, x, mp.besselk, -mp.mpf(1) / 2, 1)
 
 
-def _scaled(m: int, n: Any, x: Any, function: Any, half: Any, scale: int) -> Any:
+def _scaled(m: int, n: mpf, x: mpf, function: Callable[..., mpf], half: mpf, scale: int) -> mpf:
     # Each derivative cancels mag(x) bits, and another mag(x) where n is near √x.
     with mp.extraprec(40 + 2 * (m + 1) * builtins.max(mp.mag(x), 0) + 4 * m):
         result = _leibniz(m, n, x, function, half, scale) * mp.exp(scale * x)
@@ -289,7 +301,7 @@ class sinc_derivative(Ordered):
     value = _(lambda n, x: _sinc_value(integer_order("sinc_derivative", n), x))
 
 
-def _sinc_value(n: int, x: Any) -> Any:
+def _sinc_value(n: int, x: mpf) -> mpf:
     size = mp.fabs(x) * mp.pi
     if not size < n:  # t·f = sin t differentiated n times gives t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t
         with mp.extraprec(20):

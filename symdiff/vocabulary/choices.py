@@ -5,21 +5,24 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
 
 from symdiff.vocabulary.facts import HALF, ONE, ZERO, Decision, ScalarFunction, Stepwise, _
 
+if TYPE_CHECKING:
+    from mpmath import mpf
+
 # Truth values -----------------------------------------------------------------------------------
 
 
-def _number(condition: Any) -> sp.Expr:
+def _number(condition: sp.Basic) -> sp.Expr:
     return sp.Piecewise((ONE, condition), (ZERO, True))
 
 
-def _condition(truth: sp.Expr) -> Any:
+def _condition(truth: sp.Expr) -> sp.Basic:
     """The condition whose truth is written as the number ``truth``; else ``truth != 0``."""
     if isinstance(truth, sp.Piecewise) and [part for part, _ in truth.args] == [ONE, ZERO]:
         return truth.args[0][1]
@@ -41,6 +44,7 @@ class Relation(Truth):
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
         """1 where the relation of SymPy holds, else 0."""
+        assert cls.sympy is not None  # every relation states one
         return _number(cls.sympy(*args))
 
 
@@ -160,11 +164,11 @@ class where(ScalarFunction):
         return where(c, a.diff(s), b.diff(s))
 
 
-def _larger(a: Any, b: Any) -> Any:
+def _larger(a: mpf, b: mpf) -> mpf:
     return a if a >= b or a != a else b
 
 
-def _smaller(a: Any, b: Any) -> Any:
+def _smaller(a: mpf, b: mpf) -> mpf:
     return a if a <= b or a != a else b
 
 
@@ -403,7 +407,7 @@ class floor_divide(Stepwise):
     value = _(lambda a, b: _floor_of_quotient(a, b))
 
 
-def _floor_of_quotient(a: Any, b: Any) -> Any:
+def _floor_of_quotient(a: mpf, b: mpf) -> mpf:
     if not b or not mp.isfinite(a) or not mp.isfinite(b):
         return mp.nan
     (p, q), (r, s) = mp.libmp.to_rational(a._mpf_), mp.libmp.to_rational(b._mpf_)

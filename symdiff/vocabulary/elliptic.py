@@ -7,7 +7,7 @@ Numbers in brackets are those of the Digital Library of Mathematical Functions.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -24,6 +24,9 @@ from symdiff.vocabulary.facts import (
     settled,
 )
 from symdiff.vocabulary.regions import positive
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 
 class ellipk(Transcendental):
@@ -95,14 +98,14 @@ class ellipe_derivative(Ordered):
     value = _(lambda n, m: _value(-HALF, integer_order("ellipe_derivative", n), m, 1 - m))
 
 
-def _of_complement(n: int, p: Any) -> Any:
+def _of_complement(n: int, p: mpf) -> mpf:
     extra = 10 + (abs(mp.mag(p)) if p and mp.isfinite(p) else 0)
     with mp.extraprec(extra):
         m = 1 - p
     return (-1) ** n * _value(HALF, n, m, p)
 
 
-def _value(a: sp.Rational, n: int, m: Any, rest: Any) -> Any:
+def _value(a: sp.Rational, n: int, m: mpf, rest: mpf) -> mpf:
     """The n-th derivative of π/2 F(a, 1/2; 1; m) [19.5.1, 19.5.2], where ``rest`` is 1 - m."""
     of_k = a > 0
     if rest == 0:
@@ -118,7 +121,7 @@ def _value(a: sp.Rational, n: int, m: Any, rest: Any) -> Any:
     return settled(partial(_by_recurrence, of_k, n, m, rest))
 
 
-def _by_recurrence(of_k: bool, n: int, m: Any, rest: Any) -> Any:
+def _by_recurrence(of_k: bool, n: int, m: mpf, rest: mpf) -> mpf:
     """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
     k_value = mp.pi / 2 / mp.agm(1, mp.sqrt(rest))
     e_value = mp.ellipe(m)

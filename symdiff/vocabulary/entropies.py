@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -12,6 +12,9 @@ import sympy as sp
 from symdiff.vocabulary.choices import at_origin, logical_and, where
 from symdiff.vocabulary.facts import ONE, ZERO, ScalarFunction, Transcendental, _
 from symdiff.vocabulary.regions import nonzero, positive
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 
 def _of_weights(
@@ -64,17 +67,17 @@ class kl_div(ScalarFunction):
     value = _(lambda x, y: _kl_div_value(x, y) if _inside(x, y) else _outside(x, y, y))
 
 
-def _inside(x: Any, y: Any) -> bool:
+def _inside(x: mpf, y: mpf) -> bool:
     return bool(x > 0 and y > 0)
 
 
-def _outside(x: Any, y: Any, at_zero: Any) -> Any:
+def _outside(x: mpf, y: mpf, at_zero: mpf) -> mpf:
     if mp.isnan(x) or mp.isnan(y):
         return mp.nan
     return mp.mpf(at_zero) if x == 0 and y >= 0 else mp.inf
 
 
-def _kl_div_value(x: Any, y: Any) -> Any:
+def _kl_div_value(x: mpf, y: mpf) -> mpf:
     if not (mp.isfinite(x) and mp.isfinite(y)):
         return mp.nan if mp.isinf(x) and mp.isinf(y) else mp.inf
     difference = x - y
@@ -95,7 +98,7 @@ class log_ratio(Transcendental):
     value = _(lambda x, y: _log_ratio_value(x, y))
 
 
-def _log_ratio_value(x: Any, y: Any) -> Any:
+def _log_ratio_value(x: mpf, y: mpf) -> mpf:
     if not (x >= 0 and y >= 0) or (mp.isinf(x) and mp.isinf(y)):
         return mp.nan
     if not (x and y) or mp.isinf(x) or mp.isinf(y):

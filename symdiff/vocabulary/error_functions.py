@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -23,6 +23,9 @@ from symdiff.vocabulary.facts import (
     real,
 )
 from symdiff.vocabulary.regions import between
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 
 class erfcx(Transcendental):
@@ -54,7 +57,7 @@ class erfcx_derivative(Ordered):
     value = _(lambda n, x: _erfcx_value(integer_order("erfcx_derivative", n), x))
 
 
-def _erfcx_value(n: int, x: Any) -> Any:
+def _erfcx_value(n: int, x: mpf) -> mpf:
     mp = context(x)
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0) if x > 0 else mp.inf * (-1) ** n
@@ -107,7 +110,7 @@ class erfcinv(Transcendental):
         return ZERO if args[0] == 1 else None
 
 
-def _erfcinv_value(x: Any) -> Any:
+def _erfcinv_value(x: mpf) -> mpf:
     if not 0 <= x <= 2:
         return mp.nan
     if x in (0, 2):
@@ -131,7 +134,7 @@ class erfcinv_slope(Transcendental):
     value = _(lambda x: _erfcinv_slope_value(x))
 
 
-def _erfcinv_slope_value(x: Any) -> Any:
+def _erfcinv_slope_value(x: mpf) -> mpf:
     if not 0 < x < 2:
         return mp.ninf if x in (0, 2) else mp.nan
     with mp.extraprec(20 + builtins.abs(mp.mag(x))):

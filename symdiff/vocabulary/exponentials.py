@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -34,6 +34,9 @@ from symdiff.vocabulary.facts import (
 )
 from symdiff.vocabulary.lengths import sech2
 from symdiff.vocabulary.regions import nonzero, positive
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 # Exponentials and logarithms --------------------------------------------------------------------
 
@@ -95,7 +98,7 @@ class bose(Ordered):
     value = _(lambda n, x: _bose_value(integer_order("bose", n), x))
 
 
-def _bose_value(n: int, x: Any) -> Any:
+def _bose_value(n: int, x: mpf) -> mpf:
     if not x:
         return mp.inf if n % 2 == 0 else mp.ninf
     if x < 0 and n:  # b(-x) = -1 - b(x)

@@ -12,6 +12,10 @@ from symdiff.errors import NotDifferentiable, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
+
+    from mpmath import MPContext, mpf
+    from sympy.printing.codeprinter import CodePrinter
 
 ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integer(2)
 
@@ -56,22 +60,22 @@ class Facts:
       they do not have is written in ``numeric.special``.
     """
 
-    value: Any
+    value: Callable[..., mpf]
     result: type[bool] | type[float] | None = float
     rounds = False
     overflows = False
     cheap = False
-    rational: Any = None
+    rational: Callable[..., Fraction] | None = None
     large = False
-    sympy: Any = None
+    sympy: type[sp.Function] | None = None
     aliases = ""
     infix: str | None = None
     caption: str | None = None
     drawn = False
-    domain: Any = None
-    kinks: Any = None
+    domain: Callable[..., sp.Basic] | None = None
+    kinks: Callable[..., sp.Basic] | None = None
     decides: str | None = None
-    decides_at: Any = None
+    decides_at: Callable[..., sp.Basic] | None = None
     called: str | None = None
     finite_partials = False
     numpy: str | None = None
@@ -88,7 +92,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
     - ``orders``: how many of its first arguments are constant orders.
     """
 
-    partials: Any
+    partials: Callable[..., tuple[sp.Expr | None, ...]]
     orders = 0
 
     is_extended_real = True  # every argument is real, so every value is, or is nan
@@ -96,6 +100,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
         """The function in SymPy's own classes."""
+        assert cls.sympy is not None  # else the class states its own definition
         return cls.sympy(*args)
 
     @classmethod
@@ -128,7 +133,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
         with mp.workprec(prec + 10):
             return sp.Expr._from_mpmath(mp.mpf(self.value(*args)), prec)
 
-    def _call_code(self, printer: Any) -> str:
+    def _call_code(self, printer: CodePrinter) -> str:
         return f"{self.func.__name__}({', '.join(map(printer._print, self.args))})"
 
     # SymPy's code printers know some of these names under another convention (numpy.sinc(x/pi)).
@@ -173,7 +178,7 @@ class Decision(Stepwise):
     - ``formula``: the value, in functions of the vocabulary.
     """
 
-    formula: Any
+    formula: Callable[..., sp.Expr]
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
@@ -184,7 +189,7 @@ class Decision(Stepwise):
     def _eval_evalf(self, prec: int) -> sp.Expr | None:
         return self.formula(*self.args)._eval_evalf(prec)
 
-    def _call_code(self, printer: Any) -> str:
+    def _call_code(self, printer: CodePrinter) -> str:
         return str(printer._print(self.formula(*self.args)))
 
     _numpycode = _pythoncode = _mpmathcode = _call_code
@@ -195,10 +200,10 @@ def rational_or_none(value: sp.Expr) -> sp.Expr | None:
     return value if value.is_Rational else None
 
 
-def real(function: Callable[..., Any]) -> Callable[..., Any]:
+def real(function: Callable[..., mpf]) -> Callable[..., mpf]:
     """The mpmath ``function``, nan where it would be complex, and at poles of no definite sign."""
 
-    def real_value(*args: Any) -> Any:
+    def real_value(*args: mpf) -> mpf:
         try:
             result = function(*args)
         except (ValueError, ZeroDivisionError):
@@ -208,7 +213,7 @@ def real(function: Callable[..., Any]) -> Callable[..., Any]:
     return real_value
 
 
-def context(x: Any) -> Any:
+def context(x: mpf) -> MPContext:
     """The context of mpmath that x belongs to, with a precision of its own.
 
     That of mpmath's functions is one for all threads.
@@ -216,7 +221,7 @@ def context(x: Any) -> Any:
     return getattr(x, "context", mp.mp)
 
 
-real_log: Any = real(lambda x: mp.log(x) if x else mp.ninf)
+real_log: Callable[..., mpf] = real(lambda x: mp.log(x) if x else mp.ninf)
 
 
 class Transcendental(ScalarFunction):
@@ -238,14 +243,14 @@ def differentiated(
     return formula(t).diff(t, int(n)).subs(t, x)
 
 
-def real_order(name: str, n: Any) -> Any:
+def real_order(name: str, n: mpf) -> mpf:
     """The finite number that an order is, an int where it is one; Unsupported for any other."""
     if not math.isfinite(n):
         raise Unsupported(f"{name}: the order {n} is not a finite number")
     return int(n) if n % 1 == 0 else n
 
 
-def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
+def integer_order(name: str, n: mpf, lowest: int | None = 0) -> int:
     """The integer that an order is; Unsupported for any other number, which has no meaning here."""
     if n % 1 != 0 or (lowest is not None and n < lowest):
         needed = "an integer" if lowest is None else f"an integer >= {lowest}"
@@ -253,7 +258,7 @@ def integer_order(name: str, n: Any, lowest: int | None = 0) -> int:
     return int(n)
 
 
-def settled(value: Callable[[], Any]) -> Any:
+def settled(value: Callable[[], mpf]) -> mpf:
     """``value()`` at the precision in force: what cancels in it is made up for by more digits.
 
     It is computed with more and more digits until two results agree.  Raises mpmath's NoConvergence

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -34,6 +34,9 @@ from symdiff.vocabulary.facts import (
     real,
 )
 from symdiff.vocabulary.regions import between, no_pole, positive, smooth_power
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 # The gamma family -------------------------------------------------------------------------------
 
@@ -87,7 +90,7 @@ class rgamma_derivative(Ordered):
     value = _(lambda n, x: _rgamma_value(integer_order("rgamma_derivative", n), x))
 
 
-def _rgamma_value(n: int, x: Any) -> Any:
+def _rgamma_value(n: int, x: mpf) -> mpf:
     """By polynomials of ψ and its derivatives; for x < 1/2 at 1 - x, by reflection (DLMF 5.5.3)."""
     if not mp.isfinite(x):
         return mp.mpf(0) if x > 0 else mp.nan
@@ -108,7 +111,7 @@ def _rgamma_value(n: int, x: Any) -> Any:
     return +result
 
 
-def _of_powers_of_gamma(n: int, sign: int, x: Any) -> list[Any]:
+def _of_powers_of_gamma(n: int, sign: int, x: mpf) -> list[mpf]:
     """The derivatives of Γ^sign, over Γ^sign, to the n-th, for x > 0."""
     found, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
     for k in range(n):
@@ -130,7 +133,7 @@ class gammasgn(Stepwise):
     value = _(lambda x: _gammasgn_value(x))
 
 
-def _gammasgn_value(x: Any) -> Any:
+def _gammasgn_value(x: mpf) -> mpf:
     if x >= 0:
         return mp.mpf(1)
     return mp.nan if not mp.isfinite(x) or mp.isint(x) else mp.mpf(1 - 2 * (mp.floor(x) % 2))
@@ -172,7 +175,7 @@ class polygamma(Ordered):
     value = _(lambda n, x: _polygamma_value(integer_order("polygamma", n), x))
 
 
-def _polygamma_value(n: int, x: Any) -> Any:
+def _polygamma_value(n: int, x: mpf) -> mpf:
     """By mpmath's psi, and where its sum of n terms is long, by ζ(s, x) of s = n + 1.
 
     ψ⁽ⁿ⁾(x) = (-1)ˢ n! Σ_k (x + k)^-s (DLMF 5.15.1).  With x = f - N, 0 < f < 1, the sum is
@@ -232,13 +235,13 @@ def _is_pole(x: sp.Expr) -> sp.Expr:
     return logical_and(less_equal(x, ZERO), equal(x, floor(x)))
 
 
-def _beta_value(a: Any, b: Any) -> Any:
+def _beta_value(a: mpf, b: mpf) -> mpf:
     if (a == 0 or b == 0) and a + b > 0:
         return mp.inf
     return _quotient([a, b], [a + b])
 
 
-def _quotient(above: list[Any], below: list[Any]) -> Any:
+def _quotient(above: list[mpf], below: list[mpf]) -> mpf:
     """The product of Γ over that of other Γ, the limit where there are as many poles; else nan."""
     if not all(map(mp.isfinite, (*above, *below))):
         return mp.nan
@@ -280,7 +283,7 @@ def _of_beta(m: sp.Expr, n: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
     return differentiated("beta_derivative", by_second, m, a)
 
 
-def _beta_derivative_value(m: int, n: int, a: Any, b: Any) -> Any:
+def _beta_derivative_value(m: int, n: int, a: mpf, b: mpf) -> mpf:
     """By Leibniz's rule for Γ(a) Γ(b) times 1/Γ(a + b)."""
     if not (0 < a < mp.inf and 0 < b < mp.inf):
         return mp.nan
@@ -366,7 +369,7 @@ def _lngamma(x: sp.Expr) -> sp.Expr:
     return gammaln.definition(x)
 
 
-def _betaln_value(a: Any, b: Any) -> Any:
+def _betaln_value(a: mpf, b: mpf) -> mpf:
     if not (mp.isfinite(a) and mp.isfinite(b)):
         return mp.nan
     sizes = [mp.mag(x) for x in (a, b) if x]
@@ -389,7 +392,7 @@ class polygamma_difference(Ordered):
     )
 
 
-def _polygamma_difference_value(n: int, a: Any, b: Any) -> Any:
+def _polygamma_difference_value(n: int, a: mpf, b: mpf) -> mpf:
     if not (mp.isfinite(a) and mp.isfinite(b)):
         return mp.nan
     sizes = [builtins.abs(mp.mag(x)) for x in (a, b) if x]
@@ -418,7 +421,7 @@ class gammaincc(Transcendental):
     value = _(lambda a, x: _gammainc_value(a, x, x, mp.inf))
 
 
-def _gammainc_value(a: Any, x: Any, low: Any, high: Any) -> Any:
+def _gammainc_value(a: mpf, x: mpf, low: mpf, high: mpf) -> mpf:
     if not (a > 0 and x >= 0):
         return mp.nan
     return real(partial(mp.gammainc, regularized=True))(a, low, high)
@@ -438,7 +441,7 @@ class gamma_density(Transcendental):
     value = _(lambda a, x: _gamma_density_value(a, x))
 
 
-def _gamma_density_value(a: Any, x: Any) -> Any:
+def _gamma_density_value(a: mpf, x: mpf) -> mpf:
     if not x >= 0:
         return mp.nan
     factor = mp.rgamma(a)
@@ -507,5 +510,5 @@ class beta_density(Transcendental):
     )
 
 
-def _power_at(x: Any, p: Any) -> Any:
+def _power_at(x: mpf, p: mpf) -> mpf:
     return mp.inf if x == 0 and p < 0 else mp.power(x, p)

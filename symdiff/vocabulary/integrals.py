@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -23,6 +23,11 @@ from symdiff.vocabulary.facts import (
     integer_order,
 )
 from symdiff.vocabulary.regions import nonzero, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpmath import mpf
 
 # Exponential integrals --------------------------------------------------------------------------
 
@@ -51,7 +56,7 @@ class expn(Transcendental):
         return 1 / (n - 1) if x == 0 and n > 1 else None
 
 
-def _expn_value(n: int, x: Any) -> Any:
+def _expn_value(n: int, x: mpf) -> mpf:
     if not x >= 0:
         return mp.nan
     if not x:
@@ -72,7 +77,7 @@ def _expn_value(n: int, x: Any) -> Any:
 # mpmath's own has no right digit for many n and x (it is 14 times too large at n = 60, x = 210).
 
 
-def _expn_upwards(n: int, x: Any) -> Any:
+def _expn_upwards(n: int, x: mpf) -> mpf:
     """From E_1 by DLMF 8.19.12, k E_(k+1) = e^-x - x E_k; its errors grow by x^k/k! < e^x."""
     with mp.extraprec(20 + 2 * int(x)):
         value, exponential = mp.e1(x), mp.exp(-x)
@@ -81,7 +86,7 @@ def _expn_upwards(n: int, x: Any) -> Any:
     return value
 
 
-def _expn_fraction(n: int, x: Any) -> Any:
+def _expn_fraction(n: int, x: mpf) -> mpf:
     """By DLMF 8.19.17; k steps leave a relative error of about e^(-4 √(k x))."""
     tail = mp.mpf(0)
     for k in range(10 + int((mp.mp.prec / 4) ** 2 / x), 0, -1):
@@ -99,7 +104,7 @@ class expi(Transcendental):
     value = _(lambda x: _expi_value(x))
 
 
-def _expi_value(x: Any) -> Any:
+def _expi_value(x: mpf) -> mpf:
     if not mp.isfinite(x):
         return mp.mpf(0) if x < 0 else x
     return mp.ei(x) if x else mp.ninf
@@ -120,7 +125,7 @@ class expi_derivative(Ordered):
     value = _(lambda n, x: _expi_derivative_value(integer_order("expi_derivative", n), x))
 
 
-def _expi_derivative_value(n: int, x: Any) -> Any:
+def _expi_derivative_value(n: int, x: mpf) -> mpf:
     if n == 0:
         return _expi_value(x)
     if not mp.isfinite(x):
@@ -184,7 +189,7 @@ class cosine_integral_derivative(Ordered):
     )
 
 
-def _cosine_integral_value(n: int, x: Any) -> Any:
+def _cosine_integral_value(n: int, x: mpf) -> mpf:
     if n == 0 or not x >= 0:
         return cosine_integral.value(x)
     if not x or mp.isinf(x):
@@ -256,7 +261,7 @@ class cosh_integral_derivative(Ordered):
     )
 
 
-def _hyperbolic_value(n: int, x: Any, sinh: bool) -> Any:
+def _hyperbolic_value(n: int, x: mpf, sinh: bool) -> mpf:
     if n == 0 or not (x >= 0 or sinh):
         return (sinh_integral if sinh else cosh_integral).value(x)
     if mp.isnan(x):
@@ -311,7 +316,7 @@ class fresnel_cosine(Transcendental):
         return ZERO if args[0] == 0 else None
 
 
-def _fresnel_value(function: Any, x: Any) -> Any:
+def _fresnel_value(function: Callable[..., mpf], x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.sign(x) / 2
     return function(x)
@@ -345,7 +350,7 @@ class chirp_cosine(Transcendental):
         return ONE if args[0] == 0 else None
 
 
-def _chirp_value(function: Any, x: Any) -> Any:
+def _chirp_value(function: Callable[..., mpf], x: mpf) -> mpf:
     if not mp.isfinite(x):
         return mp.nan
     with mp.extraprec(mp.mp.prec + 2 * builtins.max(mp.mag(x), 0) if x else 0):  # x² is exact
@@ -385,13 +390,13 @@ class dawsn_derivative(Ordered):
     value = _(lambda n, x: _dawsn_value(integer_order("dawsn_derivative", n), x))
 
 
-def _dawsn_value(n: int, x: Any) -> Any:
+def _dawsn_value(n: int, x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0)
     return dawsn_series(n, x)[n] * mp.factorial(n)
 
 
-def dawsn_series(n: int, x: Any) -> list[Any]:
+def dawsn_series(n: int, x: mpf) -> list[mpf]:
     """The first n + 1 coefficients of the Taylor series of F about a finite number x.
 
     From F' = 1 - 2x F.

@@ -7,7 +7,7 @@ By Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -16,6 +16,9 @@ from symdiff.errors import Unsupported
 from symdiff.vocabulary.choices import less
 from symdiff.vocabulary.facts import ONE, ZERO, Ordered, Transcendental, _, integer_order, settled
 from symdiff.vocabulary.regions import between
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 
 class lambertw(Transcendental):
@@ -99,7 +102,7 @@ def _closed(n: sp.Expr, w: sp.Expr) -> sp.Expr:
     return (-1) ** (n - 1) * sp.exp(-n * w) * polynomial / (1 + w) ** (2 * n - 1)
 
 
-def _value(branch: int, n: int, x: Any) -> Any:
+def _value(branch: int, n: int, x: mpf) -> mpf:
     """The n-th derivative of a branch; of branch -1 at 0 the limit from the left."""
     if x == 0:
         if branch:
@@ -110,7 +113,7 @@ def _value(branch: int, n: int, x: Any) -> Any:
     if not (mp.isfinite(x) and settled(lambda: 1 + mp.e * x) > 0 and (not branch or x < 0)):
         return mp.nan
 
-    def by_formula() -> Any:
+    def by_formula() -> mpf:
         w = mp.lambertw(x, branch).real
         if n == 0:
             return w

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -36,6 +36,11 @@ from symdiff.vocabulary.facts import (
     real,
 )
 from symdiff.vocabulary.regions import nonzero, positive, smooth_power
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpmath import mpf
 
 # Powers, lengths and angles ---------------------------------------------------------------------
 
@@ -259,7 +264,9 @@ class Planar(Ordered):
     decides_at = _(lambda n, m, a, b: at_origin(a, b))
 
 
-def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> sp.Expr:
+def _of_plane(
+    n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Callable[..., sp.Expr]
+) -> sp.Expr:
     if not (n.is_Integer and m.is_Integer):
         raise Unsupported(f"{function.__name__}: the orders {n} and {m} are not numbers")
     at = sp.symbols("a b", real=True, cls=sp.Dummy)
@@ -268,7 +275,7 @@ def _of_plane(n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Any) -> 
     return sp.Piecewise((ZERO, origin), (derivative.subs(dict(zip(at, (a, b), strict=True))), True))
 
 
-def _planar_value(name: str, n: Any, m: Any, a: Any, b: Any) -> Any:
+def _planar_value(name: str, n: mpf, m: mpf, a: mpf, b: mpf) -> mpf:
     if not a and not b:
         return mp.mpf(0)
     q, terms = planar(name, integer_order(name, n), integer_order(name, m))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -22,6 +22,9 @@ from symdiff.vocabulary.facts import (
     integer_order,
 )
 from symdiff.vocabulary.regions import between
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 _ROOT = sp.sqrt(2)
 
@@ -41,7 +44,7 @@ class ndtr(Transcendental):
         return HALF if args[0] == 0 else None
 
 
-def _ndtr_value(x: Any) -> Any:
+def _ndtr_value(x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(x > 0)
     with mp.extraprec(20):
@@ -50,7 +53,7 @@ def _ndtr_value(x: Any) -> Any:
     return +result
 
 
-def _tail(x: Any) -> Any:
+def _tail(x: mpf) -> mpf:
     """1 - Φ(x) for x >= 0."""
     mp = context(x)
     with mp.extraprec(2 * builtins.max(mp.mag(x), 0) if x else 0):
@@ -75,7 +78,7 @@ class normal_density(Ordered):
     value = _(lambda n, x: _normal_density_value(integer_order("normal_density", n), x))
 
 
-def _normal_density_value(n: int, x: Any) -> Any:
+def _normal_density_value(n: int, x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0)
     size = builtins.max(mp.mag(x), 0) if x else 0
@@ -116,7 +119,7 @@ class log_ndtr_derivative(Ordered):
     value = _(lambda n, x: _log_ndtr_value(integer_order("log_ndtr_derivative", n), x))
 
 
-def _log_ndtr_value(n: int, x: Any) -> Any:
+def _log_ndtr_value(n: int, x: mpf) -> mpf:
     if mp.isnan(x):
         return x
     if mp.isinf(x):
@@ -124,7 +127,7 @@ def _log_ndtr_value(n: int, x: Any) -> Any:
     return log_ndtr_series(n, x)[n] * mp.factorial(n)
 
 
-def log_ndtr_series(n: int, x: Any) -> list[Any]:
+def log_ndtr_series(n: int, x: mpf) -> list[mpf]:
     """The first n + 1 coefficients of the Taylor series of log Φ about a finite number x.
 
     From h' = -h (x + h) for h = φ/Φ.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import sympy as sp
@@ -24,6 +24,9 @@ from symdiff.vocabulary.facts import (
     settled,
 )
 
+if TYPE_CHECKING:
+    from mpmath import mpf
+
 
 class Polynomial(ScalarFunction):
     """An orthogonal polynomial: its operands are the order, the parameter if it has one, and x.
@@ -38,7 +41,7 @@ class Polynomial(ScalarFunction):
     orders = 1
     terms: Any
 
-    def __init_subclass__(cls, **given: Any) -> None:
+    def __init_subclass__(cls, **given: object) -> None:
         """Every family has its value, and its exact one, by the recurrence that it states."""
         super().__init_subclass__(**given)
         cls.value = staticmethod(partial(_number, cls))
@@ -59,7 +62,7 @@ class Polynomial(ScalarFunction):
         return last
 
     @staticmethod
-    def beyond(n: Any, alpha: Any = 0) -> Any:
+    def beyond(n: mpf, alpha: mpf = 0) -> mpf:
         """A number beyond all zeros [18.16], between minus which and it they are."""
         return 40 * (n + 1 + builtins.abs(alpha))
 
@@ -79,7 +82,7 @@ class Polynomial(ScalarFunction):
         return sp.sympify(cls.at(order, *operands)) if rational else None
 
 
-def _number(cls: type[Polynomial], n: Any, *operands: Any) -> Any:
+def _number(cls: type[Polynomial], n: mpf, *operands: mpf) -> mpf:
     if integer_order(cls.__name__, n) == 0:
         return mp.mpf(1)
     *given, x = operands

@@ -7,7 +7,7 @@ Numbers in brackets are those of the Digital Library of Mathematical Functions.
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import sympy as sp
@@ -25,6 +25,9 @@ from symdiff.vocabulary.facts import (
     settled,
 )
 from symdiff.vocabulary.regions import nonzero, positive
+
+if TYPE_CHECKING:
+    from mpmath import mpf
 
 
 class zeta(Transcendental):
@@ -106,7 +109,7 @@ def _slope_by_q(m: sp.Expr, s: sp.Expr, q: sp.Expr) -> sp.Expr:
     return -s * hurwitz_zeta_derivative(m, s + 1, q) - m * hurwitz_zeta_derivative(lower, s + 1, q)
 
 
-def _riemann(m: int, s: Any) -> Any:
+def _riemann(m: int, s: mpf) -> mpf:
     if s == 1:
         return (-1) ** m * mp.inf
     if not mp.isfinite(s):
@@ -116,7 +119,7 @@ def _riemann(m: int, s: Any) -> Any:
     return settled(lambda: zeta_series(m + 1, s)[m] * mp.factorial(m))
 
 
-def _hurwitz(m: int, s: Any, q: Any) -> Any:
+def _hurwitz(m: int, s: mpf, q: mpf) -> mpf:
     if mp.isnan(s) or mp.isnan(q) or s < 1 or (q < 0 and not mp.isint(q)):
         return mp.nan
     if q <= 0:
@@ -130,7 +133,7 @@ def _hurwitz(m: int, s: Any, q: Any) -> Any:
     return settled(lambda: hurwitz_series(m + 1, s, q)[m] * mp.factorial(m))
 
 
-def zeta_series(n: int, s: Any) -> list[Any]:
+def zeta_series(n: int, s: mpf) -> list[mpf]:
     """The first n coefficients of Riemann's ζ(s + t) in powers of t, at the precision of s."""
     own = context(s)
     if s >= -1:
@@ -149,7 +152,7 @@ def zeta_series(n: int, s: Any) -> list[Any]:
         return _product(_product(mirrored, gamma), _product(turned, power))
 
 
-def hurwitz_series(n: int, s: Any, q: Any, regular: bool = False) -> list[Any]:
+def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
     """The first n coefficients of ζ(s + t, q) in powers of t for q > 0, at the precision of s.
 
     By Euler and Maclaurin's summation [25.11.5]; ``regular`` is without the pole, 1/(s + t - 1).
@@ -190,7 +193,7 @@ def hurwitz_series(n: int, s: Any, q: Any, regular: bool = False) -> list[Any]:
     raise own.NoConvergence
 
 
-def _exponential(n: int, rate: Any, start: Any) -> list[Any]:
+def _exponential(n: int, rate: mpf, start: mpf) -> list[mpf]:
     """``start`` times e^(rate t)."""
     terms = [start]
     for k in range(1, n):
@@ -198,5 +201,5 @@ def _exponential(n: int, rate: Any, start: Any) -> list[Any]:
     return terms
 
 
-def _product(a: list[Any], b: list[Any]) -> list[Any]:
+def _product(a: list[mpf], b: list[mpf]) -> list[mpf]:
     return [sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(len(a))]
