@@ -161,14 +161,22 @@ class _Task:
                 heappush(self.heap, (-node.serial, node))
 
     def give(self, node: Any, nr: int, g: Any, marked: bool) -> None:
-        """Add a cotangent to what has arrived at an output."""
+        """Add a cotangent to what has arrived at an output.
+
+        An element that one of them reaches unmarked is not ignored, so that a sum is marked only if
+        all its terms are, as in formulas.  (Of several results it is enough that one is.)
+        """
         arrived = self.arrived
-        if marked:
-            self.marked.add(node)
         if node.outputs == 1:
             known = arrived.get(node)
+            if not marked:
+                self.marked.discard(node)
+            elif known is None:
+                self.marked.add(node)
             arrived[node] = g if known is None else self.add(known, g, node)
         else:
+            if marked:
+                self.marked.add(node)
             slots = arrived.setdefault(node, [None] * node.outputs)
             known = slots[nr]
             slots[nr] = g if known is None else known + g
@@ -244,10 +252,10 @@ class _Task:
                 known = arrived.get(edge)
                 if known is None:
                     arrived[edge] = gi
-                elif known.size < _SMALL:
-                    arrived[edge] = known + gi
                 else:
-                    arrived[edge] = self.add(known, gi, edge)
+                    if marked:
+                        marked.discard(edge)
+                    arrived[edge] = known + gi if known.size < _SMALL else self.add(known, gi, edge)
                 left = deps[edge] - 1
                 if left:
                     deps[edge] = left

@@ -135,4 +135,23 @@ def test_zeros_below_selections(f):
         check(y, [0.0, expected])
 
 
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("first", [True, False])
+def test_zeros_that_come_by_another_way_too_are_not_excused(create, first):
+    """0 times infinity is unknown where something besides the selection depends on the element."""
+    x = leaf([0.0, 4.0])
+    z = x.sqrt()
+    ways = [lambda: torch.where(x > 1, z, 0.0), lambda: z * 0.0]
+    a, b = [way() for way in (ways if first else ways[::-1])]
+    (g,) = torch.autograd.grad((a + b).sum(), x, create_graph=create)
+    assert g.isnan().tolist() == [True, False]
+    check(g[1], 0.25)
+
+
+@ours
+def test_zeros_of_two_selections_stay_zeros():
+    x = leaf([0.0, 4.0])
+    z = x.sqrt()
+    y = torch.where(x > 1, z, 0.0) + 2 * torch.where(x > 3, z, 0.0)
+    check(derivatives(y, [x])[0], [0.0, 0.75])
 # What is saved ------------------------------------------------------------------------------------
