@@ -232,13 +232,9 @@ _DIV_ROUNDED: dict[str | None, Op] = {
 
 
 def _truncated_rest(a: Any, b: Any) -> Any:
-    """``a - b trunc(a / b)``, of the sign of a; ``mod`` does not round the quotient.
-
-    There is no rest of infinity, but there is a derivative by b: minus the quotient.
-    """
+    """``a - b trunc(a / b)``, of the sign of a; ``mod`` does not round the quotient."""
     size = sd.where(sd.less(b, 0), -b, b)  # with a derivative at 0
-    rest = sd.where(sd.less(a, 0), -sd.mod(-a, size), sd.mod(a, size))
-    return sd.where(sd.equal(sd.abs(a), math.inf), a - b * sd.trunc(a / b), rest)
+    return sd.where(sd.less(a, 0), -sd.mod(-a, size), sd.mod(a, size))
 
 
 _REMAINDER, _FMOD = (

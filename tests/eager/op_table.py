@@ -1523,6 +1523,7 @@ DEPARTURES = (
     (("hypot",), lambda label, x, y: ((np.abs(x) == _TINY) | (np.abs(y) == _TINY)) & (label[0] == "h"),
      "powers of the tiny divisor underflow in single precision"),
     (("abs",), lambda label, x: np.isnan(x), "the derivative at nan is nan, PyTorch's 0"),
+    (("fmod",), lambda label, x, y: np.isinf(x) & (label == "g1"), "nan, as the rest; PyTorch's infinite"),
     (("acosh",), lambda label, x: ~(x >= 1), "no derivative outside the domain"),
     (("logit",), lambda label, x: ~((x > 0) & (x < 1)), "no derivative outside the domain"),
     (("hypot",), lambda label, x, y: ((x == 0) & (y == 0)) | np.isinf(x) | np.isinf(y),
