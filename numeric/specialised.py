@@ -166,12 +166,12 @@ class Bound:
         given = [a for a in arrays if a.__class__ is np.ndarray]
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
-        # The only result of real operands is real, also where it is a whole number; that of narrow
-        # integers is as narrow.
-        known = op.kinds is not None or (bool(real) and op.outputs == 1)
+        # Results of real operands are real, also where they are whole numbers; the only one of
+        # narrow integers is as narrow.
+        known = op.kinds is not None or bool(real)
         if op.pointwise and op.promotion is not None:
             kind, known = np.result_type(*given), True
-        elif not (op.pointwise or real) and op.outputs == 1:
+        elif not (op.pointwise or real) and op.outputs == 1 and given[0].dtype.kind in "iu":
             kind, known = given[0].dtype, True
         out: list[Any] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds

@@ -610,7 +610,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
                 f"einsum(): output subscript {letter} appears more than once in the output"
             )
     summed = any(c not in output if arrow else inputs.count(c) > 1 for c in lengths)
-    if summed and len(operands) == 1 and operands[0]._array.dtype.kind == "u":
+    if summed and len(operands) == 1 and operands[0]._array.dtype.kind in "iu":
         operands = (cast(operands[0], INT64),)  # integers are added up as int64
     return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))  # type: ignore[no-any-return]
 
