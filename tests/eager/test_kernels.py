@@ -78,7 +78,7 @@ def test_kernels_are_few():
 
 
 def numpys(op):
-    return plans.OF_NUMPY.get(op.build)
+    return plans._NUMPYS.get(op.build)
 
 
 @pytest.mark.parametrize("op", ops_with_kernels(), ids=name_of)
