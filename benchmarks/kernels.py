@@ -10,6 +10,8 @@ without and with the kernel at both sizes, their ratios, and whether the kernel 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +113,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of names of ops; all without one")
     parser.add_argument("--budget", type=float, default=0.002, help="seconds of a round")
     options = parser.parse_args()
+    if "OMP_NUM_THREADS" not in os.environ:  # NumPy reads it when it is imported
+        words = [sys.executable, "-m", "benchmarks.kernels", *sys.argv[1:]]
+        os.execve(sys.executable, words, os.environ | {"OMP_NUM_THREADS": "1"})  # noqa: S606
     by_op: dict[Any, Any] = {}
     for call in kernel_calls(kinds=False):
         arrays = [x for x in call.operands if isinstance(x, np.ndarray)]
