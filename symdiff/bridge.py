@@ -71,7 +71,7 @@ __all__ = ["from_sympy", "to_sympy"]
 # SymPy in -----------------------------------------------------------------------------------------
 
 
-def from_sympy(expr: Any) -> Expr:
+def from_sympy(expr: object) -> Expr:
     """The expression that a SymPy formula is; equal parts become one node.
 
     SymPy's symbols become scalar symbols by name: integer if declared so, boolean where they serve
@@ -261,7 +261,7 @@ def _logarithm(parts: list[Expr]) -> Expr:
 
 
 # Classes of any number of operands, or of truth values; the others go by their formula.
-_BUILT: dict[Any, Callable[[list[Expr]], Expr]] = {
+_BUILT: dict[type[sp.Basic], Callable[[list[Expr]], Expr]] = {
     sp.Add: lambda parts: combine("add", [(1, part) for part in parts]),
     sp.Mul: _times,
     sp.Piecewise: _piecewise,
@@ -288,7 +288,7 @@ def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
 
 
 @lru_cache(maxsize=1 << 10)
-def _template(cls: Any, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
+def _template(cls: type[sp.Basic], arguments: tuple[sp.Expr, ...]) -> sp.Expr:
     return canonical(held(cls, arguments))
 
 
@@ -304,12 +304,12 @@ _OPENED_CHOICES = 8
 
 
 @overload
-def to_sympy(expr: Expr, *, cse: Literal[False] = False, codegen: bool = False) -> Any: ...
+def to_sympy(expr: Expr, *, cse: Literal[False] = False, codegen: bool = False) -> sp.Basic: ...
 @overload
 def to_sympy(
     expr: Expr, *, cse: Literal[True], codegen: bool = False
-) -> tuple[list[tuple[sp.Symbol, Any]], Any]: ...
-def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> Any:
+) -> tuple[list[tuple[sp.Symbol, sp.Basic]], sp.Basic]: ...
+def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> sp.Basic:
     """The SymPy formula of an expression, in SymPy's own functions, unevaluated.
 
     Symbols are declared real, integer ones integer; boolean ones are plain.  Truth values become
@@ -351,7 +351,7 @@ def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> Any:
     return (arithmetic.replacements, value) if cse else value
 
 
-def _components(symbols: tuple[Expr, ...]) -> dict[Expr, Any]:
+def _components(symbols: tuple[Expr, ...]) -> dict[Expr, sp.Basic]:
     """SymPy's symbols for the components of each symbol."""
     env: dict[Expr, Any] = {}
     owner = {x.name: x for x in symbols if not x.shape}
@@ -394,21 +394,21 @@ class Formulas(Arithmetic):
 
     def __init__(self, taken: list[str] | None, codegen: bool) -> None:
         self.codegen = codegen
-        self.replacements: list[tuple[sp.Symbol, Any]] = []
+        self.replacements: list[tuple[sp.Symbol, sp.Basic]] = []
         self.name_shared = taken is not None
         self.poles = Poles()
         used = set(taken or ())
         self.names = (name for k in count() if (name := f"x{k}") not in used)
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: sp.Basic) -> sp.Basic:
         if isinstance(value, float):
             return sp.Float(value) if math.isfinite(value) else sp.sympify(value)
         return sp.Rational(value.numerator, value.denominator)
 
-    def exact(self, op: ops.Exact) -> Any:
+    def exact(self, op: ops.Exact) -> sp.Basic:
         return op.value
 
-    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[sp.Basic]) -> sp.Basic:
         terms = [
             a if c == 1 else self.product([self.number(c), a])
             for c, a in zip(coefs, args, strict=True)
@@ -421,9 +421,9 @@ class Formulas(Arithmetic):
             return terms[0] if terms else sp.S.Zero
         return hashed(sp.Add(*terms, evaluate=False))
 
-    def merged(self, terms: list[Any]) -> list[Any]:
+    def merged(self, terms: list[sp.Basic]) -> list[sp.Basic]:
         """The terms, those of the same factors as one: components of several nodes may coincide."""
-        alike: dict[Any, list[tuple[Any, list[Any], Any]]] = {}
+        alike: dict[sp.Basic, list[tuple[sp.Basic, list[sp.Basic], sp.Basic]]] = {}
         for term in terms:
             c, *factors = term.args if isinstance(term, sp.Mul) else (term,)
             if not c.is_Rational:
@@ -439,9 +439,9 @@ class Formulas(Arithmetic):
         ]
         return [term for term in sums if not is_number(term, 0)]
 
-    def product(self, factors: Sequence[Any]) -> Any:
+    def product(self, factors: Sequence[sp.Basic]) -> sp.Basic:
         coefficient = sp.S.One
-        rest: list[Any] = []
+        rest: list[sp.Basic] = []
         for factor in factors:
             flat = isinstance(factor, sp.Mul) and len(factor.args) <= _FLAT_FACTORS
             for part in factor.args if flat else (factor,):
@@ -456,7 +456,7 @@ class Formulas(Arithmetic):
             rest.insert(0, coefficient)
         return rest[0] if len(rest) == 1 else hashed(sp.Mul(*rest, evaluate=False))
 
-    def power(self, a: Any, p: int | Fraction) -> Any:
+    def power(self, a: sp.Basic, p: int | Fraction) -> sp.Basic:
         if p == 1:
             return a
         if a.is_Rational:  # sqrt(8) is 2*sqrt(2)
@@ -465,7 +465,7 @@ class Formulas(Arithmetic):
             return hashed(cfunctions.Sqrt(a, evaluate=False))
         return raised(a, self.number(p))
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[sp.Basic]) -> sp.Basic:
         op: ops.Pointwise = node.op  # type: ignore[assignment]
         if op.name in LOGIC and op.primitive:
             holds = [condition_of(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
@@ -477,28 +477,30 @@ class Formulas(Arithmetic):
             return self.named(op.name, *numbers)
         return filled_in(plain(op.formula, self.codegen), numbers)
 
-    def named(self, name: str, *args: Any) -> Any:
-        cls: Any = VOCABULARY[name]
+    def named(self, name: str, *args: sp.Basic) -> sp.Basic:
+        cls: type[sp.Basic] = VOCABULARY[name]
         if name == "not_equal" and args[0] is args[1]:  # of reals none is; of floats, nan
             return hashed(cfunctions.isnan(args[0], evaluate=False)) if self.codegen else sp.false
         if issubclass(cls, Relation):
+            assert cls.sympy is not None  # every relation states one
             return unevaluated(cls.sympy, list(args))
         if not issubclass(cls, ScalarFunction):
             return hashed(cls(*args, evaluate=False))
         if self.codegen and is_for_code(cls):
+            assert cls.sympy is not None  # which is why it is for code
             return hashed(cls.sympy(*args, evaluate=False))
         return filled_in(_definition(name, _arguments(name, args)), args)
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, node: Expr, condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
         condition = condition_of(condition, node.args[0].dtype)
         if node.dtype is bool and condition not in (sp.true, sp.false):
             return raw(sp.ITE, condition, a, b)
         return choice(condition, a, b)
 
-    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+    def strong(self, factors: Sequence[sp.Basic], kills: Sequence[bool]) -> sp.Basic:
         """The product, guarded where a factor that kills may meet one that has no value."""
         factors = list(factors)
-        choices: list[tuple[Any, bool]] = []  # conditions, outermost first, and which arm is 0
+        choices: list[tuple[sp.Basic, bool]] = []  # conditions, outermost first, and which arm is 0
         for k, kill in enumerate(kills):
             while kill and len(choices) < _OPENED_CHOICES and (found := arms(factors[k])):
                 condition, a, b = found
@@ -518,7 +520,9 @@ class Formulas(Arithmetic):
             result = choice(condition, *((sp.S.Zero, result) if first else (result, sp.S.Zero)))
         return result
 
-    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+    def eliminated(
+        self, a: list[list[sp.Basic]], b: list[list[sp.Basic]]
+    ) -> tuple[sp.Basic, list[list[sp.Basic]]]:
         n = len(a)
         if n > EXPANDED:
             raise Unsupported(
@@ -538,14 +542,14 @@ class Formulas(Arithmetic):
             for i in range(n)
         ]
 
-    def kept(self, node: Expr, value: Any, uses: int) -> Any:
+    def kept(self, node: Expr, value: sp.Basic, uses: int) -> sp.Basic:
         if not self.name_shared or uses < 2:
             return value
         if isinstance(value, np.ndarray):
             return filled(value.shape, (self.shared(node, part) for part in value.ravel().tolist()))
         return self.shared(node, value)
 
-    def shared(self, node: Expr, value: Any) -> Any:
+    def shared(self, node: Expr, value: sp.Basic) -> sp.Basic:
         """A symbol in the place of a formula."""
         if value.is_Atom:
             return value
@@ -569,7 +573,7 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
     return formula
 
 
-def _arguments(name: str, args: Sequence[Any]) -> tuple[sp.Expr, ...]:
+def _arguments(name: str, args: Sequence[sp.Basic]) -> tuple[sp.Expr, ...]:
     """Kernel symbols; but the orders of a derivative are numbers that the definition needs."""
     cls = VOCABULARY[name]
     orders = cls.orders if issubclass(cls, Ordered) else 0

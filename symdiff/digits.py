@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import mpmath
 import numpy as np
@@ -13,6 +13,10 @@ from mpmath import libmp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# Mpmath's raw form of a number: sign, mantissa, binary exponent, and the mantissa's bits.
+Raw: TypeAlias = tuple[int, int, int, int]
+
 
 _NO_NUMBERS = (libmp.finf, libmp.fninf, libmp.fnan)
 _LOG2 = math.log10(2)
@@ -41,18 +45,18 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
     error: float  # the decimal logarithm of the bound
 
     @classmethod
-    def of(cls, value: Any, digits: int) -> Digits:
+    def of(cls, value: mpmath.mpf, digits: int) -> Digits:
         """``value``, of which so many digits are right, rounded to them."""
         rounded = libmp.mpf_pos(value._mpf_, libmp.dps_to_prec(digits), "n")
         return digits_again(rounded, digits, _size(rounded) - digits + _HALF)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return digits_again, (self._mpf_, self.digits, self.error)
 
     def __copy__(self) -> Digits:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Digits:
+    def __deepcopy__(self, memo: dict[int, object]) -> Digits:
         return self
 
     # Text -----------------------------------------------------------------------------------------
@@ -72,34 +76,34 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
 
     # Arithmetic -----------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> mpmath.mpf:
         return _combined("__add__", libmp.mpf_add, _of_sum, self, other)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> mpmath.mpf:
         return _combined("__sub__", libmp.mpf_sub, _of_sum, self, other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> mpmath.mpf:
         return _combined("__mul__", libmp.mpf_mul, _of_product, self, other)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> mpmath.mpf:
         return _combined("__truediv__", libmp.mpf_div, _of_quotient, self, other)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: object) -> mpmath.mpf:
         return _combined("__pow__", libmp.mpf_pow, _of_power, self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> mpmath.mpf:
         return _combined("__radd__", libmp.mpf_add, _of_sum, self, other, reflected=True)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> mpmath.mpf:
         return _combined("__rsub__", libmp.mpf_sub, _of_sum, self, other, reflected=True)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: object) -> mpmath.mpf:
         return _combined("__rmul__", libmp.mpf_mul, _of_product, self, other, reflected=True)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> mpmath.mpf:
         return _combined("__rtruediv__", libmp.mpf_div, _of_quotient, self, other, reflected=True)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: object) -> mpmath.mpf:
         return _combined("__rpow__", libmp.mpf_pow, _of_power, self, other, reflected=True)
 
     def __neg__(self) -> Digits:
@@ -112,7 +116,7 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
         return digits_again(libmp.mpf_abs(self._mpf_), self.digits, self.error)
 
 
-def digits_again(value: Any, digits: int, error: float) -> Digits:
+def digits_again(value: Raw, digits: int, error: float) -> Digits:
     """A number made of its parts."""
     found: Digits = object.__new__(Digits)
     found._mpf_, found.digits, found.error = value, digits, error
@@ -121,12 +125,12 @@ def digits_again(value: Any, digits: int, error: float) -> Digits:
 
 def _combined(
     name: str,
-    function: Callable[..., Any],
+    function: Callable[..., Raw],
     bound: Callable[..., float],
     x: Digits,
-    other: Any,
+    other: object,
     reflected: bool = False,
-) -> Any:
+) -> mpmath.mpf:
     most = max(x.digits, other.digits) if isinstance(other, Digits) else max(x.digits, 15)
     prec = libmp.dps_to_prec(most) + _SPARE
     y = _exact(other, prec)
@@ -152,23 +156,24 @@ def _combined(
     return digits_again(value, max(min(right, most), 0), found)
 
 
-def _exact(value: Any, prec: int) -> Any:
+def _exact(value: object, prec: int) -> Raw | None:
     """Mpmath's raw form of a real number; None of anything else."""
+    found: Raw | None = None
     if isinstance(value, mpmath.mpf):
-        return value._mpf_
-    if isinstance(value, int | np.integer | np.bool_):
-        return libmp.from_int(int(value))
-    if isinstance(value, float | np.floating):
-        return libmp.from_float(float(value))
-    if isinstance(value, Fraction):
-        return libmp.from_rational(value.numerator, value.denominator, prec, "n")
-    return None
+        found = value._mpf_
+    elif isinstance(value, int | np.integer | np.bool_):
+        found = libmp.from_int(int(value))
+    elif isinstance(value, float | np.floating):
+        found = libmp.from_float(float(value))
+    elif isinstance(value, Fraction):
+        found = libmp.from_rational(value.numerator, value.denominator, prec, "n")
+    return found
 
 
 # Decimal logarithms of sizes and of errors --------------------------------------------------------
 
 
-def _size(value: Any) -> float:
+def _size(value: Raw) -> float:
     """Of the absolute value; -inf of 0.  Never too small: it bounds errors."""
     _, mantissa, exponent, _ = value
     if exponent > _FARTHEST:

@@ -38,6 +38,8 @@ from symdiff.vocabulary import FACTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from mpmath import mpf
+
     from symdiff.node import Dim
     from symdiff.number import Number
 
@@ -177,7 +179,7 @@ def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
     return tuple(map(int, np.unravel_index(first, a.shape)))
 
 
-def _agree(a: Any, b: Any, n: int) -> bool:
+def _agree(a: mpf, b: mpf, n: int) -> bool:
     if not (mp.isfinite(a) and mp.isfinite(b)):
         return bool(a == b or (mp.isnan(a) and mp.isnan(b)))
     return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
@@ -334,7 +336,7 @@ def primitives(outputs: Sequence[Expr]) -> list[Expr]:
 # mpmath numbers -----------------------------------------------------------------------------------
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: mpf) -> mpf:
     """An exact number as one of mpmath's, at the precision in force."""
     if isinstance(value, Fraction):
         return mp.mpf(value.numerator) / value.denominator
@@ -353,7 +355,7 @@ class Mp(Arithmetic):
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
 
-    def rounded(self, function: Callable[..., Any], *args: Any) -> Any:
+    def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
         """``function`` of numbers, an operation that rounds."""
         try:
             value = function(*args)
@@ -361,23 +363,23 @@ class Mp(Arithmetic):
             return mp.nan
         return value if isinstance(value, mp.mpf) else mp.nan
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: mpf) -> mpf:
         known = self.numbers.get(value)
         if known is None:
             known = self.numbers[value] = self.rounded(plain_number, value)
         return known
 
-    def exact(self, op: ops.Exact) -> Any:
+    def exact(self, op: ops.Exact) -> mpf:
         return self.rounded(operator.pos, {"pi": mp.pi, "e": mp.e}[op.name])
 
-    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[mpf]) -> mpf:
         terms = [self.scaled(c, a) for c, a in zip(coefs, args, strict=True)]
         result = self.number(const) if const else terms.pop(0) if terms else self.number(0)
         for term in terms:
             result = self.rounded(operator.add, result, term)
         return result
 
-    def scaled(self, c: Number, a: Any) -> Any:
+    def scaled(self, c: Number, a: mpf) -> mpf:
         """``c * a`` for a number c."""
         if c == 1:
             return a
@@ -386,23 +388,23 @@ class Mp(Arithmetic):
             return self.rounded(operator.truediv, a, c.denominator)
         return self.rounded(operator.mul, a, c if isinstance(c, int) else self.number(c))
 
-    def product(self, factors: Sequence[Any]) -> Any:
+    def product(self, factors: Sequence[mpf]) -> mpf:
         result = factors[0] if factors else mp.mpf(1)
         for factor in factors[1:]:
             result = self.rounded(operator.mul, result, factor)
         return result
 
-    def power(self, a: Any, p: int | Fraction) -> Any:
+    def power(self, a: mpf, p: int | Fraction) -> mpf:
         if p == 1:
             return a
         if a == 0:
             return mp.mpf(0) if p > 0 else mp.inf
         return self.rounded(_root_of_power if isinstance(p, Fraction) else operator.pow, a, p)
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[mpf]) -> mpf:
         return self.named(node.op.name, *map(_truth, args))
 
-    def named(self, name: str, *args: Any) -> Any:
+    def named(self, name: str, *args: mpf) -> mpf:
         if name not in _OF_ANY_SIZE:
             for a in args:
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
@@ -410,14 +412,14 @@ class Mp(Arithmetic):
                     return mp.nan
         return self.called(name, args)
 
-    def called(self, name: str, args: Sequence[Any]) -> Any:
+    def called(self, name: str, args: Sequence[mpf]) -> mpf:
         """The vocabulary function ``name`` of numbers of moderate size."""
         return self.rounded(self.bounded(name), *args)
 
-    def bounded(self, name: str) -> Callable[..., Any]:
+    def bounded(self, name: str) -> Callable[..., mpf]:
         """The vocabulary function ``name``; nan, with the reason noted, if mpmath gives up."""
 
-        def value(*args: Any) -> Any:
+        def value(*args: mpf) -> mpf:
             try:
                 return _truth(MPMATH[name](*args))
             except mp.NoConvergence:
@@ -427,21 +429,21 @@ class Mp(Arithmetic):
 
         return value
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, node: Expr, condition: mpf, a: mpf, b: mpf) -> mpf:
         return a if condition else b
 
-    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+    def strong(self, factors: Sequence[mpf], kills: Sequence[bool]) -> mpf:
         if any(kill and factor == 0 for factor, kill in zip(factors, kills, strict=True)):
             return mp.mpf(0)
         return self.product(factors)
 
-    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+    def eliminated(self, a: list[list[mpf]], b: list[list[mpf]]) -> tuple[mpf, list[list[mpf]]]:
         if not all(mp.isfinite(x) for row in a for x in row):
             return mp.nan, [[mp.nan] * len(row) for row in b]
         return _eliminated(self, a, b, mp.nan)
 
 
-def _root_of_power(a: Any, p: Fraction) -> Any:
+def _root_of_power(a: mpf, p: Fraction) -> mpf:
     if a < 0:
         return mp.nan
     if p.denominator == 2:
@@ -463,11 +465,11 @@ class NoisyMp(Mp):
         super().__init__()
         self.random = random.Random(mp.prec)
 
-    def rounded(self, function: Callable[..., Any], *args: Any) -> Any:
+    def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
         below, above = self.both_ways(function, *args)
         return below if below == above else self.disturbed(below)
 
-    def both_ways(self, function: Callable[..., Any], *args: Any) -> tuple[Any, Any]:
+    def both_ways(self, function: Callable[..., mpf], *args: mpf) -> tuple[mpf, mpf]:
         """The result rounded down, and rounded up."""
         rounding = mp._prec_rounding  # mpmath has no public name for the direction
         rounding[1] = "f"
@@ -475,7 +477,7 @@ class NoisyMp(Mp):
         rounding[1] = "c"
         return below, super().rounded(function, *args)
 
-    def disturbed(self, value: Any) -> Any:
+    def disturbed(self, value: mpf) -> mpf:
         """``value`` with a random error, in units of its last place."""
         if not value or not mp.isfinite(value):
             return value
@@ -486,7 +488,7 @@ class NoisyMp(Mp):
             return mp.mpf((mantissa + (error << -shift), exponent))
         return mp.mpf(((mantissa << shift) + error, exponent - shift))
 
-    def called(self, name: str, args: Sequence[Any]) -> Any:
+    def called(self, name: str, args: Sequence[mpf]) -> mpf:
         below, above = self.both_ways(self.bounded(name), *args)
         # Not every function of mpmath rounds as it is told: equal results prove exactness only
         # where all numbers are short, or the function can do no rounding.
@@ -495,19 +497,19 @@ class NoisyMp(Mp):
         return self.disturbed(below)
 
 
-def _signed(value: Any) -> tuple[int, int]:
+def _signed(value: mpf) -> tuple[int, int]:
     """Mantissa (with the sign, which mpmath keeps apart) and exponent of a finite number."""
     sign, mantissa, exponent, _ = value._mpf_
     return -int(mantissa) if sign else int(mantissa), int(exponent)
 
 
-def _fraction(value: Any) -> Fraction:
+def _fraction(value: mpf) -> Fraction:
     """A finite number of mpmath, or of SymPy's Float, exactly."""
     mantissa, exponent = _signed(value)
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
-def _short(value: Any) -> bool:
+def _short(value: mpf) -> bool:
     if not mp.isfinite(value) or not value:
         return True
     mantissa, exponent = _signed(value)

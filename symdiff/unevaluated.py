@@ -6,7 +6,7 @@ Nor do deep ones recurse: parts are hashed as they are made.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-def held(cls: Any, args: Sequence[Any]) -> Any:
+def held(cls: type[sp.Basic], args: Sequence[sp.Basic]) -> sp.Basic:
     """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing."""
     return cls(*args) if cls is sp.betainc_regularized else cls(*args, evaluate=False)
 
 
-def hashed(formula: Any) -> Any:
+def hashed(formula: sp.Basic) -> sp.Basic:
     """``formula`` with its hash computed: later that would recurse to the leaves."""
     hash(formula)
     return formula
 
 
-def is_number(formula: Any, value: int) -> bool:
+def is_number(formula: sp.Basic, value: int) -> bool:
     """Whether a formula is this number."""
     return bool(formula.is_Rational and formula == value)
 
 
-def condition_of(value: Any, dtype: type) -> Any:
+def condition_of(value: sp.Basic, dtype: type) -> sp.Basic:
     """The condition that a truth value is, or that a number is not 0."""
     return value if dtype is bool else unevaluated(sp.Ne, [value, sp.S.Zero])
 
 
-def as_number(condition: Any) -> Any:
+def as_number(condition: sp.Basic) -> sp.Basic:
     """1 where a condition holds, else 0."""
     return choice(condition, sp.S.One, sp.S.Zero)
 
 
-def choice(condition: Any, a: Any, b: Any) -> Any:
+def choice(condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
     """``a`` where a condition holds, else ``b``; of a choice within, only what is open stays."""
     if condition in (sp.true, sp.false):
         return a if condition == sp.true else b
@@ -60,7 +60,7 @@ def choice(condition: Any, a: Any, b: Any) -> Any:
     return raw(sp.Piecewise, *pairs)
 
 
-def arms(formula: Any) -> tuple[Any, Any, Any] | None:
+def arms(formula: sp.Basic) -> tuple[sp.Basic, sp.Basic, sp.Basic] | None:
     """The condition and both values of a choice between two; None for another formula."""
     if not isinstance(formula, sp.Piecewise) or len(formula.args) != 2:
         return None
@@ -68,11 +68,11 @@ def arms(formula: Any) -> tuple[Any, Any, Any] | None:
     return (condition, a, b) if otherwise == sp.true else None
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: sp.Basic, b: sp.Basic) -> bool:
     return a is b or bool(a.is_Atom and b.is_Atom and a == b)  # comparing deep ones would recurse
 
 
-def power(base: Any, p: Any) -> Any:
+def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
     """``base ** p`` for a rational p; a power of a root is one power."""
     root, exponent, degree = as_power(base)
     if degree == 1:
@@ -80,7 +80,7 @@ def power(base: Any, p: Any) -> Any:
     return _raised(root, exponent * p, degree * p.q)
 
 
-def as_power(factor: Any) -> tuple[Any, Any, int]:
+def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
     """A factor as a base, its exponent, and the degree of the roots in it, 1 if there are none."""
     if not isinstance(factor, sp.Pow) or not factor.exp.is_Rational:
         return factor, sp.S.One, 1
@@ -91,7 +91,7 @@ def as_power(factor: Any) -> tuple[Any, Any, int]:
     return base, exponent, exponent.q
 
 
-def _raised(base: Any, exponent: Any, degree: int) -> Any:
+def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
     """A power; a whole one of a root keeps the root, which negative bases do not have."""
     if exponent.is_Integer and degree > 1:
         base = hashed(sp.Pow(base, sp.Rational(1, degree), evaluate=False))
@@ -99,9 +99,9 @@ def _raised(base: Any, exponent: Any, degree: int) -> Any:
     return base if exponent == 1 else hashed(sp.Pow(base, exponent, evaluate=False))
 
 
-def gathered(factors: Iterable[Any]) -> list[Any]:
+def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
     """The factors, powers of one base as one; those above and those below a fraction line apart."""
-    powers: dict[tuple[int, bool], list[tuple[Any, Any, Any, int]]] = {}
+    powers: dict[tuple[int, bool], list[tuple[sp.Basic, sp.Basic, sp.Basic, int]]] = {}
     for factor in factors:
         base, exponent, degree = as_power(factor)
         same = powers.setdefault((id(base), exponent > 0), [])
@@ -119,9 +119,9 @@ class Poles:
 
     def __init__(self) -> None:
         # By identity, since comparing deep formulas would recurse; they are kept alive.
-        self.known: dict[int, tuple[frozenset[int] | None, Any]] = {}
+        self.known: dict[int, tuple[frozenset[int] | None, sp.Basic]] = {}
 
-    def absent(self, formula: Any, where: Iterable[Any], finite: Any) -> bool:
+    def absent(self, formula: sp.Basic, where: Iterable[sp.Basic], finite: sp.Basic) -> bool:
         """Whether a formula is finite wherever ``finite`` is and those of ``where`` are not 0.
 
         False if in doubt.
@@ -129,7 +129,7 @@ class Poles:
         poles, known = self.of(formula), self.of(finite) or frozenset()
         return poles is not None and poles <= known.union(id(_root(x)) for x in where)
 
-    def of(self, formula: Any) -> frozenset[int] | None:
+    def of(self, formula: sp.Basic) -> frozenset[int] | None:
         """What must not be 0, by identity; None where that is not all."""
         stack = [formula]
         while stack:
@@ -142,7 +142,7 @@ class Poles:
             stack += waiting
         return self.known[id(formula)][0]
 
-    def _of(self, part: Any, operands: Sequence[Any]) -> frozenset[int] | None:
+    def _of(self, part: sp.Basic, operands: Sequence[sp.Basic]) -> frozenset[int] | None:
         own: frozenset[int] = frozenset()
         if isinstance(part, sp.Pow) and not part.exp.is_Rational:
             return None
@@ -167,27 +167,27 @@ _ENTIRE = (
 ) | (sp.exp | sp.sin | sp.cos | sp.sinh | sp.cosh | sp.asinh | sp.asin | sp.acos | sp.erf | sp.erfc)
 
 
-def _positive(formula: Any) -> bool:
+def _positive(formula: sp.Basic) -> bool:
     """Whether a formula is visibly positive: an exponential or number, or a sum of such."""
     terms = formula.args if isinstance(formula, sp.Add) else (formula,)
     return all(isinstance(x, sp.exp) or (x.is_Rational and x > 0) for x in terms)
 
 
-def _chosen(formula: Any) -> Sequence[Any]:
+def _chosen(formula: sp.Basic) -> Sequence[sp.Basic]:
     """The operands that a value is made of, without conditions and exponents."""
     if isinstance(formula, sp.Piecewise):
         return [pair.args[0] for pair in formula.args]
     return formula.args[:1] if isinstance(formula, sp.Pow) else formula.args  # type: ignore[no-any-return]
 
 
-def _root(base: Any) -> Any:
+def _root(base: sp.Basic) -> sp.Basic:
     """What is 0 where a power with a positive exponent is."""
     while isinstance(base, sp.Pow) and base.exp.is_Rational and base.exp > 0:
         base = base.base
     return base
 
 
-def raw(cls: Any, *args: Any) -> Any:
+def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
     """A node whose constructor would search or sort its operands, made without it."""
     node = sp.Basic.__new__(cls, *args)
     if issubclass(cls, _LATTICE):
@@ -195,7 +195,7 @@ def raw(cls: Any, *args: Any) -> Any:
     return hashed(node)
 
 
-def _exclusive(conditions: Sequence[Any]) -> Any:
+def _exclusive(conditions: Sequence[sp.Basic]) -> sp.Basic:
     """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
     result, *others = conditions
     for other in others:
@@ -203,19 +203,19 @@ def _exclusive(conditions: Sequence[Any]) -> Any:
     return result
 
 
-def _both(a: Any, b: Any) -> Any:
+def _both(a: sp.Basic, b: sp.Basic) -> sp.Basic:
     if sp.false in (a, b):
         return sp.false
     return b if a == sp.true else a if b == sp.true else raw(sp.And, a, b)
 
 
-def _either(a: Any, b: Any) -> Any:
+def _either(a: sp.Basic, b: sp.Basic) -> sp.Basic:
     if sp.true in (a, b):
         return sp.true
     return b if a == sp.false else a if b == sp.false else raw(sp.Or, a, b)
 
 
-def negated(condition: Any) -> Any:
+def negated(condition: sp.Basic) -> sp.Basic:
     """What holds where a condition does not."""
     if condition in (sp.true, sp.false):
         return sp.false if condition == sp.true else sp.true
@@ -224,7 +224,7 @@ def negated(condition: Any) -> Any:
 
 _LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
 
-LOGIC: dict[str, Callable[..., Any]] = {
+LOGIC: dict[str, Callable[..., sp.Basic]] = {
     "logical_and": _both,
     "logical_or": _either,
     "logical_xor": lambda a, b: _exclusive([a, b]),
@@ -232,9 +232,9 @@ LOGIC: dict[str, Callable[..., Any]] = {
 }
 
 
-def filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:
+def filled_in(formula: sp.Basic, args: Sequence[sp.Basic]) -> sp.Basic:
     """``formula`` with formulas in the place of its kernel symbols, unevaluated."""
-    done: dict[sp.Basic, Any] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+    done: dict[sp.Basic, sp.Basic] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
     stack = [formula]
     while stack:
         part = stack[-1]
@@ -252,7 +252,7 @@ def filled_in(formula: sp.Basic, args: Sequence[Any]) -> Any:
     return done[formula]
 
 
-def unevaluated(cls: Any, args: list[Any]) -> Any:
+def unevaluated(cls: type[sp.Basic], args: list[sp.Basic]) -> sp.Basic:
     """``cls(*args)``; only what numbers decide is decided."""
     if cls is sp.Xor:
         return _exclusive(args)
