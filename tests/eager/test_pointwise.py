@@ -154,4 +154,6 @@ def test_zeros_of_two_selections_stay_zeros():
     z = x.sqrt()
     y = torch.where(x > 1, z, 0.0) + 2 * torch.where(x > 3, z, 0.0)
     check(derivatives(y, [x])[0], [0.0, 0.75])
+
+
 # What is saved ------------------------------------------------------------------------------------
