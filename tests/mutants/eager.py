@@ -183,6 +183,13 @@ _records(
     "test_unpack_must_return_the_shape",
 )
 
+_records(
+    "hooks-are-lost-in-pickles",
+    "any(extras.tensor_hooks.values()) or extras.prehooks or extras.posthooks",
+    "extras.prehooks or extras.posthooks",
+    "test_hooks_are_refused_and_so_is_deepcopy_of_results",
+)
+
 # Transforms ---------------------------------------------------------------------------------------
 
 _transforms(
@@ -190,6 +197,37 @@ _transforms(
     "        places.append(i % len(args))",
     "        places.append((len(args) - 1 - i) % len(args))",
     "test_argnums",
+)
+
+_transforms(
+    "batches-come-out-where-they-went-in",
+    "    moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]",
+    "    moved = results",
+    "test_out_dims",
+)
+_transforms(
+    "batches-go-in-by-the-first-axis",
+    "x if d in (None, 0) else x.movedim(d, 0) for x, d in",
+    "x for x, d in",
+    "test_vmap",
+)
+_transforms(
+    "tangents-change-places",
+    "            [*ys, *derivative.jvp(ys[:n], f.symbols, seeds)],",
+    "            [*ys, *derivative.jvp(ys[:n], f.symbols, seeds[::-1])],",
+    "test_rules_func.py::test_jvp",
+)
+_transforms(
+    "blocks-of-a-hessian-change-places",
+    "call.by_input([call.by_input(found[i * m : (i + 1) * m]) for i in range(m)])",
+    "call.by_input([call.by_input(found[i::m]) for i in range(m)])",
+    "test_rules_functional.py::test_hessians",
+)
+_transforms(
+    "hessian-products-are-twice-as-large",
+    "derivative.jvp(_gradients(ys[0], xs), xs, seeds)],",
+    "derivative.jvp(_gradients(ys[0], xs), xs, [2 * s for s in seeds])],",
+    "test_products_return_the_output_and_the_result",
 )
 
 # Dtypes -------------------------------------------------------------------------------------------
@@ -206,6 +244,20 @@ _dtypes(
     "    return order.index(a) <= order.index(b)",
     "    return order.index(a) >= 0",
     "test_can_cast",
+)
+
+_dtypes(
+    "ranges-are-rounded-down",
+    "    n = math.ceil((b - a) / h)\n    if kind",
+    "    n = math.floor((b - a) / h)\n    if kind",
+    "test_factories.py::test_arange",
+    "test_arange_values",
+)
+_dtypes(
+    "ranges-are-counted-from-one-end",
+    "    return np.where(i < n // 2, up, down).astype(kind)",
+    "    return up.astype(kind)",
+    "test_rounding_of_ranges",
 )
 
 # Operations ---------------------------------------------------------------------------------------
@@ -256,4 +308,10 @@ _optimisers(
     'with Switch(grad=bool(self.defaults["differentiable"])):',
     "with Switch(grad=True):",
     "test_a_step_is_in_place",
+)
+_optimisers(
+    "means-start-at-zero",
+    "        size = lr / (1 - beta1**t)",
+    "        size = lr",
+    "test_optim.py::test_steps",
 )
