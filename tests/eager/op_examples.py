@@ -1431,6 +1431,9 @@ CONSTANTS = {
 }  # fmt: skip
 
 
+# Values that are PyTorch's to the last bit.
+EXACT = ("arange", "linspace", "tensor", "filled", "like", "converted")
+
 # Their nodes have other names here: several operations there, or reshaped ones here.
 UNNAMED = (
     "without dimensions",
@@ -1459,7 +1462,10 @@ def _rows():
     rows = [
         *TABLE,
         *(_row(name, *entry) for name, entry in EXAMPLES.items()),
-        *(Row(f"value: {name}", f, orders=0, brief=True) for name, f in CONSTANTS.items()),
+        *(
+            Row(f"value: {name}", f, orders=0, brief=True, exact=name.startswith(EXACT))
+            for name, f in CONSTANTS.items()
+        ),
     ]
     assert len({row.name for row in rows}) == len(rows)
     return rows
