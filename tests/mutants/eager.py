@@ -174,7 +174,7 @@ _records(
     "results-are-restored-as-their-first",
     "        _numbered(out, place - arity)",
     "        _numbered(out, 0)",
-    "test_linalg.py::test_derivatives_are_those_of_differences",
+    "test_op_table.py::test_row[example: linalg]",
 )
 _records(
     "what-unpacks-has-any-shape",
@@ -266,20 +266,19 @@ _operations(
     "half-precision-is-summed-in-half",
     "        return add(a, axes, F32, keepdims=keepdim).astype(kind)",
     "        return add(a, axes, kind, keepdims=keepdim)",
-    "test_reducing.py::test_dtypes[half by columns]",
+    "test_op_table.py::test_row[value: reducing: half by columns]",
 )
 _operations(
     "huber-with-the-slope-of-smooth-l1",
     "    return sd.where(sd.abs(d) < delta, d * d / 2, delta * (sd.abs(d) - delta / 2))",
     "    return sd.where(sd.abs(d) < delta, d * d / 2, sd.abs(d) - delta / 2)",
-    "test_losses.py::test_values_gradients_and_names",
-    "test_losses.py::test_derivatives_are_those_of_differences",
+    "test_op_table.py::test_row[example: F.huber_loss]",
 )
 _operations(
     "weighted-means-divide-by-the-number",
     '    return sd.sum(x * w) / sd.sum(w) if reduction == "mean" else _reduced(x * w, reduction)',
     "    return _reduced(x * w, reduction)",
-    "test_weighted_means",
+    "test_op_table.py::test_row[example: F.mse_loss weighted]",
 )
 _operations(
     "bce-without-its-bound",
