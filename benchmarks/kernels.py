@@ -115,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     if "OMP_NUM_THREADS" not in os.environ:  # NumPy reads it when it is imported
         words = [sys.executable, "-m", "benchmarks.kernels", *sys.argv[1:]]
-        os.execve(sys.executable, words, os.environ | {"OMP_NUM_THREADS": "1"})  # noqa: S606
+        os.execve(sys.executable, words, os.environ | {"OMP_NUM_THREADS": "1"})
     by_op: dict[Any, Any] = {}
     for call in kernel_calls(kinds=False):
         arrays = [x for x in call.operands if isinstance(x, np.ndarray)]

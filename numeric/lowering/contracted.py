@@ -67,7 +67,7 @@ def _step(step: Step, d: Draft, values: Sequence[Piece], length: Mapping[int, Di
     if not values:
         return _identity(d, step.out, length)
     (x,), (word,) = values, step.words
-    return (_sum if step.kind == "sum" else _rearranged)(d, x, word, step.out, length)
+    return (_sum if step.kind == "sum" else rearranged)(d, x, word, step.out, length)
 
 
 @lru_cache(maxsize=1024)
@@ -186,8 +186,8 @@ def _identity(d: Draft, out: Word, length: Mapping[int, Dim]) -> Piece:
     return ones if letters == out else d.call("diagonals", _einsum_text([letters], out), ones)
 
 
-def _rearranged(d: Draft, x: Piece, word: Word, out: Word, length: Mapping[int, Dim]) -> Piece:
-    """Nothing is summed; letters of length 1 are dropped."""
+def rearranged(d: Draft, x: Piece, word: Word, out: Word, length: Mapping[int, Dim]) -> Piece:
+    """``x[word]`` with axes ``out``: nothing is summed, letters of length 1 are dropped."""
     letters = tuple(dict.fromkeys(word))
     kept = tuple(k for k in letters if k in out)
     if kept != letters:
@@ -197,6 +197,9 @@ def _rearranged(d: Draft, x: Piece, word: Word, out: Word, length: Mapping[int, 
     letters = tuple(dict.fromkeys(out))
     if len(letters) == len(kept):
         x = _turned(d, x, word, letters)
+    elif all(length[k] == 1 for k in letters if k not in kept):
+        x = _turned(d, x, word, tuple(k for k in letters if k in kept))
+        x = indexed(d, x, [":" if k in kept else "None" for k in letters])
     else:
         x = _spread(d, x, word, letters)
         x = d.call("stretched", x, lengths_text([length[k] for k in letters]))

@@ -25,9 +25,13 @@ NUMPY, MATH = "numpy", "math"
 
 
 class Emitter:
-    """The names that the programs of one Function call, and what they stand for."""
+    """The names that the programs of one Function call, and what they stand for.
 
-    def __init__(self) -> None:
+    ``numbers``: arguments of shape () may be Python numbers, also where others are arrays.
+    """
+
+    def __init__(self, numbers: bool = False) -> None:
+        self.numbers = numbers
         self.lock = fork_safe_lock()  # programs may be written when they are first called
         self.namespace: dict[str, Any] = {
             **structure.NAMES,
@@ -58,15 +62,14 @@ class Emitter:
     def structured(
         self, step: Step, operands: Sequence[tuple[Shape, Dtype]], numbers: Sequence[bool]
     ) -> Template:
-        """How a step is written that is no arithmetic, once for equal ops on equal shapes.
+        """How a step is written that is no arithmetic, made once for equal ops on equal shapes.
 
         ``numbers`` says which operands may be Python numbers.
         """
-        key = (step.ops, step.shapes, step.dtypes, *operands, *numbers)
+        key = (step.ops, step.shapes, step.dtypes, step.detail, *operands, *numbers)
         found = self._structured.get(key)
         if found is None:
-            nodes = _stand_ins(step, operands)
-            args = nodes[0].args
+            nodes, args = _stand_ins(step, operands)
             if isinstance(step.op, ops.Contract):
                 self.contractions[structure.explained(nodes[0])] = None
             loose = {x for x, number in zip(args, numbers, strict=True) if number}
@@ -78,7 +81,8 @@ class Emitter:
         """The name of the function of weak numbers that a step is: its kernel."""
 
         def made() -> Callable[..., Any]:
-            call = kernel(_stand_ins(step, operands)[0])
+            (node,), _ = _stand_ins(step, operands)
+            call = kernel(node)
             return lambda *values: call(values, {})
 
         key = (step.ops, step.dtypes, *operands)
@@ -92,8 +96,13 @@ class Emitter:
         return function
 
 
-def _stand_ins(step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> list[Expr]:
-    """Nodes of the ops of a step, over symbols: all that matters of operands is in these."""
-    args = tuple([named_dummy("x", *layout) for layout in operands])
+def _stand_ins(
+    step: Step, operands: Sequence[tuple[Shape, Dtype]]
+) -> tuple[list[Expr], tuple[Expr, ...]]:
+    """Nodes of the ops of a step over symbols, and these: all that matters of operands is there."""
+    symbols = args = tuple([named_dummy("x", *layout) for layout in operands])
+    if step.form == "component":
+        op, shape = step.detail
+        args = (make(op, symbols, shape, symbols[0].dtype),)
     parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
-    return [make(op, args, shape, dtype) for op, shape, dtype in parts]
+    return [make(op, args, shape, dtype) for op, shape, dtype in parts], symbols

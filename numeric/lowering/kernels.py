@@ -288,7 +288,9 @@ def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
     shapes = [x.shape for x in nodes[0].args]
 
     def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        if not spread and any(a.__class__ in WEAK for a in args):
+        if any(a.__class__ in WEAK for a in args):
+            if spread:
+                return args[0]
             pairs = zip(args, shapes, strict=True)
             args = [full(lengths(shape, sizes), a, *args) for a, shape in pairs]
         return run(*args, sizes)

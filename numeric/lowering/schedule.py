@@ -152,7 +152,7 @@ class _Walk:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
-            if how.form != "kernel" or is_spread(node.op):
+            if how.form not in ("kernel", "component") or is_spread(node.op):
                 if all(x in self.literals for x in how.operands):
                     self.literals[node] = _folded(node, how, self.literals)
                     return

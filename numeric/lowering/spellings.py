@@ -20,9 +20,11 @@ from numeric.lowering.arithmetic import (
 )
 from numeric.lowering.contraction import is_spread
 from numeric.lowering.monomials import GRADED, Graded, Monomial
+from numeric.lowering.structure import is_component
 from symdiff import ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.leaves import number_node, number_of
+from symdiff.letters import canonical
 from symdiff.lifting import is_decision, written_out
 from symdiff.node import make, topological
 from symdiff.number import norm, raised, times
@@ -109,7 +111,10 @@ def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
             return _pointwise(node, op, weak)
         case ops.Strong():
             return Spelling("strong", _loosened(node, weak))
-    return Spelling("kernel", tuple(behind(x) for x in node.args))
+    if is_component(node):
+        (sliced,) = node.args
+        return Spelling("component", (behind(sliced.args[0]),), (sliced.op, sliced.shape))
+    return Spelling("kernel", tuple([behind(x) for x in node.args]))
 
 
 def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
@@ -326,24 +331,50 @@ def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling
     return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
 
 
-def stretched(x: Expr) -> Expr | None:
-    """The operand of a broadcast that only adds leading axes, as NumPy would; else None."""
+def thin(x: Expr) -> Expr | None:
+    """A broadcast with axes of length 1 in the place of the new ones, and none in front.
+
+    NumPy stretches these for nothing.  None for a node that is no broadcast.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> stretched = [sd.broadcast_to(x, (2, 3)), sd.broadcast_to(x[:, None], (2, 3, 4))]
+    >>> [thin(y).shape for y in stretched], thin(x)
+    ([(3,), (3, 1)], None)
+    """
     op = x.op
     if not isinstance(op, ops.Contract) or len(x.args) != 1 or op.sums:
         return None
     word = op.letters[0]
-    tail = op.out[len(op.out) - len(word) :]
-    if len(word) < len(op.out) == len(set(op.out)) and tail == word:
+    new = [k not in word for k in op.out]
+    if not any(new) or len(set(op.out)) < len(op.out):
+        return None
+    front = new.index(False) if word else len(new)
+    if op.out[front:] == word:
         return behind(x.args[0])
-    return None
+    words, out = canonical([word], op.out[front:])
+    shape = tuple([1 if k else dim for k, dim in zip(new, x.shape, strict=True)])[front:]
+    return make(
+        ops.contract_op(words, out, (1,) * sum(new[front:]), op.kills), x.args, shape, x.dtype
+    )
 
 
 def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
-    """Operands in front of their stretching, as long as one of them keeps the shape."""
+    """Operands in front of their stretching, as long as together they keep the shape."""
     operands = tuple([behind(x) for x in node.args])
     if not node.shape:
         return operands
-    sources = [stretched(x) for x in operands]
-    if all(y is not None or x in weak for x, y in zip(node.args, sources, strict=True)):
-        return operands
+    sources = [thin(x) for x in operands]
+    kept = {
+        k - len(y.shape)
+        for y in sources
+        if y is not None
+        for k, dim in enumerate(y.shape)
+        if dim == node.shape[k - len(y.shape)]
+    }
+    whole = any(y is None and x not in weak for x, y in zip(node.args, sources, strict=True))
+    if not whole and len(kept) < len(node.shape):
+        # One that is stretched is enough: the others are stretched with it.
+        first = next((k for k, y in enumerate(sources) if y is not None), None)
+        sources = [None if k == first else y for k, y in enumerate(sources)]
     return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))

@@ -60,6 +60,9 @@ class Step(NamedTuple):
         the operands are x, y and z = y + ``detail``; the value is x**z
     ``strong``
         a product that is 0 where an operand is, though the other one is not finite
+    ``component``
+        an element or a line of a slice: the op of a slice of the operand, whose op and shape are
+        ``detail``
     ``kernel``
         what the op's kernel computes (see ``kernels``)
 

@@ -55,20 +55,23 @@ def template(
     >>> [template([y], y.args, lambda name, value: name).text for y in nodes]
     ['{0}[:, 1:]', '{0}.sum(axis=0)', '{0}.T']
     """
-    op = nodes[0].op
+    node, op = nodes[0], nodes[0].op
     d = Draft(len(operands), bind)
     xs: list[Piece] = list(range(len(operands)))
-    if not is_spread(nodes[0].op):  # what is spread may stay a number
-        for k, x in enumerate(operands):
-            if x in numbers:
-                others = [j for j in range(len(operands)) if j != k]
-                xs[k] = d.call("full", lengths_text(x.shape), k, *others)
+    loose = [k for k, x in enumerate(operands) if x in numbers]
+    if loose and is_spread(node.op):  # a number may stay one
+        return d.template(d.call("stretched", 0, lengths_text(node.shape)))
+    for k in loose:
+        others = [j for j in range(len(operands)) if j != k]
+        xs[k] = d.call("full", lengths_text(operands[k].shape), k, *others)
+    if is_component(node) and operands[0] is not node.args[0]:
+        return d.template(_component(node, d, *xs))
     if isinstance(op, ops.Part):
         whole: Any = op.whole
         places = tuple([x.op.part for x in nodes if isinstance(x.op, ops.Part)])
         results = _call(d, whole.name, of_parts(whole, places), *xs)
         return d.template(results if len(nodes) > 1 else indexed(d, results, ["0"]))
-    return d.template(_written(op, nodes[0], d, *xs))
+    return d.template(_written(op, node, d, *xs))
 
 
 def function(nodes: Sequence[Expr]) -> Callable[..., Any]:
@@ -146,6 +149,37 @@ def _key(node: Expr, before: Shape, steps: Sequence[ops.Step]) -> list[str]:
         text = f"{first}:{'' if stop is None or _reaches(start, stop, step, dim) else stop}"
         key.append(text if step == 1 else f"{text}:{step}")
     return key
+
+
+def is_component(node: Expr) -> bool:
+    """Whether the node is an element of a slice, or a line of one, ``x[1:, 0]``.
+
+    It may be written over what is sliced.  (Its op drops axes of length 1.)
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", (3, 4))
+    >>> is_component(x[1:, 0]), is_component(x[1:])
+    (True, False)
+    """
+    op = node.op
+    if not isinstance(op, ops.Contract) or len(op.letters) != 1:
+        return False
+    (x,), (word,) = node.args, op.letters
+    dropped = [dim for k, dim in zip(word, x.shape, strict=True) if k not in op.out]
+    once = len(set(word)) == len(word)
+    return isinstance(x.op, ops.Slice) and once and bool(dropped) and set(dropped) == {1}
+
+
+def _component(node: Expr, d: Draft, x: Piece) -> Piece:
+    op, sliced = node.op, node.args[0].op
+    assert isinstance(op, ops.Contract)
+    assert isinstance(sliced, ops.Slice)
+    (word,), key = op.letters, []
+    for k, text in zip(word, _key(node.args[0], sliced.before, sliced.steps), strict=True):
+        key.append(text if k in op.out else text.partition(":")[0] or "0")
+    kept = tuple(k for k in word if k in op.out)
+    length = dict(zip(op.out, node.shape, strict=True))
+    return contracted.rearranged(d, indexed(d, x, key), kept, op.out, length)
 
 
 def _reaches(start: int, stop: int, step: int, dim: Dim) -> bool:

@@ -64,11 +64,23 @@ GALLERY = {
     "differences": (v[1:] - v[:-1], "v1[1:] - v1[:3]"),
     "every other column": (A[:, ::2], "v1[:, ::2]"),
     "chosen elements": (v[np.array([2, 0, 0])], "v1[index]"),
+    "elements": (v[0] * v[2], "v1[0]*v1[2]"),
+    "a column": (A[1:, 2], "v1[1:, 2]"),
+    "a new axis": (sd.expand_dims(v, 1), "v1[:, None]"),
     # put together
+    "a stack of elements": (sd.stack([v[1], v[0]]), "np.concatenate((v1[1][None], v1[0][None]))"),
+    "zeros behind": (sd.concat([v, sd.zeros(2)]), "np.concatenate((v1, full((2,), 0, v1)))"),
     "concatenation": (sd.concat([u, v]), "np.concatenate((v1, v2))"),
     "columns beside columns": (sd.concat([A, C], axis=1), "np.concatenate((v1, v2), axis=1)"),
     "lower triangle": (sd.tril(S), "np.tril(v1)"),
     "diagonal matrix": (sd.diag(v), "diagonals('i->ii', v1)"),
+    "outer product": (u[:, None] * v, "v1[:, None]*v2"),
+    "rows less their means": (
+        A - sd.mean(A, axis=1, keepdims=True),
+        "v1 - 0.25*v1.sum(axis=1)[:, None]",
+    ),
+    "distances": (sd.abs(u[:, None] - v[None, :]), "abs(v1[:, None] - v2)"),
+    "softmax of rows": (sd.softmax(A, axis=1), "exp(v1 - logsumexp(v1)[:, None])"),
     # functions
     "linear equations": (sd.solve(S, A), "solve(v2, v1)"),
     "log-sum-exp of rows": (sd.logsumexp(A, axis=1), "logsumexp(v1)"),

@@ -27,6 +27,7 @@ class MathPrinter(PythonPrinter):
     """Python floats; conditions are Python's, so that an unselected branch is not computed."""
 
     formulas = MathFormulas
+    plain = True
 
     def power(self, step: Step) -> Template:
         p = step.detail

@@ -56,12 +56,13 @@ class Printer(ABC):
 
     formulas: ClassVar[type[FormulaPrinter]]
     drops: ClassVar[bool] = False
+    plain: ClassVar[bool] = False  # arguments of shape () are numbers of the language
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.emitter = emitter
         self.schedule = schedule = divided(schedule)
         self.steps = schedule.definitions()
-        self.numbers = _possible_numbers(schedule)
+        self.numbers = _possible_numbers(schedule, self.plain or emitter.numbers)
         self._of_op: dict[Any, Template] = {}
         self._ways: dict[str, Callable[[Step], Template]] = {
             "input": self._input,
@@ -76,6 +77,7 @@ class Printer(ABC):
             "pointwise": self.pointwise,
             "shifted": self.shifted,
             "strong": self.strong,
+            "component": self.kernel,
             "kernel": self.kernel,
         }
         self._templates = [self.template(step) for step in schedule.steps]
@@ -121,7 +123,7 @@ class Printer(ABC):
 
     @abstractmethod
     def kernel(self, step: Step) -> Template:
-        """What the op's kernel computes: structure, contractions, opaque functions."""
+        """What the op's kernel computes, or a component: structure, contractions, functions."""
 
     @abstractmethod
     def of_numbers(self, step: Step) -> Template:
@@ -143,6 +145,8 @@ class Printer(ABC):
 
     def template(self, step: Step) -> Template:
         """How a step is written over its operands."""
+        if step.weak and step.form == "kernel":  # a number that is spread, and stays one
+            return _SAME
         if step.weak and step.form in _STRONG:
             return self.of_numbers(step)
         return self._ways[step.form](step)
@@ -231,21 +235,27 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
-def _possible_numbers(schedule: Schedule) -> list[bool]:
-    """Which values may be Python numbers: what is computed by element of numbers and scalars."""
+def _possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
+    """Which values may be Python numbers: what is computed by element of such alone.
+
+    Among arguments, ``scalars`` may be.  What a function of the user's returns for a scalar, or
+    where it ignores its operands, is its own affair.
+    """
     found = [False] * schedule.length
     for step in schedule.steps:
-        if step.form == "input":
-            number = not step.shapes[0]
-        elif step.form == "kernel" and not is_spread(step.op):
-            continue
-        else:
-            number = step.form != "array" and all(map(found.__getitem__, step.operands))
-        found[step.results[0]] = number
+        form, op, v = step.form, step.op, step.results[0]
+        if form == "input":
+            found[v] = scalars and not step.shapes[0]
+        elif form == "pointwise" and isinstance(op, ops.Pointwise) and not op.primitive:
+            found[v] = not step.shapes[0] or not op.formula.free_symbols
+        if form not in _WHOLE or (form == "kernel" and is_spread(op)):
+            found[v] = found[v] or all(map(found.__getitem__, step.operands))
     return found
 
 
+_WHOLE = frozenset({"input", "array", "component", "kernel"})
 _INPUT = Template("", ATOM, ())
+_SAME = Template("{0}", ATOM, (ATOM,))
 
 # Of weak numbers these are computed by kernels, which know what NumPy makes of them.
 _STRONG = frozenset({"power", "pointwise", "strong"})
