@@ -12,7 +12,7 @@ from numeric.lowering.formulas import MathFormulas, NumPyFormulas, printed
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.residuals import kept
-from numeric.lowering.passes.sums import TERMS, divided
+from numeric.lowering.passes.sums import TERMS, divided, shared
 from numeric.lowering.programs import Program
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule, Step
@@ -116,6 +116,71 @@ def test_equal_partial_sums_are_one_value():
 def test_short_sums_stay_as_they_are():
     before = hand(long_sum(TERMS), params=TERMS, results=(TERMS,))
     assert divided(before) is before
+
+
+def run(made, values):
+    """The values of a schedule of sums, from left to right, and how many terms were added."""
+    known, added = list(values) + [None] * (made.length - len(values)), 0
+    for step in made.steps:
+        if step.form == "sum":
+            terms = [c * known[v] for c, v in zip(step.op.coefs, step.operands, strict=True)]
+            total = terms[0]
+            for x in [*terms[1:], *([step.op.const] if step.op.const else [])]:
+                total = total + x
+            added += len(terms)
+            known[step.results[0]] = total
+    return [known[v] for v in made.results], added
+
+
+def sums(*rows, params=6):
+    """A schedule of sums of parameters: each the coefficients by place, and a constant."""
+    steps = [("sum", ops.sum_op(const, tuple(row.values())), tuple(row)) for row, const in rows]
+    return hand(*steps, params=params, results=tuple(range(params, params + len(rows))))
+
+
+@pytest.mark.parametrize(
+    ("rows", "saved"),
+    [
+        ([({0: 1, 1: 1, 2: 1}, 0), ({0: 1, 1: 1, 3: 1}, 0)], 0),  # one more line, one less sum
+        ([({0: 1, 1: 2, 2: 1, 4: 1}, 0), ({0: 1, 1: 2, 2: 1, 3: 1}, 5)], 1),
+        ([({0: 1, 1: 1}, 0), ({0: 1, 1: 1, 2: -1}, 3)], 1),  # a sum that begins another
+        ([({0: -1, 1: 1, 2: -1}, 3), ({0: -1, 1: 1}, 0), ({0: -1, 1: 1}, 2)], 2),
+        ([({0: 1, 1: 1}, 0), ({0: 1, 2: 1}, 0), ({1: 1, 2: 1}, 0)], 0),
+        ([({0: 1, 1: 1, 2: 1, 3: k, 4: 1}, 0) for k in (1, 1.5, 2)], 3),
+    ],
+)
+def test_what_sums_begin_with_is_computed_once(rows, saved):
+    before = sums(*rows)
+    after = shared(before)
+    values = np.random.default_rng(1).normal(size=6).tolist()
+    (expected, cost), (found, less) = run(before, values), run(after, values)
+    assert found == expected
+    assert cost - less == saved
+
+
+def test_beginnings_of_random_sums_change_no_bit():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        rows = []
+        for _ in range(5):
+            count = rng.integers(1, 6)
+            coefs = rng.choice([1, -1, 1.0, 3], size=count).tolist()
+            rows.append((dict(enumerate(coefs)), int(rng.integers(0, 2))))
+        before = sums(*rows)
+        after = shared(before)
+        seen = set()
+        for step in after.steps:
+            assert seen.issuperset(step.operands)
+            seen.update(step.results)
+        values = rng.normal(size=6).tolist()
+        assert run(before, values)[0] == run(after, values)[0]
+        assert run(before, values)[1] >= run(after, values)[1]
+
+
+def test_one_program_adds_common_terms_once():
+    x, y, z, w = sd.symbols("p q r s", 3)
+    f = nm.lower([sd.sin(x + y + z), sd.cos(x + y + w)], [x, y, z, w])
+    assert f.source.count("v1 + v2") == 1
 
 
 # Grouping ---------------------------------------------------------------------------------------

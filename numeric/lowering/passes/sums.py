@@ -1,17 +1,122 @@
-"""Long sums: in parts that a line has room for, each of which is computed once."""
+"""Sums: what several begin with is computed once, and long ones in parts that a line has room for.
+
+Sums are computed from left to right, here as everywhere, so every value is the same to the last
+bit: (a + b) + c is one whether a + b has a name or not.  Terms that sums share at other places stay
+where they are.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering.steps import Step
 from symdiff import ops
+from symdiff.letters import broadcast_shapes
 
 if TYPE_CHECKING:
-    from numeric.lowering.steps import Schedule, Step
+    from numeric.lowering.steps import Schedule
+    from symdiff.node import Shape
+    from symdiff.number import Number
 
 # A line of this many terms is long enough to be fast and short enough for any compiler: thousands
 # in one line overflow CPython's.
 TERMS = 64
+
+
+def shared(schedule: Schedule) -> Schedule:
+    """Terms with which several sums begin, two or more, as a value of their own."""
+    found = _Beginnings(schedule)
+    if not found.common:
+        return schedule
+    for step in schedule.steps:
+        if step.results[0] in found.ends:
+            found.place(step)
+        else:
+            found.steps.append(step)
+    return schedule._replace(steps=tuple(found.steps), length=found.length)
+
+
+class _Beginnings:
+    """The sums of a schedule as paths from the root of a tree, one term after the other.
+
+    ``visits`` says how many sums go through a node.  Where fewer go on than have come, the terms so
+    far are the longest beginning that some of them share.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.steps: list[Step] = []
+        self.length = schedule.length
+        self.ends: dict[int, int] = {}  # where the path of a sum ends, by its value
+        self.values: dict[int, int] = {}  # of beginnings that stand in ``steps`` by now
+        self.parents, self.depths, self.visits = [0], [0], [0]
+        self._sums: dict[int, Step] = {}  # those that are a beginning of others, without constant
+        self._shapes: dict[int, Shape] = {}
+        tree: dict[tuple[object, ...], int] = {}
+        for step in schedule.steps:
+            self._shapes.update(zip(step.results, step.shapes, strict=True))
+            if step.form != "sum" or len(step.operands) < 2 or step.weak:
+                continue
+            assert isinstance(step.op, ops.Sum)
+            node = 0
+            for coef, v in zip(step.op.coefs, step.operands, strict=True):
+                # 1 and 1.0 are equal, but the latter makes floats of integers.
+                key = (node or step.dtypes, coef.__class__, coef, v)
+                found = tree.get(key)
+                if found is None:
+                    found = tree[key] = len(self.parents)
+                    self.parents.append(node)
+                    self.depths.append(self.depths[node] + 1)
+                    self.visits.append(0)
+                node = found
+                self.visits[node] += 1
+            self.ends[step.results[0]] = node
+            if step.op.const == 0:
+                self._sums.setdefault(node, step)
+        self.common = any(
+            count > 1 and depth > 1 for count, depth in zip(self.visits, self.depths, strict=True)
+        )
+
+    def _before(self, node: int, visits: int) -> int:
+        """The longest beginning, up to ``node``, of more than ``visits`` sums; 0 for none."""
+        while self.depths[node] > 1:
+            if self.visits[node] > visits:
+                return node
+            node = self.parents[node]
+        return 0
+
+    def place(self, step: Step) -> None:
+        """Put a sum, over the longest beginning that it shares, behind what that needs."""
+        assert isinstance(step.op, ops.Sum)
+        end = self.ends[step.results[0]]
+        shares = self._sums.get(end) is step  # the sum is a beginning itself
+        last = end if shares else self._before(end, 1)
+        missing, node = [], last
+        while node and node not in self.values:
+            missing.append(node)
+            node = self._before(self.parents[node], self.visits[node])
+        for node in reversed(missing):
+            self._begin(step, node)
+        if not shares:
+            self.steps.append(self._over(last, step, step, len(step.operands), step.op.const))
+
+    def _begin(self, step: Step, node: int) -> None:
+        """Put the beginning of a sum that a node is: as the sum that it is, or a new one."""
+        depth, own = self.depths[node], self._sums.get(node)
+        if own is None:
+            shape = broadcast_shapes("add", *[self._shapes[v] for v in step.operands[:depth]])
+            own = step._replace(results=(self.length,), shapes=(shape,))
+            self.length += 1
+        before = self._before(self.parents[node], self.visits[node])
+        self.steps.append(self._over(before, own, step, depth, 0))
+        self.values[node] = own.results[0]
+
+    def _over(self, before: int, step: Step, terms: Step, count: int, const: Number) -> Step:
+        """``step`` as the sum of the first of some ``terms``, over the beginning ``before``."""
+        assert isinstance(terms.op, ops.Sum)
+        coefs, operands, skip = terms.op.coefs[:count], terms.operands[:count], self.depths[before]
+        if before:
+            coefs, operands = (1, *coefs[skip:]), (self.values[before], *operands[skip:])
+        return step._replace(ops=(ops.sum_op(const, coefs),), operands=operands)
 
 
 def divided(schedule: Schedule) -> Schedule:

@@ -13,7 +13,7 @@ from numeric.lowering.formulas import printed
 from numeric.lowering.kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
-from numeric.lowering.passes.sums import divided
+from numeric.lowering.passes.sums import divided, shared
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -60,7 +60,7 @@ class Printer(ABC):
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.emitter = emitter
-        self.schedule = schedule = divided(schedule)
+        schedule = divided(shared(schedule))
         self.steps = schedule.definitions()
         self.numbers = _possible_numbers(schedule, self.plain or emitter.numbers)
         self._of_op: dict[Any, Template] = {}
