@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -301,7 +302,8 @@ def test_what_follows_by_many_cheap_steps_is_kept():
 
 def test_two_vectors_are_kept_rather_than_a_table_of_them():
     u, v = sd.symbol("u", 50), sd.symbol("v", 40)
-    assert holds(kept(sd.sum(sd.sin(u[:, None] + v)), inputs=(u, v)), (u, v))
+    found = kept(sd.sum(sd.sin(u[:, None] + v)), inputs=(u, v))
+    assert sum(math.prod(x.shape) for x in found) == 90
 
 
 def test_constants_are_never_residuals():
