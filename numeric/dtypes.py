@@ -55,6 +55,38 @@ OF_NUMPY: dict[Numpy, dtype] = {
     d.numpy: d for d in (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 }
 
+# What PyTorch's messages call them: by its classes of tensors, and as types of C++.
+_WORDS: dict[Numpy, tuple[str, str]] = {
+    bool_.numpy: ("Bool", "bool"),
+    uint8.numpy: ("Byte", "unsigned char"),
+    int8.numpy: ("Char", "signed char"),
+    int16.numpy: ("Short", "short int"),
+    int32.numpy: ("Int", "int"),
+    int64.numpy: ("Long", "long int"),
+    float16.numpy: ("Half", "c10::Half"),
+    float32.numpy: ("Float", "float"),
+    float64.numpy: ("Double", "double"),
+}
+
+
+def word(kind: Numpy) -> str:
+    """The word for a dtype in messages.
+
+    >>> word(np.dtype("int64"))
+    'Long'
+    """
+    return _WORDS[kind][0]
+
+
+def type_word(kind: Numpy) -> str:
+    """The word for a dtype in messages that come from C++.
+
+    >>> type_word(np.dtype("int64"))
+    'long int'
+    """
+    return _WORDS[kind][1]
+
+
 BOOL, INT64 = bool_.numpy, int64.numpy
 F16, F32, F64 = float16.numpy, float32.numpy, float64.numpy
 

@@ -177,25 +177,9 @@ def check_result(x: Tensor, out: Tensor, name: str) -> None:
             )
     if not dtypes.can_cast(out.dtype, x.dtype):
         raise RuntimeError(
-            f"result type {_kind(out)} can't be cast to the desired output type {_kind(x)}"
+            f"result type {dtypes.word(out._array.dtype)} can't be cast to the desired output type "
+            f"{dtypes.word(x._array.dtype)}"
         )
-
-
-_KINDS = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "float16": "Half",
-    "float32": "Float",
-    "float64": "Double",
-}
-
-
-def _kind(x: Tensor) -> str:
-    return _KINDS[x.dtype.name]
 
 
 def check_history(x: Tensor) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from numeric.ops.pointwise import word
+from numeric.dtypes import word
 from numeric.shadows import Shadow
 from numeric.tensors import Tensor, values_of
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 __all__: list[str] = []
-
-_CLASS = {"float16": "Half", "float32": "Float", "float64": "Double"}
 
 
 def operands(*names: str) -> Callable[[F], F]:
@@ -101,8 +99,8 @@ def alike(name: str, a: Tensor, b: Tensor) -> None:
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
-            f"{_CLASS.get(a._array.dtype.name, word(a._array.dtype))} and B of type "
-            f"{_CLASS.get(b._array.dtype.name, word(b._array.dtype))} instead"
+            f"{word(a._array.dtype)} and B of type "
+            f"{word(b._array.dtype)} instead"
         )
 
 

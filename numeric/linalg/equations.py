@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.linalg.checks import (
     alike,
     at_least_2d,
@@ -21,7 +22,6 @@ from numeric.linalg.checks import (
 from numeric.ops.decomposing import DET, INV, LSTSQ, PINV, SLOGDET, SOLVE, SOLVE_TRIANGULAR
 from numeric.ops.decomposing import svdvals as singular_values
 from numeric.ops.places import watched
-from numeric.ops.pointwise import word
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
 from numeric.tensors import wrap

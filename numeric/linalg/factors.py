@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.linalg.checks import at_least_2d, concrete, operands, real, square
 from numeric.ops.decomposing import (
     CHOLESKY,
@@ -20,7 +21,6 @@ from numeric.ops.decomposing import (
 )
 from numeric.ops.decomposing import svd as factorised
 from numeric.ops.places import watched
-from numeric.ops.pointwise import word
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.linalg.checks import at_least_2d, operands, ranks, real, square, tolerances
 from numeric.linalg.equations import inv
 from numeric.linalg.factors import svdvals
@@ -18,7 +19,7 @@ from numeric.ops.decomposing import LinAlgError, singular
 from numeric.ops.decomposing import svdvals as singular_values
 from numeric.ops.dims import axis_of
 from numeric.ops.parts import select
-from numeric.ops.pointwise import where, word
+from numeric.ops.pointwise import where
 from numeric.tensors import values_of, wrap
 
 if TYPE_CHECKING:

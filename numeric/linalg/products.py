@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from numeric.dtypes import word
 from numeric.factories import eye
 from numeric.linalg.checks import fit_batches, operands, real, square
 from numeric.linalg.equations import inv
@@ -12,7 +13,6 @@ from numeric.ops.arithmetic import mul
 from numeric.ops.decomposing import CROSS, MATRIX_EXP
 from numeric.ops.dims import axis_of
 from numeric.ops.matrices import matmul, mm
-from numeric.ops.pointwise import word
 from numeric.recording import apply
 
 if TYPE_CHECKING:

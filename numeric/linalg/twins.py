@@ -7,11 +7,12 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from numeric import linalg
+from numeric.dtypes import word
 from numeric.linalg.checks import fit_batches, real, square
 from numeric.ops.axes import renamed
 from numeric.ops.decomposing import CHOLESKY_SOLVE
 from numeric.ops.moments import vector_norm
-from numeric.ops.pointwise import where, word
+from numeric.ops.pointwise import where
 from numeric.ops.selecting import result_type
 from numeric.recording import apply
 from numeric.tensors import Tensor, method, wrap

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import default
+from numeric.dtypes import default, word
 from numeric.ops import moments
 from numeric.ops.arithmetic import neg
 from numeric.ops.matrices import matmul, same_dtype
@@ -106,8 +106,7 @@ def _real(name: str, input: Any) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input._array.dtype.kind != "f":
-        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input._array.dtype.name)
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind or input.dtype}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{word(input._array.dtype)}'")
     return input
 
 

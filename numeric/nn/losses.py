@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.ops.moments import log_softmax
 from numeric.ops.pointwise import masked_xlogy
 from numeric.plans import Op
@@ -43,7 +44,6 @@ __all__ = [
 
 
 _CLASSES = {"int64", "uint8"}
-_WORDS = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool"}
 
 
 # Reductions -------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def _size(x: Tensor) -> str:
 def _real(name: str, *operands: Tensor) -> None:
     for x in operands:
         if x._array.dtype.kind != "f":
-            kind = _WORDS.get(x._array.dtype.name, "Int")
+            kind = word(x._array.dtype)
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
 
 
@@ -327,7 +327,7 @@ def binary_cross_entropy(
             f"({_size(input)}) is deprecated. Please ensure they have the same size."
         )
     if a.dtype is not b.dtype:
-        names = [_WORDS.get(x.dtype.name, x.dtype.name) for x in (b, a)]
+        names = [word(x.dtype) for x in (b, a)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     if ((a < 0) | (a > 1)).any():
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -444,10 +444,7 @@ class _Classes:
         if x.ndim <= 2 and t.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if t.dtype.name not in _CLASSES:
-            raise RuntimeError(
-                "expected target dtype to be Long or Byte, "
-                f"but got {_WORDS.get(t.dtype.name, t.dtype.name)}"
-            )
+            raise RuntimeError(f"expected target dtype to be Long or Byte, but got {word(t.dtype)}")
         rest = x.shape[:1] + x.shape[2:] if x.ndim > 1 else ()
         if x.ndim > 1 and t.shape[:1] != rest[:1]:
             size = t.shape[0] if t.ndim else 1
@@ -464,7 +461,7 @@ class _Classes:
                 f"got weight tensor of shape: {list(weight._array.shape)}"
             )
         if weight._array.dtype is not x.dtype:
-            kinds = [_WORDS.get(a.dtype.name, a.dtype.name) for a in (x, weight._array)]
+            kinds = [word(a.dtype) for a in (x, weight._array)]
             raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
 
 
@@ -556,7 +553,7 @@ def cross_entropy(
     axis = 0 if x.ndim == 1 else 1
     if x.shape == t.shape:
         if t.dtype.kind != "f":
-            kind = _WORDS.get(t.dtype.name, "Int")
+            kind = word(t.dtype)
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {kind}"
             )

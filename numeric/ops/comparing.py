@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import promoted
+from numeric.dtypes import promoted, word
 from numeric.inplace import inplace
 from numeric.modes import current
 from numeric.ops.arithmetic import argument, augmented, operators, taken
-from numeric.ops.pointwise import word
 from numeric.quiet import SILENCE, noise, set_noise
 from numeric.recording import misfit
 from numeric.tensors import Tensor, attach, method, values_of, wrap

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.inplace import write
 from numeric.modes import current
 from numeric.ops.parts import SELECT, SLICE
@@ -20,7 +21,6 @@ from numeric.ops.places import (
     flat_index,
     in_bounds,
     indexed_op,
-    kind_name,
     noted,
     read_kernel,
     watched,
@@ -212,7 +212,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.number | np.bool_):
             raise TypeError(
-                f"can't assign a {type(value).__name__} to a torch.{kind_name(self)}Tensor"
+                f"can't assign a {type(value).__name__} to a torch.{word(self._array.dtype)}Tensor"
             )
         value = wrap(np.array(value).astype(self._array.dtype))
     if key is False:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from numeric.dtypes import INT64, promoted
+from numeric.dtypes import INT64, promoted, type_word, word
 from numeric.inplace import inplace
 from numeric.ops.arithmetic import check_factor
 from numeric.plans import Op
@@ -64,13 +64,6 @@ TURNED = _product("turned_mm", "CloneBackward0")
 # By the ranks of the operands.
 _MATMUL = {(1, 1): DOT, (2, 1): MV, (2, 2): MM, (1, 2): ROW}
 
-_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bool": "bool"}
-_NAMES |= {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char"}
-_NAMES["uint8"] = "unsigned char"
-_CLASS = {"float32": "Float", "float64": "Double", "float16": "Half", "bool": "Bool"}
-_CLASS |= {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}
-
-
 # Checks -----------------------------------------------------------------------------------------
 
 
@@ -85,7 +78,7 @@ def _tensors(name: str, *operands: Any, names: Sequence[str] = ("input", "other"
 
 def same_dtype(a: Array, b: Array) -> None:
     if a.dtype is not b.dtype:
-        first, second = _NAMES[a.dtype.name], _NAMES[b.dtype.name]
+        first, second = type_word(a.dtype), type_word(b.dtype)
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {first} != {second}"
         )
@@ -213,7 +206,7 @@ def _vectors(a: Array, b: Array) -> None:
     if a.dtype is not b.dtype:
         raise RuntimeError(
             "dot : expected both vectors to have same dtype, but found "
-            f"{_CLASS[a.dtype.name]} and {_CLASS[b.dtype.name]}"
+            f"{word(a.dtype)} and {word(b.dtype)}"
         )
     _fit(a, b)
 
@@ -312,7 +305,7 @@ class _Added:
         if self.plain.promotion is None and x._array.dtype is not a._array.dtype:
             raise RuntimeError(
                 "self and mat2 must have the same dtype, "
-                f"but got {_CLASS[x._array.dtype.name]} and {_CLASS[a._array.dtype.name]}"
+                f"but got {word(x._array.dtype)} and {word(a._array.dtype)}"
             )
         kinds = [t._array.dtype.kind for t in (x, a, b)]
         if self.plain.promotion is not None:
@@ -594,8 +587,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         few = "fewer" if len(operands) < len(words) else "more"
         raise RuntimeError(f"einsum(): {few} operands were provided than specified in the equation")
     lengths: dict[str, int] = {}
-    for i, (word, x) in enumerate(zip(words, operands, strict=True)):
-        _count_letters(word, x._array, i, lengths)
+    for i, (letters, x) in enumerate(zip(words, operands, strict=True)):
+        _count_letters(letters, x._array, i, lengths)
         if x._array.dtype is not operands[0]._array.dtype:
             same_dtype(operands[0]._array, x._array)
     inputs, arrow, output = equation.replace(" ", "").replace("...", "").partition("->")
@@ -615,13 +608,13 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))  # type: ignore[no-any-return]
 
 
-def _count_letters(word: str, x: Array, i: int, lengths: dict[str, int]) -> None:
+def _count_letters(letters: str, x: Array, i: int, lengths: dict[str, int]) -> None:
     """Note the lengths of an operand's letters.  Raises RuntimeError where they do not fit."""
-    before, dots, after = word.partition("...")
+    before, dots, after = letters.partition("...")
     named = len(before) + len(after)
     if any(not (c.isascii() and c.isalpha()) for c in before + after):
         raise RuntimeError(
-            f"einsum(): invalid subscript given in the equation for operand {i}: {word!r}; "
+            f"einsum(): invalid subscript given in the equation for operand {i}: {letters!r}; "
             "subscripts must be in [a-zA-Z]"
         )
     if x.ndim < named or (x.ndim > named and not dots):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import promoted_real
+from numeric.dtypes import promoted_real, word
 from numeric.ops.axes import axes_or_all, in_dtype, renamed, required
 from numeric.ops.dims import axis_of
-from numeric.ops.pointwise import word
 from numeric.ops.reducing import (
     Axes,
     add,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.modes import current
 from numeric.ops.shaping import broadcast_to
 from numeric.plans import Op
@@ -168,26 +169,6 @@ MASKED_FILLS, INDEX_FILLS = (
 # Arguments --------------------------------------------------------------------------------------
 
 
-def kind_name(x: Tensor) -> str:
-    """The name of a dtype in messages.
-
-    >>> import numeric as torch
-    >>> kind_name(torch.zeros(1))
-    'Float'
-    """
-    return {
-        "bool": "Bool",
-        "uint8": "Byte",
-        "int8": "Char",
-        "int16": "Short",
-        "int32": "Int",
-        "int64": "Long",
-        "float16": "Half",
-        "float32": "Float",
-        "float64": "Double",
-    }[x._array.dtype.name]
-
-
 def flat_index(arrays: Mapping[int, NDArray[Any]], shape: Sequence[int]) -> NDArray[Any]:
     """Indices of some axes as those of the axes merged into one; always new memory.
 
@@ -253,7 +234,7 @@ def in_bounds(arrays: dict[int, NDArray[Any]], shape: Sequence[int]) -> dict[int
 def same_dtype(x: Tensor, v: Tensor, text: str) -> None:
     """Raise RuntimeError with the names of both dtypes in ``text`` if they differ."""
     if x._array.dtype != v._array.dtype:
-        raise RuntimeError(text.format(kind_name(x), kind_name(v)))
+        raise RuntimeError(text.format(word(x._array.dtype), word(v._array.dtype)))
 
 
 def is_recorded(*operands: Tensor) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric import special
-from numeric.dtypes import of_number, promoted, promoted_real
+from numeric.dtypes import of_number, promoted, promoted_real, word
 from numeric.inplace import inplace, write
 from numeric.ops.arithmetic import argument, elementwise
 from numeric.plans import INPUTS, RESULT, Op
@@ -90,30 +90,6 @@ __all__ = [
     "where",
     "xlogy",
 ]
-
-
-# Dtypes -----------------------------------------------------------------------------------------
-
-_WORDS = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "float16": "Half",
-    "float32": "Float",
-    "float64": "Double",
-}
-
-
-def word(kind: np.dtype[Any]) -> str:
-    """The word for a dtype in messages.
-
-    >>> word(np.dtype("int64"))
-    'Long'
-    """
-    return _WORDS[kind.name]
 
 
 # Functions of one operand -----------------------------------------------------------------------

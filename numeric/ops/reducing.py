@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import BOOL, F32, F64
+from numeric.dtypes import BOOL, F32, F64, word
 from numeric.ops.arithmetic import DIV, MUL
 from numeric.ops.axes import axes_or_all, found, in_dtype, nonzero_axis, renamed
-from numeric.ops.pointwise import maximum, minimum, word
+from numeric.ops.pointwise import maximum, minimum
 from numeric.ops.selecting import Choice, along, result_type
 from numeric.plans import RESULT, Op
 from numeric.recording import apply, cast

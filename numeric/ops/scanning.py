@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.dtypes import word
 from numeric.ops.axes import in_dtype, renamed, required
 from numeric.ops.dims import axis_of
-from numeric.ops.pointwise import word
 from numeric.ops.rearranging import cat
 from numeric.ops.selecting import Choice, result_type
 from numeric.plans import RESULT, Op

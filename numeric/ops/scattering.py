@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import can_cast
+from numeric.dtypes import can_cast, word
 from numeric.inplace import inplace, write
 from numeric.ops.arithmetic import remainder
 from numeric.ops.dims import axis_of, by_axis
@@ -21,7 +21,6 @@ from numeric.ops.places import (
     in_bounds,
     indexed_op,
     is_recorded,
-    kind_name,
     noted,
     part_shape,
     read_flat,
@@ -484,7 +483,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     [1, 4]
     """
     if index._array.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {kind_name(index)}")
+        raise RuntimeError(
+            f"take(): Expected a long tensor for index, but got {word(index._array.dtype)}"
+        )
     places, n = values_of(index), input._array.size
     outside = (places < -n) | (places >= n)
     if some(outside):
