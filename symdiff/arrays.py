@@ -138,7 +138,7 @@ def _assembled(value: Any, depth: int) -> Expr:
     return leaves.constant(value) if data and not _has_expressions(value) else stack(rows)
 
 
-def _has_expressions(value: Any) -> bool:
+def _has_expressions(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(map(_has_expressions, value))
     return isinstance(value, Node)

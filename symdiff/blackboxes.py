@@ -107,7 +107,7 @@ def _length(shape: Shape) -> int:
     return math.prod(dim for dim in shape if isinstance(dim, int))
 
 
-def _imported(function: Any) -> Any:
+def _imported(function: object) -> Any:
     """What the module of a function has under the function's name."""
     found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in getattr(function, "__qualname__", "").split("."):
@@ -296,7 +296,12 @@ def _pullback_op(op: Custom, places: tuple[int, ...]) -> CustomPullback:
 
 
 def cotangents(
-    name: str, what: str, vjp: Callable[..., Any], g: Any, out: Any, operands: Sequence[Any]
+    name: str,
+    what: str,
+    vjp: Callable[..., Any],
+    g: object,
+    out: object,
+    operands: Sequence[object],
 ) -> Sequence[Any]:
     """What a vjp returns, one entry for each operand; errors say what it is called with."""
     count = len(operands)

@@ -85,7 +85,7 @@ class Carried:
             raise ShapeError(f"{self.name}: {x!r} of shape {shape} stands where a scalar is needed")
         return self.formulas(x)[0]
 
-    def each(self, parts: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
+    def each(self, parts: Sequence[object], function: Callable[[Any], Any]) -> list[Any]:
         """``function``, of SymPy, of every component; of equal ones once."""
         found: dict[Any, Any] = {}
         for part in parts:
@@ -151,7 +151,7 @@ class _Exact(Formulas):
         super().__init__(None, False)
         self.way = way
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: object) -> Any:
         if not isinstance(value, float):
             return super().number(value)
         if not math.isfinite(value):
@@ -159,7 +159,7 @@ class _Exact(Formulas):
         self.way.exact = False
         return super().number(Fraction(value))
 
-    def power(self, a: Any, p: int | Fraction) -> Any:
+    def power(self, a: object, p: int | Fraction) -> Any:
         if max(abs(p.numerator), p.denominator) <= _EXPONENT:
             return super().power(a, p)
         # SymPy's polynomials in x**(1/4503599627370496) end in the C library's arithmetic.
@@ -173,7 +173,7 @@ class _Exact(Formulas):
         return sp.Pow(a, name)
 
 
-def operations(formula: Any) -> int:
+def operations(formula: object) -> int:
     """How many operations a formula of SymPy has, shared ones counted wherever they stand."""
     counts: dict[int, int] = {}
     for part in operands_first([formula]):
@@ -190,7 +190,7 @@ def bounded(name: str, function: Callable[[], Any]) -> Any:
     """What ``function``, of SymPy, returns; Unsupported if it raises, or takes too many calls."""
     left = CALLS
 
-    def count(frame: FrameType, event: str, argument: Any) -> None:
+    def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal left
         if event == "call":
             left -= 1

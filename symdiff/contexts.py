@@ -59,7 +59,7 @@ class Context:
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            async def coroutine(*args: object, **kwargs: object) -> Any:
                 with self:
                     return await function(*args, **kwargs)
 
@@ -67,13 +67,13 @@ class Context:
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
-            def generator(*args: Any, **kwargs: Any) -> Any:
+            def generator(*args: object, **kwargs: object) -> Any:
                 return (yield from _steps(self, function(*args, **kwargs)))
 
             return generator  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def plain(*args: Any, **kwargs: Any) -> Any:
+        def plain(*args: object, **kwargs: object) -> Any:
             with self:
                 return function(*args, **kwargs)
 

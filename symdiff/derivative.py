@@ -64,7 +64,7 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
     return xs, many
 
 
-def _seeds(outputs: list[Expr], values: Any, many: bool, name: str, what: str) -> list[Expr]:
+def _seeds(outputs: list[Expr], values: object, many: bool, name: str, what: str) -> list[Expr]:
     """Cotangents or tangents, checked against the shapes that they must have."""
     given = list(values) if isinstance(values, tuple | list) and many else [values]
     if len(given) != len(outputs):
@@ -120,10 +120,10 @@ def grad(
     allow_unused: bool = True,
 ) -> tuple[Expr, ...]: ...
 def grad(
-    outputs: Any,
+    outputs: object,
     inputs: Expr | Sequence[Expr],
     *more: Expr,
-    grad_outputs: Any = None,
+    grad_outputs: object = None,
     create_graph: bool = True,
     allow_unused: bool = True,
 ) -> Expr | tuple[Expr, ...]:
@@ -356,7 +356,7 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
 
 
 @written("vjp(f, x, u), or vjp([f, g], [x, y], [u, v])")
-def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
+def vjp(outputs: object, inputs: Expr | Sequence[Expr], cotangents: object) -> Any:
     """Cotangents of ``inputs`` for ``cotangents`` of ``outputs``: ``xbar_j = sum_i g_i dy_i/dx_j``.
 
     Cotangents have the shapes of the outputs, results those of the inputs; a sequence of inputs
@@ -377,7 +377,7 @@ def vjp(outputs: Any, inputs: Expr | Sequence[Expr], cotangents: Any) -> Any:
 
 def cotangents(
     outputs: Expr | Sequence[Expr],
-    seed: Any = None,
+    seed: object = None,
     inputs: Expr | Sequence[Expr] | None = None,
     name: str = "cotangents",
 ) -> dict[Expr, Expr]:
@@ -417,7 +417,7 @@ def cotangents(
 
 
 @written("jvp(f, x, v), or jvp(f, [x, y], [v, w])")
-def jvp(outputs: Any, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
+def jvp(outputs: object, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     """Tangents of ``outputs`` for ``tangents`` of ``inputs``: ``ydot_i = sum_j dy_i/dx_j t_j``.
 
     Tangents have the shapes of the inputs, results those of the outputs; a sequence of outputs
@@ -444,7 +444,7 @@ def _pushed(ys: list[Expr], xs: list[Expr], tangents: list[Expr], many: bool) ->
 
 
 @written("hvp(f, x, v), or hvp(f, [x, y], [v, w])")
-def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: Any) -> Any:
+def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
 
     ``r_j = sum_k d2f/dx_j dx_k t_k``; results have the shapes of the inputs, a sequence gives a

@@ -118,7 +118,7 @@ def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None
     return each(lambda part: _to_digits(part, n, subs or {}), f)
 
 
-def _to_digits(f: Expr, n: int, subs: Mapping[Any, Any]) -> Any:
+def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
     """``evalf`` of one expression."""
     outputs, env, sizes = prepared("evalf", [f], subs)
     with one_mpmath():
@@ -185,7 +185,7 @@ def _agree(a: mpf, b: mpf, n: int) -> bool:
     return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
 
 
-def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, Any], digits: int) -> tuple[Any, ...]:
+def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int) -> tuple[Any, ...]:
     """The values of ``outputs`` computed with so many digits, once: mpf, or object arrays of them.
 
     How many of the digits are right nobody checks; ``evalf`` does.  Floats are the binary fractions
@@ -241,7 +241,7 @@ def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
 
 
 def prepared(
-    name: str, outputs: list[Expr], given: Mapping[Any, Any]
+    name: str, outputs: list[Expr], given: Mapping[Any, object]
 ) -> tuple[list[Expr], dict[Expr, Any], dict[str, int]]:
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
     values = named(name, free_symbols(outputs), given)
@@ -259,7 +259,7 @@ def prepared(
     return outputs, env, sizes
 
 
-def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, Any]) -> None:
+def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, object]) -> None:
     """Raise ValueError for a name that neither the outputs nor the values of symbols have."""
     texts = [key for key in given if isinstance(key, str)]
     if not texts:
@@ -277,7 +277,7 @@ def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, Any]) ->
             )
 
 
-def _without(given: Mapping[Any, Any], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
+def _without(given: Mapping[Any, object], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
     names = {x.name for x in expressions}
     return {
         key: value
@@ -286,7 +286,7 @@ def _without(given: Mapping[Any, Any], expressions: Mapping[Expr, Expr]) -> dict
     }
 
 
-def _plain(value: Any, name: str, x: Expr) -> Any:
+def _plain(value: object, name: str, x: Expr) -> Any:
     """A user's value as an int, Fraction, float, mpf, or an object array of these."""
     if hasattr(value, "detach"):  # an eager tensor
         value = value.detach().numpy()
@@ -311,7 +311,7 @@ def _plain(value: Any, name: str, x: Expr) -> Any:
         raise TypeError(f"{name}: the value of {x.name}: {error}") from None
 
 
-def _elements(value: Any, arithmetic: Arithmetic) -> Any:
+def _elements(value: object, arithmetic: Arithmetic) -> Any:
     if isinstance(value, np.ndarray):
         return filled(value.shape, map(arithmetic.number, value.ravel().tolist()))
     return arithmetic.number(value)
@@ -343,7 +343,7 @@ def plain_number(value: mpf) -> mpf:
     return mp.mpf(value)
 
 
-def _truth(value: Any) -> Any:
+def _truth(value: object) -> Any:
     return mp.mpf(int(value)) if isinstance(value, bool) else value
 
 
@@ -517,7 +517,7 @@ def _short(value: mpf) -> bool:
 
 
 def _eliminated(
-    of: Arithmetic, a: list[list[Any]], b: list[list[Any]], undefined: Any
+    of: Arithmetic, a: list[list[Any]], b: list[list[Any]], undefined: object
 ) -> tuple[Any, list[list[Any]]]:
     """Gauss-Jordan elimination with the largest pivots: det A, and X with A X = B."""
     n = len(a)
@@ -555,7 +555,7 @@ class _Undefined:
         self.reason = reason
 
 
-def _undefined(args: Sequence[Any]) -> _Undefined | None:
+def _undefined(args: Sequence[object]) -> _Undefined | None:
     return next((a for a in args if isinstance(a, _Undefined)), None)
 
 
@@ -572,7 +572,7 @@ class _Rational(Arithmetic):
     def exact(self, op: ops.Exact) -> Any:
         return _Undefined(f"{op.name} is not a rational number")
 
-    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[object]) -> Any:
         factors = list(map(self.number, coefs))
         result = self.number(const)
         bad = _undefined([result, *factors, *args])
@@ -596,7 +596,7 @@ class _Rational(Arithmetic):
             return _Undefined(f"({a})**({p}) is not a rational number")
         return Fraction(value)
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[object]) -> Any:
         value = self.named(node.op.name, *args)
         return bool(value) if node.dtype is bool and not isinstance(value, _Undefined) else value
 
@@ -614,12 +614,12 @@ class _Rational(Arithmetic):
             return _Undefined(f"{name}({text}) is not a rational number")
         return Fraction(int(value.p), int(value.q))
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
         if isinstance(condition, _Undefined):
             return condition
         return a if condition else b
 
-    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+    def strong(self, factors: Sequence[object], kills: Sequence[bool]) -> Any:
         for factor, kill in zip(factors, kills, strict=True):
             if kill and not isinstance(factor, _Undefined) and not factor:
                 return Fraction(0)

@@ -126,16 +126,18 @@ class Expr(Node):
             "numeric.check.why(f, g) to prove that formulas are equal"
         )
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError(
             "an expression is not an array of numbers: stack expressions with sd.stack([...]), "
             "or lower it with numeric.lower and call the Function"
         )
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
+    def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **given: object) -> Any:
         return self._methods.array_ufunc(ufunc, method, inputs, given)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, given: Any) -> Any:
+    def __array_function__(
+        self, function: object, types: object, args: object, given: object
+    ) -> Any:
         return self._methods.array_function(function, types, args, given)
 
     def __float__(self) -> float:
@@ -427,7 +429,7 @@ class Expr(Node):
         """The inverse of the matrices in the last two axes."""
         return self._methods.inv(self)  # type: ignore[no-any-return]
 
-    def astype(self, dtype: Any) -> Expr:
+    def astype(self, dtype: object) -> Expr:
         """As a real (``float``), integer (``int``) or boolean (``bool``) expression.
 
         Raises Unsupported for reals as integers, and for a precision: it is the arguments'.
@@ -462,7 +464,7 @@ class Expr(Node):
     def subs(self, replacements: Replacements, /) -> Expr: ...
     @overload
     def subs(self, symbol: Expr | str, value: Values, /) -> Expr: ...
-    def subs(self, *replacements: Any) -> Expr:
+    def subs(self, *replacements: object) -> Expr:
         """Replace symbols simultaneously: ``f.subs({x: 1})``, ``f.subs(x, 1)`` or pairs in a list.
 
         Raises ValueError for a pair whose value contains the symbol of a later one: SymPy

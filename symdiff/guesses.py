@@ -289,7 +289,7 @@ EXPRESSION: dict[str, str] = {
 """Of expressions."""
 
 
-def called(form: str, function: Callable[..., Any], /, *args: Any, **words: Any) -> Any:
+def called(form: str, function: Callable[..., Any], /, *args: object, **words: object) -> Any:
     """What a function gives; the error for arguments that it does not take names ``form``."""
     try:
         return function(*args, **words)
@@ -313,7 +313,7 @@ def written(form: str) -> Callable[[Called], Called]:
 
     def named(function: Called) -> Called:
         @wraps(function)
-        def call(*args: Any, **words: Any) -> Any:
+        def call(*args: object, **words: object) -> Any:
             return called(form, function, *args, **words)
 
         return cast("Called", call)

@@ -35,7 +35,7 @@ __all__ = ["getitem", "split", "take"]
 
 
 @rearrangement
-def getitem(x: Expr, key: Any) -> Expr:
+def getitem(x: Expr, key: object) -> Expr:
     """``x[key]``, for ints, slices, None, Ellipsis, integer and boolean arrays, as NumPy indexes.
 
     An expression of integers is an index too: scalars, or one array of them, beside slices.  Its
@@ -67,7 +67,7 @@ def getitem(x: Expr, key: Any) -> Expr:
 # The key ----------------------------------------------------------------------------------------
 
 
-def _items(x: Expr, key: tuple[Any, ...]) -> tuple[list[Item], int]:
+def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
     """The key with one entry per axis, and None: indices in bounds and >= 0, masks as indices.
 
     With it, before which entry an Ellipsis stood: 0 without one.
@@ -91,7 +91,7 @@ def _items(x: Expr, key: tuple[Any, ...]) -> tuple[list[Item], int]:
     return items, start
 
 
-def _part(part: Any) -> Any:
+def _part(part: object) -> Any:
     """None, Ellipsis, a slice, an int, an integer array or a boolean array."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
@@ -114,7 +114,7 @@ def _part(part: Any) -> Any:
     )
 
 
-def _axes_used(part: Any) -> int:
+def _axes_used(part: object) -> int:
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
@@ -270,7 +270,7 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
 # Expressions as indices -------------------------------------------------------------------------
 
 
-def _is_open(part: Any) -> bool:
+def _is_open(part: object) -> bool:
     """Whether an index is an expression, and neither data nor one number."""
     if not isinstance(part, Expr) or isinstance(part.op, ops.Constant):
         return False

@@ -556,7 +556,7 @@ def pad(
     pad_width: int | Sequence[Any],
     mode: str = "constant",
     *,
-    constant_values: Any = 0,
+    constant_values: object = 0,
 ) -> Expr:
     """``x`` with elements added at both ends of its axes, as NumPy pads.
 
@@ -601,7 +601,7 @@ def pad(
     return x
 
 
-def _widths(x: Expr, pad_width: Any) -> list[tuple[int, int]]:
+def _widths(x: Expr, pad_width: object) -> list[tuple[int, int]]:
     widths = np.asarray(pad_width)
     if widths.dtype.kind not in "iu":
         raise TypeError(f"pad: widths {pad_width!r} are not integers")
@@ -616,7 +616,7 @@ def _widths(x: Expr, pad_width: Any) -> list[tuple[int, int]]:
     return [(int(before), int(after)) for before, after in table]
 
 
-def _pairs(x: Expr, values: Any) -> list[tuple[Operand, Operand]]:
+def _pairs(x: Expr, values: object) -> list[tuple[Operand, Operand]]:
     """A pair of values for each axis."""
     table: NDArrayOfObjects = np.empty((), dtype=object)
     if isinstance(values, Sequence | np.ndarray):
@@ -738,14 +738,14 @@ def select(
     return result
 
 
-def _scattered(x: Expr, key: Any, value: Expr) -> Expr:
+def _scattered(x: Expr, key: object, value: Expr) -> Expr:
     """Zeros of the shape of x, the value added at ``x[key]``: the transpose of indexing."""
     t = dummy(x)
     (flow,) = pullback([getitem(t, key)], [t], [Flow(value, NONE)])
     return full(x.shape, 0) if flow is None else flow.expr
 
 
-def index_add(x: Operand, key: Any, value: Operand, /) -> Expr:
+def index_add(x: Operand, key: object, value: Operand, /) -> Expr:
     """``x`` with ``value`` added at ``x[key]``; at repeated places it is added repeatedly.
 
     What ``numpy.add.at(x, key, value)`` does in place.  Keys are those of ``x[key]``, and so are
@@ -761,7 +761,7 @@ def index_add(x: Operand, key: Any, value: Operand, /) -> Expr:
     return operand + _scattered(operand, key, broadcast_to(as_numeric(as_expr(value)), place.shape))
 
 
-def index_update(x: Operand, key: Any, value: Operand, /) -> Expr:
+def index_update(x: Operand, key: object, value: Operand, /) -> Expr:
     """``x`` with ``value`` at ``x[key]``, of repeated places the last one.
 
     What ``x[key] = value`` does in place.  Keys are those of ``x[key]``, and so are the errors;
@@ -794,11 +794,11 @@ def index_update(x: Operand, key: Any, value: Operand, /) -> Expr:
     )
 
 
-def _is_expression(part: Any) -> bool:
+def _is_expression(part: object) -> bool:
     return isinstance(part, Expr) and not isinstance(part.op, ops.Constant)
 
 
-def _known(part: Any) -> Any:
+def _known(part: object) -> Any:
     """An entry of a key that is data in NumPy's terms."""
     if not isinstance(part, Expr):
         return part
@@ -810,7 +810,7 @@ def _replaced(x: Expr, scattered: Expr, counts: Expr) -> Expr:
     return where(primitive("not_equal", counts, zero), scattered, x)
 
 
-def _unrepeated(x: Expr, key: Any, new: Expr) -> Expr | None:
+def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
     """The update by arrays of indices that repeat places; None if none does."""
     lengths = tuple(1 if isinstance(dim, str) else dim for dim in x.shape)
     parts = tuple(map(_known, key if isinstance(key, tuple) else (key,)))

@@ -149,7 +149,7 @@ def as_expr(value: object) -> Expr:
     return number_node(number.exact(value))
 
 
-def _unmasked(value: Any) -> Any:
+def _unmasked(value: object) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("a masked array: an expression has no mask; use sd.where(mask, 0, data)")
     return value

@@ -114,7 +114,7 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
         raise ValueError(f'limit: dir = {dir!r} is none of "+", "-" and "+-"')
     approach = _Approach("limit", as_expr(f), x, x0)
 
-    def of(part: Any) -> Any:
+    def of(part: object) -> Any:
         found = sp.limit(part, approach.variable, approach.point, dir)
         none = found in (sp.zoo, sp.nan) or approach.variable in found.free_symbols
         if none or found.has(sp.AccumBounds, sp.Limit):
@@ -135,7 +135,7 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
 class _Approach:
     """An expression in a variable that comes to a point."""
 
-    def __init__(self, name: str, f: Expr, x: Operand, x0: Any) -> None:
+    def __init__(self, name: str, f: Expr, x: Operand, x0: object) -> None:
         if isinstance(x0, sp.Basic) and x0.is_infinite:
             x0 = float(x0)
         self.name, self.f, self.x, self.x0 = name, f, as_expr(x), as_expr(x0)
@@ -244,7 +244,7 @@ def _falls(way: _Side, k: int, n: int) -> bool | None:
     return True
 
 
-def _is_below(formula: Any, variable: Any, point: Any, n: int) -> bool:
+def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
     """Whether a formula is a sum of powers below n of the distance, and of logarithms of it."""
     t = sp.Dummy("t", positive=True)
     where = 1 / t if point is sp.oo else -1 / t if point is -sp.oo else point + t

@@ -41,14 +41,14 @@ def of_each(function: Callable[Concatenate[Operand, Rest], Expr]) -> Each[Rest]:
     return call
 
 
-def each(function: Callable[[Any], Any], f: Any) -> Any:
+def each(function: Callable[[Any], Any], f: object) -> Any:
     """``function`` of ``f``, or of all that is in a tuple, in a tuple of the same kind."""
     if not isinstance(f, tuple):
         return function(f)
     return getattr(type(f), "_make", tuple)([each(function, part) for part in f])
 
 
-def entries(f: Any) -> Iterator[Any]:
+def entries(f: object) -> Iterator[Any]:
     """What is in nested tuples, from left to right; of no tuple, itself."""
     if isinstance(f, tuple):
         for part in f:

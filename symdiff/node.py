@@ -142,13 +142,13 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
 _OPS: weakref.WeakValueDictionary[tuple[Any, ...], Op] = weakref.WeakValueDictionary()
 
 
-def intern_op(key: tuple[Any, ...], make: Callable[[], Op]) -> Op:
+def intern_op(key: tuple[object, ...], make: Callable[[], Op]) -> Op:
     """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
     op = _OPS.get(key)
     return op if op is not None else _interned_op(key, make)
 
 
-def _interned_op(key: tuple[Any, ...], make: Callable[[], Op]) -> Op:
+def _interned_op(key: tuple[object, ...], make: Callable[[], Op]) -> Op:
     def made() -> Op:
         op = make()
         op.table = {}

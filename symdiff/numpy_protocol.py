@@ -57,7 +57,7 @@ def from_function(fn: Callable[..., Any], /, *symbols: Operand) -> Any:
     return _results(fn, value)
 
 
-def _results(fn: Callable[..., Any], value: Any) -> Any:
+def _results(fn: Callable[..., Any], value: object) -> Any:
     if isinstance(value, tuple):
         parts = [_results(fn, part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -137,7 +137,7 @@ def _refused_word(name: str, word: str) -> Unsupported:
     return Unsupported(f"{name}: the argument {word}= is not one for expressions{remedy}")
 
 
-def _is_default(word: str, value: Any) -> bool:
+def _is_default(word: str, value: object) -> bool:
     """Whether an argument says nothing that an expression would have to heed."""
     if word == "out":
         return value is None or (isinstance(value, tuple) and all(x is None for x in value))
@@ -158,7 +158,7 @@ def _is_default(word: str, value: Any) -> bool:
     return any(value is x if isinstance(x, bool) else _same(value, x) for x in harmless)
 
 
-def _same(value: Any, other: Any) -> bool:
+def _same(value: object, other: object) -> bool:
     return type(value) is type(other) and not isinstance(value, Expr) and bool(value == other)
 
 
@@ -425,7 +425,7 @@ def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return None
 
 
-def _scipy_name(ufunc: Any) -> str | None:
+def _scipy_name(ufunc: object) -> str | None:
     """The name of one of SciPy's universal functions; None for any other."""
     name = getattr(ufunc, "__name__", "")
     modules = map(sys.modules.get, SCIPY_MODULES)
@@ -492,7 +492,7 @@ def array_function(
     return entry.ours(*positions, **words)
 
 
-def _is_the_default(signature: inspect.Signature, word: str, value: Any) -> bool:
+def _is_the_default(signature: inspect.Signature, word: str, value: object) -> bool:
     return word in signature.parameters and _same(value, signature.parameters[word].default)
 
 
@@ -536,12 +536,17 @@ def _reshape(x: Operand, shape: Any) -> Expr:
 
 
 def _clip(
-    x: Operand, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    x: Operand,
+    a_min: object = None,
+    a_max: object = None,
+    *,
+    min: object = None,
+    max: object = None,
 ) -> Expr:
     return f.clip(x, a_min if min is None else min, a_max if max is None else max)
 
 
-def _where(condition: Operand, x: Any = None, y: Any = None) -> Expr:
+def _where(condition: Operand, x: object = None, y: object = None) -> Expr:
     if x is None or y is None:
         raise Unsupported("np.where of a condition alone: its shape would depend on values")
     return f.where(condition, x, y)

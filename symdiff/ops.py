@@ -389,7 +389,7 @@ def _zeros(of: Arithmetic, shape: tuple[int, ...]) -> NDArray[Any]:
     return np.full(shape, zero, object)
 
 
-def _linear(cls: type[Linear], *params: Any) -> Linear:
+def _linear(cls: type[Linear], *params: object) -> Linear:
     return intern_op((cls, *params), lambda: cls(*params))  # type: ignore[return-value]
 
 
@@ -941,7 +941,7 @@ class Opaque(Op):
         """
         raise Unsupported(f"count_operations: no count is known for {self.name}")
 
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
         """The value of one core by its definition, element by element; its core has ``shape``.
 
         A core is a list of elements, a matrix a list of rows, a core without axes one element.
@@ -1011,7 +1011,7 @@ def converted_op(to: str) -> Opaque:
     return intern_op((cls, to), lambda: cls(to))  # type: ignore[return-value]
 
 
-def opaque_op(cls: type[Opaque], *parameters: Any) -> Opaque:
+def opaque_op(cls: type[Opaque], *parameters: object) -> Opaque:
     """The op of an Opaque class with these parameters."""
     return intern_op((cls, *parameters), lambda: cls(*parameters))  # type: ignore[return-value]
 

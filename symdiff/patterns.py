@@ -70,28 +70,28 @@ def _sets(y: Expr, chosen: bool) -> Any:
 class _Sets(Arithmetic):
     """Sets of input elements, as the bits of an integer; None is an element that is always 0."""
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: object) -> Any:
         return None if value == 0 else 0
 
     def exact(self, op: ops.Exact) -> Any:
         return 0
 
-    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[object]) -> Any:
         return _union([*args, 0] if const else args)
 
-    def product(self, factors: Sequence[Any]) -> Any:
+    def product(self, factors: Sequence[object]) -> Any:
         return None if None in factors else _union([*factors, 0])
 
-    def power(self, a: Any, p: int | Fraction) -> Any:
+    def power(self, a: object, p: int | Fraction) -> Any:
         return a if p > 0 else a or 0
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[object]) -> Any:
         return _union([*args, 0]) if node.dtype is float else 0
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
         return _union([a, b])
 
-    def named(self, name: str, *args: Any) -> Any:
+    def named(self, name: str, *args: object) -> Any:
         return _union([*args, 0])
 
     def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
@@ -100,16 +100,16 @@ class _Sets(Arithmetic):
         row = [None if s is None else s | every for s in columns]
         return every, [list(row) for _ in b]
 
-    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+    def strong(self, factors: Sequence[object], kills: Sequence[bool]) -> Any:
         return self.product(factors)
 
-    def less(self, name: str, a: Any, b: Any) -> bool:
+    def less(self, name: str, a: object, b: object) -> bool:
         raise Unsupported(f"sparsity: {name} depends on the order of elements")
 
-    def places(self, name: str, index: Sequence[Any]) -> list[int]:
+    def places(self, name: str, index: Sequence[object]) -> list[int]:
         raise Unsupported(f"sparsity: {name} depends on the values of indices")
 
-    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
+    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op: ops.Opaque = node.op  # type: ignore[assignment]
         every = 0
         if node.dtype is float and not op.constant:
@@ -129,13 +129,13 @@ def _union(sets: Iterable[Any]) -> Any:
     return found
 
 
-def _flat(core: Any) -> list[Any]:
+def _flat(core: object) -> list[Any]:
     """The elements of a core: one, a list of them, or a list of rows."""
     rows = core if isinstance(core, list) else [core]
     return [s for row in rows for s in (row if isinstance(row, list) else [row])]
 
 
-def _full(shape: tuple[int, ...], s: Any) -> Any:
+def _full(shape: tuple[int, ...], s: object) -> Any:
     """A core of equal elements."""
     core = s
     for n in reversed(shape):

@@ -99,7 +99,7 @@ def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
     return found if cls is ops.Gather else found.transposed(0, ())
 
 
-def _interned(cls: type[Op], *parameters: Any) -> Op:
+def _interned(cls: type[Op], *parameters: object) -> Op:
     return intern_op((cls, *parameters), lambda: cls(*parameters))
 
 

@@ -222,7 +222,7 @@ def _tensordot(
     return contract([(a, left), (b, right)], out, None, name)
 
 
-def einsum(subscripts: str | Operand, /, *operands: Any) -> Expr:
+def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
     """Einstein's summation: of ``"ij,jk->ik"`` it is ``value[i, k] = sum_j A[i, j] B[j, k]``.
 
     Letters that the part after ``->`` lacks are summed.  Without that part, it is the letters that

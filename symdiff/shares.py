@@ -53,7 +53,7 @@ class Shares(NamedTuple):
     gradient: Expr
 
 
-def shares(f: Any, x: Expr, seed: Any = None) -> Shares:
+def shares(f: object, x: Expr, seed: object = None) -> Shares:
     """The reverse walk from ``f`` to ``x``, recorded.
 
     ``path`` has the real nodes between x and f, operands first, and ``cotangents`` the cotangent of

@@ -109,14 +109,14 @@ def collect(f: Operand, x: Operand | Sequence[Operand]) -> Expr:
     return changed("collect", f, lambda part, *given: sp.collect(part, list(given)), *by)
 
 
-def _expanded(formula: Any) -> Any:
+def _expanded(formula: object) -> Any:
     terms = _terms(formula)
     if terms > _TERMS:
         raise Unsupported(f"expand: a result of up to {terms} terms; at most {_TERMS} are written")
     return sp.expand(formula)
 
 
-def _terms(formula: Any) -> int:
+def _terms(formula: object) -> int:
     """How many terms a formula has at most when it is multiplied out, be it in an argument."""
     counts: dict[Any, int] = {}
     most = 1

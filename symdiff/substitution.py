@@ -67,7 +67,7 @@ def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> lis
     return [done[node] for node in outputs]
 
 
-def replaced(f: Expr, replacements: Sequence[Any]) -> Expr:
+def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
     """``substitute`` with SymPy's arguments: a mapping, a symbol and its value, or pairs of these.
 
     Raises TypeError for other arguments, ValueError for a pair whose value contains the symbol of a
@@ -103,7 +103,7 @@ def replaced(f: Expr, replacements: Sequence[Any]) -> Expr:
 
 
 def named(
-    name: str, symbols: Iterable[Expr], given: Mapping[Any, Any], *, strict: bool = False
+    name: str, symbols: Iterable[Expr], given: Mapping[Any, object], *, strict: bool = False
 ) -> dict[Expr, Any]:
     """The values given by symbol or by name, for those of ``symbols`` that have one, by symbol.
 

@@ -65,7 +65,7 @@ class Witness:
         return f"{b} instead of {a}" + (f" at {place}" if place else "")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return str(np.vectorize(str)(value).tolist()) if isinstance(value, np.ndarray) else str(value)
 
 
@@ -122,15 +122,15 @@ def _differ(outputs: Sequence[Expr], point: Point, k: int) -> bool:
 class _Reals(Mp):
     """mpmath numbers; what is infinite or undefined is nan, and stays so in a condition."""
 
-    def kept(self, node: Expr, value: Any, uses: int) -> Any:
+    def kept(self, node: Expr, value: object, uses: int) -> Any:
         if isinstance(value, np.ndarray):
             return filled(value.shape, map(_finite, value.ravel().tolist()))
         return _finite(value)
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[object]) -> Any:
         return mp.nan if any(a != a for a in args) else super().function(node, args)
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
         return mp.nan if condition != condition else super().select(node, condition, a, b)
 
 
@@ -138,7 +138,7 @@ class _NoisyReals(_Reals, NoisyMp):
     """The same, with random errors."""
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     return value if isinstance(value, bool) or mp.isfinite(value) else mp.nan
 
 
@@ -175,7 +175,7 @@ def noisy_values(outputs: Sequence[Expr], point: Point, digits: int) -> list[lis
     return values(outputs, point, digits, _NoisyReals)
 
 
-def _boxed(value: Any) -> Any:
+def _boxed(value: object) -> Any:
     return value if isinstance(value, np.ndarray) else filled((1,), [value])
 
 

@@ -31,7 +31,7 @@ def mermaid(
     wrt: Expr | Sequence[Expr] | None = None,
     *,
     graph: str = "forward",
-    seed: Any = None,
+    seed: object = None,
     limit: int = LIMIT,
     direction: str = "down",
 ) -> str:
@@ -78,10 +78,10 @@ def mermaid(
 
 def diagram(
     name: str,
-    f: Any,
-    wrt: Any,
+    f: object,
+    wrt: object,
     graph: str,
-    seed: Any,
+    seed: object,
     limit: int,
     direction: str,
     notes: Notes = lambda _: {},
@@ -150,7 +150,7 @@ def checked(name: str, limit: int, direction: str) -> bool:
     return direction == "down"
 
 
-def outputs_of(name: str, f: Any) -> list[Expr]:
+def outputs_of(name: str, f: object) -> list[Expr]:
     """``f`` as a list of expressions.
 
     Raises ValueError if it is empty, TypeError for what is no expression.

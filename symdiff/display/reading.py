@@ -340,7 +340,7 @@ def _known(x: Expr) -> tuple[int, ...]:
     return x.shape  # type: ignore[return-value]
 
 
-def stacked(rows: Any) -> Expr:
+def stacked(rows: object) -> Expr:
     """The array of an object array of scalars: stacks of stacks."""
     if not isinstance(rows, np.ndarray):
         return as_expr(rows)
@@ -353,7 +353,7 @@ def stacked(rows: Any) -> Expr:
 class _Formulas(Arithmetic):
     """Elements that are scalar expressions, merged as users' formulas are."""
 
-    def number(self, value: Any) -> Expr:
+    def number(self, value: object) -> Expr:
         return as_expr(value)
 
     def exact(self, op: ops.Exact) -> Expr:
@@ -388,11 +388,11 @@ class _Formulas(Arithmetic):
         if elements > _ELEMENTS or terms > _TERMS:
             raise Unsupported("the components of a large array")
 
-    def opaque(self, node: Expr, args: Sequence[Any]) -> Any:
+    def opaque(self, node: Expr, args: Sequence[object]) -> Any:
         return elements(rebuild(node, tuple(map(_whole_again, node.args, args))))
 
 
-def _whole_again(arg: Expr, value: Any) -> Expr:
+def _whole_again(arg: Expr, value: object) -> Expr:
     """An operand of a function of whole arrays: itself, if it is no formula of elements."""
     plain = all(isinstance(x.op, ops.Symbol | ops.Opaque | ops.Constant) for x in (arg, *arg.args))
     return arg if plain else stacked(value)

@@ -59,7 +59,7 @@ def _kind(annotation: str) -> Kind:
         return Kind.OPERANDS
     if words & {"Operand", "Expr"}:
         return Kind.DATA if lists or "str" in words else Kind.OPERAND
-    if annotation == "Any":
+    if annotation == "object":
         return Kind.ANY
     if any(word in annotation for word in ("Dim", "Axis", "tuple[")):
         return Kind.AXES
@@ -92,7 +92,7 @@ def declared(name: str) -> Declared:
 # Values -------------------------------------------------------------------------------------------
 
 
-def operand(value: Any) -> Expr:
+def operand(value: object) -> Expr:
     """A value of the text as an expression; raises ValueError, in words, where it is none."""
     if isinstance(value, Expr):
         return value
@@ -101,7 +101,7 @@ def operand(value: Any) -> Expr:
     raise ValueError(_refusal(value))
 
 
-def _refusal(value: Any) -> str:
+def _refusal(value: object) -> str:
     if isinstance(value, tuple) and not isinstance(value, Results):
         return (
             "a formula is one value; a comma stands only between operands, and in an array, [x, y]"
@@ -116,7 +116,7 @@ def _refusal(value: Any) -> str:
     return f"{value} is a keyword of Python, and stands only for an option or in a subscript"
 
 
-def argument(function: Declared, parameter: str, value: Any) -> Any:
+def argument(function: Declared, parameter: str, value: object) -> Any:
     """A value of the text as an argument; raises ValueError, in words, where it is none."""
     kind, said = function.kinds[parameter], function.annotations[parameter]
     if kind is Kind.OPERAND:
@@ -126,7 +126,7 @@ def argument(function: Declared, parameter: str, value: Any) -> Any:
             raise ValueError("the arrays stand in a list, [a, b]")
         return [operand(v) for v in value]
     found = literal(value, lengths="Dim" in said)
-    if not ("str" in said or "Dim" in said or said == "Any"):
+    if not ("str" in said or "Dim" in said or said == "object"):
         for text in _texts(found):
             raise ValueError(_refusal(text))
     if said in ("int", "int | None") and isinstance(found, float | bool | list | tuple):
@@ -143,7 +143,7 @@ def argument(function: Declared, parameter: str, value: Any) -> Any:
     )
 
 
-def key(value: Any) -> Any:
+def key(value: object) -> Any:
     """A value of the text as a subscript; a list with an expression in it is an array."""
     if isinstance(value, tuple) and not isinstance(value, Results):
         return tuple(key(v) for v in value)
@@ -156,7 +156,7 @@ def key(value: Any) -> Any:
     return operand(value) if isinstance(value, list) and _has_expressions(found) else found
 
 
-def literal(value: Any, lengths: bool = False) -> Any:
+def literal(value: object, lengths: bool = False) -> Any:
     """A value with Python's numbers for those of the text; names for the lengths of axes, if so."""
     if isinstance(value, Expr):
         if lengths and isinstance(value.op, ops.Size):
@@ -172,7 +172,7 @@ def literal(value: Any, lengths: bool = False) -> Any:
     return value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for v in value:
             yield from _texts(v)
@@ -180,7 +180,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
-def _has_expressions(value: Any) -> bool:
+def _has_expressions(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(map(_has_expressions, value))
     return isinstance(value, Expr)

@@ -287,11 +287,11 @@ class Reader:
             if value.__class__ is not Expr:
                 values[k] = self.operand(operands[k], value)
 
-    def operand(self, node: ast.expr, value: Any) -> Expr:
+    def operand(self, node: ast.expr, value: object) -> Expr:
         """A value as an expression."""
         return self.told(node, "", operand, value)
 
-    def told(self, node: ast.expr, name: str, make: Callable[..., T], *given: Any) -> T:
+    def told(self, node: ast.expr, name: str, make: Callable[..., T], *given: object) -> T:
         """What ``make`` makes of what is given; its refusals are told where ``node`` begins."""
         try:
             return make(*given)
@@ -383,7 +383,7 @@ class Reader:
                 self.operand(place, value)
         return values
 
-    def subscripted(self, node: ast.Subscript, x: Any, given: Any) -> Expr:
+    def subscripted(self, node: ast.Subscript, x: object, given: object) -> Expr:
         """A part of an array, or one of several results."""
         if isinstance(x, Results):
             place = literal(given)

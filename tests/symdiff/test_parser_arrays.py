@@ -148,7 +148,7 @@ def test_arguments_are_what_annotations_say():
     assert kinds[Kind.OPERAND] == {"Operand", "Expr", "Operand | None"}
     assert kinds[Kind.OPERANDS] == {"Sequence[Operand]", "Sequence[Values]"}
     assert kinds[Kind.POWER] == {"int", "float", "float | str | None"}
-    assert kinds[Kind.ANY] == {"Any"}
+    assert kinds[Kind.ANY] == {"object"}
     for kind in (Kind.OPTION, Kind.AXES):
         assert not {a for a in kinds[kind] if re.search("Expr|Operand|Values|Any|Callable", a)} - {
             "int | Sequence[Any]"  # widths of `pad`
