@@ -1656,6 +1656,8 @@ SAVED_OTHERWISE = (
         "shaping: x.unbind", "shaping: x.split", "shaping: x.chunk", "another way: split", "kron", "matrices: kron",
         "matrices: tensordot", "matrices: einsum", "matrices: matmul", "matrices: op", "numbers: x ** 0", "numbers: x ** 1",
         "reading: x.index_", "writing: y.index_", "index_add", "without dimensions: index_add", "F.l1_loss", "F.mse_loss weighted", "F.cross_entropy {'label", "F.kl_div {", "F.pad", "F.smooth_l1_loss {'beta': 0.0}", "matrices: at", "F.tanhshrink", "float32 beside float64", "ordering: quantile in q",
+        # A choice of expressions by the operand here.
+        "numbers: fmod",
         # Of nothing, of one element, and of what is constant: what a derivative needs there differs.
         "reducing of nothing", "cumprod", "scanning: cumprod", "scanning: logcumsumexp", "reducing: var without", "sgn",
         "F.nll_loss", "linalg: linalg.solve_triangular(a, b, upper=True, left=False)",
