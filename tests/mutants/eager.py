@@ -250,14 +250,14 @@ _dtypes(
     "ranges-are-rounded-down",
     "    n = math.ceil((b - a) / h)\n    if kind",
     "    n = math.floor((b - a) / h)\n    if kind",
-    "test_factories.py::test_arange",
+    "test_op_table.py::test_row[value: arange]",
     "test_arange_values",
 )
 _dtypes(
     "ranges-are-counted-from-one-end",
     "    return np.where(i < n // 2, up, down).astype(kind)",
     "    return up.astype(kind)",
-    "test_rounding_of_ranges",
+    "test_op_table.py::test_row[value: linspace]",
 )
 
 # Operations ---------------------------------------------------------------------------------------
