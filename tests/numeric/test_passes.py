@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.residuals import kept
 from numeric.lowering.passes.sums import TERMS, divided, shared
+from numeric.lowering.printers.python import PythonPrinter
 from numeric.lowering.programs import Program
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule, Step
@@ -260,6 +263,43 @@ def test_what_is_kept_is_said_in_numbers():
     joint = schedule([y, *sd.vjp(y, [X, W], seed)], [X, W, seed])
     found = kept(joint, 1, 2)
     assert [joint.origins[v] is x for v, x in zip(found, (X, W, y), strict=True)] == [True] * 3
+
+
+# Another printer --------------------------------------------------------------------------------
+
+
+class Exact(PythonPrinter):
+    """Fractions: what a new target has to say is what the contract names, and no more."""
+
+    formulas = MathFormulas
+
+    def power(self, step):
+        return Template(f"{{0}}**{step.detail}", POWER, (ATOM,))
+
+    def pointwise(self, step):
+        return self.formula(step.op)
+
+    def refused(self, step):
+        raise sd.Unsupported(f"{step.form} of fractions")
+
+    shifted = monomial = quotient = strong = kernel = of_numbers = refused
+
+
+def test_a_third_printer_writes_the_same_steps():
+    x, y = sd.symbols("x y")
+    f = (x + 2 * y - 3) ** 5 / y**2 - 7 * x**4
+    outputs = [f, sd.maximum(x, y), *sd.grad(f, [x, y])]
+    written = Exact(Emitter(), schedule(outputs, [x, y]))
+    a, b = Fraction(5, 3), Fraction(-2, 7)
+    names = {"v1": a, "v2": b, **written.emitter.namespace}
+    exec("\n".join(written.lines), names)
+    value, larger, by_x, _ = (eval(text, names) for text in written.results)
+    u = a + 2 * b - 3
+    assert value == u**5 / b**2 - 7 * a**4
+    assert larger == a
+    assert by_x == 5 * u**4 / b**2 - 28 * a**3
+    with pytest.raises(sd.Unsupported, match="kernel of fractions"):
+        Exact(Emitter(), schedule([U @ V], [U, V]))
 
 
 # Formulas ---------------------------------------------------------------------------------------

@@ -46,6 +46,9 @@ class Printer(ABC):
     has more than once, so that they are given names.  What a template calls is bound by
     ``self.emitter``, which says under which name.
 
+    ``drops`` says that it has statements that end the life of values (``dropped``), ``plain`` that
+    arguments of shape () are numbers of its own.
+
     Everything else is done here, the same for all: sums, products and numbers, in which Python and
     C agree; passes, names, and putting texts into templates.  A target in which this is not how it
     is written (no infix operators, another way to assign) overrides those methods, too.
@@ -56,7 +59,7 @@ class Printer(ABC):
 
     formulas: ClassVar[type[FormulaPrinter]]
     drops: ClassVar[bool] = False
-    plain: ClassVar[bool] = False  # arguments of shape () are numbers of the language
+    plain: ClassVar[bool] = False
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.emitter = emitter
@@ -89,9 +92,9 @@ class Printer(ABC):
 
     @abstractmethod
     def power(self, step: Step) -> Template:
-        """X to the positive exponent ``step.detail``, as ``kernels`` computes it, to the last bit.
+        """The operand to the positive exponent ``step.detail``.
 
-        Where x is a negative number that has no such power, nan, or an error that the caller knows.
+        Of a negative number that has no such power: nan, or an error that the caller knows.
         """
 
     @abstractmethod
@@ -263,7 +266,7 @@ _STRONG = frozenset({"power", "pointwise", "strong"})
 
 @lru_cache(maxsize=1024)
 def _sum(op: ops.Sum, whole: bool) -> Template:
-    """The terms from left to right, then the constant; as ``kernels`` computes it."""
+    """The terms from left to right, then the constant."""
     # Then what is written is the operand, as a product.
     alone = len(op.coefs) == 1 and op.const == 0
     terms = [_term(coef, k, alone=alone, whole=whole) for k, coef in enumerate(op.coefs)]
