@@ -244,6 +244,10 @@ def _matmul(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) ->
     rest = [k for k in p.out if k not in p.batch]
     if p.left and p.right and rest[0] in p.right:  # the result comes in the order asked for
         return _matmul(d, Pair(p.b, p.a, p.out), y, x, length)
+    if not (p.batch or p.left) and len(p.right) == len(p.summed) == 1 and p.b[0] in p.right:
+        return Text(
+            f"{d.put(y, POWER)} @ {d.put(x, POWER)}", MATRIX_PRODUCT
+        )  # as x @ y.T, unturned
     x = _turned(d, x, p.a, p.batch + p.left + p.summed)
     y = _turned(d, y, p.b, p.batch + p.summed + p.right)
     if not p.batch and len(p.left) == len(p.summed) == len(p.right) == 1:

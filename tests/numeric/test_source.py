@@ -22,11 +22,13 @@ b = sd.symbol("bias", "k")
 j = sd.symbol("j", 4, dtype=int)
 
 q, M = sd.symbol("q", "d"), sd.symbol("M", (4, 4))
-SYMBOLS = [X, Y, W, w, y, A, B, C, S, u, v, Q, K, T, U, b, j, q, M]
+young = sd.symbol("young", (5, 4))
+SYMBOLS = [X, Y, W, w, y, A, B, C, S, u, v, Q, K, T, U, b, j, q, M, young]
 
 GALLERY = {
     # products
     "matrix times vector": (X @ w, "v1 @ v2"),
+    "matrix times an older vector": (young @ u, "v2 @ v1"),
     "vector times matrix": (y @ X, "v1.T @ v2"),
     "matrix times matrix": (A @ B, "v1.dot(v2)"),
     "Gram matrix": (A.T @ A, "v1.T.dot(v1)"),
