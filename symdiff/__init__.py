@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from symdiff import functions
@@ -59,6 +58,7 @@ from symdiff.errors import ShapeError as ShapeError
 from symdiff.errors import Unsupported as Unsupported
 from symdiff.evaluate import evalf as evalf
 from symdiff.expr import Expr as Expr
+from symdiff.expr import Methods
 from symdiff.expr import e as e
 from symdiff.expr import free_symbols as free_symbols
 from symdiff.expr import nodes as nodes
@@ -84,7 +84,7 @@ from symdiff.substitution import replaced
 from symdiff.substitution import substitute as substitute
 
 # Methods that need the layers above Expr.
-Expr._methods = SimpleNamespace(
+Expr._methods = Methods(
     **{name: getattr(functions, name) for name in dir(functions)},
     array_function=array_function,
     array_ufunc=array_ufunc,

@@ -33,6 +33,7 @@ from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr, full, number_node, symbol
 from symdiff.letters import shape_text
 from symdiff.lifting import lift
+from symdiff.node import op_as
 from symdiff.scalar import (
     VOCABULARY,
     canonical,
@@ -466,7 +467,7 @@ class Formulas(Arithmetic):
         return raised(a, self.number(p))
 
     def function(self, node: Expr, args: Sequence[sp.Basic]) -> sp.Basic:
-        op: ops.Pointwise = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Pointwise)
         if op.name in LOGIC and op.primitive:
             holds = [condition_of(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
             return LOGIC[op.name](*holds)

@@ -21,7 +21,7 @@ import sympy as sp
 from symdiff import ops
 from symdiff.errors import Unsupported
 from symdiff.lifting import is_decision, over_formula
-from symdiff.node import topological
+from symdiff.node import op_as, topological
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -132,7 +132,7 @@ class Arithmetic(ABC):
 
     def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
         """The value of one core of an opaque node, which has ``shape``, by its components."""
-        op: ops.Opaque = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Opaque)
         return op.components(self, shape, *cores)
 
     def opaque(self, node: Expr, args: Sequence[Any]) -> Any:
@@ -253,7 +253,7 @@ class _Walk:
     # Contractions ---------------------------------------------------------------------------------
 
     def contract(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Contract = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Contract)
         lengths: dict[int, int] = {}
         for word, arg in zip(op.letters, args, strict=True):
             lengths.update(zip(word, np.shape(arg) if word else (), strict=True))
@@ -304,7 +304,7 @@ class _Walk:
     # Linear maps ----------------------------------------------------------------------------------
 
     def linear(self, node: Expr, args: list[Any]) -> Any:
-        op: ops.Linear = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Linear)
         arrays = list(map(_array, args))
         shape = self.concrete(op.result(*(x.shape for x in arrays)))
         self.of.check(node, math.prod(shape), op.terms(arrays[0].shape))
@@ -317,7 +317,7 @@ class _Walk:
         known = self.of.opaque(node, args)
         if known is not None:
             return known
-        op: ops.Opaque = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Opaque)
         signature = op.signature
         if signature is None:
             raise Unsupported(f"{op.name} has no component-wise value")
@@ -369,12 +369,12 @@ def _listed(x: Any) -> Any:
 
 
 def _sum(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
-    op: ops.Sum = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Sum)
     return of.total(op.const, op.coefs, args) if args else of.number(op.const)
 
 
 def _product(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
-    op: ops.Product = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Product)
     powers = [of.power(a, p) for a, p in zip(args, op.exponents, strict=True)]
     return powers[0] if len(powers) == 1 else of.product(powers)
 

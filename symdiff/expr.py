@@ -46,7 +46,7 @@ from symdiff.node import Dim, Node, Op, Shape, make, set_node_class, topological
 from symdiff.rearrangement import rearranged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,6 +56,26 @@ Operand: TypeAlias = "Expr | int | float | Fraction | NDArray[Any] | sp.Expr"
 # What stands for a symbol: lists of rows, too.
 Values: TypeAlias = "Operand | Sequence[Any]"
 Replacements: TypeAlias = "Mapping[Any, Values] | Sequence[tuple[Any, Values]]"
+
+
+class Methods:
+    """The functions behind methods of Expr, of modules above this one, by name."""
+
+    def __init__(self, **functions: object) -> None:
+        vars(self).update(functions)
+
+    if TYPE_CHECKING:  # what most of them are; the others give no expression
+        array_function: Callable[..., Any]
+        array_ufunc: Callable[..., Any]
+        evalf: Callable[..., Any]
+        latex: Callable[..., str]
+        markup: Callable[..., str]
+        reduced: Callable[..., tuple[Any, ...]]
+        short: Callable[..., str]
+        text: Callable[..., str]
+        to_sympy: Callable[..., sp.Basic]
+
+        def __getattr__(self, name: str) -> Callable[..., Expr]: ...
 
 
 class Expr(Node):
@@ -70,7 +90,7 @@ class Expr(Node):
     """
 
     __slots__ = ()
-    _methods: ClassVar[Any]  # the functions behind the methods; set when the package is complete
+    _methods: ClassVar[Methods]  # set when the package is complete
 
     # The value's description ----------------------------------------------------------------------
 
@@ -163,7 +183,7 @@ class Expr(Node):
         return self  # immutable, and interned: a copy would not be the same expression
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._methods.reduced(self)  # type: ignore[no-any-return]
+        return self._methods.reduced(self)
 
     # Arithmetic -----------------------------------------------------------------------------------
 
@@ -246,10 +266,10 @@ class Expr(Node):
         return primitive("floor_divide", as_expr(other), self)
 
     def __matmul__(self, other: Operand) -> Expr:
-        return self._methods.matmul(self, other)  # type: ignore[no-any-return]
+        return self._methods.matmul(self, other)
 
     def __rmatmul__(self, other: Operand) -> Expr:
-        return self._methods.matmul(other, self)  # type: ignore[no-any-return]
+        return self._methods.matmul(other, self)
 
     # Comparisons and logic ------------------------------------------------------------------------
 
@@ -297,7 +317,7 @@ class Expr(Node):
     # Shapes, reductions, derivatives: the functions of the package as methods ---------------------
 
     def __getitem__(self, key: object) -> Expr:
-        return self._methods.getitem(self, key)  # type: ignore[no-any-return]
+        return self._methods.getitem(self, key)
 
     @property
     def T(self) -> Expr:
@@ -309,132 +329,132 @@ class Expr(Node):
     @property
     def mT(self) -> Expr:
         """The last two axes exchanged.  Raises ShapeError below two axes."""
-        return self._methods.matrix_transpose(self)  # type: ignore[no-any-return]
+        return self._methods.matrix_transpose(self)
 
     def transpose(self, *axes: int | tuple[int, ...]) -> Expr:
         """The axes permuted; reversed if none are given."""
-        return self._methods.transpose(self, *axes)  # type: ignore[no-any-return]
+        return self._methods.transpose(self, *axes)
 
     def reshape(self, *shape: Dim | Shape) -> Expr:
         """The elements in C order under another shape; one length may be -1."""
-        return self._methods.reshape(self, *shape)  # type: ignore[no-any-return]
+        return self._methods.reshape(self, *shape)
 
     def ravel(self) -> Expr:
         """The elements in C order, along one axis."""
-        return self._methods.ravel(self)  # type: ignore[no-any-return]
+        return self._methods.ravel(self)
 
     def flatten(self) -> Expr:
         """The elements in C order, along one axis."""
-        return self._methods.ravel(self)  # type: ignore[no-any-return]
+        return self._methods.ravel(self)
 
     def squeeze(self, axis: Axis = None) -> Expr:
         """Without the axes ``axis`` of length 1; without all such axes by default."""
-        return self._methods.squeeze(self, axis)  # type: ignore[no-any-return]
+        return self._methods.squeeze(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Expr:
         """Two axes exchanged."""
-        return self._methods.swapaxes(self, axis1, axis2)  # type: ignore[no-any-return]
+        return self._methods.swapaxes(self, axis1, axis2)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
         """The diagonal of two axes, as the last one."""
-        return self._methods.diagonal(self, offset, axis1, axis2)  # type: ignore[no-any-return]
+        return self._methods.diagonal(self, offset, axis1, axis2)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Expr:
         """Every element along ``axis`` as often as ``repeats`` says; of all in C order for None."""
-        return self._methods.repeat(self, repeats, axis)  # type: ignore[no-any-return]
+        return self._methods.repeat(self, repeats, axis)
 
     def take(
         self, indices: int | Sequence[int] | NDArray[Any] | Expr, axis: int | None = None
     ) -> Expr:
         """The elements at ``indices`` along ``axis``; of all in C order for None."""
-        return self._methods.take(self, indices, axis)  # type: ignore[no-any-return]
+        return self._methods.take(self, indices, axis)
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The sum over ``axis``, over all axes by default."""
-        return self._methods.sum(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.sum(self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The mean over ``axis``, over all axes by default."""
-        return self._methods.mean(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.mean(self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The product over ``axis``, over all axes by default."""
-        return self._methods.prod(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.prod(self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The largest element over ``axis``, over all axes by default."""
-        return self._methods.max(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.max(self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """The smallest element over ``axis``, over all axes by default."""
-        return self._methods.min(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.min(self, axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
         """The variance over ``axis``, over all axes by default; of N observations, by N - ddof."""
-        return self._methods.var(self, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.var(self, axis, ddof=ddof, keepdims=keepdims)
 
     def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
         """The square root of the variance."""
-        return self._methods.std(self, axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.std(self, axis, ddof=ddof, keepdims=keepdims)
 
     def any(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """Whether an element over ``axis`` is not 0."""
-        return self._methods.any(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.any(self, axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, keepdims: bool = False) -> Expr:
         """Whether no element over ``axis`` is 0."""
-        return self._methods.all(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.all(self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
         """The place of the first largest element along ``axis``; among all in C order for None."""
-        return self._methods.argmax(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.argmax(self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
         """The place of the first smallest element along ``axis``; among all in C order for None."""
-        return self._methods.argmin(self, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._methods.argmin(self, axis, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1) -> Expr:
         """The places of the elements along ``axis`` in ascending order."""
-        return self._methods.argsort(self, axis)  # type: ignore[no-any-return]
+        return self._methods.argsort(self, axis)
 
     def cumsum(self, axis: int | None = None) -> Expr:
         """The sums of the elements so far along ``axis``; of all in C order for None."""
-        return self._methods.cumsum(self, axis)  # type: ignore[no-any-return]
+        return self._methods.cumsum(self, axis)
 
     def cumprod(self, axis: int | None = None) -> Expr:
         """The products of the elements so far along ``axis``; of all in C order for None."""
-        return self._methods.cumprod(self, axis)  # type: ignore[no-any-return]
+        return self._methods.cumprod(self, axis)
 
     def clip(self, min: Operand | None = None, max: Operand | None = None) -> Expr:
         """Every element, or the bound that it is beyond."""
-        return self._methods.clip(self, min, max)  # type: ignore[no-any-return]
+        return self._methods.clip(self, min, max)
 
     def round(self, decimals: int = 0) -> Expr:
         """Rounded to ``decimals``; halves to the even neighbour."""
-        return self._methods.round(self, decimals)  # type: ignore[no-any-return]
+        return self._methods.round(self, decimals)
 
     def dot(self, other: Operand) -> Expr:
         """The product of ``np.dot``: over the last axis and the last but one of ``other``."""
-        return self._methods.dot(self, other)  # type: ignore[no-any-return]
+        return self._methods.dot(self, other)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
         """The sum of a diagonal."""
-        return self._methods.trace(self, offset, axis1, axis2)  # type: ignore[no-any-return]
+        return self._methods.trace(self, offset, axis1, axis2)
 
     def det(self) -> Expr:
         """The determinant of the matrices in the last two axes."""
-        return self._methods.det(self)  # type: ignore[no-any-return]
+        return self._methods.det(self)
 
     def inv(self) -> Expr:
         """The inverse of the matrices in the last two axes."""
-        return self._methods.inv(self)  # type: ignore[no-any-return]
+        return self._methods.inv(self)
 
     def astype(self, dtype: object) -> Expr:
         """As a real (``float``), integer (``int``) or boolean (``bool``) expression.
 
         Raises Unsupported for reals as integers, and for a precision: it is the arguments'.
         """
-        return self._methods.astype(self, dtype)  # type: ignore[no-any-return]
+        return self._methods.astype(self, dtype)
 
     def copy(self) -> Expr:
         """The expression itself: it never changes."""
@@ -458,7 +478,7 @@ class Expr(Node):
 
     def diff(self, *variables: Expr | int) -> Expr:
         """The derivative in SymPy's calling convention: ``f.diff(x, 3, y)``."""
-        return self._methods.diff(self, *variables)  # type: ignore[no-any-return]
+        return self._methods.diff(self, *variables)
 
     @overload
     def subs(self, replacements: Replacements, /) -> Expr: ...
@@ -470,7 +490,7 @@ class Expr(Node):
         Raises ValueError for a pair whose value contains the symbol of a later one: SymPy
         replaces one after the other.
         """
-        return self._methods.replaced(self, replacements)  # type: ignore[no-any-return]
+        return self._methods.replaced(self, replacements)
 
     @written("f.evalf(30, subs={x: 1})")
     def evalf(self, n: int = 15, subs: Mapping[Expr, Any] | None = None) -> Any:
@@ -479,43 +499,43 @@ class Expr(Node):
 
     def simplify(self) -> Expr:
         """``symdiff.simplify``: the form that SymPy finds simplest, with the same values."""
-        return self._methods.simplify(self)  # type: ignore[no-any-return]
+        return self._methods.simplify(self)
 
     def expand(self) -> Expr:
         """``symdiff.expand``: products and powers of sums multiplied out."""
-        return self._methods.expand(self)  # type: ignore[no-any-return]
+        return self._methods.expand(self)
 
     def factor(self) -> Expr:
         """``symdiff.factor``: as a product of factors with rational coefficients."""
-        return self._methods.factor(self)  # type: ignore[no-any-return]
+        return self._methods.factor(self)
 
     def collect(self, x: Operand | Sequence[Operand]) -> Expr:
         """``symdiff.collect``: terms of equal powers of ``x`` put together."""
-        return self._methods.collect(self, x)  # type: ignore[no-any-return]
+        return self._methods.collect(self, x)
 
     def series(self, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
         """``symdiff.series``: the Taylor polynomial at ``x0``, up to the order n - 1."""
-        return self._methods.series(self, x, x0, n)  # type: ignore[no-any-return]
+        return self._methods.series(self, x, x0, n)
 
     def limit(self, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") -> Expr:
         """``symdiff.limit``: what it comes to as ``x`` comes to ``x0``."""
-        return self._methods.limit(self, x, x0, dir)  # type: ignore[no-any-return]
+        return self._methods.limit(self, x, x0, dir)
 
     def _sympy_(self) -> sp.Basic:
         return self._methods.to_sympy(self)
 
     def latex(self, full: bool = False) -> str:
         """LaTeX in matrix notation, without dollar signs; of large expressions a part, or all."""
-        return self._methods.latex(self, full)  # type: ignore[no-any-return]
+        return self._methods.latex(self, full)
 
     def _repr_latex_(self) -> str:
-        return self._methods.markup(self)  # type: ignore[no-any-return]
+        return self._methods.markup(self)
 
     def __str__(self) -> str:
-        return self._methods.text(self)  # type: ignore[no-any-return]
+        return self._methods.text(self)
 
     def __repr__(self) -> str:
-        return self._methods.short(self)  # type: ignore[no-any-return]
+        return self._methods.short(self)
 
 
 set_node_class(Expr)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from symdiff.locks import fork_safe_lock, once
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Dim: TypeAlias = int | str
 Shape: TypeAlias = tuple[Dim, ...]
 Dtype: TypeAlias = type  # float, int or bool: real, integer or boolean
+
+_Op = TypeVar("_Op", bound="Op")
 
 _LOCK = fork_safe_lock()
 _new = object.__new__
@@ -139,22 +141,31 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
         return node
 
 
-_OPS: weakref.WeakValueDictionary[tuple[Any, ...], Op] = weakref.WeakValueDictionary()
+# The first item of a key is the class of the op.
+_OPS: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
 
 
-def intern_op(key: tuple[object, ...], make: Callable[[], Op]) -> Op:
+def intern_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
     """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
-    op = _OPS.get(key)
-    return op if op is not None else _interned_op(key, make)
+    op: _Op | None = _OPS.get(key)
+    return _interned_op(key, make) if op is None else op
 
 
-def _interned_op(key: tuple[object, ...], make: Callable[[], Op]) -> Op:
-    def made() -> Op:
+def _interned_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
+    def made() -> _Op:
         op = make()
         op.table = {}
         return op
 
-    return once(_OPS, key, _LOCK, made)
+    op: _Op = once(_OPS, key, _LOCK, made)
+    return op
+
+
+def op_as(node: Node, family: type[_Op]) -> _Op:
+    """The op of a node that is known to be of this family: the type checker is told."""
+    op = node.op
+    assert isinstance(op, family)
+    return op
 
 
 def topological(outputs: Iterable[Expr]) -> list[Expr]:

@@ -57,7 +57,7 @@ class Symbol(Op):
 def symbol_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
     """The op of the symbol of this name, shape and dtype."""
     make = lambda: Symbol(name, shape, dtype, dummy=False)  # noqa: E731
-    return intern_op((Symbol, name, shape, dtype), make)  # type: ignore[return-value]
+    return intern_op((Symbol, name, shape, dtype), make)
 
 
 def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
@@ -95,7 +95,7 @@ class Exact(Op):
 
 def exact_op(name: str, value: sp.Expr) -> Exact:
     """The op of the named exact number."""
-    return intern_op((Exact, name), lambda: Exact(name, value))  # type: ignore[return-value]
+    return intern_op((Exact, name), lambda: Exact(name, value))
 
 
 class Size(Op):
@@ -112,7 +112,7 @@ class Size(Op):
 
 def size_op(name: str) -> Size:
     """The op of a symbolic axis length."""
-    return intern_op((Size, name), lambda: Size(name))  # type: ignore[return-value]
+    return intern_op((Size, name), lambda: Size(name))
 
 
 # Pointwise ----------------------------------------------------------------------------------------
@@ -145,14 +145,14 @@ def sum_op(const: number.Number, coefs: tuple[number.Number, ...]) -> Sum:
     op = _SUMS.get((const, coefs))
     if op is None:
         key = (Sum, const, coefs, const.__class__, tuple([c.__class__ for c in coefs]))
-        op = intern_op(key, lambda: Sum(const, coefs))  # type: ignore[assignment]
+        op = intern_op(key, lambda: Sum(const, coefs))
         if (
             len(_SUMS) < _EVERYDAY
             and len(coefs) <= 16
             and all(map(number.is_short, (const, *coefs)))
         ):
-            _SUMS[const, coefs] = op  # type: ignore[assignment]
-    return op  # type: ignore[return-value]
+            _SUMS[const, coefs] = op
+    return op
 
 
 class Product(Op):
@@ -178,10 +178,10 @@ def product_op(exponents: tuple[int | Fraction, ...], size: int = 0) -> Product:
     op = _PRODUCTS.get((exponents, size))
     if op is None:
         exponents = tuple(p if p.__class__ is int else number.norm(p) for p in exponents)  # type: ignore[arg-type]
-        op = intern_op((Product, exponents, size), lambda: Product(exponents, size))  # type: ignore[assignment]
+        op = intern_op((Product, exponents, size), lambda: Product(exponents, size))
         if len(_PRODUCTS) < _EVERYDAY:
-            _PRODUCTS[exponents, size] = op  # type: ignore[assignment]
-    return op  # type: ignore[return-value]
+            _PRODUCTS[exponents, size] = op
+    return op
 
 
 class Pointwise(Op):
@@ -223,7 +223,7 @@ def pointwise_op(
     """The op that applies ``formula`` to each element."""
     key = (Pointwise, name, formula, arity, result, decides)
     make = lambda: Pointwise(name, formula, arity, result, primitive, decides)  # noqa: E731
-    return intern_op(key, make)  # type: ignore[return-value]
+    return intern_op(key, make)
 
 
 class Strong(Op):
@@ -242,7 +242,7 @@ class Strong(Op):
 
 def strong_op(kills: tuple[bool, bool]) -> Strong:
     """The op of a product in which the zeros of the marked operands win."""
-    return intern_op((Strong, kills), lambda: Strong(kills))  # type: ignore[return-value]
+    return intern_op((Strong, kills), lambda: Strong(kills))
 
 
 class Barrier(Op):
@@ -259,9 +259,9 @@ class Barrier(Op):
         self.name = name
 
 
-DETACH: Barrier = intern_op((Barrier, "detach"), lambda: Barrier("detach"))  # type: ignore[assignment]
-REAL: Barrier = intern_op((Barrier, "real"), lambda: Barrier("real"))  # type: ignore[assignment]
-NO_GRAPH: Barrier = intern_op(  # type: ignore[assignment]
+DETACH: Barrier = intern_op((Barrier, "detach"), lambda: Barrier("detach"))
+REAL: Barrier = intern_op((Barrier, "real"), lambda: Barrier("real"))
+NO_GRAPH: Barrier = intern_op(
     (Barrier, "create_graph=False"), lambda: Barrier("create_graph=False")
 )
 
@@ -295,7 +295,7 @@ def contract_op(
 ) -> Contract:
     """The op of a contraction; letters must be numbered by first use (operands, then ``out``)."""
     key = (Contract, letters, out, created, kills)
-    return intern_op(key, lambda: Contract(letters, out, created, kills))  # type: ignore[return-value]
+    return intern_op(key, lambda: Contract(letters, out, created, kills))
 
 
 class Fill(Contract):
@@ -309,7 +309,7 @@ class Fill(Contract):
 def fill_op(shape: Shape) -> Fill:
     """The op that broadcasts a number to ``shape``."""
     make = lambda: Fill(((),), tuple(range(len(shape))), shape, (False,))  # noqa: E731
-    return intern_op((Fill, shape), make)  # type: ignore[return-value]
+    return intern_op((Fill, shape), make)
 
 
 # Linear maps --------------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ def _zeros(of: Arithmetic, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _linear(cls: type[Linear], *params: object) -> Linear:
-    return intern_op((cls, *params), lambda: cls(*params))  # type: ignore[return-value]
+    return intern_op((cls, *params), lambda: cls(*params))
 
 
 class Reshape(Linear):
@@ -562,7 +562,7 @@ def _indexed(
     cls: type[Gather] | type[Scatter], before: tuple[int, ...], index: NDArray[np.intp]
 ) -> Linear:
     key = (cls, before, index.shape, index.tobytes())
-    return intern_op(key, lambda: cls(before, index))  # type: ignore[return-value]
+    return intern_op(key, lambda: cls(before, index))
 
 
 def gather_op(before: tuple[int, ...], index: NDArray[np.intp]) -> Linear:
@@ -1008,12 +1008,12 @@ class ToReal(Converted):
 def converted_op(to: str) -> Opaque:
     """The op that converts to a dtype, from integers or to them."""
     cls = ToReal if np.dtype(to).kind == "f" else ToInteger
-    return intern_op((cls, to), lambda: cls(to))  # type: ignore[return-value]
+    return intern_op((cls, to), lambda: cls(to))
 
 
 def opaque_op(cls: type[Opaque], *parameters: object) -> Opaque:
     """The op of an Opaque class with these parameters."""
-    return intern_op((cls, *parameters), lambda: cls(*parameters))  # type: ignore[return-value]
+    return intern_op((cls, *parameters), lambda: cls(*parameters))
 
 
 if not TYPE_CHECKING:

@@ -17,6 +17,7 @@ from symdiff.errors import Unsupported
 from symdiff.expr import Expr, free_symbols
 from symdiff.leaves import as_expr
 from symdiff.letters import shape_text
+from symdiff.node import op_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,7 +111,7 @@ class _Sets(Arithmetic):
         raise Unsupported(f"sparsity: {name} depends on the values of indices")
 
     def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
-        op: ops.Opaque = node.op  # type: ignore[assignment]
+        op = op_as(node, ops.Opaque)
         every = 0
         if node.dtype is float and not op.constant:
             try:

@@ -12,6 +12,7 @@ from symdiff import opaque_ops, ops
 from symdiff.algebra import PRIMITIVES
 from symdiff.display.forms import Condition, Form, Index, Need, length_of
 from symdiff.display.notation import Piece
+from symdiff.node import op_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ def _split(node: Expr, index: Indices, axes: int) -> tuple[Indices, Indices]:
 
 
 def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Slice = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Slice)
     batch, own = _split(node, index, len(op.steps))
     places = [
         i * step + start + (length_of(dim) if start < 0 else 0)
@@ -74,7 +75,7 @@ def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
 
 
 def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Unslice = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Unslice)
     batch, own = _split(node, index, len(op.steps))
     places: list[Index] = list(batch)
     over: list[Index] = []
@@ -130,7 +131,7 @@ def _entry(table: Any, index: Sequence[Index], notation: Notation) -> Index:
 
 
 def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Gather = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Gather)
     batch, own = _split(node, index, op.index.ndim)
     place = _entry(op.index, own, notation)
     if len(op.before) == 1:
@@ -145,7 +146,7 @@ def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
 
 
 def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Scatter = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Scatter)
     batch, own = _split(node, index, len(op.before))
     flat, stride = Index(()), 1
     for i, dim in zip(reversed(own), reversed(op.before), strict=True):
@@ -156,7 +157,7 @@ def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -
 
 
 def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Flip = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Flip)
     places = list(index)
     for axis in op.axes:
         places[axis] = length_of(node.shape[axis]) + -1 - places[axis]
@@ -164,13 +165,13 @@ def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 
 
 def _triangle(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Triangle = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Triangle)
     sign = "<=" if op.lower else ">="
     return _where(node, index, notation, Condition(index[-1], sign, index[-2] + op.diagonal))
 
 
 def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Shift = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Shift)
     i, n = index[-1], length_of(node.shape[-1])
     places = [*index[:-1], i + -op.offset]
     condition = (
@@ -194,7 +195,7 @@ def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
 
 
 def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Fourier = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Fourier)
     k = letter(0)
     n = notation.index(length_of(node.shape[-1]))
     turns = [Piece(notation.exact("pi", False)), notation.index(index[-1]), notation.index(k)]
@@ -208,7 +209,7 @@ def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 
 
 def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: ops.Concat = node.op  # type: ignore[assignment]
+    op = op_as(node, ops.Concat)
     starts = [0, *itertools.accumulate(op.lengths)]
     i = index[op.axis]
     parts = list(zip(node.args, starts, op.lengths, strict=False))
@@ -251,7 +252,7 @@ def _others(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
 
 
 def _gaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op: opaque_ops.Gaps = node.op  # type: ignore[assignment]
+    op = op_as(node, opaque_ops.Gaps)
     (x,) = node.args
     i, j = index[-2], index[-1]
     needs = (Need(x, (*index[:-2], i)), Need(x, (*index[:-2], j)))
