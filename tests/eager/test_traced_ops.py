@@ -269,7 +269,10 @@ def _from_outside(row, outside, arrays, others):
 MORE = [
     op_table.Row(name, call, operands)
     for name, call, *operands in (
-        ("[[tensor, 0]]", lambda T, x, i: x[[i, 0]], X(3, 4), I(3)),
+        ("[..., [tensor, 0]]", lambda T, x, i: x[..., [i, 0]], X(50), I(50)),
+        ("[constant] = number", lambda T, x, i: _put(x, T.tensor([1, 0]), i), X(3), I(50)),
+        ("[mask] = number", lambda T, x, i: _put(x, T.tensor([True, False]), i), X(2), I(50)),
+        ("nonzero of a number", lambda T, i: T.nonzero(i), I(50)),
         ("[uint8 mask]", lambda T, x, m: x[m.to(T.uint8)], X(3, 4), B(3)),
         ("kthvalue", lambda T, x: T.kthvalue(x, 2), X(5)),
         ("quantile q", lambda T, x, q: T.quantile(x, q), X(5), X(2, domain="half")),
