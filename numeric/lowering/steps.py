@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from symdiff.expr import Expr
     from symdiff.node import Dtype, Op, Shape
 
-# What is there before anything is computed.
-LEAVES = frozenset({"input", "number", "size", "array"})
+# What is there before anything is computed, and has no line.
+CONSTANTS = frozenset({"number", "size", "array"})
+LEAVES = CONSTANTS | {"input"}
 
 
 class Step(NamedTuple):

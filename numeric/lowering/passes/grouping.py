@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numeric.lowering.steps import Step
+from numeric.lowering.steps import CONSTANTS, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def grouped(schedule: Schedule, templates: Sequence[Template]) -> Schedule:
     names = 0
     widths, levels, depths = ([0] * schedule.length for _ in range(3))
     for step, template in zip(schedule.steps, templates, strict=True):
-        if step.leaf and step.form != "input":
+        if step.form in CONSTANTS:
             (v,) = step.results
             widths[v], levels[v] = len(template.text), template.level
             steps.append(step)

@@ -7,6 +7,7 @@ where they are.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from numeric.lowering.steps import Step
@@ -14,8 +15,9 @@ from symdiff import ops
 from symdiff.letters import broadcast_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numeric.lowering.steps import Schedule
-    from symdiff.node import Shape
     from symdiff.number import Number
 
 # A line of this many terms is long enough to be fast and short enough for any compiler: thousands
@@ -25,7 +27,8 @@ TERMS = 64
 
 def shared(schedule: Schedule) -> Schedule:
     """Terms with which several sums begin, two or more, as a value of their own."""
-    found = _Beginnings(schedule)
+    sums = [x for x in schedule.steps if x.form == "sum" and len(x.operands) > 1 and not x.weak]
+    found = _Beginnings(schedule, sums)
     if not found.common:
         return schedule
     for step in schedule.steps:
@@ -43,19 +46,16 @@ class _Beginnings:
     far are the longest beginning that some of them share.
     """
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, sums: Sequence[Step]) -> None:
         self.steps: list[Step] = []
         self.length = schedule.length
         self.ends: dict[int, int] = {}  # where the path of a sum ends, by its value
         self.values: dict[int, int] = {}  # of beginnings that stand in ``steps`` by now
         self.parents, self.depths, self.visits = [0], [0], [0]
         self._sums: dict[int, Step] = {}  # those that are a beginning of others, without constant
-        self._shapes: dict[int, Shape] = {}
+        self._schedule = schedule
         tree: dict[tuple[object, ...], int] = {}
-        for step in schedule.steps:
-            self._shapes.update(zip(step.results, step.shapes, strict=True))
-            if step.form != "sum" or len(step.operands) < 2 or step.weak:
-                continue
+        for step in sums:
             assert isinstance(step.op, ops.Sum)
             node = 0
             for coef, v in zip(step.op.coefs, step.operands, strict=True):
@@ -75,6 +75,10 @@ class _Beginnings:
         self.common = any(
             count > 1 and depth > 1 for count, depth in zip(self.visits, self.depths, strict=True)
         )
+
+    @cached_property
+    def _steps(self) -> list[Step]:
+        return self._schedule.definitions()
 
     def _before(self, node: int, visits: int) -> int:
         """The longest beginning, up to ``node``, of more than ``visits`` sums; 0 for none."""
@@ -103,7 +107,8 @@ class _Beginnings:
         """Put the beginning of a sum that a node is: as the sum that it is, or a new one."""
         depth, own = self.depths[node], self._sums.get(node)
         if own is None:
-            shape = broadcast_shapes("add", *[self._shapes[v] for v in step.operands[:depth]])
+            shapes = [self._steps[v].layout(v)[0] for v in step.operands[:depth]]
+            shape = broadcast_shapes("add", *shapes)
             own = step._replace(results=(self.length,), shapes=(shape,))
             self.length += 1
         before = self._before(self.parents[node], self.visits[node])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numeric.lowering.arithmetic import divisor, factors, weak
@@ -14,6 +14,7 @@ from numeric.lowering.kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.sums import divided, shared
+from numeric.lowering.steps import CONSTANTS
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -63,9 +64,8 @@ class Printer(ABC):
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.emitter = emitter
-        schedule = divided(shared(schedule))
+        self.schedule = schedule = divided(shared(schedule))
         self.steps = schedule.definitions()
-        self.numbers = _possible_numbers(schedule, self.plain or emitter.numbers)
         self._of_op: dict[Any, Template] = {}
         self._ways: dict[str, Callable[[Step], Template]] = {
             "input": self._input,
@@ -87,6 +87,11 @@ class Printer(ABC):
         schedule = grouped(schedule, self._templates)
         self.schedule = living(schedule) if self.drops else schedule
         self.lines, self.results = self._written()
+
+    @cached_property
+    def numbers(self) -> list[bool]:
+        """Which values may be Python numbers; structure wants arrays."""
+        return _possible_numbers(self.schedule, self.plain or self.emitter.numbers)
 
     # What targets differ in -----------------------------------------------------------------------
 
@@ -215,7 +220,7 @@ class Printer(ABC):
                 for v, need in zip(step.operands, template.needs, strict=False)
             ]
             text = template.text.format(*parts) if parts else template.text
-            if step.inline or (step.leaf and step.form != "input"):
+            if step.inline or step.form in CONSTANTS:
                 texts[step.results[0]] = Text(text, template.level)
                 continue
             names = [f"v{count + k + 1}" for k in range(len(step.results))]
