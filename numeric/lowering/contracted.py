@@ -90,7 +90,8 @@ def _function(of: Plan) -> Callable[..., Array]:
             values.append(result)
         return values[-1]  # type: ignore[no-any-return]
 
-    return masked(of.words, of.out, of.kills, run) if any(of.kills) else run
+    call = calls[0] if len(calls) == 1 else run
+    return masked(of.words, of.out, of.kills, call) if any(of.kills) else call
 
 
 # One operand: fills, identities, transposes, diagonals, broadcasts, sums --------------------------
