@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -576,9 +575,8 @@ _POW_TENSOR, _POW_BASE = (
 )
 
 
-def _simple(exponent: float) -> bool:
-    # Products of roots would be nan at -inf, where powers are not.
-    return abs(exponent) <= 16 and (exponent == math.floor(exponent) or abs(exponent) == 0.5)
+# Exponents that go into formulas.  Products of roots would be nan at -inf, where powers are not.
+_SIMPLE = frozenset([*range(-16, 17), 0.5, -0.5])
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
@@ -591,7 +589,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     [1.0, 8.0]
     """
     if exponent.__class__ is int and input.__class__ is Tensor and input._array.dtype.kind == "f":
-        op = _POW if _simple(exponent) else _POW_NUMBER
+        op = _POW if exponent in _SIMPLE else _POW_NUMBER
         operands, params = ((input,), (exponent,)) if op is _POW else ((input, exponent), ())
         return apply(op, operands, params)  # type: ignore[no-any-return]
     input = argument("pow", "input", 1, input, number=True)
@@ -611,7 +609,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if kind.kind == "b":  # NumPy's power would make integers of them
         return input.__or__(not exponent) if isinstance(exponent, bool) else input
-    if not _simple(exponent):
+    if exponent not in _SIMPLE:
         return elementwise(_POW_NUMBER, (input, exponent))
     if input._array.dtype is not kind:
         input = cast(input, kind)
