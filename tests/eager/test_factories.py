@@ -82,6 +82,14 @@ def test_errors(call, error, text):
         call()
 
 
+def test_rounding_of_ranges():
+    """To the last bit, which the table of operations does not ask for."""
+    x = [v.hex() for v in torch.linspace(-1.3, 2.9, 7).tolist()]
+    assert x[1:4] == ["-0x1.3333320000000p-1", "0x1.9999a00000000p-4", "0x1.99999e0000000p-1"]
+    x = [v.hex() for v in torch.arange(-1.0, 1.0, 0.1).tolist()]
+    assert x[10:12] == ["-0x1.99999a0000000p-29", "0x1.9999980000000p-4"]
+
+
 def test_copies_and_shared_memory():
     """Rule 8: ``tensor`` copies; ``from_numpy``, ``as_tensor`` and ``numpy`` share memory."""
     a = np.zeros(3)

@@ -137,6 +137,14 @@ def test_source_reads_like_the_formula():
     assert "# returns: (3,)" in text
 
 
+def test_a_number_is_subtracted():
+    """Beside NumPy: the interpreter is printed by the same lines."""
+    u = sd.symbol("subtracted_from", 3)
+    f = nm.lower(u - 3, (u,))
+    assert lines(f)[0] == "v2 = v1 - 3"
+    np.testing.assert_array_equal(f(np.array([1.0, 3.0, 5.0])), [-2, 0, 2])
+
+
 def test_powers_of_one_base_are_computed_once():
     f = nm.lower(U**2 * sd.sqrt(V) + U**2 / V**3 + 1 / U**2 + U**3, (U, V))
     assert "\n".join(lines(f)).count("v1*v1") == 1
