@@ -174,7 +174,8 @@ _records(
     "results-are-restored-as-their-first",
     "        _numbered(out, place - arity)",
     "        _numbered(out, 0)",
-    "test_op_table.py::test_row[example: linalg]",
+    "test_op_table.py::test_row[example: linalg: qr R (3, 3)]",
+    "test_op_table.py::test_row[example: linalg: svdvals (3, 3)]",
 )
 _records(
     "what-unpacks-has-any-shape",
@@ -201,32 +202,32 @@ _transforms(
 
 _transforms(
     "batches-come-out-where-they-went-in",
-    "    moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]",
-    "    moved = results",
+    "moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]",
+    "moved = results",
     "test_out_dims",
 )
 _transforms(
     "batches-go-in-by-the-first-axis",
-    "x if d in (None, 0) else x.movedim(d, 0) for x, d in",
-    "x for x, d in",
+    "    return x.movedim(dim, 0) if dim else x",
+    "    return x",
     "test_vmap",
 )
 _transforms(
     "tangents-change-places",
-    "            [*ys, *derivative.jvp(ys[:n], f.symbols, seeds)],",
-    "            [*ys, *derivative.jvp(ys[:n], f.symbols, seeds[::-1])],",
+    "    lambda ys, xs, ts: derivative.jvp(ys, xs, ts),",
+    "    lambda ys, xs, ts: derivative.jvp(ys, xs, ts[::-1]),",
     "test_rules_func.py::test_jvp",
 )
 _transforms(
     "blocks-of-a-hessian-change-places",
-    "call.by_input([call.by_input(found[i * m : (i + 1) * m]) for i in range(m)])",
-    "call.by_input([call.by_input(found[i::m]) for i in range(m)])",
+    "    lambda ys, xs, _: [d for g in gradients(ys, xs) for d in _jacobians(g, xs, 1)],",
+    "    lambda ys, xs, _: [d for g in gradients(ys, xs) for d in _jacobians(g, xs[::-1], 1)],",
     "test_rules_functional.py::test_hessians",
 )
 _transforms(
     "hessian-products-are-twice-as-large",
-    "derivative.jvp(_gradients(ys[0], xs), xs, seeds)],",
-    "derivative.jvp(_gradients(ys[0], xs), xs, [2 * s for s in seeds])],",
+    "    lambda ys, xs, vs: derivative.jvp(gradients(ys, xs), xs, vs),",
+    "    lambda ys, xs, vs: derivative.jvp(gradients(ys, xs), xs, [2 * v for v in vs]),",
     "test_products_return_the_output_and_the_result",
 )
 
@@ -250,7 +251,6 @@ _dtypes(
     "ranges-are-rounded-down",
     "    n = math.ceil((b - a) / h)\n    if kind",
     "    n = math.floor((b - a) / h)\n    if kind",
-    "test_op_table.py::test_row[value: arange]",
     "test_arange_values",
 )
 _dtypes(
@@ -264,8 +264,8 @@ _dtypes(
 
 _operations(
     "half-precision-is-summed-in-half",
-    "        return add(a, axes, F32, keepdims=keepdim).astype(kind)",
-    "        return add(a, axes, kind, keepdims=keepdim)",
+    "        given = [_single(a) for a in arrays] if self.half else arrays",
+    "        given = arrays",
     "test_op_table.py::test_row[value: reducing: half by columns]",
 )
 _operations(
@@ -278,6 +278,7 @@ _operations(
     "weighted-means-divide-by-the-number",
     '    return sd.sum(x * w) / sd.sum(w) if reduction == "mean" else _reduced(x * w, reduction)',
     "    return _reduced(x * w, reduction)",
+    "test_op_table.py::test_row[example: F.huber_loss weighted]",
     "test_op_table.py::test_row[example: F.mse_loss weighted]",
 )
 _operations(

@@ -168,7 +168,7 @@ _substitution(
 )
 _substitution(
     "identities-keep-their-length",
-    "        lengths = dict(zip(created, _bound(op.created, sizes), strict=True))",
+    "        lengths = dict(zip(created, bound(op.created, sizes), strict=True))",
     "        lengths = dict(zip(created, op.created, strict=True))",
     "test_identities_and_filled_arrays_are_rebuilt",
     "test_every_parameter_with_a_length_is_bound",
