@@ -17,7 +17,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric import function, reference
+from numeric import derivatives, reference
 from numeric.lowering import schedule, structure
 from numeric.lowering.opaque import PARTS, of_parts
 from numeric.lowering.passes.residuals import residuals
@@ -310,6 +310,6 @@ def test_a_backward_pass_that_begins_again_is_noticed(name, calls, monkeypatch):
             only.setattr(schedule, "computations", lambda nodes: {})
             return right(*given)
 
-    monkeypatch.setattr(function, "residuals", wrong)
+    monkeypatch.setattr(derivatives, "residuals", wrong)
     with pytest.raises(AssertionError):
         test_the_backward_pass_is_given_what_the_forward_pass_had_at_hand(WHOLES[name], calls)

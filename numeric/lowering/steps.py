@@ -6,10 +6,10 @@ make values that are those of no expression.
 
 >>> import symdiff as sd
 >>> from numeric.lowering.schedule import schedule
->>> x, w = sd.symbol("x", ("n", 3)), sd.symbol("w", 3)
->>> print(schedule([sd.sum(sd.sin(x @ w) / 2)], [x, w]))
-%0: (n, 3) float = input x
-%1: (3,) float = input w
+>>> rows, weights = sd.symbol("rows", ("n", 3)), sd.symbol("weights", 3)
+>>> print(schedule([sd.sum(sd.sin(rows @ weights) / 2)], [rows, weights]))
+%0: (n, 3) float = input rows
+%1: (3,) float = input weights
 %2: (n,) float = kernel contract %0, %1
 %3: (n,) float = pointwise sin %2
 %4: () float = kernel contract %3

@@ -135,8 +135,8 @@ _contraction(
 )
 _contraction(
     "masked-contractions-are-plain",
-    "return masked(of.words, of.out, of.kills, run) if any(of.kills) else run",
-    "return run",
+    "return masked(of.words, of.out, of.kills, call) if any(of.kills) else call",
+    "return call",
     "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
 )
 

@@ -181,7 +181,7 @@ def test_beginnings_of_random_sums_change_no_bit():
 
 
 def test_one_program_adds_common_terms_once():
-    x, y, z, w = sd.symbols("p q r s", 3)
+    x, y, z, w = sd.symbols("term1 term2 term3 term4", 3)  # of an order of their own
     f = nm.lower([sd.sin(x + y + z), sd.cos(x + y + w)], [x, y, z, w])
     assert f.source.count("v1 + v2") == 1
 
