@@ -84,9 +84,9 @@ def operands_first(
 
     ``operands`` says what a part is made of; it is asked once of each, before these come.
 
-    >>> x = sp.Symbol("x")
-    >>> operands_first([sp.sin(x) + x])
-    [x, sin(x), x + sin(x)]
+    >>> inner = sp.Symbol("inner")  # SymPy may hold another x, equal and not the same
+    >>> operands_first([sp.sin(inner) + inner])
+    [inner, sin(inner), inner + sin(inner)]
     """
     found: list[sp.Basic] = []
     seen: set[int] = set()

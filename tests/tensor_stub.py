@@ -12,11 +12,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numeric
 import numeric.nn
-import numeric.optim  # noqa: F401  # whatever adds methods is imported
+import numeric.optim  # whatever adds methods is imported
 from numeric.tensors import Tensor
 
-PATH = Path(inspect.getfile(Tensor)).with_name("_tensor_methods.pyi")
+PATH = Path(inspect.getfile(numeric)).with_name("_tensor_methods.pyi")
 
 _HEAD = '''\
 """What the modules of operations add to ``Tensor``: written by ``python -m tests.tensor_stub``."""

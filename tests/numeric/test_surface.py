@@ -13,6 +13,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from symdiff import ops
 
 X, V = sd.symbol("X", ("n", 2)), sd.symbol("v", 2)
 A, B = sd.symbols("a b")
@@ -136,7 +137,7 @@ def structure(result):
 @pytest.mark.parametrize("name", CASES)
 def test_structures_shapes_dtypes_and_memory(name):
     case = Case(name)
-    data = [*case.args, *(x.op.value for x in case.F.outputs if isinstance(x.op, sd.ops.Constant))]
+    data = [*case.args, *(x.op.value for x in case.F.outputs if isinstance(x.op, ops.Constant))]
     before = [np.copy(v) for v in data]
     for method, result, shape in case.results():
         assert structure(result) == shape, method
