@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.recording import apply
-from numeric.tensors import wrap
+from numeric.eager.recording import apply
+from numeric.eager.tensor import wrap
 from tests.eager.kernel_calls import kernel_calls, name_of, without_kernel
 
 if TYPE_CHECKING:

@@ -23,42 +23,35 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from numeric import autograd as autograd
+from numeric import guesses
+from numeric.eager import dtypes, printing
+from numeric.eager import expressions as _formulas  # noqa: F401
 
-# Imported for what they attach to Tensors, nodes and Functions: ``tensors.FAMILIES`` says what.
-from numeric import calls as _calls  # noqa: F401
-from numeric import (
-    compiling,
-    conversions,
-    dtypes,
-    factories,
-    guesses,
-    random_numbers,
-    tensor_printing,
-)
-from numeric import formulas as _formulas  # noqa: F401
-from numeric import function_tables as _function_tables  # noqa: F401
-from numeric import records as _records  # noqa: F401
-from numeric import tensor_tables as _tensor_tables  # noqa: F401
-from numeric.compiling import *  # noqa: F403
-from numeric.conversions import *  # noqa: F403  # the modules' lists say what
-from numeric.dtypes import can_cast as can_cast
-from numeric.dtypes import dtype as dtype
-from numeric.dtypes import float16 as float16
-from numeric.dtypes import float32 as float32
-from numeric.dtypes import float64 as float64
-from numeric.dtypes import get_default_dtype as get_default_dtype
-from numeric.dtypes import int8 as int8
-from numeric.dtypes import int16 as int16
-from numeric.dtypes import int32 as int32
-from numeric.dtypes import int64 as int64
-from numeric.dtypes import promote_types as promote_types
-from numeric.dtypes import set_default_dtype as set_default_dtype
-from numeric.dtypes import uint8 as uint8
-from numeric.factories import *  # noqa: F403
-from numeric.function import Function as Function
-from numeric.function import lower as lower
-from numeric.linalg import twins
-from numeric.linalg.twins import *  # noqa: F403
+# Modules with an underscore are imported for what they attach: ``tensor.FAMILIES`` says what.
+from numeric.eager import function_calls as _calls  # noqa: F401
+from numeric.eager import tables as _tensor_tables  # noqa: F401
+from numeric.eager.dtypes import can_cast as can_cast
+from numeric.eager.dtypes import dtype as dtype
+from numeric.eager.dtypes import float16 as float16
+from numeric.eager.dtypes import float32 as float32
+from numeric.eager.dtypes import float64 as float64
+from numeric.eager.dtypes import get_default_dtype as get_default_dtype
+from numeric.eager.dtypes import int8 as int8
+from numeric.eager.dtypes import int16 as int16
+from numeric.eager.dtypes import int32 as int32
+from numeric.eager.dtypes import int64 as int64
+from numeric.eager.dtypes import promote_types as promote_types
+from numeric.eager.dtypes import set_default_dtype as set_default_dtype
+from numeric.eager.dtypes import uint8 as uint8
+from numeric.eager.printing import *  # noqa: F403
+from numeric.eager.tensor import Size as Size
+from numeric.eager.tensor import Tensor as Tensor
+from numeric.linalg import top_level_names
+from numeric.linalg.top_level_names import *  # noqa: F403
+from numeric.lowering import tables as _function_tables  # noqa: F401
+from numeric.lowering.function import Function as Function
+from numeric.lowering.function import lower as lower
+from numeric.lowering.reference import interpret as interpret
 from numeric.modes import enable_grad as enable_grad
 from numeric.modes import inference_mode as inference_mode
 from numeric.modes import is_grad_enabled as is_grad_enabled
@@ -68,36 +61,40 @@ from numeric.modes import set_grad_enabled as set_grad_enabled
 from numeric.ops import (
     arithmetic,
     comparing,
-    matrices,
+    conversions,
+    creation,
+    cumulative,
+    gather_scatter,
+    matrix_products,
     moments,
-    ordering,
-    parts,
     pointwise,
+    random_numbers,
     rearranging,
     reducing,
-    scanning,
-    scattering,
-    shaping,
+    sorting,
+    views,
+    views_of_parts,
 )
 from numeric.ops import indexing as _indexing  # noqa: F401
+from numeric.ops import pickling as _records  # noqa: F401
 from numeric.ops.arithmetic import *  # noqa: F403
 from numeric.ops.comparing import *  # noqa: F403
-from numeric.ops.matrices import *  # noqa: F403
+from numeric.ops.conversions import *  # noqa: F403  # the modules' lists say what
+from numeric.ops.creation import *  # noqa: F403
+from numeric.ops.cumulative import *  # noqa: F403
+from numeric.ops.gather_scatter import *  # noqa: F403
+from numeric.ops.matrix_products import *  # noqa: F403
 from numeric.ops.moments import *  # noqa: F403
-from numeric.ops.ordering import *  # noqa: F403
-from numeric.ops.parts import *  # noqa: F403
 from numeric.ops.pointwise import *  # noqa: F403
+from numeric.ops.random_numbers import *  # noqa: F403
 from numeric.ops.rearranging import *  # noqa: F403
 from numeric.ops.reducing import *  # noqa: F403
-from numeric.ops.scanning import *  # noqa: F403
-from numeric.ops.scattering import *  # noqa: F403
-from numeric.ops.shaping import *  # noqa: F403
-from numeric.random_numbers import *  # noqa: F403
-from numeric.reference import interpret as interpret
+from numeric.ops.sorting import *  # noqa: F403
+from numeric.ops.views import *  # noqa: F403
+from numeric.ops.views_of_parts import *  # noqa: F403
 from numeric.subjects import SUBJECTS
-from numeric.tensor_printing import *  # noqa: F403
-from numeric.tensors import Size as Size
-from numeric.tensors import Tensor as Tensor
+from numeric.tracing import compiling
+from numeric.tracing.compiling import *  # noqa: F403
 from symdiff.guesses import missing
 from symdiff.subjects import by_subject, home, index
 
@@ -182,23 +179,23 @@ if not TYPE_CHECKING:
         "steps",
         "uint8",
         "vmap",
-        *factories.__all__,
+        *creation.__all__,
         *random_numbers.__all__,
-        *tensor_printing.__all__,
+        *printing.__all__,
         *conversions.__all__,
         *arithmetic.__all__,
         *comparing.__all__,
-        *matrices.__all__,
+        *matrix_products.__all__,
         *moments.__all__,
-        *ordering.__all__,
-        *parts.__all__,
+        *sorting.__all__,
+        *views_of_parts.__all__,
         *pointwise.__all__,
         *rearranging.__all__,
         *reducing.__all__,
-        *scanning.__all__,
-        *scattering.__all__,
-        *shaping.__all__,
-        *twins.__all__,
+        *cumulative.__all__,
+        *gather_scatter.__all__,
+        *views.__all__,
+        *top_level_names.__all__,
         *compiling.__all__,
     ]
 

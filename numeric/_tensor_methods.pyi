@@ -6,13 +6,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from numeric import dtypes
 from numeric.autograd.hooks import RemovableHandle
-from numeric.factories import device as Device  # noqa: N812
-from numeric.graph import Record
+from numeric.eager import dtypes
+from numeric.eager.record import Record
+from numeric.eager.tensor import Tensor
+from numeric.ops.creation import device as Device  # noqa: N812
 from numeric.show.drawings import Drawing
-from numeric.tensors import Tensor
-from symdiff.expr import Expr
+from symdiff.graph.expr import Expr
 
 class TensorMethods:
     @property

@@ -21,10 +21,10 @@ from numeric.autograd.evaluations import (
     Derivative,
     Evaluation,
 )
-from numeric.batches import vmap
+from numeric.eager.tensor import Tensor
 from numeric.guesses import FUNC
-from numeric.structures import contents, filled, flat
-from numeric.tensors import Tensor
+from numeric.tracing.nested import contents, filled, flat
+from numeric.tracing.vmap import vmap
 from symdiff.guesses import missing
 
 if TYPE_CHECKING:

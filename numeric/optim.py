@@ -19,12 +19,12 @@ from collections import defaultdict
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from numeric.dtypes import float32, float64, get_default_dtype
-from numeric.factories import tensor, zeros_like
+from numeric.eager.dtypes import float32, float64, get_default_dtype
+from numeric.eager.tensor import Tensor
 from numeric.guesses import OPTIM
 from numeric.modes import Switch
+from numeric.ops.creation import tensor, zeros_like
 from numeric.ops.pointwise import maximum
-from numeric.tensors import Tensor
 from symdiff.guesses import missing
 
 if TYPE_CHECKING:

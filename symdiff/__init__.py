@@ -30,22 +30,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from symdiff import functions
-from symdiff.batching import batch as batch
-from symdiff.blackboxes import custom as custom
-from symdiff.bridge import from_sympy as from_sympy
-from symdiff.bridge import to_sympy as to_sympy
+from symdiff.calculus.custom_ops import custom as custom
+from symdiff.calculus.derivative import detach as detach
+from symdiff.calculus.derivative import diff as diff
+from symdiff.calculus.derivative import grad as grad
+from symdiff.calculus.derivative import hessian as hessian
+from symdiff.calculus.derivative import hvp as hvp
+from symdiff.calculus.derivative import jacobian as jacobian
+from symdiff.calculus.derivative import jvp as jvp
+from symdiff.calculus.derivative import vjp as vjp
 from symdiff.contexts import kinks as kinks
-from symdiff.counting import count_edges as count_edges
-from symdiff.counting import count_nodes as count_nodes
-from symdiff.counting import count_operations as count_operations
-from symdiff.derivative import detach as detach
-from symdiff.derivative import diff as diff
-from symdiff.derivative import grad as grad
-from symdiff.derivative import hessian as hessian
-from symdiff.derivative import hvp as hvp
-from symdiff.derivative import jacobian as jacobian
-from symdiff.derivative import jvp as jvp
-from symdiff.derivative import vjp as vjp
 from symdiff.display import notebooks
 from symdiff.display.graphs import mermaid as mermaid
 from symdiff.display.printing import short as short
@@ -56,32 +50,38 @@ from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
 from symdiff.errors import ShapeError as ShapeError
 from symdiff.errors import Unsupported as Unsupported
-from symdiff.evaluate import evalf as evalf
-from symdiff.expr import Expr as Expr
-from symdiff.expr import Methods
-from symdiff.expr import e as e
-from symdiff.expr import free_symbols as free_symbols
-from symdiff.expr import nodes as nodes
-from symdiff.expr import pi as pi
+from symdiff.exact.counting import count_edges as count_edges
+from symdiff.exact.counting import count_nodes as count_nodes
+from symdiff.exact.counting import count_operations as count_operations
+from symdiff.exact.evaluation import evalf as evalf
+from symdiff.exact.sparsity import sparsity as sparsity
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
+from symdiff.graph.expr import Expr as Expr
+from symdiff.graph.expr import Methods
+from symdiff.graph.expr import e as e
+from symdiff.graph.expr import free_symbols as free_symbols
+from symdiff.graph.expr import nodes as nodes
+from symdiff.graph.expr import pi as pi
+from symdiff.graph.leaves import constant as constant
+from symdiff.graph.leaves import symbol as symbol
+from symdiff.graph.leaves import symbols as symbols
 from symdiff.guesses import PACKAGE, missing, without
-from symdiff.leaves import constant as constant
-from symdiff.leaves import symbol as symbol
-from symdiff.leaves import symbols as symbols
-from symdiff.limits import limit as limit
-from symdiff.limits import series as series
-from symdiff.numpy_protocol import array_function, array_ufunc, astype
-from symdiff.numpy_protocol import from_function as from_function
-from symdiff.parser import parse as parse
-from symdiff.patterns import sparsity as sparsity
-from symdiff.pickling import reduced
-from symdiff.simplification import collect as collect
-from symdiff.simplification import expand as expand
-from symdiff.simplification import factor as factor
-from symdiff.simplification import simplify as simplify
+from symdiff.interchange.numpy_protocol import array_function, array_ufunc, astype
+from symdiff.interchange.numpy_protocol import from_function as from_function
+from symdiff.interchange.parser import parse as parse
+from symdiff.interchange.pickling import reduced
+from symdiff.interchange.sympy_bridge import from_sympy as from_sympy
+from symdiff.interchange.sympy_bridge import to_sympy as to_sympy
+from symdiff.rewriting.limits import limit as limit
+from symdiff.rewriting.limits import series as series
+from symdiff.rewriting.simplification import collect as collect
+from symdiff.rewriting.simplification import expand as expand
+from symdiff.rewriting.simplification import factor as factor
+from symdiff.rewriting.simplification import simplify as simplify
 from symdiff.subjects import SUBJECTS, by_subject, home, index
-from symdiff.substitution import replaced
-from symdiff.substitution import substitute as substitute
+from symdiff.transforms.batching import batch as batch
+from symdiff.transforms.substitution import replaced
+from symdiff.transforms.substitution import substitute as substitute
 
 # Methods that need the layers above Expr.
 Expr._methods = Methods(

@@ -10,23 +10,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
-    "Making expressions": ("expr", "leaves", "parser", "numpy_protocol", "bridge"),
-    "Derivatives": ("derivative", "contexts", "patterns", "blackboxes"),
+    "Making expressions": (
+        "graph.expr",
+        "graph.leaves",
+        "interchange.parser",
+        "interchange.numpy_protocol",
+        "interchange.sympy_bridge",
+    ),
+    "Derivatives": ("calculus.derivative", "contexts", "exact.sparsity", "calculus.custom_ops"),
     "Values and other forms": (
-        "evaluate",
-        "substitution",
-        "simplification",
-        "limits",
-        "batching",
-        "counting",
+        "exact.evaluation",
+        "transforms.substitution",
+        "rewriting.simplification",
+        "rewriting.limits",
+        "transforms.batching",
+        "exact.counting",
     ),
     "Showing": ("display",),
-    "Elementwise functions": ("elementwise",),
-    "Special functions": ("special_functions",),
-    "Arrays": ("arrays", "indexing", "layouts"),
-    "Reductions, order and statistics": ("reductions", "ordering", "statistics"),
-    "Linear algebra": ("products", "factorisations"),
-    "Signals": ("signals",),
+    "Elementwise functions": ("functions.elementwise",),
+    "Special functions": ("functions.special",),
+    "Arrays": ("functions.shaping", "functions.indexing", "functions.rearranging"),
+    "Reductions, order and statistics": (
+        "functions.reductions",
+        "functions.sorting",
+        "functions.statistics",
+    ),
+    "Linear algebra": ("functions.products", "functions.factorisations"),
+    "Signals": ("functions.signals",),
     "Errors": ("errors",),
 }
 """The subjects of symdiff, and the modules that their names come from."""
@@ -39,7 +49,7 @@ def by_subject(
 ) -> dict[str, list[str]]:
     """Names under the subjects of their homes; those whose home has no subject under ``OTHERS``.
 
-    >>> by_subject("symdiff", {"sin": "symdiff.elementwise", "e": "expr"}, SUBJECTS)
+    >>> by_subject("symdiff", {"sin": "symdiff.functions.elementwise", "e": "graph.expr"}, SUBJECTS)
     {'Making expressions': ['e'], 'Elementwise functions': ['sin']}
     """
     found: dict[str, list[str]] = {subject: [] for subject in (*subjects, OTHERS)}
@@ -67,7 +77,7 @@ def home(thing: object) -> str:
         return str(thing.__module__)
     if type(thing).__name__ == "dtype":
         return "(dtype)"
-    return "expr" if hasattr(thing, "op") else "(value)"
+    return "graph.expr" if hasattr(thing, "op") else "(value)"
 
 
 def index(listed: Mapping[str, Iterable[str]]) -> str:

@@ -34,8 +34,8 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
-from symdiff.algebra import primitive
-from symdiff.scalar import VOCABULARY
+from symdiff.graph.algebra import primitive
+from symdiff.scalars.formula import VOCABULARY
 from tests.support.accuracy_misses import MISSES
 from tests.support.scalar_oracle import POLYNOMIALS, coefficients
 

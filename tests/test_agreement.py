@@ -9,7 +9,7 @@ from hypothesis import given, reject
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
+from symdiff.graph import ops
 from tests.support.budget import sample
 from tests.support.fields import FLOAT, HIGH
 from tests.support.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties, values_of
@@ -33,7 +33,7 @@ def same(found, expected, what):
 
 # Powers that lowered code and the reference round alike; they multiply others out differently.
 ALIKE = {1, 2, -1, Fraction(1, 2), Fraction(-1, 2)}
-# Functions that lowered code multiplies last of all factors (see numeric/lowering/monomials.py).
+# Functions that lowered code multiplies last of all factors (see lowering/kernels/monomials.py).
 GRADED = {"power", "exp2"}
 
 

@@ -11,12 +11,13 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
-from symdiff import opaque_ops, ops
-from symdiff.algebra import PRIMITIVES, linear, opaque, pointwise, primitive
-from symdiff.contraction import contract, strong
-from symdiff.leaves import full
-from symdiff.node import Op, topological
-from symdiff.scalar import MPMATH
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES, linear, opaque, pointwise, primitive
+from symdiff.graph.contraction import contract, strong
+from symdiff.graph.leaves import full
+from symdiff.graph.node import Op, topological
+from symdiff.scalars.formula import MPMATH
 from tests.support import decomposition_cases, oracles
 from tests.support.fields import determinant, inverse, minors
 from tests.support.oracles import Case

@@ -22,24 +22,25 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.kernels import kernel
-from symdiff import opaque_ops, ops
-from symdiff.algebra import linear
-from symdiff.arrays import converted
-from symdiff.blackboxes import Custom, CustomPullback
+from numeric.lowering.node_kernels import kernel
+from symdiff import opaque_ops
+from symdiff.calculus.custom_ops import Custom, CustomPullback
+from symdiff.calculus.rules import NONE, Flow, statement
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.expr import rebuild
-from symdiff.leaves import dummy, number_of, size
-from symdiff.lifting import is_decision, written_out
-from symdiff.node import Op, topological
-from symdiff.rules import NONE, Flow, statement
+from symdiff.functions.shaping import converted
+from symdiff.graph import ops
+from symdiff.graph.algebra import linear
+from symdiff.graph.expr import rebuild
+from symdiff.graph.formula_nodes import is_decision, written_out
+from symdiff.graph.leaves import dummy, number_of, size
+from symdiff.graph.node import Op, topological
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed
 from tests.support.strategies import FAMILIES, programs
 
 if TYPE_CHECKING:
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 MOST = 12  # nodes of each op that are looked at, of distinct parameters first
 

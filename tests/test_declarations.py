@@ -15,26 +15,27 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.opaque import OPAQUE as KERNELS
-from numeric.lowering.opaque import PARTS as TOGETHER
-from numeric.lowering.opaque import of_parts
-from symdiff import opaque_ops, ops
-from symdiff.algebra import linear, opaque
-from symdiff.batching import pushed_jacobian
-from symdiff.blackboxes import Custom, CustomPullback
-from symdiff.contraction import symmetric
+from numeric.lowering.kernels.opaque import OPAQUE as KERNELS
+from numeric.lowering.kernels.opaque import PARTS as TOGETHER
+from numeric.lowering.kernels.opaque import of_parts
+from symdiff import opaque_ops
+from symdiff.calculus.custom_ops import Custom, CustomPullback
+from symdiff.calculus.flows import HOISTED, Flow, shown
+from symdiff.calculus.real_values import in_reals
+from symdiff.calculus.rules import statement
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
-from symdiff.marks import HOISTED, Flow, shown
-from symdiff.pickling import described
-from symdiff.reals import in_reals
-from symdiff.rules import statement
-from symdiff.signatures import Signature
+from symdiff.graph import ops
+from symdiff.graph.algebra import linear, opaque
+from symdiff.graph.contraction import symmetric
+from symdiff.graph.signatures import Signature
+from symdiff.interchange.pickling import described
+from symdiff.transforms.batching import pushed_jacobian
 from tests.test_completeness import OPS, nodes_of_ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 
 BLACK_BOXES = (Custom, CustomPullback)

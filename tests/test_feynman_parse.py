@@ -10,7 +10,7 @@ import symdiff as sd
 from numeric.check.derivatives import scale_of_terms
 from numeric.check.oracles import EPS, multiprecision
 from numeric.demo.equations import load
-from numeric.reference import interpret
+from numeric.lowering.reference import interpret
 from tests.support.feynman_reference import REFERENCE
 
 POINTS = 20

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 
 import numeric as nm
 import symdiff as sd
-from symdiff.reals import is_real
+from symdiff.calculus.real_values import is_real
 from tests.support.budget import sample
 from tests.support.jets import JETS, partials, variables, weighted_sum
 from tests.support.strategies import FAMILIES, programs

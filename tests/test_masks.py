@@ -11,8 +11,8 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
-from symdiff.contraction import strong
+from symdiff.graph import ops
+from symdiff.graph.contraction import strong
 
 x, y, z = sd.symbols("x y z")
 v = sd.symbol("v", (3,))

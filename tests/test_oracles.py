@@ -7,7 +7,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from symdiff import opaque_ops, ops, rules
+from symdiff import opaque_ops
+from symdiff.calculus import rules
+from symdiff.graph import ops
 from tests.support import oracles
 from tests.support.evaluation import evaluate
 from tests.support.fields import EXACT, HIGH

@@ -121,10 +121,10 @@ def test_an_ordinary_lock_hangs():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_has_mpmaths_precision_of_outside():
     """Another thread is in the middle of evalf."""
-    from symdiff import evaluate
+    from symdiff.exact import evaluation
 
     before = mp.prec
-    with held_elsewhere([evaluate.one_mpmath(), mp.workprec(1000)]):
+    with held_elsewhere([evaluation.one_mpmath(), mp.workprec(1000)]):
         assert mp.prec == 1000
         assert child_finishes(lambda: mp.prec == before)
     assert mp.prec == before

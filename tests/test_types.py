@@ -16,7 +16,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric import tensors
+from numeric.eager import tensor
 from tests import tensor_stub
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +38,7 @@ MODULES = {
     "sh": "numeric.show",
 }
 CLASSES = {"x": sd.Expr, "t": nm.Tensor, "f": nm.Function}
-EXPR, TENSOR = "symdiff.expr.Expr", "numeric.tensors.Tensor"
+EXPR, TENSOR = "symdiff.graph.expr.Expr", "numeric.eager.tensor.Tensor"
 # What an expression of a user's is, to mypy.
 REVEALED = {
     **dict.fromkeys(
@@ -72,9 +72,9 @@ REVEALED = {
         TENSOR,
     ),
     "t.grad": f"{TENSOR} | None",
-    "t.shape": "numeric.tensors.Size",
-    "t.dtype": "numeric.dtypes.dtype",
-    "t.device": "numeric.factories.device",
+    "t.shape": "numeric.eager.tensor.Size",
+    "t.dtype": "numeric.eager.dtypes.dtype",
+    "t.device": "numeric.ops.creation.device",
     "t.requires_grad": "bool",
     "t.numel()": "int",
     "t.backward()": "None",
@@ -89,7 +89,7 @@ REVEALED = {
     "sd.collect((x, (x, x)), [x])": "tuple[Any, ...]",
     "sd.factor(sd.grad(x, [x]))": "tuple[Any, ...]",
     "sd.text((x, x))": "str",
-    "nm.lower(x, x)": "numeric.function.Function",
+    "nm.lower(x, x)": "numeric.lowering.function.Function",
     "sd.count_nodes(x)": "int",
     "nm.pi": "float",
     "nm.newaxis": "None",
@@ -184,10 +184,10 @@ def test_dir_shows_public_names_only(package):
 def test_the_class_of_tensors_says_from_where_its_members_come():
     modules = {
         tensor_stub.behind(member).__module__
-        for member in vars(tensors.Tensor).values()
+        for member in vars(tensor.Tensor).values()
         if inspect.isfunction(member) or isinstance(member, property)
     }
-    assert modules - {"numeric.tensors", "symdiff.guesses"} == set(tensors.FAMILIES)
+    assert modules - {"numeric.eager.tensor", "symdiff.guesses"} == set(tensor.FAMILIES)
     with pytest.raises(ValueError, match="FAMILIES"):
-        tensors.attach("elsewhere", lambda self: self)
-    assert not hasattr(tensors.Tensor, "elsewhere")
+        tensor.attach("elsewhere", lambda self: self)
+    assert not hasattr(tensor.Tensor, "elsewhere")

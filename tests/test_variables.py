@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff import ops
-from symdiff.ranges import common, disjoint, meeting, places_of, reversed_places, step_of
+from symdiff.graph import ops
+from symdiff.graph.ranges import common, disjoint, meeting, places_of, reversed_places, step_of
 from tests.support.budget import sample
 from tests.support.fields import HIGH
 from tests.support.oracles import DIGITS, bound, inputs_of
@@ -190,7 +190,7 @@ def test_tangents_of_several_components(drawn, data):
 
 @pytest.mark.parametrize("name", ["view", "scatter"])
 def test_the_oracle_finds_a_planted_fault(name, monkeypatch):
-    from symdiff.variables import Component
+    from symdiff.calculus.variables import Component
 
     right = getattr(Component, name)
     monkeypatch.setattr(Component, name, lambda c, e, k=0: 2 * right(c, e, k))

@@ -27,14 +27,14 @@ import symdiff as sd
 from numeric import special
 from numeric.lowering.passes.residuals import cheap
 from numeric.lowering.schedule import schedule
-from symdiff.algebra import PRIMITIVES, primitive
 from symdiff.display.captions import caption
 from symdiff.errors import NotDifferentiable
-from symdiff.evaluate import evaluate_mp
-from symdiff.lifting import lift
-from symdiff.parser import FUNCTIONS
-from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
-from symdiff.vocabulary import FACTS, Facts, ScalarFunction
+from symdiff.exact.evaluation import evaluate_mp
+from symdiff.graph.algebra import PRIMITIVES, primitive
+from symdiff.graph.formula_nodes import lift
+from symdiff.interchange.parser import FUNCTIONS
+from symdiff.scalars.formula import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
+from symdiff.scalars.vocabulary import FACTS, Facts, ScalarFunction
 from tests.support.scalar_oracle import MEANING, POLYNOMIALS, STEPS, coefficients
 
 ORTHOGONAL = (*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre")
@@ -564,14 +564,14 @@ def test_bodies_are_found_by_name():
 # No lists of names -------------------------------------------------------------------------------
 
 NAME_FUNCTIONS = {
-    "symdiff/elementwise.py": "what is public",
-    "symdiff/special_functions.py": "what is public",
-    "symdiff/numpy_protocol.py": "NumPy's and SciPy's functions",
-    "symdiff/parser/language.py": "functions of any number of operands",
+    "symdiff/functions/elementwise.py": "what is public",
+    "symdiff/functions/special.py": "what is public",
+    "symdiff/interchange/numpy_protocol.py": "NumPy's and SciPy's functions",
+    "symdiff/interchange/parser/language.py": "functions of any number of operands",
     "symdiff/display/latex_notation.py": "LaTeX's commands",
-    "symdiff/unevaluated.py": "how SymPy's conditions are built without being searched",
+    "symdiff/scalars/unevaluated.py": "how SymPy's conditions are built without being searched",
     "numeric/special/__init__.py": "the bodies",
-    "numeric/lowering/monomials.py": "the bodies in products",
+    "numeric/lowering/kernels/monomials.py": "the bodies in products",
     **dict.fromkeys(
         (f"numeric/check/{name}.py" for name in ("ball_functions", "ball_special", "roundings")),
         "bodies of balls, and how far those of floats are off",

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.autograd.derivatives import grad
-from numeric.graph import AccumulateGrad
+from numeric.eager.record import AccumulateGrad
+from numeric.eager.tensor import Tensor, blank, edge_of, wrap
 from numeric.modes import Switch, current
 from numeric.ops.rearranging import stack
-from numeric.tensors import Tensor, blank, edge_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.transforms import Capture
+    from numeric.tracing.functions_as_formulas import Capture
 
 
 def vjp(

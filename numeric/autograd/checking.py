@@ -9,9 +9,9 @@ import numpy as np
 
 from numeric.autograd.derivatives import grad
 from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, compare
-from numeric.graph import Node, serial
-from numeric.random_numbers import rand, randn
-from numeric.tensors import Tensor, blank, edge_of, wrap
+from numeric.eager.record import Node, serial
+from numeric.eager.tensor import Tensor, blank, edge_of, wrap
+from numeric.ops.random_numbers import rand, randn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

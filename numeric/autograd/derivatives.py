@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.autograd.engine import NOT_RECORDED, run
 from numeric.autograd.graph import GradientEdge
+from numeric.eager.engine import NOT_RECORDED, run
+from numeric.eager.recording import follow, unfollowed
+from numeric.eager.tensor import Size, Tensor, edge_of, method, wrap
 from numeric.modes import Switch
-from numeric.recording import follow, unfollowed
-from numeric.tensors import Size, Tensor, edge_of, method, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

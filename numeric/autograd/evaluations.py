@@ -10,20 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numeric.autograd import by_record
+from numeric.eager.refusals import refuse
 from numeric.modes import current
-from numeric.refusals import refuse
-from numeric.structures import filled
-from numeric.tracing import counted
-from numeric.transforms import captured, executed, program
-from symdiff import derivative
+from numeric.tracing.functions_as_formulas import captured, executed, program
+from numeric.tracing.nested import filled
+from numeric.tracing.trace import counted
+from symdiff.calculus import derivative
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.leaves import full, symbol
+from symdiff.graph.leaves import full, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numeric.tensors import Tensor
-    from symdiff.expr import Expr
+    from numeric.eager.tensor import Tensor
+    from symdiff.graph.expr import Expr
 
 
 class Derivative(NamedTuple):

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from numeric.graph import FREED, Node, Packed, serial
-from numeric.inplace import CUSTOM, check_history, rebase
+from numeric.eager.inplace import CUSTOM, check_history, rebase
+from numeric.eager.record import FREED, Node, Packed, serial
+from numeric.eager.recording import FIXED, alias, cast, follow, noted, packed, watched_version
+from numeric.eager.refusals import refuse
+from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
 from numeric.modes import RECORD, Switch, current
-from numeric.recording import FIXED, alias, cast, follow, noted, packed, watched_version
-from numeric.refusals import refuse
-from numeric.tensors import Tensor, blank, counter, edge_of, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "BackwardCFunction",

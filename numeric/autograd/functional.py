@@ -22,9 +22,9 @@ from numeric.autograd.evaluations import (
     Evaluation,
     gradients,
 )
+from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
-from numeric.structures import Leaf, flat
-from numeric.tensors import Tensor, wrap
+from numeric.tracing.nested import Leaf, flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numeric import graph as records
 from numeric.autograd.function import BackwardCFunction
+from numeric.eager import record as records
+from numeric.eager.tensor import Tensor, counter, edge_of
 from numeric.modes import Switch, current
-from numeric.tensors import Tensor, counter, edge_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

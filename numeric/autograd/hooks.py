@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from numeric.graph import AccumulateGrad, Node
-from numeric.tensors import Tensor, edge_of, method, retain
+from numeric.eager.record import AccumulateGrad, Node
+from numeric.eager.tensor import Tensor, edge_of, method, retain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

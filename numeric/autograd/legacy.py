@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.tensors import Tensor, values_of, wrap
+from numeric.eager.tensor import Tensor, values_of, wrap
 
 
 class _Kind(type):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from numeric.autograd.derivatives import grad
-from numeric.quiet import SILENCE, noise, set_noise
-from numeric.tensors import Tensor, wrap
+from numeric.eager.tensor import Tensor, wrap
+from numeric.warnings_off import SILENCE, noise, set_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

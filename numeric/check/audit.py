@@ -18,7 +18,7 @@ from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
 from numeric.check.progress import progress
 from numeric.check.report import VERDICTS, Finding, Report, Sample
 from numeric.check.settings import Setting
-from symdiff.digits import Digits
+from symdiff.exact.digits import Digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

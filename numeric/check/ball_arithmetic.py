@@ -29,18 +29,18 @@ from numeric.check.intervals import (
     of_number,
     raised,
 )
-from symdiff.axis_lengths import bound
-from symdiff.components import Arithmetic, evaluated, filled
 from symdiff.errors import Unsupported
+from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.graph.axis_lengths import bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff import ops
-    from symdiff.expr import Expr
-    from symdiff.number import Number
+    from symdiff.graph import ops
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 _BITS = 3.3219280948873626  # of a decimal digit
 # Digits beyond those asked for, until they are enclosed; then the narrowest enclosure stands.

@@ -37,7 +37,7 @@ from numeric.check.intervals import (
     raised,
     rounded,
 )
-from symdiff.vocabulary.lengths import planar
+from symdiff.scalars.vocabulary.lengths import planar
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,16 +13,16 @@ import numpy as np
 from mpmath import libmp, mp
 
 from numeric.extras import extra
-from symdiff.evaluate import prepared
-from symdiff.expr import free_symbols
+from symdiff.exact.evaluation import prepared
+from symdiff.graph.expr import free_symbols
 from symdiff.locks import fork_safe_lock
-from symdiff.substitution import named
+from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 _MODERATE = 10_000  # exponents of two, up to which numbers are written in decimals
 ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads

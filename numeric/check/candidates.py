@@ -12,15 +12,15 @@ import numpy as np
 from numeric.check.foreign import from_jax, from_tensors, from_torch
 from numeric.check.recorded import Recorded
 from numeric.check.sources import Lowered, Source, called, silent
-from numeric.function import Function, lower
-from symdiff.axis_lengths import bound_sizes, lengths
+from numeric.lowering.function import Function, lower
+from symdiff.graph.axis_lengths import bound_sizes, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 
 @dataclass(frozen=True)

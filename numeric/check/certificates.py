@@ -14,14 +14,14 @@ from mpmath import mp
 import symdiff as sd
 from numeric.check import plots
 from numeric.check.balls import imported
-from numeric.function import Function, lower
-from numeric.tables import headline, page, paragraph, table
-from symdiff import ops
+from numeric.html_tables import headline, page, paragraph, table
+from numeric.lowering.function import Function, lower
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.evaluate import evalf
-from symdiff.expr import Expr, in_order
-from symdiff.node import topological
-from symdiff.substitution import named
+from symdiff.exact.evaluation import evalf
+from symdiff.graph import ops
+from symdiff.graph.expr import Expr, in_order
+from symdiff.graph.node import topological
+from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

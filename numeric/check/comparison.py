@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numeric.check.interchange import decimal
 from numeric.check.presentation import EXPECTED_DIGITS, assignment, element, shortened
-from numeric.tables import headline, page, table
+from numeric.html_tables import headline, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import symdiff as sd
-from numeric.lowering.kernels import kernel
-from symdiff import ops
-from symdiff.multiples import WHERE
-from symdiff.node import topological
+from numeric.lowering.node_kernels import kernel
+from symdiff.graph import ops
+from symdiff.graph.multiples import WHERE
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 Order: TypeAlias = tuple[int, ...]
 """By which variables: () is the value itself, (2,) is d/dx2, (0, 2) is d2/dx0 dx2."""

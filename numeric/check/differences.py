@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.check.lines import OUTSIDE, Line, unit_roundoff
-from numeric.tables import page, paragraph, table
+from numeric.html_tables import page, paragraph, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
     Point = dict[str, Array]

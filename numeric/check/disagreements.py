@@ -11,13 +11,13 @@ import numpy as np
 
 import symdiff as sd
 from numeric.check.balls import enclose
-from symdiff import ops
-from symdiff.components import filled
-from symdiff.corners import differences
+from symdiff.calculus.kinks import differences
 from symdiff.errors import Unsupported
-from symdiff.evaluate import evaluate_exact, evaluate_mp
-from symdiff.node import topological
-from symdiff.vocabulary import FACTS
+from symdiff.exact.components import filled
+from symdiff.exact.evaluation import evaluate_exact, evaluate_mp
+from symdiff.graph import ops
+from symdiff.graph.node import topological
+from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.check.comparison import Proof
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
     Point = dict[str, Array]

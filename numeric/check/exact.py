@@ -17,20 +17,20 @@ import numpy as np
 
 import symdiff as sd
 from numeric.check.derivatives import scale_of_terms
-from numeric.function import lower
-from symdiff import ops
-from symdiff.corners import differences, kinks_in
+from numeric.lowering.function import lower
+from symdiff.calculus.kinks import differences, kinks_in
 from symdiff.errors import Unsupported
-from symdiff.evaluate import evaluate_mp
-from symdiff.node import topological
+from symdiff.exact.evaluation import evaluate_mp
+from symdiff.graph import ops
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from numeric.function import Function
-    from symdiff.expr import Expr
+    from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
     Points = Mapping[str, Array]  # by name, an array with the points as its first axis

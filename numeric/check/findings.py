@@ -13,7 +13,7 @@ from numeric.check.exact import as_floats
 from numeric.check.kinds import explain
 from numeric.check.probes import Exhausted, Misshapen
 from numeric.check.report import Finding, Sample
-from symdiff.digits import Digits
+from symdiff.exact.digits import Digits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numeric.check.judging import Run
     from numeric.check.probes import Fault, Probe
     from numeric.check.report import Verdict
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

@@ -16,8 +16,8 @@ from numeric.check.jacobians import (
     mismatch_text,
 )
 from numeric.check.lines import ROUNDINGS, unit_roundoff
-from numeric.function import Function
-from numeric.tensors import Tensor, wrap
+from numeric.eager.tensor import Tensor, wrap
+from numeric.lowering.function import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

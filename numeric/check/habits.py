@@ -10,7 +10,7 @@ import symdiff as sd
 from numeric.check import exact
 from numeric.check.judging import MOST_ROUNDINGS
 from numeric.check.probes import Exhausted, Misshapen, Probe
-from numeric.reference import interpret
+from numeric.lowering.reference import interpret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numeric.check.exact import Quantity
     from numeric.check.settings import Setting
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

@@ -22,12 +22,12 @@ import sympy as sp
 
 import symdiff as sd
 from symdiff.errors import Unsupported
-from symdiff.scalar import operands_first
+from symdiff.scalars.formula import operands_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 _MOST_NODES = 2000  # of a formula, written as a tree
 _DEEPEST = 80  # SymPy walks by recursion

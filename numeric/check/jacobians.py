@@ -20,8 +20,8 @@ from numeric.check.lines import (
     Line,
     unit_roundoff,
 )
-from numeric.quiet import SILENCE, noise, set_noise
-from numeric.tensors import Tensor
+from numeric.eager.tensor import Tensor
+from numeric.warnings_off import SILENCE, noise, set_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,7 +14,7 @@ import numpy as np
 from numeric.check.evidence import ORDINARY, Evidence, Explanation, worst_rows
 from numeric.check.mistakes import mistake
 from numeric.check.places import place
-from symdiff.node import topological
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,11 +16,11 @@ import numpy as np
 import symdiff as sd
 from numeric.check.evidence import ORDINARY, Evidence, Explanation, number_text
 from numeric.check.exact import number_array
-from numeric.reference import interpret
-from symdiff import ops
-from symdiff.expr import rebuild
-from symdiff.multiples import WHERE
-from symdiff.node import topological
+from numeric.lowering.reference import interpret
+from symdiff.graph import ops
+from symdiff.graph.expr import rebuild
+from symdiff.graph.multiples import WHERE
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.check.judging import Run
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

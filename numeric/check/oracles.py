@@ -11,7 +11,7 @@ import numpy as np
 
 from symdiff.display.printing import short
 from symdiff.errors import ShapeError
-from symdiff.evaluate import plain_value, primitives
+from symdiff.exact.evaluation import plain_value, primitives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.check.derivatives import Order
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import symdiff as sd
 from numeric.check.evidence import ORDINARY, Evidence, Explanation, number_text
-from symdiff import ops
-from symdiff.node import topological
+from symdiff.graph import ops
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import tables
+from numeric import html_tables
 from numeric.check.interchange import decimal
 
 if TYPE_CHECKING:
@@ -218,13 +218,13 @@ COLUMNS = ("kind", "derivative", "point", "expected", "got", "ulps", "why")
 
 def html(report: Report) -> str:
     """The report as HTML: the verdict, a table of findings, the counts; all texts escaped."""
-    parts = [tables.headline(headline(report)), tables.paragraph(*_run(report))]
+    parts = [html_tables.headline(headline(report)), html_tables.paragraph(*_run(report))]
     if report.findings:
-        parts.append(tables.table(map(_row, report.findings[:SHOWN]), COLUMNS, words=True))
+        parts.append(html_tables.table(map(_row, report.findings[:SHOWN]), COLUMNS, words=True))
     more = len(report.findings) - SHOWN
     if more > 0:
-        parts.append(tables.paragraph(f"and {more} more in .findings"))
-    return tables.page(*parts, tables.paragraph(*_counts(report)))
+        parts.append(html_tables.paragraph(f"and {more} more in .findings"))
+    return html_tables.page(*parts, html_tables.paragraph(*_counts(report)))
 
 
 def _row(finding: Finding) -> list[str]:

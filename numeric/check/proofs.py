@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, ctx
 
-from numeric import derivatives
 from numeric.check.ball_arithmetic import Intervals, halved
 from numeric.check.balls import ONE_FLINT, enclose
 from numeric.check.certificates import Certificate
@@ -38,14 +37,15 @@ from numeric.check.roundings import (
     quotient,
     total,
 )
-from numeric.lowering.emit import MATH
+from numeric.lowering import derivatives
+from numeric.lowering.names import MATH
 from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numeric.function import Function
-    from symdiff.expr import Expr
+    from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
 _BINARY: dict[type[ast.operator], Callable[[Rounded, Rounded], Rounded]] = {
     ast.Add: total,

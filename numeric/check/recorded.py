@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.check.sources import named, one_or_all
-from symdiff.axis_lengths import bound_sizes
 from symdiff.errors import ShapeError
+from symdiff.graph.axis_lengths import bound_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

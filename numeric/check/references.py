@@ -18,20 +18,20 @@ import mpmath
 import numpy as np
 from mpmath import mp
 
-from symdiff import ops
-from symdiff.axis_lengths import lengths
-from symdiff.components import filled
-from symdiff.digits import Digits
 from symdiff.display.printing import short
 from symdiff.errors import NotDifferentiable
-from symdiff.evaluate import evalf, one_mpmath, plain_number, plain_value, prepared
+from symdiff.exact.components import filled
+from symdiff.exact.digits import Digits
+from symdiff.exact.evaluation import evalf, one_mpmath, plain_number, plain_value, prepared
+from symdiff.graph import ops
+from symdiff.graph.axis_lengths import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Place = tuple[Expr, tuple[int, ...]]  # an element of a symbol
 

@@ -21,7 +21,7 @@ from numeric.check.lines import (
     noises,
     unit_roundoff,
 )
-from numeric.tables import headline, page, table
+from numeric.html_tables import headline, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

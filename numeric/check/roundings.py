@@ -28,14 +28,14 @@ from flint import arb
 import symdiff as sd
 from numeric.check.ball_arithmetic import Intervals
 from numeric.check.intervals import Interval, Undefined, add, divide, multiply, negative
-from symdiff.algebra import primitive
-from symdiff.components import evaluated
 from symdiff.errors import Unsupported
+from symdiff.exact.components import evaluated
+from symdiff.graph.algebra import primitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 ASSUMED = {
     **dict.fromkeys(("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "expm1"), 1),

@@ -13,8 +13,8 @@ from numeric.check import points
 from numeric.check.candidates import candidate
 from numeric.check.exact import Forward
 from numeric.check.points import Input
-from numeric.function import Function
-from symdiff.expr import Expr
+from numeric.lowering.function import Function
+from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ import sympy as sp
 
 import symdiff as sd
 from numeric.check.settings import read_inputs, tracer
-from numeric.function import Function
-from symdiff.expr import Expr
+from numeric.lowering.function import Function
+from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff.axis_lengths import bound_sizes, lengths
 from symdiff.errors import ShapeError
+from symdiff.graph.axis_lengths import bound_sizes, lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from numeric.function import Function
-    from symdiff.expr import Expr
+    from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

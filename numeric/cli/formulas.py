@@ -12,7 +12,7 @@ import numpy as np
 import symdiff as sd
 from numeric.cli import reading
 from numeric.cli.failures import Failure, note
-from numeric.function import lower
+from numeric.lowering.function import lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

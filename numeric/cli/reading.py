@@ -16,7 +16,7 @@ import numpy as np
 
 import symdiff as sd
 from numeric.cli.failures import Failure
-from symdiff import number, ops
+from symdiff.graph import number, ops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

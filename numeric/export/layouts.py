@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering.arguments import bindable
-from symdiff import ops
-from symdiff.arrays import concat
 from symdiff.errors import NotDifferentiable, ShapeError
-from symdiff.expr import Expr, free_symbols, in_order
-from symdiff.leaves import as_expr, symbol
-from symdiff.letters import shape_text
-from symdiff.substitution import substitute
+from symdiff.functions.shaping import concat
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr, free_symbols, in_order
+from symdiff.graph.leaves import as_expr, symbol
+from symdiff.transforms.substitution import substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

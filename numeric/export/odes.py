@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.export.layouts import flattened, joined, unknown_symbols
-from numeric.function import lower
+from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
-from symdiff.leaves import as_expr, symbol
-from symdiff.letters import shape_text
+from symdiff.graph.axes import shape_text
+from symdiff.graph.leaves import as_expr, symbol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.export.layouts import Layout
-    from numeric.function import Function
-    from symdiff.expr import Expr
+    from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
 
 def solve_ivp(rhs: Any, y: Any, /, t: Expr | None = None, **data: Any) -> Equations:

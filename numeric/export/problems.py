@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.export.layouts import flattened, joined
-from numeric.function import lower
+from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
-from symdiff.letters import shape_text
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.export.layouts import Layout
-    from numeric.function import Function
-    from symdiff.expr import Expr
+    from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
 
 def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:

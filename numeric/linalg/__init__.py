@@ -23,7 +23,7 @@ from numeric.linalg.equations import *  # noqa: F403  # the modules' lists say w
 from numeric.linalg.factors import *  # noqa: F403
 from numeric.linalg.norms import *  # noqa: F403
 from numeric.linalg.products import *  # noqa: F403
-from numeric.ops.decomposing import LinAlgError as LinAlgError
+from numeric.ops.matrix_factors import LinAlgError as LinAlgError
 from symdiff.guesses import missing
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.

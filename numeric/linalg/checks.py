@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from numeric.dtypes import word
-from numeric.shadows import Shadow
-from numeric.tensors import Tensor, values_of
+from numeric.eager.dtypes import word
+from numeric.eager.tensor import Tensor, values_of
+from numeric.eager.traced_arrays import Shadow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import word
+from numeric.eager.dtypes import word
+from numeric.eager.recording import apply
+from numeric.eager.tensor import wrap
 from numeric.linalg.checks import (
     alike,
     at_least_2d,
@@ -19,15 +21,13 @@ from numeric.linalg.checks import (
     square,
     tolerances,
 )
-from numeric.ops.decomposing import DET, INV, LSTSQ, PINV, SLOGDET, SOLVE, SOLVE_TRIANGULAR
-from numeric.ops.decomposing import svdvals as singular_values
-from numeric.ops.places import watched
-from numeric.ops.selecting import result_type
-from numeric.recording import apply
-from numeric.tensors import wrap
+from numeric.ops.choices import result_type
+from numeric.ops.index_formulas import watched
+from numeric.ops.matrix_factors import DET, INV, LSTSQ, PINV, SLOGDET, SOLVE, SOLVE_TRIANGULAR
+from numeric.ops.matrix_factors import svdvals as singular_values
 
 if TYPE_CHECKING:
-    from numeric.tensors import Tensor
+    from numeric.eager.tensor import Tensor
 
 __all__ = ["det", "inv", "lstsq", "pinv", "slogdet", "solve", "solve_triangular"]
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import word
+from numeric.eager.dtypes import word
+from numeric.eager.recording import apply
 from numeric.linalg.checks import at_least_2d, concrete, operands, real, square
-from numeric.ops.decomposing import (
+from numeric.ops.choices import result_type
+from numeric.ops.index_formulas import watched
+from numeric.ops.matrix_factors import (
     CHOLESKY,
     EIGH,
     EIGVALSH,
@@ -19,13 +22,10 @@ from numeric.ops.decomposing import (
     SVD_FULL,
     SVDVALS,
 )
-from numeric.ops.decomposing import svd as factorised
-from numeric.ops.places import watched
-from numeric.ops.selecting import result_type
-from numeric.recording import apply
+from numeric.ops.matrix_factors import svd as factorised
 
 if TYPE_CHECKING:
-    from numeric.tensors import Tensor
+    from numeric.eager.tensor import Tensor
 
 __all__ = ["cholesky", "eigh", "eigvalsh", "qr", "svd", "svdvals"]
 

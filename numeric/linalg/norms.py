@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from numeric.dtypes import word
+from numeric.eager.dtypes import word
+from numeric.eager.tensor import values_of, wrap
 from numeric.linalg.checks import at_least_2d, operands, ranks, real, square, tolerances
 from numeric.linalg.equations import inv
 from numeric.linalg.factors import svdvals
-from numeric.ops import moments, reducing, shaping
+from numeric.ops import moments, reducing, views
 from numeric.ops.arithmetic import div, mul
-from numeric.ops.axes import in_dtype
-from numeric.ops.decomposing import LinAlgError, singular
-from numeric.ops.decomposing import svdvals as singular_values
-from numeric.ops.dims import axis_of
-from numeric.ops.parts import select
+from numeric.ops.dim_arguments import axis_of
+from numeric.ops.matrix_factors import LinAlgError, singular
+from numeric.ops.matrix_factors import svdvals as singular_values
 from numeric.ops.pointwise import where
-from numeric.tensors import values_of, wrap
+from numeric.ops.reduction_arguments import in_dtype
+from numeric.ops.views_of_parts import select
 
 if TYPE_CHECKING:
-    from numeric import dtypes
-    from numeric.tensors import Tensor
+    from numeric.eager import dtypes
+    from numeric.eager.tensor import Tensor
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
@@ -96,11 +96,11 @@ def matrix_norm(
         return moments.vector_norm(A, 2, axes, keepdim, None)
     extreme = reducing.amax if isinstance(ord, str) or ord > 0 else reducing.amin
     if ord in ("nuc", 2, -2):
-        values = svdvals(shaping.movedim(A, axes, (-2, -1)))
+        values = svdvals(views.movedim(A, axes, (-2, -1)))
         result = reducing.sum(values, dim=-1) if ord == "nuc" else extreme(values, -1)
         if keepdim:
             for k in sorted(axes):
-                result = shaping.unsqueeze(result, k)
+                result = views.unsqueeze(result, k)
         return result
     summed, kept = axes if abs(cast("float", ord)) == 1 else axes[::-1]
     sums = moments.vector_norm(A, 1, summed, keepdim, None)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from numeric.dtypes import word
-from numeric.factories import eye
+from numeric.eager.dtypes import word
+from numeric.eager.recording import apply
 from numeric.linalg.checks import fit_batches, operands, real, square
 from numeric.linalg.equations import inv
-from numeric.ops import parts, reducing, shaping
+from numeric.ops import reducing, views, views_of_parts
 from numeric.ops.arithmetic import mul
-from numeric.ops.decomposing import CROSS, MATRIX_EXP
-from numeric.ops.dims import axis_of
-from numeric.ops.matrices import matmul, mm
-from numeric.recording import apply
+from numeric.ops.creation import eye
+from numeric.ops.dim_arguments import axis_of
+from numeric.ops.matrix_factors import CROSS, MATRIX_EXP
+from numeric.ops.matrix_products import matmul, mm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.tensors import Tensor
+    from numeric.eager.tensor import Tensor
 
 __all__ = [
     "cross",
@@ -116,11 +116,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     if given[0].ndim == 2:
         shape.append(given[0].shape[0])
     else:
-        given[0] = shaping.unsqueeze(given[0], 0)
+        given[0] = views.unsqueeze(given[0], 0)
     if given[last].ndim == 2:
         shape.append(given[last].shape[1])
     else:
-        given[last] = shaping.unsqueeze(given[last], -1)
+        given[last] = views.unsqueeze(given[last], -1)
     for i, x in enumerate(given):
         if x.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
@@ -136,7 +136,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 f"multi_dot(): tensors {i - 1} and {i} with shapes {list(given[i - 1].shape)} and "
                 f"{list(x.shape)} cannot be multiplied"
             )
-    return shaping.view(_multiplied(given), shape)
+    return views.view(_multiplied(given), shape)
 
 
 def _multiplied(given: Sequence[Tensor]) -> Tensor:
@@ -203,4 +203,4 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]])).tolist()
     [1, 4]
     """
-    return parts.diagonal(A, offset, dim1, dim2)
+    return views_of_parts.diagonal(A, offset, dim1, dim2)

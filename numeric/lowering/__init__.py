@@ -1,4 +1,4 @@
 """From expressions to NumPy: one kernel per node, assembled into programs."""
 
-# Sums and products have their kernels from programs, which stand above ``kernels``.
+# Sums and products have their kernels from programs, which stand above ``node_kernels``.
 from numeric.lowering import arithmetic_kernels as arithmetic_kernels

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from numeric.guesses import ARGUMENT
-from numeric.lowering.kernels import WEAK
-from symdiff import ops
-from symdiff.axis_lengths import bound_sizes
+from numeric.lowering.node_kernels import WEAK
 from symdiff.errors import NotDifferentiable, ShapeError
-from symdiff.expr import Expr, free_symbols, in_order
-from symdiff.letters import shape_text
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import bound_sizes
+from symdiff.graph.expr import Expr, free_symbols, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,11 +10,11 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symdiff.number import is_normal
+from symdiff.graph.number import is_normal
 
 if TYPE_CHECKING:
-    from symdiff.expr import Expr
-    from symdiff.number import Number
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 
 def weak(value: Number, whole: bool = False) -> int | float:

@@ -12,19 +12,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from numeric.lowering.arithmetic import integral, weak
-from numeric.lowering.emit import MATH, NUMPY, Emitter
-from numeric.lowering.kernels import elementwise, real_operands, register
+from numeric.lowering.names import MATH, NUMPY, Emitter
+from numeric.lowering.node_kernels import elementwise, real_operands, register
 from numeric.lowering.programs import Program
-from symdiff import ops
-from symdiff.leaves import named_dummy
-from symdiff.node import make
+from symdiff.graph import ops
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.node import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numeric.lowering.kernels import Kernel
-    from symdiff.expr import Expr
-    from symdiff.node import Dtype
+    from numeric.lowering.node_kernels import Kernel
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dtype
 
 
 @lru_cache(maxsize=2048)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.lowering.contraction import Pair
-from numeric.lowering.masked import masked
+from numeric.lowering.kernels.masked import masked
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -24,7 +24,7 @@ from numeric.lowering.texts import (
     lengths_text,
 )
 from numeric.lowering.values import WEAK
-from symdiff.letters import canonical
+from symdiff.graph.axes import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from numeric.lowering.contraction import Plan, Step
     from numeric.lowering.texts import Piece
-    from symdiff.letters import Word
-    from symdiff.node import Dim
+    from symdiff.graph.axes import Word
+    from symdiff.graph.node import Dim
 
 Array: TypeAlias = "NDArray[Any]"
 

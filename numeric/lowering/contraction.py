@@ -17,16 +17,16 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff.letters import letter_name
-from symdiff.node import make
-from symdiff.ops import Contract, Fill, contract_op
+from symdiff.graph.axes import letter_name
+from symdiff.graph.node import make
+from symdiff.graph.ops import Contract, Fill, contract_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from symdiff.expr import Expr
-    from symdiff.letters import Word
-    from symdiff.node import Dim, Op, Shape
+    from symdiff.graph.axes import Word
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Op, Shape
 
 # The length that a symbolic axis is planned with: products of axes should outweigh single ones.
 _NOMINAL = 256

@@ -19,7 +19,7 @@ from sympy.printing.pycode import PythonCodePrinter
 from numeric import special
 from numeric.lowering.texts import ATOM, LOOSE, Template
 from symdiff.errors import Unsupported
-from symdiff.scalar import VOCABULARY, canonical, kernel_symbol
+from symdiff.scalars.formula import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering.kernels import WEAK, filled
+from numeric.lowering.node_kernels import WEAK, filled
 from symdiff.errors import ShapeError
-from symdiff.letters import shape_text
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 Array: TypeAlias = "NDArray[Any]"
 

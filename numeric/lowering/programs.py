@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering.emit import MATH, NUMPY
-from numeric.lowering.kernels import WEAK, discards
+from numeric.lowering.names import MATH, NUMPY
+from numeric.lowering.node_kernels import WEAK, discards
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.schedule import schedule
-from numeric.quiet import SILENCE, noise, set_noise
-from symdiff.axis_lengths import lengths
+from numeric.warnings_off import SILENCE, noise, set_noise
 from symdiff.errors import Unsupported
+from symdiff.graph.axis_lengths import lengths
 from symdiff.locks import once
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.lowering.arguments import Call
-    from numeric.lowering.emit import Emitter
+    from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 Array: TypeAlias = "NDArray[Any]"
 

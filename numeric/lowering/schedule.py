@@ -10,18 +10,19 @@ import numpy as np
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.contraction import is_spread
-from numeric.lowering.kernels import kernel
-from numeric.lowering.monomials import in_turn
-from numeric.lowering.pseudoinverse import spelled
+from numeric.lowering.kernels.monomials import in_turn
+from numeric.lowering.kernels.pseudoinverse import spelled
+from numeric.lowering.node_kernels import kernel
 from numeric.lowering.spellings import Spelling, behind, numbers, spelling
 from numeric.lowering.steps import Schedule, Step
-from symdiff import opaque_ops, ops
-from symdiff.leaves import number_of
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.leaves import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 
 def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
@@ -103,8 +104,8 @@ class _Walk:
 
     ``order`` has the nodes to compute, operands before users; ``literals`` are the values over
     numbers alone; ``static`` are the values over numbers and axis lengths.  Both are weak numbers,
-    which stand for an array of their node's shape (see ``kernels``).  ``outputs`` are the nodes
-    asked for, as they are spelled.
+    which stand for an array of their node's shape (see ``node_kernels``).  ``outputs`` are the
+    nodes asked for, as they are spelled.
     """
 
     def __init__(self, outputs: Iterable[Expr], params: Iterable[Expr]) -> None:

@@ -19,21 +19,21 @@ from numeric.lowering.arithmetic import (
     together,
 )
 from numeric.lowering.contraction import is_spread
-from numeric.lowering.monomials import GRADED, Graded, Monomial
+from numeric.lowering.kernels.monomials import GRADED, Graded, Monomial
 from numeric.lowering.structure import is_component
-from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.leaves import number_node, number_of
-from symdiff.letters import canonical
-from symdiff.lifting import is_decision, written_out
-from symdiff.node import make, topological
-from symdiff.number import norm, raised, times
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.axes import canonical
+from symdiff.graph.formula_nodes import is_decision, written_out
+from symdiff.graph.leaves import number_node, number_of
+from symdiff.graph.node import make, topological
+from symdiff.graph.number import norm, raised, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from symdiff.expr import Expr
-    from symdiff.number import Number
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 _NUMBERS = (ops.Exact, ops.Size)
 _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symdiff.letters import shape_text
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
-    from symdiff.expr import Expr
-    from symdiff.node import Dtype, Op, Shape
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dtype, Op, Shape
 
 # What is there before anything is computed, and has no line.
 CONSTANTS = frozenset({"number", "size", "array"})
@@ -65,7 +65,7 @@ class Step(NamedTuple):
         an element or a line of a slice: the op of a slice of the operand, whose op and shape are
         ``detail``
     ``kernel``
-        what the op's kernel computes (see ``kernels``)
+        what the op's kernel computes (see ``node_kernels``)
 
     A ``weak`` value is a Python number that stands for an array of its shape: numbers, lengths of
     axes, and what is computed of them alone.

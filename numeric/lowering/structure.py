@@ -14,22 +14,24 @@ from weakref import WeakKeyDictionary
 
 from numpy.lib.stride_tricks import sliding_window_view
 
-from numeric.lowering import blackbox, contracted, matrices, sequences
+from numeric.lowering import contracted
 from numeric.lowering.contracted import indexed, reshaped
 from numeric.lowering.contraction import is_spread, plan
-from numeric.lowering.opaque import OPAQUE, of_parts, pinv, solve_banded
+from numeric.lowering.kernels import custom_ops, matrices, sequences
+from numeric.lowering.kernels.opaque import OPAQUE, of_parts, pinv, solve_banded
 from numeric.lowering.texts import ATOM, Draft, Template, Text, compiled, length_text, lengths_text
 from numeric.lowering.values import full
-from symdiff import opaque_ops, ops
-from symdiff.blackboxes import Custom, CustomPullback
-from symdiff.letters import shape_text
+from symdiff import opaque_ops
+from symdiff.calculus.custom_ops import Custom, CustomPullback
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from numeric.lowering.texts import Piece
-    from symdiff.expr import Expr
-    from symdiff.node import Dim, Op, Shape
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Op, Shape
 
 NAMES: dict[str, Any] = {**contracted.NAMES, "full": full}
 """What texts call under this very name; other names are bound."""
@@ -317,12 +319,12 @@ def _recurrence(op: opaque_ops.Recurrence, node: Expr, d: Draft, a: Piece, b: Pi
 @_written.register(Custom)
 def _custom(op: Custom, node: Expr, d: Draft, *xs: Piece) -> Piece:
     given = [_named(d, op), *xs]
-    return _call(d, "custom", blackbox.value, *given, shape=lengths_text(node.shape))
+    return _call(d, "custom", custom_ops.value, *given, shape=lengths_text(node.shape))
 
 
 @_written.register(CustomPullback)
 def _custom_pullback(op: CustomPullback, node: Expr, d: Draft, *xs: Piece) -> Piece:
-    return _call(d, "custom_pullback", blackbox.pulled, _named(d, op), *xs)
+    return _call(d, "custom_pullback", custom_ops.pulled, _named(d, op), *xs)
 
 
 def _named(d: Draft, op: ops.Opaque) -> str:

@@ -10,8 +10,8 @@ from numeric.lowering.arithmetic import weak
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from symdiff.node import Dim
-    from symdiff.number import Number
+    from symdiff.graph.node import Dim
+    from symdiff.graph.number import Number
 
 # How tightly a text binds: what may stand beside it without parentheses.  Python binds ``@`` as
 # tightly as ``*``; it has a level of its own, since nobody reads ``a @ b*c`` as Python does.

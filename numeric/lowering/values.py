@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
-from symdiff.axis_lengths import lengths
+from symdiff.graph.axis_lengths import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symdiff.node import Shape
+    from symdiff.graph.node import Shape
 
 WEAK = frozenset({float, int, bool})
 

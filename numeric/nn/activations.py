@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import default, word
+from numeric.eager.dtypes import default, word
+from numeric.eager.operations import Op
+from numeric.eager.recording import apply, cast
+from numeric.eager.tensor import Tensor
 from numeric.ops import moments
 from numeric.ops.arithmetic import neg
-from numeric.ops.matrices import matmul, same_dtype
+from numeric.ops.matrix_products import matmul, same_dtype
 from numeric.ops.pointwise import relu as _relu
 from numeric.ops.pointwise import sigmoid, tanh
-from numeric.plans import Op
-from numeric.recording import apply, cast
-from numeric.tensors import Tensor
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "celu",

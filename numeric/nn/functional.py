@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.eager.operations import Op
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, values_of, wrap
+from numeric.eager.traced_arrays import some
 from numeric.guesses import FUNCTIONAL
 from numeric.nn import activations, losses
 from numeric.nn.activations import *  # noqa: F403  # the modules' lists say what
 from numeric.nn.losses import *  # noqa: F403
 from numeric.ops.arithmetic import mul
-from numeric.plans import Op
-from numeric.random_numbers import bernoulli
-from numeric.recording import apply
-from numeric.shadows import some
-from numeric.tensors import Tensor, values_of, wrap
+from numeric.ops.random_numbers import bernoulli
 from symdiff import functions as sd
 from symdiff.guesses import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.
 if not TYPE_CHECKING:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import word
+from numeric.eager.dtypes import word
+from numeric.eager.operations import Op
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, values_of, wrap
+from numeric.eager.traced_arrays import Shadow, beside
 from numeric.ops.moments import log_softmax
 from numeric.ops.pointwise import masked_xlogy
-from numeric.plans import Op
-from numeric.recording import apply
-from numeric.shadows import Shadow, beside
-from numeric.tensors import Tensor, values_of, wrap
 from symdiff import functions as sd
-from symdiff.derivative import detach
+from symdiff.calculus.derivative import detach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from numeric.dtypes import get_default_dtype
-from numeric.tensors import Tensor, counter, wrap
+from numeric.eager.dtypes import get_default_dtype
+from numeric.eager.tensor import Tensor, counter, wrap
 
 __all__ = ["Parameter"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
 from numeric.ops.rearranging import cat, stack
-from numeric.tensors import Tensor, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import dtypes
-from numeric.dtypes import of_number, promoted, promoted_real
-from numeric.inplace import inplace
-from numeric.plans import RESULT, Op
-from numeric.recording import apply, cast
-from numeric.shortcuts import binary, fast, shortcut, shortcut_inplace
-from numeric.tensors import Tensor, attach, method, wrap
-from symdiff import elementwise as sd
+from numeric.eager import dtypes
+from numeric.eager.dtypes import of_number, promoted, promoted_real
+from numeric.eager.fast_paths import binary, fast, shortcut, shortcut_inplace
+from numeric.eager.inplace import inplace
+from numeric.eager.operations import RESULT, Op
+from numeric.eager.recording import apply, cast
+from numeric.eager.tensor import Tensor, attach, method, wrap
 from symdiff import functions
-from symdiff.expr import Expr
+from symdiff.functions import elementwise as sd
+from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import promoted, word
-from numeric.inplace import inplace
+from numeric.eager.dtypes import promoted, word
+from numeric.eager.inplace import inplace
+from numeric.eager.recording import misfit
+from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
 from numeric.modes import current
 from numeric.ops.arithmetic import argument, augmented, operators, taken
-from numeric.quiet import SILENCE, noise, set_noise
-from numeric.recording import misfit
-from numeric.tensors import Tensor, attach, method, values_of, wrap
+from numeric.warnings_off import SILENCE, noise, set_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import word
-from numeric.inplace import write
+from numeric.eager.dtypes import word
+from numeric.eager.inplace import write
+from numeric.eager.recording import alias, apply
+from numeric.eager.tensor import Tensor, method, values_of, wrap
+from numeric.eager.traced_arrays import Shadow
 from numeric.modes import current
-from numeric.ops.parts import SELECT, SLICE
-from numeric.ops.places import (
+from numeric.ops.gather_scatter import put_at
+from numeric.ops.index_formulas import (
     COPY,
     flat_index,
     in_bounds,
@@ -25,11 +28,8 @@ from numeric.ops.places import (
     read_kernel,
     watched,
 )
-from numeric.ops.scattering import put_at
-from numeric.ops.shaping import ALIAS, UNSQUEEZE, view
-from numeric.recording import alias, apply
-from numeric.shadows import Shadow
-from numeric.tensors import Tensor, method, values_of, wrap
+from numeric.ops.views import ALIAS, UNSQUEEZE, view
+from numeric.ops.views_of_parts import SELECT, SLICE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import promoted_real, word
-from numeric.ops.axes import axes_or_all, in_dtype, renamed, required
-from numeric.ops.dims import axis_of
+from numeric.eager.dtypes import promoted_real, word
+from numeric.eager.operations import RESULT, Op
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, method
+from numeric.ops.dim_arguments import axis_of
 from numeric.ops.reducing import (
     Axes,
     add,
@@ -18,16 +20,14 @@ from numeric.ops.reducing import (
     of_axes,
     without_axes,
 )
-from numeric.plans import RESULT, Op
-from numeric.recording import apply
-from numeric.tensors import Tensor, method
+from numeric.ops.reduction_arguments import axes_or_all, in_dtype, renamed, required
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numeric import dtypes
-    from symdiff.expr import Expr
+    from numeric.eager import dtypes
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "dist",

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric import special
-from numeric.dtypes import of_number, promoted, promoted_real, word
-from numeric.inplace import inplace, write
+from numeric.eager.dtypes import of_number, promoted, promoted_real, word
+from numeric.eager.fast_paths import shortcut_of_one
+from numeric.eager.inplace import inplace, write
+from numeric.eager.operations import INPUTS, RESULT, Op
+from numeric.eager.recording import apply, cast
+from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
 from numeric.ops.arithmetic import argument, elementwise
-from numeric.plans import INPUTS, RESULT, Op
-from numeric.recording import apply, cast
-from numeric.shortcuts import shortcut_of_one
-from numeric.tensors import Tensor, attach, method, values_of, wrap
 from symdiff import functions as sd
-from symdiff.algebra import primitive
-from symdiff.contraction import broadcast_to
+from symdiff.graph.algebra import primitive
+from symdiff.graph.contraction import broadcast_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "abs",

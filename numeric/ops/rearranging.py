@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric import dtypes
-from numeric.ops.dims import axes_of, axis_of, by_axis, sizes_of
-from numeric.ops.shaping import (
+from numeric.eager import dtypes
+from numeric.eager.operations import Op
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, method, values_of, wrap
+from numeric.ops.dim_arguments import axes_of, axis_of, by_axis, sizes_of
+from numeric.ops.views import (
     CLONE,
     atleast_1d,
     atleast_2d,
@@ -19,9 +22,6 @@ from numeric.ops.shaping import (
     unsqueeze,
     view,
 )
-from numeric.plans import Op
-from numeric.recording import apply
-from numeric.tensors import Tensor, method, values_of, wrap
 from symdiff import functions as sd
 
 if TYPE_CHECKING:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.dtypes import BOOL, F32, F64, word
+from numeric.eager.dtypes import BOOL, F32, F64, word
+from numeric.eager.fast_paths import binary
+from numeric.eager.operations import RESULT, Op
+from numeric.eager.recording import apply, cast
+from numeric.eager.tensor import Tensor, method, values_of, wrap
 from numeric.ops.arithmetic import DIV, MUL
-from numeric.ops.axes import axes_or_all, found, in_dtype, nonzero_axis, renamed
+from numeric.ops.choices import Choice, along, result_type
 from numeric.ops.pointwise import maximum, minimum
-from numeric.ops.selecting import Choice, along, result_type
-from numeric.plans import RESULT, Op
-from numeric.recording import apply, cast
-from numeric.shortcuts import binary
-from numeric.tensors import Tensor, method, values_of, wrap
+from numeric.ops.reduction_arguments import axes_or_all, found, in_dtype, nonzero_axis, renamed
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numeric import dtypes
-    from symdiff.expr import Expr
+    from numeric.eager import dtypes
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "all",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import symdiff as sd
-from symdiff.expr import is_within
-from symdiff.leaves import number_of
+from symdiff.graph.expr import is_within
+from symdiff.graph.leaves import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.show.stepwise import Edge, Note, Row, Steps
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 SHOWN = 24
 """Nodes that a view has without ``full``: half of them next to x, half next to f."""

@@ -20,13 +20,13 @@ from numeric.show.derivations import (
     place,
     shortened,
 )
-from symdiff.expr import is_within
+from symdiff.graph.expr import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numeric.show.stepwise import Edge, Row, Steps
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 _TEX = 250  # characters of a formula in LaTeX
 _DOTS = r"\ldots"

@@ -17,18 +17,18 @@ import numpy as np
 
 from numeric.show.limits import Mark, judged
 from numeric.show.subjects import Slice
-from symdiff import ops
-from symdiff.corners import differences, kinks_in
-from symdiff.derivative import jvp
-from symdiff.expr import free_symbols
-from symdiff.node import topological
+from symdiff.calculus.derivative import jvp
+from symdiff.calculus.kinks import differences, kinks_in
+from symdiff.graph import ops
+from symdiff.graph.expr import free_symbols
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[np.float64]
 

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.function import Function
-from numeric.reference import interpret
+from numeric.lowering.function import Function
+from numeric.lowering.reference import interpret
 from numeric.show.drawings import Drawing
 from numeric.show.records import is_recorded, recorded
 from numeric.show.values import shortened
-from symdiff import ops
-from symdiff.derivative import cotangents
+from symdiff.calculus.derivative import cotangents
 from symdiff.display.graphs import diagram, inputs_of, outputs_of, seeds_of
 from symdiff.display.layout import LIMIT
+from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = ["draw"]
 

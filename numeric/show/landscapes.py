@@ -11,14 +11,14 @@ import numpy as np
 import symdiff as sd
 from numeric.show import pictures
 from numeric.show.subjects import Slice, spelled
-from symdiff.corners import differences, kinks_in
+from symdiff.calculus.kinks import differences, kinks_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
     Array = NDArray[Any]
     Ends = tuple[tuple[float, float], tuple[float, float]]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numeric.autograd.function import BackwardCFunction
-from numeric.dtypes import get_default_dtype
-from numeric.graph import AccumulateGrad, Packed, Record
+from numeric.eager.dtypes import get_default_dtype
+from numeric.eager.record import AccumulateGrad, Packed, Record
+from numeric.eager.tensor import Tensor, edge_of
 from numeric.show.values import shortened
-from numeric.tensors import Tensor, edge_of
 from symdiff.display.captions import place
 from symdiff.display.diagrams import Vertex, listed
 from symdiff.display.graphs import checked
 from symdiff.display.layout import Graph
-from symdiff.letters import shape_text
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import symdiff as sd
-from numeric.reference import interpret
+from numeric.lowering.reference import interpret
 from numeric.show import derivations, derivations_tex
-from symdiff import ops
+from symdiff.calculus.shares import conditions, local, shares
+from symdiff.calculus.variables import component
 from symdiff.display.rule_names import rule
 from symdiff.errors import ShapeError
-from symdiff.expr import free_symbols, is_within
-from symdiff.leaves import as_expr, named_dummy
-from symdiff.letters import shape_text
-from symdiff.node import make, topological
-from symdiff.shares import conditions, local, shares
-from symdiff.variables import component
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import free_symbols, is_within
+from symdiff.graph.leaves import as_expr, named_dummy
+from symdiff.graph.node import make, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from symdiff.expr import Expr
-    from symdiff.shares import Share
+    from symdiff.calculus.shares import Share
+    from symdiff.graph.expr import Expr
 
 __all__ = ["Edge", "Note", "Row", "Steps", "steps"]
 

@@ -14,15 +14,15 @@ import mpmath
 import numpy as np
 
 import symdiff as sd
-from numeric.function import Function, lower
+from numeric.lowering.function import Function, lower
 from numeric.show.pictures import number
-from symdiff import ops
+from symdiff.calculus.variables import component
 from symdiff.errors import Unsupported
-from symdiff.evaluate import evaluate_mp
-from symdiff.expr import Expr, in_order
-from symdiff.leaves import as_expr
-from symdiff.substitution import named
-from symdiff.variables import component
+from symdiff.exact.evaluation import evaluate_mp
+from symdiff.graph import ops
+from symdiff.graph.expr import Expr, in_order
+from symdiff.graph.leaves import as_expr
+from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -39,7 +39,7 @@ from numeric.special import (
 )
 from symdiff.errors import Unsupported
 from symdiff.guesses import missing
-from symdiff.vocabulary import (
+from symdiff.scalars.vocabulary import (
     FACTS,
     VOCABULARY,
     Polynomial,
@@ -52,7 +52,7 @@ from symdiff.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.vocabulary import Facts
+    from symdiff.scalars.vocabulary import Facts
 
 
 def needs_scipy(name: str) -> bool:
@@ -168,7 +168,7 @@ def _cosine(a: Any, b: Any) -> Any:
 
 
 def _planar(name: str) -> Callable[..., Any]:
-    """A derivative of hypot or atan2 (``symdiff.vocabulary.planar``).
+    """A derivative of hypot or atan2 (``symdiff.scalars.vocabulary.planar``).
 
     Exponents are kept apart unless all lengths and coordinates are moderate.
     """
@@ -695,7 +695,7 @@ def _of_arrays(name: str, facts: type[Facts]) -> Callable[..., Any]:
 
 
 NUMPY: dict[str, Callable[..., Any]] = {name: _of_arrays(name, f) for name, f in FACTS.items()}
-"""The functions of ``symdiff.scalar.VOCABULARY`` for arrays."""
+"""The functions of ``symdiff.scalars.formula.VOCABULARY`` for arrays."""
 
 
 # Of Python floats -------------------------------------------------------------------------------
@@ -839,7 +839,7 @@ def _of_floats(name: str, facts: type[Facts]) -> Callable[..., Any]:
 
 
 MATH: dict[str, Callable[..., Any]] = {name: _of_floats(name, f) for name, f in FACTS.items()}
-"""The functions of ``symdiff.scalar.VOCABULARY`` for Python floats."""
+"""The functions of ``symdiff.scalars.formula.VOCABULARY`` for Python floats."""
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's

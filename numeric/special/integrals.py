@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.special.expansions import divided, expanded, of_derivative
-from symdiff.vocabulary import dawsn_series
+from symdiff.scalars.vocabulary import dawsn_series
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.special import polynomials
-from symdiff.vocabulary import lambert_polynomial
+from symdiff.scalars.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

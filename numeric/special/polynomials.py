@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symdiff.vocabulary import Polynomial
+    from symdiff.scalars.vocabulary import Polynomial
 
 
 def horner(coefficients: Sequence[Any], b: Any) -> Any:

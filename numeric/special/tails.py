@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.special.expansions import divided, expanded, of_derivative
-from symdiff.vocabulary import log_ndtr_series
+from symdiff.scalars.vocabulary import log_ndtr_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

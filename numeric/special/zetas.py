@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 
 from numeric.special.expansions import expanded, of_derivative
-from symdiff.vocabulary import hurwitz_series, zeta_series
+from symdiff.scalars.vocabulary import hurwitz_series, zeta_series
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

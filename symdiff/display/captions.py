@@ -9,18 +9,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symdiff import opaque_ops, ops
+from symdiff import opaque_ops
 from symdiff.display.notation import PLAIN, decimal
-from symdiff.letters import letter_name, shape_text
-from symdiff.lifting import is_decision, over_formula
-from symdiff.vocabulary import FACTS, Facts
+from symdiff.graph import ops
+from symdiff.graph.axes import letter_name, shape_text
+from symdiff.graph.formula_nodes import is_decision, over_formula
+from symdiff.scalars.vocabulary import FACTS, Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symdiff.expr import Expr
-    from symdiff.node import Op
-    from symdiff.number import Number
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Op
+    from symdiff.graph.number import Number
 
 _WRITTEN = 6  # operands that a caption writes
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff import opaque_ops, ops
-from symdiff.algebra import PRIMITIVES
+from symdiff import opaque_ops
 from symdiff.display.forms import Condition, Form, Index, Need, length_of
 from symdiff.display.notation import Piece
-from symdiff.node import op_as
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.node import op_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from symdiff.display.notation import Notation
-    from symdiff.expr import Expr
-    from symdiff.node import Op
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Op
 
     Indices = tuple[Index, ...]
     Letter = Callable[[int], Index]  # the index that a letter which is free here is

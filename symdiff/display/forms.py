@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symdiff import ops
+from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from symdiff.display.notation import Piece
-    from symdiff.expr import Expr
-    from symdiff.node import Dim
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim
 
 
 @dataclass(frozen=True, slots=True)

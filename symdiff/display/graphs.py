@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from symdiff import ops
-from symdiff.derivative import vjp
+from symdiff.calculus.derivative import vjp
 from symdiff.display.captions import caption, edges, family, lines, operands
 from symdiff.display.diagrams import Diagram, Vertex, listed
 from symdiff.display.layout import LIMIT, Graph
 from symdiff.display.printing import short
 from symdiff.errors import ShapeError
-from symdiff.expr import Expr, free_symbols
-from symdiff.leaves import as_expr, constant, number_node
-from symdiff.letters import shape_text
-from symdiff.node import topological
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr, free_symbols
+from symdiff.graph.leaves import as_expr, constant, number_node
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdiff import ops
 from symdiff.display.notation import (
     ATOM,
     COMPARE,
@@ -24,17 +23,18 @@ from symdiff.display.notation import (
     Piece,
     decimal,
 )
-from symdiff.scalar import kernel_symbol, plain
-from symdiff.vocabulary import FACTS, ScalarFunction
+from symdiff.graph import ops
+from symdiff.scalars.formula import kernel_symbol, plain
+from symdiff.scalars.vocabulary import FACTS, ScalarFunction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symdiff.display.forms import Condition
     from symdiff.display.matrices import Chain
-    from symdiff.expr import Expr
-    from symdiff.node import Op
-    from symdiff.number import Number
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Op
+    from symdiff.graph.number import Number
 
 # What is shown of long names, numbers and formulas.
 _NAME = 40

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from symdiff.letters import Word
+    from symdiff.graph.axes import Word
 
 
 @dataclass(frozen=True, slots=True)

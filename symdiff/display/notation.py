@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symdiff import ops
     from symdiff.display.forms import Condition, Index
     from symdiff.display.matrices import Chain
-    from symdiff.expr import Expr
-    from symdiff.node import Op
-    from symdiff.number import Number
+    from symdiff.graph import ops
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Op
+    from symdiff.graph.number import Number
 
 # How strongly the outermost sign of a text binds, as in Python; products of matrices, which Python
 # reads as other products, are told from them.

@@ -10,17 +10,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from symdiff import ops
 from symdiff.display.forms import element_of
-from symdiff.node import topological
-from symdiff.pickling import described
-from symdiff.vocabulary import FACTS
+from symdiff.graph import ops
+from symdiff.graph.node import topological
+from symdiff.interchange.pickling import described
+from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symdiff.expr import Expr
-    from symdiff.letters import Word
+    from symdiff.graph.axes import Word
+    from symdiff.graph.expr import Expr
 
 # Of so many symbols is noted which a node is of: large sums have thousands.
 _LEAVES = 8

@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff import ops
 from symdiff.display.forms import Need, element_of, is_spread, is_stack
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import Writer
-from symdiff.expr import in_order, is_within
-from symdiff.leaves import as_expr
-from symdiff.letters import letter_name, shape_text
-from symdiff.node import topological
+from symdiff.graph import ops
+from symdiff.graph.axes import letter_name, shape_text
+from symdiff.graph.expr import in_order, is_within
+from symdiff.graph.leaves import as_expr
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from symdiff.display.forms import Form, Index
-    from symdiff.expr import Expr
-    from symdiff.number import Number
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 # Of so many nodes, so many names are given one by one; else all at once.
 _FEW, _ONE_BY_ONE = 120, 20

@@ -19,27 +19,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from symdiff import functions, opaque_ops, ops
-from symdiff.algebra import combine, int_power, mul, pointwise, primitive, select
-from symdiff.arrays import concat, expand_dims
-from symdiff.components import Arithmetic, evaluated, filled
+from symdiff import functions, opaque_ops
 from symdiff.display.forms import is_spread
 from symdiff.errors import Unsupported
-from symdiff.expr import built, rebuild
-from symdiff.indexing import getitem
-from symdiff.leaves import as_expr, full, number_node, number_of
-from symdiff.lifting import is_decision, lift, over_formula
-from symdiff.node import make, topological
-from symdiff.products import det, inv
-from symdiff.scalar import canonical, kernel_symbol
-from symdiff.vocabulary import FACTS, ScalarFunction
+from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.functions.indexing import getitem
+from symdiff.functions.products import det, inv
+from symdiff.functions.shaping import concat, expand_dims
+from symdiff.graph import ops
+from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, select
+from symdiff.graph.expr import built, rebuild
+from symdiff.graph.formula_nodes import is_decision, lift, over_formula
+from symdiff.graph.leaves import as_expr, full, number_node, number_of
+from symdiff.graph.node import make, topological
+from symdiff.scalars.formula import canonical, kernel_symbol
+from symdiff.scalars.vocabulary import FACTS, ScalarFunction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symdiff.expr import Expr
-    from symdiff.letters import Word
-    from symdiff.number import Number
+    from symdiff.graph.axes import Word
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 # Larger graphs are written as they are: products that merge share less.
 _NODES = 600

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.blackboxes import Custom, CustomPullback
+from symdiff.calculus.custom_ops import Custom, CustomPullback
+from symdiff.calculus.rules import statement
+from symdiff.calculus.shares import local
 from symdiff.display.printing import text
-from symdiff.leaves import named_dummy
-from symdiff.lifting import is_decision
-from symdiff.node import make
-from symdiff.rules import statement
-from symdiff.shares import local
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.formula_nodes import is_decision
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.node import make
 
 if TYPE_CHECKING:
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = ["Rule", "rule"]
 

@@ -6,11 +6,11 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from symdiff.calculus.nested_results import each
 from symdiff.display.latex_notation import ALIGN, BREAK, Latex, verbatim
 from symdiff.display.printing import lines
-from symdiff.expr import Expr
-from symdiff.leaves import as_expr
-from symdiff.nesting import each
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import as_expr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from symdiff import opaque_ops, ops
-from symdiff.algebra import PRIMITIVES
+from symdiff import opaque_ops
 from symdiff.display.elements import WITHOUT_NAMES, element
 from symdiff.display.forms import (
     Condition,
@@ -26,19 +25,21 @@ from symdiff.display.forms import (
 from symdiff.display.matrices import Chain, chain
 from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
 from symdiff.display.reading import components, factors, rearrangement, repeated
-from symdiff.indexing import getitem
-from symdiff.leaves import number_of
-from symdiff.letters import shape_text
-from symdiff.vocabulary import FACTS
+from symdiff.functions.indexing import getitem
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.axes import shape_text
+from symdiff.graph.leaves import number_of
+from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from symdiff.display.order import Order
-    from symdiff.expr import Expr
-    from symdiff.letters import Word
-    from symdiff.number import Number
+    from symdiff.graph.axes import Word
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 Part = TypeVar("Part")
 

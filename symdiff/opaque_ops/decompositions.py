@@ -15,21 +15,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symdiff.algebra import int_power, linear, mul, opaque, scale, total
-from symdiff.contraction import contract
 from symdiff.errors import Unsupported
-from symdiff.leaves import full
+from symdiff.graph.algebra import int_power, linear, mul, opaque, scale, total
+from symdiff.graph.contraction import contract
+from symdiff.graph.leaves import full
+from symdiff.graph.ops import Opaque, Part, opaque_op, slice_op, triangle_op
+from symdiff.graph.signatures import Signature, signatures
 from symdiff.opaque_ops.matrices import Solve, matrix_product, matrix_transpose
-from symdiff.ops import Opaque, Part, opaque_op, slice_op, triangle_op
-from symdiff.signatures import Signature, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.components import Arithmetic
-    from symdiff.expr import Expr
-    from symdiff.node import Dim, Shape
-    from symdiff.number import Number
+    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Shape
+    from symdiff.graph.number import Number
 
 __all__ = [
     "Cholesky",

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from symdiff.algebra import linear, opaque, scale, total
-from symdiff.contraction import broadcast_to, contract
-from symdiff.leaves import full
-from symdiff.ops import (
+from symdiff.graph.algebra import linear, opaque, scale, total
+from symdiff.graph.contraction import broadcast_to, contract
+from symdiff.graph.leaves import full
+from symdiff.graph.ops import (
     Opaque,
     Part,
     concat_op,
@@ -21,14 +21,14 @@ from symdiff.ops import (
     shift_op,
     slice_op,
 )
-from symdiff.parts import weighted
-from symdiff.signatures import Signature, signatures
+from symdiff.graph.signatures import Signature, signatures
+from symdiff.graph.visible_zeros import weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.components import Arithmetic
-    from symdiff.expr import Expr
+    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "Cofactor",

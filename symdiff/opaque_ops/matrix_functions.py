@@ -9,18 +9,18 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from symdiff import ops
-from symdiff.algebra import opaque, scale, total
-from symdiff.contraction import broadcast_to
-from symdiff.leaves import full, is_zero, split_coefficient
+from symdiff.graph import ops
+from symdiff.graph.algebra import opaque, scale, total
+from symdiff.graph.contraction import broadcast_to
+from symdiff.graph.leaves import full, is_zero, split_coefficient
+from symdiff.graph.ops import Opaque, opaque_op
+from symdiff.graph.signatures import Signature
 from symdiff.opaque_ops.matrices import Sylvester, matrix_product, matrix_transpose
-from symdiff.ops import Opaque, opaque_op
-from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.expr import Expr
+    from symdiff.graph.expr import Expr
 
 __all__ = ["Expm", "Logm", "Sqrtm"]
 

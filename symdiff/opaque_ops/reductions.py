@@ -6,7 +6,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from symdiff.algebra import (
+from symdiff.graph.algebra import (
     PRIMITIVES,
     block,
     blocks,
@@ -20,18 +20,18 @@ from symdiff.algebra import (
     scale,
     select,
 )
-from symdiff.contraction import contract
-from symdiff.leaves import full, number_node
-from symdiff.ops import Opaque, Pointwise, concat_op, opaque_op, pointwise_op
-from symdiff.parts import parts, weighted
-from symdiff.signatures import Signature
+from symdiff.graph.contraction import contract
+from symdiff.graph.leaves import full, number_node
+from symdiff.graph.ops import Opaque, Pointwise, concat_op, opaque_op, pointwise_op
+from symdiff.graph.signatures import Signature
+from symdiff.graph.visible_zeros import parts, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.components import Arithmetic
-    from symdiff.expr import Expr
-    from symdiff.ranges import Places
+    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.ranges import Places
 
 __all__ = ["ArgMax", "ArgMin", "LogSumExp", "Max", "Min", "Prod", "ProdOthers"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from symdiff.algebra import int_power, linear, mul, opaque, primitive, select
-from symdiff.leaves import full, number_node
+from symdiff.graph.algebra import int_power, linear, mul, opaque, primitive, select
+from symdiff.graph.leaves import full, number_node
+from symdiff.graph.ops import Opaque, halvings, opaque_op, shift_op
+from symdiff.graph.signatures import Signature
 from symdiff.opaque_ops.reductions import logarithm_of_sum
-from symdiff.ops import Opaque, halvings, opaque_op, shift_op
-from symdiff.signatures import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.components import Arithmetic
-    from symdiff.expr import Expr
-    from symdiff.node import Dim, Shape
+    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Shape
 
 __all__ = [
     "ArgSort",

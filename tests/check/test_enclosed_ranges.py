@@ -11,8 +11,8 @@ import pytest
 
 import symdiff as sd
 from numeric import check
-from symdiff.algebra import primitive
-from symdiff.scalar import arity
+from symdiff.graph.algebra import primitive
+from symdiff.scalars.formula import arity
 from tests.support.refusals import refused
 from tests.support.scalar_oracle import STEP_PAIRS, STEP_POINTS, STEPS
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from numeric import check
-from symdiff.algebra import primitive
-from symdiff.scalar import VOCABULARY, arity
+from symdiff.graph.algebra import primitive
+from symdiff.scalars.formula import VOCABULARY, arity
 from tests.support.budget import FUZZ
 from tests.support.scalar_oracle import MEANING, STEPS, exact, orders
 

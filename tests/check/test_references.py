@@ -11,8 +11,8 @@ import pytest
 import symdiff as sd
 from numeric import check
 from numeric.check import references
-from symdiff.algebra import primitive
-from symdiff.digits import Digits
+from symdiff.exact.digits import Digits
+from symdiff.graph.algebra import primitive
 from tests.check.test_enclosures import drawn
 from tests.support.budget import scaled
 from tests.support.refusals import refused

@@ -19,7 +19,7 @@ from numeric.check import Finding, GradientError, Report
 from numeric.check.presentation import LITERAL, SHOWN, assignment, number
 from numeric.check.progress import INTERVAL, PATIENCE, progress
 from numeric.check.report import VERDICTS, Sample
-from symdiff.digits import Digits
+from symdiff.exact.digits import Digits
 from tests.support.pages import Checked
 
 with mpmath.workdps(50):

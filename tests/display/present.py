@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 import symdiff as sd
-from symdiff.expr import built
+from symdiff.graph.expr import built
 from tests.display.gallery import GALLERY
 from tests.display.rows import reading
 

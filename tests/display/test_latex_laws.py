@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff.parser import FUNCTIONS
-from symdiff.vocabulary import FACTS
+from symdiff.interchange.parser import FUNCTIONS
+from symdiff.scalars.vocabulary import FACTS
 from tests.display.latex_checker import check
 from tests.display.words import internal_words
 from tests.support.budget import sample

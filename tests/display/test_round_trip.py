@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff.parser import FUNCTIONS
+from symdiff.interchange.parser import FUNCTIONS
 from tests.display.rows import reading
 from tests.display.test_latex_laws import called
 from tests.support.budget import FUZZ, sample

@@ -14,7 +14,7 @@ import numpy as np
 import numeric
 import numeric.func
 import numeric.nn.functional
-from numeric import plans
+from numeric.eager import operations
 from tests.eager import op_table
 
 
@@ -22,7 +22,7 @@ from tests.eager import op_table
 class KernelCall:
     """An op on operands, arrays and numbers, and with what else it takes."""
 
-    op: plans.Op
+    op: operations.Op
     operands: tuple
     params: tuple
 
@@ -61,7 +61,7 @@ def name_of(op):
 
 def ops_with_kernels():
     """The declared ops that have kernels, views apart: those have no value of their own."""
-    return [op for op in plans.DECLARED.values() if op.kernel is not None and not op.view]
+    return [op for op in operations.DECLARED.values() if op.kernel is not None and not op.view]
 
 
 def kernel_calls(kinds=True):
@@ -69,7 +69,7 @@ def kernel_calls(kinds=True):
     ops = ops_with_kernels()
     calls = {}
     params = dict.fromkeys(ops, 0)
-    bound = plans.Op.bound
+    bound = operations.Op.bound
 
     def counted(op, arrays, rest=()):  # recorded calls tell operands from parameters
         params[op] = len(rest)
@@ -87,7 +87,7 @@ def kernel_calls(kinds=True):
     kernels = [(op, op.kernel) for op in ops]
     for op, kernel in kernels:
         op.kernel = noted(op, kernel)
-    plans.Op.bound = counted
+    operations.Op.bound = counted
     try:
         # A mode in which no operation takes a short way, whose closures hold the kernels.
         with warnings.catch_warnings(), numeric.autograd.set_detect_anomaly(True):
@@ -97,7 +97,7 @@ def kernel_calls(kinds=True):
             for call in MORE:
                 call(numeric)
     finally:
-        plans.Op.bound = bound
+        operations.Op.bound = bound
         for op, kernel in kernels:
             op.kernel = kernel
     return [

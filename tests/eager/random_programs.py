@@ -708,7 +708,7 @@ class Comparison:
             self.departed = True  # a zero that holds below a mask (rule 53); the rest must agree
             return None
         if verdict == "other values" and (self.departed or tied(self.program, n)):
-            return EXCUSED  # masks of what is nan there; see ``tied``
+            return EXCUSED  # masks of what is nan there; see ``selection_order``
         if verdict and (n > self.behind or self.parted or self.by_factor(n)):
             return EXCUSED
         if verdict == "not finite" and self.cumulated:

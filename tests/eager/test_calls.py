@@ -10,7 +10,7 @@ import pytest
 
 import numeric as torch
 import symdiff as sd
-from numeric import derivatives
+from numeric.lowering import derivatives
 from tests.support.refusals import refused
 
 X, Y = sd.symbols("x y")

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 
 import numeric as torch
-from numeric import specialised
+from numeric.eager import specialised
 
 
 def _compiled(monkeypatch):

@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 import pytest
 
-from numeric import plans
+from numeric.eager import operations
 from tests.eager.kernel_calls import KernelCall, kernel_calls, name_of, ops_with_kernels
 
 # Units in the last place of the largest number that differs, and why there are any.
@@ -72,13 +72,15 @@ def test_every_kernel_is_compared(calls):
 
 def test_kernels_are_few():
     """An op states its value once: kernels are there where ``benchmarks.kernels`` wants them."""
-    stated = [op for op in plans.DECLARED.values() if op.kernel not in (None, numpys(op))]
+    stated = [op for op in operations.DECLARED.values() if op.kernel not in (None, numpys(op))]
     assert len(stated) < 120
-    assert [name_of(op) for op in plans.DECLARED.values() if op.view and op.kernel is None] == []
+    assert [
+        name_of(op) for op in operations.DECLARED.values() if op.view and op.kernel is None
+    ] == []
 
 
 def numpys(op):
-    return plans._NUMPYS.get(op.build)
+    return operations._NUMPYS.get(op.build)
 
 
 @pytest.mark.parametrize("op", ops_with_kernels(), ids=name_of)
@@ -190,7 +192,7 @@ def test_a_wrong_kernel_is_noticed(fault, calls):
 
 def test_without_kernel_is_the_expression():
     """``by_expression`` does not ask the kernel."""
-    op = plans.Op("probe", lambda x: x + 1, lambda a: a - 1, pointwise=True)
+    op = operations.Op("probe", lambda x: x + 1, lambda a: a - 1, pointwise=True)
     call = KernelCall(op, (np.ones(2),), ())
     assert call.by_kernel()[0].tolist() == [0, 0]
     assert call.by_expression()[0].tolist() == [2, 2]

@@ -13,7 +13,7 @@ import pytest
 
 import numeric as torch
 import symdiff as sd
-from numeric import plans
+from numeric.eager import operations
 from tests.eager.test_rules_recording import NAMES
 
 X, Y = sd.symbols("x y")
@@ -175,8 +175,8 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
         "import importlib, pickle, sys, numeric\n"
         "w, y = pickle.load(open(sys.argv[1], 'rb'))\n"
         "y.backward(); print(w.grad.tolist())\n"
-        "from numeric.plans import DECLARED\n"
-        "from numeric.records import LATER\n"
+        "from numeric.eager.operations import DECLARED\n"
+        "from numeric.ops.pickling import LATER\n"
         "for room in LATER: importlib.import_module(room)\n"
         "known = set(DECLARED)\n"
         "for room in numeric._ROOMS: importlib.import_module(f'numeric.{room}')\n"
@@ -192,6 +192,6 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
 
 def test_two_ops_of_one_name_are_refused():
     with pytest.raises(ValueError, match="mul:MulBackward0 is declared already"):
-        plans.Op("mul", lambda a, b: a * b)
-    assert plans.DECLARED["mul:MulBackward0"].kernel is np.multiply
-    assert not any("numeric" in key or "." in key for key in plans.DECLARED)
+        operations.Op("mul", lambda a, b: a * b)
+    assert operations.DECLARED["mul:MulBackward0"].kernel is np.multiply
+    assert not any("numeric" in key or "." in key for key in operations.DECLARED)

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import numeric
-from numeric import inplace
-from numeric.autograd import engine
-from numeric.graph import Node
+from numeric.eager import engine, inplace
+from numeric.eager.record import Node
 from tests.eager import random_programs, record
 from tests.support.budget import FUZZ
 

@@ -13,21 +13,21 @@ import numeric
 import numeric.func
 import numeric.nn.functional
 import symdiff as sd
-from numeric import plans
-from symdiff.leaves import as_expr
+from numeric.eager import operations
+from symdiff.graph.leaves import as_expr
 from tests.eager import op_table
 from tests.eager.kernel_calls import MORE, name_of
 
 
 def declared():
-    return [op for op in plans.DECLARED.values() if op.reuse is not None]
+    return [op for op in operations.DECLARED.values() if op.reuse is not None]
 
 
 @pytest.fixture(scope="module")
 def calls():
     """Some recorded calls of each op: arrays and parameters."""
     found = {op: {} for op in declared()}
-    bound = plans.Op.bound
+    bound = operations.Op.bound
     # That of log|det| at singular matrices has the expression of the other one.
     by_build = {op.build: [other for other in found if other.build is op.build] for op in found}
 
@@ -39,7 +39,7 @@ def calls():
                 found[other].setdefault(key, tuple(np.array(a) for a in arrays))
         return bound(op, arrays, params)
 
-    plans.Op.bound = noted
+    operations.Op.bound = noted
     try:
         with warnings.catch_warnings(), numeric.autograd.set_detect_anomaly(True):
             warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ def calls():
             for call in MORE:
                 call(numeric)
     finally:
-        plans.Op.bound = bound
+        operations.Op.bound = bound
     return found
 
 

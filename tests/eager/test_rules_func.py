@@ -701,7 +701,7 @@ def test_values_from_outside_may_decide_in_a_batch(m):
 
 @ours
 def test_constants_do_not_cost_a_new_program(m):
-    from numeric.transforms import _programs
+    from numeric.tracing.functions_as_formulas import _programs
 
     def f(a):
         return a[[2, 0]].sum() * torch.arange(3) + torch.eye(3).double() @ a

@@ -8,7 +8,7 @@ from scipy import optimize
 
 import numeric as nm
 import symdiff as sd
-from numeric import derivatives
+from numeric.lowering import derivatives
 from tests.support.refusals import refused
 
 X, w, b = sd.symbol("X", ("n", 3)), sd.symbol("w", 3), sd.symbol("bias")

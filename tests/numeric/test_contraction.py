@@ -8,10 +8,10 @@ import pytest
 
 import symdiff as sd
 from numeric.lowering.contraction import PAIRS, explain, plan
-from numeric.lowering.kernels import kernel
-from symdiff.letters import canonical
-from symdiff.node import make
-from symdiff.ops import contract_op, fill_op
+from numeric.lowering.node_kernels import kernel
+from symdiff.graph.axes import canonical
+from symdiff.graph.node import make
+from symdiff.graph.ops import contract_op, fill_op
 
 RNG = np.random.default_rng(5)
 
@@ -310,7 +310,7 @@ def test_an_unmasked_zero_times_inf_is_nan():
 
 @pytest.mark.parametrize("text", ["ij,jk->ik", "i,ij,j->", "i,j,k->", "bi,bij,bj->b"])
 def test_masked_terms_are_summed_in_blocks(text, monkeypatch):
-    monkeypatch.setattr("numeric.lowering.masked._BLOCK", 5)
+    monkeypatch.setattr("numeric.lowering.kernels.masked._BLOCK", 5)
     arrays = operands(text, of_sizes(text, (3, 2, 4)))
     arrays[0][(0,) * arrays[0].ndim] = 0
     arrays[1][(0,) * arrays[1].ndim] = INF

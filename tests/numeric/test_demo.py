@@ -21,8 +21,8 @@ from numeric.demo import check as checking
 from numeric.demo import command
 from numeric.demo.check import check, name
 from numeric.demo.equations import LATTICE, Equation, load
-from numeric.reference import interpret
-from symdiff import rules
+from numeric.lowering.reference import interpret
+from symdiff.calculus import rules
 
 BY_NUMBER = {equation.number: equation for equation in load()}
 

@@ -14,9 +14,9 @@ import numeric as nm
 import symdiff as sd
 from numeric.show import graphs
 from numeric.show.values import shortened
-from symdiff.derivative import cotangents
+from symdiff.calculus.derivative import cotangents
 from symdiff.display.diagrams import Diagram, Edge, Vertex
-from symdiff.expr import nodes, rebuild
+from symdiff.graph.expr import nodes, rebuild
 from tests.support import flowcharts
 from tests.support.oracles import richardson
 from tests.support.refusals import refused

@@ -10,14 +10,15 @@ import sympy as sp
 
 import symdiff as sd
 from numeric import special
-from numeric.lowering import formulas, kernels, structure
+from numeric.lowering import formulas, node_kernels, structure
 from numeric.lowering.arithmetic import weak
-from numeric.lowering.kernels import discards, filled, kernel, needs_scipy
-from numeric.lowering.opaque import OPAQUE, PARTS
-from symdiff import opaque_ops, ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.node import make
-from symdiff.scalar import kernel_symbol
+from numeric.lowering.kernels.opaque import OPAQUE, PARTS
+from numeric.lowering.node_kernels import discards, filled, kernel, needs_scipy
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.node import make
+from symdiff.scalars.formula import kernel_symbol
 
 RNG = np.random.default_rng(8)
 INF, NAN = math.inf, math.nan
@@ -610,7 +611,7 @@ def test_every_op_has_a_kernel():
         for family in [*families, ops.Barrier, ops.Constant, ops.Exact, ops.Size]
         for cls in concrete(family)
         if cls.__module__.startswith("symdiff.")  # not those that tests make
-        if kernels._kernel.dispatch(cls) is kernels._kernel.dispatch(object)
-        or (kernels._kernel.dispatch(cls) is kernels._structural and not is_written(cls))
+        if node_kernels._kernel.dispatch(cls) is node_kernels._kernel.dispatch(object)
+        or (node_kernels._kernel.dispatch(cls) is node_kernels._structural and not is_written(cls))
     ]
     assert missing == []

@@ -14,15 +14,15 @@ import sympy as sp
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.emit import MATH, NUMPY, Emitter
+from numeric.lowering.names import MATH, NUMPY, Emitter
 from numeric.lowering.passes.residuals import residuals
 from numeric.lowering.passes.sums import TERMS
 from numeric.lowering.programs import Program
 from numeric.lowering.schedule import schedule
-from symdiff import ops
-from symdiff.algebra import combine
-from symdiff.leaves import dummy
-from symdiff.node import make
+from symdiff.graph import ops
+from symdiff.graph.algebra import combine
+from symdiff.graph.leaves import dummy
+from symdiff.graph.node import make
 
 A, B = sd.symbols("a b")
 U, V = sd.symbols("u v", 3)

@@ -9,8 +9,8 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.emit import MATH, NUMPY, Emitter
 from numeric.lowering.formulas import MathFormulas, NumPyFormulas, printed
+from numeric.lowering.names import MATH, NUMPY, Emitter
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.residuals import kept
@@ -20,10 +20,10 @@ from numeric.lowering.programs import Program
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule, Step
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template
-from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.leaves import dummy
-from symdiff.scalar import kernel_symbol
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.leaves import dummy
+from symdiff.scalars.formula import kernel_symbol
 
 U, V = sd.symbols("u v", 3)
 X, W = sd.symbol("X", ("n", 3)), sd.symbol("W", (3, 3))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from numeric.lowering import kernels
-from numeric.reference import interpret
+from numeric.lowering import node_kernels
+from numeric.lowering.reference import interpret
 from tests.support.refusals import refused
 
 RNG = np.random.default_rng(3)
@@ -152,7 +152,7 @@ def test_float64_wins_over_float32_and_integers_are_promoted():
     ],
 )
 def test_a_wrong_environment_is_refused_before_anything_runs(env, error, message, monkeypatch):
-    monkeypatch.setattr(kernels, "_kernel", None)
+    monkeypatch.setattr(node_kernels, "_kernel", None)
     with pytest.raises(error, match=message):
         interpret(X @ W, env)
 
@@ -239,7 +239,7 @@ def test_a_masked_product_behind_a_sum():
 def test_values_are_dropped_after_their_last_use(monkeypatch):
     x = sd.symbol("x", 1000)
     alive = []
-    real = kernels.kernel
+    real = node_kernels.kernel
 
     class Watched(np.ndarray):
         pass
@@ -254,13 +254,13 @@ def test_values_are_dropped_after_their_last_use(monkeypatch):
 
         return run
 
-    monkeypatch.setattr("numeric.reference.kernel", watching)
+    monkeypatch.setattr("numeric.lowering.reference.kernel", watching)
     y = x
     for _ in range(20):
         y = sd.sin(y)
     peak = []
     monkeypatch.setitem(
-        kernels.special.NUMPY, "cos", lambda v: peak.append(gc.collect()) or np.cos(v)
+        node_kernels.special.NUMPY, "cos", lambda v: peak.append(gc.collect()) or np.cos(v)
     )
     interpret(sd.cos(y), {x: np.ones(1000)})
     assert len(peak) == 1

@@ -17,9 +17,9 @@ import sympy as sp
 
 from numeric import special
 from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails, zetas
-from symdiff import vocabulary as v
 from symdiff.errors import Unsupported
-from symdiff.scalar import MPMATH, VOCABULARY, arity, kernel_symbol, partial
+from symdiff.scalars import vocabulary as v
+from symdiff.scalars.formula import MPMATH, VOCABULARY, arity, kernel_symbol, partial
 from tests.support.orders import order_count
 from tests.support.refusals import refused
 from tests.support.scalar_oracle import (

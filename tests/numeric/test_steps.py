@@ -13,8 +13,8 @@ from hypothesis import given, strategies
 import numeric as nm
 import symdiff as sd
 from numeric.show import stepwise
-from symdiff.shares import shares
-from symdiff.vocabulary import FACTS
+from symdiff.calculus.shares import shares
+from symdiff.scalars.vocabulary import FACTS
 from tests.look.steps import specimens
 from tests.support.budget import FUZZ, sample
 from tests.support.differences import listed, point
@@ -316,7 +316,7 @@ def test_every_row_of_the_table_can_be_shown() -> None:
 
 def test_every_fact_of_a_function_can_be_shown() -> None:
     """The rule and conditions of every function of the vocabulary, over operands of its own."""
-    from symdiff.algebra import primitive
+    from symdiff.graph.algebra import primitive
     from tests.test_vocabulary import operands_of
 
     for name in FACTS:

@@ -13,7 +13,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
+from symdiff.graph import ops
 
 X, V = sd.symbol("X", ("n", 2)), sd.symbol("v", 2)
 A, B = sd.symbols("a b")

@@ -7,8 +7,8 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.compiling import compile as traced
-from numeric.tables import headline, page, paragraph, table
+from numeric.html_tables import headline, page, paragraph, table
+from numeric.tracing.compiling import compile as traced
 from tests.support.pages import Checked
 
 x, y = sd.symbols("x y")

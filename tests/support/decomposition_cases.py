@@ -13,8 +13,9 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from symdiff import opaque_ops, ops
-from symdiff.algebra import opaque
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.algebra import opaque
 from tests.support.decomposed import array, blocks, evaluated, matrix
 from tests.support.fields import Array, Field, inverse, minors
 from tests.support.oracles import Case

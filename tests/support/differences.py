@@ -17,8 +17,8 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
-from symdiff.batching import pushed_jacobian
-from symdiff.leaves import as_expr
+from symdiff.graph.leaves import as_expr
+from symdiff.transforms.batching import pushed_jacobian
 from tests.support.oracles import richardson
 
 if TYPE_CHECKING:

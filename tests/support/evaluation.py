@@ -13,9 +13,10 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from symdiff import opaque_ops, ops
-from symdiff.node import topological
-from symdiff.scalar import MPMATH
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.node import topological
+from symdiff.scalars.formula import MPMATH
 from tests.support import decomposed
 from tests.support.fields import EXACT, Array, Field, is_singular
 

@@ -27,7 +27,7 @@ import numpy as np
 from hypothesis import reject
 
 import symdiff as sd
-from numeric.reference import interpret
+from numeric.lowering.reference import interpret
 from tests.support.evaluation import boxed, each, evaluate
 from tests.support.fields import COMPLEX, EXACT, FLOAT, HIGH, LOST_DIGITS, Array, Field, Shape
 from tests.support.jets import JETS, partials, variables, weighted_sum

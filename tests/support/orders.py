@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symdiff.scalar import VOCABULARY
+from symdiff.scalars.formula import VOCABULARY
 
 
 def order_count(name: str) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-VOCABULARY = "symdiff.vocabulary"
+VOCABULARY = "symdiff.scalars.vocabulary"
 
 
 class Forgetful(importlib.abc.MetaPathFinder, importlib.abc.Loader):

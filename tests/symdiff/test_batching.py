@@ -8,9 +8,9 @@ from hypothesis import given
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
-from symdiff.letters import shape_text
-from symdiff.node import topological
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.node import topological
 from tests.support import oracles, strategies
 from tests.support.budget import sample
 from tests.support.evaluation import evaluate

@@ -9,10 +9,10 @@ from sympy.codegen import cfunctions
 
 import numeric as nm
 import symdiff as sd
-from symdiff.algebra import primitive
-from symdiff.contraction import contract, strong
 from symdiff.errors import Unsupported
-from symdiff.evaluate import evaluate_exact
+from symdiff.exact.evaluation import evaluate_exact
+from symdiff.graph.algebra import primitive
+from symdiff.graph.contraction import contract, strong
 from tests.support.refusals import refused
 
 X, Y = sp.symbols("x y")

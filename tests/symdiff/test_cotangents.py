@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 
 import symdiff as sd
-from symdiff import derivative, ops, rules
-from symdiff.derivative import cotangents
+from symdiff.calculus import derivative, rules
+from symdiff.calculus.derivative import cotangents
+from symdiff.graph import ops
 from tests.support.budget import sample
 from tests.support.fields import HIGH
 from tests.support.oracles import agree, bound, inputs_of, no_ties, values_of

@@ -7,9 +7,10 @@ import scipy.linalg
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import matrices
-from symdiff import opaque_ops, ops
-from symdiff.algebra import opaque
+from numeric.lowering.kernels import matrices
+from symdiff import opaque_ops
+from symdiff.graph import ops
+from symdiff.graph.algebra import opaque
 from tests.support import oracles
 from tests.support.decomposition_cases import CASES
 from tests.support.refusals import refused

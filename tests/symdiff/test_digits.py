@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from symdiff.digits import Digits
+from symdiff.exact.digits import Digits
 from tests.support.budget import sample
 from tests.support.refusals import refused
 

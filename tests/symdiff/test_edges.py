@@ -11,11 +11,11 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
-from symdiff import number
-from symdiff.contraction import contract
-from symdiff.leaves import checked_dtype
-from symdiff.lifting import run, steps
-from symdiff.scalar import kernel_symbol
+from symdiff.graph import number
+from symdiff.graph.contraction import contract
+from symdiff.graph.formula_nodes import run, steps
+from symdiff.graph.leaves import checked_dtype
+from symdiff.scalars.formula import kernel_symbol
 from tests.support.refusals import refused
 
 x = sd.symbol("x")

@@ -12,9 +12,9 @@ import sympy as sp
 from mpmath import mp
 
 import symdiff as sd
-from symdiff.contraction import contract, strong
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.evaluate import evaluate_exact
+from symdiff.exact.evaluation import evaluate_exact
+from symdiff.graph.contraction import contract, strong
 from tests.support.refusals import refused
 
 x, y = sd.symbols("x y")
@@ -388,13 +388,13 @@ def test_evalf_names_the_element_that_is_not_certain():
 
 def test_equal_elements_are_judged_once(monkeypatch):
     judged = []
-    agree = sys.modules["symdiff.evaluate"]._agree
+    agree = sys.modules["symdiff.exact.evaluation"]._agree
 
     def counted(*given):
         judged.append(given)
         return agree(*given)
 
-    monkeypatch.setattr("symdiff.evaluate._agree", counted)
+    monkeypatch.setattr("symdiff.exact.evaluation._agree", counted)
     f = sd.sin(sd.symbol("x")) * sd.ones((30, 20))
     assert {str(v) for v in f.evalf(5, {"x": 2}).flat} == {"0.9093"}
     assert len(judged) == 1

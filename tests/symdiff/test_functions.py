@@ -1,7 +1,7 @@
 """Every function under its NumPy name against NumPy's, and what each refuses.
 
-Values are computed by ``numeric.reference``; the tables name the function, its counterpart in NumPy
-where its name or its call differs, and the arguments.
+Values are computed by ``numeric.lowering.reference``; the tables name the function, its
+counterpart in NumPy where its name or its call differs, and the arguments.
 """
 
 from __future__ import annotations
@@ -16,18 +16,11 @@ import scipy.special
 import sympy
 from numpy.exceptions import AxisError
 
-import numeric.reference
+import numeric.lowering.reference
 import symdiff as sd
-from symdiff import (
-    arrays,
-    elementwise,
-    functions,
-    indexing,
-    products,
-    reductions,
-    special_functions,
-)
-from symdiff.leaves import number_of
+from symdiff import functions
+from symdiff.functions import elementwise, indexing, products, reductions, shaping, special
+from symdiff.graph.leaves import number_of
 from tests.support.refusals import refused
 
 RNG = np.random.default_rng(20261120)
@@ -47,7 +40,7 @@ def value_of(fn, *operands):
     names = [sd.symbol(f"v{k}", v.shape, v.dtype) for k, v in enumerate(operands)]
     y = fn(*names)
     with np.errstate(all="ignore"):
-        value = numeric.reference.interpret(y, dict(zip(names, operands, strict=True)))
+        value = numeric.lowering.reference.interpret(y, dict(zip(names, operands, strict=True)))
     assert np.shape(value) == y.shape
     if number_of(y) is not None:  # an exact number has no dtype of its own
         return np.asarray(value, dtype=operands[0].dtype)
@@ -122,7 +115,7 @@ def test_clip_keeps_the_derivative_at_a_bound():
     x = sd.symbol("x")
     for low, high in ((0, None), (None, 0), (0, 1)):
         slope = sd.diff(sd.clip(x, low, high), x)
-        assert numeric.reference.interpret(slope, {x: 0.0}) == 1
+        assert numeric.lowering.reference.interpret(slope, {x: 0.0}) == 1
 
 
 def test_numbers_arrays_and_expressions_are_operands():
@@ -143,7 +136,7 @@ def test_pointwise_defines_a_function_with_derivatives_of_every_order():
     softsign = sd.pointwise("softsign", lambda x: x / (1 + sympy.Abs(x)))
     x = sd.symbol("x", 5)
     at = np.array([-2.0, -0.5, 0.0, 0.5, 2.0])
-    run = numeric.reference.interpret
+    run = numeric.lowering.reference.interpret
     np.testing.assert_allclose(run(softsign(x), {x: at}), at / (1 + abs(at)), rtol=1e-15)
     first = sd.grad(sd.sum(softsign(x)), x)
     np.testing.assert_allclose(run(first, {x: at}), 1 / (1 + abs(at)) ** 2, rtol=1e-14)
@@ -450,11 +443,11 @@ def test_reductions_over_symbolic_axes():
     for name, reference in REDUCTIONS.items():
         y = getattr(sd, name)(X, axis=0)
         assert y.shape == (3,)
-        result = numeric.reference.interpret(y, {X: at})
+        result = numeric.lowering.reference.interpret(y, {X: at})
         np.testing.assert_allclose(result, reference(at, axis=0, keepdims=False), rtol=1e-13)
     y = sd.var(X, axis=0, ddof=1)
     np.testing.assert_allclose(
-        numeric.reference.interpret(y, {X: at}), at.var(axis=0, ddof=1), rtol=1e-13
+        numeric.lowering.reference.interpret(y, {X: at}), at.var(axis=0, ddof=1), rtol=1e-13
     )
     with pytest.raises(sd.Unsupported, match="max: axes of lengths"):
         sd.max(X)
@@ -557,7 +550,7 @@ def test_norms_of_singular_values_that_tie_or_vanish(order):
     """Ties share the derivative, and 0 has none, as a norm of 0 has none."""
     x = sd.symbol("x", (3, 3))
     for values, slopes in [*SPECTRA[order], ((0, 0, 0), (0, 0, 0))]:
-        found = numeric.reference.interpret(
+        found = numeric.lowering.reference.interpret(
             sd.grad(sd.norm(x, order), x), {x: np.diag(values).astype(float)}
         )
         np.testing.assert_allclose(found, np.diag(slopes), atol=1e-15)
@@ -568,7 +561,7 @@ def test_second_derivatives_of_such_norms_are_refused_at_ties(order):
     x = sd.symbol("x", (3, 3))
     hessian = sd.hessian(sd.norm(x, order), x)
     with pytest.raises(np.linalg.LinAlgError, match="equal to rounding"):
-        numeric.reference.interpret(hessian, {x: np.diag([2.0, 1.0, 1.0])})
+        numeric.lowering.reference.interpret(hessian, {x: np.diag([2.0, 1.0, 1.0])})
 
 
 def test_norms_refuse():
@@ -582,7 +575,7 @@ def test_norms_refuse():
 def test_the_norm_of_zero_has_derivative_zero(order):
     x = sd.symbol("x", 3)
     slope = sd.grad(sd.norm(x, order), x)
-    assert not numeric.reference.interpret(slope, {x: np.zeros(3)}).any()
+    assert not numeric.lowering.reference.interpret(slope, {x: np.zeros(3)}).any()
 
 
 # Products ---------------------------------------------------------------------------------------
@@ -741,7 +734,7 @@ def test_the_list_is_complete_and_every_function_documents_itself():
         function = getattr(functions, name)
         assert function is getattr(sd, name)
         assert ">>> " in (function.__doc__ or ""), name
-    for module in (arrays, elementwise, indexing, products, reductions, special_functions):
+    for module in (shaping, elementwise, indexing, products, reductions, special):
         public = {n for n in vars(module) if n in functions.__all__}
         own = {
             n for n in public if getattr(getattr(module, n), "__module__", "") == module.__name__

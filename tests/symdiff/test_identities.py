@@ -6,9 +6,9 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff.contraction import contract
-from symdiff.evaluate import primitives
-from symdiff.rearrangement import symmetric
+from symdiff.exact.evaluation import primitives
+from symdiff.graph.contraction import contract
+from symdiff.graph.rearrangement import symmetric
 
 t = sd.symbol("t")
 v, w = sd.symbols("v w", 3)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import numeric.reference
+import numeric.lowering.reference
 import symdiff as sd
 from tests.support.refusals import refused
 
-run = numeric.reference.interpret
+run = numeric.lowering.reference.interpret
 
 
 @st.composite

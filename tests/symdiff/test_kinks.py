@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 import numeric
 import symdiff as sd
-from symdiff import opaque_ops, rules, scalar
+from symdiff import opaque_ops
+from symdiff.calculus import rules
+from symdiff.calculus.kinks import kinks_in
 from symdiff.contexts import raising
-from symdiff.corners import kinks_in
-from symdiff.evaluate import primitives
-from symdiff.ops import Opaque
-from symdiff.vocabulary import DECISIONS, FACTS, VOCABULARY
+from symdiff.exact.evaluation import primitives
+from symdiff.graph.ops import Opaque
+from symdiff.scalars import formula
+from symdiff.scalars.vocabulary import DECISIONS, FACTS, VOCABULARY
 from tests.support import oracles
 from tests.support.budget import sample
 from tests.support.fields import EXACT
@@ -442,7 +444,7 @@ def test_a_partial_without_a_decision_is_noticed(name, monkeypatch):
         if any(k.name == name for k in kinks_in([sd.grad(make(), v)]))
     )
     monkeypatch.setattr(cls, "partials", staticmethod(forgetful))
-    caches = (scalar.partial, rules._partial_program)
+    caches = (formula.partial, rules._partial_program)
     for cache in caches:
         cache.cache_clear()
     try:

@@ -9,8 +9,8 @@ from numpy.linalg import LinAlgError
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import matrix_functions as kernels
-from numeric.lowering.opaque import _solve_columns
+from numeric.lowering.kernels import matrix_functions as kernels
+from numeric.lowering.kernels.opaque import _solve_columns
 
 EPS = np.finfo(float).eps
 

@@ -16,7 +16,6 @@ from hypothesis import given
 
 import symdiff as sd
 from numeric import interpret
-from symdiff import ops
 from symdiff.display import captions
 from symdiff.display.diagrams import (
     MOST_CHARACTERS,
@@ -28,7 +27,8 @@ from symdiff.display.diagrams import (
     one_line,
 )
 from symdiff.display.layout import Graph
-from symdiff.expr import nodes
+from symdiff.graph import ops
+from symdiff.graph.expr import nodes
 from tests.support import flowcharts
 from tests.support.budget import sample
 from tests.support.refusals import refused

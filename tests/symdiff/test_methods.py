@@ -9,7 +9,8 @@ from scipy import special
 
 import numeric
 import symdiff as sd
-from symdiff import guesses, numpy_protocol
+from symdiff import guesses
+from symdiff.interchange import numpy_protocol
 from tests.support.refusals import refused
 
 A = np.array([[[0.3, -1.7, 2.2], [2.2, 0.4, -0.6]]])

@@ -10,7 +10,14 @@ import scipy.special
 import numeric as nm
 import symdiff as sd
 from symdiff.errors import Unsupported
-from symdiff.numpy_protocol import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, REFUSED, SCIPY, UFUNCS
+from symdiff.interchange.numpy_protocol import (
+    ACCUMULATIONS,
+    FUNCTIONS,
+    REDUCTIONS,
+    REFUSED,
+    SCIPY,
+    UFUNCS,
+)
 from tests.support.refusals import refused
 
 RNG = np.random.default_rng(3)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff import ParseError, parse
-from symdiff.parser import CONSTANTS, FUNCTIONS
-from symdiff.vocabulary import FACTS
+from symdiff.interchange.parser import CONSTANTS, FUNCTIONS
+from symdiff.scalars.vocabulary import FACTS
 from tests.support.orders import order_count
 from tests.support.refusals import refused
 
@@ -142,10 +142,10 @@ def test_functions_are_those_of_the_package(name):
 
 
 def test_every_alias_of_an_elementwise_function_is_known():
-    from symdiff import elementwise, special_functions
+    from symdiff.functions import elementwise, special
 
     pairs = {"sici", "shichi", "fresnel"}  # of functions that a text calls one by one
-    names = {*elementwise.__all__, *special_functions.__all__} - pairs - {"pointwise"}
+    names = {*elementwise.__all__, *special.__all__} - pairs - {"pointwise"}
     missing = names - set(FUNCTIONS)
     assert not missing
 

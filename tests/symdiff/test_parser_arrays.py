@@ -17,8 +17,8 @@ import numeric as nm
 import symdiff as sd
 from symdiff import ParseError
 from symdiff.contexts import allowance, listed
-from symdiff.parser import FUNCTIONS
-from symdiff.parser.arguments import PUBLIC, Kind, declared
+from symdiff.interchange.parser import FUNCTIONS
+from symdiff.interchange.parser.arguments import PUBLIC, Kind, declared
 
 x, y = sd.symbols("x y")
 i, k = sd.symbol("i", dtype=int), sd.symbol("k", 2, dtype=int)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
+from symdiff.graph import ops
 
 x, y, z = sd.symbols("x y z")
 v, w = sd.symbols("v w", 3)

@@ -4,9 +4,17 @@ import mpmath as mp
 import pytest
 import sympy as sp
 
-from symdiff import vocabulary as v
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.scalar import MPMATH, VOCABULARY, arity, canonical, kernel_symbol, partial, plain
+from symdiff.scalars import vocabulary as v
+from symdiff.scalars.formula import (
+    MPMATH,
+    VOCABULARY,
+    arity,
+    canonical,
+    kernel_symbol,
+    partial,
+    plain,
+)
 from tests.support.orders import order_count
 from tests.support.refusals import refused
 from tests.support.scalar_oracle import (

@@ -11,8 +11,8 @@ import scipy.special
 
 import symdiff as sd
 from numeric import lower
-from numeric.reference import interpret
-from symdiff.evaluate import evaluate_mp
+from numeric.lowering.reference import interpret
+from symdiff.exact.evaluation import evaluate_mp
 from tests.support.oracles import richardson
 from tests.support.refusals import refused
 

@@ -15,12 +15,13 @@ import sympy
 from hypothesis import given
 
 import symdiff as sd
-from symdiff import ops, rules
-from symdiff.derivative import cotangents
-from symdiff.marks import Flow
-from symdiff.node import make
-from symdiff.shares import Shares, conditions, local, shares
-from symdiff.variables import component
+from symdiff.calculus import rules
+from symdiff.calculus.derivative import cotangents
+from symdiff.calculus.flows import Flow
+from symdiff.calculus.shares import Shares, conditions, local, shares
+from symdiff.calculus.variables import component
+from symdiff.graph import ops
+from symdiff.graph.node import make
 from tests.support.budget import sample
 from tests.support.fields import HIGH
 from tests.support.oracles import agree, bound, inputs_of, no_ties, values_of

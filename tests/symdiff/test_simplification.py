@@ -15,9 +15,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff import carried
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.witnesses import disagreement
+from symdiff.exact.witnesses import disagreement
+from symdiff.rewriting import through_sympy
 from tests.support.budget import sample
 from tests.support.refusals import refused
 
@@ -325,7 +325,7 @@ def test_wrong_arguments():
 
 
 def test_sympy_is_stopped_and_nothing_is_left_changed(monkeypatch):
-    monkeypatch.setattr(carried, "CALLS", 1000)
+    monkeypatch.setattr(through_sympy, "CALLS", 1000)
     profiler = sys.getprofile()
     with pytest.raises(Unsupported, match="SymPy was stopped after 1000 calls"):
         sd.simplify(sd.sin(x) ** 2 / (1 + sd.cos(x)) + sd.tanh(x * y))
@@ -346,9 +346,9 @@ def test_a_generator_that_is_closed_does_not_swallow_the_stop(monkeypatch, calls
         for _ in range(1000):
             step()
 
-    monkeypatch.setattr(carried, "CALLS", calls)
+    monkeypatch.setattr(through_sympy, "CALLS", calls)
     with pytest.raises(Unsupported, match="SymPy was stopped"):
-        carried.bounded("simplify", work)
+        through_sympy.bounded("simplify", work)
 
 
 def test_numbers_that_end_sympys_polynomials_do_not_reach_them():

@@ -9,7 +9,7 @@ from numpy.linalg import LinAlgError
 
 import numeric as nm
 import symdiff as sd
-from symdiff.node import topological
+from symdiff.graph.node import topological
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 import numeric as nm
 import symdiff as sd
-from symdiff import ops
-from symdiff.algebra import linear
+from symdiff.graph import ops
+from symdiff.graph.algebra import linear
 from tests.support import oracles
 from tests.support.refusals import refused
 from tests.support.strategies import FAMILIES, programs

@@ -14,11 +14,11 @@ import sympy
 import numeric as nm
 import symdiff as sd
 from numeric.special import MATH, NUMPY
-from symdiff.algebra import primitive
 from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.evaluate import evaluate_exact
-from symdiff.scalar import MPMATH, VOCABULARY, arity
-from symdiff.vocabulary import FACTS
+from symdiff.exact.evaluation import evaluate_exact
+from symdiff.graph.algebra import primitive
+from symdiff.scalars.formula import MPMATH, VOCABULARY, arity
+from symdiff.scalars.vocabulary import FACTS
 from tests import accuracy
 from tests.support.orders import order_count
 from tests.support.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative

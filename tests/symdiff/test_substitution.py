@@ -7,10 +7,11 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
-from symdiff import opaque_ops, ops
+from symdiff import opaque_ops
 from symdiff.errors import ShapeError
-from symdiff.evaluate import evaluate_exact
-from symdiff.leaves import dummy
+from symdiff.exact.evaluation import evaluate_exact
+from symdiff.graph import ops
+from symdiff.graph.leaves import dummy
 from tests.support.refusals import refused
 
 x, y, z = sd.symbols("x y z")

@@ -8,16 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from numeric.lowering.schedule import schedule
-from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.vocabulary import FACTS
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numeric.lowering.steps import Schedule, Step
-    from symdiff.expr import Expr
-    from symdiff.node import Dtype, Shape
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dtype, Shape
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
 _CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)

@@ -11,14 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from numeric.lowering.steps import Step
-from symdiff import ops
-from symdiff.letters import broadcast_shapes
+from symdiff.graph import ops
+from symdiff.graph.axes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numeric.lowering.steps import Schedule
-    from symdiff.number import Number
+    from symdiff.graph.number import Number
 
 # A line of this many terms is long enough to be fast and short enough for any compiler: thousands
 # in one line overflow CPython's.

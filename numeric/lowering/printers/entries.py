@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.lowering.emit import Emitter
+    from numeric.lowering.names import Emitter
 
 # Entries of more parameters than this take them as one tuple.
 _PARAMETERS = 16

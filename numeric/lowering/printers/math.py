@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.formulas import MathFormulas, of_arrays
-from numeric.lowering.monomials import FAR, NEAR
+from numeric.lowering.kernels.monomials import FAR, NEAR
 from numeric.lowering.printers.python import SQUARE, PythonPrinter
 from numeric.lowering.texts import ATOM, LOOSE, POWER, SUM, Template, number_text
-from symdiff import ops
-from symdiff.algebra import PRIMITIVES
-from symdiff.vocabulary import FACTS, Relation
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.scalars.vocabulary import FACTS, Relation
 
 if TYPE_CHECKING:
     from numeric.lowering.steps import Step
-    from symdiff.node import Op
+    from symdiff.graph.node import Op
 
 
 class MathPrinter(PythonPrinter):

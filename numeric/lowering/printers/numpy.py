@@ -9,11 +9,11 @@ import numpy as np
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.formulas import NumPyFormulas
-from numeric.lowering.kernels import strong_product
-from numeric.lowering.monomials import over_sum
+from numeric.lowering.kernels.monomials import over_sum
+from numeric.lowering.node_kernels import strong_product
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
 from numeric.lowering.texts import ATOM, LOOSE, Template
-from symdiff import ops
+from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numeric.lowering.arithmetic import divisor, factors, weak
 from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import printed
-from numeric.lowering.kernels import whole_numbers
+from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.sums import divided, shared
@@ -26,15 +26,15 @@ from numeric.lowering.texts import (
     Text,
     number_text,
 )
-from symdiff import ops
+from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.lowering.emit import Emitter
     from numeric.lowering.formulas import FormulaPrinter
+    from numeric.lowering.names import Emitter
     from numeric.lowering.steps import Schedule, Step
-    from symdiff.number import Number
+    from symdiff.graph.number import Number
 
 
 class Printer(ABC):

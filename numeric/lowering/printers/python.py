@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numeric import special
-from numeric.lowering.monomials import monomial, shifted_power
+from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template, length_text
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numeric.lowering.steps import Step
-    from symdiff.node import Dtype, Shape
+    from symdiff.graph.node import Dtype, Shape
 
 SQUARE = Template("{0}*{0}", PRODUCT, (POWER,), frozenset({0}))
 

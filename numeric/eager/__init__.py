@@ -1,0 +1,1 @@
+"""Tensors: what they are, what is recorded, and how it is gone back through."""

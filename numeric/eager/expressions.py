@@ -1,0 +1,197 @@
+"""The exact expression of what was computed: the record, read as a formula.
+
+Every recorded operation names the expression that it computes, so that the record of a tensor is
+its formula in terms of leaves.  No saved value is needed: it works after ``backward`` too.
+"""
+
+from __future__ import annotations
+
+import weakref
+from heapq import heappop, heappush
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from numeric.eager.record import Known, Record
+from numeric.eager.tensor import Tensor, attach, edge_of, method
+from symdiff.graph.leaves import KINDS, as_expr, symbol
+from symdiff.locks import fork_safe_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from symdiff.graph.expr import Expr
+
+
+class _Numbers:
+    """The numbers of leaves without a name: the smallest that no living record has."""
+
+    def __init__(self) -> None:
+        self._lock = fork_safe_lock()  # a record may die while a number is being taken
+        self._free: list[int] = []
+        self._next = 0
+        self._held: dict[int, weakref.ref[Record]] = {}
+
+    def take(self, record: Record) -> int:
+        """A number for the record, free again once the record is gone."""
+        with self._lock:
+            if self._free:
+                number = heappop(self._free)
+            else:
+                number, self._next = self._next, self._next + 1
+            self._held[number] = weakref.ref(record, lambda _: self._release(number))
+            return number
+
+    def _release(self, number: int) -> None:
+        with self._lock:
+            del self._held[number]
+            heappush(self._free, number)
+
+
+_numbers = _Numbers()
+
+
+def symbol_of(leaf: Any) -> Expr:
+    """The symbol of the record of a leaf.
+
+    Raises ValueError for a name that is no identifier.
+    """
+    found: Expr | None = leaf.symbol
+    if found is None:
+        name = leaf.label
+        if name is None and leaf.variable is not None:
+            name = leaf.variable._name
+        if name is None:
+            name = f"x{_numbers.take(leaf)}"
+        found = leaf.symbol = symbol(name, leaf.shape, KINDS[leaf.kind])
+    return found
+
+
+def expression(
+    record: Record,
+    nr: int = 0,
+    known: Mapping[Record, Any] | None = None,
+    made: Callable[[Any, list[Expr]], Any] = lambda record, operands: record.expr(operands),
+) -> Expr:
+    """The expression of an output of a record.
+
+    Args:
+        record: where it ends. nr: the output's number.
+        known: expressions of some records (tuples for those with several outputs).
+        made: the expressions of a record, from those of its operands.
+
+    Raises ValueError for two leaves of one name.
+    """
+    done: dict[Any, Any] = dict(known or {})
+    names: dict[str, Any] = {}
+    stack: list[Any] = [record]
+    while stack:
+        top = stack[-1]
+        if top in done:
+            stack.pop()
+        elif top.is_leaf and not isinstance(top, Known):
+            done[top] = symbol_of(stack.pop())
+            _claim(names, top)
+        else:
+            operands = before(top)
+            missing = [x for x in operands if isinstance(x, Record) and x not in done]
+            if missing:
+                stack += missing
+            else:
+                done[stack.pop()] = made(top, _operands(top, operands, done))
+    return _output(done[record], nr)
+
+
+def before(record: Any) -> Iterable[Any]:
+    """What a record was made of: records, numbers and arrays; nothing for leaves."""
+    if isinstance(record, Known):
+        return record.operands
+    if record.is_leaf:
+        return ()
+    return record.edges if record.operands is None else record.operands  # type: ignore[no-any-return]
+
+
+def _operands(record: Any, operands: Iterable[Any], done: Mapping[Any, Any]) -> list[Expr]:
+    """The expressions of a record's operands; numbers and arrays stand for themselves."""
+    nrs = repeat(0) if record.is_leaf else iter(record.nrs or [0] * len(record.edges))
+    exprs = []
+    for x in operands:
+        if isinstance(x, Record):
+            exprs.append(_output(done[x], next(nrs) if x.differentiable else 0))
+        else:
+            exprs.append(as_expr(x))
+    return exprs
+
+
+def _output(found: Any, nr: int) -> Expr:
+    return found[nr] if isinstance(found, tuple) else found  # type: ignore[no-any-return]
+
+
+def _claim(names: dict[str, Any], leaf: Any) -> None:
+    """Note whose a name is.  Raises ValueError if it is another leaf's."""
+    name = leaf.symbol.name
+    other = names.setdefault(name, leaf)
+    if other is leaf:
+        return
+    tensor = leaf.variable
+    if tensor is not None and other.variable is tensor:
+        if type(other) is not type(leaf):  # before and after requires_grad_()
+            return
+        raise ValueError(f"expr: {name!r} was changed in place between two uses; clone() it before")
+    shapes = " and ".join(str(list(x.shape)) for x in (other, leaf))
+    raise ValueError(
+        f"expr: two leaves are named {name!r}, of shapes {shapes}; "
+        "give tensors that meet in one expression different names"
+    )
+
+
+def _expr(self: Tensor) -> Expr:
+    """The exact ``symdiff`` expression of what was computed, in terms of leaves.
+
+    Leaves are those tensors that no recorded operation made.  Their symbols have the names given
+    by ``tensor(..., name="w")``, otherwise x0, x1, ...; ``leaves()`` says which tensor is which.
+    Numbers are exact.  Nothing that was saved is needed: it works after ``backward`` too.
+
+    Raises RuntimeError for a gradient made without ``create_graph=True``, and ValueError where two
+    leaves have one name.
+
+    >>> import numeric as torch
+    >>> w = torch.tensor(3.0, requires_grad=True, name="w")
+    >>> y = w * w * 2
+    >>> print(y.expr)
+    2*w**2
+    >>> y.backward(create_graph=True)
+    >>> print(w.grad.expr)
+    4*w
+    """
+    if self._no_expr is not None:
+        raise RuntimeError(self._no_expr)
+    return expression(edge_of(self), self._nr)
+
+
+attach("expr", property(_expr))
+
+
+@method("leaves")
+def _leaves(self: Tensor) -> dict[str, Tensor]:
+    """The leaves of ``expr`` that still exist, by the names of their symbols.
+
+    >>> import numeric as torch
+    >>> w = torch.tensor(3.0, requires_grad=True, name="w")
+    >>> y = w * torch.tensor(2.0, name="c")
+    >>> [(name, leaf.item()) for name, leaf in (w * w).leaves().items()]
+    [('w', 3.0)]
+    """
+    found: dict[str, Tensor] = {}
+    seen: set[Any] = set()
+    stack: list[Any] = [edge_of(self)]
+    while stack:
+        record = stack.pop()
+        if not isinstance(record, Record) or record in seen:
+            continue
+        seen.add(record)
+        operands = list(before(record))
+        stack += reversed(operands)
+        leaf = None if operands else record.variable  # type: ignore[attr-defined]
+        if leaf is not None:
+            found[symbol_of(record).name] = leaf
+    return found

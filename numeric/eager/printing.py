@@ -1,0 +1,223 @@
+"""Tensors as text, laid out as PyTorch does.
+
+All elements get one format, that of the most demanding one: whole numbers with a point, fixed
+digits, or scientific notation where magnitudes differ by more than 1000 or are extreme.  Of large
+tensors only the edges are shown, and only these decide.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.eager import dtypes
+from numeric.eager.dtypes import OF_NUMPY
+from numeric.eager.tensor import Tensor, method
+from numeric.eager.traced_arrays import Shadow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from numeric.show.drawings import Drawing
+
+__all__ = ["set_printoptions"]
+
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+# Replaced as a whole, so that other threads never see half a change.
+_options: dict[str, Any] = {**_PROFILES["default"], "sci_mode": None}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed from now on; what is None stays, but for ``sci_mode``.
+
+    Args:
+        precision: digits after the point.
+        threshold: larger tensors show only ``edgeitems`` elements at both ends of each axis.
+        edgeitems: see ``threshold``.
+        linewidth: characters in a line.
+        profile: ``default``, ``short`` or ``full``; the other arguments change it.
+        sci_mode: scientific notation always, never, or (None) where it is needed.
+
+    >>> set_printoptions(precision=2)
+    >>> Tensor([0.125])
+    tensor([0.12])
+    >>> set_printoptions(profile="default")
+    """
+    global _options
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    _options = {**_options, **_PROFILES.get(profile or "", {}), **changes, "sci_mode": sci_mode}
+
+
+# Elements ---------------------------------------------------------------------------------------
+
+
+def _format(a: NDArray[Any], o: dict[str, Any]) -> tuple[int, Callable[[Any], str]]:
+    """The width of the elements, and how each is written, right-justified."""
+    if a.dtype.kind != "f":
+        width = max([1, *(len(str(v)) for v in a.ravel().tolist())])
+        return width, lambda v: str(v).rjust(width)
+    flat = a.ravel()
+    counted = flat[np.isfinite(flat) & (flat != 0)]
+    whole, scientific = True, False
+    if counted.size:
+        whole = bool((counted == np.ceil(counted)).all())
+        scientific = o["sci_mode"]
+        if scientific is None:
+            sizes = np.abs(counted).astype(np.float64)
+            low, high = sizes.min(), sizes.max()
+            scientific = bool(high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4)
+    precision = o["precision"]
+    spec = f".{precision}e" if scientific else ".0f" if whole else f".{precision}f"
+    point = "." if whole and not scientific else ""
+
+    def text(v: float) -> str:
+        return format(v, spec) + (point if math.isfinite(v) else "")
+
+    width = max([1, *(len(text(v)) for v in counted.tolist())])
+    return width, lambda v: text(v).rjust(width)
+
+
+def elements(a: NDArray[Any]) -> tuple[int, Callable[[Any], str]]:
+    """The width of the elements, and how each is written, by the options that are set."""
+    return _format(a, _options)
+
+
+def _shown(a: NDArray[Any], edge: int) -> NDArray[Any]:
+    """What a summary shows."""
+    for axis, n in enumerate(a.shape):
+        if n > 2 * edge:
+            a = a.take([*range(edge), *range(n - edge, n)], axis)
+    return a
+
+
+def _body(a: NDArray[Any], indent: int) -> str:
+    o = _options
+    if not a.size:
+        return "[]"
+    edge = o["edgeitems"] if a.size > o["threshold"] else None
+    shown = a if edge is None else _shown(a, edge)
+    with np.errstate(all="ignore"):
+        width, write = _format(shown, o)
+    if a.ndim == 0:
+        return write(a.item())
+    per_line = max(1, (o["linewidth"] - indent - a.ndim + 1) // (width + 2))
+    return _nested(a, indent, edge, per_line, write)
+
+
+def _nested(
+    a: NDArray[Any], indent: int, edge: int | None, per_line: int, write: Callable[[Any], str]
+) -> str:
+    cut = edge is not None and (len(a) > 2 * edge or not edge)
+    if a.ndim == 1:
+        if not cut:
+            items = [write(v) for v in a.tolist()]
+        elif not edge:
+            items = ["..."]
+        else:
+            ends = a[:edge].tolist(), a[-edge:].tolist()
+            items = [write(v) for v in ends[0]] + [" ..."] + [write(v) for v in ends[1]]
+        lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    n = len(a)
+    rows = [*range(edge or 0), *range(n - (edge or 0), n)] if cut else range(n)
+    parts = [_nested(a[i], indent + 1, edge, per_line, write) for i in rows]
+    if cut:
+        parts.insert(edge or 0, "...")
+    return "[" + ("," + "\n" * (a.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+# Tensors ----------------------------------------------------------------------------------------
+
+
+def _suffixes(x: Tensor) -> Iterator[str]:
+    """What is said after the elements."""
+    kind, a = x._array.dtype, x._array
+    if (not a.size and a.ndim != 1) or (a.size and not _options["edgeitems"]):
+        yield f"size={a.shape}"
+    usual = (dtypes.default(), dtypes.INT64, dtypes.BOOL) if a.size else (dtypes.default(),)
+    if kind not in usual:
+        yield f"dtype={OF_NUMPY[kind]!r}"
+    try:
+        node = x.grad_fn
+    except RuntimeError:  # a view whose history is not to be had
+        yield "grad_fn=<Invalid>"
+        return
+    if node is not None:
+        yield f"grad_fn=<{type(node).__name__}>"
+    elif x.requires_grad:
+        yield "requires_grad=True"
+
+
+@method("__repr__")
+def _repr(self: Tensor) -> str:
+    name = type(self).__name__
+    if isinstance(self._array, Shadow):
+        return f"tensor({self._array!r})"
+    prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
+    indent = len(prefix)
+    text = prefix + _body(self._array, indent)
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in _suffixes(self):
+        if used + len(suffix) + 2 > _options["linewidth"]:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
+
+
+@method("__format__")
+def _formatted(self: Tensor, spec: str) -> str:
+    if self._array.ndim == 0 and type(self) is Tensor:
+        return format(self._array.item(), spec)
+    return object.__format__(self, spec)
+
+
+@method()
+def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
+    """The tensor's record as a picture, as textbooks have it: see ``draw`` of Tensors.
+
+    From the result to its ``grad_fn``, along ``next_functions`` to the leaves; with what operations
+    saved, shapes, small values, and hooks.
+
+    >>> import numeric as torch
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> print((w * w).draw())
+    flowchart TD
+      n0(["leaf, requires_grad<br>= 2"]):::leaf
+      n1{{"AccumulateGrad"}}:::accumulation
+      n2("MulBackward0<br>saved operand ① 2<br>saved operand ② 2"):::operation
+      n3(["result<br>= 4"]):::leaf
+      n1 --> n0
+      n2 -->|"①"| n1
+      n2 -->|"②"| n1
+      n3 -->|"grad_fn"| n2
+    ...
+    """
+    # A room above this one, loaded when it is first asked for.
+    drawing: Drawing = import_module("numeric.show").draw(self, limit=limit, direction=direction)
+    return drawing

@@ -1,0 +1,378 @@
+"""Computing and recording: the way of every operation on Tensors.
+
+``apply`` is what all operations come to; the most frequent ones have a shorter way to the same
+result (``fast_paths``).  Most of its time would go into asking, so what is asked of each operand is
+asked once, in one loop, and rare cases are told by one flag, ``_special``.
+"""
+
+from __future__ import annotations
+
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.eager.operations import Op
+from numeric.eager.record import Known, Node, Nowhere, Packed, serial
+from numeric.eager.refusals import user_frame
+from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
+from numeric.modes import RECORD, Switch, current
+from numeric.warnings_off import SILENCE, noise, set_noise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numeric.eager.specialised import Bound
+
+_new = Tensor.__new__
+_ndarray = np.ndarray
+
+
+def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
+    """The result of an operation, recorded if one of the operands requires gradients.
+
+    Args:
+        op: what to do.
+        operands: Tensors; Python numbers and arrays, which are constants of the formula.
+        params: what else the op needs, hashable; it goes into the formula.
+    """
+    mode = current()
+    if mode.tracing is not None:
+        return mode.tracing.apply(op, operands, params)
+    arrays = []
+    # The dtype of the first Tensor, whether others have another one, and the flags of all.
+    alike: Any = None
+    mixed = recorded = special = False
+    for x in operands:
+        if isinstance(x, Tensor):
+            array = x._array
+            arrays.append(array)
+            if alike is None:
+                alike = array.dtype
+            elif array.dtype is not alike:
+                mixed = True
+            if x._rg:
+                recorded = True
+            if x._special:
+                special = True
+        else:
+            arrays.append(x)
+    if op.promotion is not None and (mixed or alike is None or alike.kind != "f"):
+        operands = _promoted(op, operands, arrays)
+    volatile = special and any(isinstance(x, Tensor) and x._volatile for x in operands)
+    if special and op.view and operands[0]._inference:  # its views are such tensors themselves
+        recorded = False
+    recorded = recorded and mode.grad and not (volatile or mode.inference)
+    bound = None
+    # Infinite and undefined values are no mistakes here, as in PyTorch: NumPy is not to warn.
+    before = noise()
+    try:
+        set_noise(SILENCE)
+        # With a kernel, what belongs to the shapes is needed for the record alone; to look it up
+        # costs as much as the kernel of a small operation does.
+        if recorded or op.kernel is None:
+            bound = op.bound(arrays, params)
+        values = (
+            bound.forward(arrays)  # type: ignore[union-attr]
+            if op.kernel is None
+            else op.kernel(*arrays, *params)
+        )
+    except ValueError:  # shapes are looked at only once they do not broadcast
+        if not op.pointwise:
+            raise
+        raise RuntimeError(misfits(op, [np.shape(x) for x in arrays])) from None
+    finally:
+        set_noise(before)
+    if not (op.pointwise or op.view or op.name in _KEEP_ORDER):
+        values = _in_order(values)
+    if mode is RECORD and op.outputs == 1:  # ``wrap`` would ask for modes that are not on
+        outs = [blank(values if values.__class__ is _ndarray else np.asarray(values))]
+    else:
+        outs = [wrap(value) for value in (values if op.outputs > 1 else (values,))]
+    if op.view:
+        for out in outs:
+            alias(out, operands[0], mode.grad)
+    if recorded:
+        record(op, bound, operands, arrays, outs)  # type: ignore[arg-type]
+    elif special:
+        hand_on(op, operands, params, outs, volatile)
+    return tuple(outs) if op.outputs > 1 else outs[0]
+
+
+# Operations that are not elementwise, and keep the memory order of their operand.
+_KEEP_ORDER = ("clone", "to_copy")
+
+
+def _in_order(values: Any) -> Any:
+    """New arrays in C order, which can be viewed in other shapes; NumPy goes by the operands'."""
+    if values.__class__ is _ndarray:
+        return values if values.flags.c_contiguous else np.ascontiguousarray(values)
+    return tuple(map(_in_order, values)) if values.__class__ is tuple else values
+
+
+def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> Sequence[Any]:
+    """The operands in their common dtype; their arrays are put in place."""
+    kind = op.promotion(arrays)  # type: ignore[misc]
+    out = list(operands)
+    for i, x in enumerate(operands):
+        if isinstance(x, Tensor) and x._array.dtype is not kind:
+            out[i] = cast(x, kind)
+            arrays[i] = out[i]._array
+    return out
+
+
+def hand_on(
+    op: Op, operands: Sequence[Any], params: tuple[Any, ...], outs: list[Tensor], volatile: bool
+) -> None:
+    """Hand on what special operands say of results that are not recorded."""
+    if volatile:
+        for out in outs:
+            out._volatile = out._special = True
+    elif current().grad and any(isinstance(x, Tensor) and _followed(x) for x in operands):
+        edges = [edge_of(x) if isinstance(x, Tensor) else x for x in operands]
+        for i, out in enumerate(outs):
+            out._edge, out._special = Known(out, op, edges, params, i), True
+
+
+def _followed(x: Tensor) -> bool:
+    return x._edge.__class__ is Known
+
+
+def follow(x: Tensor, number: int | None = None) -> Tensor:
+    """``x`` as the recorded backward pass takes it: what is computed from it has an expression.
+
+    ``number``: what all elements are, where the expression is to say so.
+    """
+    if x._rg:
+        return x
+    out = blank(x._array)
+    out._v, out._inference, out._special = counter(x), x._inference, True
+    out._edge = Known(out, None, (edge_of(x) if number is None else number,))
+    return out
+
+
+def unfollowed(x: Tensor) -> Tensor:
+    """``x`` for the user: it has an expression, and what is computed from it is a leaf again."""
+    if _followed(x):
+        x._special = x._inference or x._volatile
+    return x
+
+
+def cast(x: Tensor, kind: Any) -> Tensor:
+    """``x`` in another dtype, recorded."""
+    out: Tensor = apply(TO, (x,), (kind,))
+    return out
+
+
+TO = Op(
+    "to_copy", lambda x, kind: x, lambda a, kind: a.astype(kind), promotion=None, pointwise=False
+)
+
+
+def alias(out: Tensor, of: Tensor, recording: bool) -> None:
+    """Make ``out`` known as a view of ``of``: one memory, one version.
+
+    A view of a view has the same base: when some of the memory is written to, the base tells all.
+    """
+    base = of if of._base is None else of._base
+    out._v = counter(of)
+    out._inference, out._special = of._inference, of._special
+    out._base = base
+    if not recording:
+        out._origin = "no_grad"
+        if base._rg and not out._inference and out._array.dtype.kind == "f":
+            out._rg, out._edge = True, Nowhere(out)
+    elif of._origin:
+        out._origin = of._origin
+    views = base._views
+    if views is None:
+        views = base._views = Views()
+    views.add(out)
+
+
+class Views:
+    """Weak references to the views of a base, pruned as they die.
+
+    Pruned when there are twice as many as were alive last time, so that a loop over views of one
+    base takes linear time, and a WeakSet's hashing and callbacks are saved.
+    """
+
+    __slots__ = ("limit", "refs")
+
+    def __init__(self) -> None:
+        self.refs: list[Any] = []
+        self.limit = 16
+
+    def add(self, view: Tensor) -> None:
+        """One more view."""
+        self.refs.append(weakref.ref(view))
+        if len(self.refs) > self.limit:
+            self.refs = [r for r in self.refs if r() is not None]
+            self.limit = max(16, 2 * len(self.refs))
+
+    def live(self) -> list[Tensor]:
+        """The views that exist."""
+        return [x for r in self.refs if (x := r()) is not None]
+
+
+def record(
+    op: Op,
+    bound: Bound,
+    operands: Sequence[Any],
+    arrays: Sequence[Any],
+    outs: Sequence[Tensor],
+) -> Node:
+    """The node of an operation that was computed; ``outs`` get it as their history.
+
+    It keeps arrays and versions, never Tensors: a node that held its own result would be a cycle,
+    and memory would be freed late.
+    """
+    n = len(arrays)
+    node = op.node()
+    bits: list[bool] = []
+    edges: list[Any] = []
+    recorded: list[Tensor] = []
+    numbered = False
+    for x in operands:
+        if isinstance(x, Tensor) and x._rg:
+            edge: Any = x._edge
+            if edge is None or x._special:
+                edge = edge_of(x)
+                # Also for first outputs of several: without numbers, every edge is of one output.
+                numbered = numbered or edge.outputs > 1
+            bits.append(True)
+            edges.append(edge)
+            recorded.append(x)
+        else:
+            bits.append(False)
+    mask = tuple(bits)
+    pullback = bound.of.pullbacks.get(mask) or bound.of.pullback(mask)
+    saved: list[Any] = []
+    # Pairs (counter, its value now) in one flat tuple: the engine compares them before it uses what
+    # was saved, and a tuple of pairs would be as many more objects for each node.
+    check: list[Any] = []
+    for i in pullback.keeps:
+        x = operands[i] if i < n else outs[i - n]
+        if isinstance(x, Tensor):
+            v = watched_version(x)
+            saved.append(arrays[i] if i < n else x._array)
+            check.append(v)
+            check.append(v[0])
+        else:
+            saved.append(x)
+            check.append(FIXED)
+            check.append(0)
+    node.edges = tuple(edges)
+    node.nrs = tuple([x._nr for x in recorded]) if numbered else None
+    node.operands = (
+        None
+        if len(edges) == n
+        else tuple([edge_of(x) if isinstance(x, Tensor) else x for x in operands])
+    )
+    node.saved, node.check, node.extras = tuple(saved), tuple(check), None
+    node.bound, node.pullback = bound, pullback
+    node.serial = serial()
+    if op.outputs > 1 and not bound.results:  # zeros are made of them where nothing comes back
+        bound.results = [(out._array.shape, out._array.dtype) for out in outs]
+    if current() is not RECORD:
+        noted(node, operands)
+    for i, out in enumerate(outs):
+        if out._array.dtype.kind == "f":
+            out._rg = True
+            out._edge = node
+            if op.outputs > 1:
+                out._nr = i
+                out._special = True
+    return node
+
+
+# The counter of what is saved and is no tensor: one for all, by which it is known.
+FIXED = [0]
+
+
+def watched_version(x: Tensor) -> list[int]:
+    """The counter by which a change of a tensor that is to be saved will be noticed.
+
+    Raises RuntimeError for inference tensors, which have none.
+    """
+    if x._inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone "
+            "to get a normal tensor and use it in autograd."
+        )
+    v: Any = x._v
+    if v is None:
+        v = x._v = [0]
+    return v  # type: ignore[no-any-return]
+
+
+def noted(node: Node, operands: Sequence[Any]) -> None:
+    """What other modes add to a record."""
+    kept = current().keeping
+    if kept is not None:
+        for x in operands:
+            if isinstance(x, Tensor):
+                kept.setdefault((edge_of(x), x._nr), x)
+    if current().anomaly:
+        node.extra().made = "".join(traceback.format_stack(user_frame()))
+    if current().packing is not None and node.saved and not node.foreign:
+        _pack(node, operands)
+
+
+def _pack(node: Node, operands: Sequence[Any]) -> None:
+    """Let the saved tensors of a node pass through the hooks that are on."""
+    saved, check = list(node.saved or ()), list(node.check)
+    for i, (value, place) in enumerate(zip(saved, node.kept(), strict=True)):
+        if value.__class__ is _ndarray and check[2 * i] is not FIXED:
+            if place < len(operands):
+                x = operands[place]
+            else:  # a result goes without its history, lest the node hold itself
+                x = blank(value)
+                x._v = check[2 * i]
+            saved[i] = packed(x)
+            check[2 * i : 2 * i + 2] = [0], 0
+            node.extra().packed = True
+    node.saved, node.check = tuple(saved), tuple(check)
+
+
+def packed(x: Tensor) -> Packed:
+    """What the hooks that are on make of a tensor that is to be saved.
+
+    Raises RuntimeError for a hook that changes it in place.
+    """
+    packing = current().packing
+    assert packing is not None
+    version = counter(x)[0]
+    with Switch(grad=False):
+        made = packing[0](x)
+    if counter(x)[0] != version:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+            "to pack hook cannot be modified by in-place operations as this can lead to unexpected "
+            "side-effects."
+        )
+    return Packed(x._array, made, packing[1])
+
+
+def misfits(op: Op, shapes: Sequence[tuple[int, ...]]) -> str:
+    """What is said about shapes that do not broadcast."""
+    whole: tuple[int, ...] = ()
+    for shape in shapes:
+        try:
+            whole = np.broadcast_shapes(whole, shape)
+        except ValueError:
+            return misfit(op.name, whole, shape)
+    return f"{op.name}: shapes {', '.join(map(str, shapes))} do not suit it"
+
+
+def misfit(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> str:
+    """What is said about two shapes that do not broadcast."""
+    for i in range(1, min(len(a), len(b)) + 1):
+        if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
+            place = max(len(a), len(b)) - i
+            return (
+                f"The size of tensor a ({a[-i]}) must match the size of tensor b ({b[-i]}) at "
+                f"non-singleton dimension {place}"
+            )
+    return f"{name}: shapes {list(a)} and {list(b)} do not broadcast"

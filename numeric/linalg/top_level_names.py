@@ -1,0 +1,200 @@
+"""Functions of ``linalg`` under their names at the top level and as methods."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from numeric import linalg
+from numeric.eager.dtypes import word
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, method, wrap
+from numeric.linalg.checks import fit_batches, real, square
+from numeric.ops.choices import result_type
+from numeric.ops.matrix_factors import CHOLESKY_SOLVE
+from numeric.ops.moments import vector_norm
+from numeric.ops.pointwise import where
+from numeric.ops.reduction_arguments import renamed
+
+if TYPE_CHECKING:
+    from numeric.eager import dtypes
+
+__all__ = [
+    "cholesky_solve",
+    "cross",
+    "det",
+    "inverse",
+    "logdet",
+    "matrix_exp",
+    "matrix_power",
+    "norm",
+    "pinverse",
+    "slogdet",
+]
+
+SlogdetResult = result_type("slogdet", "sign logabsdet")
+
+
+@method()
+def det(input: Tensor) -> Tensor:
+    """``linalg.det``.
+
+    >>> import numeric as torch
+    >>> torch.det(torch.eye(3)).item()
+    1.0
+    """
+    return linalg.det(input)
+
+
+@method()
+def slogdet(input: Tensor) -> Any:
+    """``linalg.slogdet``.
+
+    >>> import numeric as torch
+    >>> torch.slogdet(torch.eye(3)).logabsdet.item()
+    0.0
+    """
+    return SlogdetResult(*linalg.slogdet(input))
+
+
+@method()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithms of determinants: nan of negative ones, -inf of 0.
+
+    >>> import numeric as torch
+    >>> torch.logdet(torch.eye(3)).item()
+    0.0
+    """
+    square("logdet", input)
+    real("logdet", input)
+    sign, logabsdet = linalg.slogdet(input)
+    return where(wrap(sign._array == -1), math.nan, logabsdet)  # type: ignore[no-any-return]
+
+
+@method()
+def inverse(input: Tensor) -> Tensor:
+    """``linalg.inv``.
+
+    >>> import numeric as torch
+    >>> torch.inverse(torch.tensor([[2.0]])).item()
+    0.5
+    """
+    return linalg.inv(input)
+
+
+@method()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """``linalg.pinv``, with another tolerance.
+
+    >>> import numeric as torch
+    >>> torch.pinverse(torch.tensor([[2.0], [0.0]])).tolist()
+    [[0.5, 0.0]]
+    """
+    return linalg.pinv(input, rcond)
+
+
+@method()
+def matrix_exp(input: Tensor) -> Tensor:
+    """``linalg.matrix_exp``.
+
+    >>> import numeric as torch
+    >>> torch.matrix_exp(torch.zeros(1, 1)).item()
+    1.0
+    """
+    return linalg.matrix_exp(input)
+
+
+@method()
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """``linalg.matrix_power``.
+
+    >>> import numeric as torch
+    >>> torch.matrix_power(torch.tensor([[2.0]]), -1).item()
+    0.5
+    """
+    return linalg.matrix_power(input, n)
+
+
+@method()
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """``linalg.cross``, by default along the first axis of length 3.
+
+    >>> import numeric as torch
+    >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0).tolist()
+    [0, 0, 1]
+    """
+    if dim is None:
+        if isinstance(input, Tensor) and 3 not in input._array.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        warnings.warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Please either pass the dim explicitly or simply use torch.linalg.cross.",
+            UserWarning,
+            stacklevel=2,
+        )
+        dim = input._array.shape.index(3)
+    return linalg.cross(input, other, dim=dim)
+
+
+@method()
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """``X`` with ``L L' X = B``, or ``L' L X = B`` if L is ``upper``; nan for a singular factor.
+
+    The other triangle of L is not read, and its gradient is 0.  Raises RuntimeError where shapes
+    or dtypes do not fit.
+
+    >>> import numeric as torch
+    >>> torch.cholesky_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).item()
+    1.0
+    """
+    a, b = L._array, B._array
+    for name, x in (("b", b), ("u", a)):
+        if x.ndim < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead"
+            )
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {word(b.dtype)} and A "
+            f"of type {word(a.dtype)} instead."
+        )
+    square("", L)
+    real("cholesky_solve", L)
+    if a.shape[-1] != b.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {a.shape[-1]} by "
+            f"{a.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
+        )
+    fit_batches(b.shape[:-2], a.shape[:-2])
+    return apply(CHOLESKY_SOLVE, (B, L), (upper,))  # type: ignore[no-any-return]
+
+
+@method()
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+    **names: Any,
+) -> Tensor:
+    """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
+
+    ``p`` is a number, inf, -inf, or "fro", which is 2; "nuc" sums singular values.  Where the norm
+    is 0 its derivative is 0.  Raises RuntimeError for integers and another name.
+
+    >>> import numeric as torch
+    >>> x = torch.tensor([3.0, -4.0])
+    >>> torch.norm(x).item(), torch.norm(x, 1).item()
+    (5.0, 7.0)
+    """
+    dim, keepdim = renamed("norm", names, dim, keepdim)
+    if p == "nuc":
+        whole = tuple(range(input._array.ndim))
+        return linalg.matrix_norm(input, "nuc", whole if dim is None else dim, keepdim)
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
+    return vector_norm(input, p, dim, keepdim, dtype)

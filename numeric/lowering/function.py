@@ -1,0 +1,500 @@
+"""Lowered Functions: programs for values and derivatives of a formula, behind one checked surface.
+
+A Function is inputs, outputs and a table of programs, each of which is written when it is first
+needed: the value, which is written at once; the forward pass, which also returns what is kept, and
+the backward pass, whole or for some inputs; and one for each further kind of derivative, by each
+choice of inputs that is asked for.  ``derivatives`` says what they compute, ``running`` makes and
+runs them.  What is here checks what users give, and hands over what comes in the structure that
+they asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.guesses import FUNCTION
+from numeric.lowering import derivatives
+from numeric.lowering.arguments import (
+    Call,
+    bindable,
+    check_closed,
+    cotangent,
+)
+from numeric.lowering.names import MATH
+from numeric.lowering.ownership import accumulated, check_targets
+from numeric.lowering.running import Programs, Residuals
+from numeric.modes import is_grad_enabled
+from symdiff.contexts import kinks
+from symdiff.errors import ShapeError
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import bound_sizes, lengths
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import as_expr
+from symdiff.graph.node import topological
+from symdiff.guesses import without, written
+from symdiff.interchange.pickling import apart, together
+from symdiff.locks import once
+from symdiff.transforms.substitution import substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+@written("lower(f, [x, y])")
+def lower(outputs: Any, inputs: Any) -> Function:
+    """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
+
+    Args:
+        outputs: one expression, for one value; a list or tuple of them, for a tuple of values.
+        inputs: the symbols that are the arguments, in this order.  Those not used are fine.
+
+    Raises ValueError for symbols that are no inputs and for axis lengths that no input has,
+    ShapeError for two symbols of one name, TypeError for what is no expression or symbol,
+    Unsupported for what cannot be executed (a function that needs SciPy, where there is none).
+
+    >>> import symdiff as sd
+    >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
+    >>> f = lower(sd.sum(sd.tanh(X @ w)), (X, w))
+    >>> value, (gX, gw) = f.value_and_grad(np.zeros((3, 2)), np.ones(2))
+    >>> gX.tolist()
+    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    """
+    many = isinstance(outputs, list | tuple)
+    if many and any(isinstance(y, list | tuple) for y in outputs):
+        raise TypeError(
+            "lower: outputs are nested, as those of a Hessian: sd.stack([sd.stack(row) for row in "
+            "outputs]) makes one array of numbers, and F = lower(f, [x, y]) has F.hessian"
+        )
+    ys = tuple(as_expr(y) for y in (outputs if many else [outputs]))
+    xs = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
+    if not ys:
+        raise ValueError("lower: outputs is empty")
+    for x in xs:
+        if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
+            raise TypeError(
+                f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
+            )
+    nodes = topological(ys)
+    check_closed(ys, xs, nodes)
+    return Function(ys, xs, many, nodes)
+
+
+class _Eager:
+    """What takes over when a Function is called with eager tensors."""
+
+    kind: type | tuple[type, ...] = ()
+    call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]
+
+
+_eager = _Eager()
+
+
+def eager(kind: type, call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Let ``call(function, args, named)`` do the calls with arguments of class ``kind``."""
+    _eager.kind, _eager.call = kind, call
+
+
+class Function:
+    """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
+
+    Calls are pure and may run in any number of threads.  Arguments are arrays, or numbers for
+    scalar inputs; symbolic axis lengths are learnt from them.  Results are new arrays (NumPy
+    scalars where the shape is ()), in the precision of the arguments: float32 gives float32,
+    integers are promoted.  Python numbers take the precision of what they meet.
+
+    Where all inputs are scalar symbols, Python floats give Python floats, through ``math`` (and
+    through NumPy where ``math`` raises); arguments may also be arrays of points, which broadcast,
+    and every result has their shape.
+
+    Calls raise TypeError for a wrong number, name or dtype of arguments and ShapeError for a
+    wrong shape, before anything runs.
+    """
+
+    def __init__(
+        self,
+        outputs: tuple[Expr, ...],
+        inputs: tuple[Expr, ...],
+        many: bool,
+        nodes: Sequence[Expr],
+    ) -> None:
+        self.outputs, self.inputs = outputs, inputs
+        self._many = many
+        self._programs = Programs(outputs, inputs, nodes)
+        self._signature = self._programs.signature
+        # Python floats need no layer between the caller and the program; kinks have to be asked.
+        self._direct = self._programs.flavour == MATH and not self._programs.strict
+        self._call: Callable[..., Any] = self._called
+        if self._direct:
+            self._call = self._programs.entry("call", self._programs.value, self._called, many)
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self  # calls change nothing that another holder could see
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lowered_again, (
+            *together([*self.outputs, *self.inputs]),
+            len(self.outputs),
+            self._many,
+            self._programs.strict,
+        )
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        """The values of the outputs: one value, or a tuple if the outputs were a list or tuple."""
+        return self._call(*args, **named)
+
+    def _called(self, /, *args: Any, **named: Any) -> Any:
+        for value in args:
+            if isinstance(value, _eager.kind):
+                return _eager.call(self, args, named)
+        if named and any(isinstance(value, _eager.kind) for value in named.values()):
+            return _eager.call(self, args, named)
+        call = self._signature.bind(args, named)
+        return self._structured(self._programs.results(self._programs.value, call))
+
+    # Forward and backward -------------------------------------------------------------------------
+
+    def forward(self, /, *args: Any, **named: Any) -> tuple[Any, Residuals]:
+        """The outputs, as a call gives them, and the residuals that ``backward`` needs.
+
+        Residuals never change: what they share with writeable arguments is copied.  A read-only
+        argument is kept as it is, so large data that backward needs is best made read-only
+        (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
+        """
+        call = self._signature.bind(args, named)
+        if is_grad_enabled():
+            values, kept = self._programs.forward(call)
+        else:
+            values = self._programs.results(self._programs.value, call)
+            kept = Residuals(self._programs, call, None)
+        return self._structured(values), kept
+
+    def backward(
+        self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None, wrt: Any = None
+    ) -> Any:
+        """The cotangents of the inputs for ``cotangents`` of the outputs, one for each output.
+
+        ``xbar_j = sum_i g_i . dy_i/dx_j`` has the shape of argument j; it is None for an integer
+        or boolean input.  The residuals may be used again.
+
+        Args:
+            residuals: what ``forward`` of this Function returned.
+            cotangents: arrays of the shapes of the outputs.
+            accumulate: arrays, one per input or None, that the cotangents are added to, in place;
+                they take the cotangents' places in the result.
+            wrt: an input (a symbol or its name), for its cotangent alone; a list or tuple of
+                inputs, for a tuple of these.  What only the others need is not computed.
+
+        Raises RuntimeError after a ``forward`` under ``no_grad()``, TypeError, ValueError and
+        ShapeError for arguments that do not fit; then no array has been touched.
+        """
+        if not isinstance(residuals, Residuals) or residuals.owner is not self._programs:
+            raise ValueError("backward: these are not residuals of this Function's forward")
+        if residuals.values is None:
+            raise RuntimeError(
+                "backward: forward ran under no_grad() and kept no residuals; run it outside"
+            )
+        if len(cotangents) != len(self.outputs):
+            raise TypeError(
+                f"backward: {len(self.outputs)} cotangents expected, one per output, "
+                f"got {len(cotangents)}"
+            )
+        call = residuals.call
+        seeds = [
+            cotangent(i, g, call.points + lengths(y.shape, call.sizes))
+            for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
+        ]
+        order = range(len(self.inputs)) if wrt is None else self._signature.places(wrt, "backward")
+        several = wrt is None or isinstance(wrt, list | tuple)
+        targets = None
+        if accumulate is not None:
+            xs, shapes = [self.inputs[i] for i in order], [residuals.shapes[i] for i in order]
+            targets = check_targets(accumulate if several else [accumulate], xs, shapes)
+        results = self._programs.backward(residuals, seeds, None if wrt is None else tuple(order))
+        found = tuple(results) if targets is None else accumulated(targets, results)
+        return found if several else found[0]
+
+    def vjp(self, /, *args: Any, **named: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """The outputs, and the pullback: cotangents of the outputs to those of the inputs.
+
+        The pullback is ``backward`` at these arguments: it takes one cotangent for each output,
+        gives a tuple with one for each input (None for integer and boolean ones), accepts
+        ``accumulate``, and may be called any number of times.  It works under ``no_grad()`` too.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> y, pullback = lower(x * x, x).vjp(np.array([1.0, 3.0]))
+        >>> pullback(np.ones(2))[0].tolist()
+        [2.0, 6.0]
+        """
+        values, kept = self._programs.forward(self._signature.bind(args, named))
+        return self._structured(values), partial(self.backward, kept)
+
+    # Derivatives ----------------------------------------------------------------------------------
+
+    def value_and_grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
+        """The value of a scalar output, and a tuple of its derivatives with respect to the inputs.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name), whose derivative comes bare, not in a tuple; or a
+                list or tuple of inputs.  All inputs by default, and then None stands in the place
+                of integer and boolean ones.
+            named: arguments by name.
+
+        Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
+        input, NotDifferentiable for ``wrt`` that is not real.
+        """
+        self._check_scalar("value_and_grad")
+        order = self._signature.places(wrt, "value_and_grad")
+        program = self._programs.of(derivatives.value_and_grad, order)
+        if self._direct and wrt is None and len(order) == len(self.inputs):
+            # From now on, nothing lies between: the attribute hides the method.
+            slow, many = partial(Function.value_and_grad, self), self._many
+            enter = partial(self._programs.entry, "value_and_grad", program, slow, many)
+            once(self.__dict__, "value_and_grad", self._programs.lock, enter)
+        value, *row = self._programs.results(program, self._signature.bind(args, named))
+        return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
+
+    def grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The gradient of a scalar output: an array if there is one input, else a tuple.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name): its array; a list or tuple of inputs: a tuple.
+                By default all inputs, and None stands for integer and boolean ones.
+            named: arguments by name.
+
+        So ``scipy.optimize.minimize(F, x0, jac=F.grad)`` works.  Raises ShapeError for an output
+        that is not one scalar, ValueError for ``wrt`` that is no input, NotDifferentiable for one
+        that is not real.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> lower(x @ x, x).grad(np.array([1.0, 3.0])).tolist()
+        [2.0, 6.0]
+        """
+        self._check_scalar("grad")
+        order = self._signature.places(wrt, "grad")
+        program = self._programs.of(derivatives.jacobian, order, "reverse")
+        row = self._programs.results(program, self._signature.bind(args, named))
+        return self._signature.by_input(row, wrt, order, "grad")
+
+    def jacobian(self, /, *args: Any, wrt: Any = None, mode: str = "reverse", **named: Any) -> Any:
+        """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
+
+        Args:
+            args: the arguments, as for a call.
+            wrt: an input (a symbol or its name): one array of shape output + input; a list or
+                tuple of inputs: a tuple of these.  By default all inputs: one array if there is
+                one input, else a tuple in which None stands for integer and boolean inputs.
+            mode: "reverse" computes all rows from the output's side, which suits outputs with few
+                elements; "forward" all columns from the inputs' side, which suits inputs with few;
+                "auto" goes by the numbers of elements.  Values are the same up to rounding.
+            named: arguments by name.
+
+        A Function of a list or tuple of outputs gives a tuple of such results, one per output.
+        Where arguments of scalar inputs are arrays of points, the derivatives are those at each
+        point, and their shape is the points' shape before that of the output.
+
+        Raises ValueError for ``wrt`` that is no input, NotDifferentiable for one that is not real.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
+        """
+        order = self._signature.places(wrt, "jacobian")
+        call = self._signature.bind(args, named)
+        program = self._programs.of(derivatives.jacobian, order, self._direction(mode, order, call))
+        values = iter(self._programs.results(program, call))
+        rows = [[next(values) for _ in order] for _ in self.outputs]
+        return self._structured(
+            [self._signature.by_input(row, wrt, order, "jacobian") for row in rows]
+        )
+
+    def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+        """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
+
+        Args and structure are those of ``jacobian``, once for each of the two inputs: one array
+        for one input; a tuple of tuples, ``H[x][z]``, for several.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x, y = sd.symbols("x y")
+        >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
+        ((10.0, 6.0), (6.0, 0.0))
+        """
+        order = self._signature.places(wrt, "hessian")
+        program = self._programs.of(derivatives.hessian, order)
+        values = iter(self._programs.results(program, self._signature.bind(args, named)))
+        found = []
+        for _ in self.outputs:
+            rows = [[next(values) for _ in order] for _ in order]
+            halves = [self._signature.by_input(row, wrt, order, "hessian") for row in rows]
+            found.append(self._signature.by_input(halves, wrt, order, "hessian"))
+        return self._structured(found)
+
+    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The outputs, and their tangents for ``tangents`` of the inputs.
+
+        ``ydot_i = sum_j dy_i/dx_j . t_j`` has the shape of output i, also where arguments of scalar
+        inputs are arrays of points.
+
+        Args:
+            args: a list or tuple with one argument for each input.
+            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
+                for integer and boolean inputs.
+
+        Raises TypeError, ShapeError for what does not fit.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> y, t = lower(x * x, x).jvp([np.array([1.0, 3.0])], [np.array([1.0, 0.5])])
+        >>> t.tolist()
+        [2.0, 3.0]
+        """
+        call, moved = self._signature.moved("jvp", args, tangents)
+        values = self._programs.results(self._programs.of(derivatives.jvp), call, moved)
+        count = len(self.outputs)
+        return self._structured(values[:count]), self._structured(values[count:])
+
+    def hvp(self, args: Any, tangents: Any) -> Any:
+        """The Hessian of a scalar output times ``tangents``; no Hessian is built.
+
+        ``r_j = sum_k d2y/dx_j dx_k . t_k`` has the shape of argument j.
+
+        Args:
+            args: a list or tuple with one argument for each input; of a Function of one input, the
+                argument itself will do.
+            tangents: likewise, of the shapes of the arguments; None stands for zeros, and must
+                for integer and boolean inputs.
+
+        The result is a tuple with one entry for each input (None for integer and boolean ones); an
+        array if the argument came by itself, so that ``scipy.optimize.minimize(F, x0, jac=F.grad,
+        hessp=F.hvp, method="Newton-CG")`` works.  Raises as ``jvp`` does, and ShapeError for an
+        output that is not one scalar.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 2)
+        >>> F = lower(x[0] ** 2 * x[1], x)
+        >>> F.hvp(np.array([1.0, 3.0]), np.array([1.0, 0.0])).tolist()
+        [6.0, 2.0]
+        """
+        self._check_scalar("hvp")
+        single = len(self.inputs) == 1 and not isinstance(args, list | tuple)
+        if single:
+            args, tangents = (args,), (tangents,)
+        call, moved = self._signature.moved("hvp", args, tangents)
+        row = self._programs.results(self._programs.of(derivatives.hvp), call, moved)
+        found = self._signature.by_input(row, None, self._signature.real)
+        return found[0] if single else found
+
+    # Data -----------------------------------------------------------------------------------------
+
+    def bind(self, /, *values: Mapping[Any, Any], **named: Any) -> Function:
+        """The Function of the remaining inputs, with values for the others: ``F.bind(X=data)``.
+
+        The values are copied, and lengths of axes that they have are fixed.  Nothing is
+        differentiated by them any more.
+
+        Args:
+            values: a mapping from inputs, symbols or names, to values.
+            named: values by name.
+
+        Raises what a call raises for a wrong name, dtype or shape; TypeError for an input given
+        twice.
+
+        >>> import symdiff as sd
+        >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
+        >>> f = lower(sd.sum((X @ w) ** 2), (X, w)).bind(X=np.eye(2))
+        >>> f(np.array([1.0, 2.0])), f.grad(np.array([1.0, 2.0])).tolist()
+        (np.float64(5.0), [2.0, 4.0])
+        """
+        given: dict[Expr, Any] = {}
+        for key, value in [*(pair for m in values for pair in m.items()), *named.items()]:
+            x = self.inputs[self._signature.place_of(key, "bind")]
+            if x in given:
+                raise TypeError(f"bind: input {x.name} is given twice")
+            given[x] = bindable(x, value)
+        bound_sizes("bind: symbol", list(given), [np.shape(value) for value in given.values()])
+        count = len(self.outputs)
+        with _mode(self._programs.strict):
+            found = substitute([*self.outputs, *self.inputs], given)
+            rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
+            return lower(found[:count] if self._many else found[0], rest)
+
+    # Description ----------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> str:
+        """The Python source of the programs written so far, values first."""
+        return self._programs.source()
+
+    def explain(self) -> str:
+        """What is computed and what is kept, in words."""
+        return self._programs.explain()
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(shape_text(y.shape) for y in self.outputs[:5])
+        more = ", ..." if len(self.outputs) > 5 else ""
+        return f"<Function of {self._signature}: {shapes}{more}>"
+
+    # What is asked, and in which structure it is answered -----------------------------------------
+
+    def _structured(self, values: Sequence[Any]) -> Any:
+        return tuple(values) if self._many else values[0]
+
+    def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:
+        """``mode``, decided by the numbers of elements if that is left open."""
+        if mode not in ("forward", "reverse", "auto"):
+            raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
+        if mode != "auto":
+            return mode
+        xs = (self.inputs[i].shape for i in order)
+        columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
+        rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
+        return "forward" if columns < rows else "reverse"
+
+    def _check_scalar(self, method: str) -> None:
+        if len(self.outputs) != 1 or self.outputs[0].shape:
+            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+            raise ShapeError(
+                f"{method}: needs one scalar output, this Function has {shapes}; "
+                "sum it, or use forward and backward with a cotangent, or jacobian"
+            )
+
+
+# Helpers ----------------------------------------------------------------------------------------
+
+
+without(Function, "a Function", FUNCTION)
+
+
+def _lowered_again(
+    nodes: list[Expr], places: Sequence[int], count: int, many: bool, strict: bool = False
+) -> Function:
+    """The Function of a pickle, lowered in this process."""
+    found = apart(nodes, places)
+    outputs = found[:count]
+    with _mode(strict):
+        return lower(outputs if many else outputs[0], found[count:])
+
+
+def _mode(strict: bool) -> kinks:
+    """What is said of kinks while a Function is lowered again."""
+    return kinks("raise" if strict else "subgradient")

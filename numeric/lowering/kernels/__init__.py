@@ -1,0 +1,1 @@
+"""The NumPy bodies of ops that are no NumPy expression."""

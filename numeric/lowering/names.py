@@ -1,0 +1,108 @@
+"""What the programs of one Function share: names, constants, and how structure is written."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from numeric.lowering import structure
+from numeric.lowering.node_kernels import kernel
+from numeric.lowering.schedule import quotient
+from symdiff.graph import ops
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.node import make
+from symdiff.locks import fork_safe_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numeric.lowering.steps import Step
+    from numeric.lowering.texts import Template
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dtype, Shape
+
+NUMPY, MATH = "numpy", "math"
+
+
+class Emitter:
+    """The names that the programs of one Function call, and what they stand for.
+
+    ``numbers``: arguments of shape () may be Python numbers, also where others are arrays.
+    """
+
+    def __init__(self, numbers: bool = False) -> None:
+        self.numbers = numbers
+        self.lock = fork_safe_lock()  # programs may be written when they are first called
+        self.namespace: dict[str, Any] = {
+            **structure.NAMES,
+            **{"inf": math.inf, "nan": math.nan, "quotient": quotient},
+        }
+        self.contractions: dict[str, None] = {}  # how each is computed, in words
+        self._named: dict[Any, str] = {}
+        self._counts: dict[str, int] = {}
+        self._structured: dict[Any, Template] = {}
+
+    def bind(self, key: Any, name: str, make: Callable[[], Any], numbered: bool = False) -> str:
+        """The name of what ``key`` stands for, in the namespace of all programs."""
+        found = self._named.get(key)
+        if found is None:
+            found = name
+            while numbered or found in self.namespace:
+                self._counts[name] = self._counts.get(name, 0) + 1
+                found = f"{name}_{self._counts[name]}"
+                numbered = False
+            self.namespace[found] = make()
+            self._named[key] = found
+        return found
+
+    def function(self, name: str, value: Any) -> str:
+        """The name under which a function of a template is called."""
+        return self.bind((name, id(value)), name, lambda: value)
+
+    def structured(
+        self, step: Step, operands: Sequence[tuple[Shape, Dtype]], numbers: Sequence[bool]
+    ) -> Template:
+        """How a step is written that is no arithmetic, made once for equal ops on equal shapes.
+
+        ``numbers`` says which operands may be Python numbers.
+        """
+        key = (step.ops, step.shapes, step.dtypes, step.detail, *operands, *numbers)
+        found = self._structured.get(key)
+        if found is None:
+            nodes, args = _stand_ins(step, operands)
+            if isinstance(step.op, ops.Contract):
+                self.contractions[structure.explained(nodes[0])] = None
+            loose = {x for x, number in zip(args, numbers, strict=True) if number}
+            found = structure.template(nodes, args, self.function, loose)
+            self._structured[key] = found
+        return found
+
+    def of_numbers(self, step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> str:
+        """The name of the function of weak numbers that a step is: its kernel."""
+
+        def made() -> Callable[..., Any]:
+            (node,), _ = _stand_ins(step, operands)
+            call = kernel(node)
+            return lambda *values: call(values, {})
+
+        key = (step.ops, step.dtypes, *operands)
+        return self.bind(key, f"number_{type(step.op).__name__.lower()}", made, True)
+
+    def compiled(self, name: str, source: str) -> Callable[..., Any]:
+        """The function ``name`` that ``source``, written here, defines."""
+        found: dict[str, Any] = {}
+        exec(compile(source, f"<numeric.lower: {name}>", "exec"), self.namespace, found)
+        function: Callable[..., Any] = found[name]
+        return function
+
+
+def _stand_ins(
+    step: Step, operands: Sequence[tuple[Shape, Dtype]]
+) -> tuple[list[Expr], tuple[Expr, ...]]:
+    """Nodes of the ops of a step over symbols, and these: all that matters of operands is there."""
+    symbols = args = tuple([named_dummy("x", *layout) for layout in operands])
+    if step.form == "component":
+        op, shape = step.detail
+        args = (make(op, symbols, shape, symbols[0].dtype),)
+    parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
+    return [make(op, args, shape, dtype) for op, shape, dtype in parts], symbols

@@ -1,0 +1,277 @@
+"""The programs of one Function: made when they are first asked for, run on what a call brings.
+
+All of them go the same way: ``derivatives`` describes a program, ``of`` has it written, once;
+``_ran`` runs it for floats, arrays or at points, as the arguments are; ``_handed_out`` makes what
+came the caller's own.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.lowering import derivatives
+from numeric.lowering.arguments import Call, Signature
+from numeric.lowering.kink_checks import hit, questions
+from numeric.lowering.names import MATH, NUMPY, Emitter
+from numeric.lowering.ownership import Owner, snapshots, summed_to
+from numeric.lowering.printers.entries import entry
+from numeric.lowering.programs import Lowered, at_points, plain, python_number
+from symdiff.calculus.kinks import kinks_in
+from symdiff.calculus.real_values import is_real
+from symdiff.contexts import raising
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import lengths
+from symdiff.locks import once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numeric.lowering.derivatives import Cut, Description
+    from numeric.lowering.programs import Program
+    from symdiff.calculus.kinks import Kink
+    from symdiff.graph.expr import Expr
+
+# What has one body for a number and for an array of points.
+_FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+class Residuals:
+    """What ``Function.forward`` keeps for ``Function.backward``; opaque and never changed."""
+
+    __slots__ = ("call", "kink", "owner", "shapes", "values")
+
+    def __init__(
+        self,
+        owner: Programs,
+        call: Call,
+        values: tuple[Any, ...] | None,
+        kink: str | None = None,
+    ) -> None:
+        self.owner, self.values, self.kink = owner, values, kink
+        self.shapes = tuple([np.shape(v) for v in call.values])
+        self.call = call._replace(values=())
+
+    def __reduce__(self) -> str:
+        raise TypeError("residuals cannot be pickled; pickle the Function and its arguments")
+
+    def __repr__(self) -> str:
+        if self.values is None:
+            return "<Residuals: none, forward ran under no_grad>"
+        size = sum(v.nbytes for v in self.values if isinstance(v, np.ndarray))
+        return f"<Residuals: {len(self.values)} values, {size} bytes in arrays>"
+
+
+class Programs:
+    """The programs for some outputs of some inputs, and how each of them is run.
+
+    ``real`` are the places of the real inputs.  ``flat``: inputs and all that is computed of them
+    are scalars, so that one program serves Python floats and arrays of points.  ``flavour`` is that
+    in which programs are written at once; the others follow when they are needed.  ``strict``:
+    kinks raise.
+    """
+
+    def __init__(
+        self, outputs: tuple[Expr, ...], inputs: tuple[Expr, ...], nodes: Sequence[Expr]
+    ) -> None:
+        self.outputs, self.inputs = outputs, inputs
+        self.constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
+        self.signature = Signature(inputs, self.constants)
+        self.real = self.signature.real
+        self.flat = self.signature.scalar and all(
+            isinstance(x.op, _FLAT) and not x.shape for x in nodes
+        )
+        self.strict = raising()
+        self.emitter = Emitter()
+        self.lock = self.emitter.lock
+        self._found: dict[tuple[Any, ...], Lowered] = {}
+        self._kinks: dict[Lowered, tuple[list[Kink], Lowered]] = {}
+        self.flavour = MATH if self.flat else NUMPY
+        try:
+            self.value = self.of(derivatives.value)
+        except Unsupported:
+            if self.flavour == NUMPY:
+                raise
+            self.flavour = NUMPY  # a function of the user's has no body for floats; arrays decide
+            self.value = self.of(derivatives.value)
+
+    # Making ---------------------------------------------------------------------------------------
+
+    def of(self, *key: Any) -> Lowered:
+        """The program for a description and what it is for; written when it is first needed.
+
+        ``of(jacobian, order, mode)`` is that of ``jacobian(self, order, mode)``.
+        """
+        found = self._found.get(key)
+        if found is None:
+            found = once(self._found, key, self.lock, lambda: self._written(*key))
+        return found
+
+    def _written(self, describe: Callable[..., Description], *which: Any) -> Lowered:
+        name, d = describe.__name__, describe(self, *which)
+        real = [*map(is_real, d.values), *(True for _ in d.derivatives)]
+        outputs = [*d.values, *d.derivatives]
+        program = Lowered(self.emitter, name, d.params, outputs, real, d.comment)
+        program.program(self.flavour)
+        known = kinks_in([*outputs, *d.firsts]) if self.strict else []
+        if known:
+            asked = questions(known)
+            real, comment = [is_real(x) for x in asked], "where kinks are"
+            asking = Lowered(self.emitter, "kinks", self.inputs, asked, real, comment)
+            self._kinks[program] = known, asking
+        return program
+
+    @property
+    def cut(self) -> Cut:
+        """Where the forward pass hands over to the backward pass; both are made of one."""
+        found: Cut | None = self.__dict__.get("_cut")
+        if found is None:
+            found = once(self.__dict__, "_cut", self.lock, lambda: derivatives.cut(self))
+        return found
+
+    def entry(
+        self, name: str, program: Lowered, slow: Callable[..., Any], many: bool
+    ) -> Callable[..., Any]:
+        """A program of Python floats as what users call, which falls back to ``slow``."""
+        # A selection may hand on the number 0 of one of its branches, which is an int in Python.
+        cast = [
+            real and (y.dtype is not float or (isinstance(y.op, ops.Pointwise) and not y.op.result))
+            for real, y in zip(program.real, program.outputs, strict=True)
+        ]
+        dtypes, written = [x.dtype for x in self.inputs], program.program(MATH)
+        body = written.lines, written.results
+        return entry(self.emitter, name, body, dtypes, cast, slow, many=many)
+
+    # Running --------------------------------------------------------------------------------------
+
+    def results(self, program: Lowered, call: Call, more: Sequence[Any] = ()) -> list[Any]:
+        """What a program of the inputs, and of ``more``, gives the caller.
+
+        Raises NotDifferentiable at a kink, if those raise.
+        """
+        if self.strict:
+            self._refuse_kinks(program, call)
+        given = (*call.values, *more) if more else call.values
+        return self._handed_out(self._ran(program, given, call), program, call, given, call.kinds)
+
+    def forward(self, call: Call, copies: bool = True) -> tuple[list[Any], Residuals]:
+        """Values and residuals; without ``copies`` these may share the arguments' memory."""
+        if self.strict:
+            self._refuse_kinks(self.value, call)
+        kink = self._hit(self.of(derivatives.backward, None), call) if self.strict else None
+        found = self._ran(self.of(derivatives.forward), call.values, call)
+        count = len(self.outputs)
+        kept = tuple(found[count:])
+        if copies:
+            kept = snapshots(kept, call.values)
+        taken = (*call.values, *kept)
+        values = self._handed_out(found[:count], self.value, call, taken, call.kinds)
+        return values, Residuals(self, call, kept, kink)
+
+    def backward(
+        self, residuals: Residuals, seeds: Sequence[Any], order: tuple[int, ...] | None = None
+    ) -> list[Any]:
+        """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
+        assert residuals.values is not None
+        if residuals.kink is not None:
+            raise NotDifferentiable(residuals.kink)
+        call, given = residuals.call, (*residuals.values, *seeds)
+        program = self.of(derivatives.backward, order)
+        values = iter(self._handed_out(self._ran(program, given, call), program, call, given, None))
+        places = range(len(self.inputs)) if order is None else order
+        found = [next(values) if self.inputs[i].dtype is float else None for i in places]
+        if not call.points:
+            return found
+        return [
+            None if v is None else summed_to(v, residuals.shapes[i])[()]
+            for v, i in zip(found, places, strict=True)
+        ]
+
+    def _ran(self, program: Lowered, given: Sequence[Any], call: Call) -> Sequence[Any]:
+        """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
+        if self.flat and call.weak:
+            return program.floats([plain(v) for v in given])
+        if call.points and not self.flat:
+            return at_points(program, given, call)
+        return program.arrays(given, call.sizes)
+
+    def _handed_out(
+        self,
+        values: Sequence[Any],
+        program: Lowered,
+        call: Call,
+        taken: Sequence[Any],
+        kinds: Iterable[Any] | None,
+    ) -> list[Any]:
+        """The results in memory of their own: not that of ``taken``, nor of constants.
+
+        ``kinds``: their dtypes; None for the precision of the arguments.
+        """
+        if self.flat and call.weak:
+            return [python_number(v, r) for v, r in zip(values, program.real, strict=False)]
+        owner, points, sizes = Owner([*taken, *self.constants]), call.points, call.sizes
+        kinds = repeat(call.precision) if kinds is None else kinds
+        results = [
+            owner.result(value, points + lengths(y.shape, sizes), real, kind)
+            for value, y, real, kind in zip(
+                values, program.outputs, program.real, kinds, strict=False
+            )
+        ]
+        if not call.weak:
+            return results
+        return [python_number(v, r) for v, r in zip(results, program.real, strict=False)]
+
+    # Kinks ----------------------------------------------------------------------------------------
+
+    def _hit(self, program: Lowered, call: Call) -> str | None:
+        """The kink that derivatives in the program would hit."""
+        if program not in self._kinks:
+            return None
+        known, asked = self._kinks[program]
+        return hit(known, self.results(asked, call._replace(kinds=None)))
+
+    def _refuse_kinks(self, program: Lowered, call: Call) -> None:
+        text = self._hit(program, call)
+        if text is not None:
+            raise NotDifferentiable(text)
+
+    # Description ----------------------------------------------------------------------------------
+
+    def source(self) -> str:
+        """The source of the programs written so far."""
+        with self.lock:
+            texts = [next(iter(p.found.values())).source for p in self._found.values()]
+        return "\n\n".join(texts)
+
+    def explain(self) -> str:
+        """What is computed and what is kept, in words."""
+        forward, backward = self.of(derivatives.forward), self.of(derivatives.backward, None)
+        described = derivatives.described
+        lines = [
+            f"inputs: {', '.join(map(described, self.inputs)) or 'none'}",
+            f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
+        ]
+        for title, lowered in (("value", self.value), ("backward", backward)):
+            program = lowered.program(self.flavour)
+            steps = len(program.schedule.computed())
+            quiet = ", selections: runs without floating-point warnings" if program.masked else ""
+            lines.append(f"{title}: {steps} steps{quiet}")
+        lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
+        first = frozenset(_computed(forward.program(self.flavour)))
+        again = [x for x in _computed(backward.program(self.flavour)) if x in first]
+        lines.append(f"computed again in backward: {len(again)} steps")
+        if self.flat:
+            lines.append("Python floats run through math, arrays point by point through NumPy")
+        lines += self.emitter.contractions
+        return "\n".join(lines)
+
+
+def _computed(program: Program) -> list[Expr]:
+    """The expressions whose values a program computes."""
+    schedule = program.schedule
+    known = len(schedule.origins)
+    return [schedule.origins[v] for v in schedule.computed() if v < known]

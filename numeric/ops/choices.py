@@ -1,0 +1,88 @@
+"""Elements chosen by place along an axis: derivatives go to the places that are returned."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.eager.operations import Op
+from numeric.eager.recording import apply
+from numeric.eager.tensor import Tensor, values_of, wrap
+from numeric.ops.reduction_arguments import found
+from symdiff import functions as sd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__: list[str] = []
+
+
+def result_type(name: str, fields: str = "values indices") -> type[Any]:
+    """A named tuple, printed as PyTorch prints it."""
+
+    def text(self: Any) -> str:
+        parts = [f"{key}={value!r}" for key, value in zip(self._fields, self, strict=True)]
+        return f"torch.return_types.{name}(\n" + ",\n".join(parts) + ")"
+
+    cls = namedtuple(name, fields)  # type: ignore[misc]  # made from data
+    cls.__repr__ = text  # type: ignore[method-assign]
+    cls.__module__ = __name__
+    return cls
+
+
+def _chosen(
+    take: Callable[..., Any], expand: Callable[..., Any], squeeze: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The elements of x at places along an axis, which ``reduced`` takes away."""
+
+    def chosen(x: Any, places: Any, axis: int, reduced: bool) -> Any:
+        if not x.ndim:
+            return x.copy() if isinstance(x, np.ndarray) else x
+        if reduced:
+            return squeeze(take(x, expand(places, axis), axis), axis)
+        return take(x, places, axis)
+
+    return chosen
+
+
+_build = _chosen(sd.take_along_axis, sd.expand_dims, sd.squeeze)
+_kernel = _chosen(np.take_along_axis, np.expand_dims, np.squeeze)
+
+
+class Choice:
+    """A function whose results are elements of its operand, and their places.
+
+    Args:
+        result: the named tuple of both; its name is that of the function.
+        label: of its nodes.
+        holds: as of ``Op``.
+    """
+
+    def __init__(self, result: type[Any], label: str, holds: tuple[int, ...] = ()) -> None:
+        self.op = Op(result.__name__, _build, _kernel, promotion=None, label=label, holds=holds)
+        self.result = result
+
+    def __call__(
+        self, input: Tensor, places: NDArray[Any], axis: int, reduced: bool = False
+    ) -> Any:
+        """The elements at the places, recorded, and the places as a Tensor."""
+        indices = wrap(places if places.flags.c_contiguous else np.ascontiguousarray(places))
+        return self.result(apply(self.op, (input, indices), (axis, reduced)), indices)
+
+
+def along(
+    input: Tensor, axis: int, keepdim: bool, places: Callable[..., Any]
+) -> tuple[NDArray[Any], int, bool]:
+    """The one place per line that ``places(array, axis)`` finds: arguments for a ``Choice``.
+
+    These are the places, the axis, and whether the axis is gone.
+    """
+    a = values_of(input)
+    if not a.ndim:
+        return np.zeros((), np.int64), axis, False
+    index = found(places(a, axis))
+    return np.expand_dims(index, axis) if keepdim else index, axis, not keepdim

@@ -1,0 +1,80 @@
+"""Arguments of reductions: axes, and dtypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.eager.dtypes import INT64
+from numeric.eager.recording import cast
+from numeric.ops.dim_arguments import axis_of
+
+if TYPE_CHECKING:
+    from numeric.eager import dtypes
+    from numeric.eager.tensor import Tensor
+
+__all__: list[str] = []
+
+
+def axes_or_all(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The axes ``dim``, one or several, in order; all of them for None and for none.
+
+    Raises IndexError for an axis that there is not, RuntimeError for one that is named twice.
+    """
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, tuple | list):
+        axes = [axis_of(k, ndim) for k in dim]
+        for k in axes:
+            if axes.count(k) > 1:
+                raise RuntimeError(f"dim {k} appears multiple times in the list of dims")
+        axes.sort()
+    else:
+        axes = [axis_of(dim, ndim)]
+    return tuple(axes) if axes and ndim else tuple(range(ndim))
+
+
+def renamed(name: str, names: dict[str, Any], dim: Any, keepdim: bool = False) -> tuple[Any, bool]:
+    """``dim`` and ``keepdim``, which may have been passed under their NumPy names.
+
+    Raises TypeError for another name.
+    """
+    for key, value in names.items():
+        if key == "axis":
+            dim = value
+        elif key == "keepdims":
+            keepdim = value
+        else:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+    return dim, keepdim
+
+
+def nonzero_axis(name: str, shape: tuple[int, ...], dim: Any) -> int:
+    """``axis_of``, for what needs an element along the axis; IndexError where there is none."""
+    axis = axis_of(dim, len(shape))
+    if shape and shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return axis
+
+
+def required(name: str, dim: Any) -> Any:
+    """``dim``.  Raises TypeError where it was not passed."""
+    if dim is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    return dim
+
+
+def found(value: Any, kind: Any = np.int64) -> Any:
+    """What NumPy found, in a dtype."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value, kind)
+    return value if value.dtype == kind else value.astype(kind)
+
+
+def in_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+    """``input`` in a dtype; by default integers and truth values as int64."""
+    kind = input._array.dtype
+    if dtype is not None:
+        return input if kind is dtype.numpy else cast(input, dtype.numpy)
+    return input if kind.kind == "f" or kind is INT64 else cast(input, INT64)

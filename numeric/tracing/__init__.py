@@ -1,0 +1,1 @@
+"""Functions of Tensors as formulas: compiled, batched and differentiated."""

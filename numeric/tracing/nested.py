@@ -1,0 +1,71 @@
+"""Nested structures of Tensors: tuples, lists and dicts, taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numeric.eager.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Leaf(NamedTuple):
+    """The place of a tensor in a structure."""
+
+    place: int
+
+
+def flat(tree: Any) -> tuple[Any, list[Tensor]]:
+    """A nested structure with places instead of its tensors, and the tensors."""
+    tensors: list[Tensor] = []
+    return _collected(tree, tensors), tensors
+
+
+def contents(tree: Any) -> Iterator[Any]:
+    """What a nested structure consists of."""
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, list | tuple):
+        for part in tree:
+            yield from contents(part)
+    else:
+        yield tree
+
+
+def _collected(tree: Any, tensors: list[Tensor]) -> Any:
+    """The structure with places instead of tensors, which are added to the list."""
+    if isinstance(tree, Tensor):
+        tensors.append(tree)
+        return Leaf(len(tensors) - 1)
+    if isinstance(tree, dict):
+        return _dict_like(tree, {key: _collected(x, tensors) for key, x in tree.items()})
+    if isinstance(tree, list | tuple):
+        return _like(tree, [_collected(x, tensors) for x in tree])
+    return tree
+
+
+def filled(tree: Any, tensors: Sequence[Any]) -> Any:
+    """The structure with tensors in their places."""
+    if isinstance(tree, Leaf):
+        return tensors[tree.place]
+    if isinstance(tree, dict):
+        return _dict_like(tree, {key: filled(x, tensors) for key, x in tree.items()})
+    if isinstance(tree, list | tuple):
+        return _like(tree, [filled(x, tensors) for x in tree])
+    return tree
+
+
+def _dict_like(tree: Any, items: dict[Any, Any]) -> Any:
+    kind = type(tree)
+    if kind is dict:
+        return items
+    if issubclass(kind, defaultdict):
+        return kind(tree.default_factory, items)
+    return kind(items)
+
+
+def _like(tree: Any, items: list[Any]) -> Any:
+    kind = type(tree)
+    return kind(*items) if hasattr(tree, "_fields") else kind(items)

@@ -1,0 +1,1 @@
+"""Derivatives: the rules of the families, and the walks that read them."""

@@ -1,0 +1,401 @@
+"""Flows: cotangents and tangents, with what is known about their zeros.
+
+Some derivatives write zeros: a slice when it is pulled, a join beside constants when it is pushed,
+a selection both ways.  Such a flow is *marked*: its exact zeros stand for what was ignored, and
+stay zeros whatever partials they meet, at every order.  Reading and moving elements writes none.
+
+``HOISTED`` flows show their zeros, as ``where(c, a, 0)``, a few unslices or a diagonal, around an
+unmarked ``a``: there a product moves inside and nothing is left for run time.  In ``DEEP`` ones the
+zeros are no longer visible: a product with what may be infinite or nan is strong, and checked when
+it runs.
+
+Flows that meet at a node are added.  An element that one of them reaches unmarked is not ignored,
+so that an unmarked flow, or slices that together cover the node, leave no mark.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from symdiff.graph import number, ops
+from symdiff.graph.algebra import PRIMITIVES, linear, mul, scale, scaled_product, select, total
+from symdiff.graph.contraction import broadcast_to, contract, strong
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import full, is_zero, number_of, split_coefficient
+from symdiff.graph.ranges import WHOLE
+from symdiff.graph.visible_zeros import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+NONE, HOISTED, DEEP = 0, 1, 2
+
+# A product moves inside so many layers of zeros.  Below n of them it would be written n times, and
+# a gradient through n masks would have n² nodes.
+_NESTED = 4
+_WHERE = PRIMITIVES["where"]
+
+
+class Flow(NamedTuple):
+    """A cotangent or tangent, and how its zeros came about."""
+
+    expr: Expr
+    mark: int
+
+
+# Zeros that a flow shows --------------------------------------------------------------------------
+
+# A layer of visible zeros: a condition and the side that is kept, or an unslice.
+Layer = tuple[Expr, bool] | ops.Unslice
+
+
+def _is_mask(x: Expr) -> bool:
+    return x.op is _WHERE and (is_zero(x.args[1]) or is_zero(x.args[2]))
+
+
+def _is_identity(x: Expr) -> bool:
+    return isinstance(x.op, ops.Contract) and not x.args
+
+
+def masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
+    """``x`` where the condition is, or is not, true; 0 elsewhere."""
+    zero = full(x.shape, 0)
+    return select(condition, x, zero) if where_true else select(condition, zero, x)
+
+
+def shown(x: Expr, mark: int = NONE) -> Flow:
+    """A flow that was just given zeros, around one with this mark: hoisted if they are visible."""
+    base = split_coefficient(x)[1]
+    seen = base is not None and (_is_mask(base) or is_diagonal(base) or bool(parts(x)))
+    return Flow(x, HOISTED if seen and mark < DEEP else DEEP)
+
+
+def visible(x: Expr, mark: int) -> Flow:
+    """What became of a flow with this mark: its zeros, if it showed them, are seen or gone."""
+    return Flow(x, mark if mark != HOISTED else HOISTED if parts(x) else NONE)
+
+
+def _opened(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Number, Expr]:
+    """What lies inside the visible zeros of x, times a number; the layers go to ``layers``."""
+    coefficient: number.Number = 1
+    while True:
+        c, base = split_coefficient(x)
+        coefficient = number.times(coefficient, c)
+        if base is None:
+            return coefficient, full(x.shape, 1)
+        x = base
+        if _is_mask(x):
+            condition, a, b = x.args
+            layers.append((condition, is_zero(b)))
+            x = a if is_zero(b) else b
+        elif unslices and isinstance(x.op, ops.Unslice):
+            layers.append(x.op)
+            x = x.args[0]
+        else:
+            return coefficient, x
+
+
+def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
+    """``x`` inside the layers of zeros, the first one outermost."""
+    for layer in reversed(layers):
+        if isinstance(layer, ops.Unslice):
+            x = linear(layer, x)
+        else:
+            condition, where_true = layer
+            x = masked(broadcast_to(condition, x.shape), x, where_true)
+    return x
+
+
+def _separate(x: Expr) -> list[Expr]:
+    """The unslices of which x is visibly the sum; x itself if it is anything else."""
+    found = parts(x)
+    return [share.with_inner(share.inner) for share in found] if len(found) > 1 else [x]
+
+
+# Products of flows with partials ------------------------------------------------------------------
+
+
+def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
+    """``c * flow * p`` elementwise, c a number; p has the flow's trailing shape."""
+    expr, mark = flow
+    d, base = split_coefficient(p)
+    if base is None:
+        return Flow(scale(number.times(c, d), expr), mark)
+    if mark == NONE and base.op is not _WHERE and expr.shape == p.shape:
+        return Flow(scaled_product(c, expr, p), NONE)
+    layers: list[Layer] = []
+    if not _is_identity(expr):  # a mask on an identity would write it out
+        d, p = _opened(p, layers, unslices=False)
+        c = number.times(c, d)
+    outer = len(layers)
+    if number_of(p) is not None:  # a mask and nothing else: the flow stays closed
+        return shown(_closed(scaled_product(c, expr, p), layers), mark)
+    if mark == HOISTED:
+        several = _separate(expr)
+        if len(several) > 1:
+            shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
+            return shown(_closed(total(shares), layers))
+        shape = expr.shape
+        inside: list[Layer] = []
+        d, opened = _opened(expr, inside, unslices=True)
+        if len(inside) > _NESTED:
+            return shown(_closed(_met(expr, p, c, DEEP).expr, layers), DEEP)
+        expr = opened
+        layers += inside
+        c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
+        for layer in layers[outer:]:
+            if isinstance(layer, ops.Unslice):
+                if len(layer.before) > p.ndim:  # it leaves out places of the batch, too
+                    p = broadcast_to(p, shape)
+                cut = layer.transposed(0, shape)
+                p, shape = linear(cut, p), cut.result(shape)
+    diagonal = flow.mark == HOISTED and is_diagonal(expr)
+    result, mark = _met(expr, p, c, mark)
+    if diagonal:
+        return shown(_closed(result, layers), mark)
+    if not layers:
+        return Flow(result, mark)
+    return shown(_closed(result, layers), mark)
+
+
+def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
+    """The product of a flow that shows no zeros with a partial that is no mask."""
+    alike = expr.shape == p.shape and not is_diagonal(expr)
+    if mark == NONE and alike:
+        return Flow(scaled_product(c, expr, p), NONE)
+    p = scale(c, p)
+    kill = mark == DEEP and not finite([p])
+    if alike:
+        return Flow(strong(expr, p) if kill else mul(expr, p), mark)
+    # A batch of cotangents: the letters keep an identity seed symbolic.
+    out = tuple(range(expr.ndim))
+    result = contract([(expr, out, kill), (p, out[len(out) - p.ndim :])], out)
+    return Flow(result, DEEP if _is_mask(p) else mark)
+
+
+def is_diagonal(x: Expr) -> bool:
+    """Whether x visibly has zeros beside a diagonal, which its letters write."""
+    op = x.op
+    return isinstance(op, ops.Contract) and len(set(op.out)) < len(op.out)
+
+
+# Sums of flows that meet --------------------------------------------------------------------------
+
+
+def gathered(flows: Sequence[Flow]) -> Flow:
+    """The sum of the flows that arrived at a node; marked if they leave elements out."""
+    marks = [g.mark for g in flows]
+    if len(flows) > 1 and any(marks):
+        flows = [g for g in flows if not is_zero(g.expr)] or flows[:1]
+        if any(g.mark == HOISTED for g in flows):
+            flows = _branches(_slices(flows))
+        marks = [g.mark for g in flows]
+    if len(flows) == 1:
+        return flows[0]
+    result = total([g.expr for g in flows])
+    return shown(result, max(marks)) if all(marks) else Flow(result, NONE)
+
+
+def _branches(flows: Sequence[Flow]) -> list[Flow]:
+    """The branches of one ``where`` as one selection: c ? a : 0 plus c ? 0 : b is c ? a : b."""
+    rest: list[Flow] = []
+    branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
+    for g in flows:
+        layers: list[Layer] = []
+        if g.mark == HOISTED:
+            c, chosen = _opened(g.expr, layers, unslices=True)
+        if len(layers) == 1 and not isinstance(layers[0], ops.Unslice):
+            condition, where_true = layers[0]
+            sides = branches.setdefault(condition, ([], []))
+            sides[not where_true].append(scale(c, chosen))
+        else:
+            rest.append(g)
+    for condition, (true, false) in branches.items():
+        if true and false:
+            rest.append(Flow(select(condition, total(true), total(false)), NONE))
+        else:
+            rest.append(shown(masked(condition, total(true or false), bool(true))))
+    return rest
+
+
+def _slices(flows: Sequence[Flow]) -> list[Flow]:
+    """Unslices of the same place as one; all of them as one unmarked flow if they cover the node.
+
+    Parts that lie end to end are joined.  What is inside may be a sum of parts again.
+    """
+    rest: list[Flow] = []
+    inside: list[Expr] = []
+    shares: list[tuple[ops.Unslice, NDArray[np.bool_]]] = []
+    at: dict[tuple[ops.Unslice, ...], list[Expr]] = {}
+    for x, mark in [Flow(x, g.mark) for g in flows for x in _separate(g.expr)]:
+        layers: list[Any] = []
+        if mark == HOISTED:
+            c, core = _opened(x, layers, unslices=True)
+            found = parts(x)
+            shares += [(p.op, _written(p.inner)) for p in found]
+        if layers and all(isinstance(k, ops.Unslice) for k in layers) and is_whole(core):
+            at.setdefault(tuple(layers), []).append(scale(c, core))
+        elif mark == HOISTED and found:
+            inside.append(x)
+        else:
+            rest.append(Flow(x, mark))
+    merged = {places: total(terms) for places, terms in at.items()}
+    if len(shares) > 1 and _joint(flows[0].expr, shares).all():
+        whole = None if inside else _end_to_end(merged)
+        if whole is None:
+            whole = total([*(_closed(x, places) for places, x in merged.items()), *inside])
+        return [*rest, Flow(whole, NONE)]
+    rest += [Flow(x, HOISTED) for x in inside]
+    return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
+
+
+# Of sums of parts, by serial numbers, which are never used twice: the node, and what is written.
+_WRITTEN: dict[int, tuple[weakref.ref[Expr], NDArray[np.bool_]]] = {}
+
+
+def is_whole(x: Expr) -> bool:
+    """Whether x, unmarked or visible zeros around what is unmarked, leaves no element out."""
+    return not parts(x) or bool(_written(x).all())
+
+
+def _written(x: Expr) -> NDArray[np.bool_]:
+    """Where visible parts, unslices in one another, write elements; axes not cut have length 1."""
+    found: dict[Expr, NDArray[np.bool_]] = {}
+    stack = [x]
+    while stack:
+        y = stack[-1]
+        if y not in found:
+            known = _WRITTEN.get(y.serial)
+            if known is None:
+                shares = parts(y)
+                if inner := [p.inner for p in shares if p.inner not in found]:
+                    stack.extend(inner)
+                    continue
+                found[y] = _joint(y, [(p.op, found[p.inner]) for p in shares])
+                if shares:
+                    _remember(y, found[y])
+            else:
+                found[y] = known[1]
+        stack.pop()
+    return found[x]
+
+
+def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> NDArray[np.bool_]:
+    """Where x is written by these parts; without parts, everywhere but in other visible zeros."""
+    if not shares:
+        base = split_coefficient(x)[1]
+        seen = base is not None and (_is_mask(base) or is_diagonal(base))
+        return np.full((1,) * x.ndim, not seen)
+    lengths: list[Any] = [1] * x.ndim
+    for op, inner in shares:
+        for k, n in enumerate(inner.shape):
+            if n != 1:
+                lengths[k] = n
+        lead = x.ndim - len(op.before)
+        for k, (n, step) in enumerate(zip(op.before, op.steps, strict=True), lead):
+            if step != WHOLE:
+                lengths[k] = n
+    if any(isinstance(n, str) for n in lengths):  # nobody knows what is left out
+        return np.zeros((1,) * x.ndim, np.bool_)
+    result = np.zeros(lengths, np.bool_)
+    for op, inner in shares:
+        key: tuple[Any, ...] = (..., *(slice(*step) for step in op.steps))
+        result[key] |= inner
+    return np.ones((1,) * x.ndim, np.bool_) if result.all() else result
+
+
+def _remember(x: Expr, written: NDArray[np.bool_]) -> None:
+    # The names are defaults because globals are gone when the last nodes are.
+    def forget(_: object, known: dict[int, Any] = _WRITTEN, serial: int = x.serial) -> None:
+        known.pop(serial, None)
+
+    _WRITTEN[x.serial] = weakref.ref(x, forget), written
+
+
+def _end_to_end(parts: dict[tuple[ops.Unslice, ...], Expr]) -> Expr | None:
+    """The join of parts that lie one after the other along one axis; None for others."""
+    first = next(iter(parts))[0]
+    axes = [k for k, step in enumerate(first.steps) if step != (0, None, 1)]
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    rest = first.steps[:axis] + first.steps[axis + 1 :]
+    found: list[tuple[int, int, Expr]] = []
+    for layers, x in parts.items():
+        op = layers[0]
+        if len(layers) > 1 or op.before != first.before:
+            return None
+        start, stop, step = slice(*op.steps[axis]).indices(first.before[axis])  # type: ignore[arg-type]
+        alike = op.steps[:axis] + op.steps[axis + 1 :] == rest
+        if not alike or (step != 1 and stop - start != 1):
+            return None
+        found.append((start, stop, x))
+    found.sort(key=lambda part: part[:2])
+    if any(a[1] != b[0] for a, b in pairwise(found)):
+        return None
+    lengths = tuple(stop - start for start, stop, _ in found)
+    return linear(ops.concat_op(axis - len(first.before), lengths), *(x for *_, x in found))
+
+
+# What is always finite ----------------------------------------------------------------------------
+
+# The largest number that is one in every floating-point format.
+_LARGEST = 65504.0
+# How far down the operands are looked at.
+_DEPTH = 4
+
+
+def finite(factors: Iterable[Expr]) -> bool:
+    """Whether a product is finite for every value of its symbols, inf and nan included."""
+    return math.prod(bound(x) for x in factors) <= _LARGEST
+
+
+def bound(x: Expr, depth: int = _DEPTH) -> float:
+    """A number that |x| never exceeds, whatever the symbols are; inf where none is known.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> bound(2 * sd.where(x < 1, 3, 1)), bound(sd.sin(x))  # sin(inf) is nan
+    (6.0, inf)
+    """
+    value = number_of(x)
+    if value is not None:
+        return _size(value)
+    op = x.op
+    if x.dtype is bool or (isinstance(op, ops.Contract) and not x.args):
+        return 1.0
+    if isinstance(op, ops.Constant):
+        return _size(np.max(np.abs(op.value), initial=0)) if op.value.dtype.kind in "iuf" else 1.0
+    if not depth:
+        return math.inf
+    if isinstance(op, ops.Sum):
+        result = _size(op.const)
+        for c, a in zip(op.coefs, x.args, strict=True):
+            result += _size(c) * bound(a, depth - 1)
+            if result == math.inf:
+                break
+        return result
+    if op is _WHERE:
+        return max(bound(a, depth - 1) for a in x.args[1:])
+    if isinstance(op, ops.Contract):
+        moves = not op.sums and len(op.letters) == 1
+    else:
+        moves = isinstance(op, ops.Linear) and op.selects
+    if moves:
+        return max(bound(a, depth - 1) for a in x.args)
+    return math.inf
+
+
+def _size(value: Any) -> float:
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        return math.inf
+    return size if size == size else math.inf

@@ -1,0 +1,233 @@
+"""Kinks that derivatives meet: where a value is a convention, as an expression that says so.
+
+Rules give every kink a derivative (a subgradient, 0 or an even share).  What decides there, such as
+the sign in the derivative of ``|x|``, is a node of its own: its op names the function that the
+derivative was taken of, and its operands are those of that function.  So a graph that is to refuse
+kinks holds all that has to be asked, wherever it comes from.
+"""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from symdiff.graph import ops
+from symdiff.graph.algebra import OP_OF_CLASS, primitive, select
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr, free_symbols
+from symdiff.graph.formula_nodes import Step, run, steps
+from symdiff.graph.leaves import is_zero, number_node
+from symdiff.graph.multiples import WHERE
+from symdiff.graph.node import topological
+from symdiff.scalars.formula import arity, kernel_symbol
+from symdiff.scalars.vocabulary import FACTS, VOCABULARY
+from symdiff.scalars.vocabulary.choices import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symdiff.graph.node import Op
+    from symdiff.scalars.vocabulary import Facts
+
+__all__ = ["Kink", "differences", "kinks_in"]
+
+_RELATIONS = frozenset(name for name, cls in VOCABULARY.items() if issubclass(cls, Relation))
+
+
+# A truth value for each element, or one for all.
+Where: TypeAlias = "Expr | bool"
+
+
+class Kink(NamedTuple):
+    """A function that a derivative was taken of, its first operand, and where it hits a kink.
+
+    ``hit`` has a truth value for each element of the operand.
+    """
+
+    name: str
+    operand: Expr
+    hit: Expr
+
+    @property
+    def called(self) -> str:
+        """What users call the function."""
+        facts = FACTS.get(self.name)
+        return (facts and facts.called) or self.name
+
+
+_DECIDES: dict[Op, type[Facts]] = {
+    op: cls for cls, op in OP_OF_CLASS.items() if op.decides is not None
+}
+
+
+@cache
+def _question(op: ops.Pointwise) -> tuple[Step, ...]:
+    """Where a function that decides is a convention, as the steps of a formula."""
+    facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
+    assert op.decides is not None
+    where = facts.decides_at or FACTS[op.decides].kinks
+    assert where is not None  # what decides states where, or decides for what has kinks
+    return steps(where(*symbols))
+
+
+@cache
+def _first(name: str) -> int:
+    """The first operand by which a function has a derivative: not an order."""
+    partials = VOCABULARY[name].partials(*(kernel_symbol(k) for k in range(arity(name))))
+    return next(k for k, p in enumerate(partials) if p is not None)
+
+
+def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
+    """The kinks of functions whose derivatives ``outputs`` contain, each once.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> kinks_in([sd.diff(abs(x), x)]), kinks_in([sd.sign(x)])
+    ([Kink(name='abs', operand=x, hit=x == 0)], [])
+    """
+    order = topological(outputs)
+    decisions = [x for x in order if isinstance(x.op, ops.Pointwise) and x.op.decides is not None]
+    if not decisions:
+        return []
+    used = _used(order, outputs, decisions)
+    found: dict[Kink, Where] = {}
+    for x in decisions:
+        kink = _asked(x)
+        found[kink] = _either(found.get(kink, False), used[x])
+    return [
+        kink if where is True else kink._replace(hit=primitive("logical_and", kink.hit, where))
+        for kink, where in found.items()
+        if where is not False
+    ]
+
+
+def _asked(x: Expr) -> Kink:
+    """The question that a decision stands for, wherever it is used."""
+    assert isinstance(x.op, ops.Pointwise)
+    name = x.op.decides
+    assert name is not None
+    if x.op not in _DECIDES:
+        return Kink(name, x.args[0], _tie(*x.args))
+    hit = run(_question(x.op), {kernel_symbol(k): y for k, y in enumerate(x.args)})
+    return Kink(name, x.args[-arity(name) :][_first(name)], hit)
+
+
+def _tie(x: Expr, extreme: Expr) -> Expr:
+    """Where one of several largest or smallest elements stands, along the last axis."""
+    word = tuple(range(x.ndim))
+    ties = primitive("equal", x, extreme)
+    ones = select(ties, number_node(1), number_node(0))
+    count = contract([(ones, word)], word[:-1])
+    several = primitive(
+        "less", number_node(1), contract([(count, word[:-1])], word, dict(enumerate(x.shape)))
+    )
+    return primitive("logical_and", ties, several)
+
+
+def differences(outputs: Sequence[Expr]) -> list[Expr]:
+    """The operands of comparisons, subtracted: 0 where a formula changes its branch.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> differences([sd.where(x < y, x, 1)])
+    [x - y]
+    """
+    found: dict[Expr, None] = {}
+    for x in topological(outputs):
+        if isinstance(x.op, ops.Pointwise) and x.op.name in _RELATIONS:
+            a, b = x.args
+            if a.dtype is not bool and b.dtype is not bool and b - a not in found:
+                found[a - b] = None
+    return [d for d in found if free_symbols(d)]
+
+
+# Where a value is used ----------------------------------------------------------------------------
+
+
+def _used(
+    order: Sequence[Expr], outputs: Sequence[Expr], values: Sequence[Expr]
+) -> dict[Expr, Where]:
+    """Where the outputs depend on ``values``: not where a selection or a factor 0 discards them.
+
+    Beyond operations of each element it is everywhere.
+    """
+    above = set(values)  # and what is made of them
+    nonzero: dict[Expr, Where] = {}
+    for x in order:
+        nonzero[x] = _nonzero(x, nonzero)
+        if not above.isdisjoint(x.args):
+            above.add(x)
+    used: dict[Expr, Where] = dict.fromkeys(above, False)
+    used.update((y, True) for y in outputs)
+    for node in reversed(order):
+        for k, x in enumerate(node.args if node in above else ()):
+            if x in above:
+                used[x] = _either(used[x], _uses(node, k, used[node], nonzero))
+    return used
+
+
+def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
+    """Where a node that is used ``there`` depends on operand k."""
+    op, x = node.op, node.args[k]
+    others = [(i, y) for i, y in enumerate(node.args) if i != k]
+    if node.op is WHERE:
+        if not k:
+            return _both(there, _either(*(nonzero[y] for _, y in others)))
+        return _both(there, _branch(node.args[0], k))
+    if isinstance(op, ops.Contract):
+        word = op.letters[k]
+        where: Where = True
+        for i, y in others:
+            mask = nonzero[y]
+            if (
+                isinstance(mask, Expr)
+                and len(set(word)) == len(word)
+                and set(op.letters[i]) <= set(word)
+            ):
+                sizes = dict(zip(word, x.shape, strict=True))
+                where = _both(where, contract([(mask, op.letters[i])], word, sizes))
+        return where
+    if not isinstance(op, _ELEMENTWISE):
+        return True
+    if isinstance(op, ops.Product | ops.Strong):
+        for _, y in others:
+            there = _both(there, nonzero[y])
+    return there
+
+
+# The elements of the value are made of the same elements of the operands.
+_ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
+    """Where x visibly may be other than 0."""
+    op = x.op
+    if is_zero(x):
+        return False
+    if op is WHERE:
+        condition, *branches = x.args
+        found = [known[y] for y in branches]
+        if all(y is True for y in found):
+            return True
+        return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(found, 1)))
+    if isinstance(op, ops.Sum) and op.const == 0:
+        return reduce(_either, [known[y] for y in x.args])
+    if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):
+        return reduce(_both, [known[y] for y in x.args])
+    return True
+
+
+def _branch(condition: Expr, k: int) -> Expr:
+    return condition if k == 1 else primitive("logical_not", condition)
+
+
+def _both(a: Where, b: Where) -> Where:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a if a is b else primitive("logical_and", a, b)
+    return b if a is True else a if b is True else False
+
+
+def _either(a: Where, b: Where) -> Where:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a if a is b else primitive("logical_or", a, b)
+    return b if a is False else a if b is False else True

@@ -1,0 +1,495 @@
+"""The calculus of the families: each states its derivative once, and two walks read it.
+
+An opaque op states its differential on its class; here stands what is done with it.
+
+The derivative of a node with respect to operand k is a linear map.  Its statement offers ``pull``
+(cotangent of the node in, cotangent of the operand out; cotangents may carry leading batch axes)
+and ``push`` (tangent of the operand in, its share of the node's tangent out).  Rules build nodes
+and nothing else, so derivatives differentiate again.
+
+Zeros that stand for what was ignored are told from those that are numbers: see ``flows``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from symdiff.calculus.flows import (
+    DEEP,
+    HOISTED,
+    NONE,
+    Flow,
+    finite,
+    gathered,
+    is_diagonal,
+    shown,
+    times,
+    visible,
+)
+from symdiff.calculus.real_values import derived
+from symdiff.errors import NotDifferentiable
+from symdiff.graph import number, ops
+from symdiff.graph.algebra import (
+    PRIMITIVES,
+    int_power,
+    linear,
+    mul,
+    opaque,
+    scale,
+    select,
+)
+from symdiff.graph.contraction import broadcast_to, contract, strong
+from symdiff.graph.expr import Expr, check_names
+from symdiff.graph.formula_nodes import Step, run, steps
+from symdiff.graph.leaves import dummy, full, is_zero, split_coefficient
+from symdiff.graph.node import Op, topological
+from symdiff.graph.visible_zeros import contracted, moved, parts
+from symdiff.scalars.formula import kernel_symbol, partial
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from symdiff.graph.axes import Word
+
+_WHERE = PRIMITIVES["where"]
+
+
+# The statements -----------------------------------------------------------------------------------
+
+
+class Statement:
+    """The derivative of ``node`` with respect to operand ``k``, as a linear map."""
+
+    __slots__ = ("k", "node")
+
+    def __init__(self, node: Expr, k: int) -> None:
+        self.node, self.k = node, k
+
+    def pull(self, g: Flow) -> Flow | None:
+        """The operand's cotangent, from the node's (with any leading batch axes)."""
+        raise NotImplementedError
+
+    def push(self, t: Flow) -> Flow | None:
+        """The operand's share of the node's tangent."""
+        raise NotImplementedError
+
+
+class SumRule(Statement):
+    """``d(c0 + sum ci ai) = sum ci dai``."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op = self.node.op
+        assert isinstance(op, ops.Sum)
+        return Flow(scale(op.coefs[self.k], g.expr), g.mark)
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+class PointwiseRule(Statement):
+    """``dy = c p dx`` for each element, c a number; the map is its own transpose."""
+
+    __slots__ = ()
+
+    def partial(self) -> Expr | None:
+        """The partial derivative: SymPy's, of the formula, over the operands."""
+        op = self.node.op
+        assert isinstance(op, ops.Pointwise)
+        program = _partial_program(op, self.k)
+        if program is None:
+            return None
+        return run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
+
+    def coefficient(self) -> number.Number:
+        """The number c, apart from p so that it meets the flow's own coefficient at once."""
+        return 1
+
+    def pull(self, g: Flow) -> Flow | None:
+        p = self.partial()
+        return None if p is None else times(g, p, self.coefficient())
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+@lru_cache(maxsize=1024)
+def _partial_program(op: ops.Pointwise, k: int) -> tuple[Step, ...] | None:
+    formula = partial(op.formula, k)
+    return None if formula == 0 else steps(formula)
+
+
+class ProductRule(PointwiseRule):
+    """``d(x^p y^q) = p x^(p-1) y^q dx + q x^p y^(q-1) dy``."""
+
+    __slots__ = ()
+
+    def partial(self) -> Expr:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Product)
+        p = int_power(args[k], op.exponents[k] - 1)
+        return p if len(args) == 1 else mul(p, int_power(args[1 - k], op.exponents[1 - k]))
+
+    def coefficient(self) -> number.Number:
+        op = self.node.op
+        assert isinstance(op, ops.Product)
+        return op.exponents[self.k]
+
+
+class StrongRule(Statement):
+    """The product rule; zeros of a killing operand stay zeros in the other one's cotangent."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op, other = self.node.op, self.node.args[1 - self.k]
+        assert isinstance(op, ops.Strong)
+        kill = op.kills[1 - self.k]
+        if not kill and g.mark < DEEP:
+            return times(g, other)
+        other = broadcast_to(other, g.expr.shape)
+        return Flow(strong(g.expr, other, (g.mark > NONE, kill)), DEEP)
+
+    push = pull  # type: ignore[assignment]  # the map is its own transpose
+
+
+class ContractRule(Statement):
+    """The operand and the output change places."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Contract)
+        batch = tuple(range(op_letters(op), op_letters(op) + g.expr.ndim - self.node.ndim))
+        if g.mark == HOISTED:
+            found = self.inside(g, batch + op.out, batch + op.letters[k])
+            if found is not None:
+                return found
+        others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
+        sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
+        word, target = batch + op.out, batch + op.letters[k]
+        base = split_coefficient(g.expr)[1]
+        # Zeros beside a diagonal are no terms of a contraction, whose letters leave them out: they
+        # are gone where those letters are summed.
+        diagonal = g.mark == HOISTED and base is not None and is_diagonal(base)
+        kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in others)
+        result = contract([(g.expr, word, kill), *others], target, sizes)
+        if (g.mark and not diagonal) or any(kill for *_, kill in others):
+            return Flow(result, DEEP)
+        if diagonal and base is not None:
+            tied = dict(zip(word, base.op.out, strict=True))  # type: ignore[attr-defined]
+            target = tuple([tied.get(letter, ~letter) for letter in target])
+        # Where only a diagonal is read, the transpose writes zeros beside it.
+        return shown(result) if len(set(target)) < len(target) else Flow(result, NONE)
+
+    def push(self, t: Flow) -> Flow:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Contract)
+        terms = list(zip(args, op.letters, op.kills, strict=True))
+        others = [x for i, x in enumerate(args) if i != k]
+        kill = t.mark > NONE and not finite(others)
+        terms[k] = (t.expr, op.letters[k], kill)
+        sizes = dict(zip(op.out, self.node.shape, strict=True))
+        if t.mark == HOISTED:
+            result = contracted(terms, k, op.out, sizes)
+            if result is not None:
+                return visible(result, DEEP if any(op.kills) else HOISTED)
+        writes = len(set(op.out)) < len(op.out)
+        mark = DEEP if t.mark or writes or any(op.kills) else NONE
+        return Flow(contract(terms, op.out, sizes), mark)
+
+    def inside(self, g: Flow, word: Word, result: Word) -> Flow | None:
+        """The cotangent inside g's mask, if the mask has no letter that is summed; else None.
+
+        ``sum where(c, a, 0) x`` is ``where(c, sum a x, 0)``: a norm's cotangent shows its zeros.
+        """
+        coefficient, mask = split_coefficient(g.expr)
+        if mask is None or mask.op is not _WHERE or len(set(result)) < len(result):
+            return None
+        condition, a, b = mask.args
+        chosen = split_coefficient(a if is_zero(b) else b)[1]
+        if not (is_zero(a) or is_zero(b)) or chosen is None or chosen.op is _WHERE:
+            return None
+        if parts(chosen):
+            return None
+        known = condition.op
+        if (
+            isinstance(known, ops.Contract)
+            and len(known.letters) == 1
+            and len(set(known.out)) == len(known.out)
+            and not known.sums
+        ):
+            outer = dict(zip(known.out, word, strict=True))
+            word = tuple(outer[letter] for letter in known.letters[0])
+            condition = condition.args[0]
+        if any(letter not in result for letter in word):
+            return None
+        inner = self.pull(Flow(scale(coefficient, a if is_zero(b) else b), NONE))
+        sizes = dict(zip(result, inner.expr.shape, strict=True))
+        condition, zero = contract([(condition, word)], result, sizes), full(inner.expr.shape, 0)
+        x, y = (inner.expr, zero) if is_zero(b) else (zero, inner.expr)
+        return Flow(select(condition, x, y), max(inner.mark, HOISTED))
+
+
+def op_letters(op: ops.Contract) -> int:
+    """The number of letters of a contraction: the first letter that is free."""
+    return max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
+
+
+class LinearRule(Statement):
+    """A linear map is its own derivative; cotangents take its transpose."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow:
+        op = self.node.op
+        assert isinstance(op, ops.Linear)
+        return _through(op.transposed(self.k, self.node.shape), g)
+
+    def push(self, t: Flow) -> Flow:
+        op, args = self.node.op, self.node.args
+        assert isinstance(op, ops.Linear)
+        if t.mark == HOISTED:
+            result = moved(op, self.k, t.expr, self.node.shape)
+            if result is not None:
+                return visible(result, HOISTED)
+        if len(args) > 1:  # to this operand's place among zeros
+            op = op.transposed(self.k, self.node.shape).transposed(0, args[self.k].shape)
+        return _through(op, Flow(t.expr, DEEP) if t.mark else t)
+
+
+def _through(op: ops.Linear, flow: Flow) -> Flow:
+    x = flow.expr
+    if op.writes_zeros():
+        return shown(linear(op, x), flow.mark)
+    if flow.mark == HOISTED:
+        result = moved(op, 0, x, op.result(x.shape))
+        if result is not None:
+            return visible(result, HOISTED)
+    return Flow(linear(op, x), DEEP if flow.mark else NONE)
+
+
+class OpaqueRule(Statement):
+    """A differential, linear in the operand's tangent; cotangents go back through it.
+
+    An operand that the op is linear in has the op for differential, and a transpose.
+    """
+
+    __slots__ = ()
+
+    def push(self, t: Flow) -> Flow:
+        op, args, k = self.node.op, self.node.args, self.k
+        assert isinstance(op, ops.Opaque)
+        if op.is_linear_in(k):
+            result = opaque(op, *args[:k], t.expr, *args[k + 1 :])
+        else:
+            result = op.differential(self.node, k, t.expr)
+        if t.mark == HOISTED and _weighs(op) and parts(t.expr):
+            return visible(result, HOISTED)
+        return Flow(result, DEEP if t.mark or op.writes_zeros(*args) else NONE)
+
+    def pull(self, g: Flow) -> Flow | None:
+        op, k = self.node.op, self.k
+        assert isinstance(op, ops.Opaque)
+        if op.is_linear_in(k):
+            result = op.transposed(self.node, k, g.expr)
+            writes = isinstance(result.op, ops.Opaque) and result.op.writes_zeros(*result.args)
+            return Flow(result, DEEP if g.mark or writes else NONE)
+        t = dummy(self.node.args[k])
+        share = op.differential(self.node, k, t)
+        flows = arrivals(topological([share]), [share], [t], [g]).get(t)
+        return None if flows is None else gathered(flows)
+
+
+def _weighs(op: ops.Opaque) -> bool:
+    """Whether the differential is the sum of all the tangent's elements with weights.
+
+    It is where the value is one number for each core; of those max and min have chosen elements.
+    """
+    signature = op.signature
+    return signature is not None and not signature.value and not op.selects
+
+
+def statement(node: Expr, k: int) -> Statement | None:
+    """The derivative of ``node`` with respect to operand k; None where it is zero by nature.
+
+    Raises NotDifferentiable for a result of ``create_graph=False``.
+    """
+    op = node.op
+    rule = _RULES.get(op.__class__)
+    if rule is not None:
+        return rule(node, k)
+    if isinstance(op, ops.Linear):
+        return LinearRule(node, k)
+    if op is ops.NO_GRAPH:
+        raise NotDifferentiable(
+            "this expression was made with create_graph=False, so it cannot be differentiated; "
+            "call grad with create_graph=True"
+        )
+    if op is ops.DETACH:
+        return None
+    if isinstance(op, ops.Opaque) and (op.constant or op.kind is int):  # or places in an order
+        return None
+    return OpaqueRule(node, k)
+
+
+_RULES: dict[type[Op], type[Statement]] = {
+    ops.Sum: SumRule,
+    ops.Product: ProductRule,
+    ops.Pointwise: PointwiseRule,
+    ops.Strong: StrongRule,
+    ops.Contract: ContractRule,
+    ops.Fill: ContractRule,
+}
+
+
+def register(op: type[Op], rule: type[Statement]) -> None:
+    """State the derivative of a class of ops that a module above this one defines."""
+    _RULES[op] = rule
+
+
+# The two walks ------------------------------------------------------------------------------------
+
+
+def dependents(
+    order: Sequence[Expr], inputs: Iterable[Expr], closed: Container[Expr] = ()
+) -> list[Expr]:
+    """The nodes in ``order`` on a path from an input (inputs included), operands before users.
+
+    No path leads through a closed node.
+
+    Raises ShapeError if two symbols of the graph have one name.
+    """
+    check_names([node for node in order if node.op.__class__ is ops.Symbol])
+    reached = set(inputs)
+    path = []
+    for node in order:
+        if node in reached:
+            path.append(node)
+            continue
+        if closed and node in closed:
+            continue
+        for arg in node.args:
+            if arg in reached:
+                reached.add(node)
+                path.append(node)
+                break
+    return path
+
+
+def pullback(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
+) -> list[Flow | None]:
+    """The cotangents of ``inputs`` for ``seeds`` of ``outputs``; None where no path leads.
+
+    ``xbar = sum_i seed_i . d output_i / dx``; a seed has shape batch + output.shape with one batch
+    for all, and the cotangents have shape batch + input.shape.  They are computed in floating
+    point, also from integers (see ``real_values``).
+    """
+    order = topological(outputs)
+    found = arrivals(order, outputs, inputs, seeds)
+    flows = [gathered(found[x]) if x in found else None for x in inputs]
+    results = [None if flow is None else flow.expr for flow in flows]
+    real = derived(order, [seed.expr for seed in seeds], results)
+    return [
+        flow if flow is None or x is None else Flow(x, flow.mark)
+        for flow, x in zip(flows, real, strict=True)
+    ]
+
+
+def arrivals(
+    order: Sequence[Expr],
+    outputs: Sequence[Expr],
+    inputs: Iterable[Expr],
+    seeds: Sequence[Flow],
+    closed: Container[Expr] = (),
+    record: list[tuple[Expr, int, Expr]] | None = None,
+) -> dict[Expr, list[Flow]]:
+    """The flows of which the cotangents of ``inputs`` are the sums; through no closed node.
+
+    ``order`` is the topological order of the outputs.  To ``record`` goes, for each operand that a
+    node passes a flow to, the node, the operand's place and what is passed.
+    """
+    wanted = set(inputs)
+    path = dependents(order, wanted, closed)
+    active = {node for node in path if node.dtype is float}
+    found: dict[Expr, list[Flow]] = {}
+    arrived: dict[Expr, list[Flow]] = {}
+    for output, seed in zip(outputs, seeds, strict=True):
+        arrived.setdefault(output, []).append(seed)
+    for node in reversed(path):
+        flows = arrived.pop(node, None)
+        if flows is None:
+            continue
+        if node in wanted:
+            found[node] = flows
+            if not node.args:
+                continue
+        g = flows[0] if len(flows) == 1 else gathered(flows)
+        if is_zero(g.expr):
+            continue
+        for k, arg in enumerate(node.args):
+            if arg in active:
+                rule = statement(node, k)
+                flow = None if rule is None else rule.pull(g)
+                if flow is not None:
+                    if record is not None:
+                        record.append((node, k, flow.expr))
+                    flows = arrived.get(arg)
+                    if flows is None:
+                        arrived[arg] = [flow]
+                    else:
+                        flows.append(flow)
+    return found
+
+
+def pushforward(
+    order: Sequence[Expr],
+    outputs: Sequence[Expr],
+    tangents: Mapping[Expr, Flow],
+    closed: Container[Expr] = (),
+) -> list[Flow | None]:
+    """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
+
+    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node;
+    ``order`` is the topological order of the outputs.
+    """
+    found: dict[Expr, Flow] = dict(tangents)
+    path = dependents(order, tangents, closed)
+    # What only a detached value or a condition depends on passes nothing on, and may even refuse
+    # derivatives.
+    needed = set(outputs)
+    for node in reversed(path):
+        if node in needed and node.dtype is float and node.op is not ops.DETACH:
+            needed.update(node.args)
+    for node in path:
+        if node in tangents or node not in needed:
+            continue
+        if node.op is _WHERE:
+            flows = _selected(node, found)
+        else:
+            flows = []
+            for k, arg in enumerate(node.args):
+                t = found.get(arg)
+                rule = None if t is None or arg.dtype is not float else statement(node, k)
+                flow = None if rule is None or t is None else rule.push(t)
+                if flow is not None:
+                    flows.append(flow)
+        if flows:
+            g = gathered(flows)
+            if not is_zero(g.expr):
+                found[node] = g
+    return [found.get(x) for x in outputs]
+
+
+def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
+    """The tangent of ``where(c, a, b)`` as one selection between the tangents of a and b."""
+    condition, a, b = node.args
+    s, t = found.get(a), found.get(b)
+    if s is None and t is None:
+        return []
+    zero = Flow(full(node.shape, 0), NONE)
+    (x, m), (y, n) = s or zero, t or zero
+    mark = max(m, n, HOISTED) if s is None or t is None else DEEP if m or n else NONE
+    return [Flow(select(condition, x, y), mark)]

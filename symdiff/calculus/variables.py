@@ -1,0 +1,349 @@
+"""What one may differentiate by: symbols, their components, and nodes that stand for a symbol.
+
+A component is an element or a basic slice of a symbol, in any spelling that rearranges without
+repeating (``q[1:][0]``, ``A.T[0, 1]``).  The derivative by a component is the symbol's own, read at
+its place: cotangents are taken there, each as it arrives, and tangents start as zeros with the
+given one in them.  So nothing is substituted, and elements that vary meet no others.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from symdiff.calculus.flows import DEEP, HOISTED, NONE, Flow, gathered
+from symdiff.calculus.real_values import derived
+from symdiff.calculus.rules import arrivals, dependents, op_letters, pushforward
+from symdiff.graph import ops
+from symdiff.graph.algebra import blocks, linear, scale, total
+from symdiff.graph.contraction import contract
+from symdiff.graph.leaves import is_zero
+from symdiff.graph.node import topological
+from symdiff.graph.ranges import disjoint
+from symdiff.graph.visible_zeros import parts, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Shape
+
+
+class Component(NamedTuple):
+    """``root``, or what the nodes of ``chain`` make of it, each of the one before."""
+
+    root: Expr
+    chain: tuple[Expr, ...]
+
+    def view(self, x: Expr, start: int = 0) -> Expr:
+        """The component's share of x, which is shaped like the symbol behind any batch axes.
+
+        ``start`` nodes of the chain have been applied already.
+        """
+        for node in self.chain[start:]:
+            op = node.op
+            if isinstance(op, ops.Contract):
+                first = op_letters(op)
+                batch = tuple(range(first, first + x.ndim - node.args[0].ndim))
+                created = [k for k in op.out if k not in op.letters[0]]
+                sizes = dict(zip(created, op.created, strict=True))
+                x = contract([(x, batch + op.letters[0])], batch + op.out, sizes)
+            else:
+                assert isinstance(op, ops.Linear)
+                x = linear(op, x)
+        return x
+
+    def scatter(self, t: Expr, stop: int = 0) -> Expr:
+        """Zeros of the symbol's shape, with t in the component's place: the transpose of view.
+
+        ``stop`` nodes of the chain are left out.
+        """
+        for node in reversed(self.chain[stop:]):
+            op = node.op
+            if isinstance(op, ops.Contract):
+                sizes = dict(zip(op.letters[0], node.args[0].shape, strict=True))
+                t = contract([(t, op.out)], op.letters[0], sizes)
+            else:
+                assert isinstance(op, ops.Linear)
+                t = linear(op.transposed(0, node.shape), t)
+        return t
+
+
+def component(x: Expr) -> Component | None:
+    """The symbol, and the way from it to x; None if x is no component of a symbol."""
+    way: list[Expr] = []
+    while not isinstance(x.op, ops.Symbol):
+        op = x.op
+        if not isinstance(op, ops.Slice | ops.Flip) and not (
+            isinstance(op, ops.Contract) and _rearranges(x)
+        ):
+            return None
+        way.append(x)
+        (x,) = x.args
+    return Component(x, tuple(reversed(way)))
+
+
+def _rearranges(x: Expr) -> bool:
+    """Whether a contraction only permutes axes, and adds or drops some of length 1 (or adds 0)."""
+    op = x.op
+    assert isinstance(op, ops.Contract)
+    if len(op.letters) != 1 or op.kills[0]:
+        return False
+    (word,) = op.letters
+    return (
+        len(set(word)) == len(word)
+        and len(set(op.out)) == len(op.out)
+        and all(n == 1 for k, n in zip(word, x.args[0].shape, strict=True) if k not in op.out)
+        and all(n in (0, 1) for n in op.created)
+    )
+
+
+# What is no component -----------------------------------------------------------------------------
+
+
+def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
+    """Raise ValueError for a node that does not stand for a symbol: that must be in the graph.
+
+    It contains a symbol, and lies on every path from each of its symbols to an output, as far as
+    the path passes derivatives on.
+    """
+    inside: set[Expr] | None = None
+    for x in inputs:
+        if isinstance(x.op, ops.Symbol):
+            continue
+        if component(x) is not None:
+            continue
+        if not symbols_of(x):
+            raise _refused(name, x, "contains no symbol")
+        if inside is None:
+            inside = set(topological(outputs))
+        if x not in inside:
+            raise _refused(name, x, "is no part of what is differentiated")
+    check_paths(name, outputs, inputs)
+
+
+def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
+    """Raise ValueError for a node around which a path leads from one of its symbols."""
+    for x in inputs:
+        if isinstance(x.op, ops.Symbol) or component(x) is not None:
+            continue
+        # A detached node inside passes no derivative on, but x is not all that depends on it.
+        own = symbols_of(x) | {n for n in topological([x]) if n.op is ops.DETACH and n is not x}
+        stack = [y for y in outputs if y is not x]
+        seen = set(stack)
+        while stack:
+            node = stack.pop()
+            if node in own:
+                raise _refused(name, x, f"is not all that depends on {node!r}")
+            if node.op is ops.DETACH or node.dtype is not float:
+                continue
+            for arg in node.args:
+                if arg is not x and arg not in seen:
+                    seen.add(arg)
+                    stack.append(arg)
+
+
+def symbols_of(x: Expr) -> set[Expr]:
+    """The symbols that x contains."""
+    return {node for node in topological([x]) if isinstance(node.op, ops.Symbol)}
+
+
+def _refused(name: str, x: Expr, why: str) -> ValueError:
+    return ValueError(
+        f"{name}: cannot differentiate by {x!r}, which {why}; put a symbol in its place, "
+        "then substitute"
+    )
+
+
+# Derivatives --------------------------------------------------------------------------------------
+
+
+def pulled(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
+) -> list[Expr | None]:
+    """The cotangents of ``inputs``, as ``rules.pullback`` gives those of nodes."""
+    found = [component(x) for x in inputs]
+    roots = [x if c is None else c.root for c, x in zip(found, inputs, strict=True)]
+    components = [c for c in found if c is not None]
+    order = topological(outputs)
+    arrived = arrivals(order, outputs, roots, seeds, closed_to(order, components))
+    splits: dict[Expr, _Arrived] = {}
+    results: list[Expr | None] = []
+    for c, root in zip(found, roots, strict=True):
+        flows = arrived.get(root)
+        if flows is None:
+            results.append(None)
+        elif c is None or not c.chain:
+            results.append(gathered(flows).expr)
+        else:
+            if root not in splits:
+                splits[root] = _Arrived(root, flows)
+            results.append(splits[root].share(c))
+    return derived(order, [seed.expr for seed in seeds], results)
+
+
+class _Slices:
+    """Slices of one symbol, of which those that may share elements are found."""
+
+    def __init__(self, root: Expr, slices: Iterable[ops.Slice]) -> None:
+        self.shape = root.shape
+        self.all = dict.fromkeys(slices)
+        self.wide: list[ops.Slice] = []
+        self.single: dict[Shape, list[ops.Slice]] = {}  # of one list, no two share anything
+        for op in self.all:
+            (self.single.setdefault(op.before, []) if _is_single(op) else self.wide).append(op)
+
+    def near(self, op: ops.Slice) -> Iterator[ops.Slice]:
+        """The other slices that may share an element with this one."""
+        own = op.before if _is_single(op) else None
+        rest = [cuts for before, cuts in self.single.items() if before != own]
+        for other in chain(self.wide, *rest):
+            if other is not op and not self._apart(op, other):
+                yield other
+
+    def _apart(self, a: ops.Slice, b: ops.Slice) -> bool:
+        return bool(disjoint(blocks(a, self.shape), blocks(b, self.shape), self.shape))
+
+
+def _is_single(op: ops.Slice) -> bool:
+    """Whether it takes one place along the axes that it cuts, and none is named in two ways."""
+    return all(n == 1 for n in op.after) and all(isinstance(n, int) for n in op.before)
+
+
+class _Arrived:
+    """The flows that arrived at a symbol: the parts by their place, and the others."""
+
+    def __init__(self, root: Expr, flows: Sequence[Flow]) -> None:
+        self.parts: dict[ops.Slice, list[Expr]] = {}
+        self.others: list[Expr] = []
+        for flow in flows:
+            found = parts(flow.expr)
+            if any(len(p.op.before) > root.ndim for p in found):
+                found = []  # parts of the batch, too
+            for p in found:
+                cut = p.op.transposed(0, p.op.before)
+                assert isinstance(cut, ops.Slice)
+                self.parts.setdefault(cut, []).append(scale(p.coefficient, p.inner))
+            if not found:
+                self.others.append(flow.expr)
+        self.slices = _Slices(root, self.parts)
+
+    def share(self, c: Component) -> Expr | None:
+        """The sum of what stands at the component's place."""
+        terms = [c.view(x) for x in self.others]
+        own = c.chain[0].op
+        if isinstance(own, ops.Slice):
+            terms += [c.view(x, 1) for x in self.parts.get(own, ())]
+            near: Iterable[ops.Slice] = self.slices.near(own)
+        else:
+            near = self.parts
+        for op in near:
+            terms += [c.view(linear(op.transposed(0, op.after), x)) for x in self.parts[op]]
+        terms = [x for x in terms if not is_zero(x)]
+        return total(terms) if terms else None
+
+
+def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
+    """The slices of each symbol that are asked for; None if all of the symbol is."""
+    found: dict[Expr, list[ops.Slice] | None] = {}
+    for c in components:
+        op = c.chain[0].op if c.chain else None
+        asked = found.setdefault(c.root, [])
+        if not isinstance(op, ops.Slice):
+            found[c.root] = None
+        elif asked is not None:
+            asked.append(op)
+    return {root: None if cuts is None else _Slices(root, cuts) for root, cuts in found.items()}
+
+
+def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
+    """The slices of symbols that share no element with any component, of the nodes in ``order``."""
+    asked = {root: cuts for root, cuts in _by_root(components).items() if cuts is not None}
+    if not asked:
+        return set()
+    return {
+        node
+        for node in order
+        if isinstance(node.op, ops.Slice)
+        and node.args[0] in asked
+        and node.op not in asked[node.args[0]].all
+        and not any(True for _ in asked[node.args[0]].near(node.op))
+    }
+
+
+def between(order: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
+    """The nodes in ``order`` on paths from the inputs; those of a component begin at its symbol."""
+    found = [(x, component(x)) for x in inputs]
+    return dependents(order, [x if c is None else c.root for x, c in found])
+
+
+def pushed(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Expr]
+) -> list[Flow | None]:
+    """The tangents of ``outputs``, as ``rules.pushforward`` gives them for nodes."""
+    given: dict[Expr, Flow] = {}
+    spread: dict[Expr, list[Expr]] = {}
+    components = []
+    for x, t in zip(inputs, tangents, strict=True):
+        c = component(x)
+        if c is None or not c.chain:
+            given[x] = Flow(t, NONE)
+            continue
+        components.append(c)
+        spread.setdefault(c.root, []).append(c.scatter(t))
+        if isinstance(c.chain[0].op, ops.Slice):
+            given[c.chain[0]] = Flow(c.scatter(t, 1), NONE)
+    for root, ts in spread.items():
+        whole = together(ts)
+        if whole is not None:
+            given[root] = Flow(whole, HOISTED if parts(whole) else DEEP)
+        else:
+            given[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
+    order = topological(outputs)
+    flows = pushforward(order, outputs, given, closed_to(order, components))
+    real = derived(order, tangents, [None if f is None else f.expr for f in flows])
+    return [
+        f if f is None or y is None else Flow(y, f.mark) for f, y in zip(flows, real, strict=True)
+    ]
+
+
+def check_apart(name: str, inputs: Sequence[Expr]) -> None:
+    """Raise ValueError where two inputs may share an element: their tangents could disagree."""
+    if all(isinstance(x.op, ops.Symbol) for x in inputs) and len(set(inputs)) == len(inputs):
+        return
+    found = [(x, component(x)) for x in inputs]
+    asked = _by_root(c for _, c in found if c is not None)
+    used: dict[object, Expr] = {}  # by what it takes: a symbol, a slice of one, or itself
+    for x, c in found:
+        cuts = None if c is None else asked[c.root]
+        key: object = x
+        if c is not None:
+            key = c.root if cuts is None else (c.root, c.chain[0].op)
+        if key in used:
+            raise _overlap(name, x, used[key])
+        used[key] = x
+        if cuts is not None and c is not None:
+            near = next(cuts.near(c.chain[0].op), None)  # type: ignore[arg-type]
+            if near is not None:
+                raise _overlap(
+                    name,
+                    x,
+                    next(
+                        y
+                        for y, d in found
+                        if d is not None and d.root is c.root and d.chain[0].op is near
+                    ),
+                )
+    for x, c in found:
+        if c is None:
+            inner = set(topological([x])) - {x}
+            for y, d in found:
+                if (y if d is None else d.root) in inner:
+                    raise _overlap(name, x, y)
+
+
+def _overlap(name: str, x: Expr, other: Expr) -> ValueError:
+    return ValueError(
+        f"{name}: {x!r} and {other!r} may share an element, of which their tangents would say two "
+        "things; name each element once"
+    )

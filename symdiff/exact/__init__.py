@@ -1,0 +1,1 @@
+"""What is known exactly: values to any number of digits, components, patterns and counts."""

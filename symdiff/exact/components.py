@@ -1,0 +1,409 @@
+"""The meaning of every op, component by component, over any arithmetic of scalars.
+
+A scalar node's value is one element; an array node's value is a NumPy object array of elements.
+What an element is, an ``Arithmetic`` says: an mpmath number, an exact fraction, a SymPy formula.
+Nothing is rearranged and nothing is fast; every op is written once, as its definition reads: those
+of linear maps and opaque ops on their classes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symdiff.errors import Unsupported
+from symdiff.graph import ops
+from symdiff.graph.formula_nodes import is_decision, over_formula
+from symdiff.graph.node import op_as, topological
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Op, Shape
+    from symdiff.graph.number import Number
+
+__all__ = ["EXPANDED", "Arithmetic", "evaluated", "filled"]
+
+# Determinants up to this size are sums of products: exact wherever sums and products are.
+EXPANDED = 6
+
+
+class Arithmetic(ABC):
+    """Scalars of one kind: how numbers become elements, and what ops do to elements."""
+
+    @abstractmethod
+    def number(self, value: Any) -> Any:
+        """The element that a number is."""
+
+    @abstractmethod
+    def exact(self, op: ops.Exact) -> Any:
+        """The element that pi or e is."""
+
+    @abstractmethod
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+        """``const + sum_i coefs[i] * args[i]``."""
+
+    @abstractmethod
+    def product(self, factors: Sequence[Any]) -> Any:
+        """The product of any number of elements; 1 if there are none."""
+
+    @abstractmethod
+    def power(self, a: Any, p: int | Fraction) -> Any:
+        """``a ** p`` for an exact number p."""
+
+    @abstractmethod
+    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+        """The function of a Pointwise node, other than ``where``."""
+
+    @abstractmethod
+    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` if the condition holds, else ``b``; the other one never matters."""
+
+    @abstractmethod
+    def named(self, name: str, *args: Any) -> Any:
+        """The vocabulary function ``name`` of numeric elements."""
+
+    @abstractmethod
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        """The determinant of a square matrix, and X with A X = B."""
+
+    @abstractmethod
+    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+        """The product, but 0 if a factor that kills is exactly 0."""
+
+    def determinant(self, rows: list[list[Any]]) -> Any:
+        """The determinant, by minors of the last rows: no division.  Large ones by elimination."""
+        n = len(rows)
+        if n > EXPANDED:
+            return self.eliminated(rows, [[] for _ in rows])[0]
+        minors: dict[tuple[int, ...], Any] = {(): self.number(1)}
+        for i in range(n - 1, -1, -1):
+            minors = {
+                columns: self.total(
+                    0,
+                    [(-1) ** k for k in range(len(columns))],
+                    [
+                        self.product([rows[i][j], minors[columns[:k] + columns[k + 1 :]]])
+                        for k, j in enumerate(columns)
+                    ],
+                )
+                for columns in itertools.combinations(range(n), n - i)
+            }
+        return minors[tuple(range(n))]
+
+    def cofactor(self, rows: list[list[Any]]) -> list[list[Any]]:
+        """The cofactor matrix, d det A / d A."""
+        n = len(rows)
+        return [[self._signed_minor(rows, i, j) for j in range(n)] for i in range(n)]
+
+    def _signed_minor(self, rows: list[list[Any]], i: int, j: int) -> Any:
+        rest = [row[:j] + row[j + 1 :] for k, row in enumerate(rows) if k != i]
+        return self.total(0, [(-1) ** (i + j)], [self.determinant(rest)])
+
+    def sum(self, terms: Sequence[Any]) -> Any:
+        """The sum of any number of elements."""
+        return terms[0] if len(terms) == 1 else self.total(0, (1,) * len(terms), terms)
+
+    def less(self, name: str, a: Any, b: Any) -> bool:
+        """Whether a < b; raises Unsupported, naming the op, where nobody knows."""
+        value = self.named("less", a, b)
+        if isinstance(value, sp.Basic):
+            value = value.doit()
+        if value != True and value != False:  # noqa: E712  # 1, an mpf or SymPy's true
+            raise Unsupported(f"{name}: the order of elements whose values are not known")
+        return bool(value)
+
+    def places(self, name: str, index: Sequence[Any]) -> list[int]:
+        """Indices as Python's; raises Unsupported, naming the op, for one that has no value."""
+        try:
+            return [int(i) for i in index]
+        except TypeError:
+            raise Unsupported(f"{name}: an index whose value is not known") from None
+
+    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
+        """The value of one core of an opaque node, which has ``shape``, by its components."""
+        op = op_as(node, ops.Opaque)
+        return op.components(self, shape, *cores)
+
+    def opaque(self, node: Expr, args: Sequence[Any]) -> Any:
+        """The value of an opaque node, an element or an object array; None for that by ``core``."""
+        return None
+
+    def kept(self, node: Expr, value: Any, uses: int) -> Any:
+        """What the users of ``node``, of which there are ``uses``, see of its value."""
+        return value
+
+    def check(self, node: Expr, elements: int, terms: int) -> None:
+        """Called before an array is made; may raise Unsupported if that is too much."""
+        return
+
+
+def evaluated(
+    outputs: Sequence[Expr],
+    env: Mapping[Expr, Any],
+    arithmetic: Arithmetic,
+    sizes: Mapping[str, Dim] | None = None,
+) -> list[Any]:
+    """The values of ``outputs`` for the elements (or object arrays of them) of ``env``.
+
+    A value is dropped as soon as its last user has been computed.  Raises Unsupported for a
+    symbolic length that ``sizes`` does not say.
+    """
+    nodes = topological(outputs)
+    uses = Counter(arg for node in nodes for arg in node.args)
+    uses.update(outputs)
+    walk = _Walk(arithmetic, sizes or {})
+    values: dict[Expr, Any] = {}
+    for node in nodes:
+        value = env.get(node)
+        if value is None:
+            value = walk.value(node, [values[arg] for arg in node.args])
+        values[node] = arithmetic.kept(node, value, uses[node])
+        for arg in node.args:
+            uses[arg] -= 1
+            if not uses[arg]:
+                del values[arg]
+    return [values[node] for node in outputs]
+
+
+def filled(shape: tuple[int, ...], elements: Iterable[Any]) -> NDArray[Any]:
+    """An object array of ``elements`` in C order.
+
+    >>> filled((1, 2), [3, 4])
+    array([[3, 4]], dtype=object)
+    """
+    out = np.empty(math.prod(shape), dtype=object)
+    for place, element in enumerate(elements):
+        out[place] = element
+    return out.reshape(shape)
+
+
+def _list(x: Any) -> list[Any]:
+    return x.ravel().tolist() if isinstance(x, np.ndarray) else [x]
+
+
+class _Walk:
+    """The value of a node from the values of its operands."""
+
+    def __init__(self, arithmetic: Arithmetic, sizes: Mapping[str, Dim]) -> None:
+        self.of, self.sizes = arithmetic, sizes
+        self.zero, self.one = arithmetic.number(0), arithmetic.number(1)
+
+    def concrete(self, shape: Shape) -> tuple[int, ...]:
+        """``shape`` in numbers."""
+        return tuple(self.length(dim) for dim in shape)
+
+    def length(self, dim: Dim) -> int:
+        """An axis length as a number."""
+        length = self.sizes.get(dim, dim) if isinstance(dim, str) else dim
+        if isinstance(length, str):
+            raise Unsupported(
+                f"the symbolic length {dim} has no value; substitute an array of known shape first"
+            )
+        return length
+
+    def value(self, node: Expr, args: list[Any]) -> Any:
+        """The value of any node but a symbol."""
+        op = node.op
+        for family, method in _FAMILIES:
+            if isinstance(op, family):
+                return method(self, node, args)
+        raise Unsupported(f"{op.name or type(op).__name__} has no component-wise value")
+
+    # Leaves ---------------------------------------------------------------------------------------
+
+    def symbol(self, node: Expr, args: list[Any]) -> Any:
+        raise ValueError(f"symbol {node.name} has no value")
+
+    def constant(self, node: Expr, args: list[Any]) -> Any:
+        value = node.op.value  # type: ignore[attr-defined]
+        self.of.check(node, value.size, 0)
+        return filled(value.shape, map(self.of.number, value.ravel().tolist()))
+
+    def exact(self, node: Expr, args: list[Any]) -> Any:
+        return self.of.exact(node.op)  # type: ignore[arg-type]
+
+    def size(self, node: Expr, args: list[Any]) -> Any:
+        return self.of.number(self.length(node.op.name))
+
+    # Elementwise ----------------------------------------------------------------------------------
+
+    def elementwise(self, node: Expr, args: list[Any]) -> Any:
+        element = _ELEMENTS[node.op.__class__]
+        if not node.shape:
+            return element(self.of, node, args)
+        shape = args[0].shape
+        self.of.check(node, math.prod(shape), 0)
+        columns = zip(*map(_list, args), strict=True)
+        return filled(shape, (element(self.of, node, column) for column in columns))
+
+    def barrier(self, node: Expr, args: list[Any]) -> Any:
+        return args[0]
+
+    # Contractions ---------------------------------------------------------------------------------
+
+    def contract(self, node: Expr, args: list[Any]) -> Any:
+        op = op_as(node, ops.Contract)
+        lengths: dict[int, int] = {}
+        for word, arg in zip(op.letters, args, strict=True):
+            lengths.update(zip(word, np.shape(arg) if word else (), strict=True))
+        fresh = dict.fromkeys(k for k in op.out if k not in lengths)
+        lengths.update(zip(fresh, self.concrete(op.created), strict=True))
+        out = tuple(dict.fromkeys(op.out))
+        summed = tuple(k for k in lengths if k not in out)
+        shape = tuple(lengths[k] for k in out)
+        terms = math.prod(lengths.values()) if summed or len(args) > 1 else 0
+        self.of.check(node, math.prod(lengths[k] for k in op.out), terms)
+        spread = [
+            _spread(arg, word, out + summed, lengths)
+            for word, arg in zip(op.letters, args, strict=True)
+        ]
+        inner = math.prod(lengths[k] for k in summed)
+        elements = (
+            [
+                self.sum_of(spread, op.kills, range(first, first + inner))
+                for first in range(0, inner * math.prod(shape), inner)
+            ]
+            if inner
+            else [self.zero] * math.prod(shape)
+        )
+        result = filled(shape, elements)
+        if len(out) != len(op.out):
+            result = self.diagonal(result, out, op.out, lengths)
+        return result if op.out else result.item()
+
+    def sum_of(self, factors: list[list[Any]], kills: tuple[bool, ...], places: range) -> Any:
+        terms = [self.term([factor[i] for factor in factors], kills) for i in places]
+        return self.of.sum(terms)
+
+    def term(self, factors: list[Any], kills: tuple[bool, ...]) -> Any:
+        if len(factors) == 1:
+            return factors[0]
+        return self.of.strong(factors, kills) if any(kills) else self.of.product(factors)
+
+    def diagonal(
+        self, x: NDArray[Any], letters: ops.Letters, out: ops.Letters, lengths: Mapping[int, int]
+    ) -> NDArray[Any]:
+        """``x`` where repeated letters of ``out`` agree, zero elsewhere."""
+        shape = tuple(lengths[k] for k in out)
+        result = filled(shape, itertools.repeat(self.zero, math.prod(shape)))
+        index = dict(zip(letters, np.indices(x.shape), strict=True))
+        result[tuple(index[k] for k in out)] = x
+        return result
+
+    # Linear maps ----------------------------------------------------------------------------------
+
+    def linear(self, node: Expr, args: list[Any]) -> Any:
+        op = op_as(node, ops.Linear)
+        arrays = list(map(_array, args))
+        shape = self.concrete(op.result(*(x.shape for x in arrays)))
+        self.of.check(node, math.prod(shape), op.terms(arrays[0].shape))
+        return _unwrapped(_array(op.components(self.of, shape, *arrays)))
+
+    # Opaque ---------------------------------------------------------------------------------------
+
+    def opaque(self, node: Expr, args: list[Any]) -> Any:
+        """The op's definition for each core; the batch broadcasts, the shared operand's too."""
+        known = self.of.opaque(node, args)
+        if known is not None:
+            return known
+        op = op_as(node, ops.Opaque)
+        signature = op.signature
+        if signature is None:
+            raise Unsupported(f"{op.name} has no component-wise value")
+        arrays = list(map(_array, args))
+        words = [signature.core(k) for k in range(len(arrays))]
+        leads = [x.ndim - len(word) for x, word in zip(arrays, words, strict=True)]
+        lengths: dict[str, int] = {}
+        for x, word, lead in zip(arrays, words, leads, strict=True):
+            lengths.update(zip(word, x.shape[lead:], strict=True))
+        own = node.shape[node.ndim - len(signature.value) :]
+        shape = tuple(
+            lengths[letter] if letter in lengths else self.length(dim)
+            for letter, dim in zip(signature.value, own, strict=True)
+        )
+        pairs = list(zip(arrays, leads, strict=True))
+        batch = np.broadcast_shapes(*(x.shape[:lead] for x, lead in pairs))
+        self.of.check(node, math.prod(batch + shape), arrays[0].size * max(shape, default=1))
+        wide = [np.broadcast_to(x, batch + x.shape[lead:]) for x, lead in pairs]
+        values = [
+            self.of.core(node, shape, [_listed(x[place]) for x in wide])
+            for place in np.ndindex(batch)
+        ]
+        for _ in shape:
+            values = list(itertools.chain.from_iterable(values))
+        return _unwrapped(filled(batch + shape, values))
+
+
+def _spread(x: Any, word: ops.Letters, axes: ops.Letters, lengths: Mapping[int, int]) -> list[Any]:
+    """The elements of ``x`` in the order of ``axes``: diagonals taken, missing axes repeated."""
+    x = _array(x)
+    grid = np.indices([lengths[k] for k in axes], sparse=True)
+    index = dict(zip(axes, grid, strict=True))
+    chosen = _array(x[tuple(index[k] for k in word)])
+    return _list(np.broadcast_to(chosen, [lengths[k] for k in axes]))
+
+
+def _array(x: Any) -> NDArray[Any]:
+    return x if isinstance(x, np.ndarray) else filled((), [x])
+
+
+def _unwrapped(x: Any) -> Any:
+    """A 0-d array as its element."""
+    return x.item() if isinstance(x, np.ndarray) and not x.ndim else x
+
+
+def _listed(x: Any) -> Any:
+    """An array of elements as a list, or a list of rows; an element as it is."""
+    return x.tolist() if isinstance(x, np.ndarray) else x
+
+
+def _sum(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
+    op = op_as(node, ops.Sum)
+    return of.total(op.const, op.coefs, args) if args else of.number(op.const)
+
+
+def _product(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
+    op = op_as(node, ops.Product)
+    powers = [of.power(a, p) for a, p in zip(args, op.exponents, strict=True)]
+    return powers[0] if len(powers) == 1 else of.product(powers)
+
+
+def _pointwise(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
+    if is_decision(node.op):
+        return over_formula(node, args, lambda x, values: _ELEMENTS[x.op.__class__](of, x, values))
+    return of.select(node, *args) if node.op.name == "where" else of.function(node, args)
+
+
+def _strong(of: Arithmetic, node: Expr, args: Sequence[Any]) -> Any:
+    return of.strong(args, node.op.kills)  # type: ignore[attr-defined]
+
+
+_ELEMENTS: dict[type[Op], Callable[[Arithmetic, Expr, Sequence[Any]], Any]] = {
+    ops.Sum: _sum,
+    ops.Product: _product,
+    ops.Pointwise: _pointwise,
+    ops.Strong: _strong,
+}
+
+_FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
+    (tuple(_ELEMENTS), _Walk.elementwise),
+    (ops.Contract, _Walk.contract),
+    (ops.Symbol, _Walk.symbol),
+    (ops.Constant, _Walk.constant),
+    (ops.Exact, _Walk.exact),
+    (ops.Size, _Walk.size),
+    (ops.Barrier, _Walk.barrier),
+    (ops.Linear, _Walk.linear),
+    (ops.Opaque, _Walk.opaque),
+)

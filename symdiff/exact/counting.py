@@ -1,0 +1,157 @@
+"""How large an expression is: nodes, edges, and the operations of a shared evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from symdiff.errors import Unsupported
+from symdiff.graph import ops
+from symdiff.graph.expr import Expr
+from symdiff.graph.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from symdiff.graph.node import Dim, Shape
+
+
+def count_nodes(outputs: Expr | Iterable[Expr]) -> int:
+    """The number of distinct nodes that ``outputs`` need, symbols and numbers included.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> count_nodes(sd.sin(x) * x + sd.sin(x))
+    4
+    """
+    return len(_nodes(outputs))
+
+
+def count_edges(outputs: Expr | Iterable[Expr]) -> int:
+    """The number of operands of all distinct nodes together.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> count_edges(sd.sin(x) * x + sd.sin(x))
+    5
+    """
+    return sum(len(node.args) for node in _nodes(outputs))
+
+
+def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | None = None) -> int:
+    """The number of operations of an evaluation that computes every node once.
+
+    Elementwise operations count for each element of the value:
+
+    - a sum of n terms: n - 1, a number added being a term; and 1 for each coefficient but 1 and -1;
+    - a product of n powers: n - 1, and 1 for each exponent but 1 and -1; a product without a
+      positive power is one division more;
+    - a function of the vocabulary: 1; a composed formula (``pointwise``): SymPy's ``count_ops``.
+
+    A contraction of n operands that sums takes max(1, n - 1) multiply-adds for each combination of
+    its letters, the summed ones included; one that does not sum only moves data: 0.  So do linear
+    maps, except cumsum (1 per element) and scatter (1 per element of its operand).  Reductions over
+    an axis take 1 per element of their operand (the products of all others 3, logsumexp 3), running
+    ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
+    a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
+
+    For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
+    the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
+    the inverse and the cofactors n³ (their tangents 4n³), cholesky n³/6, eigenvalues 2n³/3 and
+    eigenvectors 9n³/2, rounded down.  For m×n matrices with m >= n, or n×m, singular values count
+    mn² + n³, their vectors 7mn² + 4n³ on either side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,
+    and Q of m×n 2mn² - 2n³/3 (Golub and Van Loan, Matrix Computations, 8.6).  Several results of
+    one decomposition count as much as the dearest of them.  expm counts 8n³, with k directions
+    (k+1)(k+2)(k+3)/6 times that, and logm 40n³; squarings and roots, whose number depends on the
+    values, are left out or five.  sqrtm counts 14n³ (Higham, Functions of Matrices, 6.2).
+
+    Args:
+        outputs: an expression, or several.
+        sizes: the lengths of symbolic axes by name.
+
+    Raises Unsupported, naming it, for a symbolic length that ``sizes`` lacks.
+
+    >>> import symdiff as sd
+    >>> x, A = sd.symbol("x", 3), sd.symbol("A", (2, 3))
+    >>> count_operations(A @ x), count_operations(2 * sd.sin(x) + 1)
+    (6, 9)
+    """
+    lengths = dict(sizes or {})
+    total, dearest = 0, dict[tuple[Any, ...], int]()
+    for node in _nodes(outputs):
+        count = _operations(node, lengths) if node.args else 0
+        if isinstance(node.op, ops.Part):
+            key = (node.op.whole, node.args)
+            dearest[key] = max(dearest.get(key, 0), count)
+        else:
+            total += count
+    return total + sum(dearest.values())
+
+
+def _nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
+    return topological([outputs] if isinstance(outputs, Expr) else outputs)
+
+
+def _elements(shape: Shape, lengths: Mapping[str, int]) -> int:
+    for dim in shape:
+        if isinstance(dim, str) and dim not in lengths:
+            raise Unsupported(
+                f"count_operations: the length {dim} is symbolic; give it as sizes={{{dim!r}: ...}}"
+            )
+    return math.prod(lengths[dim] if isinstance(dim, str) else dim for dim in shape)
+
+
+def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
+    op = node.op
+    if isinstance(op, ops.Contract):
+        return _contraction(node, op, lengths)
+    if isinstance(op, ops.Linear):
+        return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
+    if isinstance(op, ops.Opaque):
+        return _opaque(node, op, lengths)
+    each = _elementwise(node)
+    return each * _elements(node.shape, lengths) if each else 0
+
+
+def _elementwise(node: Expr) -> int:
+    op = node.op
+    if isinstance(op, ops.Sum):
+        scaled = sum(c not in (1, -1) for c in op.coefs)
+        return len(op.coefs) - 1 + (op.const != 0) + scaled
+    if isinstance(op, ops.Product):
+        powers = sum(p not in (1, -1) for p in op.exponents)
+        return len(op.exponents) - 1 + powers + all(p < 0 for p in op.exponents)
+    if isinstance(op, ops.Pointwise):
+        return 1 if op.primitive else _of_formula(op.formula)
+    return int(isinstance(op, ops.Strong))
+
+
+@lru_cache(maxsize=1024)
+def _of_formula(formula: sp.Expr) -> int:
+    return int(sp.count_ops(formula))
+
+
+def _contraction(node: Expr, op: ops.Contract, lengths: Mapping[str, int]) -> int:
+    words = zip(op.letters, node.args, strict=True)
+    length = dict(chain.from_iterable(zip(word, x.shape, strict=True) for word, x in words))
+    if all(letter in op.out or dim == 1 for letter, dim in length.items()):
+        return 0
+    return _elements(tuple(length.values()), lengths) * max(1, len(node.args) - 1)
+
+
+def _opaque(node: Expr, op: ops.Opaque, lengths: Mapping[str, int]) -> int:
+    signature = op.signature
+    if signature is None:
+        raise Unsupported(f"count_operations: {op.name} is a black box")
+    dims: dict[str, Dim] = {}
+    for k, x in enumerate(node.args):
+        core = signature.core(k)
+        dims.update(zip(core, x.shape[x.ndim - len(core) :], strict=True))
+    each = op.cost(lambda letter: _elements((dims[letter],), lengths), len(node.args))
+    batch = node.shape[: node.ndim - len(signature.value)]
+    return each * _elements(batch, lengths) if each else 0

@@ -1,0 +1,632 @@
+"""The value of an expression: to any number of digits through mpmath, or as exact fractions.
+
+How many digits are right is found by computing twice: once plainly, and once with a random error
+of some thousand units in the last place added wherever an operation rounds (stochastic
+arithmetic; Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).  Where
+the two agree, rounding does not matter, cancellation included; where not, the precision grows.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import sympy as sp
+from mpmath import mp
+
+from symdiff.calculus.nested_results import each, entries
+from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.exact.digits import Digits
+from symdiff.graph import number, ops
+from symdiff.graph.axis_lengths import bound_sizes
+from symdiff.graph.expr import Expr, free_symbols, in_order, rebuild
+from symdiff.graph.formula_nodes import lift
+from symdiff.graph.leaves import as_expr
+from symdiff.graph.node import topological
+from symdiff.guesses import written
+from symdiff.locks import fork_safe_lock
+from symdiff.scalars.formula import MPMATH, VOCABULARY, canonical, kernel_symbol
+from symdiff.scalars.vocabulary import FACTS
+from symdiff.transforms.substitution import named, substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from mpmath import mpf
+
+    from symdiff.graph.node import Dim
+    from symdiff.graph.number import Number
+
+__all__ = ["evalf", "evaluate_exact", "evaluate_mp", "primitives"]
+
+# Digits beyond those asked for: enough nearly always, then three times as many, and so on.
+_GUARDS = (15, 45, 135, 405, 1215)
+# The random error of an operation is up to 2**_NOISE units in the last place: so much more than
+# the few units by which mpmath's functions may be off, and a chance agreement is as unlikely.
+_NOISE = 16
+# Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.  The
+# digits of this many bits are twice those that the largest guard adds.
+_LARGEST_EXPONENT = 8192
+_MOST_DIGITS = 100_000
+
+
+def _restore() -> None:
+    if _OUTSIDE:
+        mp.prec, mp._prec_rounding[1] = _OUTSIDE[0]
+
+
+# mpmath's precision and direction of rounding are one for all threads.
+_OUTSIDE: list[tuple[int, str]] = []  # what they are outside of the call that has the lock
+_ONE_MPMATH = fork_safe_lock(_restore)
+
+
+@contextmanager
+def one_mpmath() -> Generator[None]:
+    """Mpmath for one thread; whatever happens, it is left as it was, in a forked child too."""
+    with _ONE_MPMATH:
+        before = mp.prec, mp._prec_rounding[1]
+        try:
+            _OUTSIDE.append(before)
+            yield
+        finally:
+            mp.prec, mp._prec_rounding[1] = before
+            _OUTSIDE.clear()
+
+
+@written("evalf(f, 30, subs={x: 1})")
+def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
+    """The value of an expression, every element right to ``n`` significant digits.
+
+    A float is exactly the binary number that it is, in ``f`` and in ``subs``; text such as "0.1"
+    is the decimal.  The value is nan where ``f`` has none; an unselected branch of ``where`` is
+    free to have none.  At a jump that an intermediate result meets up to rounding, the value is
+    that of one of the sides.  The result is an ``mpmath.mpf`` that prints its n digits, or for an
+    array expression a NumPy array of them, of dtype object.
+
+    Args:
+        f: an expression of any shape, or a tuple of them, as a gradient by several symbols is, or
+            of such tuples: the result is one of the values.
+        n: the number of digits, from 1 to 100000.
+        subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
+            mpmath numbers, arrays of these, tensors, or expressions.
+
+    Arithmetic with the result prints only what is right of its digits, too (``Digits``).
+
+    Raises ShapeError for a value of another shape than its symbol's, ValueError for a symbol
+    without value, a name that no symbol has or a number of digits out of range, ArithmeticError if
+    the digits of an element cannot be told from rounding (a value that is exactly 0 where its terms
+    are not, such as sin(pi)), or if a function would have to be evaluated where that takes mpmath
+    too long.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.evalf(sd.sin(x), 40, {x: 1})
+    0.8414709848078965066525023216302989996226
+    >>> sd.evalf(sd.hessian(x**3, [x]), 5, {x: 2})
+    ((12.0,),)
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_DIGITS:
+        raise ValueError(f"evalf: {n!r} is not a number of digits from 1 to {_MOST_DIGITS}")
+    f = each(as_expr, f)
+    _refuse_unknown("evalf", list(entries(f)), subs or {})
+    return each(lambda part: _to_digits(part, n, subs or {}), f)
+
+
+def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
+    """``evalf`` of one expression."""
+    outputs, env, sizes = prepared("evalf", [f], subs)
+    with one_mpmath():
+        for guard in _GUARDS:
+            with mp.workdps(n + guard):
+                plain, noisy = (
+                    _value(outputs, env, arithmetic, sizes) for arithmetic in (Mp(), NoisyMp())
+                )
+                doubtful = _doubtful(plain, noisy, n)
+                if doubtful is None:
+                    if not isinstance(plain, np.ndarray):
+                        return Digits.of(plain, n)
+                    right = {v._mpf_: v for v in plain.flat}  # of equal elements one
+                    right = {key: Digits.of(v, n) for key, v in right.items()}
+                    return filled(plain.shape, (right[v._mpf_] for v in plain.flat))
+    value = plain[doubtful] if doubtful else plain
+    where = f"element {list(doubtful)}" if doubtful else "the value"
+    raise ArithmeticError(
+        f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: {where} is "
+        f"about {mpmath.nstr(value, 5)}; it may be exactly 0, or at a jump"
+    )
+
+
+def _value(
+    outputs: list[Expr], env: dict[Expr, Any], arithmetic: Mp, sizes: Mapping[str, Dim]
+) -> Any:
+    try:
+        elements = {x: _elements(value, arithmetic) for x, value in env.items()}
+        (found,) = evaluated(outputs, elements, arithmetic, sizes)
+        many = isinstance(found, np.ndarray)
+        value = filled(found.shape, map(mp.mpf, found.ravel())) if many else mp.mpf(found)
+    finally:
+        mp._prec_rounding[1] = "n"
+    if arithmetic.refused and any(map(mp.isnan, value.ravel() if many else [value])):
+        raise ArithmeticError(f"evalf: {arithmetic.refused}")
+    return value
+
+
+def plain_value(output: Expr, env: dict[Expr, Any], sizes: Mapping[str, Dim]) -> Any:
+    """The value of one output in primitive ops by mpmath, at the precision in force.
+
+    How many of its digits are right is not known.  Raises ArithmeticError where ``evalf`` does
+    because a function takes mpmath too long.
+    """
+    return _value([output], env, Mp(), sizes)
+
+
+def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
+    """Where the two values do not agree first; None if they do everywhere."""
+    if not isinstance(a, np.ndarray):
+        return None if _agree(a, b, n) else ()
+    pairs = [(x._mpf_, y._mpf_) for x, y in zip(a.flat, b.flat, strict=True)]
+    one = mp.make_mpf
+    apart = {(x, y) for x, y in set(pairs) if not _agree(one(x), one(y), n)}
+    if not apart:
+        return None
+    first = next(k for k, pair in enumerate(pairs) if pair in apart)
+    return tuple(map(int, np.unravel_index(first, a.shape)))
+
+
+def _agree(a: mpf, b: mpf, n: int) -> bool:
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return bool(a == b or (mp.isnan(a) and mp.isnan(b)))
+    return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
+
+
+def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int) -> tuple[Any, ...]:
+    """The values of ``outputs`` computed with so many digits, once: mpf, or object arrays of them.
+
+    How many of the digits are right nobody checks; ``evalf`` does.  Floats are the binary fractions
+    that they are, and the value is nan where there is none.
+
+    Args:
+        outputs: expressions.
+        env: as ``subs`` of ``evalf``.
+        digits: the precision of every operation.
+
+    Raises as ``evalf``, but for digits that are not certain.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> mpmath.nstr(evaluate_mp([x / 3], {x: 2}, 30)[0], 25)
+    '0.6666666666666666666666667'
+    """
+    found, given, sizes = prepared("evaluate_mp", list(outputs), env)
+    with one_mpmath(), mp.workdps(digits):
+        return tuple([plain_value(y, given, sizes) for y in found])
+
+
+def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
+    """The values of ``outputs`` in exact rational arithmetic: Fractions, arrays of them, or bools.
+
+    Floats are the binary fractions that they are.  A list or tuple of outputs gives a tuple.
+
+    Args:
+        outputs: an expression, or a list or tuple of them.
+        env: the values of the free symbols, by symbol or name: numbers, decimal text or arrays.
+
+    Raises ArithmeticError, naming the function, where a value that matters is not rational (a
+    branch of ``where`` that is not selected does not); ValueError for a symbol without value.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> evaluate_exact(sd.where(x > 0, 1 / (1 + x), sd.log(x)), {x: 2})
+    Fraction(1, 3)
+    """
+    many = not isinstance(outputs, Expr)
+    found, given, sizes = prepared("evaluate_exact", list(outputs) if many else [outputs], env)
+    arithmetic = _Rational()
+    elements = {x: _elements(value, arithmetic) for x, value in given.items()}
+    values = tuple(evaluated(found, elements, arithmetic, sizes))
+    for value in values:
+        for element in value.ravel() if isinstance(value, np.ndarray) else [value]:
+            if isinstance(element, _Undefined):
+                raise ArithmeticError(f"evaluate_exact: {element.reason}")
+    return values if many else values[0]
+
+
+# Values of symbols --------------------------------------------------------------------------------
+
+
+def prepared(
+    name: str, outputs: list[Expr], given: Mapping[Any, object]
+) -> tuple[list[Expr], dict[Expr, Any], dict[str, int]]:
+    """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
+    values = named(name, free_symbols(outputs), given)
+    expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
+    if expressions:  # inserted at once, evaluated in place; what they contain may have values too
+        outputs = list(substitute(outputs, expressions))
+        values = named(name, free_symbols(outputs), _without(given, expressions))
+    outputs = primitives(outputs)
+    symbols = free_symbols(outputs)
+    missing = [x.name for x in in_order(symbols) if x not in values]
+    if missing:
+        raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
+    env = {x: _plain(values[x], name, x) for x in symbols}
+    sizes = bound_sizes(f"{name}: symbol", list(env), [np.shape(value) for value in env.values()])
+    return outputs, env, sizes
+
+
+def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, object]) -> None:
+    """Raise ValueError for a name that neither the outputs nor the values of symbols have."""
+    texts = [key for key in given if isinstance(key, str)]
+    if not texts:
+        return
+    inserted = [value for value in given.values() if isinstance(value, Expr)]
+    names = {x.name for x in free_symbols(outputs)} | {
+        x.name for value in inserted for x in free_symbols(value)
+    }
+    for text in texts:
+        if text not in names:
+            constant = f"; {text} is a number, sd.{text}" if text in ("e", "pi") else ""
+            known = ", ".join(x.name for x in free_symbols(outputs)) or "none"
+            raise ValueError(
+                f"{name}: no symbol is named {text!r}; the free symbols are {known}{constant}"
+            )
+
+
+def _without(given: Mapping[Any, object], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
+    names = {x.name for x in expressions}
+    return {
+        key: value
+        for key, value in given.items()
+        if (key if isinstance(key, str) else key.name) not in names or not isinstance(value, Expr)
+    }
+
+
+def _plain(value: object, name: str, x: Expr) -> Any:
+    """A user's value as an int, Fraction, float, mpf, or an object array of these."""
+    if hasattr(value, "detach"):  # an eager tensor
+        value = value.detach().numpy()
+    if isinstance(value, list | tuple):
+        value = np.array(value, dtype=object)
+    if isinstance(value, np.ndarray) and value.ndim:
+        return filled(value.shape, (_plain(v, name, x) for v in value.ravel().tolist()))
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            return number.decimal(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: the value of {x.name}: {error}") from None
+    if isinstance(value, mp.mpf):
+        return value
+    if isinstance(value, sp.Float) and value.is_finite:
+        return _fraction(value)
+    try:
+        return number.exact(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: the value of {x.name}: {error}") from None
+
+
+def _elements(value: object, arithmetic: Arithmetic) -> Any:
+    if isinstance(value, np.ndarray):
+        return filled(value.shape, map(arithmetic.number, value.ravel().tolist()))
+    return arithmetic.number(value)
+
+
+def primitives(outputs: Sequence[Expr]) -> list[Expr]:
+    """``outputs`` with user-defined pointwise functions written out in primitive nodes."""
+    nodes = topological(outputs)
+    if all(not isinstance(node.op, ops.Pointwise) or node.op.primitive for node in nodes):
+        return list(outputs)
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        args = tuple([done[arg] for arg in node.args])
+        if isinstance(node.op, ops.Pointwise) and not node.op.primitive:
+            env = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+            done[node] = lift(canonical(node.op.formula), env)
+        else:
+            done[node] = rebuild(node, args)
+    return [done[node] for node in outputs]
+
+
+# mpmath numbers -----------------------------------------------------------------------------------
+
+
+def plain_number(value: mpf) -> mpf:
+    """An exact number as one of mpmath's, at the precision in force."""
+    if isinstance(value, Fraction):
+        return mp.mpf(value.numerator) / value.denominator
+    return mp.mpf(value)
+
+
+def _truth(value: object) -> Any:
+    return mp.mpf(int(value)) if isinstance(value, bool) else value
+
+
+class Mp(Arithmetic):
+    """mpmath numbers at the precision in force; nan for what is undefined."""
+
+    refused = ""  # why a function had no value, if that is mpmath's limit and not its own
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, Any] = {}
+
+    def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
+        """``function`` of numbers, an operation that rounds."""
+        try:
+            value = function(*args)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return mp.nan
+        return value if isinstance(value, mp.mpf) else mp.nan
+
+    def number(self, value: mpf) -> mpf:
+        known = self.numbers.get(value)
+        if known is None:
+            known = self.numbers[value] = self.rounded(plain_number, value)
+        return known
+
+    def exact(self, op: ops.Exact) -> mpf:
+        return self.rounded(operator.pos, {"pi": mp.pi, "e": mp.e}[op.name])
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[mpf]) -> mpf:
+        terms = [self.scaled(c, a) for c, a in zip(coefs, args, strict=True)]
+        result = self.number(const) if const else terms.pop(0) if terms else self.number(0)
+        for term in terms:
+            result = self.rounded(operator.add, result, term)
+        return result
+
+    def scaled(self, c: Number, a: mpf) -> mpf:
+        """``c * a`` for a number c."""
+        if c == 1:
+            return a
+        if isinstance(c, Fraction):
+            a = a if c.numerator == 1 else self.rounded(operator.mul, a, c.numerator)
+            return self.rounded(operator.truediv, a, c.denominator)
+        return self.rounded(operator.mul, a, c if isinstance(c, int) else self.number(c))
+
+    def product(self, factors: Sequence[mpf]) -> mpf:
+        result = factors[0] if factors else mp.mpf(1)
+        for factor in factors[1:]:
+            result = self.rounded(operator.mul, result, factor)
+        return result
+
+    def power(self, a: mpf, p: int | Fraction) -> mpf:
+        if p == 1:
+            return a
+        if a == 0:
+            return mp.mpf(0) if p > 0 else mp.inf
+        return self.rounded(_root_of_power if isinstance(p, Fraction) else operator.pow, a, p)
+
+    def function(self, node: Expr, args: Sequence[mpf]) -> mpf:
+        return self.named(node.op.name, *map(_truth, args))
+
+    def named(self, name: str, *args: mpf) -> mpf:
+        if name not in _OF_ANY_SIZE:
+            for a in args:
+                if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
+                    self.refused = f"{name} of a number beyond 2**{_LARGEST_EXPONENT} is met"
+                    return mp.nan
+        return self.called(name, args)
+
+    def called(self, name: str, args: Sequence[mpf]) -> mpf:
+        """The vocabulary function ``name`` of numbers of moderate size."""
+        return self.rounded(self.bounded(name), *args)
+
+    def bounded(self, name: str) -> Callable[..., mpf]:
+        """The vocabulary function ``name``; nan, with the reason noted, if mpmath gives up."""
+
+        def value(*args: mpf) -> mpf:
+            try:
+                return _truth(MPMATH[name](*args))
+            except mp.NoConvergence:
+                point = ", ".join(mpmath.nstr(a, 5) for a in args)
+                self.refused = f"the series of {name}({point}) converges too slowly"
+                return mp.nan
+
+        return value
+
+    def select(self, node: Expr, condition: mpf, a: mpf, b: mpf) -> mpf:
+        return a if condition else b
+
+    def strong(self, factors: Sequence[mpf], kills: Sequence[bool]) -> mpf:
+        if any(kill and factor == 0 for factor, kill in zip(factors, kills, strict=True)):
+            return mp.mpf(0)
+        return self.product(factors)
+
+    def eliminated(self, a: list[list[mpf]], b: list[list[mpf]]) -> tuple[mpf, list[list[mpf]]]:
+        if not all(mp.isfinite(x) for row in a for x in row):
+            return mp.nan, [[mp.nan] * len(row) for row in b]
+        return _eliminated(self, a, b, mp.nan)
+
+
+def _root_of_power(a: mpf, p: Fraction) -> mpf:
+    if a < 0:
+        return mp.nan
+    if p.denominator == 2:
+        return mp.sqrt(a) ** p.numerator
+    with mp.extraprec(10 + p.numerator.bit_length()):
+        value = mp.power(a, mp.mpf(p.numerator) / p.denominator)
+    return +value
+
+
+# Functions whose values are numbers given or integers, and those that large numbers do not harm.
+_EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
+_OF_ANY_SIZE = _EXACT | {name for name, facts in FACTS.items() if facts.large}
+
+
+class NoisyMp(Mp):
+    """mpmath numbers with a random error in every result that is not exact."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.random = random.Random(mp.prec)
+
+    def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
+        below, above = self.both_ways(function, *args)
+        return below if below == above else self.disturbed(below)
+
+    def both_ways(self, function: Callable[..., mpf], *args: mpf) -> tuple[mpf, mpf]:
+        """The result rounded down, and rounded up."""
+        rounding = mp._prec_rounding  # mpmath has no public name for the direction
+        rounding[1] = "f"
+        below = super().rounded(function, *args)
+        rounding[1] = "c"
+        return below, super().rounded(function, *args)
+
+    def disturbed(self, value: mpf) -> mpf:
+        """``value`` with a random error, in units of its last place."""
+        if not value or not mp.isfinite(value):
+            return value
+        mantissa, exponent = _signed(value)
+        shift = mp.prec - mantissa.bit_length()
+        error = self.random.getrandbits(_NOISE + 1) - (1 << _NOISE)
+        if shift < 0:  # some functions return more digits than they were asked for
+            return mp.mpf((mantissa + (error << -shift), exponent))
+        return mp.mpf(((mantissa << shift) + error, exponent - shift))
+
+    def called(self, name: str, args: Sequence[mpf]) -> mpf:
+        below, above = self.both_ways(self.bounded(name), *args)
+        # Not every function of mpmath rounds as it is told: equal results prove exactness only
+        # where all numbers are short, or the function can do no rounding.
+        if below == above and (name in _EXACT or all(map(_short, (*args, below)))):
+            return below
+        return self.disturbed(below)
+
+
+def _signed(value: mpf) -> tuple[int, int]:
+    """Mantissa (with the sign, which mpmath keeps apart) and exponent of a finite number."""
+    sign, mantissa, exponent, _ = value._mpf_
+    return -int(mantissa) if sign else int(mantissa), int(exponent)
+
+
+def _fraction(value: mpf) -> Fraction:
+    """A finite number of mpmath, or of SymPy's Float, exactly."""
+    mantissa, exponent = _signed(value)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _short(value: mpf) -> bool:
+    if not mp.isfinite(value) or not value:
+        return True
+    mantissa, exponent = _signed(value)
+    return mantissa.bit_length() <= 24 and abs(exponent) <= 24
+
+
+def _eliminated(
+    of: Arithmetic, a: list[list[Any]], b: list[list[Any]], undefined: object
+) -> tuple[Any, list[list[Any]]]:
+    """Gauss-Jordan elimination with the largest pivots: det A, and X with A X = B."""
+    n = len(a)
+    rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
+    pivots = []
+    for k in range(n):
+        largest = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        if rows[largest][k] == 0:
+            return of.number(0), [[undefined] * len(y) for y in b]
+        if largest != k:
+            rows[k], rows[largest] = rows[largest], rows[k]
+            pivots.append(of.number(-1))
+        pivots.append(rows[k][k])
+        inverse = of.power(rows[k][k], -1)
+        rows[k] = [of.product([x, inverse]) for x in rows[k]]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [
+                    of.total(0, (1, -1), (x, of.product([factor, y])))
+                    for x, y in zip(rows[i], rows[k], strict=True)
+                ]
+    return of.product(pivots), [row[n:] for row in rows]
+
+
+# Exact fractions ----------------------------------------------------------------------------------
+
+
+class _Undefined:
+    """What has no rational value, and why; every operation on it gives it again."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def _undefined(args: Sequence[object]) -> _Undefined | None:
+    return next((a for a in args if isinstance(a, _Undefined)), None)
+
+
+class _Rational(Arithmetic):
+    """Fractions (and bools for truth values)."""
+
+    def number(self, value: Any) -> Any:
+        if isinstance(value, mp.mpf):
+            value = _fraction(value) if mp.isfinite(value) else float(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return _Undefined(f"{value} is not a rational number")
+        return Fraction(value)
+
+    def exact(self, op: ops.Exact) -> Any:
+        return _Undefined(f"{op.name} is not a rational number")
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[object]) -> Any:
+        factors = list(map(self.number, coefs))
+        result = self.number(const)
+        bad = _undefined([result, *factors, *args])
+        return bad or sum((c * a for c, a in zip(factors, args, strict=True)), result)
+
+    def product(self, factors: Sequence[Any]) -> Any:
+        result = Fraction(1)
+        for factor in factors:
+            if isinstance(factor, _Undefined):
+                return factor
+            result *= factor
+        return result
+
+    def power(self, a: Any, p: int | Fraction) -> Any:
+        if isinstance(a, _Undefined):
+            return a
+        if isinstance(p, int) and (a or p >= 0):
+            return a**p
+        value = number.raised(number.norm(a), p)
+        if value is None or isinstance(value, float):
+            return _Undefined(f"({a})**({p}) is not a rational number")
+        return Fraction(value)
+
+    def function(self, node: Expr, args: Sequence[object]) -> Any:
+        value = self.named(node.op.name, *args)
+        return bool(value) if node.dtype is bool and not isinstance(value, _Undefined) else value
+
+    def named(self, name: str, *args: Any) -> Any:
+        bad = _undefined(args)
+        if bad is not None:
+            return bad
+        simple = FACTS[name].rational
+        if simple is not None:
+            return Fraction(simple(*args))
+        values = [sp.Rational(int(a.numerator), int(a.denominator)) for a in map(Fraction, args)]
+        value = VOCABULARY[name](*values)
+        if not value.is_Rational:
+            text = ", ".join(map(str, args))
+            return _Undefined(f"{name}({text}) is not a rational number")
+        return Fraction(int(value.p), int(value.q))
+
+    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
+        if isinstance(condition, _Undefined):
+            return condition
+        return a if condition else b
+
+    def strong(self, factors: Sequence[object], kills: Sequence[bool]) -> Any:
+        for factor, kill in zip(factors, kills, strict=True):
+            if kill and not isinstance(factor, _Undefined) and not factor:
+                return Fraction(0)
+        return self.product(factors)
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        bad = _undefined([x for rows in (a, b) for row in rows for x in row])
+        if bad is not None:
+            return bad, [[bad] * len(row) for row in b]
+        return _eliminated(self, a, b, _Undefined("solve: the matrix is singular"))

@@ -1,0 +1,144 @@
+"""Which elements of a value depend on which elements of a symbol: the pattern of its Jacobian.
+
+Every op says by its components which elements of the operands go into an element of its value.
+That is evaluated over sets in place of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symdiff.errors import Unsupported
+from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.graph import ops
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr, free_symbols
+from symdiff.graph.leaves import as_expr
+from symdiff.graph.node import op_as
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from symdiff.graph.expr import Operand
+    from symdiff.graph.number import Number
+
+
+def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
+    """Where the Jacobian of f by the symbol x may be other than 0: an array of its shape.
+
+    It follows from the ops and from zeros among the constants, and holds for all values of the
+    symbols: an element that is False is 0 wherever the Jacobian is taken.  Linear maps, products
+    and elementwise functions are followed element by element; of a decomposition, and of what takes
+    the order of elements or places from symbols, each batch is taken as dense.
+
+    Raises TypeError where x is no symbol, Unsupported for symbolic lengths and black boxes.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 4)
+    >>> sd.sparsity(x[1:] ** 2 - x[:-1], x).astype(int).tolist()
+    [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    """
+    f = as_expr(f)
+    if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
+        raise TypeError(f"sparsity: {x!r} is not a symbol")
+    env = {y: _sets(y, y is x) for y in {x: None, **dict.fromkeys(free_symbols(f))}}
+    (found,) = evaluated([f], env, _Sets())
+    sets = found.ravel().tolist() if isinstance(found, np.ndarray) else [found]
+    count = math.prod(env[x].shape) if isinstance(env[x], np.ndarray) else 1
+    width = (count + 7) // 8
+    packed = b"".join((s or 0).to_bytes(width, "little") for s in sets)
+    table = np.frombuffer(packed, np.uint8).reshape(len(sets), width)
+    bits = np.unpackbits(table, axis=1, count=count, bitorder="little").astype(bool)
+    return bits.reshape((*np.shape(found), *np.shape(env[x])))
+
+
+def _sets(y: Expr, chosen: bool) -> Any:
+    """A set for each element of a symbol: itself if it is the chosen one, else none."""
+    if any(isinstance(dim, str) for dim in y.shape):
+        raise Unsupported(f"sparsity: {y.name} has the symbolic shape {shape_text(y.shape)}")
+    shape: tuple[int, ...] = y.shape  # type: ignore[assignment]
+    if not shape:
+        return int(chosen)
+    return filled(shape, (1 << k if chosen else 0 for k in range(math.prod(shape))))
+
+
+class _Sets(Arithmetic):
+    """Sets of input elements, as the bits of an integer; None is an element that is always 0."""
+
+    def number(self, value: object) -> Any:
+        return None if value == 0 else 0
+
+    def exact(self, op: ops.Exact) -> Any:
+        return 0
+
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[object]) -> Any:
+        return _union([*args, 0] if const else args)
+
+    def product(self, factors: Sequence[object]) -> Any:
+        return None if None in factors else _union([*factors, 0])
+
+    def power(self, a: object, p: int | Fraction) -> Any:
+        return a if p > 0 else a or 0
+
+    def function(self, node: Expr, args: Sequence[object]) -> Any:
+        return _union([*args, 0]) if node.dtype is float else 0
+
+    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
+        return _union([a, b])
+
+    def named(self, name: str, *args: object) -> Any:
+        return _union([*args, 0])
+
+    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        every = _union([0, *(s for row in a for s in row)])
+        columns = [_union([row[k] for row in b]) for k in range(len(b[0]) if b else 0)]
+        row = [None if s is None else s | every for s in columns]
+        return every, [list(row) for _ in b]
+
+    def strong(self, factors: Sequence[object], kills: Sequence[bool]) -> Any:
+        return self.product(factors)
+
+    def less(self, name: str, a: object, b: object) -> bool:
+        raise Unsupported(f"sparsity: {name} depends on the order of elements")
+
+    def places(self, name: str, index: Sequence[object]) -> list[int]:
+        raise Unsupported(f"sparsity: {name} depends on the values of indices")
+
+    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
+        op = op_as(node, ops.Opaque)
+        every = 0
+        if node.dtype is float and not op.constant:
+            try:
+                return op.components(self, shape, *cores)
+            except Unsupported:
+                every = _union([0, *(s for core in cores for s in _flat(core))])
+        return _full(shape, every)
+
+
+def _union(sets: Iterable[Any]) -> Any:
+    """Their union; None where all are of elements that are always 0."""
+    found = None
+    for s in sets:
+        if s is not None:
+            found = s if found is None else found | s
+    return found
+
+
+def _flat(core: object) -> list[Any]:
+    """The elements of a core: one, a list of them, or a list of rows."""
+    rows = core if isinstance(core, list) else [core]
+    return [s for row in rows for s in (row if isinstance(row, list) else [row])]
+
+
+def _full(shape: tuple[int, ...], s: object) -> Any:
+    """A core of equal elements."""
+    core = s
+    for n in reversed(shape):
+        core = [core] * n
+    return core

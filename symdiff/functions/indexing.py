@@ -1,0 +1,388 @@
+"""Indexing as NumPy's: slices, integers, new axes, integer and boolean arrays, and mixtures."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdiff import opaque_ops
+from symdiff.contexts import listed
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.functions.shaping import (
+    apply,
+    axis_of,
+    cut,
+    flip,
+    permute_dims,
+    rearrangement,
+    reshape,
+)
+from symdiff.graph import ops
+from symdiff.graph.algebra import opaque
+from symdiff.graph.axes import shape_text
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr, Operand
+from symdiff.graph.leaves import as_expr, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.graph.axes import Word
+    from symdiff.graph.node import Dim
+
+Index: TypeAlias = NDArray[np.intp]
+# An entry of a complete key: a new axis, or what happens to the next axis.
+Item: TypeAlias = slice | int | Index | None
+
+_WHOLE = slice(None)
+_REVERSED = slice(None, None, -1)
+
+__all__ = ["getitem", "split", "take"]
+
+
+@rearrangement
+def getitem(x: Expr, key: object) -> Expr:
+    """``x[key]``, for ints, slices, None, Ellipsis, integer and boolean arrays, as NumPy indexes.
+
+    An expression of integers is an index too: scalars, or one array of them, beside slices.  Its
+    bounds are checked when it has a value.
+
+    Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
+    indices; Unsupported for an index that is an expression of booleans or stands beside arrays, and
+    where an axis of symbolic length would get a length that has no name (only ``:``, ``::-1``, an
+    int and expressions are taken along such an axis).
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", ("n", 4, 5))
+    >>> X[0, 1:3].shape, X[:, [0, 2, 2], None].shape
+    ((2, 5), ('n', 3, 1, 5))
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(_is_open(part) for part in parts):
+        return _by_expressions(x, parts)
+    items, dots = _items(x, parts)
+    of_axes = [item for item in items if item is not None]
+    turned = tuple(axis for axis, item in enumerate(of_axes) if _is(item, _REVERSED))
+    x = flip(x, turned)
+    items = [_WHOLE if _is(item, _REVERSED) else item for item in items]
+    if any(isinstance(item, np.ndarray) for item in items):
+        return _gathered(x, items, dots)
+    return _sliced(x, items)
+
+
+# The key ----------------------------------------------------------------------------------------
+
+
+def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
+    """The key with one entry per axis, and None: indices in bounds and >= 0, masks as indices.
+
+    With it, before which entry an Ellipsis stood: 0 without one.
+    """
+    parts = [_part(part) for part in key]
+    used = sum(_axes_used(part) for part in parts)
+    dots = [k for k, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("getitem: an index has at most one Ellipsis")
+    if used > x.ndim:
+        raise IndexError(f"getitem: {used} indices for shape {shape_text(x.shape)}")
+    place = dots[0] if dots else len(parts)
+    parts[place : place + 1] = [_WHOLE] * (x.ndim - used)
+    items: list[Item] = []
+    axis = start = 0
+    for k, part in enumerate(parts):
+        if dots and k == place:
+            start = len(items)
+        items.extend(_checked(part, axis, x))
+        axis += _axes_used(part)
+    return items, start
+
+
+def _part(part: object) -> Any:
+    """None, Ellipsis, a slice, an int, an integer array or a boolean array."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if isinstance(part, Expr):
+        part = part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
+        if part is None:
+            raise Unsupported("getitem: an index that is an expression")
+    array = np.asarray(part)
+    if array.size == 0 and isinstance(part, list):
+        array = array.astype(np.intp)
+    if array.dtype.kind in "iu":
+        return array.astype(np.intp) if array.ndim else int(array)
+    if array.dtype.kind == "b":
+        if array.ndim:
+            return array
+        raise Unsupported("getitem: a single boolean as index; use where")
+    raise IndexError(
+        f"getitem: {part!r} is neither an integer, a slice, None, Ellipsis "
+        f"nor an array of integers or booleans"
+    )
+
+
+def _axes_used(part: object) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
+    if part is None:
+        return (None,)
+    if isinstance(part, slice):
+        return (_slice(part, axis, x.shape[axis]),)
+    if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+        for k, length in enumerate(part.shape, start=axis):
+            if length != x.shape[k]:
+                raise IndexError(
+                    f"getitem: a mask of length {length} for axis {k} of length {x.shape[k]}"
+                )
+        return part.nonzero()
+    length = x.shape[axis]
+    if isinstance(length, str):
+        if isinstance(part, int):
+            return (part,)
+        raise Unsupported(
+            f"getitem: an array of indices for axis {axis} of symbolic length {length}"
+        )
+    outside = np.atleast_1d((part < -length) | (part >= length))
+    if outside.any():
+        wrong = np.atleast_1d(part)[outside].flat[0]
+        raise IndexError(
+            f"getitem: index {wrong} is out of bounds for axis {axis} of length {length}"
+        )
+    return (
+        (part + length if part < 0 else part,)
+        if isinstance(part, int)
+        else (part % max(length, 1),)
+    )
+
+
+def _slice(part: slice, axis: int, length: int | str) -> slice:
+    """The slice as it is spelled for this length: whole, reversed, or with bounds in range."""
+    if isinstance(length, str):
+        if part in (_WHOLE, slice(None, None, 1), slice(0, None), slice(0, None, 1)):
+            return _WHOLE
+        if part == _REVERSED:
+            return _REVERSED
+        raise Unsupported(
+            f"getitem: the length of {part} of axis {axis} of symbolic length {length}"
+        )
+    places = range(*part.indices(length))
+    if len(places) <= 1:
+        return (
+            _WHOLE
+            if length == len(places)
+            else slice(*(places[0], places[0] + 1, 1) if places else (0, 0, 1))
+        )
+    if len(places) == length:
+        return _WHOLE if places.step == 1 else _REVERSED
+    stop = places[-1] + (1 if places.step > 0 else -1)
+    return slice(places[0], None if stop < 0 else stop, places.step)
+
+
+def _is(item: Item, wanted: slice) -> bool:
+    return isinstance(item, slice) and item == wanted
+
+
+# Basic indexing ---------------------------------------------------------------------------------
+
+
+def _sliced(x: Expr, items: list[Item]) -> Expr:
+    """Slices and integers: a cut, then letters; an int cuts its axis to length 1 and drops it."""
+    steps: dict[int, ops.Step] = {}
+    letters = _letters(items, x.ndim)
+    for item, letter in zip(items, letters, strict=True):
+        if isinstance(item, int):
+            steps[letter] = (item, item + 1, 1) if item != -1 else (-1, None, 1)
+        elif isinstance(item, slice) and item != _WHOLE:
+            steps[letter] = (item.start, item.stop, item.step)
+    out = tuple(
+        letter for item, letter in zip(items, letters, strict=True) if not isinstance(item, int)
+    )
+    return contract([(cut(x, steps), tuple(range(x.ndim)))], out, _ones(letters, x.ndim))
+
+
+def _letters(items: list[Item], ndim: int) -> Word:
+    """The letter of each entry: axes are 0, 1, ..., new axes have letters from ``ndim`` on."""
+    old, new = iter(range(ndim)), iter(range(ndim, ndim + len(items)))
+    return tuple(next(new) if item is None else next(old) for item in items)
+
+
+def _ones(letters: Word, ndim: int) -> dict[int, Dim]:
+    return {letter: 1 for letter in letters if letter >= ndim}
+
+
+# Arrays of indices ------------------------------------------------------------------------------
+
+
+def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
+    """One gather along the axes that are indexed, whole axes as batch; then NumPy's order of axes.
+
+    Whole axes among those gathered cost index entries and spare a transpose, so only leading axes,
+    which need none, and symbolic ones, which have no entries, are batch.
+    """
+    letters = _letters(items, x.ndim)
+    named = [
+        (item, letter) for item, letter in zip(items, letters, strict=True) if item is not None
+    ]
+    leading = next(letter for item, letter in named if not _is(item, _WHOLE))
+    batch = [k for i, k in named if _is(i, _WHOLE) and (k < leading or isinstance(x.shape[k], str))]
+    inner = [(item, letter) for item, letter in named if letter not in batch]
+    before = tuple(_static(x.shape[letter], letter) for _, letter in inner)
+    shapes = [np.shape(item) for item, _ in inner if isinstance(item, np.ndarray)]
+    try:
+        lengths = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            f"getitem: arrays of indices of shapes {shapes} do not broadcast"
+        ) from None
+    first = x.ndim + len(items)
+    word = tuple(range(first, first + len(lengths)))
+    spans = [
+        len(range(*item.indices(length)))
+        for (item, _), length in zip(inner, before, strict=True)
+        if isinstance(item, slice)
+    ]
+    listed("getitem", math.prod(before) + math.prod(lengths) * math.prod(spans))
+    positions = np.arange(math.prod(before)).reshape(before)
+    op = ops.gather_op(before, positions[tuple(item for item, _ in inner)])
+    gathered = apply(op, permute_dims(x, (*batch, *(letter for _, letter in inner))))
+    out = _layout(list(zip(items, letters, strict=True)), word, dots)
+    return contract([(gathered, (*batch, *_layout(inner, word)))], out, _ones(letters, x.ndim))
+
+
+def _static(length: Dim, axis: int) -> int:
+    if isinstance(length, str):
+        raise Unsupported(
+            f"getitem: an int for axis {axis} of symbolic length {length} beside arrays of indices"
+        )
+    return length
+
+
+def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Word:
+    """The result's letters: those of the arrays where these are, in front if these are apart.
+
+    An entry between them sets them apart, also an Ellipsis (before entry ``dots``) for no axes.
+    """
+    places = [k for k, (item, _) in enumerate(named) if isinstance(item, int | np.ndarray)]
+    rest = [(k, letter) for k, (_, letter) in enumerate(named) if k not in places]
+    apart = places[-1] - places[0] >= len(places) or places[0] < dots <= places[-1]
+    place = 0 if apart else places[0]
+    before = tuple(letter for k, letter in rest if k < place)
+    return (*before, *block, *(letter for k, letter in rest if k >= place))
+
+
+# Expressions as indices -------------------------------------------------------------------------
+
+
+def _is_open(part: object) -> bool:
+    """Whether an index is an expression, and neither data nor one number."""
+    if not isinstance(part, Expr) or isinstance(part.op, ops.Constant):
+        return False
+    return bool(part.shape) or number_of(part) is None
+
+
+def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
+    """Slices and numbers first, then the expressions, one axis after the other."""
+    arrays = [k for k, part in enumerate(parts) if _is_open(part) and part.shape]
+    numbers = []
+    for k, part in enumerate(parts):
+        if _is_open(part) or part is None or part is Ellipsis or isinstance(part, slice):
+            continue
+        if np.ndim(_part(part)):
+            raise Unsupported("getitem: an array of indices beside an index that is an expression")
+        numbers.append(k)
+    advanced = sorted([*numbers, *(k for k, part in enumerate(parts) if _is_open(part))])
+    if len(arrays) > 1:
+        raise Unsupported("getitem: two arrays of indices that are expressions")
+    if arrays and advanced[-1] - advanced[0] >= len(advanced):
+        raise Unsupported("getitem: an array of indices apart from a number that is an index")
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    if used > x.ndim:
+        raise IndexError(f"getitem: {used} indices for shape {shape_text(x.shape)}")
+    dots = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
+    whole = [*parts[:dots], *[_WHOLE] * (x.ndim - used), *parts[dots + 1 :]]
+    places, axis = [], 0
+    for part in whole:
+        if _is_open(part):
+            places.append((axis, part))
+        axis += _is_open(part) or part is None or isinstance(part, slice)
+    result = getitem(x, tuple(_WHOLE if _is_open(part) else part for part in whole))
+    for place, index in reversed(places):
+        result = taken(result, index, place)
+    return result
+
+
+def taken(x: Expr, index: Expr, axis: int) -> Expr:
+    """``x`` at the places ``index``, an expression of integers, whose axes replace the axis.
+
+    Raises Unsupported for an index of booleans, IndexError for one of real numbers.
+    """
+    if index.dtype is bool:
+        raise Unsupported("getitem: an expression of booleans as index; use where")
+    if index.dtype is float:
+        raise IndexError("getitem: an index of real numbers; indices are integers")
+    rest = tuple(k for k in range(x.ndim) if k != axis)
+    flat = reshape(index, (1,)) if not index.shape else reshape(index, -1)
+    result = opaque(ops.opaque_op(opaque_ops.Take), permute_dims(x, (*rest, axis)), flat)
+    shape = tuple(x.shape[k] for k in rest)
+    result = reshape(result, shape + index.shape)
+    block = range(len(rest), len(rest) + index.ndim)
+    return permute_dims(result, (*range(axis), *block, *range(axis, len(rest))))
+
+
+# Functions --------------------------------------------------------------------------------------
+
+
+def take(
+    x: Operand, indices: int | Sequence[int] | Index | Expr, /, axis: int | None = None
+) -> Expr:
+    """The elements at integer ``indices`` of ``axis``; of the elements in C order for None.
+
+    The axes of ``indices``, which may be an expression of integers, replace the axis.  Raises
+    IndexError for an index out of bounds, AxisError, TypeError for a boolean mask.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (3, 4))
+    >>> sd.take(X, [0, 2], axis=0) is X[[0, 2]], sd.take(X, 5).shape
+    (True, ())
+    """
+    operand = as_expr(x)
+    if isinstance(indices, np.ndarray) and indices.dtype.kind == "b":
+        raise TypeError("take: indices are integers, not a mask; index with it")
+    if axis is None:
+        operand, axis = reshape(operand, -1), 0
+    return getitem(operand, (*[_WHOLE] * axis_of("take", axis, operand.ndim), indices))
+
+
+def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
+    """Parts of x along ``axis``: so many equal ones, or those between the places ``parts``.
+
+    Raises ShapeError where equal parts do not fit, AxisError, Unsupported for an axis of symbolic
+    length.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.split(sd.symbol("x", 6), [1, 3])]
+    [(1,), (2,), (3,)]
+    """
+    operand = as_expr(x)
+    place = axis_of("split", axis, operand.ndim)
+    length = operand.shape[place]
+    if isinstance(length, str):
+        raise Unsupported(f"split: axis {place} of symbolic length {length}")
+    listed("split", expressions=parts if isinstance(parts, int) else len(parts))
+    if isinstance(parts, int):
+        if parts < 1 or length % parts:
+            raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
+        cuts = (
+            list(range(length // parts, length, length // parts)) if length else [0] * (parts - 1)
+        )
+    else:
+        cuts = list(parts)
+    before = (_WHOLE,) * place
+    bounds = zip([0, *cuts], [*cuts, length], strict=True)
+    return [getitem(operand, (*before, slice(start, stop))) for start, stop in bounds]

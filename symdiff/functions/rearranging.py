@@ -1,0 +1,827 @@
+"""Arrays rearranged, joined, padded and repeated under NumPy's names, and changed at an index.
+
+Everything here is made of the linear maps and contractions of ``shaping`` and ``indexing``.  What
+NumPy does in place has a functional form: ``index_update`` and ``index_add``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symdiff.calculus.flows import NONE, Flow
+from symdiff.calculus.rules import pullback
+from symdiff.contexts import listed
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.functions.indexing import getitem, split, take
+from symdiff.functions.shaping import (
+    Axis,
+    assembled,
+    axes_of,
+    axis_of,
+    broadcast_to,
+    concat,
+    cut,
+    expand_dims,
+    flip,
+    permute_dims,
+    rearrangement,
+    reshape,
+)
+from symdiff.functions.shaping import full as filled
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, linear, primitive
+from symdiff.graph.algebra import select as where
+from symdiff.graph.axes import broadcast_shapes, shape_text
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import as_expr, dummy, full, number_node, number_of
+
+if TYPE_CHECKING:
+    from symdiff.graph.expr import Operand
+    from symdiff.graph.node import Dim
+
+__all__ = [
+    "append",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "column_stack",
+    "dsplit",
+    "dstack",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "index_add",
+    "index_update",
+    "kron",
+    "meshgrid",
+    "moveaxis",
+    "pack_tril",
+    "pad",
+    "ravel",
+    "repeat",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "select",
+    "sliding_window_view",
+    "swapaxes",
+    "tile",
+    "unpack_tril",
+    "vsplit",
+    "vstack",
+]
+
+
+# Axes -------------------------------------------------------------------------------------------
+
+
+@rearrangement
+def swapaxes(x: Expr, axis1: int, axis2: int) -> Expr:
+    """Two axes exchanged.
+
+    >>> import symdiff as sd
+    >>> sd.swapaxes(sd.symbol("X", (2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
+    i, j = axis_of("swapaxes", axis1, x.ndim), axis_of("swapaxes", axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[i], order[j] = j, i
+    return permute_dims(x, tuple(order))
+
+
+@rearrangement
+def moveaxis(x: Expr, source: int | Sequence[int], destination: int | Sequence[int]) -> Expr:
+    """The axes ``source`` at the places ``destination``, the others in their order.
+
+    Raises ValueError unless there are equally many.
+
+    >>> import symdiff as sd
+    >>> sd.moveaxis(sd.symbol("X", (2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    old, new = (
+        axes_of("moveaxis", axis if isinstance(axis, int) else tuple(axis), x.ndim)
+        for axis in (source, destination)
+    )
+    if len(old) != len(new):
+        raise ValueError(f"moveaxis: {len(old)} axes for {len(new)} places")
+    order = [k for k in range(x.ndim) if k not in old]
+    for place, axis in sorted(zip(new, old, strict=True)):
+        order.insert(place, axis)
+    return permute_dims(x, tuple(order))
+
+
+@rearrangement
+def rollaxis(x: Expr, axis: int, start: int = 0) -> Expr:
+    """The axis in front of the one that was number ``start``.
+
+    >>> import symdiff as sd
+    >>> sd.rollaxis(sd.symbol("X", (2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    place = axis_of("rollaxis", axis, x.ndim)
+    before = axis_of("rollaxis", start, x.ndim + 1)
+    return moveaxis(x, place, before - (before > place))
+
+
+@rearrangement
+def ravel(x: Expr) -> Expr:
+    """The elements in C order as a vector.
+
+    Raises Unsupported where their number is neither an int nor a name.
+
+    >>> import symdiff as sd
+    >>> sd.ravel(sd.symbol("X", (2, 3))).shape
+    (6,)
+    """
+    return reshape(x, -1)
+
+
+def _at_least(name: str, arrays: tuple[Operand, ...], rank: int) -> Expr | tuple[Expr, ...]:
+    results = [_ranked(assembled(x), rank) for x in arrays]
+    if not results:
+        raise ValueError(f"{name}: needs at least one array")
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _ranked(x: Expr, rank: int) -> Expr:
+    if x.ndim >= rank:
+        return x
+    if rank == 3 and x.ndim == 2:
+        return expand_dims(x, 2)
+    if rank == 3 and x.ndim == 1:
+        return expand_dims(x, (0, 2))
+    return expand_dims(x, tuple(range(rank - x.ndim)))
+
+
+def atleast_1d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
+    """Scalars as vectors of length 1; one array gives an expression, several a tuple.
+
+    >>> import symdiff as sd
+    >>> sd.atleast_1d(sd.symbol("x")).shape
+    (1,)
+    """
+    return _at_least("atleast_1d", arrays, 1)
+
+
+def atleast_2d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
+    """Scalars and vectors as matrices of one row; one array gives an expression, several a tuple.
+
+    >>> import symdiff as sd
+    >>> sd.atleast_2d(sd.symbol("x", 3)).shape
+    (1, 3)
+    """
+    return _at_least("atleast_2d", arrays, 2)
+
+
+def atleast_3d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
+    """Axes of length 1 added up to three: a vector as (1, n, 1), a matrix as (m, n, 1).
+
+    >>> import symdiff as sd
+    >>> sd.atleast_3d(sd.symbol("x", 3)).shape
+    (1, 3, 1)
+    """
+    return _at_least("atleast_3d", arrays, 3)
+
+
+def broadcast_arrays(*arrays: Operand) -> tuple[Expr, ...]:
+    """The arrays, stretched to one shape; raises ShapeError where they do not broadcast.
+
+    >>> import symdiff as sd
+    >>> a, b = sd.broadcast_arrays(sd.symbol("a", (2, 1)), sd.symbol("b", 3))
+    >>> a.shape, b.shape
+    ((2, 3), (2, 3))
+    """
+    operands = [assembled(x) for x in arrays]
+    shape = broadcast_shapes("broadcast_arrays", *(x.shape for x in operands))
+    return tuple(broadcast_to(x, shape) for x in operands)
+
+
+def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
+    """The coordinates of a grid: array k holds the elements of vector k along an axis of its own.
+
+    With ``indexing`` "ij" that is axis k; with "xy" the first two axes are exchanged.  Raises
+    ShapeError for other than vectors and scalars, ValueError for another indexing.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.meshgrid(sd.symbol("x", 3), sd.symbol("y", 2))
+    >>> x.shape, y.shape
+    ((2, 3), (2, 3))
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing {indexing!r} is neither 'xy' nor 'ij'")
+    vectors = [_ranked(assembled(x), 1) for x in arrays]
+    for x in vectors:
+        if x.ndim > 1:
+            raise ShapeError(f"meshgrid: {shape_text(x.shape)} is not a vector")
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    lengths = {k: x.shape[0] for k, x in enumerate(vectors)}
+    return tuple(
+        contract([(as_numeric(x), (k,))], tuple(order), lengths) for k, x in enumerate(vectors)
+    )
+
+
+# Joining and splitting --------------------------------------------------------------------------
+
+
+def _stacked(arrays: Sequence[Operand], rank: int, axis: int) -> Expr:
+    return concat([_ranked(assembled(x), rank) for x in arrays], axis=axis)
+
+
+def hstack(arrays: Sequence[Operand], /) -> Expr:
+    """The arrays joined along the second axis; vectors and scalars along the first.
+
+    >>> import symdiff as sd
+    >>> sd.hstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 1))]).shape
+    (2, 4)
+    """
+    parts = [_ranked(assembled(x), 1) for x in arrays]
+    return concat(parts, axis=0 if parts and parts[0].ndim == 1 else 1)
+
+
+def vstack(arrays: Sequence[Operand], /) -> Expr:
+    """The arrays joined along the first axis; vectors are rows.
+
+    >>> import symdiff as sd
+    >>> sd.vstack([sd.symbol("a", 3), sd.symbol("b", (2, 3))]).shape
+    (3, 3)
+    """
+    return _stacked(arrays, 2, 0)
+
+
+def dstack(arrays: Sequence[Operand], /) -> Expr:
+    """The arrays joined along the third axis.
+
+    >>> import symdiff as sd
+    >>> sd.dstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 3))]).shape
+    (2, 3, 2)
+    """
+    return _stacked(arrays, 3, 2)
+
+
+def column_stack(arrays: Sequence[Operand], /) -> Expr:
+    """Vectors as the columns of a matrix; matrices contribute theirs.
+
+    >>> import symdiff as sd
+    >>> sd.column_stack([sd.symbol("a", 3), sd.symbol("b", (3, 2))]).shape
+    (3, 3)
+    """
+    parts = [_ranked(assembled(x), 1) for x in arrays]
+    return concat([expand_dims(x, 1) if x.ndim == 1 else x for x in parts], axis=1)
+
+
+def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
+    """``values`` joined to x along ``axis``; with None, the elements of both in C order.
+
+    >>> import symdiff as sd
+    >>> sd.append(sd.symbol("X", (2, 3)), 1).shape
+    (7,)
+    """
+    return concat([x, values], axis=axis)
+
+
+def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
+    """Parts of x along ``axis``: so many, the first ones longer by one if need be, or at places.
+
+    Raises what ``split`` raises, but not for unequal parts.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.array_split(sd.symbol("x", 5), 3)]
+    [(2,), (2,), (1,)]
+    """
+    operand = as_expr(x)
+    length = operand.shape[axis_of("array_split", axis, operand.ndim)]
+    if isinstance(parts, int) and isinstance(length, int):
+        if parts < 1:
+            raise ShapeError(f"array_split: no split into {parts} parts")
+        listed("array_split", expressions=parts)
+        each, longer = divmod(length, parts)
+        parts = [k * each + min(k, longer) for k in range(1, parts)]
+    return split(operand, parts, axis=axis)
+
+
+def hsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
+    """``split`` along the second axis; along the only one of a vector.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.hsplit(sd.symbol("X", (2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    operand = as_expr(x)
+    return split(operand, parts, axis=0 if operand.ndim == 1 else 1)
+
+
+def vsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
+    """``split`` along the first axis of at least two; raises ShapeError for a vector.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.vsplit(sd.symbol("X", (2, 4)), 2)]
+    [(1, 4), (1, 4)]
+    """
+    operand = as_expr(x)
+    if operand.ndim < 2:
+        raise ShapeError(f"vsplit: shape {shape_text(operand.shape)} has no rows")
+    return split(operand, parts, axis=0)
+
+
+def dsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
+    """``split`` along the third axis.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.dsplit(sd.symbol("X", (2, 1, 4)), 2)]
+    [(2, 1, 2), (2, 1, 2)]
+    """
+    return split(x, parts, axis=2)
+
+
+# Turning, rolling, repeating --------------------------------------------------------------------
+
+
+def fliplr(x: Operand, /) -> Expr:
+    """The columns in reverse order.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (2, 3))
+    >>> sd.fliplr(X) is X[:, ::-1]
+    True
+    """
+    return flip(x, 1)
+
+
+def flipud(x: Operand, /) -> Expr:
+    """The rows in reverse order.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (2, 3))
+    >>> sd.flipud(X) is X[::-1]
+    True
+    """
+    return flip(x, 0)
+
+
+@rearrangement
+def rot90(x: Expr, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Expr:
+    """The plane of two axes turned k times by 90 degrees, from the first towards the second.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (2, 3))
+    >>> sd.rot90(X) is sd.flipud(X.T)
+    True
+    """
+    i, j = axes_of("rot90", tuple(axes), x.ndim)
+    turns = k % 4
+    if turns == 2:
+        return flip(x, (i, j))
+    if turns == 1:
+        return flip(swapaxes(x, i, j), i)
+    return swapaxes(flip(x, i), i, j) if turns else x
+
+
+@rearrangement
+def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
+    """The elements moved up by ``shift`` places along ``axis``, those from the end to the front.
+
+    With None, in C order.  Several axes have a shift each, or all the same.  Raises ValueError
+    where the numbers of shifts and axes differ, Unsupported along an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> sd.roll(sd.symbol("x", 5), 2).shape
+    (5,)
+    """
+    if axis is None:
+        return reshape(roll(reshape(x, -1), shift, 0), x.shape)
+    places = (axis,) if isinstance(axis, int) else tuple(axis)
+    shifts = (shift,) * len(places) if isinstance(shift, int) else tuple(shift)
+    if len(places) == 1:
+        places *= len(shifts)
+    if len(shifts) != len(places):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(places)} axes")
+    for place, moved in zip(places, shifts, strict=True):
+        k = axis_of("roll", place, x.ndim)
+        length = x.shape[k]
+        if isinstance(length, str):
+            raise Unsupported(f"roll: axis {k} of symbolic length {length}")
+        first = -moved % length if length else 0
+        if first:
+            x = concat([cut(x, {k: (first, length, 1)}), cut(x, {k: (0, first, 1)})], axis=k)
+    return x
+
+
+@rearrangement
+def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis = None) -> Expr:
+    """All windows of x: ``value[i, j] = x[i + j]`` for a vector.
+
+    ``window_shape`` is the length of the windows along ``axis``, or one for each of several axes;
+    along all axes with None.  An axis of n elements has n - length + 1 windows, whose elements
+    stand along new axes, the last ones.  Every mth window is ``[::m]``; the gradient adds up what
+    the windows share.  As ``numpy.lib.stride_tricks`` has it.
+
+    Raises ValueError for a length that no window has, or another number of lengths than axes,
+    TypeError for one that is no integer, Unsupported along an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x, w = sd.symbol("x", 8), sd.symbol("w", 3)
+    >>> sd.sliding_window_view(x, 3).shape, (sd.sliding_window_view(x, 3) @ w).shape
+    ((6, 3), (6,))
+    """
+    name = "sliding_window_view"
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    places = [axis_of(name, k, x.ndim) for k in axes]
+    many = isinstance(window_shape, Sequence | np.ndarray)
+    lengths = tuple(map(index, window_shape if many else (window_shape,)))  # type: ignore[arg-type]
+    if len(lengths) != len(places):
+        raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
+    for place, length in zip(places, lengths, strict=True):
+        n = x.shape[place]
+        if isinstance(n, str):
+            raise Unsupported(f"{name}: axis {place} of symbolic length {n}")
+        if not 1 <= length <= n:
+            raise ValueError(f"{name}: no window of {length} in axis {place} of {n} elements")
+        x = moveaxis(linear(ops.windows_op(length), moveaxis(x, place, -1)), -2, place)
+    return x
+
+
+@rearrangement
+def repeat(x: Expr, repeats: int | Sequence[int], axis: int | None = None) -> Expr:
+    """Each element along ``axis`` so many times in a row; of the elements in C order for None.
+
+    ``repeats`` is a number, or one for each element.  Raises ValueError for a negative number,
+    ShapeError where there are not equally many, Unsupported where the length is not expressible.
+
+    >>> import symdiff as sd
+    >>> sd.repeat(sd.symbol("x", 2), 3).shape, sd.repeat(sd.symbol("x", 2), [1, 4]).shape
+    ((6,), (5,))
+    """
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    place = axis_of("repeat", axis, x.ndim)
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise ValueError(f"repeat: {repeats!r} are not numbers of repetitions")
+    length = x.shape[place]
+    if counts.size == 1:
+        count = int(counts.reshape(()))
+        before, after = x.shape[:place], x.shape[place + 1 :]
+        wide = broadcast_to(expand_dims(x, place + 1), (*before, length, count, *after))
+        return reshape(wide, (*before, _times("repeat", length, count), *after))
+    if counts.shape != (length,):
+        raise ShapeError(
+            f"repeat: {counts.size} numbers of repetitions for axis {place} of length {length}"
+        )
+    listed("repeat", sum(counts.tolist()))
+    return take(x, np.repeat(np.arange(length), counts), axis=place)
+
+
+def _times(name: str, length: Dim, count: int) -> Dim:
+    if isinstance(length, int):
+        return length * count
+    if count == 1:
+        return length
+    raise Unsupported(f"{name}: the length {count}*{length}")
+
+
+@rearrangement
+def tile(x: Expr, reps: int | Sequence[int]) -> Expr:
+    """Copies of x side by side, ``reps`` along each axis; missing axes are added in front.
+
+    Raises ValueError for a negative number, Unsupported where a length is not expressible.
+
+    >>> import symdiff as sd
+    >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
+    (2, 6)
+    """
+    counts = (reps,) if isinstance(reps, int) else tuple(int(count) for count in reps)
+    if any(count < 0 for count in counts):
+        raise ValueError(f"tile: {reps!r} are not numbers of copies")
+    counts = (1,) * (x.ndim - len(counts)) + counts
+    x = _ranked_in_front(x, len(counts))
+    shape = tuple(_times("tile", dim, count) for dim, count in zip(x.shape, counts, strict=True))
+    for k, (dim, count) in enumerate(zip(x.shape, counts, strict=True)):
+        if count != 1:
+            wide = broadcast_to(expand_dims(x, k), (*x.shape[:k], count, dim, *x.shape[k + 1 :]))
+            x = reshape(wide, (*x.shape[:k], shape[k], *x.shape[k + 1 :]))
+    return x
+
+
+def _ranked_in_front(x: Expr, rank: int) -> Expr:
+    return expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
+
+
+def kron(a: Operand, b: Operand, /) -> Expr:
+    """The Kronecker product: ``value[i*q + k, j*r + l] = a[i, j] b[k, l]`` for b of shape (q, r).
+
+    Missing axes are added in front.  Raises Unsupported where a length is not expressible.
+
+    >>> import symdiff as sd
+    >>> sd.kron(sd.symbol("A", (2, 3)), sd.symbol("B", (4, 5))).shape
+    (8, 15)
+    """
+    x, y = as_expr(a), as_expr(b)
+    rank = max(x.ndim, y.ndim)
+    x, y = _ranked_in_front(x, rank), _ranked_in_front(y, rank)
+    first, second = tuple(range(rank)), tuple(range(rank, 2 * rank))
+    pairs = tuple(k for pair in zip(first, second, strict=True) for k in pair)
+    product = contract([(x, first), (y, second)], pairs, None, "kron")
+    shape: list[Dim] = []
+    for m, n in zip(x.shape, y.shape, strict=True):
+        shape.append(_times("kron", m, n) if isinstance(n, int) else _times("kron", n, _int(m, n)))
+    return reshape(product, tuple(shape))
+
+
+def _int(m: Dim, n: Dim) -> int:
+    if isinstance(m, str):
+        raise Unsupported(f"kron: the length {m}*{n}")
+    return m
+
+
+# Padding ----------------------------------------------------------------------------------------
+
+_MODES = ("edge", "reflect", "symmetric", "wrap")
+
+
+@rearrangement
+def pad(
+    x: Expr,
+    pad_width: int | Sequence[Any],
+    mode: str = "constant",
+    *,
+    constant_values: object = 0,
+) -> Expr:
+    """``x`` with elements added at both ends of its axes, as NumPy pads.
+
+    ``pad_width``: a number, a pair (before, after), or a pair for each axis.  ``mode``:
+    "constant", with ``constant_values`` (one, a pair, or a pair for each axis); "edge",
+    "reflect", "symmetric" or "wrap", which repeat elements of x.
+
+    Raises ValueError for negative widths or where a mode has nothing to repeat, Unsupported,
+    naming it, for another mode and for a padded axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> sd.pad(sd.symbol("X", (2, 3)), ((1, 0), (2, 2)), mode="edge").shape
+    (3, 7)
+    """
+    if mode != "constant" and mode not in _MODES:
+        raise Unsupported(
+            f"pad: mode {mode!r}; there are 'constant', {', '.join(map(repr, _MODES))}"
+        )
+    widths = _widths(x, pad_width)
+    for k, (before, after) in enumerate(widths):
+        if (before or after) and isinstance(x.shape[k], str):
+            raise Unsupported(f"pad: axis {k} of symbolic length {x.shape[k]}")
+    if mode != "constant":
+        for k, (before, after) in enumerate(widths):
+            length = x.shape[k]
+            if (before or after) and isinstance(length, int):
+                listed("pad", before + length + after)
+                places = np.pad(np.arange(length), (before, after), mode)  # type: ignore[call-overload]
+                x = take(x, places, axis=k)
+        return x
+    values = _pairs(x, constant_values)
+    if all(_is_number_zero(v) for pair in values for v in pair):
+        return _among_zeros(x, widths)
+    for k, ((before, after), pair) in enumerate(zip(widths, values, strict=True)):
+        rest = x.shape
+        ends = [
+            filled((*rest[:k], n, *rest[k + 1 :]), v)
+            for n, v in zip((before, after), pair, strict=True)
+        ]
+        parts = [part for part in (ends[0], x, ends[1]) if part is x or part.shape[k]]
+        x = concat(parts, axis=k)
+    return x
+
+
+def _widths(x: Expr, pad_width: object) -> list[tuple[int, int]]:
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind not in "iu":
+        raise TypeError(f"pad: widths {pad_width!r} are not integers")
+    if (widths < 0).any():
+        raise ValueError(f"pad: widths {pad_width!r} are negative")
+    try:
+        table = np.broadcast_to(widths, (x.ndim, 2)).tolist()
+    except ValueError:
+        raise ValueError(
+            f"pad: widths {pad_width!r} do not fit the {x.ndim} axes of {shape_text(x.shape)}"
+        ) from None
+    return [(int(before), int(after)) for before, after in table]
+
+
+def _pairs(x: Expr, values: object) -> list[tuple[Operand, Operand]]:
+    """A pair of values for each axis."""
+    table: NDArrayOfObjects = np.empty((), dtype=object)
+    if isinstance(values, Sequence | np.ndarray):
+        rows = [list(v) if isinstance(v, Sequence | np.ndarray) else v for v in values]
+        nested = any(isinstance(row, list) for row in rows)
+        table = np.empty((len(rows), len(rows[0])) if nested else len(rows), dtype=object)
+        for place in np.ndindex(table.shape):
+            table[place] = rows[place[0]][place[1]] if nested else rows[place[0]]
+    else:
+        table[()] = values
+    wide = np.broadcast_to(table, (x.ndim, 2))
+    return [(wide[k, 0], wide[k, 1]) for k in range(x.ndim)]
+
+
+NDArrayOfObjects = np.ndarray[Any, np.dtype[np.object_]]
+
+
+def _is_number_zero(value: Operand) -> bool:
+    return number_of(as_expr(value)) == 0
+
+
+def _among_zeros(x: Expr, widths: list[tuple[int, int]]) -> Expr:
+    padded = [k for k, pair in enumerate(widths) if any(pair)]
+    if not padded:
+        return x
+    before: list[Dim] = list(x.shape)
+    steps: list[ops.Step] = [(0, None, 1)] * x.ndim
+    for k in padded:
+        length = x.shape[k]
+        assert isinstance(length, int)
+        low, high = widths[k]
+        before[k], steps[k] = low + length + high, (low, low + length, 1)
+    first = padded[0]
+    cutting = ops.slice_op(tuple(before[first:]), tuple(steps[first:]), x.shape[first:])
+    return linear(cutting.transposed(0, x.shape), x)
+
+
+# Triangles as vectors ---------------------------------------------------------------------------
+
+
+def _triangle(n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """The flat places of the lower triangle of an n by n matrix, row by row."""
+    listed("tril", n * n)
+    rows, columns = np.tril_indices(n)
+    return rows * n + columns
+
+
+@rearrangement
+def pack_tril(x: Expr) -> Expr:
+    """The lower triangles of the square matrices in the last two axes as vectors, row by row.
+
+    Raises ShapeError unless they are square, Unsupported for a symbolic length.
+
+    >>> import symdiff as sd
+    >>> sd.pack_tril(sd.symbol("A", (2, 3, 3))).shape
+    (2, 6)
+    """
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(
+            f"pack_tril: shape {shape_text(x.shape)} has no square matrices at its end"
+        )
+    n = x.shape[-1]
+    if isinstance(n, str):
+        raise Unsupported(f"pack_tril: the number of elements of a triangle of {n} rows")
+    value = number_of(x)
+    op = ops.gather_op((n, n), _triangle(n))
+    return linear(op, x) if value is None else full(op.result(x.shape), value)
+
+
+def unpack_tril(x: Operand, /, *, symmetric: bool = False) -> Expr:
+    """Lower triangular matrices from vectors of their ``n (n + 1) / 2`` elements, row by row.
+
+    ``symmetric`` mirrors them instead of leaving zeros above the diagonal.  Raises ShapeError for
+    another length, Unsupported for a symbolic one.
+
+    >>> import symdiff as sd
+    >>> v = sd.symbol("v", 6)
+    >>> sd.unpack_tril(v).shape, sd.pack_tril(sd.unpack_tril(v)).shape
+    ((3, 3), (6,))
+    """
+    operand = as_expr(x)
+    if not operand.ndim:
+        raise ShapeError("unpack_tril: a scalar has no axis")
+    length = operand.shape[-1]
+    if isinstance(length, str):
+        raise Unsupported(f"unpack_tril: vectors of symbolic length {length}")
+    n = (math.isqrt(8 * length + 1) - 1) // 2
+    if n * (n + 1) // 2 != length:
+        raise ShapeError(f"unpack_tril: {length} is not the number of elements of a triangle")
+    places = _triangle(n)
+    if symmetric:
+        rows, columns = np.indices((n, n))
+        high, low = np.maximum(rows, columns), np.minimum(rows, columns)
+        return take(operand, high * (high + 1) // 2 + low, axis=-1)
+    return linear(ops.gather_op((n, n), places).transposed(0, operand.shape), operand)
+
+
+# Selecting and changing elements ----------------------------------------------------------------
+
+
+def select(
+    condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Operand = 0
+) -> Expr:
+    """The element of the first choice whose condition holds; ``default`` where none does.
+
+    What is not selected does not count, even nan.  Raises ValueError unless there are as many
+    conditions as choices.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.select([x < 0, x < 1], [-x, x]) is sd.where(x < 0, -x, sd.where(x < 1, x, 0))
+    True
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    result = as_expr(default)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = where(as_expr(condition), as_expr(choice), result)
+    return result
+
+
+def _scattered(x: Expr, key: object, value: Expr) -> Expr:
+    """Zeros of the shape of x, the value added at ``x[key]``: the transpose of indexing."""
+    t = dummy(x)
+    (flow,) = pullback([getitem(t, key)], [t], [Flow(value, NONE)])
+    return full(x.shape, 0) if flow is None else flow.expr
+
+
+def index_add(x: Operand, key: object, value: Operand, /) -> Expr:
+    """``x`` with ``value`` added at ``x[key]``; at repeated places it is added repeatedly.
+
+    What ``numpy.add.at(x, key, value)`` does in place.  Keys are those of ``x[key]``, and so are
+    the errors; ShapeError where the value does not broadcast.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> sd.index_add(x, 0, 1).shape
+    (3,)
+    """
+    operand = as_expr(x)
+    place = getitem(dummy(operand), key)
+    return operand + _scattered(operand, key, broadcast_to(as_numeric(as_expr(value)), place.shape))
+
+
+def index_update(x: Operand, key: object, value: Operand, /) -> Expr:
+    """``x`` with ``value`` at ``x[key]``, of repeated places the last one.
+
+    What ``x[key] = value`` does in place.  Keys are those of ``x[key]``, and so are the errors;
+    ShapeError where the value does not broadcast, Unsupported for an array of indices that is an
+    expression: its places might repeat.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> sd.index_update(x, slice(1, None), 0).shape
+    (3,)
+    """
+    operand = as_expr(x)
+    parts = key if isinstance(key, tuple) else (key,)
+    for part in parts:
+        if _is_expression(part) and part.shape:
+            raise Unsupported(
+                "index_update: an array of indices that is an expression, whose places might "
+                "repeat; use index_add"
+            )
+    place = getitem(dummy(operand), key)
+    new = broadcast_to(as_expr(value), place.shape)
+    if any(np.ndim(_known(part)) for part in parts if isinstance(part, list | np.ndarray | Expr)):
+        changed = _unrepeated(operand, key, new)
+        if changed is not None:
+            return changed
+    return _replaced(
+        operand,
+        _scattered(operand, key, as_numeric(new)),
+        _scattered(operand, key, full(new.shape, 1)),
+    )
+
+
+def _is_expression(part: object) -> bool:
+    return isinstance(part, Expr) and not isinstance(part.op, ops.Constant)
+
+
+def _known(part: object) -> Any:
+    """An entry of a key that is data in NumPy's terms."""
+    if not isinstance(part, Expr):
+        return part
+    return part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
+
+
+def _replaced(x: Expr, scattered: Expr, counts: Expr) -> Expr:
+    zero = number_node(0)
+    return where(primitive("not_equal", counts, zero), scattered, x)
+
+
+def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
+    """The update by arrays of indices that repeat places; None if none does."""
+    lengths = tuple(1 if isinstance(dim, str) else dim for dim in x.shape)
+    parts = tuple(map(_known, key if isinstance(key, tuple) else (key,)))
+    listed("index_update", math.prod(lengths))
+    places = np.arange(math.prod(lengths)).reshape(lengths)[parts].ravel()
+    _, last = np.unique(places[::-1], return_index=True)
+    if len(last) == len(places):
+        return None
+    if lengths != x.shape:
+        raise Unsupported("index_update: repeated places beside an axis of symbolic length")
+    kept = np.sort(len(places) - 1 - last)
+    op = ops.gather_op(lengths, places[kept]).transposed(0, (len(kept),))
+    chosen = take(reshape(new, -1), kept)
+    return _replaced(x, linear(op, as_numeric(chosen)), linear(op, full((len(kept),), 1)))

@@ -1,0 +1,382 @@
+"""Sampled functions: convolution, differences, integration, and Fourier transforms as real pairs.
+
+A complex array is a pair of real ones here.  The discrete Fourier transform of ``re + i im`` is
+``C re + S im + i (C im - S re)`` with the symmetric matrices ``C_jk = cos(2πjk/n)`` and
+``S_jk = sin(2πjk/n)``, which are ops of their own, computed by fast transforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symdiff.contexts import listed
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.functions.rearranging import pad, roll
+from symdiff.functions.reductions import sum as sum_over
+from symdiff.functions.shaping import (
+    axes_of,
+    axis_of,
+    broadcast_to,
+    concat,
+    cut,
+    flip,
+    permute_dims,
+)
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, as_real, linear, primitive, scale
+from symdiff.graph.axes import broadcast_shapes, shape_text
+from symdiff.graph.contraction import contract
+from symdiff.graph.leaves import as_expr, constant, full
+
+if TYPE_CHECKING:
+    from symdiff.graph.expr import Expr, Operand
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "fft",
+    "fftn",
+    "fftshift",
+    "finite_diff",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "irfft",
+    "rfft",
+    "trapezoid",
+]
+
+Pair = tuple["Expr", "Expr"]
+
+
+def _length(name: str, x: Expr, axis: int) -> int:
+    length = x.shape[axis]
+    if isinstance(length, str):
+        raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
+    return length
+
+
+# Convolution ------------------------------------------------------------------------------------
+
+
+def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
+    """``value_k = sum_j a_j v_(k-j)`` of two vectors, as NumPy has it.
+
+    ``mode``: "full" has every k with a term; "same" as many from their middle as the longer vector
+    has elements; "valid" those with all terms.
+
+    Raises ShapeError for operands that are no vectors, ValueError for an empty one or another
+    mode, Unsupported for a symbolic length.
+
+    >>> import symdiff as sd
+    >>> a, v = sd.symbol("a", 5), sd.symbol("v", 3)
+    >>> [sd.convolve(a, v, mode).shape for mode in ("full", "same", "valid")]
+    [(7,), (5,), (3,)]
+    """
+    return _convolved("convolve", constant(a), constant(v), mode)
+
+
+def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
+    """``value_k = sum_n a_(n+k) v_n`` of two vectors, as NumPy has it; modes as in ``convolve``.
+
+    Raises what ``convolve`` raises.
+
+    >>> import symdiff as sd
+    >>> a, v = sd.symbol("a", 5), sd.symbol("v", 3)
+    >>> sd.correlate(a, v).shape
+    (3,)
+    """
+    x, y = constant(a), constant(v)
+    if x.ndim == y.ndim == 1 and _length("correlate", x, 0) < _length("correlate", y, 0):
+        return flip(_convolved("correlate", y, flip(x), mode))
+    return _convolved("correlate", x, flip(y) if y.ndim else y, mode)
+
+
+def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
+    """The shorter vector, reversed, along the windows of the longer one between zeros."""
+    if x.ndim != 1 or y.ndim != 1:
+        raise ShapeError(f"{name}: {shape_text(x.shape)} and {shape_text(y.shape)} are not vectors")
+    n, m = _length(name, x, 0), _length(name, y, 0)
+    if n < m:
+        x, y, n, m = y, x, m, n
+    if not m:
+        raise ValueError(f"{name}: an operand is empty")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
+    count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
+    start = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
+    listed(name, count * m)
+    windows = start + np.arange(count)[:, None] + np.arange(m)
+    wide = pad(x, m - 1)
+    taken = linear(ops.gather_op((n + 2 * m - 2,), windows), as_numeric(wide))
+    return contract([(taken, (0, 1)), (flip(y), (1,))], (0,))
+
+
+# Differences and integrals ----------------------------------------------------------------------
+
+
+def finite_diff(
+    x: Operand,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    *,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Expr:
+    """The differences of neighbours along ``axis``, n times: ``numpy.diff``; of booleans, changes.
+
+    ``prepend`` and ``append`` are joined to x first; a scalar counts as one element.
+
+    Raises ValueError for a negative n, AxisError, Unsupported for an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> sd.finite_diff(x) is x[1:] - x[:-1]
+    True
+    """
+    if n < 0:
+        raise ValueError(f"finite_diff: {n} is negative")
+    result = as_expr(x)
+    place = axis_of("finite_diff", axis, result.ndim)
+    if not n:
+        return result
+    ends = []
+    for given in (prepend, append):
+        end = None if given is None else as_expr(given)
+        if end is not None and not end.shape:
+            end = broadcast_to(end, (*result.shape[:place], 1, *result.shape[place + 1 :]))
+        ends.append(end)
+    parts = [part for part in (ends[0], result, ends[1]) if part is not None]
+    result = concat(parts, axis=place)
+    for _ in range(n):
+        listed("finite_diff", expressions=1)
+        length = _length("finite_diff", result, place)
+        if not length:
+            return result
+        low = cut(result, {place: (0, length - 1, 1)})
+        high = cut(result, {place: (1, length, 1)})
+        result = primitive("not_equal", high, low) if result.dtype is bool else high - low
+    return result
+
+
+def trapezoid(y: Operand, x: Operand | None = None, /, dx: Operand = 1, *, axis: int = -1) -> Expr:
+    """The integral of y along ``axis`` by the trapezoidal rule: ``sum (y_i + y_(i+1)) d_i / 2``.
+
+    ``d_i`` is ``x_(i+1) - x_i`` for places x (a vector for the axis, or an array that broadcasts
+    with y), else ``dx``.  Raises ShapeError where x does not fit, Unsupported for an axis of
+    symbolic length.
+
+    >>> import symdiff as sd
+    >>> y = sd.symbol("y", 3)
+    >>> sd.trapezoid(y, dx=2) is (y[1:] + y[:-1]).sum()
+    True
+    """
+    values = as_real(as_expr(y))
+    place = axis_of("trapezoid", axis, values.ndim)
+    length = _length("trapezoid", values, place)
+    high = cut(values, {place: (min(1, length), length, 1)})
+    low = cut(values, {place: (0, max(length - 1, 0), 1)})
+    step = as_real(as_expr(dx))
+    if x is not None:
+        places = as_real(constant(x))
+        if places.ndim == 1:
+            step = finite_diff(places)
+            word = (place,)
+            step = contract(
+                [(step, word)],
+                tuple(range(place, values.ndim)),
+                dict.fromkeys(range(place + 1, values.ndim), 1),
+            )
+        else:
+            step = finite_diff(places, axis=axis)
+    return sum_over(step * (high + low), place) / 2
+
+
+# Fourier transforms -----------------------------------------------------------------------------
+
+
+def _along(name: str, part: str, x: Expr, axis: int) -> Expr:
+    """``C x`` or ``S x`` along the axis."""
+    order = (*(k for k in range(x.ndim) if k != axis), axis)
+    back = tuple(order.index(k) for k in range(x.ndim))
+    return permute_dims(linear(ops.fourier_op(part), permute_dims(x, order)), back)
+
+
+def _fitted(name: str, x: Expr, n: int | None, axis: int) -> Expr:
+    """``x`` cut, or filled up with zeros, to length n along the axis; raises ValueError for 0."""
+    if n is not None:
+        length = _length(name, x, axis)
+        if length > n:
+            x = cut(x, {axis: (0, n, 1)})
+        elif length < n:
+            x = pad(x, [(0, n - length if k == axis else 0) for k in range(x.ndim)])
+    if x.shape[axis] == 0:
+        raise ValueError(f"{name}: a transform of no elements")
+    return x
+
+
+def _pair(name: str, re: Operand, im: Operand | None) -> Pair:
+    real = as_expr(re)
+    imaginary = full(real.shape, 0) if im is None else as_expr(im)
+    shape = broadcast_shapes(name, real.shape, imaginary.shape)
+    return broadcast_to(real, shape), broadcast_to(imaginary, shape)
+
+
+def fft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Pair:
+    """Real and imaginary part of the discrete Fourier transform of ``re + i im`` along ``axis``.
+
+    ``value_j = sum_k x_k exp(-2πi jk/n)``; a length n cuts the axis or fills it up with zeros.
+
+    Raises ShapeError where the parts do not broadcast, AxisError, ValueError for no elements,
+    Unsupported for n where the axis is symbolic.
+
+    >>> import symdiff as sd
+    >>> re, im = sd.fft(sd.symbol("x", 4))
+    >>> re.shape, im.shape
+    ((4,), (4,))
+    """
+    return _transformed("fft", _pair("fft", re, im), n, axis)
+
+
+def _transformed(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
+    place = axis_of(name, axis, pair[0].ndim)
+    re, im = (_fitted(name, x, n, place) for x in pair)
+    return (
+        _along(name, "cos", re, place) + _along(name, "sin", im, place),
+        _along(name, "cos", im, place) - _along(name, "sin", re, place),
+    )
+
+
+def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Pair:
+    """The inverse of ``fft``: ``value_j = sum_k x_k exp(2πi jk/n) / n``, as a real pair.
+
+    Raises what ``fft`` raises, and Unsupported for an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 4)
+    >>> [part.shape for part in sd.ifft(*sd.fft(x))]
+    [(4,), (4,)]
+    """
+    return _inverted("ifft", _pair("ifft", re, im), n, axis)
+
+
+def _inverted(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
+    """The transform, with the parts exchanged before and after it, is n times the inverse."""
+    im, re = _transformed(name, pair[::-1], n, axis)
+    share = Fraction(1, _length(name, re, axis_of(name, axis, re.ndim)))
+    return scale(share, re), scale(share, im)
+
+
+def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
+    """The first ``n//2 + 1`` entries of the transform of real x; the others are their conjugates.
+
+    Raises what ``fft`` raises, and Unsupported for an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.rfft(sd.symbol("x", 5))]
+    [(3,), (3,)]
+    """
+    operand = as_expr(x)
+    place = axis_of("rfft", axis, operand.ndim)
+    operand = _fitted("rfft", operand, n, place)
+    half: dict[int, ops.Step] = {place: (0, _length("rfft", operand, place) // 2 + 1, 1)}
+    return (
+        cut(_along("rfft", "cos", operand, place), half),
+        cut(-_along("rfft", "sin", operand, place), half),
+    )
+
+
+def irfft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Expr:
+    """The real array of length n (``2 (m - 1)`` by default) whose ``rfft`` has these m entries.
+
+    Entries are cut or filled up with zeros to ``n//2 + 1``.  Imaginary parts that such an array
+    has not (of entry 0, and of n/2) do not count.
+
+    Raises ShapeError where the parts do not broadcast, AxisError, ValueError for no elements,
+    Unsupported for an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 5)
+    >>> sd.irfft(*sd.rfft(x), n=5).shape
+    (5,)
+    """
+    pair = _pair("irfft", re, im)
+    place = axis_of("irfft", axis, pair[0].ndim)
+    if n is None:
+        n = 2 * (_length("irfft", pair[0], place) - 1)
+    if n < 1:
+        raise ValueError(f"irfft: {n} is no length")
+    half = n // 2 + 1
+    listed("irfft", half)
+    weights = np.full(half, 2, np.int8)  # short, so that float32 stays float32 beside it
+    weights[0] = 1
+    if n % 2 == 0:
+        weights[-1] = 1
+    ones = (1,) * (pair[0].ndim - place - 1)
+    found = []
+    for part, x in zip(("cos", "sin"), pair, strict=True):
+        weight = weights if part == "cos" else np.where(weights == 1, 0, weights)
+        weighted = _fitted("irfft", x, half, place) * constant(weight.reshape((-1, *ones)))
+        found.append(_along("irfft", part, _fitted("irfft", weighted, n, place), place))
+    return scale(Fraction(1, n), found[0] - found[1])
+
+
+def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:
+    """``fft`` along several axes, all of them by default.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.fftn(sd.symbol("X", (2, 3)))]
+    [(2, 3), (2, 3)]
+    """
+    pair = _pair("fftn", re, im)
+    for axis in axes_of("fftn", None if axes is None else tuple(axes), pair[0].ndim):
+        pair = _transformed("fftn", pair, None, axis)
+    return pair
+
+
+def ifftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:
+    """``ifft`` along several axes, all of them by default.
+
+    >>> import symdiff as sd
+    >>> [part.shape for part in sd.ifftn(sd.symbol("X", (2, 3)))]
+    [(2, 3), (2, 3)]
+    """
+    pair = _pair("ifftn", re, im)
+    for axis in axes_of("ifftn", None if axes is None else tuple(axes), pair[0].ndim):
+        pair = _inverted("ifftn", pair, None, axis)
+    return pair
+
+
+def _rolled(name: str, x: Operand, axes: int | Sequence[int] | None, sign: int) -> Expr:
+    operand = as_expr(x)
+    given = axes if axes is None or isinstance(axes, int) else tuple(axes)
+    places = axes_of(name, given, operand.ndim)
+    halves = [sign * (_length(name, operand, k) // 2) for k in places]
+    return roll(operand, halves, places)
+
+
+def fftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
+    """The entries of a transform with that of frequency 0 in the middle, along all axes by default.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 5)
+    >>> sd.fftshift(x) is sd.roll(x, 2)
+    True
+    """
+    return _rolled("fftshift", x, axes, 1)
+
+
+def ifftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
+    """The inverse of ``fftshift``.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 5)
+    >>> sd.ifftshift(x) is sd.roll(x, -2)
+    True
+    """
+    return _rolled("ifftshift", x, axes, -1)

@@ -1,0 +1,378 @@
+"""Orders and running results along an axis: sorting, places, quantiles, interpolation, products.
+
+What is sorted is taken at the places of its order, so a derivative goes to the element that was
+taken.  Places are integers and have no derivative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symdiff import opaque_ops
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.functions.indexing import getitem, take
+from symdiff.functions.reductions import mean, reduction
+from symdiff.functions.shaping import (
+    Axis,
+    axes_of,
+    axis_of,
+    boolean_as,
+    broadcast_to,
+    expand_dims,
+    merged,
+    permute_dims,
+    rearrangement,
+    reshape,
+    reshaped,
+    stack,
+)
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, divide, floating, opaque, primitive, select
+from symdiff.graph.axes import broadcast_shapes, shape_text
+from symdiff.graph.leaves import as_expr, constant, number_node
+
+if TYPE_CHECKING:
+    from symdiff.graph.expr import Expr, Operand
+    from symdiff.graph.node import Shape
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "cumprod",
+    "interp",
+    "logcumsumexp",
+    "median",
+    "partition",
+    "percentile",
+    "quantile",
+    "searchsorted",
+    "sort",
+    "take_along_axis",
+]
+
+
+def _lined(name: str, x: Expr, axis: int | None) -> tuple[Expr, tuple[int, ...]]:
+    """``x`` with the axis at the end, flattened for None, and the permutation that puts it back."""
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    place = axis_of(name, axis, x.ndim)
+    order = (*(k for k in range(x.ndim) if k != place), place)
+    back = tuple(order.index(k) for k in range(x.ndim))
+    return permute_dims(x, order), back
+
+
+# Sorting ----------------------------------------------------------------------------------------
+
+
+@rearrangement
+def sort(x: Expr, axis: int | None = -1) -> Expr:
+    """The elements along ``axis`` in ascending order, nan last; all of them, flat, for None.
+
+    Each derivative goes to the element that stands at the place; equal elements keep their order.
+
+    >>> import symdiff as sd
+    >>> sd.sort(sd.symbol("X", (2, 3)), axis=0).shape
+    (2, 3)
+    """
+    lines, back = _lined("sort", as_numeric(x), axis)
+    if lines.shape[-1] in (0, 1):
+        return permute_dims(lines, back)
+    order = opaque(ops.opaque_op(opaque_ops.ArgSort), lines)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.Take), lines, order), back)
+
+
+def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
+    """The places of the elements along ``axis`` in ascending order; of all, flat, for None.
+
+    Equal elements keep their order, nan comes last.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> sd.take_along_axis(x, sd.argsort(x)) is sd.sort(x)
+    True
+    """
+    lines, back = _lined("argsort", as_expr(x), axis)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.ArgSort), lines), back)
+
+
+def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) -> Expr:
+    """The elements along ``axis``, the ``kth`` where sorting would put it, smaller ones before it.
+
+    The others are sorted too, which is one of the orders that are possible.  Raises ValueError for
+    a place outside of the axis.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> sd.partition(x, 1) is sd.sort(x)
+    True
+    """
+    operand = as_expr(x)
+    length = (
+        merged("partition", operand.shape)
+        if axis is None
+        else operand.shape[axis_of("partition", axis, operand.ndim)]
+    )
+    for k in np.atleast_1d(kth).tolist():
+        if isinstance(length, int) and not -length <= k < length:
+            raise ValueError(f"partition: place {k} of an axis of length {length}")
+    return sort(operand, axis)
+
+
+def _place_of(name: str, op: ops.Opaque, x: Operand, axis: int | None, keepdims: bool) -> Expr:
+    operand = as_expr(x)
+    axes = axes_of(name, axis, operand.ndim)
+    if any(operand.shape[k] == 0 for k in axes):
+        raise ValueError(
+            f"{name}: over no elements (shape {shape_text(operand.shape)}, axes {axes})"
+        )
+    return reduction(name, op, operand, axes, keepdims)
+
+
+def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
+    """The place of the first largest element along ``axis``; among all in C order for None.
+
+    Raises ValueError where there is nothing.
+
+    >>> import symdiff as sd
+    >>> place = sd.argmax(sd.symbol("X", (2, 3)), axis=1)
+    >>> place.shape, place.dtype
+    ((2,), <class 'int'>)
+    """
+    return _place_of("argmax", ops.opaque_op(opaque_ops.ArgMax), x, axis, keepdims)
+
+
+def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
+    """The place of the first smallest element along ``axis``; among all in C order for None.
+
+    Raises ValueError where there is nothing.
+
+    >>> import symdiff as sd
+    >>> sd.argmin(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
+    (1, 3)
+    """
+    return _place_of("argmin", ops.opaque_op(opaque_ops.ArgMin), x, axis, keepdims)
+
+
+def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Expr:
+    """``value[.., j, ..] = x[.., indices[.., j, ..], ..]``: its own indices for each line of x.
+
+    ``indices`` are integers and have as many axes as x; the other axes broadcast.  With None, x is
+    read flat.  Raises ShapeError where the axes do not fit, IndexError for indices that are not
+    integers.
+
+    >>> import symdiff as sd
+    >>> X = sd.symbol("X", (2, 3))
+    >>> sd.take_along_axis(X, sd.argmax(X, axis=1, keepdims=True), axis=1).shape
+    (2, 1)
+    """
+    operand, index = as_expr(x), constant(indices)
+    if index.dtype is not int:
+        raise IndexError("take_along_axis: the indices are not integers")
+    if axis is None:
+        operand, axis = reshape(operand, -1), 0
+    if operand.ndim != index.ndim:
+        raise ShapeError(
+            f"take_along_axis: indices of shape {shape_text(index.shape)} for an operand of shape "
+            f"{shape_text(operand.shape)}; they need as many axes"
+        )
+    lines, back = _lined("take_along_axis", operand, axis)
+    places, _ = _lined("take_along_axis", index, axis)
+    batch = broadcast_shapes("take_along_axis", lines.shape[:-1], places.shape[:-1])
+    lines = broadcast_to(lines, (*batch, lines.shape[-1]))
+    places = broadcast_to(places, (*batch, places.shape[-1]))
+    taken = opaque(ops.opaque_op(opaque_ops.Take), lines, places)
+    return boolean_as(operand, permute_dims(taken, back))
+
+
+# Quantiles --------------------------------------------------------------------------------------
+
+
+def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, int, tuple[int, ...]]:
+    """What is reduced, sorted along the last axis; its length, and the axes."""
+    operand = as_numeric(as_expr(x))
+    axes = axes_of(name, axis, operand.ndim)
+    rest = tuple(k for k in range(operand.ndim) if k not in axes)
+    length = merged(name, [operand.shape[k] for k in axes])
+    if isinstance(length, str):
+        raise Unsupported(f"{name}: over an axis of symbolic length {length}")
+    if not length:
+        raise ValueError(f"{name}: over no elements (shape {shape_text(operand.shape)})")
+    shape: Shape = (*(operand.shape[k] for k in rest), length)
+    return sort(reshaped(permute_dims(operand, rest + axes), shape)), length, axes
+
+
+def _unless_nan(value: Expr, lines: Expr) -> Expr:
+    """``value``, or nan for a line with one: sorting has put it last."""
+    last = getitem(lines, (..., -1))
+    return select(primitive("not_equal", last, last), last, value)
+
+
+def median(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
+    """The middle element over ``axis``, over all axes by default; of two, their mean.
+
+    The derivative goes to the middle elements.  Raises ValueError where there is nothing,
+    Unsupported over an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> sd.median(sd.symbol("X", (2, 4)), axis=1).shape
+    (2,)
+    """
+    lines, n, axes = _sorted_lines("median", x, axis)
+    middle = mean(getitem(lines, (..., slice((n - 1) // 2, n // 2 + 1))), -1)
+    result = _unless_nan(middle, lines)
+    return expand_dims(result, axes) if keepdims else result
+
+
+def quantile(
+    x: Operand,
+    q: float | Sequence[float],
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+) -> Expr:
+    """The quantiles ``q`` (numbers in [0, 1]) over ``axis``, linear between elements.
+
+    With ``s`` sorted and ``h = (n - 1) q`` it is ``s[⌊h⌋] + (h - ⌊h⌋) (s[⌊h⌋ + 1] - s[⌊h⌋])``.  A
+    sequence q gives a leading axis.  Raises ValueError for a q outside [0, 1] or where there is
+    nothing, Unsupported over an axis of symbolic length.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 5)
+    >>> sd.quantile(x, 0.5).shape, sd.quantile(x, [0.1, 0.9]).shape
+    ((), (2,))
+    """
+    if isinstance(q, Sequence | np.ndarray) and not isinstance(q, str):
+        return stack([quantile(x, v, axis, keepdims=keepdims) for v in q])
+    if not 0 <= q <= 1:
+        raise ValueError(f"quantile: {q!r} is not in [0, 1]")
+    lines, n, axes = _sorted_lines("quantile", x, axis)
+    h = (n - 1) * float(q)
+    low = math.floor(h)
+    below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))
+    result = _unless_nan(below + (h - low) * (above - below), lines)
+    return expand_dims(result, axes) if keepdims else result
+
+
+def percentile(
+    x: Operand,
+    q: float | Sequence[float],
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+) -> Expr:
+    """The quantiles ``q / 100``.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 5)
+    >>> sd.percentile(x, 25) is sd.quantile(x, 0.25)
+    True
+    """
+    shares = np.asarray(q, dtype=float) / 100
+    return quantile(x, shares.tolist(), axis, keepdims=keepdims)
+
+
+# Places in a table ------------------------------------------------------------------------------
+
+
+def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "left") -> Expr:
+    """How many elements of an ascending vector are below x; with side "right", not above x.
+
+    Raises ShapeError for a table that is no vector, ValueError for another side.
+
+    >>> import symdiff as sd
+    >>> sd.searchsorted([0.0, 1.0, 2.0], sd.symbol("x", 4)).shape
+    (4,)
+    """
+    edges, values = constant(table), as_expr(x)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side {side!r} is neither 'left' nor 'right'")
+    if edges.ndim != 1:
+        raise ShapeError(f"searchsorted: a table of shape {shape_text(edges.shape)} is no vector")
+    return opaque(opaque_ops.searchsorted_op(side == "right"), edges, values)
+
+
+def interp(
+    x: Operand,
+    xp: Operand | Sequence[float],
+    fp: Operand | Sequence[float],
+    /,
+    left: Operand | None = None,
+    right: Operand | None = None,
+) -> Expr:
+    """The piecewise linear function through the points (xp, fp), at x; xp ascends.
+
+    Before the first point it is ``left``, by default the first fp; behind the last one ``right``.
+    It differentiates to x, xp and fp.  At a point the derivative is that of the piece on its right;
+    at the last point, on its left.
+
+    Raises ShapeError unless xp and fp are vectors of one length, ValueError if there is no point or
+    constant xp do not ascend, Unsupported for a symbolic length.
+
+    >>> import symdiff as sd
+    >>> sd.interp(sd.symbol("x", 5), [0.0, 1.0, 3.0], sd.symbol("f", 3)).shape
+    (5,)
+    """
+    at, edges, heights = as_expr(x), constant(xp), constant(fp)
+    if edges.ndim != 1 or edges.shape != heights.shape:
+        raise ShapeError(
+            f"interp: points of shapes {shape_text(edges.shape)} and {shape_text(heights.shape)}; "
+            "they are vectors of one length"
+        )
+    (n,) = edges.shape
+    if isinstance(n, str):
+        raise Unsupported(f"interp: a symbolic number {n} of points")
+    if not n:
+        raise ValueError("interp: needs at least one point")
+    if isinstance(edges.op, ops.Constant):
+        places = edges.op.value.tolist()
+        if not all(a < b for a, b in pairwise(places)):
+            raise ValueError("interp: xp does not ascend")
+    first, last = getitem(edges, 0), getitem(edges, n - 1)
+    before = getitem(heights, 0) if left is None else as_expr(left)
+    behind = getitem(heights, n - 1) if right is None else as_expr(right)
+    if n == 1:
+        inside = broadcast_to(getitem(heights, 0), at.shape)
+    else:
+        found = searchsorted(edges, at, "right") - 1
+        i = primitive("clip", found, number_node(0), number_node(n - 2))
+        x0, x1, f0, f1 = (take(v, i + k) for v in (edges, heights) for k in (0, 1))
+        inside = f0 + (at - x0) * divide(f1 - f0, x1 - x0)
+    inside = select(primitive("less", last, at), behind, inside)
+    return select(primitive("less", at, first), before, inside)
+
+
+# Running results --------------------------------------------------------------------------------
+
+
+def cumprod(x: Operand, /, axis: int | None = None) -> Expr:
+    """The running products along ``axis``; of the elements in C order for None.
+
+    No derivative divides: they hold at zeros too, at every order.
+
+    >>> import symdiff as sd
+    >>> sd.cumprod(sd.symbol("X", (2, 3)), axis=1).shape
+    (2, 3)
+    """
+    lines, back = _lined("cumprod", as_numeric(as_expr(x)), axis)
+    if lines.shape[-1] in (0, 1):
+        return permute_dims(lines, back)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.Cumprod), lines), back)
+
+
+def logcumsumexp(x: Operand, /, axis: int | None = None) -> Expr:
+    """``log(cumsum(exp(x)))`` along ``axis`` without overflow; of all, in C order, for None.
+
+    >>> import symdiff as sd
+    >>> sd.logcumsumexp(sd.symbol("x", 3)).shape
+    (3,)
+    """
+    lines, back = _lined("logcumsumexp", as_expr(x), axis)
+    return permute_dims(opaque(ops.opaque_op(opaque_ops.LogCumSumExp), lines), back)

@@ -1,0 +1,331 @@
+"""Contractions: sums of products over letters, each value in one spelling.
+
+``contract`` absorbs operands that sum nothing (transposes, broadcasts, diagonals, identities),
+takes out coefficients, and gives the rest its canonical form: a product in which nothing is summed
+is a Product; a contraction that sums has operands in creation order and its letters in order of
+first use; permuting, repeating and broadcasting are rearrangements around it.  A contraction that
+sums never absorbs another that sums, which would destroy the association of reverse mode.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, reduce
+from itertools import permutations
+from typing import TYPE_CHECKING, TypeAlias
+
+from symdiff.errors import ShapeError
+from symdiff.graph import number, ops
+from symdiff.graph.algebra import add, int_power, mul
+from symdiff.graph.axes import PATTERNS, Letters, canonical, letter_name, shape_text
+from symdiff.graph.leaves import full, number_of, promoted, size, split_coefficient
+from symdiff.graph.multiples import as_numeric, scale
+from symdiff.graph.node import make
+from symdiff.graph.rearrangement import broadcast_to as broadcast_to
+from symdiff.graph.rearrangement import (
+    identity,
+    moved,
+    rearranged,
+    stretched,
+    stripped,
+    sums,
+    symmetric,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symdiff.graph.axes import Lengths, Word
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim
+    from symdiff.graph.number import Number
+
+Term: TypeAlias = "tuple[Expr, Word] | tuple[Expr, Word, bool]"
+
+
+def contract(
+    terms: Sequence[Term],
+    out: Word,
+    sizes: Mapping[int, Dim] | None = None,
+    name: str = "contract",
+) -> Expr:
+    """``value[out] = sum over the other letters of prod_k operand_k[word_k]``.
+
+    Args:
+        terms: (operand, word) or (operand, word, kills); ``kills`` marks a masked cotangent.
+        out: the letters of the result; repeated letters make a diagonal, letters of no operand are
+            broadcast.
+        sizes: the lengths of letters that no operand has.
+        name: the function that the user called, for messages.
+
+    Raises ShapeError where a letter would have two lengths.
+
+    >>> import symdiff as sd
+    >>> A = sd.symbol("A", (2, 3))
+    >>> contract([(A, (0, 1))], (1, 0)) is A.T
+    True
+    """
+    length: dict[int, Dim] = {} if sizes is None else dict(sizes)
+    args: list[Expr] = []
+    words: list[Word] = []
+    kills: list[bool] = []
+    masks, cores = False, True
+    for term in terms:
+        x, word = term[0], term[1]
+        shape = x.shape
+        if len(word) != len(shape):
+            raise ShapeError(
+                f"{name}: operand of shape {shape_text(shape)} has {x.ndim} axes, not {len(word)}"
+            )
+        for letter, dim in zip(word, shape):  # noqa: B905  # compared above
+            if length.setdefault(letter, dim) != dim:
+                raise ShapeError(
+                    f"{name}: operand of shape {shape_text(shape)}: letter {letter_name(letter)} "
+                    f"would be both {length[letter]} and {dim}"
+                )
+        op = x.op
+        if not op.simple_factor or (op.__class__ is ops.Contract and not sums(x)):
+            cores = False
+        if x.dtype is bool:
+            masks = True
+        args.append(x)
+        words.append(word)
+        kills.append(len(term) > 2 and term[2])
+    if masks and (len(args) > 1 or any(k not in out and length[k] != 1 for k in words[0])):
+        args = [as_numeric(x) for x in args]  # masks are numbers in a product or sum
+    if cores:
+        return _of_cores(args, words, kills, out, length)
+    return _of_any(args, words, kills, out, length)
+
+
+def _of_any(
+    args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: dict[int, Dim]
+) -> Expr:
+    """The contraction of operands of which some have coefficients or are rearrangements."""
+    letters = Letters(length)
+    coef: Number = 1
+    seen = [letter for word in words for letter in word]
+    kept: list[tuple[Expr, Word, bool]] = []
+    for x, word, kill in zip(args, words, kills, strict=True):
+        c, core, word = stripped(x, word, letters)
+        coef = coef if c == 1 else number.times(coef, c)
+        if core is not None:
+            kept.append((core, word, kill))
+    out = letters.word(out)
+    length = letters.length
+    if coef == 0:
+        return full(tuple([length[k] for k in out]), 0)
+    words = [letters.word(word) for _, word, _ in kept]
+    there = {*out, *[letter for word in words for letter in word]}
+    loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))  # no operand depends on these
+    factors = [size(length[k]) for k in loose if k not in there and length[k] != 1]
+    result = _of_cores([x for x, _, _ in kept], words, [kill for _, _, kill in kept], out, length)
+    for factor in factors:
+        result = mul(factor, result, True)
+    return result if coef == 1 else scale(coef, result)
+
+
+def _of_cores(
+    args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
+) -> Expr:
+    """The contraction of operands that are neither numbers nor multiples nor rearrangements."""
+    if len(args) == 1:
+        return _of_one(args[0], words[0], out, length)
+    if not args:
+        return identity(out, length)
+    if () in words:
+        return _of_scalars(args, words, kills, out, length)
+    if len(args) > 2 or args[0].serial > args[1].serial:
+        order = sorted(range(len(args)), key=[x.serial for x in args].__getitem__)
+        args, words = [args[k] for k in order], [words[k] for k in order]
+        kills = [kills[k] for k in order]
+    op, summed, inner = _pattern(tuple(words), out, tuple(kills))
+    for k in summed:
+        if length[k] != 1:
+            if _choosable(args):
+                words = _least_words(args, words, kills)
+                op, _, inner = _pattern(tuple(words), out, tuple(kills))
+            operands = tuple(args)
+            shape = tuple(map(length.__getitem__, inner))
+            node = make(op, operands, shape, promoted(operands))
+            return node if inner == out else moved(node, inner, out, length)
+    return rearranged(_unsummed(args, words, kills, inner, length), inner, out, length)
+
+
+def _choosable(args: list[Expr]) -> bool:
+    """Whether letters may change places: those of equal operands (side by side), of symmetric."""
+    last = None
+    for x in args:
+        shape = x.shape
+        if x is last or (len(shape) > 1 and shape[-1] == shape[-2] and x.args):
+            return True
+        last = x
+    return False
+
+
+def _of_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
+    """One operand: sum what ``out`` lacks, then permute, repeat and broadcast."""
+    op, summed, inner = _pattern((word,), out, (False,))
+    for k in summed:
+        if length[k] != 1:
+            if isinstance(x.op, _SUMMED_INSIDE):
+                found = _inside(x, word, inner, length)
+                if found is not None:
+                    return rearranged(found, inner, out, length)
+            node = make(op, (x,), tuple(map(length.__getitem__, inner)), x.dtype)
+            return node if inner == out else moved(node, inner, out, length)
+    return moved(x, word, out, length)
+
+
+@lru_cache(maxsize=PATTERNS)
+def _pattern(
+    words: tuple[Word, ...], out: Word, kills: tuple[bool, ...]
+) -> tuple[ops.Contract, Word, Word]:
+    """The op of a contraction that sums, the letters that it sums, and those of its result.
+
+    These are in order of first use.
+    """
+    carried = tuple(dict.fromkeys([letter for word in words for letter in word]))
+    inner = tuple([letter for letter in carried if letter in out])
+    named, result = canonical(words, inner)
+    summed = tuple([letter for letter in carried if letter not in out])
+    return ops.contract_op(named, result, (), kills), summed, inner
+
+
+def _of_scalars(
+    args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
+) -> Expr:
+    """Scalars among the operands multiply the contraction of the others."""
+    rest = [k for k, word in enumerate(words) if word]
+    killing = any(kills[k] for k in rest)
+    result = _of_cores(
+        [args[k] for k in rest], [words[k] for k in rest], [kills[k] for k in rest], out, length
+    )
+    for x, word, kill in zip(args, words, kills, strict=True):
+        if word:
+            continue
+        if kill or killing:
+            result = strong(stretched(x, result.shape), result, (kill, killing))
+        else:
+            result = mul(x, result, True)
+        killing = killing or kill
+    return result
+
+
+def _unsummed(
+    args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
+) -> Expr:
+    """Nothing is summed: a Product of the operands, brought to the same letters."""
+    factors = [moved(x, word, out, length) for x, word in zip(args, words, strict=True)]
+    plain = [x for x, kill in zip(factors, kills, strict=True) if not kill]
+    killing = [x for x, kill in zip(factors, kills, strict=True) if kill]
+    product = reduce(lambda a, b: mul(a, b, True), plain) if plain else None
+    if not killing:
+        assert product is not None
+        return product
+    mask = reduce(lambda a, b: strong(a, b, (True, True)), killing)
+    return mask if product is None else strong(mask, product)
+
+
+# What is not summed as it stands.
+_SUMMED_INSIDE = (ops.Contract, ops.Product, ops.Opaque, ops.Sum)
+
+
+def _inside(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
+    """The sum of one operand where it is that of its parts, else None.
+
+    A product is summed as factors, a sum through its operand.
+    """
+    op = x.op
+    if isinstance(op, ops.Contract) and len(op.letters) == 1:
+        letters = Letters(length)
+        (operand,), (own,) = x.args, op.letters
+        names = dict(zip(op.out, word, strict=True))
+        for k, dim in zip(own, operand.shape, strict=True):
+            if k not in names:
+                names[k] = letters.fresh(dim)
+        return contract([(operand, tuple([names[k] for k in own]))], inner)
+    if isinstance(op, ops.Product) and (len(x.args) == 2 or op.exponents == (2,)):
+        pair = x.args if len(x.args) == 2 else x.args * 2
+        powers = op.exponents if len(x.args) == 2 else (1, 1)
+        factors = [int_power(as_numeric(y), p, True) for y, p in zip(pair, powers, strict=True)]
+        return contract([(y, word) for y in factors], inner)
+    lengths = {k: length[k] for k in word}
+    traced = isinstance(op, ops.Opaque) and op.adds_up_to_trace
+    if traced and x.args[0].dtype is float and word[-1] not in inner:
+        return contract([(x.args[0], (*word, word[-1]))], inner, lengths)
+    if isinstance(op, ops.Sum) and _is_centred(x, word, inner):
+        parts = zip(op.coefs, x.args, strict=True)
+        terms = [scale(k, contract([(y, word)], inner, lengths)) for k, y in parts]
+        const = contract([(full(x.shape, op.const), word)], inner, lengths)
+        total = reduce(add, terms, const)
+        if number_of(total) == 0:
+            return total
+    return None
+
+
+# A longer sum is not looked through.
+_CENTRED_TERMS = 8
+
+
+def _is_centred(x: Expr, word: Word, inner: Word) -> bool:
+    """Whether a sum may add up to 0: it has a mean, or 1s on the diagonal and a number."""
+    if len(x.args) > _CENTRED_TERMS or len(set(word)) < len(word):
+        return False
+    summed = [place for place, letter in enumerate(word) if letter not in inner]
+    for y in x.args:
+        op = y.op
+        if not isinstance(op, ops.Contract) or op.sums or len(op.letters) > 1:
+            continue
+        if not op.letters:
+            return True
+        mean = y.args[0]
+        if all(op.out[place] not in op.letters[0] for place in summed) and any(
+            isinstance(part.op, ops.Contract) and part.op.sums for part in (mean, *mean.args)
+        ):
+            return True
+    return False
+
+
+def _least_words(args: list[Expr], words: list[Word], kills: list[bool]) -> list[Word]:
+    """``words`` in the spelling that reads least: x_i x_j is x_j x_i, and S_ij is S_ji."""
+    for place, x in enumerate(args):
+        shape = x.shape
+        if len(shape) > 1 and shape[-1] == shape[-2] and x.args:
+            n = len(shape)
+            if symmetric(x, n - 2, n - 1):
+                word = words[place]
+                turned = [*words[:place], (*word[:-2], word[-1], word[-2]), *words[place + 1 :]]
+                words = min(words, turned, key=_named)
+    if len(set(args)) == len(args):
+        return words
+    groups: dict[Expr, list[int]] = {}
+    for place, x in enumerate(args):
+        groups.setdefault(x, []).append(place)
+    for places in groups.values():
+        if 1 < len(places) <= 4 and len({kills[p] for p in places}) == 1:
+            candidates = []
+            for order in permutations(places):
+                trial = list(words)
+                for place, source in zip(places, order, strict=True):
+                    trial[place] = words[source]
+                candidates.append(trial)
+            words = min(candidates, key=_named)
+    return words
+
+
+def _named(words: list[Word]) -> tuple[Word, ...]:
+    return canonical(words, ())[0]
+
+
+def strong(a: Expr, b: Expr, kills: tuple[bool, bool] = (True, False)) -> Expr:
+    """``a * b`` that is 0 where a killing operand is exactly 0."""
+    if not any(kills):
+        return mul(a, b, True)
+    (c, x), (d, y) = split_coefficient(a), split_coefficient(b)
+    if x is None or y is None:
+        return mul(a, b, True)
+    if kills == (False, True) or (kills == (True, True) and x.serial > y.serial):
+        x, y, kills = y, x, (kills[1], kills[0])
+    node = make(ops.strong_op(kills), (x, y), x.shape, promoted((x, y)))
+    c = number.times(c, d)
+    return node if c == 1 else scale(c, node)

@@ -1,0 +1,210 @@
+"""Leaves: symbols, numbers and data as expressions, and how user values become them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symdiff.graph import number, ops
+from symdiff.graph.node import Dim, Dtype, Node, Shape, make
+from symdiff.guesses import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
+
+
+@written('symbol("x"), symbol("x", (2, 3)), symbol("k", dtype=int); nothing else is assumed')
+def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = float) -> Expr:
+    """The input ``name``: equal name, shape and dtype give the same symbol.
+
+    Args:
+        name: a Python identifier.
+        shape: lengths of the axes; a name such as ``"n"`` is a symbolic length.
+        dtype: ``float``, ``int`` or ``bool`` (or NumPy's names for them): real, integer or boolean.
+
+    Raises ValueError for a name that is no identifier or a bad length, TypeError for a complex or
+    other dtype.
+
+    >>> X = symbol("X", ("n", 3))
+    >>> X.shape, X is symbol("X", ("n", 3))
+    (('n', 3), True)
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        ranged = isinstance(name, str) and ":" in name  # SymPy's x0:4
+        remedy = "; write the names out, or make one symbol of that shape" if ranged else ""
+        if isinstance(name, str) and len(names := name.replace(",", " ").split()) > 1:
+            remedy = f"; sd.symbols({' '.join(names)!r}) makes {len(names)} symbols"
+        raise ValueError(f"symbol name {name!r} is not an identifier{remedy}")
+    name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
+    shape = checked_shape(shape)
+    dtype = checked_dtype(dtype)
+    return make(ops.symbol_op(name, shape, dtype), (), shape, dtype)
+
+
+@written('symbols("x y"), symbols("j k", dtype=int); nothing else is assumed')
+def symbols(
+    names: str | Iterable[str], shape: int | str | Sequence[Dim] = (), dtype: Dtype = float
+) -> tuple[Expr, ...]:
+    """A tuple of symbols, also for one name; names are separated by spaces or commas.
+
+    One symbol by itself is ``symbol("x")``.
+
+    >>> x, y = symbols("x y")
+    >>> symbols("x") == (x,)
+    True
+    """
+    words = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    return tuple(symbol(name, shape, dtype) for name in words)
+
+
+def dummy(like: Expr) -> Expr:
+    """A fresh symbol of the shape of ``like``, equal to no other."""
+    return named_dummy("_t", like.shape)
+
+
+def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
+    """A fresh symbol that equals no other, though others may have its name."""
+    return make(ops.dummy_op(name, shape, dtype), (), shape, dtype)
+
+
+def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
+    """A shape given by the user as a tuple of ints >= 0 and names."""
+    entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
+    out: list[Dim] = []
+    for dim in entries:
+        if isinstance(dim, str) and dim.isidentifier():
+            out.append(dim)
+        elif isinstance(dim, int | np.integer) and not isinstance(dim, bool) and dim >= 0:
+            out.append(int(dim))
+        else:
+            raise ValueError(
+                f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name"
+            )
+    return tuple(out)
+
+
+# The dtype of a symbol that stands for arrays of a kind of NumPy's.
+KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
+
+
+def checked_dtype(dtype: object) -> Dtype:
+    """``float``, ``int`` or ``bool`` for a dtype; raises TypeError for one that is none of them."""
+    try:
+        kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy says what is none
+    except TypeError:
+        raise TypeError(
+            f"{dtype!r} is no dtype: float, int or bool; lengths of several axes are a tuple, "
+            'symbol("x", (2, 3))'
+        ) from None
+    if kind not in KINDS:
+        raise TypeError(f"dtype {dtype!r} is not real, integer or boolean")
+    return KINDS[kind]
+
+
+def number_node(value: Number) -> Expr:
+    """The scalar node of a number."""
+    return make(ops.sum_op(value, ()), (), (), int if value.__class__ is int else float)
+
+
+def full(shape: Shape, value: Number) -> Expr:
+    """The number ``value`` at every place of ``shape``."""
+    scalar = number_node(value)
+    return make(ops.fill_op(shape), (scalar,), shape, scalar.dtype) if shape else scalar
+
+
+def constant(value: object) -> Expr:
+    """Data as an expression: a number stays exact where it can, an array is copied.
+
+    Raises TypeError for complex or non-numeric data.
+
+    >>> constant(2).shape, constant([[1, 2]]).shape
+    ((), (1, 2))
+    """
+    if isinstance(value, list | tuple):
+        value = np.array(value)
+    return as_expr(value)
+
+
+def as_expr(value: object) -> Expr:
+    """``value`` as an expression: an Expr, a number, a NumPy array, or SymPy's pi and E.
+
+    Raises TypeError for anything else, and for complex data.
+    """
+    if isinstance(value, Node):
+        return value  # type: ignore[return-value]  # every node is an Expr
+    if isinstance(value, np.ndarray) and value.ndim:
+        return _array(value)
+    if isinstance(value, np.ndarray | np.generic):
+        value = _unmasked(value).item()
+    if value is sp.pi or value is sp.E:
+        return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
+    return number_node(number.exact(value))
+
+
+def _unmasked(value: object) -> Any:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("a masked array: an expression has no mask; use sd.where(mask, 0, data)")
+    return value
+
+
+def _array(value: NDArray[Any]) -> Expr:
+    _unmasked(value)
+    if value.dtype.kind not in KINDS:
+        raise TypeError(
+            f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"
+            + ("; pass real and imaginary parts" if value.dtype.kind == "c" else "")
+        )
+    copy = np.array(value)
+    copy.setflags(write=False)
+    return make(ops.Constant(copy), (), copy.shape, KINDS[copy.dtype.kind])
+
+
+def size(dim: Dim) -> Expr:
+    """The length of an axis as a scalar expression."""
+    return number_node(dim) if isinstance(dim, int) else make(ops.size_op(dim), (), (), int)
+
+
+def number_of(x: Expr) -> Number | None:
+    """The number that every element of ``x`` is, where the node says so."""
+    op = x.op
+    if op.__class__ is ops.Sum and not x.args:
+        return op.const
+    if op.__class__ is ops.Fill:
+        return x.args[0].op.const  # type: ignore[attr-defined, no-any-return]
+    return None
+
+
+def is_zero(x: Expr) -> bool:
+    """Whether ``x`` is the exact zero of its shape."""
+    return number_of(x) == 0
+
+
+def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:
+    """``x`` as coefficient times an expression; the expression is None for a number."""
+    op = x.op
+    if op.__class__ is ops.Sum:
+        if not x.args:
+            return op.const, None
+        if len(x.args) == 1 and op.const == 0:
+            return op.coefs[0], x.args[0]
+    elif op.__class__ is ops.Fill:
+        return x.args[0].op.const, None  # type: ignore[attr-defined]
+    return 1, x
+
+
+def promoted(operands: Iterable[Expr]) -> Dtype:
+    """The dtype of a value that keeps its operands' dtype."""
+    whole = False
+    for x in operands:
+        if x.dtype is float:
+            return float
+        whole = whole or x.dtype is int
+    return int if whole else bool

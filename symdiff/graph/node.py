@@ -1,0 +1,193 @@
+"""The DAG itself: nodes, weak interning, iteration.  No mathematics here.
+
+A node is (op, args); equal (op, args) give the same object, so structural equality is identity.
+Every op owns the table of its nodes, keyed by the argument tuple: no key tuple is built and no node
+is hashed by content.  Tables hold weak references, so an expression that nobody uses is freed at
+once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+from symdiff.locks import fork_safe_lock, once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from symdiff.graph.expr import Expr
+
+Dim: TypeAlias = int | str
+Shape: TypeAlias = tuple[Dim, ...]
+Dtype: TypeAlias = type  # float, int or bool: real, integer or boolean
+
+_Op = TypeVar("_Op", bound="Op")
+
+_LOCK = fork_safe_lock()
+_new = object.__new__
+_node_class: type[Expr]
+_describe: Callable[[Op], tuple[Any, ...]]
+_next_serial = itertools.count().__next__
+
+
+class Op:
+    """What a node does.  Ops are interned by their parameters and own the table of their nodes.
+
+    ``simple_factor`` / ``simple_term`` say that a node of this op carries no coefficient or number
+    that a multiple / a sum would have to take apart: the fast path of scalar arithmetic is two
+    attribute reads.  ``size`` is how much a product reads of it: 1 of a leaf, 0 of other factors.
+    """
+
+    __slots__ = ("__weakref__", "table")
+    table: dict[tuple[Expr, ...], _Ref]
+    simple_factor: bool = True
+    simple_term: bool = True
+    size: int = 0
+    over: bool = False
+    name: str = ""
+    fields: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{f}={getattr(self, f)!r}" for f in self.fields)
+        return f"{type(self).__name__}({inner})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _describe(self)
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        """How a text calls it: the function, and its arguments after the operands.
+
+        ``shape`` is that of the value.
+        """
+        return self.name, [f"{name}={getattr(self, name)}" for name in self.fields]
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Op:
+        """The op with known lengths in place of symbolic ones in its parameters."""
+        return self
+
+
+# The referent is an Expr; a generic base would cost time at every creation.
+class _Ref(weakref.ref):  # type: ignore[type-arg]
+    __slots__ = ("key", "table")
+    table: dict[tuple[Expr, ...], _Ref]
+    key: tuple[Expr, ...]
+
+
+def _forget(
+    ref: _Ref,
+    remove: Callable[[dict[Any, _Ref], Any], None] = weakref._remove_dead_weakref,  # type: ignore[attr-defined]
+) -> None:
+    # One step, for another thread may just now put a new node under the key: what the standard
+    # library's WeakValueDictionary does.  It is a default because globals are gone when the
+    # interpreter frees the last nodes.
+    remove(ref.table, ref.key)
+
+
+class Node:
+    """An interned node: ``op`` applied to ``args``.
+
+    ``serial`` grows with creation, so it sorts topologically.
+    """
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "serial", "shape")
+    op: Op
+    args: tuple[Expr, ...]
+    shape: Shape
+    dtype: Dtype
+    serial: int
+
+
+def set_node_class(cls: type[Expr]) -> None:
+    """Tell ``make`` the class of nodes: Expr, whose operators need the modules above this one."""
+    global _node_class  # set once, while the package is imported
+    _node_class = cls
+
+
+def set_op_description(described: Callable[[Op], tuple[Any, ...]]) -> None:
+    """Tell ``Op`` how ops are pickled, which the modules above this one know."""
+    global _describe  # set once, while the package is imported
+    _describe = described
+
+
+def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
+    """The one node of ``op`` and ``args``, made now if nobody holds it."""
+    table = op.table
+    ref = table.get(args)
+    if ref is not None:
+        node: Expr | None = ref()
+        if node is not None:
+            return node
+    node = _new(_node_class)
+    node.op = op
+    node.args = args
+    node.shape = shape
+    node.dtype = dtype
+    node.serial = _next_serial()
+    ref = _Ref(node, _forget)
+    ref.table = table
+    ref.key = args
+    # setdefault is atomic: of two threads that build the same node, both get the first one's.
+    winner = table.setdefault(args, ref)
+    if winner is ref:
+        return node
+    with _LOCK:
+        for held in (winner, table.get(args)):
+            found: Expr | None = None if held is None else held()
+            if found is not None:
+                return found
+        table[args] = ref
+        return node
+
+
+# The first item of a key is the class of the op.
+_OPS: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
+
+
+def intern_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
+    """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
+    op: _Op | None = _OPS.get(key)
+    return _interned_op(key, make) if op is None else op
+
+
+def _interned_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
+    def made() -> _Op:
+        op = make()
+        op.table = {}
+        return op
+
+    op: _Op = once(_OPS, key, _LOCK, made)
+    return op
+
+
+def op_as(node: Node, family: type[_Op]) -> _Op:
+    """The op of a node that is known to be of this family: the type checker is told."""
+    op = node.op
+    assert isinstance(op, family)
+    return op
+
+
+def topological(outputs: Iterable[Expr]) -> list[Expr]:
+    """Every node that ``outputs`` need, operands before users, in order of creation.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> [str(node) for node in topological([sd.sin(x) * x])]
+    ['x', 'sin(x)', 'x*sin(x)']
+    """
+    stack = list(outputs)
+    seen = set(stack)
+    found = list(seen)
+    while stack:
+        for arg in stack.pop().args:
+            if arg not in seen:
+                seen.add(arg)
+                found.append(arg)
+                stack.append(arg)
+    found.sort(key=_by_serial)
+    return found
+
+
+def _by_serial(node: Expr) -> int:
+    return node.serial

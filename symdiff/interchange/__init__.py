@@ -1,0 +1,1 @@
+"""Expressions in and out: text, SymPy, NumPy's functions, pickles."""

@@ -1,0 +1,101 @@
+"""Text to expressions: Python's grammar, a whitelist over its syntax tree, and nothing evaluated.
+
+A text goes through three steps.  ``scan`` splits it into words and refuses what no formula has,
+with a remedy where there is one; it also cuts long chains of ``+`` and ``*`` into parts, since
+Python's parser nests them and gives up on some thousands.  ``ast.parse`` reads each part.
+``Reader`` makes nodes of its tree, without recursion: of operators and scalar functions from the
+tables of ``language``, of functions of arrays from their own declarations (``arguments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from symdiff.contexts import allowance
+from symdiff.graph.leaves import as_expr, size
+from symdiff.interchange.parser.language import CONSTANTS
+from symdiff.interchange.parser.language import FUNCTIONS as FUNCTIONS
+from symdiff.interchange.parser.reader import Reader
+from symdiff.interchange.parser.scanner import EXACT, Line, fail, lines, normal, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from symdiff.graph.expr import Expr
+    from symdiff.interchange.parser.reader import Terms
+
+_MOST_CHARACTERS = 1_000_000
+_MOST_LISTED = 10_000_000
+_NUMBERS = CONSTANTS | {EXACT + name: CONSTANTS[name] for name in ("pi", "e")}
+
+
+def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
+    """The expression that ``text`` writes, as Python's operators build it; nothing is evaluated.
+
+    Names are scalar symbols, equal to ``symbol(name)``, except the numbers ``pi``, ``e``, ``inf``
+    and ``nan``; Euler's number is the small ``e``, and ``E`` is a symbol, where SymPy has it the
+    other way round.  A name in front of a bracket is a function: ``gamma`` is a symbol,
+    ``gamma(x)`` the function.  Functions go by their array-API, NumPy and mathematical names
+    (``acos``, ``arccos``, ``ln``).  Integers are exact, so that ``x/3`` is a third of x; a decimal
+    number is the float that it denotes.  Operators are ``+ - * / // % **``, comparisons (also in
+    chains), ``and``, ``or`` and ``not``.
+
+    Arrays are ``symbols`` that are given, and are written as in NumPy: ``q[0]``, ``A[:, 1]``,
+    ``z[[0, 2]]``, ``v[:, None]``, ``A @ b``, ``A.T`` and ``.mT``; ``[a, b]`` is a stack, also of
+    numbers.  Every function of this package that makes expressions may be called as it is declared,
+    ``sum(A, axis=0)``, of several results with a number, ``eigh(A)[0]``; of the others, ``max(a,
+    b)`` is ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the
+    numbers where symbols are called so.  Lines in front may define names for parts of the formula,
+    ``t1 = x*y``, which have no other meaning.
+
+    Args:
+        text: one formula of at most a million characters, in which no number has more than 1000
+        digits. symbols: other meanings of names: expressions by name, or symbols (``[symbol("e")]``
+        makes e one).
+
+    Raises ParseError for anything else, with the position marked in its message and given by
+    ``.position``; it is a ShapeError as well if shapes do not fit.  A shape may be as large as it
+    likes, since it is but a node; what is listed element by element (indices of gathered elements,
+    splits, powers) is refused beyond ten million.
+
+    >>> import symdiff as sd
+    >>> x, theta = sd.symbols("x theta")
+    >>> parse("x*sin(theta/2)**2 + ln(x)") is x * sd.sin(theta / 2) ** 2 + sd.log(x)
+    True
+    >>> A, q = sd.symbol("A", (2, 3)), sd.symbol("q", 3)
+    >>> parse("2*A.T @ (A @ q) + q[0]", [A, q]) is 2 * A.T @ (A @ q) + q[0]
+    True
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"parse: a text is a str, not {type(text).__name__}")
+    names = _NUMBERS if symbols.__class__ is tuple and not symbols else _names(symbols)
+    if len(text) > _MOST_CHARACTERS:
+        reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
+        fail(text, _MOST_CHARACTERS, reason)
+    with allowance(_MOST_LISTED):
+        for line in lines(text):
+            found = _formula(text, line, names)
+            if not line.name:
+                break
+            if line.name in names:
+                fail(text, line.position, f"{line.name} has a meaning already")
+            names = {**names} if names is _NUMBERS else names
+            names[line.name] = found
+    return found
+
+
+def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
+    earlier: list[Terms] = []
+    *parts, last = scan(text, line.start, line.stop)
+    for part in parts:
+        earlier.append(Reader(text, part, names, earlier).terms_of_part())
+    return Reader(text, last, names, earlier).whole()
+
+
+def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> dict[str, Expr]:
+    """The meanings of names: numbers, the lengths of axes, and what is given."""
+    named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
+    given = {normal(name): as_expr(value) for name, value in named}
+    lengths = {dim: size(dim) for x in given.values() for dim in x.shape if isinstance(dim, str)}
+    return _NUMBERS | lengths | given

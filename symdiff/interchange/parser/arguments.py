@@ -1,0 +1,187 @@
+"""The functions of arrays that a text may call, and what they take, by their own declarations.
+
+Every public function of expressions is one, unless it takes a callable.  Annotations say what an
+argument is: an operand, a list of operands, or an option, which is a literal.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from enum import Enum, auto
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff import functions
+from symdiff.calculus.derivative import detach
+from symdiff.graph import ops
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MOST_AXES = 64  # as many as NumPy's arrays have; so many operands of one function, too
+
+
+class Kind(Enum):
+    """What an argument is."""
+
+    OPERAND = auto()  # an expression, or a list of such, which is a stack
+    OPERANDS = auto()  # a list of operands
+    DATA = auto()  # an operand, or a list of numbers, or an option
+    AXES = auto()  # an option that is a shape, or axes
+    OPTION = auto()  # literals: numbers, names of lengths, texts, None, True, False, and lists
+    POWER = auto()  # a number that a number may be raised to
+    ANY = auto()  # an option, with expressions in it
+
+
+class Results(NamedTuple):
+    """What a function gives that has several results."""
+
+    name: str
+    parts: tuple[Expr, ...]
+
+
+class Declared(NamedTuple):
+    """A function by its declaration."""
+
+    build: Callable[..., Any]
+    signature: inspect.Signature
+    annotations: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+
+
+def _kind(annotation: str) -> Kind:
+    words = {word.strip() for word in annotation.split("|")}
+    lists = {word for word in words if word.startswith("Sequence[")}
+    if lists & {"Sequence[Operand]", "Sequence[Values]"}:
+        return Kind.OPERANDS
+    if words & {"Operand", "Expr"}:
+        return Kind.DATA if lists or "str" in words else Kind.OPERAND
+    if annotation == "object":
+        return Kind.ANY
+    if any(word in annotation for word in ("Dim", "Axis", "tuple[")):
+        return Kind.AXES
+    return Kind.POWER if annotation in ("int", "float", "float | str | None") else Kind.OPTION
+
+
+def _public() -> dict[str, Callable[..., Any]]:
+    found = {name: getattr(functions, name) for name in dir(functions)} | {"detach": detach}
+    return {
+        name: function
+        for name, function in found.items()
+        if not isinstance(function, type)
+        and not any("Callable" in str(a) for a in function.__annotations__.values())
+    }
+
+
+PUBLIC: dict[str, Callable[..., Any]] = _public()
+"""The public functions of expressions by name."""
+
+
+@cache
+def declared(name: str) -> Declared:
+    """A function of ``PUBLIC`` with its declaration."""
+    function = PUBLIC[name]
+    signature = inspect.signature(function)
+    said = {p.name: str(p.annotation) for p in signature.parameters.values()}
+    return Declared(function, signature, said, {name: _kind(a) for name, a in said.items()})
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def operand(value: object) -> Expr:
+    """A value of the text as an expression; raises ValueError, in words, where it is none."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, list):
+        return functions.stack([operand(v) for v in value]) if value else functions.zeros(0)
+    raise ValueError(_refusal(value))
+
+
+def _refusal(value: object) -> str:
+    if isinstance(value, tuple) and not isinstance(value, Results):
+        return (
+            "a formula is one value; a comma stands only between operands, and in an array, [x, y]"
+        )
+    if isinstance(value, Results):
+        parts = len(value.parts)
+        return f"{value.name} has {parts} results; take one of them, {value.name}(...)[0]"
+    if isinstance(value, str):
+        return f"a formula has no strings; {value[:20]!r} stands only for an option of a function"
+    if value is Ellipsis:
+        return "... has no place in a formula, but in a subscript"
+    return f"{value} is a keyword of Python, and stands only for an option or in a subscript"
+
+
+def argument(function: Declared, parameter: str, value: object) -> Any:
+    """A value of the text as an argument; raises ValueError, in words, where it is none."""
+    kind, said = function.kinds[parameter], function.annotations[parameter]
+    if kind is Kind.OPERAND:
+        return None if value is None else operand(value)
+    if kind is Kind.OPERANDS:
+        if not isinstance(value, list | tuple) or isinstance(value, Results):
+            raise ValueError("the arrays stand in a list, [a, b]")
+        return [operand(v) for v in value]
+    found = literal(value, lengths="Dim" in said)
+    if not ("str" in said or "Dim" in said or said == "object"):
+        for text in _texts(found):
+            raise ValueError(_refusal(text))
+    if said in ("int", "int | None") and isinstance(found, float | bool | list | tuple):
+        raise ValueError(f"{parameter} is an integer")
+    if kind is Kind.AXES and isinstance(found, list | tuple) and len(found) > MOST_AXES:
+        raise ValueError(f"more than {MOST_AXES} axes")
+    if kind is Kind.ANY or not _has_expressions(found):
+        return found
+    if kind is Kind.DATA:
+        return operand(value)
+    raise ValueError(
+        "this argument is no formula: write a literal, and for the length of an axis the name that "
+        "it has in the shape of a symbol that is given"
+    )
+
+
+def key(value: object) -> Any:
+    """A value of the text as a subscript; a list with an expression in it is an array."""
+    if isinstance(value, tuple) and not isinstance(value, Results):
+        return tuple(key(v) for v in value)
+    if isinstance(value, slice):
+        ends = tuple(map(literal, (value.start, value.stop, value.step)))
+        if not all(end is None or isinstance(end, int) for end in ends):
+            raise ValueError("the ends and the step of a slice are integers")
+        return slice(*ends)
+    found = literal(value)
+    return operand(value) if isinstance(value, list) and _has_expressions(found) else found
+
+
+def literal(value: object, lengths: bool = False) -> Any:
+    """A value with Python's numbers for those of the text; names for the lengths of axes, if so."""
+    if isinstance(value, Expr):
+        if lengths and isinstance(value.op, ops.Size):
+            return value.op.name
+        number = None if value.shape else number_of(value)
+        if isinstance(number, Fraction) and float(number) == number:
+            return float(number)
+        return value if number is None else number
+    if isinstance(value, Results):
+        raise ValueError(_refusal(value))
+    if isinstance(value, list | tuple):
+        return type(value)(literal(v, lengths) for v in value)
+    return value
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for v in value:
+            yield from _texts(v)
+    elif isinstance(value, str):
+        yield value
+
+
+def _has_expressions(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_expressions, value))
+    return isinstance(value, Expr)

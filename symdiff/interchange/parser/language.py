@@ -1,0 +1,115 @@
+"""The language: the numbers, operators and functions that a formula may use."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff import functions
+from symdiff.graph.algebra import int_power, primitive
+from symdiff.graph.contraction import strong
+from symdiff.graph.expr import Expr, e, pi
+from symdiff.graph.leaves import number_node
+from symdiff.scalars.formula import VOCABULARY, arity
+from symdiff.scalars.vocabulary import FACTS, Polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Function(NamedTuple):
+    """A function of the language: what it builds, and how many operands it takes (None: any)."""
+
+    build: Callable[..., Expr]
+    least: int
+    most: int | None
+
+
+def _log(x: Expr, base: Expr | None = None) -> Expr:
+    return functions.log(x) if base is None else functions.log(x) / functions.log(base)
+
+
+def _nested(build: Callable[[Expr, Expr], Expr]) -> Function:
+    return Function(lambda *operands: reduce(build, operands), 2, None)
+
+
+def _reciprocal(build: Callable[[Expr], Expr]) -> Function:
+    return Function(lambda x: int_power(build(x), -1, True), 1, 1)
+
+
+def _functions() -> dict[str, Function]:
+    table = {}
+    for name in VOCABULARY:
+        table[name] = Function(partial(primitive, name), arity(name), arity(name))
+    unary = "sqrt square reciprocal negative positive round deg2rad rad2deg logit"
+    unary += " factorial j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e exp1"
+    binary = "add subtract multiply divide power greater greater_equal polygamma expn"
+    binary += " jv yv iv kv ive kve multigammaln"
+    for n, names in ((1, unary), (2, binary)):
+        table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
+    for name in VOCABULARY:
+        if issubclass(VOCABULARY[name], Polynomial):  # whose orders are checked
+            table[name] = table[name]._replace(build=getattr(functions, name))
+    table |= {
+        "lambertw": Function(functions.lambertw, 1, 2),
+        "zeta": Function(functions.zeta, 1, 2),
+        "log": Function(_log, 1, 2),
+        "maximum": _nested(functions.maximum),
+        "minimum": _nested(functions.minimum),
+        "sec": _reciprocal(functions.cos),
+        "csc": _reciprocal(functions.sin),
+        "cot": _reciprocal(functions.tan),
+        "sech": _reciprocal(functions.cosh),
+        "csch": _reciprocal(functions.sinh),
+        "coth": _reciprocal(functions.tanh),
+        # Products in the derivatives of selections: 0 where the first factor, or either one, is
+        # exactly 0.
+        "strong": Function(partial(strong, kills=(True, False)), 2, 2),
+        "strong_both": Function(partial(strong, kills=(True, True)), 2, 2),
+    }
+    aliases = {name: facts.aliases for name, facts in FACTS.items()}
+    aliases |= {"divide": "true_divide", "deg2rad": "radians", "rad2deg": "degrees"}
+    for name, others in aliases.items():
+        table |= dict.fromkeys(others.split(), table[name])
+    return table
+
+
+FUNCTIONS: dict[str, Function] = _functions()
+"""The functions that a text may call."""
+
+CONSTANTS: dict[str, Expr] = {
+    "pi": pi,
+    "e": e,
+    "inf": number_node(math.inf),
+    "nan": number_node(math.nan),
+}
+"""The names that are numbers; every other name is a symbol."""
+
+BINARY: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
+    ast.Mult: operator.mul,
+    ast.MatMult: operator.matmul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Expr], Expr]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.invert,
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Expr, Expr], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+LOGIC: dict[type[ast.boolop], Callable[[Expr, Expr], Expr]] = {
+    ast.And: operator.and_,
+    ast.Or: operator.or_,
+}

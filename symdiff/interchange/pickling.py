@@ -1,0 +1,280 @@
+"""Expressions in pickles: a graph is one flat table, whatever its depth, and parts are shared.
+
+An expression is pickled as a place in a *table*: the nodes that it needs, operands before users,
+each as an op and the places of its operands.  No recursion follows the graph.  The table of the
+expression pickled first is in the pickler's memo when the next one comes, so that this one's table
+refers to it for all that the two share.
+
+Unpickled nodes are interned: in the process that pickled them they are the same objects as long as
+anybody holds them, and symbols are the same symbols everywhere.  Arrays of data and dummies are
+equal only to themselves, so each unpickling makes new ones, one for each in the pickle.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from array import array
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from symdiff.graph import ops
+from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.expr import Expr, built
+from symdiff.graph.node import Op, intern_op, make, set_op_description
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Tables that refer to one another in a row; in a pickle that shares no memo with the first of them
+# (another pickler of the same thread), they are saved inside each other.
+_CHAIN = 40
+
+
+# Ops ----------------------------------------------------------------------------------------------
+
+
+def described(op: Op) -> tuple[Any, ...]:
+    """How to make the op again: a function and its arguments, as ``__reduce__`` returns them."""
+    if isinstance(op, ops.Symbol):
+        make_symbol = ops.dummy_op if op.dummy else ops.symbol_op
+        return make_symbol, (op.name, op.shape, op.dtype)
+    if isinstance(op, ops.Constant):
+        return _constant, (op.value,)
+    if isinstance(op, ops.Exact):
+        return ops.exact_op, (op.name, op.value)
+    if isinstance(op, ops.Sum):
+        return ops.sum_op, (op.const, op.coefs)
+    if isinstance(op, ops.Pointwise):
+        if op.primitive:
+            return _primitive, (op.name,)
+        return _defined, (op.name, op.formula, op.arity, op.result, op.decides)
+    if isinstance(op, ops.Fill):
+        return ops.fill_op, (op.created,)
+    for family, interned in _BY_PARAMETERS.items():
+        if op.__class__ is family:
+            return interned, _parameters(op)
+    if isinstance(op, ops.Gather | ops.Scatter):
+        return _indexed, (op.__class__, op.before, op.index)
+    return _interned, (op.__class__, *_parameters(op))
+
+
+_BY_PARAMETERS: dict[type[Op], Any] = {
+    ops.Size: ops.size_op,
+    ops.Product: ops.product_op,
+    ops.Strong: ops.strong_op,
+    ops.Contract: ops.contract_op,
+}
+
+
+@lru_cache(maxsize=256)
+def _names(cls: type[Op]) -> tuple[str, ...]:
+    if cls.__init__ is object.__init__:
+        return ()
+    return tuple(inspect.signature(cls.__init__).parameters)[1:]
+
+
+def _parameters(op: Op) -> tuple[Any, ...]:
+    """What the op was made with; every op keeps its parameters under their names."""
+    cls: Any = op.__class__
+    return tuple(getattr(op, name) for name in _names(cls))
+
+
+def _constant(value: Any) -> Op:
+    value.setflags(write=False)
+    return ops.Constant(value)
+
+
+def _primitive(name: str) -> Op:
+    return PRIMITIVES[name]
+
+
+def _defined(name: str, formula: Any, arity: int, result: Any, decides: str | None = None) -> Op:
+    return ops.pointwise_op(name, formula, arity, result, primitive=False, decides=decides)
+
+
+def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
+    found = ops.gather_op(before, index)
+    return found if cls is ops.Gather else found.transposed(0, ())
+
+
+def _interned(cls: type[Op], *parameters: object) -> Op:
+    return intern_op((cls, *parameters), lambda: cls(*parameters))
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+class Table:
+    """The nodes that some expressions need, by creation: ``place`` says where each is.
+
+    A node is described by its op and the places of its operands, or found in another table.
+    """
+
+    __slots__ = ("__weakref__", "chain", "known", "parts", "place")
+    chain: int  # how many tables refer to one another behind this one, itself included
+
+    def __init__(self, outputs: Sequence[Expr], known: _Known) -> None:
+        self.known = known  # which lives as long as a table does
+        nodes = known.walk(outputs)
+        place = self.place = {node: i for i, (node, _) in enumerate(nodes)}
+        tables: dict[Table, int] = {}
+        kinds: dict[Op, int] = {}
+        types: dict[tuple[Any, ...], int] = {}
+        op_of, type_of, counts, operands = array("q"), array("q"), array("q"), array("q")
+        for node, owner in nodes:
+            if owner is not None:
+                op_of.append(-1 - tables.setdefault(owner, len(tables)))
+                operands.append(owner.place[node])
+                continue
+            op_of.append(kinds.setdefault(node.op, len(kinds)))
+            type_of.append(types.setdefault((node.shape, node.dtype), len(types)))
+            counts.append(len(node.args))
+            operands.extend([place[x] for x in node.args])
+        self.chain = 1 + max((table.chain for table in tables), default=0)
+        self.parts = (
+            *(list(kinds), list(types), list(tables)),
+            *(op_of, type_of, counts, operands),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self.parts
+
+
+def _restored(
+    kinds: Sequence[Op],
+    types: Sequence[tuple[Any, Any]],
+    tables: Sequence[list[Expr]],
+    op_of: Sequence[int],
+    type_of: Sequence[int],
+    counts: Sequence[int],
+    operands: Sequence[int],
+) -> list[Expr]:
+    """The nodes of a table."""
+    nodes: list[Expr] = []
+    own = at = 0
+    for kind in op_of:
+        if kind < 0:
+            nodes.append(tables[-1 - kind][operands[at]])
+            at += 1
+            continue
+        count = counts[own]
+        places = operands[at : at + count]
+        args = tuple([nodes[i] for i in places])
+        shape, dtype = types[type_of[own]]
+        own, at = own + 1, at + count
+        op = kinds[kind]
+        # Operands are in order of creation, which may be another order here; then the op's
+        # constructor puts them right.
+        if count < 2 or all(
+            (i < j) is (a.serial < b.serial)
+            for i, j, a, b in zip(places, places[1:], args, args[1:], strict=False)
+        ):
+            nodes.append(make(op, args, shape, dtype))
+        else:
+            nodes.append(built(op, args))
+    return nodes
+
+
+class _Known:
+    """Which living table has which node.  It lives as long as one of its tables: for one pickle."""
+
+    __slots__ = ("__weakref__", "number", "tables")
+
+    def __init__(self) -> None:
+        self.number: dict[Expr, int] = {}
+        self.tables: list[weakref.ref[Table]] = []
+
+    def owner(self, node: Expr) -> Table | None:
+        """The table that has the node as its own."""
+        k = self.number.get(node)
+        return None if k is None else self.tables[k]()
+
+    def walk(self, outputs: Iterable[Expr]) -> list[tuple[Expr, Table | None]]:
+        """The nodes that ``outputs`` need, by creation; those that a table has end the walk."""
+        stack = list(dict.fromkeys(outputs))
+        found: dict[Expr, Table | None] = dict.fromkeys(stack)
+        while stack:
+            node = stack.pop()
+            owner = self.owner(node)
+            if owner is not None and owner.chain < _CHAIN:
+                found[node] = owner
+                continue
+            for x in node.args:
+                if x not in found:
+                    found[x] = None
+                    stack.append(x)
+        return sorted(found.items(), key=_by_serial)
+
+    def table(self, outputs: Sequence[Expr]) -> Table:
+        """A new table of what ``outputs`` need."""
+        table = Table(outputs, self)
+        k = len(self.tables)
+        self.tables.append(weakref.ref(table))
+        for node in table.place:
+            owner = self.owner(node)
+            if node.args and (owner is None or owner.chain >= _CHAIN):
+                self.number[node] = k
+        return table
+
+
+def _by_serial(item: tuple[Expr, Any]) -> int:
+    return item[0].serial
+
+
+class _Current(threading.local):
+    known: weakref.ref[_Known] | None = None
+
+
+_CURRENT = _Current()
+
+
+def _known() -> _Known:
+    found = None if _CURRENT.known is None else _CURRENT.known()
+    if found is None:
+        found = _Known()
+        _CURRENT.known = weakref.ref(found)
+    return found
+
+
+# Expressions --------------------------------------------------------------------------------------
+
+
+def reduced(node: Expr) -> tuple[Any, ...]:
+    """What ``Expr.__reduce__`` returns.
+
+    >>> import pickle
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> f = sd.sin(x) * x
+    >>> pickle.loads(pickle.dumps(f)) is f
+    True
+    """
+    if not node.args:
+        return make, (node.op, (), node.shape, node.dtype)
+    known = _known()
+    table = known.owner(node)
+    if table is None:
+        table = known.table([node])
+    return _entry, (table, table.place[node])
+
+
+def _entry(nodes: list[Expr], place: int) -> Expr:
+    return nodes[place]
+
+
+def together(outputs: Sequence[Expr]) -> tuple[Table, tuple[int, ...]]:
+    """``outputs`` for a pickle, all in one table; ``apart`` makes them of its two parts."""
+    table = _known().table(list(outputs))
+    return table, tuple(table.place[y] for y in outputs)
+
+
+def apart(nodes: list[Expr], places: Sequence[int]) -> tuple[Expr, ...]:
+    """The outputs that were pickled ``together``."""
+    return tuple([nodes[i] for i in places])
+
+
+set_op_description(described)
+
+__all__ = ["apart", "reduced", "together"]

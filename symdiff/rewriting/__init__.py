@@ -1,0 +1,1 @@
+"""Other forms of an expression, found by SymPy and held against it."""

@@ -1,0 +1,290 @@
+"""Taylor polynomials and limits, found by SymPy and held against the expression.
+
+They have not the values of the expression, so that something else is checked: how fast the
+remainder falls towards the point, and whether values come to the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+import sympy as sp
+from mpmath import mp
+
+from symdiff.errors import Unsupported
+from symdiff.exact.evaluation import one_mpmath, plain_number, primitives
+from symdiff.exact.witnesses import moved, noisy_values, points, values
+from symdiff.graph.expr import free_symbols
+from symdiff.graph.leaves import as_expr, number_of
+from symdiff.rewriting.through_sympy import Carried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symdiff.exact.witnesses import Point
+    from symdiff.graph.expr import Expr, Operand
+
+__all__ = ["limit", "series"]
+
+_MOST_TERMS = 30
+_PARAMETERS = 40  # points of the other symbols that are tried
+_TOLD = 3  # and how many of them have to say something
+_DOUBT = 1000  # how often larger than random rounding errors is more than rounding
+_NEAR, _NEARER = 40, 80  # bits of the distances at which a remainder is measured
+_FRACTION = 0.125  # by which exponents differ that are told apart: logarithms count for less
+_LADDER = tuple(8 << k for k in range(8))  # bits of the distances at which limits are approached
+_FALL = 0.95  # of errors from one step to the next, and of their changes: 1/log(log(x)) falls so
+_RISE = 0.6  # of a growth from one step to the next, at least: that of log(log(x)) does
+
+
+def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
+    """The Taylor polynomial of ``f`` at ``x = x0``, of all terms below ``(x - x0)**n``, by SymPy.
+
+    The order term is left out: the result is an expression, and differs from ``f`` by
+    O((x - x0)**n).  Where ``f`` has no Taylor series but one with negative or broken powers, or
+    logarithms, the result is that one's terms; at infinity they are powers of 1/x.  An array by
+    components.
+
+    What SymPy says is checked: near ``x0``, on both sides where ``f`` is defined there, the
+    remainder falls as fast as it has to, no term is of order n, and at ``x0`` the value is that of
+    ``f`` if there is one.  So abs(x) has no series at 0, where SymPy gives that of one side.
+
+    Args:
+        f: an expression.
+        x: a symbol, or an element ``q[0]`` of one.
+        x0: a number, an expression of other symbols, or ``float("inf")``.
+        n: the order of what is left out, 1 to 30.
+
+    Raises Unsupported as ``simplify`` does, and where SymPy finds no series or a wrong one.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.series(sd.sin(x), x) is x - x**3 / 6 + x**5 / 120
+    True
+    >>> sd.series(sd.log(x), x, 1, n=3) is (x - 1) - (x - 1) ** 2 / 2
+    True
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_TERMS:
+        raise ValueError(f"series: n = {n!r} is not an order from 1 to {_MOST_TERMS}")
+    approach = _Approach("series", as_expr(f), x, x0)
+    way, variable, point = approach.way, approach.variable, approach.point
+
+    def of(part: Any) -> Any:
+        quotient = part.replace(sp.sinc, lambda t: sp.sin(t) / t)  # sinc is its own series to SymPy
+        found = quotient.series(variable, point, n).removeO()
+        if not _is_below(found, variable, point, n):
+            raise Unsupported(
+                f"series: SymPy says {found}, and not all of that are terms below {n}"
+            )
+        return found
+
+    found = way.each(approach.parts, of)
+    result = way.back(found, approach.f.shape, float)
+    approach.check(result, (1, -1), lambda side, k: _falls(side, k, n))
+    return way.rounded(result)
+
+
+def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") -> Expr:
+    """What ``f`` comes to as ``x`` comes to ``x0``, by SymPy; an array by components.
+
+    An infinite limit is the number ``inf`` or ``-inf``.  What SymPy says is checked: as x comes
+    near in steps, the difference to the limit falls, or the values grow without end.
+
+    Args:
+        f: an expression.
+        x: a symbol, or an element ``q[0]`` of one.
+        x0: a number, an expression of other symbols, or ``float("inf")``, ``-float("inf")``.
+        dir: from where, ``"+"`` from above as in SymPy, ``"-"`` from below, ``"+-"`` from both
+            sides, where the limits have to be equal.
+
+    Raises Unsupported as ``simplify`` does, and where there is no limit, SymPy finds none, or its
+    limit is not where the values go.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.limit(sd.sin(x) / x, x, 0), sd.limit((1 + 1 / x) ** x, x, float("inf"))
+    (1, e)
+    >>> sd.limit(abs(x) / x, x, 0, dir="-"), sd.limit(1 / x, x, 0)
+    (-1, inf)
+    """
+    if dir not in ("+", "-", "+-"):
+        raise ValueError(f'limit: dir = {dir!r} is none of "+", "-" and "+-"')
+    approach = _Approach("limit", as_expr(f), x, x0)
+
+    def of(part: object) -> Any:
+        found = sp.limit(part, approach.variable, approach.point, dir)
+        none = found in (sp.zoo, sp.nan) or approach.variable in found.free_symbols
+        if none or found.has(sp.AccumBounds, sp.Limit):
+            raise Unsupported(f"limit: there is none that SymPy finds; its answer is {found}")
+        return found
+
+    found = approach.way.each(approach.parts, of)
+    result = approach.way.back(found, approach.f.shape, float)
+    signs = [1 if value == sp.oo else -1 if value == -sp.oo else 0 for value in found]
+    sides = {"+": (1,), "-": (-1,), "+-": (1, -1)}[dir]
+    approach.check(result, sides, lambda side, k: _arrives(side, k, signs[k]))
+    return approach.way.rounded(result)
+
+
+# The way to a point -------------------------------------------------------------------------------
+
+
+class _Approach:
+    """An expression in a variable that comes to a point."""
+
+    def __init__(self, name: str, f: Expr, x: Operand, x0: object) -> None:
+        if isinstance(x0, sp.Basic) and x0.is_infinite:
+            x0 = float(x0)
+        self.name, self.f, self.x, self.x0 = name, f, as_expr(x), as_expr(x0)
+        self.way = Carried(name, [f, self.x, self.x0])
+        self.variable = self.way.scalar(self.x)
+        if self.variable not in self.way.places:
+            raise ValueError(f"{name}: {self.x!r} is no scalar symbol, and no element of a symbol")
+        value = number_of(self.x0) if not self.x0.shape else None
+        self.infinite = int(math.copysign(1, value)) if value in (math.inf, -math.inf) else 0
+        self.point = self.infinite * sp.oo if self.infinite else self.way.scalar(self.x0)
+        if self.variable in self.point.free_symbols:
+            raise ValueError(f"{name}: the point {self.x0!r} contains the variable {self.x!r}")
+        self.parts = self.way.formulas(f)
+
+    def check(self, result: Expr, sides: Sequence[int], holds: Callable[[_Side, int], Any]) -> None:
+        """Raise Unsupported unless ``holds`` is true of every element, wherever it can be told.
+
+        ``holds`` gets the way from a side, and which element; None means that nothing is told.
+        """
+        told = [0] * len(self.parts)
+        for point in islice(points(list(self.way.env)), _PARAMETERS):
+            for side in (self.infinite,) if self.infinite else sides:
+                way = _Side(self, primitives([self.f, result]), point, side)
+                answers = [holds(way, k) for k in range(len(told))]
+                if False in answers:
+                    whence = "" if self.infinite else f" from {'above' if side > 0 else 'below'}"
+                    raise Unsupported(
+                        f"{self.name}: SymPy says {result!r}, but that is not where {self.f!r} "
+                        f"goes as {self.x!r} comes to {self.x0!r}{whence}"
+                    )
+                told = [n + bool(answer) for n, answer in zip(told, answers, strict=True)]
+            if min(told) >= _TOLD:
+                return
+        if not min(told):
+            raise Unsupported(
+                f"{self.name}: no points near {self.x0!r} were found at which the expression has a "
+                "value that tells, so that SymPy's result cannot be checked"
+            )
+
+
+class _Side:
+    """The values of an expression, and of what SymPy says of it, on one side of a point."""
+
+    def __init__(
+        self, approach: _Approach, outputs: Sequence[Expr], point: Point, side: int
+    ) -> None:
+        self.approach, self.outputs, self.point, self.side = approach, outputs, point, side
+        self.known: dict[tuple[int | None, int, bool], list[tuple[Any, ...]]] = {}
+
+    def at(self, bits: int | None, digits: int, k: int) -> tuple[Any, Any, Any]:
+        """Both values of element k at a distance of 2**-bits, and how far rounding may part them.
+
+        The distance is 0 for None.
+        """
+        plain, noisy = (self.values(bits, digits, noise) for noise in (False, True))
+        (a, b), (c, d) = plain[k], noisy[k]
+        with one_mpmath(), mp.workdps(digits):
+            size = mp.mpf(10) ** (10 - digits) * (abs(a) + abs(b))
+            return a, b, _DOUBT * (abs(a - c) + abs(b - d)) + size
+
+    def values(self, bits: int | None, digits: int, noise: bool) -> list[tuple[Any, ...]]:
+        """Both values of every element."""
+        key = bits, digits, noise
+        if key not in self.known:
+            place = self.approach.way.places[self.approach.variable]
+            point = moved(self.point, [(place, self.where(bits, digits))])
+            found = (noisy_values if noise else values)(self.outputs, point, digits)
+            self.known[key] = list(zip(*found, strict=True))
+        return self.known[key]
+
+    def where(self, bits: int | None, digits: int) -> Any:
+        """The variable at a distance."""
+        approach = self.approach
+        if approach.infinite:
+            return approach.infinite * Fraction(2) ** (bits or 0)
+        away = 0 if bits is None else self.side * Fraction(1, 2) ** bits
+        known = number_of(approach.x0)
+        if known is not None:
+            return Fraction(known) + away
+        symbols = free_symbols([approach.x0])
+        value = values(primitives([approach.x0]), {x: self.point[x] for x in symbols}, digits)
+        with one_mpmath(), mp.workdps(digits):
+            return value[0][0] + plain_number(away)
+
+
+def _falls(way: _Side, k: int, n: int) -> bool | None:
+    """Whether the difference falls as distance**n, and is 0 where there is none."""
+    digits = math.ceil((n + 6) * _NEARER * math.log10(2)) + 60
+    a, b, known = way.at(_NEAR, digits, k)
+    c, d, known_nearer = way.at(_NEARER, digits, k)
+    if mp.isnan(a) or mp.isnan(c):
+        return None
+    if mp.isnan(b) or mp.isnan(d):
+        return False
+    with one_mpmath(), mp.workdps(digits):
+        wide, narrow = abs(a - b), abs(c - d)
+        if narrow > known_nearer:
+            if wide <= known or mp.log(wide / narrow, 2) < (n - _FRACTION) * (_NEARER - _NEAR):
+                return False
+        elif known_nearer > mp.mpf(2) ** (-_NEARER * n):
+            return None
+    if not way.approach.infinite:
+        a, b, known = way.at(None, digits, k)
+        if not mp.isnan(a) and not abs(a - b) <= known:
+            return False
+    return True
+
+
+def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
+    """Whether a formula is a sum of powers below n of the distance, and of logarithms of it."""
+    t = sp.Dummy("t", positive=True)
+    where = 1 / t if point is sp.oo else -1 / t if point is -sp.oo else point + t
+    for term in sp.Add.make_args(sp.expand(formula.xreplace({variable: where}))):
+        order = 0
+        for factor in sp.Mul.make_args(term.as_independent(t, as_Add=False)[1]):
+            base, exponent = factor.as_base_exp()
+            if base == t and exponent.is_Rational:
+                order += exponent
+            elif factor != 1 and base != sp.log(t):
+                return False
+        if order >= n:
+            return False
+    return True
+
+
+def _arrives(way: _Side, k: int, infinite: int) -> bool | None:
+    """Whether the values come to the limit; to an infinite one of this sign, if it is not 0."""
+    digits = 2 * math.ceil(_LADDER[-1] * math.log10(2))
+    errors: list[Any] = []  # of an infinite limit, the values
+    for bits in _LADDER:
+        if infinite:
+            value = way.values(bits, digits, False)[k][0]
+            errors += [] if mp.isnan(value) else [infinite * value]
+            continue
+        a, b, known = way.at(bits, digits, k)
+        if mp.isnan(a):
+            continue
+        if mp.isnan(b):
+            return False
+        with one_mpmath(), mp.workdps(digits):
+            if abs(a - b) > known:
+                errors.append(a - b)
+            elif known <= mp.mpf(2) ** -_LADDER[3] * abs(b) or not known:
+                errors.append(mp.mpf(0))
+    if len(errors) < 3:
+        return None
+    a, b, c = errors[-3:]
+    with one_mpmath(), mp.workdps(digits):
+        if infinite:
+            return bool(0 < a < b < c and c - b >= _RISE * (b - a))
+        # What grows towards a number slows down.
+        return bool(abs(c) <= _FALL * abs(b) and abs(c - b) <= _FALL * abs(b - a))

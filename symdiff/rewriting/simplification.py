@@ -1,0 +1,135 @@
+"""Other forms of the same expression, found by SymPy: simplified, expanded, factored, collected."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from symdiff.calculus.nested_results import of_each
+from symdiff.errors import Unsupported
+from symdiff.exact.counting import count_operations
+from symdiff.graph.leaves import as_expr
+from symdiff.rewriting.through_sympy import changed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.graph.expr import Expr, Operand
+
+__all__ = ["collect", "expand", "factor", "simplify"]
+
+_TERMS = 1000  # that an expanded formula has
+_LONGER = 1.7  # what SymPy's simplify, too, takes for no simpler, counted in functions of its own
+
+
+@of_each
+def simplify(f: Operand) -> Expr:
+    """``f`` in the form that SymPy's ``simplify`` finds simplest; an array by components.
+
+    A tuple of expressions, as a gradient by several symbols is, and tuples of such tuples, give the
+    same of the results.
+
+    What SymPy says is checked: at random points, at zeros, equal coordinates and the borders of
+    conditions the result has the value of ``f``, to many digits, wherever that has one.  (It may
+    have one elsewhere, too, as x has where x**2/x has none.)  Symbols are real: ``sqrt(x**2)`` is
+    ``abs(x)``.  Integers and truth values stay what they are.  Numbers are exact on the way; those
+    made of floats are floats again in the end, rounded once.  A form of 1.7 times the
+    operations is not taken, so that log1p and its like stay by themselves; but within other
+    formulas SymPy writes log(x + 1): where digits count, evaluate the original.
+
+    Raises Unsupported, with the reason: for named lengths, more than 16 components, or a component
+    of more than 300 operations (shared ones count wherever they stand); for an op without a formula
+    in SymPy; where SymPy raises, or calls 5 million functions (seconds); where its result has no
+    counterpart here, or another value; and where hardly a point is found at which ``f`` has a
+    value.
+
+    >>> import symdiff as sd
+    >>> x, q = sd.symbol("x"), sd.symbol("q", 2)
+    >>> sd.simplify(sd.sin(x) ** 2 + sd.cos(x) ** 2), sd.simplify(sd.sqrt(x**2))
+    (1, abs(x))
+    >>> sd.simplify((q[0] ** 2 - q[1] ** 2) / (q[0] - q[1])) is q[0] + q[1]
+    True
+    >>> sd.simplify(sd.grad(sd.log(q[0] * x), [q, x])[1:])
+    (1/x,)
+    """
+    f = as_expr(f)
+    result = changed("simplify", f, sp.simplify)
+    return f if count_operations(result) > _LONGER * count_operations(f) else result
+
+
+@of_each
+def expand(f: Operand) -> Expr:
+    """``f`` with products and powers of sums multiplied out, by SymPy's ``expand``.
+
+    An array by components, a tuple by entries; checked, and refused, as by ``simplify``; also
+    if the result would have more than 1000 terms.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> sd.expand((x + y) * (x - 2 * y)) is x**2 - x * y - 2 * y**2
+    True
+    """
+    return changed("expand", f, _expanded)
+
+
+@of_each
+def factor(f: Operand) -> Expr:
+    """``f`` as a product of factors that have rational coefficients, by SymPy's ``factor``.
+
+    An array by components, a tuple by entries; checked, and refused, as by ``simplify``.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> sd.factor(x**3 - 2 * x**2 + x) is x * (x - 1) ** 2
+    True
+    """
+    return changed("factor", f, sp.factor)
+
+
+@of_each
+def collect(f: Operand, x: Operand | Sequence[Operand]) -> Expr:
+    """``f`` with the terms of equal powers of ``x`` put together, by SymPy's ``collect``.
+
+    As in SymPy only sums are collected that stand there: expand first.  An array by components;
+    checked, and refused, as by ``simplify``.
+
+    Args:
+        f: an expression.
+        x: a symbol, an element ``q[0]`` or another scalar expression such as ``sin(x)``, or a list
+            of these, of which the first counts first.
+
+    >>> import symdiff as sd
+    >>> x, a, b = sd.symbols("x a b")
+    >>> sd.collect(a * x + b * x + a, x) is (a + b) * x + a
+    True
+    """
+    by = list(x) if isinstance(x, list | tuple) else [x]
+    return changed("collect", f, lambda part, *given: sp.collect(part, list(given)), *by)
+
+
+def _expanded(formula: object) -> Any:
+    terms = _terms(formula)
+    if terms > _TERMS:
+        raise Unsupported(f"expand: a result of up to {terms} terms; at most {_TERMS} are written")
+    return sp.expand(formula)
+
+
+def _terms(formula: object) -> int:
+    """How many terms a formula has at most when it is multiplied out, be it in an argument."""
+    counts: dict[Any, int] = {}
+    most = 1
+    for part in sp.postorder_traversal(formula):
+        inside = [counts[x] for x in part.args]
+        if isinstance(part, sp.Add):
+            count = sum(inside)
+        elif isinstance(part, sp.Mul):
+            count = math.prod(inside)
+        elif isinstance(part, sp.Pow) and part.exp.is_Integer:
+            count = math.comb(inside[0] + abs(int(part.exp)) - 1, inside[0] - 1)
+        else:
+            count = 1
+        counts[part] = count
+        most = max(most, count)
+    return most

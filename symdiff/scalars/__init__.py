@@ -1,0 +1,1 @@
+"""Scalar formulas: SymPy's, with a vocabulary whose derivatives are stable."""

@@ -1,0 +1,349 @@
+"""Scalar formulas: their canonical form and their partial derivatives.
+
+A formula is a SymPy expression over the kernel symbols ``_0, _1, ...``, which stand for the
+operands of a pointwise node.  In *canonical* form it consists of sums, products, powers with
+rational exponents, real numbers and the functions of ``VOCABULARY``; the partial derivative of a
+formula is again canonical.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache, reduce
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.codegen import cfunctions
+from sympy.core.function import AppliedUndef
+from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.logic.boolalg import BooleanAtom
+
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.scalars import vocabulary as v
+from symdiff.scalars.vocabulary import FACTS, MPMATH, VOCABULARY, arity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = [
+    "MPMATH",
+    "VOCABULARY",
+    "arity",
+    "canonical",
+    "is_for_code",
+    "kernel_symbol",
+    "operands_first",
+    "partial",
+    "plain",
+]
+
+
+@cache
+def kernel_symbol(k: int) -> sp.Symbol:
+    """The symbol of operand number ``k`` in a formula: ``_0, _1, ...``, real.
+
+    >>> kernel_symbol(0)
+    _0
+    """
+    return sp.Symbol(f"_{k}", real=True)
+
+
+# Walking ----------------------------------------------------------------------------------------
+
+
+def _children(formula: sp.Basic) -> tuple[sp.Basic, ...]:
+    if isinstance(formula, sp.Piecewise):  # its pairs would refuse a condition that is a number
+        return tuple(part for pair in formula.args for part in pair.args)
+    return tuple(formula.args)
+
+
+def _rebuild(
+    formula: sp.Basic, build: Callable[[sp.Basic, tuple[sp.Basic, ...]], sp.Basic]
+) -> sp.Basic:
+    """``build(node, rebuilt children)`` from the leaves up, once for each distinct node."""
+    done: dict[sp.Basic, sp.Basic] = {}
+    stack = [formula]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        waiting = [child for child in _children(node) if child not in done]
+        if waiting:
+            stack += waiting
+            continue
+        done[node] = build(node, tuple(done[child] for child in _children(node)))
+        stack.pop()
+    return done[formula]
+
+
+def operands_first(
+    formulas: Iterable[sp.Basic],
+    operands: Callable[[sp.Basic], tuple[sp.Basic, ...]] = lambda part: part.args,
+) -> list[sp.Basic]:
+    """Every part once, by identity: comparing deep formulas would recurse.
+
+    ``operands`` says what a part is made of; it is asked once of each, before these come.
+
+    >>> inner = sp.Symbol("inner")  # SymPy may hold another x, equal and not the same
+    >>> operands_first([sp.sin(inner) + inner])
+    [inner, sin(inner), inner + sin(inner)]
+    """
+    found: list[sp.Basic] = []
+    seen: set[int] = set()
+    stack = [(formula, False) for formula in formulas]
+    while stack:
+        part, ready = stack.pop()
+        if ready:
+            found.append(part)
+        elif id(part) not in seen:
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((operand, False) for operand in reversed(operands(part)))
+    return found
+
+
+def _preorder(formula: sp.Basic) -> Iterator[sp.Basic]:
+    """Every distinct part of ``formula`` once, the whole first."""
+    seen: set[sp.Basic] = set()
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack.extend(reversed(node.args))
+
+
+# Canonical form ---------------------------------------------------------------------------------
+
+
+def _nested(function: Any) -> Callable[..., sp.Expr]:
+    return lambda *args: reduce(function, args)
+
+
+def _piecewise(*parts: sp.Expr) -> sp.Expr:
+    result: sp.Expr = sp.nan  # what SymPy means where no condition holds
+    for k in range(len(parts) - 2, -1, -2):
+        result = v.where(parts[k + 1], parts[k], result)
+    return result
+
+
+def _heaviside(x: sp.Expr, at_zero: sp.Expr = v.HALF) -> sp.Expr:
+    return v.step(x) if at_zero == 0 else v.where(v.equal(x, 0), at_zero, v.step(x))
+
+
+def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+    if exponent.is_Float:  # made exact, since every differentiation lowers it by 1
+        exponent = sp.Rational(exponent)
+    return base**exponent if exponent.is_Rational else v.power(base, exponent)
+
+
+def _log(x: sp.Expr) -> sp.Expr:
+    if isinstance(x, v.abs) and isinstance(x.args[0], v.gamma):
+        return v.gammaln(x.args[0].args[0])
+    return sp.log(x)
+
+
+def _betainc(a: sp.Expr, b: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    below = 0 if low == 0 else v.betainc(a, b, low)
+    return v.betainc(a, b, high) - below
+
+
+def _elliptic_e(*args: sp.Expr) -> sp.Expr:
+    if len(args) > 1:
+        raise Unsupported("SymPy's elliptic_e of two arguments, which is incomplete")
+    return v.ellipe(*args)
+
+
+def _lambertw(x: sp.Expr, branch: sp.Expr = v.ZERO) -> sp.Expr:
+    if branch not in (0, -1):
+        raise Unsupported(f"SymPy's LambertW of the branch {branch}: only 0 and -1 are real")
+    return v.lambertwm1(x) if branch == -1 else v.lambertw(x)
+
+
+def _zeta(s: sp.Expr, *q: sp.Expr) -> sp.Expr:
+    return v.hurwitz_zeta(s, *q) if q else v.zeta(s)
+
+
+# SymPy's class -> the function of its canonical arguments that takes its place.
+_REWRITES: dict[Any, Callable[..., sp.Expr]] = {
+    **{
+        facts.sympy: _nested(VOCABULARY[name]) if arity(name) == 2 else VOCABULARY[name]
+        for name, facts in FACTS.items()
+        if facts.sympy
+    },
+    sp.StrictGreaterThan: lambda a, b: v.less(b, a),
+    sp.GreaterThan: lambda a, b: v.less_equal(b, a),
+    sp.Piecewise: _piecewise,
+    sp.Heaviside: _heaviside,
+    sp.frac: lambda x: x - v.floor(x),
+    sp.Pow: _power,
+    cfunctions.Sqrt: lambda x: _power(x, v.HALF),
+    cfunctions.fma: lambda x, y, z: x * y + z,
+    cfunctions.isnan: lambda x: v.not_equal(x, x),
+    cfunctions.isinf: lambda x: v.equal(v.abs(x), sp.oo),
+    sp.log: _log,
+    sp.factorial: lambda x: v.gamma(x + 1),
+    sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),
+    sp.uppergamma: lambda a, x: v.gammaincc(a, x) * v.gamma(a),
+    sp.betainc_regularized: _betainc,
+    sp.elliptic_e: _elliptic_e,
+    sp.LambertW: _lambertw,
+    sp.zeta: _zeta,
+    sp.erfi: lambda x: 2 / sp.sqrt(sp.pi) * sp.exp(x**2) * v.dawsn(x),
+    sp.li: lambda x: v.expi(sp.log(x)),
+    sp.sinc: lambda t: v.sinc(t / sp.pi),
+    sp.cot: lambda x: 1 / sp.tan(x),
+    sp.sec: lambda x: 1 / sp.cos(x),
+    sp.csc: lambda x: 1 / sp.sin(x),
+    sp.coth: lambda x: 1 / v.tanh(x),
+    sp.csch: lambda x: 1 / sp.sinh(x),
+    sp.acot: lambda x: sp.atan(1 / x),
+    sp.asec: lambda x: sp.acos(1 / x),
+    sp.acsc: lambda x: sp.asin(1 / x),
+    sp.acoth: lambda x: sp.atanh(1 / x),
+    sp.asech: lambda x: v.acosh(1 / x),
+    sp.acsch: lambda x: v.asinh(1 / x),
+}
+
+_KEPT = frozenset({sp.Add, sp.Mul, sp.Symbol, sp.Dummy, *VOCABULARY.values()})
+
+
+def _check(formula: sp.Basic) -> None:
+    for node in _preorder(formula):
+        if node in (sp.I, sp.zoo):
+            raise Unsupported(f"SymPy's {node}: formulas are real")
+        kind = node.func
+        known = kind in _KEPT or kind in _REWRITES or (not node.args and node.is_number)
+        defined_by_user = isinstance(node, sp.Function) and not (
+            isinstance(node, AppliedUndef) or kind.__module__.startswith("sympy.")
+        )
+        if not (known or defined_by_user or isinstance(node, BooleanAtom | ExprCondPair)):
+            raise Unsupported(
+                f"SymPy's {kind.__name__} has no counterpart here; "
+                f"rewrite it in elementary functions, Piecewise, Min/Max or relations"
+            )
+
+
+def _canonical_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    if isinstance(node, BooleanAtom):
+        return sp.Integer(node == sp.true)
+    rewrite = _REWRITES.get(node.func)
+    if rewrite is not None:
+        return rewrite(*args)
+    return node if args == node.args else node.func(*args)
+
+
+@lru_cache(maxsize=1 << 14)
+def canonical(formula: sp.Basic) -> sp.Expr:
+    """``formula`` with SymPy's classes replaced by those of the vocabulary; the value is the same.
+
+    Relations become the numbers 1 and 0, ``Piecewise`` becomes nested ``where``, ``Max`` and
+    ``Min`` of many become nested ones of two, a power whose exponent is not a rational number
+    becomes ``power``.  Function classes that a user defined (with an ``fdiff``) are kept.  Raises
+    Unsupported for what has no counterpart, naming SymPy's class.
+
+    >>> x = kernel_symbol(0)
+    >>> canonical(sp.Piecewise((sp.Abs(x), x < 2), (1, True)))
+    where(less(_0, 2), abs(_0), 1)
+    """
+    formula = sp.sympify(formula, strict=True)  # a Python number; never text
+    _check(formula)
+    return _rebuild(formula, _canonical_node)
+
+
+def _plain_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    if isinstance(node, v.Decision):
+        return plain(node.formula(*args))
+    if isinstance(node, v.ScalarFunction):
+        return node.definition(*args)
+    return node if args == node.args else node.func(*args)
+
+
+def _node_for_code(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    return node.sympy(*args) if is_for_code(type(node)) else _plain_node(node, args)
+
+
+def is_for_code(cls: Any) -> bool:
+    """Whether a function of the vocabulary is one of ``sympy.codegen.cfunctions``."""
+    facts = FACTS.get(cls.__name__)
+    return bool(facts and facts.sympy and facts.sympy.__module__ == cfunctions.__name__)
+
+
+def plain(formula: sp.Expr, codegen: bool = False) -> sp.Expr:
+    """``formula`` with the functions of the vocabulary written out in SymPy's own classes.
+
+    With ``codegen``, those of ``sympy.codegen.cfunctions`` count as such.
+
+    >>> plain(v.sigmoid(kernel_symbol(0)))
+    1/(1 + exp(-_0))
+    """
+    return _rebuild(formula, _node_for_code if codegen else _plain_node)
+
+
+# Partial derivatives ----------------------------------------------------------------------------
+
+
+def _hoist(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+    """``where(c, a, 0)·p`` to ``where(c, a·p, 0)``: an infinite p must not meet the zero."""
+    if not isinstance(node, sp.Mul):
+        return node if args == node.args else node.func(*args)
+    for k, factor in enumerate(args):
+        if isinstance(factor, v.where) and v.ZERO in factor.args[1:]:
+            others = sp.Mul(*args[:k], *args[k + 1 :])
+            c, a, b = factor.args
+            # Again, for a selection among the other factors.
+            first, second = (
+                v.ZERO if x == 0 else _hoist(product := sp.Mul(x, others), product.args)
+                for x in (a, b)
+            )
+            return v.where(c, first, second)
+    return node if args == node.args else sp.Mul(*args)
+
+
+def _diff(formula: sp.Expr, s: sp.Symbol) -> sp.Expr:
+    """SymPy's derivative, by the chain rule through the bases of powers.
+
+    SymPy writes (b^p)' as b^p·p·b'/b, and cancels b'/b where b is a product or a power: √(xy)'
+    becomes √(xy)/(2x), nan at x = 0, where y/(2√(xy)) is right.  A symbol in the place of such a
+    base keeps it whole.
+    """
+    bases: dict[sp.Symbol, sp.Expr] = {}
+
+    def keep(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
+        if isinstance(node, sp.Pow) and isinstance(args[0], sp.Mul | sp.Pow):
+            symbol = sp.Symbol(f"_base{len(bases)}", real=True)
+            bases[symbol] = args[0]
+            return symbol ** args[1]
+        return node if args == node.args else node.func(*args)
+
+    outer = _rebuild(formula, keep)
+    slopes: dict[sp.Symbol, sp.Expr] = {s: v.ONE}
+    for symbol, base in bases.items():
+        slopes[symbol] = sum((base.diff(t) * slope for t, slope in slopes.items()), v.ZERO)
+    derivative = sum((outer.diff(t) * slope for t, slope in slopes.items()), v.ZERO)
+    for symbol, base in reversed(bases.items()):
+        derivative = derivative.xreplace({symbol: base})
+    return derivative
+
+
+@lru_cache(maxsize=1 << 14)
+def partial(formula: sp.Basic, k: int) -> sp.Expr:
+    """The derivative of ``formula`` by the operand ``_k``, canonical.
+
+    It is SymPy's ``diff`` of the canonical formula, in which every function states a derivative
+    that is safe to evaluate.  Raises NotDifferentiable, naming the function, if that leaves a
+    derivative unevaluated, and Unsupported for a formula without canonical form.
+
+    >>> partial(sp.tanh(kernel_symbol(0)), 0)
+    sech2(_0)
+    """
+    derivative = _diff(canonical(formula), kernel_symbol(k))
+    derivative = derivative.replace(sp.DiracDelta, lambda *_: v.ZERO)
+    for node in _preorder(derivative):
+        if isinstance(node, sp.Derivative | sp.Subs):
+            inner = node.args[0]  # of f'(g(x)) SymPy has a Subs of a Derivative of f
+            while isinstance(inner, sp.Derivative):
+                inner = inner.args[0]
+            raise NotDifferentiable(f"{inner.func.__name__} states no derivative (no fdiff)")
+    return canonical(_rebuild(derivative, _hoist))

@@ -1,0 +1,274 @@
+"""SymPy formulas made unevaluated: its own evaluation walks a shared formula as a tree.
+
+Nor do deep ones recurse: parts are hashed as they are made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
+
+from symdiff.scalars.formula import kernel_symbol
+from symdiff.scalars.vocabulary.facts import MODERATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def held(cls: type[sp.Basic], args: Sequence[sp.Basic]) -> sp.Basic:
+    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing."""
+    return cls(*args) if cls is sp.betainc_regularized else cls(*args, evaluate=False)
+
+
+def hashed(formula: sp.Basic) -> sp.Basic:
+    """``formula`` with its hash computed: later that would recurse to the leaves."""
+    hash(formula)
+    return formula
+
+
+def is_number(formula: sp.Basic, value: int) -> bool:
+    """Whether a formula is this number."""
+    return bool(formula.is_Rational and formula == value)
+
+
+def condition_of(value: sp.Basic, dtype: type) -> sp.Basic:
+    """The condition that a truth value is, or that a number is not 0."""
+    return value if dtype is bool else unevaluated(sp.Ne, [value, sp.S.Zero])
+
+
+def as_number(condition: sp.Basic) -> sp.Basic:
+    """1 where a condition holds, else 0."""
+    return choice(condition, sp.S.One, sp.S.Zero)
+
+
+def choice(condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
+    """``a`` where a condition holds, else ``b``; of a choice within, only what is open stays."""
+    if condition in (sp.true, sp.false):
+        return a if condition == sp.true else b
+    if (within := arms(a)) and within[0] is condition:
+        a = within[1]
+    if (within := arms(b)) and within[0] is condition:
+        b = within[2]
+    elif within and _same(a, within[1]):
+        return choice(_either(condition, within[0]), a, within[2])
+    if _same(a, b):
+        return a
+    pairs = [raw(ExprCondPair, a, condition), raw(ExprCondPair, b, sp.true)]
+    return raw(sp.Piecewise, *pairs)
+
+
+def arms(formula: sp.Basic) -> tuple[sp.Basic, sp.Basic, sp.Basic] | None:
+    """The condition and both values of a choice between two; None for another formula."""
+    if not isinstance(formula, sp.Piecewise) or len(formula.args) != 2:
+        return None
+    (a, condition), (b, otherwise) = (pair.args for pair in formula.args)
+    return (condition, a, b) if otherwise == sp.true else None
+
+
+def _same(a: sp.Basic, b: sp.Basic) -> bool:
+    return a is b or bool(a.is_Atom and b.is_Atom and a == b)  # comparing deep ones would recurse
+
+
+def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
+    """``base ** p`` for a rational p; a power of a root is one power."""
+    root, exponent, degree = as_power(base)
+    if degree == 1:
+        return hashed(sp.Pow(base, p, evaluate=False))
+    return _raised(root, exponent * p, degree * p.q)
+
+
+def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
+    """A factor as a base, its exponent, and the degree of the roots in it, 1 if there are none."""
+    if not isinstance(factor, sp.Pow) or not factor.exp.is_Rational:
+        return factor, sp.S.One, 1
+    base, exponent = factor.args
+    of_root = isinstance(base, sp.Pow) and base.exp.is_Rational and not base.exp.is_Integer
+    if exponent.is_Integer and of_root:
+        return base.base, base.exp * exponent, base.exp.q
+    return base, exponent, exponent.q
+
+
+def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
+    """A power; a whole one of a root keeps the root, which negative bases do not have."""
+    if exponent.is_Integer and degree > 1:
+        base = hashed(sp.Pow(base, sp.Rational(1, degree), evaluate=False))
+        exponent = exponent * degree
+    return base if exponent == 1 else hashed(sp.Pow(base, exponent, evaluate=False))
+
+
+def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
+    """The factors, powers of one base as one; those above and those below a fraction line apart."""
+    powers: dict[tuple[int, bool], list[tuple[sp.Basic, sp.Basic, sp.Basic, int]]] = {}
+    for factor in factors:
+        base, exponent, degree = as_power(factor)
+        same = powers.setdefault((id(base), exponent > 0), [])
+        same.append((factor, base, exponent, degree))
+    return [
+        same[0][0]
+        if len(same) == 1
+        else _raised(same[0][1], sum(x[2] for x in same), math.lcm(*(x[3] for x in same)))
+        for same in powers.values()
+    ]
+
+
+class Poles:
+    """What must not be 0 for a formula to have a finite value, be it complex."""
+
+    def __init__(self) -> None:
+        # By identity, since comparing deep formulas would recurse; they are kept alive.
+        self.known: dict[int, tuple[frozenset[int] | None, sp.Basic]] = {}
+
+    def absent(self, formula: sp.Basic, where: Iterable[sp.Basic], finite: sp.Basic) -> bool:
+        """Whether a formula is finite wherever ``finite`` is and those of ``where`` are not 0.
+
+        False if in doubt.
+        """
+        poles, known = self.of(formula), self.of(finite) or frozenset()
+        return poles is not None and poles <= known.union(id(_root(x)) for x in where)
+
+    def of(self, formula: sp.Basic) -> frozenset[int] | None:
+        """What must not be 0, by identity; None where that is not all."""
+        stack = [formula]
+        while stack:
+            part = stack[-1]
+            operands = _chosen(part)
+            waiting = [x for x in operands if id(x) not in self.known]
+            if not waiting:
+                stack.pop()
+                self.known[id(part)] = self._of(part, operands), part
+            stack += waiting
+        return self.known[id(formula)][0]
+
+    def _of(self, part: sp.Basic, operands: Sequence[sp.Basic]) -> frozenset[int] | None:
+        own: frozenset[int] = frozenset()
+        if isinstance(part, sp.Pow) and not part.exp.is_Rational:
+            return None
+        if isinstance(part, sp.log) or (isinstance(part, sp.Pow) and part.exp < 0):
+            own = own if _positive(part.args[0]) else frozenset([id(_root(part.args[0]))])
+        elif part.is_Atom:
+            return own if part.is_Symbol or part.is_finite else None
+        elif not isinstance(part, sp.Pow | _ENTIRE):
+            return None
+        for x in operands:
+            poles = self.known[id(x)][0]
+            if poles is None or len(own | poles) > _POLES:
+                return None
+            own |= poles
+        return own
+
+
+_POLES = 8  # sets of more are not worth their time
+# Functions of finite numbers that are finite, if complex where they are not real.
+_ENTIRE = (
+    sp.Add | sp.Mul | sp.Piecewise | sp.Max | sp.Min | sp.Abs | sp.sign | sp.floor | sp.ceiling
+) | (sp.exp | sp.sin | sp.cos | sp.sinh | sp.cosh | sp.asinh | sp.asin | sp.acos | sp.erf | sp.erfc)
+
+
+def _positive(formula: sp.Basic) -> bool:
+    """Whether a formula is visibly positive: an exponential or number, or a sum of such."""
+    terms = formula.args if isinstance(formula, sp.Add) else (formula,)
+    return all(isinstance(x, sp.exp) or (x.is_Rational and x > 0) for x in terms)
+
+
+def _chosen(formula: sp.Basic) -> Sequence[sp.Basic]:
+    """The operands that a value is made of, without conditions and exponents."""
+    if isinstance(formula, sp.Piecewise):
+        return [pair.args[0] for pair in formula.args]
+    return formula.args[:1] if isinstance(formula, sp.Pow) else formula.args  # type: ignore[no-any-return]
+
+
+def _root(base: sp.Basic) -> sp.Basic:
+    """What is 0 where a power with a positive exponent is."""
+    while isinstance(base, sp.Pow) and base.exp.is_Rational and base.exp > 0:
+        base = base.base
+    return base
+
+
+def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
+    """A node whose constructor would search or sort its operands, made without it."""
+    node = sp.Basic.__new__(cls, *args)
+    if issubclass(cls, _LATTICE):
+        node._argset = frozenset(args)
+    return hashed(node)
+
+
+def _exclusive(conditions: Sequence[sp.Basic]) -> sp.Basic:
+    """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
+    result, *others = conditions
+    for other in others:
+        result = _either(_both(result, negated(other)), _both(negated(result), other))
+    return result
+
+
+def _both(a: sp.Basic, b: sp.Basic) -> sp.Basic:
+    if sp.false in (a, b):
+        return sp.false
+    return b if a == sp.true else a if b == sp.true else raw(sp.And, a, b)
+
+
+def _either(a: sp.Basic, b: sp.Basic) -> sp.Basic:
+    if sp.true in (a, b):
+        return sp.true
+    return b if a == sp.false else a if b == sp.false else raw(sp.Or, a, b)
+
+
+def negated(condition: sp.Basic) -> sp.Basic:
+    """What holds where a condition does not."""
+    if condition in (sp.true, sp.false):
+        return sp.false if condition == sp.true else sp.true
+    return hashed(sp.Not(condition, evaluate=False))
+
+
+_LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
+
+LOGIC: dict[str, Callable[..., sp.Basic]] = {
+    "logical_and": _both,
+    "logical_or": _either,
+    "logical_xor": lambda a, b: _exclusive([a, b]),
+    "logical_not": negated,
+}
+
+
+def filled_in(formula: sp.Basic, args: Sequence[sp.Basic]) -> sp.Basic:
+    """``formula`` with formulas in the place of its kernel symbols, unevaluated."""
+    done: dict[sp.Basic, sp.Basic] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+    stack = [formula]
+    while stack:
+        part = stack[-1]
+        waiting = [child for child in part.args if child not in done]
+        if part in done or not waiting:
+            stack.pop()
+        if part in done:
+            continue
+        if waiting:
+            stack += waiting
+        elif not part.args:
+            done[part] = part
+        else:
+            done[part] = unevaluated(part.func, [done[child] for child in part.args])
+    return done[formula]
+
+
+def unevaluated(cls: type[sp.Basic], args: list[sp.Basic]) -> sp.Basic:
+    """``cls(*args)``; only what numbers decide is decided."""
+    if cls is sp.Xor:
+        return _exclusive(args)
+    if issubclass(cls, sp.Rel) and all(arg.is_Rational for arg in args):
+        return cls(*args)  # left undecided, it is more than SymPy can substitute in
+    if cls in (sp.And, sp.Or):
+        args = [arg for arg in args if arg != (sp.true if cls is sp.And else sp.false)]
+        if len(args) == 1:
+            return args[0]
+    if issubclass(cls, _SORTED):
+        return raw(cls, *args)
+    if all(arg.is_Integer and abs(arg) <= MODERATE for arg in args):  # 1**2, exp(0)
+        value = cls(*args)
+        if value.is_Integer:
+            return value
+    return hashed(held(cls, args))
+
+
+_SORTED = (sp.Max, sp.Min, sp.And, sp.Or, sp.ITE, sp.Piecewise, ExprCondPair)

@@ -1,0 +1,130 @@
+"""The scalar vocabulary: real functions, each with its meaning, its derivative and its value.
+
+SymPy's own derivatives are exact, but not safe to evaluate: sigmoid' is nan at -800, d(x**y)/dx at
+0, Abs'' is a ``DiracDelta``, floor' stays unevaluated.  Each class here states its ``partials`` in
+a form that holds wherever the function does, and that shares work with the value (cbrt' is
+1/(3 cbrt²)).  Partials are formulas of this vocabulary again, so they hold at every order.
+
+Conventions at kinks and jumps, those of PyTorch where it has one:
+
+- |x|, sign and step have derivative 0 at 0; floor, ceil, trunc, round and comparisons have
+  derivative 0 everywhere;
+- maximum and minimum share the derivative evenly between equal arguments;
+- clip passes it on at both bounds; hypot, atan2 and norm_sqrt have derivative 0 at their
+  singular point;
+- a *selection* ``where(c, a, b)`` differentiates into a selection: a branch that is not taken
+  contributes exactly nothing, also where its derivative is infinite.  Partials that vanish on a
+  region are therefore selections with a zero branch, never 0/1 factors.
+
+A truth value is the number 1 or 0.
+
+facts              what a class states, and what its formulas are written with
+choices            truth values, selections, and functions with jumps and kinks
+regions            what domains are written with
+lengths            powers, lengths and angles, and the hyperbolic functions
+exponentials       exponentials and logarithms, and the sigmoids made of them
+entropies          entropies and divergences
+gammas             the gamma and beta families, complete and incomplete
+zetas              Riemann's and Hurwitz's zeta functions
+error_functions    the scaled and the inverse error functions
+normal             the normal distribution
+integrals          exponential, sine and cosine, Fresnel's and Dawson's integrals
+bessel             Bessel functions, and the cardinal sine
+elliptic           the complete elliptic integrals
+lambert            Lambert's function
+orthogonal         the classical orthogonal polynomials
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.scalars.vocabulary.bessel import *  # noqa: F403
+from symdiff.scalars.vocabulary.choices import *  # noqa: F403
+from symdiff.scalars.vocabulary.choices import abs as _abs
+from symdiff.scalars.vocabulary.choices import less
+from symdiff.scalars.vocabulary.elliptic import *  # noqa: F403
+from symdiff.scalars.vocabulary.entropies import *  # noqa: F403
+from symdiff.scalars.vocabulary.error_functions import *  # noqa: F403
+from symdiff.scalars.vocabulary.exponentials import *  # noqa: F403
+from symdiff.scalars.vocabulary.facts import *  # noqa: F403
+from symdiff.scalars.vocabulary.facts import ONE, Decision, Facts, ScalarFunction, real, real_log
+from symdiff.scalars.vocabulary.gammas import *  # noqa: F403
+from symdiff.scalars.vocabulary.integrals import *  # noqa: F403
+from symdiff.scalars.vocabulary.lambert import *  # noqa: F403
+from symdiff.scalars.vocabulary.lengths import *  # noqa: F403
+from symdiff.scalars.vocabulary.normal import *  # noqa: F403
+from symdiff.scalars.vocabulary.orthogonal import *  # noqa: F403
+from symdiff.scalars.vocabulary.regions import positive
+from symdiff.scalars.vocabulary.zetas import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mpmath import mpf
+
+# A class is a function, not the base of some, where it states a value.
+_OWN: tuple[type[ScalarFunction], ...] = tuple(
+    cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, ScalarFunction) and "value" in vars(cls)
+)
+
+
+def _taken(value: Callable[..., mpf], **facts: object) -> type[Facts]:
+    return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
+
+
+def _inside_unit(x: sp.Expr) -> sp.Expr:
+    return less(_abs(x), ONE)
+
+
+# SymPy's own classes, whose derivatives hold wherever the function does.
+_SYMPY: dict[type[sp.Function], type[Facts]] = {
+    sp.exp: _taken(mp.exp),
+    sp.log: _taken(real_log, large=True, aliases="ln", domain=positive),
+    sp.sin: _taken(mp.sin, finite_partials=True),
+    sp.cos: _taken(mp.cos, finite_partials=True),
+    sp.tan: _taken(mp.tan, finite_partials=True),
+    sp.asin: _taken(real(mp.asin), aliases="arcsin", domain=_inside_unit),
+    sp.acos: _taken(real(mp.acos), aliases="arccos", domain=_inside_unit),
+    sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
+    sp.sinh: _taken(mp.sinh),
+    sp.cosh: _taken(mp.cosh),
+    sp.atanh: _taken(
+        real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
+        aliases="arctanh",
+        domain=_inside_unit,
+    ),
+    sp.erf: _taken(mp.erf, large=True, finite_partials=True),
+    sp.erfc: _taken(mp.erfc, finite_partials=True),
+}
+
+VOCABULARY: dict[str, type[sp.Function]] = {
+    cls.__name__: cls for group in (_OWN, _SYMPY) for cls in group
+}
+"""Every function that a formula may contain, besides sums, products and rational powers."""
+
+FACTS: dict[str, type[Facts]] = {
+    **{cls.__name__: cls for cls in _OWN},
+    **{cls.__name__: facts for cls, facts in _SYMPY.items()},
+}
+"""What is known of the functions of ``VOCABULARY``."""
+
+DECISIONS: tuple[type[Decision], ...] = tuple(Decision.__subclasses__())
+"""What else stands in derivatives: written as its formula, but a node of its own."""
+
+MPMATH: dict[str, Callable[..., mpf]] = {name: facts.value for name, facts in FACTS.items()}
+"""The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
+
+
+def arity(name: str) -> int:
+    """The number of arguments of the function called ``name`` in ``VOCABULARY``.
+
+    >>> arity("hypot"), arity("log")
+    (2, 1)
+    """
+    return int(min(VOCABULARY[name].nargs))

@@ -1,0 +1,205 @@
+# ruff: noqa: N801
+"""Riemann's and Hurwitz's zeta functions.
+
+Numbers in brackets are those of the Digital Library of Mathematical Functions.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+import mpmath as mp
+import sympy as sp
+
+from symdiff.errors import Unsupported
+from symdiff.scalars.vocabulary.choices import less, logical_and, maximum
+from symdiff.scalars.vocabulary.facts import (
+    ONE,
+    ZERO,
+    Ordered,
+    Transcendental,
+    _,
+    context,
+    integer_order,
+    settled,
+)
+from symdiff.scalars.vocabulary.regions import nonzero, positive
+
+if TYPE_CHECKING:
+    from mpmath import mpf
+
+
+class zeta(Transcendental):
+    """Riemann's ζ(s) = Σ k^-s over k = 1, 2 ..., continued to all s but 1, where it is infinite."""
+
+    nargs = 1
+    domain = _(lambda s: nonzero(s - 1))
+    sympy = sp.zeta
+    drawn = True
+    partials = _(lambda s: (zeta_derivative(ONE, s),))
+    value = _(lambda s: _riemann(0, s))
+
+
+class hurwitz_zeta(Transcendental):
+    """Hurwitz's ζ(s, q) = Σ (q + k)^-s over k = 0, 1 ... for s > 1 and q > 0; else nan.
+
+    It is infinite at s = 1, and at q = 0, -1, -2 ...
+    """
+
+    nargs = 2
+    domain = _(lambda s, a: logical_and(less(ONE, s), positive(a)))
+    drawn = True
+    definition = _(lambda s, q: sp.zeta(s, q))
+    partials = _(lambda s, q: (hurwitz_zeta_derivative(ONE, s, q), -s * hurwitz_zeta(s + 1, q)))
+    value = _(lambda s, q: _hurwitz(0, s, q))
+
+
+class zeta_derivative(Ordered):
+    """The m-th derivative of Riemann's, for a constant integer m >= 0.  SymPy has none."""
+
+    nargs = 2
+    domain = _(lambda m, s: nonzero(s - 1))
+    partials = _(lambda m, s: (None, zeta_derivative(m + 1, s)))
+    value = _(lambda m, s: _riemann(integer_order("zeta_derivative", m), s))
+
+    @classmethod
+    def definition(cls, *args: sp.Expr) -> sp.Expr:
+        """ζ for m = 0; raises Unsupported for others."""
+        return _in_sympy(*args)
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """ζ for m = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        m, s = args
+        return zeta(s) if m == 0 else None
+
+
+class hurwitz_zeta_derivative(Ordered):
+    """The m-th derivative of Hurwitz's by s, for a constant integer m >= 0.  SymPy has none."""
+
+    nargs = 3
+    domain = _(lambda m, s, a: logical_and(less(ONE, s), positive(a)))
+    partials = _(lambda m, s, q: (None, hurwitz_zeta_derivative(m + 1, s, q), _slope_by_q(m, s, q)))
+    value = _(lambda m, s, q: _hurwitz(integer_order("hurwitz_zeta_derivative", m), s, q))
+
+    @classmethod
+    def definition(cls, *args: sp.Expr) -> sp.Expr:
+        """ζ for m = 0; raises Unsupported for others."""
+        return _in_sympy(*args)
+
+    @classmethod
+    def eval(cls, *args: sp.Expr) -> sp.Expr | None:
+        """ζ for m = 0; raises Unsupported for a number that is no order."""
+        super().eval(*args)
+        m, s, q = args
+        return hurwitz_zeta(s, q) if m == 0 else None
+
+
+def _in_sympy(m: sp.Expr, *args: sp.Expr) -> sp.Expr:
+    if m != 0:
+        raise Unsupported("SymPy's zeta has no derivative by its first argument")
+    return sp.zeta(*args)
+
+
+def _slope_by_q(m: sp.Expr, s: sp.Expr, q: sp.Expr) -> sp.Expr:
+    """The m-th derivative by s of -s ζ(s + 1, q); of m = 0 there is none lower."""
+    lower = maximum(m - 1, ZERO)
+    return -s * hurwitz_zeta_derivative(m, s + 1, q) - m * hurwitz_zeta_derivative(lower, s + 1, q)
+
+
+def _riemann(m: int, s: mpf) -> mpf:
+    if s == 1:
+        return (-1) ** m * mp.inf
+    if not mp.isfinite(s):
+        return mp.mpf(0 if m else 1) if s > 0 else mp.nan
+    if m == 0 and s < 0 and mp.isint(s / 2):
+        return mp.mpf(0)
+    return settled(lambda: zeta_series(m + 1, s)[m] * mp.factorial(m))
+
+
+def _hurwitz(m: int, s: mpf, q: mpf) -> mpf:
+    if mp.isnan(s) or mp.isnan(q) or s < 1 or (q < 0 and not mp.isint(q)):
+        return mp.nan
+    if q <= 0:
+        return mp.inf
+    if s == 1:
+        return (-1) ** m * mp.inf
+    if s == mp.inf:
+        return mp.inf if q < 1 else mp.mpf(1 if q == 1 and m == 0 else 0)
+    if q == mp.inf:
+        return mp.mpf(0)
+    return settled(lambda: hurwitz_series(m + 1, s, q)[m] * mp.factorial(m))
+
+
+def zeta_series(n: int, s: mpf) -> list[mpf]:
+    """The first n coefficients of Riemann's ζ(s + t) in powers of t, at the precision of s."""
+    own = context(s)
+    if s >= -1:
+        return hurwitz_series(n, s, own.mpf(1))
+    with own.extraprec(20 + builtins.max(own.mag(s), 0)):
+        y = 1 - s  # ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s) [25.4.1]
+        mirrored = [(-1) ** k * c for k, c in enumerate(hurwitz_series(n, y, own.mpf(1)))]
+        slopes = [-((-1) ** k) * own.psi(k, y) / own.factorial(k) for k in range(n)]
+        gamma = [own.gamma(y)]
+        for k in range(1, n):
+            gamma.append(own.fsum(gamma[k - 1 - i] * slopes[i] for i in range(k)) / k)
+        sine, cosine = own.sinpi(s / 2), own.cospi(s / 2)
+        cycle = (sine, cosine, -sine, -cosine)
+        turned = [cycle[k % 4] * (own.pi / 2) ** k / own.factorial(k) for k in range(n)]
+        power = _exponential(n, own.log(2 * own.pi), 2 * own.power(2 * own.pi, s - 1))
+        return _product(_product(mirrored, gamma), _product(turned, power))
+
+
+def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
+    """The first n coefficients of ζ(s + t, q) in powers of t for q > 0, at the precision of s.
+
+    By Euler and Maclaurin's summation [25.11.5]; ``regular`` is without the pole, 1/(s + t - 1).
+    """
+    own = context(s)
+    with own.extraprec(30 + 2 * n + builtins.max(own.mag(s), 0)):
+        bound = own.mpf(2) ** -own.prec
+        count = own.prec // 4 + n + 5
+        total = [own.mpf(0)] * n
+        for k in range(count):
+            term = _exponential(n, -own.log(q + k), own.power(q + k, -s))
+            total = [a + b for a, b in zip(total, term, strict=True)]
+        end, log = q + count, own.log(q + count)
+        power = _exponential(n + 1, -log, own.power(end, -s))
+        tail = [end * c for c in power]
+        if regular:
+            tail[0] -= 1
+        if s == 1:
+            total = [a + b for a, b in zip(total, tail[1:], strict=True)]
+        else:
+            last = own.mpf(0)
+            for k in range(n):
+                last = (tail[k] - last) / (s - 1)
+                total[k] += last
+        total = [a + b / 2 for a, b in zip(total, power[:n], strict=False)]
+        sizes = [own.fabs(c) for c in total]
+        factor = [s / end, 1 / end, *[own.mpf(0)] * n][:n]  # (s + t)...(s + t + 2j - 2)/end^(2j-1)
+        for j in range(1, 4 * own.prec):
+            scale = own.bernoulli(2 * j) / own.factorial(2 * j)
+            term = [scale * c for c in _product(power[:n], factor)]
+            total = [a + b for a, b in zip(total, term, strict=True)]
+            sizes = [own.fabs(b) + a for a, b in zip(sizes, term, strict=True)]
+            if all(own.fabs(b) <= bound * a for a, b in zip(sizes, term, strict=True)):
+                return total
+            for i in (2 * j - 1, 2 * j):
+                shifted = [own.mpf(0), *factor]
+                factor = [((s + i) * c + b) / end for c, b in zip(factor, shifted, strict=False)]
+    raise own.NoConvergence
+
+
+def _exponential(n: int, rate: mpf, start: mpf) -> list[mpf]:
+    """``start`` times e^(rate t)."""
+    terms = [start]
+    for k in range(1, n):
+        terms.append(terms[-1] * rate / k)
+    return terms
+
+
+def _product(a: list[mpf], b: list[mpf]) -> list[mpf]:
+    return [sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(len(a))]

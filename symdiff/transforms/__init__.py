@@ -1,0 +1,1 @@
+"""Graphs into other graphs: symbols replaced, formulas along a new axis."""

@@ -1,0 +1,161 @@
+"""Substitution: symbols replaced by values or expressions, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from symdiff.functions.shaping import assembled
+from symdiff.graph import ops
+from symdiff.graph.axis_lengths import bound, bound_sizes
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr, built, free_symbols, rebuild
+from symdiff.graph.leaves import full, named_dummy, size, symbol
+from symdiff.graph.node import Dim, topological
+from symdiff.guesses import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from symdiff.graph.expr import Values
+
+__all__ = ["named", "replaced", "substitute"]
+
+
+@overload
+def substitute(outputs: Expr, replacements: Mapping[Any, Values]) -> Expr: ...
+@overload
+def substitute(outputs: Sequence[Expr], replacements: Mapping[Any, Values]) -> tuple[Expr, ...]: ...
+@written("substitute(f, {x: 3})")
+def substitute(
+    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Values]
+) -> Expr | tuple[Expr, ...]:
+    """``outputs`` with symbols replaced, simultaneously: ``{x: y, y: x}`` exchanges x and y.
+
+    A value has exactly the shape of its symbol; nothing is broadcast.  A symbolic length of the
+    symbol's shape is bound to the value's length, everywhere: also other symbols whose shape has
+    it, identities, filled arrays and ``size`` get the bound length.  Replacements themselves are
+    inserted as they are.
+
+    Args:
+        outputs: an expression, or a list or tuple of them, which gives a tuple.
+        replacements: values, arrays or expressions by symbol, or by the name of a free symbol;
+            lists are the rows of an array.  Symbols that the outputs do not contain are ignored.
+
+    Raises TypeError for a key that is no symbol, ValueError for a name that no free symbol has,
+    ShapeError for a value of another shape, or a symbolic length bound to two lengths.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> sd.substitute(x - 2 * y, {x: y, y: x}) is y - 2 * x
+    True
+    """
+    if isinstance(outputs, Expr):
+        return _substituted([outputs], replacements)[0]
+    return tuple(_substituted(list(outputs), replacements))
+
+
+def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
+    given = named("substitute", free_symbols(outputs), replacements, strict=True)
+    values = {x: assembled(value) for x, value in given.items()}
+    found = bound_sizes("substitute: symbol", list(values), [v.shape for v in values.values()])
+    sizes = {dim: length for dim, length in found.items() if dim != length}
+    done: dict[Expr, Expr] = {}
+    for node in topological(outputs):
+        value = values.get(node)
+        done[node] = _rebuilt(node, done, sizes) if value is None else value
+    return [done[node] for node in outputs]
+
+
+def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
+    """``substitute`` with SymPy's arguments: a mapping, a symbol and its value, or pairs of these.
+
+    Raises TypeError for other arguments, ValueError for a pair whose value contains the symbol of a
+    later one: SymPy replaces one after the other, a mapping all at once.
+    """
+    if len(replacements) == 2:
+        return substitute(f, {replacements[0]: replacements[1]})
+    given = replacements[0] if len(replacements) == 1 else replacements
+    if isinstance(given, Mapping):
+        return substitute(f, given)
+    if (
+        len(replacements) != 1
+        or not isinstance(given, list | tuple)
+        or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given)
+    ):
+        raise TypeError(
+            f"subs: {given!r} is not a mapping from symbols to values: write f.subs({{x: 3}}), "
+            "f.subs(x, 3) or f.subs([(x, 3), (y, 4)])"
+        )
+    later: set[str] = set()
+    for key, value in reversed(given):
+        again = [x.name for x in free_symbols([assembled(value)]) if x.name in later]
+        if again:
+            raise ValueError(
+                f"subs: {again[0]} is replaced after a value that contains it: write "
+                "f.subs({...}) to replace all at once, f.subs(...).subs(...) one after the other"
+            )
+        name = key if isinstance(key, str) else getattr(key, "name", "")
+        if name in later:
+            raise ValueError(f"subs: {name} is given twice")
+        later.add(name)
+    return substitute(f, dict(given))
+
+
+def named(
+    name: str, symbols: Iterable[Expr], given: Mapping[Any, object], *, strict: bool = False
+) -> dict[Expr, Any]:
+    """The values given by symbol or by name, for those of ``symbols`` that have one, by symbol.
+
+    Raises TypeError for a key that is neither, and for a symbol given twice; if ``strict``,
+    ValueError for a name that no symbol has.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{name}: {given!r} is not a mapping from symbols to values, as {{x: 3}} is"
+        )
+    by_name = {x.name: x for x in symbols}
+    wanted = set(by_name.values())
+    found: dict[Expr, Any] = {}
+    for key, value in given.items():
+        if isinstance(key, str):
+            x = by_name.get(key)
+            if x is None and strict:
+                raise ValueError(
+                    f"{name}: no symbol is named {key!r}; the free symbols are "
+                    f"{', '.join(by_name) or 'none'}"
+                )
+        elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
+            x = key if key in wanted else None
+        else:
+            raise TypeError(f"{name}: {key!r} is not a symbol; only symbols have values")
+        if x is not None:
+            if x in found:
+                raise TypeError(f"{name}: symbol {x.name} is given twice")
+            found[x] = value
+    return found
+
+
+def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
+    """``node`` on its new operands, with the bound lengths in its own parameters."""
+    op = node.op
+    args = tuple([done[arg] for arg in node.args])
+    if not sizes:
+        return rebuild(node, args)
+    if isinstance(op, ops.Symbol):
+        shape = bound(node.shape, sizes)
+        if shape == node.shape:
+            return node
+        if op.dummy:  # it stays what it is, and no other
+            return named_dummy(op.name, shape, node.dtype)
+        return symbol(op.name, shape, node.dtype)
+    if isinstance(op, ops.Size):
+        return size(sizes.get(op.name, op.name))
+    if isinstance(op, ops.Fill):
+        return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
+    if isinstance(op, ops.Contract) and any(dim in sizes for dim in op.created):
+        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+        lengths = dict(zip(created, bound(op.created, sizes), strict=True))
+        return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
+    known = op.bound(lambda shape: bound(shape, sizes))
+    return rebuild(node, args) if known is op else built(known, args)
