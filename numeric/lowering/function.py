@@ -258,11 +258,15 @@ class Function:
         self._check_scalar("value_and_grad")
         order = self._signature.places(wrt, "value_and_grad")
         program = self._programs.of(derivatives.value_and_grad, order)
-        if self._direct and wrt is None and len(order) == len(self.inputs):
-            # From now on, nothing lies between: the attribute hides the method.
+        whole = wrt is None and len(order) == len(self.inputs)
+        if self._direct and whole and "value_and_grad" not in self.__dict__:
+            # From now on, nothing lies between: the attribute hides the method, which is called
+            # for what the entry leaves to the program, as arrays are.
             slow, many = partial(Function.value_and_grad, self), self._many
             enter = partial(self._programs.entry, "value_and_grad", program, slow, many)
-            once(self.__dict__, "value_and_grad", self._programs.lock, enter)
+            entry = once(self.__dict__, "value_and_grad", self._programs.lock, enter)
+            result: tuple[Any, Any] = entry(*args, **named)
+            return result
         value, *row = self._programs.results(program, self._signature.bind(args, named))
         return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
 

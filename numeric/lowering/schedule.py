@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dtype, Op, Shape
 
 
 def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
@@ -41,13 +42,23 @@ def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
 
     def add(how: Spelling, nodes: Sequence[Expr], weak: bool = False) -> None:
         operands = tuple([number[x] for x in how.operands])
-        results = tuple(range(len(origins), len(origins) + len(nodes)))
-        for x in nodes:
-            number[x] = len(origins)
+        first = len(origins)
+        results: tuple[int, ...]
+        ops: tuple[Op, ...]
+        shapes: tuple[Shape, ...]
+        dtypes: tuple[Dtype, ...]
+        if len(nodes) == 1:  # as nearly all
+            (x,) = nodes
+            results, ops, shapes, dtypes = (first,), (x.op,), (x.shape,), (x.dtype,)
+            number[x] = first
             origins.append(x)
-        ops = tuple([x.op for x in nodes])
-        shapes = tuple([x.shape for x in nodes])
-        dtypes = tuple([x.dtype for x in nodes])
+        else:
+            results = tuple(range(first, first + len(nodes)))
+            number.update(zip(nodes, results, strict=True))
+            origins.extend(nodes)
+            ops = tuple([x.op for x in nodes])
+            shapes = tuple([x.shape for x in nodes])
+            dtypes = tuple([x.dtype for x in nodes])
         # Equal tuples are one: a collector of garbage that has less to look at comes less often.
         ops, shapes, dtypes = one(ops, ops), one(shapes, shapes), one(dtypes, dtypes)
         steps.append(Step(how.form, operands, results, ops, shapes, dtypes, how.detail, weak))
