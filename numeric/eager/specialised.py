@@ -17,12 +17,13 @@ import numpy as np
 
 from numeric.lowering.contraction import in_order
 from numeric.lowering.names import NUMPY, Emitter
-from numeric.lowering.node_kernels import WEAK
 from numeric.lowering.programs import Lowered
+from numeric.lowering.values import WEAK
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pullback
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES, int_power, mul
+from symdiff.graph.axis_lengths import lengths
 from symdiff.graph.expr import Expr, rebuild
 from symdiff.graph.leaves import as_expr, full, named_dummy
 from symdiff.graph.node import topological
@@ -176,7 +177,7 @@ class Bound:
         out: list[Any] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):
-            shape = given[0].shape if self.shapes is None else self._length(y.shape)
+            shape = given[0].shape if self.shapes is None else lengths(y.shape, self.sizes)
             array = _filled(value, shape, kind if known or y.dtype is float else None)
             out.append(np.array(array) if any(array is a for a in out) else array)
         # Python numbers among the operands may change the dtype of what is made of integers.
@@ -186,9 +187,6 @@ class Bound:
             if self.shapes is None:  # other shapes than these fit if programs broadcast
                 self.fits = self.fresh
         return out
-
-    def _length(self, shape: Any) -> tuple[int, ...]:
-        return tuple([self.sizes[d] if isinstance(d, str) else d for d in shape])
 
     def fitted(self, p: Pullback, values: Sequence[Any], g: Any) -> list[Any]:
         """The cotangents that a pullback gave, in the shapes and dtypes of the operands."""
@@ -292,7 +290,7 @@ class Pullback:
         self.function = _lowered("pullback", params, outputs)
         self.pointwise = (
             not any(x.shape for x in xs)
-            and all(e is not None and any(g in symbols(e) for g in gs) for e in self.exprs)
+            and all(e is not None and not symbols(e).isdisjoint(gs) for e in self.exprs)
             and (not op.pointwise or self._keeps_single())
         )
         self.clean = of.uniform and self.pointwise
@@ -302,8 +300,7 @@ class Pullback:
     def _needed(self) -> tuple[int, ...]:
         """Which operands and results have to be saved: those that the formulas contain."""
         op, xs = self.of.op, self.of.xs
-        known = [e for e in self.exprs if e is not None]
-        used = {x for x in topological(known) if isinstance(x.op, ops.Symbol)} if known else set()
+        used = symbols(*[e for e in self.exprs if e is not None])
         # A result that PyTorch saves is watched for changes, also where the formula needs none.
         if op.saves == RESULT and op.outputs == 1:
             used.update(self.places[len(xs) :])
@@ -337,9 +334,9 @@ class Pullback:
         return found
 
 
-def symbols(e: Expr) -> set[Expr]:
-    """The symbols in an expression."""
-    return {x for x in topological([e]) if isinstance(x.op, ops.Symbol)}
+def symbols(*exprs: Expr) -> set[Expr]:
+    """The symbols in expressions."""
+    return {x for x in topological(exprs) if isinstance(x.op, ops.Symbol)}
 
 
 def cotangents(

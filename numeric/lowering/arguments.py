@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from numeric.guesses import ARGUMENT
-from numeric.lowering.node_kernels import WEAK
+from numeric.lowering.values import WEAK
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text

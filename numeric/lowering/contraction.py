@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
-    from symdiff.graph.node import Dim, Op, Shape
+    from symdiff.graph.node import Dim, Shape
 
 # The length that a symbolic axis is planned with: products of axes should outweigh single ones.
 _NOMINAL = 256
@@ -151,16 +151,6 @@ def in_order(x: Expr) -> Expr:
     out = tuple(inner.out[word.index(k)] for k in op.out)
     permuted = contract_op(inner.letters, out, inner.created, inner.kills)
     return make(permuted, x.args[0].args, x.shape, x.dtype)
-
-
-def is_spread(op: Op) -> bool:
-    """Whether the value is one number at every place, and not only on a diagonal.
-
-    >>> import symdiff as sd
-    >>> is_spread(sd.ones((2, 3)).op), is_spread(sd.eye(2).op)
-    (True, False)
-    """
-    return isinstance(op, Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
 
 
 # Two operands -------------------------------------------------------------------------------------

@@ -26,11 +26,8 @@ from numeric.lowering.arithmetic import (
     integral,
     weak,
 )
-from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import functions, of_arrays
-from numeric.lowering.values import WEAK as WEAK
-from numeric.lowering.values import filled as filled
-from numeric.lowering.values import full
+from numeric.lowering.values import WEAK, full
 from numeric.lowering.values import strong as as_strong
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
@@ -284,7 +281,7 @@ def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[Array, ...]]:
 
 def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
     """What is written for arrays; weak operands are filled, unless they are only spread."""
-    run, spread = structure.function(nodes), is_spread(nodes[0].op)
+    run, spread = structure.function(nodes), ops.is_spread(nodes[0].op)
     shapes = [x.shape for x in nodes[0].args]
 
     def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:

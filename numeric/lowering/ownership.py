@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering.node_kernels import WEAK, filled
+from numeric.lowering.values import WEAK, filled
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from numeric.lowering.names import MATH, NUMPY
-from numeric.lowering.node_kernels import WEAK, discards
+from numeric.lowering.node_kernels import discards
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.schedule import schedule
+from numeric.lowering.values import WEAK
 from numeric.warnings_off import SILENCE, noise, set_noise
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths

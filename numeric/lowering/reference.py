@@ -9,8 +9,9 @@ import numpy as np
 
 from numeric.lowering.arguments import checked, precision
 from numeric.lowering.kink_checks import questions, refuse
-from numeric.lowering.node_kernels import WEAK, discards, filled, kernel, parts_kernel
+from numeric.lowering.node_kernels import discards, kernel, parts_kernel
 from numeric.lowering.schedule import computations
+from numeric.lowering.values import WEAK, filled
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
 from symdiff.contexts import raising
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dtype, Op
 
 Array: TypeAlias = "NDArray[Any]"
-Key: TypeAlias = "Expr | str"
 
 
 @overload

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
-from numeric.lowering.contraction import is_spread
 from numeric.lowering.kernels.monomials import in_turn
 from numeric.lowering.kernels.pseudoinverse import spelled
 from numeric.lowering.node_kernels import kernel
@@ -164,7 +163,7 @@ class _Walk:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
-            if how.form not in ("kernel", "component") or is_spread(node.op):
+            if how.form not in ("kernel", "component") or ops.is_spread(node.op):
                 if all(x in self.literals for x in how.operands):
                     self.literals[node] = _folded(node, how, self.literals)
                     return

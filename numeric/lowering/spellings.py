@@ -18,7 +18,6 @@ from numeric.lowering.arithmetic import (
     stepwise,
     together,
 )
-from numeric.lowering.contraction import is_spread
 from numeric.lowering.kernels.monomials import GRADED, Graded, Monomial
 from numeric.lowering.structure import is_component
 from symdiff.graph import ops
@@ -82,7 +81,7 @@ def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> fr
         if node in known:
             continue
         leaf = isinstance(node.op, _NUMBERS) or number_of(node) is not None
-        made = isinstance(node.op, _ELEMENTWISE) or is_spread(node.op)
+        made = isinstance(node.op, _ELEMENTWISE) or ops.is_spread(node.op)
         if leaf or (made and all(x in found for x in node.args)):
             found.add(node)
     return frozenset(found)

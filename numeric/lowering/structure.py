@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from numeric.lowering import contracted
 from numeric.lowering.contracted import indexed, reshaped
-from numeric.lowering.contraction import is_spread, plan
+from numeric.lowering.contraction import plan
 from numeric.lowering.kernels import custom_ops, matrices, sequences
 from numeric.lowering.kernels.opaque import OPAQUE, of_parts, pinv, solve_banded
 from numeric.lowering.texts import ATOM, Draft, Template, Text, compiled, length_text, lengths_text
@@ -61,7 +61,7 @@ def template(
     d = Draft(len(operands), bind)
     xs: list[Piece] = list(range(len(operands)))
     loose = [k for k, x in enumerate(operands) if x in numbers]
-    if loose and is_spread(node.op):  # a number may stay one
+    if loose and ops.is_spread(node.op):  # a number may stay one
         return d.template(d.call("stretched", 0, lengths_text(node.shape)))
     for k in loose:
         others = [j for j in range(len(operands)) if j != k]

@@ -134,7 +134,6 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
     if not _is_identity(expr):  # a mask on an identity would write it out
         d, p = _opened(p, layers, unslices=False)
         c = number.times(c, d)
-    outer = len(layers)
     if number_of(p) is not None:  # a mask and nothing else: the flow stays closed
         return shown(_closed(scaled_product(c, expr, p), layers), mark)
     if mark == HOISTED:
@@ -150,7 +149,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         expr = opened
         layers += inside
         c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
-        for layer in layers[outer:]:
+        for layer in inside:
             if isinstance(layer, ops.Unslice):
                 if len(layer.before) > p.ndim:  # it leaves out places of the batch, too
                     p = broadcast_to(p, shape)

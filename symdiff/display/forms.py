@@ -76,12 +76,6 @@ class Form:
     call: bool = False
 
 
-def is_spread(node: Expr) -> bool:
-    """Whether the node has one value at every place."""
-    op = node.op
-    return isinstance(op, ops.Contract) and op.letters == ((),) and len({*op.out}) == len(op.out)
-
-
 def is_stack(node: Expr) -> bool:
     """Whether the node joins arrays of length 1 along an axis."""
     op = node.op

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff.display.forms import Need, element_of, is_spread, is_stack
+from symdiff.display.forms import Need, element_of, is_stack
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
@@ -173,7 +173,7 @@ def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[s
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
     whole = graph.is_plain(read) and not graph.lettered
-    alike = is_spread(read) or repeated(read) is not None
+    alike = ops.is_spread(read.op) or repeated(read) is not None
     if not whole or alike or is_stack(read) or any(map(_is_of_places, graph.nodes)):
         parts = components(read)
         if parts is not None:
@@ -376,7 +376,7 @@ class Graph:
     def _is_nameable(self, node: Expr, results: set[Expr]) -> bool:
         if isinstance(node.op, ops.Constant):
             return node.op.value.size > ops.LISTED
-        inside = is_spread(node) or is_stack(node) or element_of(node) is not None
+        inside = ops.is_spread(node.op) or is_stack(node) or element_of(node) is not None
         return bool(node.args) and not (inside or node in self.called or node in results)
 
 

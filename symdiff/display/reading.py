@@ -20,7 +20,6 @@ import numpy as np
 import sympy as sp
 
 from symdiff import functions, opaque_ops
-from symdiff.display.forms import is_spread
 from symdiff.errors import Unsupported
 from symdiff.exact.components import Arithmetic, evaluated, filled
 from symdiff.functions.indexing import getitem
@@ -175,8 +174,8 @@ def _coefficient(x: Expr) -> tuple[Expr, Expr]:
     if not x.shape or not isinstance(x.op, ops.Product):
         return number, x
     parts = factors(x)
-    scalars = [int_power(y.args[0], p) for y, p in parts if is_spread(y)]
-    rest = [int_power(y, p) for y, p in parts if not is_spread(y)]
+    scalars = [int_power(y.args[0], p) for y, p in parts if ops.is_spread(y.op)]
+    rest = [int_power(y, p) for y, p in parts if not ops.is_spread(y.op)]
     if not scalars or not rest:
         return number, x
     return reduce(_times, scalars, number), reduce(_times, rest)

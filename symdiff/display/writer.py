@@ -19,7 +19,6 @@ from symdiff.display.forms import (
     Index,
     Need,
     element_of,
-    is_spread,
     is_stack,
 )
 from symdiff.display.matrices import Chain, chain
@@ -52,7 +51,7 @@ _BOSE, _EXP = PRIMITIVES["bose"], PRIMITIVES["exp"]
 def _shows_axes(node: Expr) -> bool:
     """Whether what is written of the operands of an elementwise op has all its axes."""
     bases = [x for x, _ in factors(node)] if isinstance(node.op, ops.Product) else node.args
-    ways = [repeated(x) for x in bases if not is_spread(x)]
+    ways = [repeated(x) for x in bases if not ops.is_spread(x.op)]
     return None in ways or (isinstance(node.op, ops.Product) and len({*ways}) > 1)
 
 
@@ -153,7 +152,7 @@ class Writer:
         """The form of a node; ``fresh`` is the first letter that is free around it."""
         if index is not None and node.shape:
             return self._element(node, index, fresh)
-        if is_spread(node):
+        if ops.is_spread(node.op):
             return self._spread(node, elementwise)
         if elementwise and repeated(node) is not None:
             beside = self._repeated(node, elementwise)
@@ -328,7 +327,7 @@ class Writer:
             op, found = repeated(base), rearrangement(base)
             if isinstance(base.op, ops.Contract) and base.op.out == (0, 0) and not base.args:
                 diagonal = True
-            elif is_spread(base):
+            elif ops.is_spread(base.op):
                 numbers.append((base.args[0], p))
             elif op is not None and found is not None and found[0].ndim == 1:
                 (rows if op.out[0] == found[1][0] else columns).append((found[0], p))
@@ -359,7 +358,7 @@ class Writer:
 
     def _contract(self, node: Expr, op: ops.Contract) -> Form | None:
         notation = self.notation
-        if is_spread(node):
+        if ops.is_spread(node.op):
             return self._spread(node, elementwise=False)
         if op.letters == ((),) and op.out == (0, 0):
             eye = notation.identity(str(node.shape[0]))
@@ -564,7 +563,7 @@ class Writer:
     def _element(self, node: Expr, index: tuple[Index, ...], fresh: int) -> Form:
         """The form of the element at an index."""
         op, notation = node.op, self.notation
-        if is_spread(node):
+        if ops.is_spread(node.op):
             return Form((Need(node.args[0]),), lambda pieces: pieces[0])
         if isinstance(op, ops.Contract) and not self._is_product(node, op):
             return self._summed(node, op, index, fresh)

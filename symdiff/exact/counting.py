@@ -12,6 +12,7 @@ import sympy as sp
 
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
+from symdiff.graph.axis_lengths import lengths as in_numbers
 from symdiff.graph.expr import Expr
 from symdiff.graph.node import topological
 
@@ -103,7 +104,7 @@ def _elements(shape: Shape, lengths: Mapping[str, int]) -> int:
             raise Unsupported(
                 f"count_operations: the length {dim} is symbolic; give it as sizes={{{dim!r}: ...}}"
             )
-    return math.prod(lengths[dim] if isinstance(dim, str) else dim for dim in shape)
+    return math.prod(in_numbers(shape, lengths))
 
 
 def _operations(node: Expr, lengths: Mapping[str, int]) -> int:

@@ -312,6 +312,16 @@ def fill_op(shape: Shape) -> Fill:
     return intern_op((Fill, shape), make)
 
 
+def is_spread(op: Op) -> bool:
+    """Whether the value is one number at every place, and not only on a diagonal.
+
+    >>> import symdiff as sd
+    >>> is_spread(sd.ones((2, 3)).op), is_spread(sd.eye(2).op)
+    (True, False)
+    """
+    return isinstance(op, Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
+
+
 # Linear maps --------------------------------------------------------------------------------------
 
 

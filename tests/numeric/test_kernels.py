@@ -13,7 +13,8 @@ from numeric import special
 from numeric.lowering import formulas, node_kernels, structure
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels.opaque import OPAQUE, PARTS
-from numeric.lowering.node_kernels import discards, filled, kernel, needs_scipy
+from numeric.lowering.node_kernels import discards, kernel, needs_scipy
+from numeric.lowering.values import filled
 from symdiff import opaque_ops
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES

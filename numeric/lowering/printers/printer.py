@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numeric.lowering.arithmetic import divisor, factors, weak
-from numeric.lowering.contraction import is_spread
 from numeric.lowering.formulas import printed
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
@@ -256,7 +255,7 @@ def _possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
             found[v] = scalars and not step.shapes[0]
         elif form == "pointwise" and isinstance(op, ops.Pointwise) and not op.primitive:
             found[v] = not step.shapes[0] or not op.formula.free_symbols
-        if form not in _WHOLE or (form == "kernel" and is_spread(op)):
+        if form not in _WHOLE or (form == "kernel" and ops.is_spread(op)):
             found[v] = found[v] or all(map(found.__getitem__, step.operands))
     return found
 
