@@ -7,6 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
+from tests.support.tensor_checks import check_backward
 
 utils = torch.nn.utils
 Parameter = torch.nn.Parameter
@@ -66,8 +67,7 @@ def test_parameters_as_a_vector():
     a, b = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([5.0])
     v = utils.parameters_to_vector([a, b])
     check(v, [1.0, 2.0, 3.0, 4.0, 5.0])
-    (v**2).sum().backward()
-    check(a.grad, [[2.0, 4.0], [6.0, 8.0]])
+    check_backward((v**2).sum(), (a, [[2.0, 4.0], [6.0, 8.0]]))
     w = torch.arange(5, dtype=torch.float64)
     utils.vector_to_parameters(w, [a, b])
     w[0] = 10.0
@@ -102,8 +102,7 @@ def test_parameters():
     check(x, [2.0, 2.0])
     y = (p * p).sum()
     assert not isinstance(y, Parameter)
-    y.backward()
-    check(p.grad, [4.0, 4.0])
+    check_backward(y, (p, [4.0, 4.0]))
     torch.optim.SGD([p], lr=0.25).step()
     check(p, [1.0, 1.0])
     assert isinstance(p, Parameter)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
 from tests.support.refusals import refused
+from tests.support.tensor_checks import check_backward
 
 optim = torch.optim
 
@@ -251,13 +252,11 @@ def test_differentiable_steps():
     p.grad = g.clone()
     optimizer = optim.Adam([p], lr=0.1, eps=1.0, differentiable=True)
     optimizer.step()
-    p.sum().backward()
-    check(g.grad, [-0.1 / 16, -0.1 / 25])
+    check_backward(p.sum(), (g, [-0.1 / 16, -0.1 / 25]))
     p, lr = x.clone(), leaf(0.5)
     p.grad = torch.tensor([3.0, -4.0], dtype=torch.float64)
     optim.Adam([p], lr=lr, eps=1.0, differentiable=True).step()
-    p.sum().backward()
-    check(lr.grad, -0.75 + 0.8)
+    check_backward(p.sum(), (lr, -0.75 + 0.8))
     x.grad = x.detach().clone()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         optim.SGD([x], differentiable=True).step()

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, names, torch
+from tests.support.refusals import refused
+from tests.support.tensor_checks import check_backward
 
 # Rule 1 -------------------------------------------------------------------------------------------
 
@@ -50,8 +52,7 @@ def test_requires_grad_does_not_retrofit():
     assert not y.requires_grad
     assert y.is_leaf
     assert z.requires_grad
-    z.sum().backward()
-    check(x.grad, [3.0])
+    check_backward(z.sum(), (x, [3.0]))
 
 
 def test_default_of_requires_grad():
@@ -180,8 +181,7 @@ def test_outputs_share_a_grad_fn(split):
     assert isinstance(parts, tuple)
     assert [p.output_nr for p in parts] == [0, 1, 2]
     assert all(p.grad_fn is parts[0].grad_fn for p in parts)
-    (parts[1] * 5).sum().backward()
-    check(x.grad, [0.0, 5.0, 0.0])
+    check_backward((parts[1] * 5).sum(), (x, [0.0, 5.0, 0.0]))
 
 
 def test_var_mean_shares_a_grad_fn():
@@ -192,19 +192,16 @@ def test_var_mean_shares_a_grad_fn():
     assert (var.output_nr, mean.output_nr) == (0, 1)
     check(var, 7.0)
     check(mean, 3.0)
-    mean.backward(retain_graph=True)
-    check(x.grad, [1 / 3] * 3)
+    check_backward(mean, (x, [1 / 3] * 3), retain_graph=True)
     x.grad = None
-    var.backward()
-    check(x.grad, [-2.0, -1.0, 3.0])
+    check_backward(var, (x, [-2.0, -1.0, 3.0]))
 
 
 def test_all_outputs_together():
     """Rule 3: what comes from several outputs adds up."""
     x = leaf([1.0, 2.0, 3.0])
     a, b, c = x.unbind()
-    (a * b * c).backward()
-    check(x.grad, [6.0, 3.0, 2.0])
+    check_backward(a * b * c, (x, [6.0, 3.0, 2.0]))
 
 
 def test_output_nr_of_single_results():
@@ -448,8 +445,7 @@ def test_steps_require_grad(name):
     x = leaf([-1.5, 0.0, 0.5, 2.0])
     y = getattr(torch, name)(x)
     assert y.requires_grad
-    y.sum().backward()
-    check(x.grad, [0.0, 0.0, 0.0, 0.0])
+    check_backward(y.sum(), (x, [0.0, 0.0, 0.0, 0.0]))
 
 
 # Rule 6 -------------------------------------------------------------------------------------------
@@ -491,10 +487,14 @@ def test_requires_grad_of_integers(dtype):
 
 def test_factories_refuse_integers_that_require_grad():
     """Rule 6: also in factories."""
-    with pytest.raises(RuntimeError, match="floating point"):
-        torch.tensor([1, 2], requires_grad=True)
-    with pytest.raises(RuntimeError, match="floating point"):
-        torch.zeros(2, dtype=torch.int64, requires_grad=True)
+    refused(
+        (RuntimeError, "floating point", lambda: torch.tensor([1, 2], requires_grad=True)),
+        (
+            RuntimeError,
+            "floating point",
+            lambda: torch.zeros(2, dtype=torch.int64, requires_grad=True),
+        ),
+    )
 
 
 def test_requires_grad_returns_the_tensor():
@@ -701,8 +701,7 @@ def test_grad_fn_of_an_unused_result_is_kept():
         return b.log()
 
     y = chain()
-    y.sum().backward()
-    check(x.grad, [4.0])
+    check_backward(y.sum(), (x, [4.0]))
 
 
 def test_end_node_after_requires_grad_off_and_on():
@@ -713,8 +712,7 @@ def test_end_node_after_requires_grad_off_and_on():
     z = x * 5
     x.requires_grad_(True)
     assert not z.requires_grad
-    y.sum().backward()
-    check(x.grad, [3.0])
+    check_backward(y.sum(), (x, [3.0]))
 
 
 def test_new_tensors_from_tensors():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, no_collector, ours, torch
+from tests.support.tensor_checks import check_all, check_backward
 
 saved_tensors_hooks = torch.autograd.graph.saved_tensors_hooks
 disable_saved_tensors_hooks = torch.autograd.graph.disable_saved_tensors_hooks
@@ -127,8 +128,7 @@ def test_other_dtypes():
     x = leaf([2.0, 3.0])
     with saved_tensors_hooks(lambda t: t.detach().half(), lambda h: h.double()):
         y = (x * x).sum()
-    y.backward()
-    check(x.grad, [4.0, 6.0])
+    check_backward(y, (x, [4.0, 6.0]))
     with saved_tensors_hooks(lambda t: t.detach().float(), lambda h: h):
         y = (x * x).sum()
     y.backward()
@@ -153,8 +153,7 @@ def test_changes_in_place_are_not_noticed():
     with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
         y = w * w
     w.mul_(10)
-    y.sum().backward()
-    check(x.grad, [4.0])
+    check_backward(y.sum(), (x, [4.0]))
 
 
 def test_pack_must_not_change_its_argument():
@@ -202,8 +201,7 @@ def test_exceptions_propagate():
         y = x * x
     with pytest.raises(MyError):
         y.sum().backward()
-    (x * x).sum().backward()
-    check(x.grad, [4.0])
+    check_backward((x * x).sum(), (x, [4.0]))
 
 
 def test_hooks_are_functions():
@@ -249,8 +247,7 @@ def test_custom_functions():
     assert saved[0].is_leaf
     assert saved[2].grad_fn is z.grad_fn
     assert not saved[3].requires_grad
-    z.sum().backward()
-    check(x.grad, [6 * np.exp(2.0)])
+    check_backward(z.sum(), (x, [6 * np.exp(2.0)]))
     with pytest.raises(RuntimeError, match="second time"):
         _ = z.grad_fn.saved_tensors
 
@@ -283,8 +280,7 @@ def test_in_place_operations():
     with log.on():
         y = x * 1
         y.exp_()
-    y.sum().backward()
-    check(x.grad, [np.exp(2.0)])
+    check_backward(y.sum(), (x, [np.exp(2.0)]))
     assert len(log.packed) == 1
 
 
@@ -317,8 +313,7 @@ def test_save_on_cpu():
     x = leaf([2.0])
     with torch.autograd.graph.save_on_cpu():
         y = (x * x).exp().sum()
-    y.backward()
-    check(x.grad, [4 * np.exp(4.0)])
+    check_backward(y, (x, [4 * np.exp(4.0)]))
 
 
 def test_subclasses():
@@ -411,8 +406,7 @@ def test_pickles():
     with saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
         y = (x * x).exp()
     x2, y2 = pickle.loads(pickle.dumps((x, y)))
-    y2.sum().backward()
-    check(x2.grad, [4 * np.exp(4.0)])
+    check_backward(y2.sum(), (x2, [4 * np.exp(4.0)]))
 
 
 def test_gradients_at_edges():
@@ -422,8 +416,5 @@ def test_gradients_at_edges():
     edge = torch.autograd.graph.get_gradient_edge(w)
     y = w * w
     del w
-    a, b = torch.autograd.grad(y, [edge, x], retain_graph=True)
-    check(a, [12.0])
-    check(b, [36.0])
-    (a,) = torch.autograd.grad(y, edge)
-    check(a, [12.0])
+    check_all(torch.autograd.grad(y, [edge, x], retain_graph=True), [12.0], [36.0])
+    check_all(torch.autograd.grad(y, edge), [12.0])

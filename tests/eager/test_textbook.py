@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, names, torch
+from tests.support.tensor_checks import check_backward
 
 # Leaves and their records -------------------------------------------------------------------------
 
@@ -30,9 +31,7 @@ def test_inspection_of_leaf_and_grad_fn():
     assert repr(x) == "tensor([2.], requires_grad=True)"
     assert repr(y) == "tensor([7.], grad_fn=<AddBackward0>)"
     assert repr(b) == "tensor([1.])"
-    loss.backward()
-    check(w.grad, [8.0])
-    check(x.grad, [12.0])
+    check_backward(loss, (w, [8.0]), (x, [12.0]))
     assert repr(w.grad) == "tensor([8.])"
 
 
@@ -50,8 +49,7 @@ def test_gradient_of_a_vector_function():
     z = y * y * 3
     out = z.mean()
     check(out, 27.0)
-    out.backward()
-    check(x.grad, np.full((2, 2), 4.5))
+    check_backward(out, (x, np.full((2, 2), 4.5)))
 
 
 def test_vector_jacobian_product_of_doublings():
@@ -88,9 +86,7 @@ def test_weighted_gradient_of_concatenated_outputs(weights, expected):
     y0 = torch.mul(a, b)
     y1 = torch.add(a, b)
     loss = torch.cat([y0, y1], dim=0)
-    loss.backward(gradient=torch.tensor(weights))
-    check(w.grad, [expected])
-    check(x.grad, [2.0 + weights[1]])
+    check_backward(loss, (w, [expected]), (x, [2.0 + weights[1]]), gradient=torch.tensor(weights))
 
 
 def test_product_of_sums():
@@ -99,10 +95,8 @@ def test_product_of_sums():
     x = torch.tensor([2.0], requires_grad=True)
     a, b = w + x, w + 1
     y = a * b
-    y.backward(retain_graph=True)
-    check(w.grad, [5.0])
-    y.backward()
-    check(w.grad, [10.0])
+    check_backward(y, (w, [5.0]), retain_graph=True)
+    check_backward(y, (w, [10.0]))
     with pytest.raises(RuntimeError, match="retain_graph=True"):
         y.backward()
 
@@ -183,8 +177,7 @@ def test_value_cut_by_no_grad():
         False,
         True,
     )
-    y3.backward()
-    check(x.grad, 2.0)
+    check_backward(y3, (x, 2.0))
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         y2.backward()
 
@@ -280,12 +273,10 @@ def test_gradient_of_a_dot_product():
     """Rule 11: y = 2 x·x has gradient 4x; then the sum, after zeroing."""
     x = torch.arange(4.0, requires_grad=True)
     y = 2 * torch.dot(x, x)
-    y.backward()
-    check(x.grad, [0.0, 4.0, 8.0, 12.0])
+    check_backward(y, (x, [0.0, 4.0, 8.0, 12.0]))
     assert (x.grad == 4 * x).all()
     x.grad.zero_()
-    x.sum().backward()
-    check(x.grad, [1.0] * 4)
+    check_backward(x.sum(), (x, [1.0] * 4))
     x.grad.zero_()
     y = x * x
     u = y.detach()
@@ -300,5 +291,4 @@ def test_variable():
     """Rule 1: the old name for a tensor that records."""
     x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
     assert isinstance(x, torch.Tensor)
-    (x * 3).sum().backward()
-    check(x.grad, [3.0, 3.0])
+    check_backward((x * 3).sum(), (x, [3.0, 3.0]))

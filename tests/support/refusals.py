@@ -13,5 +13,6 @@ if TYPE_CHECKING:
 def refused(*rows: tuple[Any, str | None, Callable[[], Any]]) -> None:
     """Every call raises its error, which matches the pattern beside it; None matches anything."""
     for error, says, call in rows:
-        with pytest.raises(error, match=says):
+        with pytest.raises(error, match=says):  # noqa: PT012
             call()
+            pytest.fail(f"not refused: what should say {says!r}")

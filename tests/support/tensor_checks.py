@@ -1,0 +1,16 @@
+"""What eager programs leave: gradients after a pass, and several results at once."""
+
+from tests.eager.chosen import check
+
+
+def check_backward(y, *expected, **options):
+    """A backward pass from ``y`` leaves in each tensor the ``grad`` beside it."""
+    y.backward(**options)
+    for x, grad in expected:
+        check(x.grad, grad)
+
+
+def check_all(tensors, *expected, **tolerances):
+    """The tensors, of which there are no others, have these shapes and values."""
+    for t, values in zip(tensors, expected, strict=True):
+        check(t, values, **tolerances)
