@@ -1,0 +1,23 @@
+"""Types that several rooms name, for type checkers: imports stand under ``TYPE_CHECKING``.
+
+An array of any shape and dtype is ``np.ndarray``, a dtype of NumPy's is ``np.dtype``, and what is
+only handed on or asked for its class is ``object``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from numeric.eager.tensor import Tensor
+
+# What ``tensor`` makes a Tensor of.
+TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
+# What an operator takes beside a Tensor, and what a function takes for a Tensor or a number.
+Operand: TypeAlias = "Tensor | np.ndarray | np.generic | float"
+# What else an op needs: it goes into the formula, and is part of the key of what is compiled.
+Params: TypeAlias = tuple[Hashable, ...]
