@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numeric.eager.operations import Op
     from numeric.eager.record import Node
+    from numeric.types import Operand
 
 _new = Tensor.__new__
 _ndarray = np.ndarray
@@ -250,7 +251,7 @@ def shortcut_inplace(
     return binary
 
 
-def binary(op: Op, a: Tensor, b: Any) -> Any:
+def binary(op: Op, a: Tensor, b: Operand) -> Tensor:
     """``apply(op, (a, b))``, by a short way where the op has one."""
     return op.short(a, b)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numeric.eager.dtypes import promoted_real
 from numeric.eager.operations import Op
 from numeric.eager.record import Node, serial
-from numeric.eager.recording import FIXED, apply, cast, noted, watched_version
+from numeric.eager.recording import FIXED, apply, apply_several, cast, noted, watched_version
 from numeric.eager.tensor import Tensor, edge_of, wrap
 from numeric.lowering import function as functions
 from numeric.modes import current
@@ -46,8 +46,9 @@ def called(
     operands = _promoted(function, given) if kinds is None else given
     mode = current()
     if mode.tracing is not None:
-        outs = apply(op_of(function, kinds), operands)
-        return function._structured(outs if isinstance(outs, tuple) else (outs,))
+        op = op_of(function, kinds)
+        one = op.outputs == 1
+        return function._structured((apply(op, operands),) if one else apply_several(op, operands))
     arrays = [x._array if isinstance(x, Tensor) else x for x in operands]
     programs = function._programs
     call = function._signature.bind(arrays, {})._replace(kinds=kinds)

@@ -27,6 +27,8 @@ from symdiff.locks import once
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numeric.eager.tensor import Tensor
+    from numeric.types import Operand
     from symdiff.graph.expr import Expr
 
 # Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.
@@ -120,7 +122,7 @@ class Op(Declaration):
         space["partial"] = partial
         space["__module__"] = __name__
         self.node: type[Node] = type(self.label, (base,), space)
-        self.short: Callable[[Any, Any], Any] = None  # type: ignore[assignment]  # see ``fast_paths``
+        self.short: Callable[[Tensor, Operand], Tensor]  # see ``fast_paths``; few ops have one
         self.bounds: dict[Any, Bound] = {}
         self.known: dict[Any, Specialised] = {}
         self.key, self.origin = ":".join(filter(None, (name, self.label, variant))), origin

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numeric.eager.specialised import Bound
+    from numeric.types import Params
+
+Results = TypeVar("Results", covariant=True)
 
 _new = Tensor.__new__
 _ndarray = np.ndarray
 
 
-def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
+def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
     """The result of an operation, recorded if one of the operands requires gradients.
 
     Args:
@@ -99,6 +102,14 @@ def apply(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Any:
         hand_on(op, operands, params, outs, volatile)
     return tuple(outs) if op.outputs > 1 else outs[0]
 
+
+class _Applied(Protocol[Results]):
+    def __call__(self, op: Op, operands: Sequence[object], params: Params = ()) -> Results: ...
+
+
+# One function, under the types of what it gives: for an op of one result, and for one of several.
+apply: _Applied[Tensor] = _applied
+apply_several: _Applied[tuple[Tensor, ...]] = _applied
 
 # Operations that are not elementwise, and keep the memory order of their operand.
 _KEEP_ORDER = ("clone", "to_copy")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.eager.dtypes import word
-from numeric.eager.recording import apply
+from numeric.eager.recording import apply, apply_several
 from numeric.eager.tensor import wrap
 from numeric.linalg.checks import (
     alike,
@@ -45,7 +45,7 @@ def inv(A: Tensor) -> Tensor:
     """
     square("linalg.inv", A)
     real("linalg.inv", A)
-    return apply(INV, (A,))  # type: ignore[no-any-return]
+    return apply(INV, (A,))
 
 
 @operands("A")
@@ -76,7 +76,7 @@ def slogdet(A: Tensor) -> Any:
     """
     square("linalg.slogdet", A)
     real("linalg.slogdet", A)
-    sign, logarithm = apply(SLOGDET, (A,))
+    sign, logarithm = apply_several(SLOGDET, (A,))
     watched(sign, (sign,))  # PyTorch saves it
     return SlogdetResult(sign, logarithm)
 
@@ -105,7 +105,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     if not vector:
         at_least_2d(name, B, "B")
     equation_fits(name, A, (*b.shape, 1) if vector else b.shape, left)
-    return apply(SOLVE, (A, B), (left, vector))  # type: ignore[no-any-return]
+    return apply(SOLVE, (A, B), (left, vector))
 
 
 @operands("A", "B")
@@ -129,7 +129,7 @@ def solve_triangular(
     at_least_2d(name, B, "B")
     alike(name, A, B)
     equation_fits(name, A, B._array.shape, left)
-    return apply(SOLVE_TRIANGULAR, (A, B), (upper, left, unitriangular))  # type: ignore[no-any-return]
+    return apply(SOLVE_TRIANGULAR, (A, B), (upper, left, unitriangular))
 
 
 @operands("A")
@@ -159,7 +159,7 @@ def pinv(
     if hermitian:
         square("linalg.pinv", A)
     limits = tolerances(A, atol, rcond if rtol is None else rtol)
-    return apply(PINV, (A,), (*limits, hermitian))  # type: ignore[no-any-return]
+    return apply(PINV, (A,), (*limits, hermitian))
 
 
 @operands("A", "B")
@@ -210,7 +210,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rank = ranks(values, 0.0, limit)
     full = driver == "gels"
     rest = m > n and driver != "gelsy" and (full or bool((rank == n).all()))
-    solution, residuals = apply(LSTSQ, (A, B), (limit, vector, rest, full))
+    solution, residuals = apply_several(LSTSQ, (A, B), (limit, vector, rest, full))
     none = wrap(np.zeros(0, a.dtype))
     return LstsqResult(
         solution,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.eager.dtypes import word
-from numeric.eager.recording import apply
+from numeric.eager.recording import apply, apply_several
 from numeric.linalg.checks import at_least_2d, concrete, operands, real, square
 from numeric.ops.choices import result_type
 from numeric.ops.index_formulas import watched
@@ -47,7 +47,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """
     square("linalg.cholesky", A)
     real("linalg.cholesky", A)
-    return apply(CHOLESKY, (A,), (upper,))  # type: ignore[no-any-return]
+    return apply(CHOLESKY, (A,), (upper,))
 
 
 def _triangle(A: Tensor, uplo: str) -> str:
@@ -71,7 +71,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803  # as PyTorch names i
     >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
     [1.0, 2.0]
     """
-    return EighResult(*apply(EIGH, (A,), (_triangle(A, UPLO),)))
+    return EighResult(*apply_several(EIGH, (A,), (_triangle(A, UPLO),)))
 
 
 @operands("A")
@@ -85,7 +85,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     [[1.0, 0.0], [0.0, 1.0]]
     """
     which = (_triangle(A, UPLO),)
-    return apply(EIGH, (A,), which)[0] if A._rg else apply(EIGVALSH, (A,), which)  # type: ignore[no-any-return]
+    return apply_several(EIGH, (A,), which)[0] if A._rg else apply(EIGVALSH, (A,), which)
 
 
 @operands("A")
@@ -106,11 +106,11 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     real("linalg.svd", A)
     m, n = A._array.shape[-2:]
     if not full_matrices or m == n:
-        return SVDResult(*apply(SVD, (A,)))
+        return SVDResult(*apply_several(SVD, (A,)))
     concrete("linalg.svd", A, "full_matrices=False")
     u, s, vh = factorised(A._array, True)
     k = s.shape[-1]
-    return SVDResult(*apply(SVD_FULL, (A, u[..., k:] if m > n else vh[..., k:, :])))
+    return SVDResult(*apply_several(SVD_FULL, (A, u[..., k:] if m > n else vh[..., k:, :])))
 
 
 @operands("A")
@@ -123,7 +123,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """
     at_least_2d("linalg.svd", A)
     real("linalg.svd", A)
-    return apply(SVD, (A,))[1] if A._rg else apply(SVDVALS, (A,))  # type: ignore[no-any-return]
+    return apply_several(SVD, (A,))[1] if A._rg else apply(SVDVALS, (A,))
 
 
 @operands("A")
@@ -148,11 +148,11 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         )
     m, n = A._array.shape[-2:]
     if mode == "r":
-        return QRResult(*apply(QR_R, (A,)))
+        return QRResult(*apply_several(QR_R, (A,)))
     if mode == "complete" and m > n:
         concrete("linalg.qr", A, "mode='reduced'")
         rest = np.linalg.qr(A._array, "complete").Q[..., n:]
-        return QRResult(*apply(QR_COMPLETE, (A, rest)))
-    q, r = apply(QR, (A,))
+        return QRResult(*apply_several(QR_COMPLETE, (A, rest)))
+    q, r = apply_several(QR, (A,))
     watched(r, (r,))  # PyTorch saves it
     return QRResult(q, r)

@@ -167,7 +167,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             f"{a.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
         )
     fit_batches(b.shape[:-2], a.shape[:-2])
-    return apply(CHOLESKY_SOLVE, (B, L), (upper,))  # type: ignore[no-any-return]
+    return apply(CHOLESKY_SOLVE, (B, L), (upper,))
 
 
 @method()

@@ -145,7 +145,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise ValueError("min_val cannot be greater than max_val")
     if isinstance(input, Tensor) and input._array.dtype.kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
-    return apply(HARDTANH, (input, min_val, max_val))  # type: ignore[no-any-return]
+    return apply(HARDTANH, (input, min_val, max_val))
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -155,7 +155,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     >>> leaky_relu(torch.tensor([-2.0, 2.0]), 0.5).tolist()
     [-1.0, 2.0]
     """
-    return apply(LEAKY_RELU, (_real("leaky_relu_cpu", input), float(negative_slope)))  # type: ignore[no-any-return]
+    return apply(LEAKY_RELU, (_real("leaky_relu_cpu", input), float(negative_slope)))
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -165,7 +165,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     >>> elu(torch.tensor([-1000.0, 2.0])).tolist()
     [-1.0, 2.0]
     """
-    return apply(ELU, (_real("elu_cpu", input), float(alpha), 1.0, 1.0))  # type: ignore[no-any-return]
+    return apply(ELU, (_real("elu_cpu", input), float(alpha), 1.0, 1.0))
 
 
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -179,7 +179,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return apply(CELU, (_real("elu_cpu", input), float(alpha), 1.0 / alpha, 1.0))  # type: ignore[no-any-return]
+    return apply(CELU, (_real("elu_cpu", input), float(alpha), 1.0 / alpha, 1.0))
 
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -194,7 +194,7 @@ def selu(input: Tensor) -> Tensor:
     [0.0, 1.0507010221481323]
     """
     factors = (_SELU_ALPHA * _SELU_SCALE, 1.0, _SELU_SCALE)
-    return apply(ELU, (_real("elu_cpu", input), *factors))  # type: ignore[no-any-return]
+    return apply(ELU, (_real("elu_cpu", input), *factors))
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -208,7 +208,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return apply(GELU if approximate == "none" else TANH_GELU, (_real("GeluKernelImpl", input),))  # type: ignore[no-any-return]
+    return apply(GELU if approximate == "none" else TANH_GELU, (_real("GeluKernelImpl", input),))
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -219,7 +219,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     [0.0, 21.0]
     """
     operands = (_real("softplus_cpu", input), float(beta), float(threshold))
-    return apply(SOFTPLUS, operands)  # type: ignore[no-any-return]
+    return apply(SOFTPLUS, operands)
 
 
 def silu(input: Tensor) -> Tensor:
@@ -229,7 +229,7 @@ def silu(input: Tensor) -> Tensor:
     >>> silu(torch.tensor([0.0, 100.0])).tolist()
     [0.0, 100.0]
     """
-    return apply(SILU, (_real("silu_cpu", input),))  # type: ignore[no-any-return]
+    return apply(SILU, (_real("silu_cpu", input),))
 
 
 def mish(input: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ def mish(input: Tensor) -> Tensor:
     >>> mish(torch.tensor([0.0, 100.0])).tolist()
     [0.0, 100.0]
     """
-    return apply(MISH, (_real("mish_cpu", input),))  # type: ignore[no-any-return]
+    return apply(MISH, (_real("mish_cpu", input),))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -251,7 +251,7 @@ def softsign(input: Tensor) -> Tensor:
     """
     if input._array.dtype.kind != "f":
         input = cast(input, default())
-    return apply(SOFTSIGN, (input,))  # type: ignore[no-any-return]
+    return apply(SOFTSIGN, (input,))
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> logsigmoid(torch.tensor([-1000.0, 1000.0])).tolist()
     [-1000.0, 0.0]
     """
-    return apply(LOGSIGMOID, (_real("log_sigmoid_cpu", input),))  # type: ignore[no-any-return]
+    return apply(LOGSIGMOID, (_real("log_sigmoid_cpu", input),))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -271,7 +271,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     >>> tanhshrink(torch.tensor([0.0, 100.0])).tolist()
     [0.0, 99.0]
     """
-    return apply(TANHSHRINK, (_real("tanhshrink", input),))  # type: ignore[no-any-return]
+    return apply(TANHSHRINK, (_real("tanhshrink", input),))
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -281,7 +281,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> hardshrink(torch.tensor([-1.0, 0.5])).tolist()
     [-1.0, 0.0]
     """
-    return apply(HARDSHRINK, (_real("hardshrink_cpu", input), float(lambd)))  # type: ignore[no-any-return]
+    return apply(HARDSHRINK, (_real("hardshrink_cpu", input), float(lambd)))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -291,7 +291,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> softshrink(torch.tensor([-1.0, 0.5])).tolist()
     [-0.5, 0.0]
     """
-    return apply(SOFTSHRINK, (_real("softshrink_cpu", input), float(lambd)))  # type: ignore[no-any-return]
+    return apply(SOFTSHRINK, (_real("softshrink_cpu", input), float(lambd)))
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
@@ -301,7 +301,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
     >>> hardsigmoid(torch.tensor([-9.0, 0.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    return apply(HARDSIGMOID, (_real("hardsigmoid_cpu", input),))  # type: ignore[no-any-return]
+    return apply(HARDSIGMOID, (_real("hardsigmoid_cpu", input),))
 
 
 def hardswish(input: Tensor) -> Tensor:
@@ -311,7 +311,7 @@ def hardswish(input: Tensor) -> Tensor:
     >>> hardswish(torch.tensor([-9.0, 3.0])).tolist()
     [0.0, 3.0]
     """
-    return apply(HARDSWISH, (_real("hardswish_cpu", input),))  # type: ignore[no-any-return]
+    return apply(HARDSWISH, (_real("hardswish_cpu", input),))
 
 
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -321,7 +321,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     >>> threshold(torch.tensor([1.0, 2.0]), 1.0, -7.0).tolist()
     [-7.0, 2.0]
     """
-    return apply(THRESHOLD, (input, threshold, value))  # type: ignore[no-any-return]
+    return apply(THRESHOLD, (input, threshold, value))
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -346,7 +346,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         )
     if w.size > 1:
         weight = weight.reshape(-1, *[1] * (x.ndim - 2))
-    return apply(PRELU, (input, weight))  # type: ignore[no-any-return]
+    return apply(PRELU, (input, weight))
 
 
 def _implicit(dim: int | None, ndim: int) -> int:
@@ -437,7 +437,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"({rows}x{x.shape[-1]} and {w.shape[1]}x{w.shape[0]})"
         )
     if bias is None:
-        return apply(_PRODUCTS[min(x.ndim, 3)], (input, weight))  # type: ignore[no-any-return]
+        return apply(_PRODUCTS[min(x.ndim, 3)], (input, weight))
     b = bias._array
     same_dtype(b, x)
     if b.ndim > 1 or b.size not in (1, w.shape[0]):
@@ -446,4 +446,4 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"({b.shape[-1] if b.ndim else 1}) at non-singleton dimension {x.ndim - 1}.  "
             f"Target sizes: {[*x.shape[:-1], w.shape[0]]}.  Tensor sizes: {list(b.shape)}"
         )
-    return apply(ADDMM if x.ndim == 2 else AFFINE, (bias, input, weight))  # type: ignore[no-any-return]
+    return apply(ADDMM if x.ndim == 2 else AFFINE, (bias, input, weight))

@@ -137,7 +137,7 @@ def pad(
     if input._array.dtype.kind != "f":
         value = input._array.dtype.type(value).item()
     key = (mode, n if mode in ("replicate", "reflect") else 0)
-    return apply(_PAD[key], (input,), (widths, _MODES.get(mode, mode), value))  # type: ignore[no-any-return]
+    return apply(_PAD[key], (input,), (widths, _MODES.get(mode, mode), value))
 
 
 def _check_widths(shape: tuple[int, ...], widths: Any, mode: str, n: int) -> None:

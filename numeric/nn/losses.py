@@ -158,7 +158,7 @@ def _weighted(loss: Any, weight: Tensor | None, input: Tensor, target: Tensor, k
     if weight._array.shape != input._array.shape:
         raise ValueError("Weights and input must have the same size.")
     single = loss("none")
-    return apply(WEIGHTED[kind], (single, weight), (kind,))  # type: ignore[no-any-return]
+    return apply(WEIGHTED[kind], (single, weight), (kind,))
 
 
 def _weigh(x: Expr, w: Expr, reduction: str) -> Expr:
@@ -220,9 +220,9 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return apply(L1[reduction], (input, target), (reduction,))  # type: ignore[no-any-return]
+        return apply(L1[reduction], (input, target), (reduction,))
     _real("smooth_l1_cpu", input)
-    return apply(SMOOTH_L1[reduction], (input, target, float(beta)), (reduction,))  # type: ignore[no-any-return]
+    return apply(SMOOTH_L1[reduction], (input, target, float(beta)), (reduction,))
 
 
 def huber_loss(
@@ -332,7 +332,7 @@ def binary_cross_entropy(
     if ((a < 0) | (a > 1)).any():
         raise RuntimeError("all elements of input should be between 0 and 1")
     operands = (input, target) if weight is None else (input, target, weight)
-    return apply(BCE[weight is not None][reduction], operands, (reduction,))  # type: ignore[no-any-return]
+    return apply(BCE[weight is not None][reduction], operands, (reduction,))
 
 
 def binary_cross_entropy_with_logits(
@@ -360,7 +360,7 @@ def binary_cross_entropy_with_logits(
     _real("binary_cross_entropy_with_logits", input)
     op = BCE_LOGITS[pos_weight is not None, weight is not None][reduction]
     operands = [x for x in (input, target, pos_weight, weight) if x is not None]
-    return apply(op, operands, (reduction,))  # type: ignore[no-any-return]
+    return apply(op, operands, (reduction,))
 
 
 # Classes ----------------------------------------------------------------------------------------
@@ -495,10 +495,10 @@ def _nll(input: Tensor, classes: _Classes, reduction: str) -> Tensor:
     more = input._array.ndim > 2
     flat = wrap(classes.flat)
     if classes.weights is None and classes.counts is None:
-        return apply(NLL[False, more], (input, flat), (reduction,))  # type: ignore[no-any-return]
+        return apply(NLL[False, more], (input, flat), (reduction,))
     counts = np.ones(flat._array.shape, np.bool_) if classes.counts is None else classes.counts
     operands = (input, flat, wrap(classes.used()), wrap(counts))
-    return apply(NLL[True, more], operands, (reduction,))  # type: ignore[no-any-return]
+    return apply(NLL[True, more], operands, (reduction,))
 
 
 def _smoothed(x: Expr, q: Expr, total: Expr, axis: int, reduction: str) -> Expr:
@@ -571,7 +571,7 @@ def cross_entropy(
         q *= np.expand_dims(classes.counts, axis)
     q.ravel()[classes.flat] += (1 - label_smoothing) * used
     operands = (logs, wrap(q), float(used.sum()))
-    return apply(SMOOTHED, operands, (axis, reduction))  # type: ignore[no-any-return]
+    return apply(SMOOTHED, operands, (axis, reduction))
 
 
 def _along(w: Array, axis: int, ndim: int) -> Any:
@@ -595,7 +595,7 @@ def _with_probabilities(
         )
     w = 1.0 if weight is None else wrap(_along(values_of(weight), axis, input._array.ndim))
     operands = (log_softmax(input, axis), target, w, 1.0 - smoothing, smoothing / n)
-    return apply(SOFT[reduction], operands, (axis, reduction, bool(smoothing)))  # type: ignore[no-any-return]
+    return apply(SOFT[reduction], operands, (axis, reduction, bool(smoothing)))
 
 
 # Divergence -------------------------------------------------------------------------------------
@@ -634,4 +634,4 @@ def kl_div(
     a = input._array
     count = a.shape[0] if reduction == "batchmean" and a.ndim else 1
     op = KL_DIV[bool(log_target), reduction]
-    return apply(op, (input, target), (bool(log_target), reduction, count))  # type: ignore[no-any-return]
+    return apply(op, (input, target), (bool(log_target), reduction, count))

@@ -94,8 +94,7 @@ def elementwise(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -
                 int(np.asarray(x, np.int64).astype(kind)) if x.__class__ is int else x
                 for x in operands
             ]
-    out: Tensor = apply(op, operands, params)
-    return out
+    return apply(op, operands, params)
 
 
 # The operations ---------------------------------------------------------------------------------
@@ -472,8 +471,7 @@ def neg(input: Tensor) -> Tensor:
     >>> torch.neg(torch.tensor([1.0, -2.0])).tolist()
     [-1.0, 2.0]
     """
-    out: Tensor = apply(NEG, (argument("neg", "input", 1, input),))
-    return out
+    return apply(NEG, (argument("neg", "input", 1, input),))
 
 
 def reciprocal(input: Tensor) -> Tensor:
@@ -483,8 +481,7 @@ def reciprocal(input: Tensor) -> Tensor:
     >>> torch.reciprocal(torch.tensor([2.0, 4.0])).tolist()
     [0.5, 0.25]
     """
-    out: Tensor = apply(_RECIPROCAL, (argument("reciprocal", "input", 1, input),))
-    return out
+    return apply(_RECIPROCAL, (argument("reciprocal", "input", 1, input),))
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -591,7 +588,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if exponent.__class__ is int and input.__class__ is Tensor and input._array.dtype.kind == "f":
         op = _POW if exponent in _SIMPLE else _POW_NUMBER
         operands, params = ((input,), (exponent,)) if op is _POW else ((input, exponent), ())
-        return apply(op, operands, params)  # type: ignore[no-any-return]
+        return apply(op, operands, params)
     input = argument("pow", "input", 1, input, number=True)
     exponent = argument("pow", "exponent", 2, exponent, number=True)
     if isinstance(exponent, Tensor):
@@ -613,8 +610,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         return elementwise(_POW_NUMBER, (input, exponent))
     if input._array.dtype is not kind:
         input = cast(input, kind)
-    out: Tensor = apply(_POW, (input,), (exponent,))
-    return out
+    return apply(_POW, (input,), (exponent,))
 
 
 def square(input: Tensor) -> Tensor:

@@ -173,8 +173,7 @@ def convert(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
         return x
     if kind.kind != "f":  # nothing that could be differentiated
         return wrap(as_kind(values_of(x), kind, copy))
-    out: Tensor = apply(TO, (x,), (kind,))
-    return out
+    return apply(TO, (x,), (kind,))
 
 
 @method("to")
@@ -298,8 +297,7 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     >>> torch.clone(torch.tensor([1.0], requires_grad=True))
     tensor([1.], grad_fn=<CloneBackward0>)
     """
-    out: Tensor = apply(CLONE, (input,), ("C" if memory_format == contiguous_format else "K",))
-    return out
+    return apply(CLONE, (input,), ("C" if memory_format == contiguous_format else "K",))
 
 
 @method("contiguous")

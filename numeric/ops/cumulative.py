@@ -47,8 +47,7 @@ CUMMIN = Choice(result_type("cummin"), "CumminBackward0", (0,))
 def _scan(op: Op, input: Tensor, dim: Any, names: dict[str, Any]) -> Tensor:
     dim, _ = renamed(op.name, names, dim)
     axis = axis_of(required(op.name, dim), input._array.ndim)
-    out: Tensor = apply(op, (input,), (axis,))
-    return out
+    return apply(op, (input,), (axis,))
 
 
 @method()
@@ -192,5 +191,4 @@ def diff(
         input = alone
     if input._array.dtype.kind == "b":  # truth values differ or not
         return wrap(np.array(np.diff(input._array, n, axis)))
-    out: Tensor = apply(DIFF, (input,), (min(n, input._array.shape[axis]), axis))
-    return out
+    return apply(DIFF, (input,), (min(n, input._array.shape[axis]), axis))

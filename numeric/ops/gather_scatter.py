@@ -153,8 +153,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     _mask("masked_fill_", mask)
     op = MASKED_FILLS[isinstance(value, Tensor)]
     common_shape(input._array.shape, mask._array.shape)
-    out: Tensor = apply(op, (input, mask, _value("masked_fill_", value, input._array.dtype)))
-    return out
+    return apply(op, (input, mask, _value("masked_fill_", value, input._array.dtype)))
 
 
 @method()
@@ -256,8 +255,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not shape:
         return input.reshape(1).index_select(0, index).reshape(())
     operand = index if index._array.ndim else places.copy()
-    out: Tensor = apply(INDEX_SELECT, (input, operand), ((k,),))
-    return out
+    return apply(INDEX_SELECT, (input, operand), ((k,),))
 
 
 def _check_source(name: str, x: Tensor, k: int, at: NDArray[Any], source: Tensor) -> None:

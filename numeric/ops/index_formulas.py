@@ -248,8 +248,7 @@ def read_flat(op: Op, x: Tensor, flat: NDArray[Any]) -> Tensor:
     dims = tuple(range(x._array.ndim))
     if not dims:
         x, dims = x.reshape(1), (0,)
-    out: Tensor = apply(op, (x, flat), (dims,))
-    return out
+    return apply(op, (x, flat), (dims,))
 
 
 def written(
@@ -261,8 +260,7 @@ def written(
         inside[merged_key(flat, x._array.shape, dims)] = True
         if v._rg:
             v, fit = _last_ones(x, v, flat, dims, fit)
-    out: Tensor = apply(op, (x, v, flat, inside), (dims, fit))
-    return out
+    return apply(op, (x, v, flat, inside), (dims, fit))
 
 
 def _last_ones(
@@ -289,8 +287,7 @@ def _last_ones(
 
 def added(op: Op, x: Tensor, v: Tensor, flat: Any, dims: tuple[int, ...], fit: str) -> Tensor:
     """``x`` with ``v`` added at places."""
-    out: Tensor = apply(op, (x, v, flat), (dims, fit))
-    return out
+    return apply(op, (x, v, flat), (dims, fit))
 
 
 def watched(out: Tensor, at: Iterable[Any]) -> Tensor:

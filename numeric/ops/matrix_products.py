@@ -153,7 +153,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if op is None:
         _batch_fits(a, b)
         op = TURNED if a.ndim == 2 else STACK
-    return apply(op, (input, other))  # type: ignore[no-any-return]
+    return apply(op, (input, other))
 
 
 @method("__matmul__")
@@ -180,7 +180,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         if x._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
     _fit(input._array, mat2._array)
-    return apply(MM, (input, mat2))  # type: ignore[no-any-return]
+    return apply(MM, (input, mat2))
 
 
 @method()
@@ -196,7 +196,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if (a.ndim, b.ndim) != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
     _fit(a, b)
-    return apply(MV, (input, vec))  # type: ignore[no-any-return]
+    return apply(MV, (input, vec))
 
 
 def _vectors(a: Array, b: Array) -> None:
@@ -221,7 +221,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """
     _tensors("dot", input, tensor, names=("input", "tensor"))
     _vectors(input._array, tensor._array)
-    return apply(DOT, (input, tensor))  # type: ignore[no-any-return]
+    return apply(DOT, (input, tensor))
 
 
 @method()
@@ -234,7 +234,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     """
     _tensors("vdot", input, other)
     _vectors(input._array, other._array)
-    return apply(VDOT, (input, other))  # type: ignore[no-any-return]
+    return apply(VDOT, (input, other))
 
 
 def _stacks(a: Tensor, b: Tensor) -> None:
@@ -263,7 +263,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """
     _tensors("bmm", input, mat2, names=("input", "mat2"))
     _stacks(input, mat2)
-    return apply(BMM, (input, mat2))  # type: ignore[no-any-return]
+    return apply(BMM, (input, mat2))
 
 
 # Sums with products -----------------------------------------------------------------------------
@@ -459,7 +459,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     _tensors("inner", input, other)
     a, b = input._array, other._array
     if not a.ndim or not b.ndim:
-        return apply(SCALED, (input, other))  # type: ignore[no-any-return]
+        return apply(SCALED, (input, other))
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
     if a.shape[-1] != b.shape[-1]:
@@ -467,7 +467,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(a.shape)} and {list(b.shape)}"
         )
-    return apply(INNER, (input, other))  # type: ignore[no-any-return]
+    return apply(INNER, (input, other))
 
 
 @method("outer", "ger")
@@ -484,7 +484,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, x in (("self", input), ("vec2", vec2)):
         if x._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {x._array.ndim}-D")
-    return apply(OUTER, (input, vec2))  # type: ignore[no-any-return]
+    return apply(OUTER, (input, vec2))
 
 
 ger = outer
@@ -534,7 +534,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     _tensors("tensordot", a, b, names=("a", "b"))
     if a._array.dtype is not b._array.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    return apply(TENSORDOT, (a, b), (_paired(dims, a._array, b._array),))  # type: ignore[no-any-return]
+    return apply(TENSORDOT, (a, b), (_paired(dims, a._array, b._array),))
 
 
 @method()
@@ -546,7 +546,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     [1, 2, 10, 20]
     """
     _tensors("kron", input, other)
-    return apply(KRON, (input, other))  # type: ignore[no-any-return]
+    return apply(KRON, (input, other))
 
 
 @method()
@@ -560,7 +560,7 @@ def trace(input: Tensor) -> Tensor:
     _tensors("trace", input)
     if input._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
-    return apply(TRACE, (input,))  # type: ignore[no-any-return]
+    return apply(TRACE, (input,))
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -605,7 +605,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     summed = any(c not in output if arrow else inputs.count(c) > 1 for c in lengths)
     if summed and len(operands) == 1 and operands[0]._array.dtype.kind in "iu":
         operands = (cast(operands[0], INT64),)  # integers are added up as int64
-    return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))  # type: ignore[no-any-return]
+    return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))
 
 
 def _count_letters(letters: str, x: Array, i: int, lengths: dict[str, int]) -> None:

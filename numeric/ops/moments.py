@@ -10,7 +10,7 @@ import numpy as np
 
 from numeric.eager.dtypes import promoted_real, word
 from numeric.eager.operations import RESULT, Op
-from numeric.eager.recording import apply
+from numeric.eager.recording import apply, apply_several
 from numeric.eager.tensor import Tensor, method
 from numeric.ops.dim_arguments import axis_of
 from numeric.ops.reducing import (
@@ -80,9 +80,10 @@ STD_MEAN = Op(
 _ABSENT: Any = object()
 
 
-def _moments(op: Op, input: Tensor, args: tuple[Any, ...], names: dict[str, Any]) -> Any:
-    """A moment; ``args`` are (dim, unbiased, keepdim), or only the last two."""
-    name = op.name
+def _of_moment(
+    name: str, input: Tensor, args: tuple[Any, ...], names: dict[str, Any]
+) -> tuple[Axes, bool, float]:
+    """Axes, ``keepdim`` and correction; ``args`` are (dim, unbiased, keepdim), or the last two."""
     if args and isinstance(args[0], bool):
         args = (None, *args)
     if len(args) > 3:
@@ -113,7 +114,7 @@ def _moments(op: Op, input: Tensor, args: tuple[Any, ...], names: dict[str, Any]
             UserWarning,
             stacklevel=3,
         )
-    return apply(op, (input,), (axes, keepdim, correction))
+    return axes, keepdim, correction
 
 
 @method()
@@ -129,8 +130,7 @@ def var(input: Tensor, *args: Any, **names: Any) -> Tensor:
     >>> torch.var(x).item(), torch.var(x, correction=2, dim=0, keepdim=True).shape
     (1.0, torch.Size([1]))
     """
-    out: Tensor = _moments(VAR, input, args, names)
-    return out
+    return apply(VAR, (input,), _of_moment("var", input, args, names))
 
 
 @method()
@@ -141,8 +141,7 @@ def std(input: Tensor, *args: Any, **names: Any) -> Tensor:
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0])).item()
     1.0
     """
-    out: Tensor = _moments(STD, input, args, names)
-    return out
+    return apply(STD, (input,), _of_moment("std", input, args, names))
 
 
 @method()
@@ -153,8 +152,8 @@ def var_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
     >>> [v.item() for v in torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))]
     [1.0, 2.0]
     """
-    out: tuple[Tensor, Tensor] = _moments(VAR_MEAN, input, args, names)
-    return out
+    first, second = apply_several(VAR_MEAN, (input,), _of_moment("var_mean", input, args, names))
+    return first, second
 
 
 @method()
@@ -165,8 +164,8 @@ def std_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
     >>> [v.item() for v in torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))]
     [1.0, 2.0]
     """
-    out: tuple[Tensor, Tensor] = _moments(STD_MEAN, input, args, names)
-    return out
+    first, second = apply_several(STD_MEAN, (input,), _of_moment("std_mean", input, args, names))
+    return first, second
 
 
 # Norms -------------------------------------------------------------------------------------------
@@ -228,8 +227,7 @@ def vector_norm(
             f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
             "operation does not have an identity"
         )
-    out: Tensor = apply(NORM, (input,), (axes, keepdim, float(p)))
-    return out
+    return apply(NORM, (input,), (axes, keepdim, float(p)))
 
 
 @method()
@@ -240,8 +238,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> torch.dist(torch.tensor([3.0, 1.0]), torch.tensor([0.0, 5.0])).item()
     5.0
     """
-    out: Tensor = apply(DIST, (input, other), (float(p),))
-    return out
+    return apply(DIST, (input, other), (float(p),))
 
 
 # Sums of exponentials ----------------------------------------------------------------------------
@@ -341,8 +338,7 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
     """
     dim, keepdim = renamed("logsumexp", names, dim, keepdim)
     axes = axes_or_all(required("logsumexp", dim), input._array.ndim)
-    out: Tensor = apply(LOGSUMEXP, (input,), (axes, keepdim))
-    return out
+    return apply(LOGSUMEXP, (input,), (axes, keepdim))
 
 
 def _normalised(op: Op, input: Tensor, dim: Any, dtype: dtypes.dtype | None, names: Any) -> Tensor:
@@ -353,8 +349,7 @@ def _normalised(op: Op, input: Tensor, dim: Any, dtype: dtypes.dtype | None, nam
     if input._array.dtype.kind != "f":
         kind = word(input._array.dtype)
         raise NotImplementedError(f"\"{op.name}_kernel_impl\" not implemented for '{kind}'")
-    out: Tensor = apply(op, (input,), ((axis,) if input._array.ndim else (),))
-    return out
+    return apply(op, (input,), ((axis,) if input._array.ndim else (),))
 
 
 @method()

@@ -298,8 +298,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     kind = argument("round", "input", 1, input)._array.dtype
     if decimals and kind.kind != "f":
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{word(kind)}'")
-    out: Tensor = apply(_ROUND[decimals != 0], (input,), (decimals,))
-    return out
+    return apply(_ROUND[decimals != 0], (input,), (decimals,))
 
 
 def _logit(x: Any, eps: float | None) -> Any:
@@ -318,8 +317,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     [0.0]
     """
     argument("logit", "input", 1, input)
-    out: Tensor = apply(_LOGIT, (input,), (eps,))
-    return out
+    return apply(_LOGIT, (input,), (eps,))
 
 
 def _replaced(x: Any, nan: Any, high: Any, low: Any) -> Any:
@@ -355,7 +353,7 @@ def nan_to_num(
     if kind.kind != "f":
         return wrap(values_of(input).copy())
     limit = float(np.finfo(kind).max)
-    out: Tensor = apply(
+    return apply(
         _NAN_TO_NUM,
         (
             input,
@@ -364,7 +362,6 @@ def nan_to_num(
             -limit if neginf is None else float(neginf),
         ),
     )
-    return out
 
 
 # Functions of two operands ----------------------------------------------------------------------
@@ -405,8 +402,7 @@ _TWO: dict[str, Op] = {
 
 def _of_two(name: str, input: Any, other: Any) -> Tensor:
     operands = argument(name, "input", 1, input), argument(name, "other", 2, other)
-    out: Tensor = apply(_TWO[name], operands)
-    return out
+    return apply(_TWO[name], operands)
 
 
 @method("atan2", "arctan2")

@@ -121,8 +121,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     if len(full) < len(parts) and any(x._array.dtype != full[0]._array.dtype for x in parts):
         kind = dtypes.promoted([x._array for x in parts])
         full = [x if x._array.dtype == kind else x.to(dtypes.OF_NUMPY[kind]) for x in full]
-    out: Tensor = apply(CAT, full, (place,))
-    return out
+    return apply(CAT, full, (place,))
 
 
 @by_axis
@@ -166,8 +165,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(x._array.shape)} at entry {k}"
             )
-    out: Tensor = apply(STACK, parts, (place,))
-    return out
+    return apply(STACK, parts, (place,))
 
 
 def hstack(tensors: Any) -> Tensor:
@@ -233,8 +231,7 @@ REPEAT = Op("repeat", sd.tile, promotion=None)
 def _flipped(x: Tensor, dims: Any) -> Tensor:
     if not x._array.ndim and axes_of(dims, 0):
         dims = ()
-    out: Tensor = apply(FLIP, (x,), (axes_of(dims, x._array.ndim),))
-    return out
+    return apply(FLIP, (x,), (axes_of(dims, x._array.ndim),))
 
 
 def flip(input: Tensor, dims: Any) -> Tensor:
@@ -291,8 +288,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None or (isinstance(dims, tuple | list) and not dims):
         if len(by) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
-        out: Tensor = apply(ROLL, (input,), (by[0], None))
-        return out
+        return apply(ROLL, (input,), (by[0], None))
     along = dims if isinstance(dims, tuple | list) else (dims,)
     if len(by) != len(along):
         raise RuntimeError(
@@ -325,15 +321,13 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     for dim in pair:
         if not -n <= dim < n:
             raise RuntimeError(f"Rotation dim out of range, dim = {dim}")
-    out: Tensor = apply(ROT90, (input,), (index(k) % 4, pair))
-    return out
+    return apply(ROT90, (input,), (index(k) % 4, pair))
 
 
 def _tiled(x: Tensor, counts: tuple[int, ...]) -> Tensor:
     if any(n < 0 for n in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(counts)}")
-    out: Tensor = apply(REPEAT, (x,), (counts,))
-    return out
+    return apply(REPEAT, (x,), (counts,))
 
 
 @method()
@@ -414,8 +408,7 @@ TRIU = Op("triu", sd.triu, promotion=None)
 def _triangle(op: Op, x: Tensor, diagonal: int) -> Tensor:
     if x._array.ndim < 2:
         raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions")
-    out: Tensor = apply(op, (x,), (index(diagonal),))
-    return out
+    return apply(op, (x,), (index(diagonal),))
 
 
 @method()
@@ -503,8 +496,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     i, j = axis_of(dim1, n), axis_of(dim2, n)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    out: Tensor = apply(DIAG_EMBED, (input,), (index(offset), i, j))
-    return out
+    return apply(DIAG_EMBED, (input,), (index(offset), i, j))
 
 
 @method()
@@ -520,8 +512,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
     if n == 1:
         return diag_embed(input, diagonal)
-    out: Tensor = apply(DIAGONAL_COPY, (input,), (index(diagonal), 0, 1))
-    return out
+    return apply(DIAGONAL_COPY, (input,), (index(diagonal), 0, 1))
 
 
 # Parts written over -----------------------------------------------------------------------------
@@ -560,8 +551,7 @@ def _replace(op: Op, x: Tensor, src: Tensor, part: Sequence[int], params: Any) -
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src._array.shape)}, slice size = {list(part)}"
         )
-    out: Tensor = apply(op, (x, src), params)
-    return out
+    return apply(op, (x, src), params)
 
 
 @method()

@@ -10,7 +10,7 @@ import numpy as np
 from numeric.eager.dtypes import BOOL, F32, F64, word
 from numeric.eager.fast_paths import binary
 from numeric.eager.operations import RESULT, Op
-from numeric.eager.recording import apply, cast
+from numeric.eager.recording import apply, apply_several, cast
 from numeric.eager.tensor import Tensor, method, values_of, wrap
 from numeric.ops.arithmetic import DIV, MUL
 from numeric.ops.choices import Choice, along, result_type
@@ -219,8 +219,7 @@ def nansum(
     input = in_dtype(input, dtype)
     if input._array.dtype.kind != "f":
         return _reduced(SUM, input, dim, keepdim)
-    out: Tensor = apply(NANSUM, (input,), (axes_or_all(dim, input._array.ndim), keepdim))
-    return out
+    return apply(NANSUM, (input,), (axes_or_all(dim, input._array.ndim), keepdim))
 
 
 @method()
@@ -249,11 +248,10 @@ def nanmean(
     whole = nansum(input, dim, keepdim, dtype=dtype)
     axes = axes_or_all(dim, input._array.ndim)
     if not count(input._array.shape, axes):  # a sum of nothing is 0, whatever it is divided by
-        return binary(MUL, whole, math.nan)  # type: ignore[no-any-return]
+        return binary(MUL, whole, math.nan)
     a = values_of(input)
     present = add(np.equal(a, a), axes, keepdims=keepdim)
-    out: Tensor = binary(DIV, whole, wrap(present))
-    return out
+    return binary(DIV, whole, wrap(present))
 
 
 # Extremes ----------------------------------------------------------------------------------------
@@ -325,11 +323,14 @@ def _nonempty(name: str, input: Tensor, axes: Axes | None) -> None:
         nonzero_axis(name, a.shape, k)
 
 
-def _over(name: str, op: Op, input: Tensor, dim: Any, keepdim: bool, names: dict[str, Any]) -> Any:
+def _of_extreme(
+    name: str, input: Tensor, dim: Any, keepdim: bool, names: dict[str, Any]
+) -> tuple[Axes, bool]:
+    """The axes of an extreme, of which there is one, and ``keepdim``."""
     dim, keepdim = renamed(name, names, () if dim is None else dim, keepdim)
     axes = axes_or_all(dim, input._array.ndim)
     _nonempty(name, input, None if dim is None or dim == () else axes)
-    return apply(op, (input,), (axes, keepdim))
+    return axes, keepdim
 
 
 @method()
@@ -343,8 +344,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> T
     >>> torch.amax(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
     [3.0, 4.0]
     """
-    out: Tensor = _over("amax", AMAX, input, dim, keepdim, names)
-    return out
+    return apply(AMAX, (input,), _of_extreme("amax", input, dim, keepdim, names))
 
 
 @method()
@@ -358,8 +358,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> T
     >>> torch.amin(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
     [1.0, 2.0]
     """
-    out: Tensor = _over("amin", AMIN, input, dim, keepdim, names)
-    return out
+    return apply(AMIN, (input,), _of_extreme("amin", input, dim, keepdim, names))
 
 
 @method()
@@ -372,7 +371,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> torch.aminmax(torch.tensor([1.0, 3.0, 2.0])).max.item()
     3.0
     """
-    return _aminmax(*_over("aminmax", AMINMAX, input, dim, keepdim, {}))
+    return _aminmax(
+        *apply_several(AMINMAX, (input,), _of_extreme("aminmax", input, dim, keepdim, {}))
+    )
 
 
 def _extremes(

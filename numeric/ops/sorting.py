@@ -360,8 +360,7 @@ def _interpolated(
     else:
         share = wrap((ranks - low).astype(lines.dtype))
     places = [wrap(np.take_along_axis(order, k, -1)) for k in ends]
-    out: Tensor = apply(QUANTILE, (input, *places, share), params)
-    return out
+    return apply(QUANTILE, (input, *places, share), params)
 
 
 @method()

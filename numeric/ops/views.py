@@ -124,8 +124,7 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    out: Tensor = apply(VIEW, (self,), (target,))
-    return out
+    return apply(VIEW, (self,), (target,))
 
 
 @method()
@@ -147,8 +146,7 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
         op = RESHAPE_ALIAS
     else:
         x, op = apply(CLONE, (x,)), UNSAFE_VIEW
-    out: Tensor = apply(op, (x,), (target,))
-    return out
+    return apply(op, (x,), (target,))
 
 
 def reshape(input: Tensor, shape: Any) -> Tensor:
@@ -233,8 +231,7 @@ def ravel(input: Tensor) -> Tensor:
     x, size = input, (input._array.size,)
     if not _is_viewable(x._array, size):
         x = apply(CLONE, (x,))
-    out: Tensor = apply(VIEW, (x,), (size,))
-    return out
+    return apply(VIEW, (x,), (size,))
 
 
 @method()
@@ -247,8 +244,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     (torch.Size([3]), torch.Size([3, 1]))
     """
     kind, ones = _ones(input, dim)
-    out: Tensor = apply(SQUEEZES[kind], (input,), (ones,))
-    return out
+    return apply(SQUEEZES[kind], (input,), (ones,))
 
 
 def _ones(x: Tensor, dim: Any) -> tuple[int, tuple[int, ...]]:
@@ -268,8 +264,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     >>> torch.unsqueeze(torch.zeros(3), -1).shape
     torch.Size([3, 1])
     """
-    out: Tensor = apply(UNSQUEEZE, (input,), (axis_of(dim, input._array.ndim + 1),))
-    return out
+    return apply(UNSQUEEZE, (input,), (axis_of(dim, input._array.ndim + 1),))
 
 
 @method()
@@ -310,8 +305,7 @@ def _stretched(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
                 f"{list(shape)}"
             )
         target.append(n if m == -1 else m)
-    out: Tensor = apply(EXPAND, (x,), (tuple(target),))
-    return out
+    return apply(EXPAND, (x,), (tuple(target),))
 
 
 @method()
@@ -476,8 +470,7 @@ def t(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D"
         )
-    out: Tensor = apply(T, (input,))
-    return out
+    return apply(T, (input,))
 
 
 @method("transpose", "swapaxes", "swapdims")
@@ -491,9 +484,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     n = input._array.ndim
     pair = axis_of(dim0, n), axis_of(dim1, n)
     if not n:
-        return apply(ALIAS, (input,))  # type: ignore[no-any-return]
-    out: Tensor = apply(TRANSPOSE, (input,), pair)
-    return out
+        return apply(ALIAS, (input,))
+    return apply(TRANSPOSE, (input,), pair)
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -535,8 +527,7 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     axes = tuple([axis_of(dim, n) for dim in given])
     if len(set(axes)) < n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    out: Tensor = apply(PERMUTE, (input,), (axes,))
-    return out
+    return apply(PERMUTE, (input,), (axes,))
 
 
 @method("permute")
@@ -573,7 +564,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"the same number of dims as destination ({after} dims)"
         )
     if not n:
-        return apply(ALIAS, (input,))  # type: ignore[no-any-return]
+        return apply(ALIAS, (input,))
     rest = iter([k for k in range(n) if k not in before])
     moved = dict(zip(after, before, strict=True))
     return permute(input, [moved[k] if k in moved else next(rest) for k in range(n)])
@@ -591,8 +582,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
-    out: Tensor = apply(PERMUTE, (self,), (tuple(range(self._array.ndim))[::-1],))
-    return out
+    return apply(PERMUTE, (self,), (tuple(range(self._array.ndim))[::-1],))
 
 
 def _matrices_transposed(self: Tensor) -> Tensor:

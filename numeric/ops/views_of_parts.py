@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from numeric.eager.operations import Op
-from numeric.eager.recording import apply
+from numeric.eager.recording import apply, apply_several
 from numeric.eager.tensor import Tensor, method, values_of
 from numeric.ops.dim_arguments import axis_of, by_axis, sizes_of
 from numeric.ops.views import view, viewing
@@ -100,12 +100,11 @@ def _unbinding(outputs: int) -> Op:
 
 def _several(op: Op, x: Tensor, params: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """The results of a view with several, which cannot be changed in place."""
-    outs = apply(op, (x,), params)
-    if op.outputs == 1:
-        outs = (outs,)
+    one = op.outputs == 1
+    outs = (apply(op, (x,), params),) if one else apply_several(op, (x,), params)
     for out in outs:
         out._origin = out._origin or op.node.__name__.removesuffix("Backward0")
-    return tuple(outs)
+    return outs
 
 
 # Parts ------------------------------------------------------------------------------------------
@@ -130,8 +129,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {k}"
         )
-    out: Tensor = apply(SELECT, (input,), (k, i % shape[k]))
-    return out
+    return apply(SELECT, (input,), (k, i % shape[k]))
 
 
 @method()
@@ -157,8 +155,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     first += n if first < 0 else 0
     if first + count > n:
         raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({n}).")
-    out: Tensor = apply(SLICE, (input,), (k, first, first + count, 1))
-    return out
+    return apply(SLICE, (input,), (k, first, first + count, 1))
 
 
 @method()
@@ -281,8 +278,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     i, j = axis_of(dim1, n), axis_of(dim2, n)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    out: Tensor = apply(DIAGONAL, (input,), (index(offset), i, j))
-    return out
+    return apply(DIAGONAL, (input,), (index(offset), i, j))
 
 
 @method()
@@ -305,5 +301,4 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if not self._array.ndim:
         return view(self, 1) if size else view(self, 1)[:0]
-    out: Tensor = apply(UNFOLD, (self,), (k, size, step))
-    return out
+    return apply(UNFOLD, (self,), (k, size, step))
