@@ -145,6 +145,10 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
 _OPS: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
 
 
+# How many ops of everyday arithmetic are kept, each kind, under a key that is shorter than this.
+EVERYDAY = 4096
+
+
 def intern_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
     """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
     op: _Op | None = _OPS.get(key)

@@ -1,32 +1,18 @@
-"""The ops: frozen descriptions of what a node does, each of which declares itself; no execution.
-
-Leaves          Symbol, Constant, Exact (pi, e), Size (a symbolic axis length)
-Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in which zero wins)
-Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
-Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch
-Opaque          everything with a written rule: its base; solve, det, prod ... are in opaque_ops
-Barrier         the identity, with no derivative (detach), a refused one (create_graph=False), or of
-                an integer as a real number
-
-Every op treats leading axes as batch, which is what lets a Jacobian be the pullback of an identity
-seed.
-"""
+"""Linear maps on trailing axes, each knowing its transpose; leading axes are batch."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import sympy as sp
 
-from symdiff.errors import NotDifferentiable, Unsupported
-from symdiff.graph import number
+from symdiff.errors import Unsupported
 from symdiff.graph.axes import shape_text
-from symdiff.graph.node import Dim, Dtype, Op, Shape, intern_op
-from symdiff.graph.signatures import Signature
+from symdiff.graph.node import Dtype, Op, Shape, intern_op
+from symdiff.graph.ops.leaf import exact_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,295 +20,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symdiff.exact.components import Arithmetic
-    from symdiff.graph.expr import Expr
 
-Letters = tuple[int, ...]
-
-
-# Leaves -------------------------------------------------------------------------------------------
-
-
-class Symbol(Op):
-    """A named input, one for equal name, shape and dtype; ``dummy`` symbols are unique."""
-
-    __slots__ = ("dtype", "dummy", "name", "shape", "size")
-    fields = ("name", "shape", "dtype")
-    name: str
-
-    def __init__(self, name: str, shape: Shape, dtype: Dtype, dummy: bool) -> None:
-        self.name, self.shape, self.dtype, self.dummy = name, shape, dtype, dummy
-        self.size = int(dtype is float)
-
-
-def symbol_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
-    """The op of the symbol of this name, shape and dtype."""
-    make = lambda: Symbol(name, shape, dtype, dummy=False)  # noqa: E731
-    return intern_op((Symbol, name, shape, dtype), make)
-
-
-def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
-    """The op of a fresh symbol that is never equal to another of the same name."""
-    op = Symbol(name, shape, dtype, dummy=True)
-    op.table = {}
-    return op
-
-
-class Constant(Op):
-    """An array of data: copied, read-only, equal only to itself (content is never hashed)."""
-
-    __slots__ = ("size", "value")
-
-    def __init__(self, value: NDArray[Any]) -> None:
-        self.value = value
-        self.size = int(value.dtype.kind == "f")
-        self.table = {}
-
-    def __repr__(self) -> str:
-        return f"Constant(shape={self.value.shape}, dtype={self.value.dtype})"
-
-
-class Exact(Op):
-    """A real number known by name: pi, e.  ``value`` is SymPy's exact number."""
-
-    __slots__ = ("name", "value")
-    fields = ("name",)
-    size = 1
-    name: str
-
-    def __init__(self, name: str, value: sp.Expr) -> None:
-        self.name, self.value = name, value
-
-
-def exact_op(name: str, value: sp.Expr) -> Exact:
-    """The op of the named exact number."""
-    return intern_op((Exact, name), lambda: Exact(name, value))
-
-
-class Size(Op):
-    """The length of the symbolic axis ``name``, an integer scalar."""
-
-    __slots__ = ("name",)
-    fields = ("name",)
-    size = 1
-    name: str
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def size_op(name: str) -> Size:
-    """The op of a symbolic axis length."""
-    return intern_op((Size, name), lambda: Size(name))
-
-
-# Pointwise ----------------------------------------------------------------------------------------
-
-
-class Sum(Op):
-    """``const + sum_i coefs[i] * args[i]``; without operands it is the number ``const``."""
-
-    __slots__ = ("coefs", "const", "simple_factor")
-    fields = ("const", "coefs")
-    name = "sum of terms"
-    simple_term = False
-
-    def __init__(self, const: number.Number, coefs: tuple[number.Number, ...]) -> None:
-        self.const, self.coefs = const, coefs
-        # 2*x and 3 are coefficients to a product; x + y and x + 1 are atoms.
-        self.simple_factor = len(coefs) > 1 or (len(coefs) == 1 and const != 0)
-
-
-# The ops of everyday arithmetic are found by a short key and kept.  Only exact numbers get in, and
-# no float equals one of those (number.exact), so 1, 1.0 and True cannot meet here; the general key
-# below spells the types out.
-_EVERYDAY = 4096
-_SUMS: dict[tuple[Any, ...], Sum] = {}
-_PRODUCTS: dict[tuple[Any, ...], Product] = {}
-
-
-def sum_op(const: number.Number, coefs: tuple[number.Number, ...]) -> Sum:
-    """The op of ``const + sum_i coefs[i] * args[i]``."""
-    op = _SUMS.get((const, coefs))
-    if op is None:
-        key = (Sum, const, coefs, const.__class__, tuple([c.__class__ for c in coefs]))
-        op = intern_op(key, lambda: Sum(const, coefs))
-        if (
-            len(_SUMS) < _EVERYDAY
-            and len(coefs) <= 16
-            and all(map(number.is_short, (const, *coefs)))
-        ):
-            _SUMS[const, coefs] = op
-    return op
-
-
-class Product(Op):
-    """One or two powers: ``args[0]**exponents[0] * args[1]**exponents[1]``, exponents exact.
-
-    Never more than two: flattened products would destroy sharing.  ``size`` is the number of
-    leaves and twice that of products in its nesting; 0 where no real leaf is among the factors, or
-    where it would have merged and did not: then it is one factor to other products.
-    """
-
-    __slots__ = ("exponents", "over", "simple_factor", "size")
-    fields = ("exponents", "size")
-    name = "product"
-
-    def __init__(self, exponents: tuple[int | Fraction, ...], size: int) -> None:
-        self.exponents, self.size = exponents, size
-        self.over = min(exponents) < 0
-        self.simple_factor = len(exponents) > 1
-
-
-def product_op(exponents: tuple[int | Fraction, ...], size: int = 0) -> Product:
-    """The op of a product of one or two powers."""
-    op = _PRODUCTS.get((exponents, size))
-    if op is None:
-        exponents = tuple(p if p.__class__ is int else number.norm(p) for p in exponents)  # type: ignore[arg-type]
-        op = intern_op((Product, exponents, size), lambda: Product(exponents, size))
-        if len(_PRODUCTS) < _EVERYDAY:
-            _PRODUCTS[exponents, size] = op
-    return op
-
-
-class Pointwise(Op):
-    """A SymPy ``formula`` over ``_0.._k``, applied to operands of one shape.
-
-    ``result`` says the dtype: a type, or None for the promoted dtype of the operands (where,
-    maximum, floor ...). ``primitive`` ops are the scalar vocabulary; the others hold a formula of
-    these: a user's function, or a decision.  ``decides`` names the function at whose kinks the
-    value is the convention for a derivative.
-    """
-
-    __slots__ = ("arity", "decides", "formula", "name", "primitive", "result", "simple_factor")
-    fields = ("name", "formula")
-    name: str
-
-    def __init__(
-        self,
-        name: str,
-        formula: sp.Expr,
-        arity: int,
-        result: Dtype | None,
-        primitive: bool,
-        decides: str | None,
-    ) -> None:
-        self.name, self.formula, self.arity = name, formula, arity
-        self.result, self.primitive, self.decides = result, primitive, decides
-        self.simple_factor = name != "norm_sqrt"  # its square is its operand
-
-
-def pointwise_op(
-    name: str,
-    formula: sp.Expr,
-    arity: int,
-    result: Dtype | None = float,
-    *,
-    primitive: bool = True,
-    decides: str | None = None,
-) -> Pointwise:
-    """The op that applies ``formula`` to each element."""
-    key = (Pointwise, name, formula, arity, result, decides)
-    make = lambda: Pointwise(name, formula, arity, result, primitive, decides)  # noqa: E731
-    return intern_op(key, make)
-
-
-class Strong(Op):
-    """``args[0] * args[1]`` that is 0 wherever a *killing* operand is exactly 0.
-
-    The product of a masked cotangent with a partial that may be inf or nan where the mask is 0.
-    """
-
-    __slots__ = ("kills",)
-    fields = ("kills",)
-    name = "strong product"
-
-    def __init__(self, kills: tuple[bool, bool]) -> None:
-        self.kills = kills
-
-
-def strong_op(kills: tuple[bool, bool]) -> Strong:
-    """The op of a product in which the zeros of the marked operands win."""
-    return intern_op((Strong, kills), lambda: Strong(kills))
-
-
-class Barrier(Op):
-    """The identity as a value; ``detach`` has derivative 0, ``create_graph=False`` refuses it.
-
-    ``real`` is an integer as a real number: the same value, in floating point.
-    """
-
-    __slots__ = ("name",)
-    fields = ("name",)
-    name: str
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-DETACH: Barrier = intern_op((Barrier, "detach"), lambda: Barrier("detach"))
-REAL: Barrier = intern_op((Barrier, "real"), lambda: Barrier("real"))
-NO_GRAPH: Barrier = intern_op(
-    (Barrier, "create_graph=False"), lambda: Barrier("create_graph=False")
-)
-
-
-# Contractions -------------------------------------------------------------------------------------
-
-
-class Contract(Op):
-    """``value[out] = sum over letters not in out of prod_k args[k][letters[k]]``.
-
-    A letter repeated in ``out`` puts zeros off that diagonal; a letter that only ``out`` has is
-    broadcast, and its size is in ``created`` (in order of first use).  No operand and repeated
-    letters: an identity.  Operands with ``kills`` are masked cotangents: a term in which one of
-    them is exactly 0 is 0, whatever its other factors are.
-    """
-
-    __slots__ = ("created", "kills", "letters", "out", "sums")
-    fields = ("letters", "out", "created", "kills")
-    name = "contract"
-
-    def __init__(
-        self, letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
-    ) -> None:
-        self.letters, self.out, self.created, self.kills = letters, out, created, kills
-        self.sums = bool(set().union(*letters).difference(out))
-
-
-@lru_cache(maxsize=_EVERYDAY)
-def contract_op(
-    letters: tuple[Letters, ...], out: Letters, created: Shape, kills: tuple[bool, ...]
-) -> Contract:
-    """The op of a contraction; letters must be numbered by first use (operands, then ``out``)."""
-    key = (Contract, letters, out, created, kills)
-    return intern_op(key, lambda: Contract(letters, out, created, kills))
-
-
-class Fill(Contract):
-    """A number broadcast to a shape, its operand being the number: zeros, ones, full arrays."""
-
-    __slots__ = ()
-    simple_factor = False
-    simple_term = False
-
-
-def fill_op(shape: Shape) -> Fill:
-    """The op that broadcasts a number to ``shape``."""
-    make = lambda: Fill(((),), tuple(range(len(shape))), shape, (False,))  # noqa: E731
-    return intern_op((Fill, shape), make)
-
-
-def is_spread(op: Op) -> bool:
-    """Whether the value is one number at every place, and not only on a diagonal.
-
-    >>> import symdiff as sd
-    >>> is_spread(sd.ones((2, 3)).op), is_spread(sd.eye(2).op)
-    (True, False)
-    """
-    return isinstance(op, Contract) and op.letters == ((),) and len(set(op.out)) == len(op.out)
-
-
-# Linear maps --------------------------------------------------------------------------------------
+__all__ = [
+    "LISTED",
+    "Cast",
+    "Concat",
+    "Cumsum",
+    "Flip",
+    "Fourier",
+    "Gather",
+    "Linear",
+    "Overlaps",
+    "Reshape",
+    "Scatter",
+    "Shift",
+    "Slice",
+    "Step",
+    "Triangle",
+    "Unslice",
+    "Windows",
+    "axis_text",
+    "cast_op",
+    "concat_op",
+    "cumsum_op",
+    "flip_op",
+    "fourier_op",
+    "gather_op",
+    "halvings",
+    "reshape_op",
+    "shift_op",
+    "slice_op",
+    "steps_text",
+    "triangle_op",
+    "unslice_op",
+    "windows_op",
+]
 
 
 def halvings(n: int) -> int:
@@ -874,165 +606,3 @@ class Cast(_Same):
 def cast_op(of: str, to: str) -> Linear:
     """The op that rounds real numbers of one precision to another."""
     return _linear(Cast, of, to)
-
-
-# Opaque -------------------------------------------------------------------------------------------
-
-
-class Opaque(Op):
-    """An op with a written rule, whose class says all that is to be known of it.
-
-    Its methods, where their defaults are not right, and:
-
-    - ``signature``: the core axes; all before them are a batch.  None where nobody knows.
-    - ``linear_in``: the operands, by their place in the signature, that it is linear in.
-    - ``indices``: the operand, the last one, that says where elements are and not what they are.
-    - ``selects``: whether every element of the value is one of the first operand's.
-    - ``kind``: the dtype of the value, None for the promoted one of the operands.
-    - ``keeps_symmetry``: whether of the transposed matrix it is the transposed value.
-    - ``adds_up_to_trace``: whether the last axis of the value has the sum of a matrix's diagonal.
-    - ``log_abs``: the op that is the logarithm of the absolute value.
-    - ``constant``: whether it has no derivative, its value being constant between jumps; so are
-      all integers.
-    """
-
-    __slots__ = ()
-    signature: ClassVar[Signature | None] = None
-    linear_in: ClassVar[tuple[int, ...]] = ()
-    indices: ClassVar[int | None] = None
-    selects: ClassVar[bool] = False
-    kind: ClassVar[Dtype | None] = float
-    keeps_symmetry: ClassVar[bool] = False
-    adds_up_to_trace: ClassVar[bool] = False
-    log_abs: ClassVar[type[Opaque] | None] = None
-    constant: ClassVar[bool] = False
-
-    def result(self, *shapes: Shape) -> Shape:
-        """The shape of the value for these operand shapes."""
-        signature = self.signature
-        assert signature is not None, self
-        shape = shapes[signature.widest]
-        if signature.drops:
-            shape = shape[: len(shape) - signature.drops]
-        for k, axis in signature.adds:
-            shape += shapes[k][axis] if k >= 0 else (self.own_length(*shapes),)
-        return shape
-
-    def own_length(self, *shapes: Shape) -> Dim:
-        """The length of the core axis that no operand has."""
-        raise NotImplementedError
-
-    def writes_zeros(self, *operands: Expr) -> bool:
-        """Whether elements of the value are 0 whatever the first operand's are."""
-        return False
-
-    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """The share of operand k, with tangent t, in the differential of a node; linear in t.
-
-        It is asked for operands that the value is not linear in.  It builds nodes and nothing else.
-        """
-        raise NotDifferentiable(f"{self.name} has no derivative rule")
-
-    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """The cotangent of operand k, which the value is linear in, for that of a node.
-
-        ``g`` may have more leading axes than the node.
-        """
-        raise NotDifferentiable(f"{self.name} has no transpose")
-
-    def identity(self, *operands: Expr) -> Expr | None:
-        """What the value of these operands is in simpler terms; None where nothing simpler is."""
-        return None
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        """The operations on one core, of ``operands`` operands: see ``count_operations``.
-
-        ``length`` says how long a core axis is.
-        """
-        raise Unsupported(f"count_operations: no count is known for {self.name}")
-
-    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
-        """The value of one core by its definition, element by element; its core has ``shape``.
-
-        A core is a list of elements, a matrix a list of rows, a core without axes one element.
-        Raises Unsupported where no definition in closed form is known.
-        """
-        raise Unsupported(f"{self.name} has no component-wise value")
-
-    def is_linear_in(self, k: int) -> bool:
-        """Whether the value is linear in operand ``k`` of a node."""
-        signature = self.signature
-        return signature is not None and signature.place(k) in self.linear_in
-
-
-class Part(Opaque):
-    """One result of an op that has several, as the eigenvalues are of ``eigh``.
-
-    The op of all results is the base of its parts.  It declares ``results``, their signatures, and
-    is the op of no node: a node has one value, of one shape, so each result is a node of its part,
-    ``class Eigvalsh(Eigh, part=0)``, which has no parameters.  Nodes of such parts on the same
-    operands are one *computation*.  Who evaluates them makes them together, those that are needed
-    and no others.
-    """
-
-    __slots__ = ()
-    results: ClassVar[tuple[Signature, ...]]
-    whole: ClassVar[type[Part]]
-    part: ClassVar[int]
-
-    def __init_subclass__(cls, part: int | None = None) -> None:
-        if part is None:
-            cls.whole = cls
-        else:
-            cls.part, cls.signature = part, cls.results[part]
-
-
-class Converted(Opaque):
-    """The elements in the dtype ``to``, a name; beyond its range as NumPy has it."""
-
-    __slots__ = ("to",)
-    fields = ("to",)
-    name = "converted"
-    signature = Signature("()->()")
-
-    def __init__(self, to: str) -> None:
-        self.to = to
-
-    def cost(self, length: Callable[[str], int], operands: int) -> int:
-        return 0
-
-
-class ToInteger(Converted):
-    """Integers of a width, of numbers or wider integers; it has no derivative."""
-
-    __slots__ = ()
-    kind = int
-
-
-class ToReal(Converted):
-    """Real numbers of a precision, of integers."""
-
-    __slots__ = ()
-
-
-def converted_op(to: str) -> Opaque:
-    """The op that converts to a dtype, from integers or to them."""
-    cls = ToReal if np.dtype(to).kind == "f" else ToInteger
-    return intern_op((cls, to), lambda: cls(to))
-
-
-def opaque_op(cls: type[Opaque], *parameters: object) -> Opaque:
-    """The op of an Opaque class with these parameters."""
-    return intern_op((cls, *parameters), lambda: cls(*parameters))
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> type[Opaque]:
-        """The opaque ops that were defined here when pickles gave them this module's name."""
-        waiting = Opaque.__subclasses__()
-        for cls in waiting:
-            waiting += cls.__subclasses__()
-            if cls.__name__ == name and cls.__module__.startswith("symdiff.opaque_ops."):
-                return cls
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,175 @@
+"""The base of the ops with a written rule, and the conversions between kinds of numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.graph.node import Dim, Dtype, Op, Shape, intern_op
+from symdiff.graph.signatures import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.expr import Expr
+
+
+__all__ = [
+    "Converted",
+    "Opaque",
+    "Part",
+    "ToInteger",
+    "ToReal",
+    "converted_op",
+    "opaque_op",
+]
+
+
+class Opaque(Op):
+    """An op with a written rule, whose class says all that is to be known of it.
+
+    Its methods, where their defaults are not right, and:
+
+    - ``signature``: the core axes; all before them are a batch.  None where nobody knows.
+    - ``linear_in``: the operands, by their place in the signature, that it is linear in.
+    - ``indices``: the operand, the last one, that says where elements are and not what they are.
+    - ``selects``: whether every element of the value is one of the first operand's.
+    - ``kind``: the dtype of the value, None for the promoted one of the operands.
+    - ``keeps_symmetry``: whether of the transposed matrix it is the transposed value.
+    - ``adds_up_to_trace``: whether the last axis of the value has the sum of a matrix's diagonal.
+    - ``log_abs``: the op that is the logarithm of the absolute value.
+    - ``constant``: whether it has no derivative, its value being constant between jumps; so are
+      all integers.
+    """
+
+    __slots__ = ()
+    signature: ClassVar[Signature | None] = None
+    linear_in: ClassVar[tuple[int, ...]] = ()
+    indices: ClassVar[int | None] = None
+    selects: ClassVar[bool] = False
+    kind: ClassVar[Dtype | None] = float
+    keeps_symmetry: ClassVar[bool] = False
+    adds_up_to_trace: ClassVar[bool] = False
+    log_abs: ClassVar[type[Opaque] | None] = None
+    constant: ClassVar[bool] = False
+
+    def result(self, *shapes: Shape) -> Shape:
+        """The shape of the value for these operand shapes."""
+        signature = self.signature
+        assert signature is not None, self
+        shape = shapes[signature.widest]
+        if signature.drops:
+            shape = shape[: len(shape) - signature.drops]
+        for k, axis in signature.adds:
+            shape += shapes[k][axis] if k >= 0 else (self.own_length(*shapes),)
+        return shape
+
+    def own_length(self, *shapes: Shape) -> Dim:
+        """The length of the core axis that no operand has."""
+        raise NotImplementedError
+
+    def writes_zeros(self, *operands: Expr) -> bool:
+        """Whether elements of the value are 0 whatever the first operand's are."""
+        return False
+
+    def differential(self, node: Expr, k: int, t: Expr) -> Expr:
+        """The share of operand k, with tangent t, in the differential of a node; linear in t.
+
+        It is asked for operands that the value is not linear in.  It builds nodes and nothing else.
+        """
+        raise NotDifferentiable(f"{self.name} has no derivative rule")
+
+    def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
+        """The cotangent of operand k, which the value is linear in, for that of a node.
+
+        ``g`` may have more leading axes than the node.
+        """
+        raise NotDifferentiable(f"{self.name} has no transpose")
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        """What the value of these operands is in simpler terms; None where nothing simpler is."""
+        return None
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        """The operations on one core, of ``operands`` operands: see ``count_operations``.
+
+        ``length`` says how long a core axis is.
+        """
+        raise Unsupported(f"count_operations: no count is known for {self.name}")
+
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
+        """The value of one core by its definition, element by element; its core has ``shape``.
+
+        A core is a list of elements, a matrix a list of rows, a core without axes one element.
+        Raises Unsupported where no definition in closed form is known.
+        """
+        raise Unsupported(f"{self.name} has no component-wise value")
+
+    def is_linear_in(self, k: int) -> bool:
+        """Whether the value is linear in operand ``k`` of a node."""
+        signature = self.signature
+        return signature is not None and signature.place(k) in self.linear_in
+
+
+class Part(Opaque):
+    """One result of an op that has several, as the eigenvalues are of ``eigh``.
+
+    The op of all results is the base of its parts.  It declares ``results``, their signatures, and
+    is the op of no node: a node has one value, of one shape, so each result is a node of its part,
+    ``class Eigvalsh(Eigh, part=0)``, which has no parameters.  Nodes of such parts on the same
+    operands are one *computation*.  Who evaluates them makes them together, those that are needed
+    and no others.
+    """
+
+    __slots__ = ()
+    results: ClassVar[tuple[Signature, ...]]
+    whole: ClassVar[type[Part]]
+    part: ClassVar[int]
+
+    def __init_subclass__(cls, part: int | None = None) -> None:
+        if part is None:
+            cls.whole = cls
+        else:
+            cls.part, cls.signature = part, cls.results[part]
+
+
+class Converted(Opaque):
+    """The elements in the dtype ``to``, a name; beyond its range as NumPy has it."""
+
+    __slots__ = ("to",)
+    fields = ("to",)
+    name = "converted"
+    signature = Signature("()->()")
+
+    def __init__(self, to: str) -> None:
+        self.to = to
+
+    def cost(self, length: Callable[[str], int], operands: int) -> int:
+        return 0
+
+
+class ToInteger(Converted):
+    """Integers of a width, of numbers or wider integers; it has no derivative."""
+
+    __slots__ = ()
+    kind = int
+
+
+class ToReal(Converted):
+    """Real numbers of a precision, of integers."""
+
+    __slots__ = ()
+
+
+def converted_op(to: str) -> Opaque:
+    """The op that converts to a dtype, from integers or to them."""
+    cls = ToReal if np.dtype(to).kind == "f" else ToInteger
+    return intern_op((cls, to), lambda: cls(to))
+
+
+def opaque_op(cls: type[Opaque], *parameters: object) -> Opaque:
+    """The op of an Opaque class with these parameters."""
+    return intern_op((cls, *parameters), lambda: cls(*parameters))
