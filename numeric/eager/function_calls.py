@@ -9,7 +9,7 @@ import numpy as np
 
 from numeric.eager.dtypes import promoted_real
 from numeric.eager.operations import Op
-from numeric.eager.record import Node, serial
+from numeric.eager.record import Node, absent, serial
 from numeric.eager.recording import FIXED, apply, apply_several, cast, noted, watched_version
 from numeric.eager.tensor import Tensor, edge_of, wrap
 from numeric.lowering import function as functions
@@ -108,6 +108,7 @@ class FunctionBackward0(Node):
 
     __slots__ = ("function", "mask", "op", "outputs", "places", "residuals", "types")
 
+    partial = True
     outputs: int  # type: ignore[misc]  # they differ between Functions
     op: Op  # type: ignore[misc]
     pullback: Any  # None: there is nothing short for the engine
@@ -123,21 +124,31 @@ class FunctionBackward0(Node):
         if self.bound is None:
             types = self.types[: len(self.mask)]
             self.bound = self.op.bound([1.0 if t is None else _stand_in(*t) for t in types])
-        return self.bound.of.pullback(self.mask).variant(marked)  # type: ignore[no-any-return]
+        return self.bound.of.pullback(self.mask).variant(marked, absent(gs))  # type: ignore[no-any-return]
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """As of every node; by the Function's own backward program."""
+        """As of every node; by the Function's own backward program, where that can be.
+
+        It takes zeros for the results that nothing came back to, which is sharing what was computed
+        but multiplies partials: where one of those is infinite, what comes out is nan, and the
+        derivative of the other results is written by itself.
+        """
         values = self.values()
         gs = g if self.outputs > 1 else [g]
-        if marked:
-            p = self.variant(gs, marked)
-            kept = [values[self.places.index(i)] for i in p.keeps]
-            found = p.function(*kept, *gs, self.bound.sizes)
-            return self.bound.fitted(p, found, gs[0]), p.marks
+        seeds = self.filled(gs)
+        if not marked:
+            found, marks = self._by_own_program(seeds)
+            if not absent(gs) or not any(np.isnan(v).any() for v in found):
+                return found, marks
+        p = self.variant(gs, marked)
+        kept = [values[self.places.index(i)] for i in p.keeps]
+        found = p.function(*kept, *seeds, self.bound.sizes)
+        return self.bound.fitted(p, found, seeds[0]), p.marks
+
+    def _by_own_program(self, seeds: Sequence[Any]) -> tuple[Sequence[Any], Sequence[bool] | None]:
         function, residuals = self.function, self.residuals
         assert residuals is not None
-        seeds = [g if g.ndim else g[()] for g in gs]
-        found = function._programs.backward(residuals, seeds)
+        found = function._programs.backward(residuals, [g if g.ndim else g[()] for g in seeds])
         zeros = function._programs.cut.marked
         marks = [m for m, wanted in zip(zeros, self.mask, strict=True) if wanted]
         return [

@@ -99,6 +99,11 @@ class Record:
         return self
 
 
+def absent(gs: Sequence[Any]) -> tuple[int, ...]:
+    """The results that nothing came back to, of their cotangents."""
+    return tuple([i for i, g in enumerate(gs) if g is None])
+
+
 class Node(Record):
     """One recorded operation; each op has a class of them, as programs know nodes by its name.
 
@@ -213,8 +218,7 @@ class Node(Record):
 
     def variant(self, gs: Any, marked: bool) -> Pullback:
         """The pullback for what came back: of each result a cotangent, None where none came."""
-        absent = tuple([i for i, g in enumerate(gs) if g is None]) if self.partial else ()
-        return self.pullback.variant(marked, absent)
+        return self.pullback.variant(marked, absent(gs) if self.partial else ())
 
     def pull_recorded(
         self, gs: Sequence[Any], marked: bool

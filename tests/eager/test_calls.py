@@ -165,6 +165,20 @@ def test_zeros_behind_a_selection_stay_zeros():
     assert x.grad.tolist() == [0.0, 0.25]
 
 
+def test_results_without_a_cotangent_have_no_say_in_the_gradient():
+    # 0 times an infinite partial is nan: the root of 0 is not what is differentiated.
+    v = sd.symbol("v", "n")
+    f = torch.lower((sd.sqrt(v).sum(), 2 * v, sd.norm(v)), v)
+    for create_graph in (False, True):
+        x = leaf([0.0, 1.0])
+        (g,) = torch.autograd.grad(f(x)[1].sum(), x, create_graph=create_graph)
+        assert g.tolist() == [2.0, 2.0]
+        (g,) = torch.autograd.grad(f(x)[2], x, create_graph=create_graph)
+        assert g.tolist() == [0.0, 1.0]
+        (g,) = torch.autograd.grad(f(x)[0], x, create_graph=create_graph)
+        assert g.tolist() == [np.inf, 0.5]
+
+
 def test_nothing_is_kept_alive():
     gc.disable()
     try:
