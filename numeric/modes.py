@@ -13,6 +13,10 @@ from symdiff.contexts import Context, F
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.eager.record import Record
+    from numeric.eager.tensor import Tensor
+    from numeric.tracing.trace import Trace
+
 
 class Mode(NamedTuple):
     """What operations do besides computing.
@@ -29,10 +33,10 @@ class Mode(NamedTuple):
     inference: bool = False
     anomaly: bool = False
     nan: bool = True
-    packing: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    packing: tuple[Callable[[Tensor], object], Callable[[Any], Tensor]] | None = None
     sealed: str | None = None
-    tracing: Any = None
-    keeping: dict[Any, Any] | None = None
+    tracing: Trace | None = None
+    keeping: dict[tuple[Record, int], Tensor] | None = None
     below: Mode | None = None
 
     def special(self) -> bool:

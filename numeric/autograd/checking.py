@@ -16,12 +16,12 @@ from numeric.ops.random_numbers import rand, randn
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.autograd.standards import Standard
+    from numeric.autograd.standards import J, Standard
 
 
 def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -84,9 +84,9 @@ def gradcheck(
 
 
 def checked(
-    func: Callable[..., Any],
-    inputs: Any,
-    standard: Standard,
+    func: Callable[..., object],
+    inputs: object,
+    standard: Standard[J],
     *,
     raise_exception: bool,
     nondet_tol: float,
@@ -123,9 +123,9 @@ def checked(
 
 
 def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    grad_outputs: object = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -194,7 +194,7 @@ def gradgradcheck(
 
 
 def backward_and_weights(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any, strided: bool
+    func: Callable[..., object], inputs: object, grad_outputs: object, strided: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The backward pass as a function, and its arguments: the inputs and the weights."""
     args = as_tuple(inputs)
@@ -206,7 +206,7 @@ def backward_and_weights(
     return (_backward_of(func, args) if weights else func), args + weights
 
 
-def _backward_of(func: Callable[..., Any], inputs: tuple[Any, ...]) -> Callable[..., Any]:
+def _backward_of(func: Callable[..., object], inputs: tuple[object, ...]) -> Callable[..., Any]:
     """The function's gradients, of the inputs followed by the weights."""
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
@@ -232,7 +232,7 @@ def _weight(y: Tensor, strided: bool) -> Tensor:
     return wrap(np.asarray(array, y._array.dtype)).requires_grad_()
 
 
-def _differentiable_inputs(args: Sequence[Any], double: bool) -> list[Tensor]:
+def _differentiable_inputs(args: Sequence[object], double: bool) -> list[Tensor]:
     """The inputs by which derivatives are checked; ``double``: they should be float64."""
     found = []
     for i, x in enumerate(args):
@@ -294,7 +294,7 @@ def _check_batches(i: int, y: Tensor, given: Sequence[Tensor]) -> None:
 
 
 def _check_undefined(
-    func: Callable[..., Any], args: Sequence[Any], given: Sequence[Tensor]
+    func: Callable[..., object], args: Sequence[object], given: Sequence[Tensor]
 ) -> None:
     """Results to which nothing comes back, all of them or one at a time, count as 0."""
     n, chosen = 1, -1

@@ -79,10 +79,10 @@ def backward(
 @method("backward")
 def _backward(
     self: Tensor,
-    gradient: Any = None,
+    gradient: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: object = None,
 ) -> None:
     """Add the derivatives of the tensor, weighted by ``gradient``, to the ``grad`` of the leaves.
 
@@ -153,7 +153,7 @@ def grad(
 
 
 def _result(
-    x: Tensor, g: Any, create: bool, allow_unused: Any, materialize: bool, taken: set[int]
+    x: Tensor, g: Any, create: bool, allow_unused: object, materialize: bool, taken: set[int]
 ) -> Any:
     if g is None:
         if materialize:
@@ -179,7 +179,7 @@ def _result(
 def _batched(
     ys: Sequence[Tensor],
     xs: Sequence[Tensor],
-    grad_outputs: Any,
+    grad_outputs: object,
     retain: bool,
     create: bool,
     allow_unused: bool | None,
@@ -258,7 +258,7 @@ def _given(weights: Any, n: int) -> list[Any]:
     return given
 
 
-def _seeds(outputs: Sequence[Tensor], weights: Any, create: bool) -> list[Tensor]:
+def _seeds(outputs: Sequence[Tensor], weights: object, create: bool) -> list[Tensor]:
     """The cotangents to start from, checked."""
     seeds = []
     for i, (y, w) in enumerate(zip(outputs, _given(weights, len(outputs)), strict=True)):

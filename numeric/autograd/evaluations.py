@@ -161,7 +161,7 @@ class Evaluation:
         return any(x._rg for x in (*self.inputs, *self.capture.outer, *vectors))
 
     def _by_formula(
-        self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[Any]
+        self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[object]
     ) -> list[Tensor] | None:
         """The outputs of a program; None where there is no formula, or none with a derivative."""
         capture, n = self.capture, self.differentiated
@@ -189,13 +189,13 @@ class Evaluation:
             return None
         return executed(function, [*self.inputs, *capture.outer, *vectors], kinds, capture.checks)
 
-    def by_inputs(self, found: Iterator[Any], order: int = 1) -> Any:
+    def by_inputs(self, found: Iterator[object], order: int = 1) -> Any:
         """What was found, nested like the inputs, ``order`` times."""
         if not order:
             return next(found)
         return filled(self.structure, [self.by_inputs(found, order - 1) for _ in self.inputs])
 
-    def by_results(self, values: Sequence[Any]) -> Any:
+    def by_results(self, values: Sequence[object]) -> Any:
         """One thing for each result, nested like them."""
         return filled(self.capture.tree, values)
 

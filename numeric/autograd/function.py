@@ -27,6 +27,7 @@ from numeric.modes import RECORD, Switch, current
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.eager.record import T
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -61,7 +62,7 @@ class FunctionCtx:
     dirty_tensors = _kept_by_node("dirty")
     non_differentiable = _kept_by_node("non_differentiable")
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep Tensors, or None, for backward: ``saved_tensors``.
 
         Inputs, results and anything else may be kept; whoever changes one in place before backward
@@ -69,7 +70,7 @@ class FunctionCtx:
         """
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Accepted, and without effect: derivatives are never taken by ``jvp``."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
@@ -78,11 +79,11 @@ class FunctionCtx:
                     "non-tensors as attributes on ctx."
                 )
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args: object) -> None:
         """Say which inputs forward changed in place; it has to return them."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: object) -> None:
         """Say which results require no gradients."""
         self.non_differentiable = args
 
@@ -129,15 +130,15 @@ class BackwardCFunction(FunctionCtx):
     def _name(cls) -> str:
         return cls._prefix + cls.__name__
 
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
+    def register_hook(self, hook: Callable[..., object]) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after backward; it may return new inputs."""
         return self._call.register_hook(hook)  # type: ignore[attr-defined]
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+    def register_prehook(self, hook: Callable[..., object]) -> Any:
         """Call ``hook(grad_outputs)`` before backward; what it returns replaces them."""
         return self._call.register_prehook(hook)  # type: ignore[attr-defined]
 
-    def apply(self, *args: Any) -> Any:
+    def apply(self, *args: object) -> Any:
         """What the user's backward makes of the gradients of the results.
 
         Raises RuntimeError if there are two, ``backward`` and ``vjp``.
@@ -153,7 +154,7 @@ class BackwardCFunction(FunctionCtx):
             backward = vjp
         return backward(self, *args)
 
-    def __reduce_ex__(self, _: Any) -> NoReturn:
+    def __reduce_ex__(self, _: object) -> NoReturn:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
@@ -235,12 +236,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vjp(_ctx: Any, *gradients: Any) -> Any:
+    def vjp(_ctx: object, *gradients: object) -> Any:
         """Another name of ``backward``."""
         return Function.backward(_ctx, *gradients)
 
     @staticmethod
-    def jvp(_ctx: Any, *_: Any) -> Any:
+    def jvp(_ctx: object, *_: object) -> Any:
         """Accepted in subclasses, and never called: tangents come from the recorded operations."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -248,7 +249,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vmap(_info: Any, _in_dims: Any, *_: Any) -> Any:
+    def vmap(_info: object, _in_dims: object, *_: object) -> Any:
         """Accepted in subclasses, and never called."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
@@ -256,7 +257,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: object, **kwargs: object) -> Any:
         """The results of forward, recorded with this class's backward.
 
         Arguments given by name take their place in the order of forward's parameters.
@@ -328,7 +329,7 @@ class Applied(Node):
     outputs: int  # type: ignore[misc]  # they differ between calls
     bound: Any  # None, and so is
     pullback: Any
-    results: list[tuple[tuple[int, ...], Any] | None]
+    results: list[tuple[tuple[int, ...], np.dtype] | None]
     face: weakref.ref[BackwardCFunction] | None
 
     def __init__(self, cls: Any, args: Sequence[Any]) -> None:
@@ -344,7 +345,7 @@ class Applied(Node):
         self.edges, self.nrs, self.operands = (), None, None
         self.saved, self.check, self.histories = (), (), ()
         self.mask: tuple[bool, ...] = ()
-        self.types: tuple[Any, ...] = ()
+        self.types: tuple[tuple[tuple[int, ...], np.dtype], ...] = ()
         self.results, self.outputs = [], 0
         self.bound = self.pullback = self.extras = None
         self.serial = serial()
@@ -353,7 +354,8 @@ class Applied(Node):
         """Become part of the record, above these arguments."""
         self.mask = tuple([x._rg for x in tensors])
         above = [x for x in tensors if x._rg]
-        self.edges = tuple([edge_of(x) for x in above])
+        edges: list[Any] = [edge_of(x) for x in above]
+        self.edges = tuple(edges)
         self.types = tuple([(x._array.shape, x._array.dtype) for x in above])
         if any(edge.outputs > 1 for edge in self.edges):
             self.nrs = tuple([x._nr for x in above])
@@ -374,18 +376,18 @@ class Applied(Node):
     def __repr__(self) -> str:
         return repr(self.shown())
 
-    def __reduce_ex__(self, _: Any) -> NoReturn:
+    def __reduce_ex__(self, _: object) -> NoReturn:
         raise pickle.PicklingError(
             f"a tensor made by {self.name()}, of a custom autograd.Function, cannot be pickled "
             "with its history; detach() it"
         )
 
-    def by_operand(self, values: Sequence[Any]) -> tuple[Any, ...]:
+    def by_operand(self, values: Sequence[T]) -> tuple[T | None, ...]:
         """Values of edges as values of the Tensors among the arguments."""
         left = iter(values)
         return tuple([next(left) if m else None for m in self.mask])
 
-    def by_edge(self, values: Sequence[Any]) -> list[Any]:
+    def by_edge(self, values: Sequence[T]) -> list[T]:
         """The opposite."""
         return [v for v, m in zip(values, self.mask, strict=True) if m]
 
@@ -469,7 +471,7 @@ class Applied(Node):
                 k += 1
         return found
 
-    def _checked(self, answer: tuple[Any, ...]) -> list[Tensor | None]:
+    def _checked(self, answer: tuple[object, ...]) -> list[Tensor | None]:
         """The gradients of the Tensors among the arguments."""
         n = len(self.tensors_at)
         if len(answer) > n and all(g is None for g in answer[n:]):
@@ -492,7 +494,7 @@ class Applied(Node):
                 out.append(g)
         return out
 
-    def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: Any) -> Tensor:
+    def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: object) -> Tensor:
         """A gradient in the shape and dtype of the operand: larger ones are summed over."""
         got = g._array.shape
         if got != shape:
@@ -628,7 +630,7 @@ _SAVED_AS_IS = (
 )
 
 
-def _type(x: Any) -> tuple[tuple[int, ...], Any] | None:
+def _type(x: object) -> tuple[tuple[int, ...], Any] | None:
     return (x._array.shape, x._array.dtype) if isinstance(x, Tensor) else None
 
 
@@ -720,7 +722,7 @@ _Once.__name__ = _Once._backward_cls.__name__ = "Error"
 _Once._backward_cls._prefix = "torch::autograd::"
 
 
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
     """A decorator of ``backward``: it is not recorded, and its derivative is an error.
 
     Under ``create_graph=True`` the gradients require gradients if the incoming ones do;
@@ -742,7 +744,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(ctx: object, *args: object, **kwargs: object) -> Any:
         with Switch(grad=False):
             outputs = fn(ctx, *args, **kwargs)
         if not current().grad or not any(isinstance(g, Tensor) and g._rg for g in args):

@@ -75,15 +75,15 @@ class _Call(Evaluation):
         values, found = self.computed(wanted, vectors, values=True)
         return self.by_results(values), found
 
-    def like_inputs(self, v: Any) -> list[Tensor]:
+    def like_inputs(self, v: object) -> list[Tensor]:
         """The vectors to multiply with, one for each input."""
         return self._vectors(v, self.inputs, "input to the user-provided function is")
 
-    def like_outputs(self, v: Any) -> list[Tensor]:
+    def like_outputs(self, v: object) -> list[Tensor]:
         """The vectors to multiply with, one for each output."""
         return self._vectors(v, self.capture.results, "user-provided function returns")
 
-    def _vectors(self, v: Any, like: Sequence[Tensor], what: str) -> list[Tensor]:
+    def _vectors(self, v: object, like: Sequence[Tensor], what: str) -> list[Tensor]:
         """Vectors like these tensors, checked; 1 where they may be left out."""
         if v is None:
             if len(like) != 1 or like[0]._array.size != 1:
@@ -183,8 +183,8 @@ def _tensors(given: Any, name: str, what: str) -> list[Tensor]:
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -214,8 +214,8 @@ def jacobian(
 
 
 def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -239,9 +239,9 @@ def hessian(
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -260,9 +260,9 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -281,9 +281,9 @@ def jvp(
 
 
 def vhp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -298,9 +298,9 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -317,7 +317,12 @@ def hvp(
 
 
 def _hessian_product(
-    name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
+    name: str,
+    func: Callable[..., object],
+    inputs: object,
+    v: object,
+    create_graph: bool,
+    strict: bool,
 ) -> tuple[Any, Any]:
     """The Hessian's product with a vector, forward over reverse."""
     call = _Call(name, func, inputs, create_graph, strict).scalar()

@@ -36,7 +36,7 @@ class RemovableHandle:
 
 
 @method()
-def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHandle:
     """Call ``hook`` with the tensor's summed gradient, each time one is computed.
 
     What it returns, unless None, replaces the gradient.  The hook stays with the present version of
@@ -59,7 +59,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
 
 @method()
 def register_post_accumulate_grad_hook(
-    self: Tensor, hook: Callable[[Tensor], Any]
+    self: Tensor, hook: Callable[[Tensor], object]
 ) -> RemovableHandle:
     """Call ``hook`` with the leaf, after its ``grad`` was updated by ``backward``.
 

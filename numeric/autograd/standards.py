@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,19 +14,20 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+
+J = TypeVar("J")  # a numerical Jacobian, with what the standard knows of it
 
 
 class GradcheckError(RuntimeError):
     """The check found derivatives that are wrong; ``raise_exception=False`` turns it into False."""
 
 
-def as_tuple(x: Any) -> tuple[Any, ...]:
+def as_tuple(x: object) -> tuple[Any, ...]:
     """Arguments or results, of which one may come by itself."""
     return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 
-class Standard(Protocol):
+class Standard(Protocol[J]):
     """What the numerical Jacobians are, and which analytical ones differ from them."""
 
     @property
@@ -35,18 +36,18 @@ class Standard(Protocol):
 
     def numerical(
         self,
-        func: Callable[..., Any],
-        args: Sequence[Any],
+        func: Callable[..., object],
+        args: Sequence[object],
         x: Tensor,
         results: Sequence[Tensor],
         real: Sequence[int],
-    ) -> Mapping[int, Any]:
+    ) -> Mapping[int, J]:
         """The Jacobians of the real results, by number: a row for each element of ``x``."""
 
-    def vanishes(self, n: Any) -> bool:
+    def vanishes(self, n: J) -> bool:
         """Whether a numerical Jacobian is 0."""
 
-    def mismatch(self, i: int, j: int, n: Any, a: NDArray[Any]) -> str | None:
+    def mismatch(self, i: int, j: int, n: J, a: np.ndarray) -> str | None:
         """What is wrong with an analytical Jacobian, of output i by input j."""
 
 
@@ -61,12 +62,12 @@ class Fixed:
 
     def numerical(
         self,
-        func: Callable[..., Any],
-        args: Sequence[Any],
+        func: Callable[..., object],
+        args: Sequence[object],
         x: Tensor,
         results: Sequence[Tensor],
         real: Sequence[int],
-    ) -> dict[int, NDArray[Any]]:
+    ) -> dict[int, np.ndarray]:
         """Two-sided differences."""
         eps, array = self.eps, x._array
         found = {
@@ -86,11 +87,11 @@ class Fixed:
                 set_noise(before)
         return found
 
-    def vanishes(self, n: NDArray[Any]) -> bool:
+    def vanishes(self, n: np.ndarray) -> bool:
         """All of it is 0."""
         return not n.any()
 
-    def mismatch(self, i: int, j: int, n: NDArray[Any], a: NDArray[Any]) -> str | None:
+    def mismatch(self, i: int, j: int, n: np.ndarray, a: np.ndarray) -> str | None:
         """Both Jacobians, if they are not close."""
         if np.allclose(a, n, self.rtol, self.atol):
             return None
@@ -101,11 +102,11 @@ class Fixed:
 
 
 def compare(
-    func: Callable[..., Any],
-    args: Sequence[Any],
+    func: Callable[..., object],
+    args: Sequence[object],
     given: Sequence[Tensor],
     results: Sequence[Tensor],
-    standard: Standard,
+    standard: Standard[J],
     nondet_tol: float,
 ) -> None:
     """Raise GradcheckError if one of the Jacobians is wrong."""
@@ -138,15 +139,15 @@ def compare(
 
 
 def moved(
-    func: Callable[..., Any],
-    args: Sequence[Any],
+    func: Callable[..., object],
+    args: Sequence[object],
     results: Sequence[Tensor],
     real: Sequence[int],
     x: Tensor,
     place: tuple[int, ...],
-    value: Any,
+    value: object,
     by: float,
-) -> list[NDArray[Any]]:
+) -> list[np.ndarray]:
     """Copies of the real results where an element of ``x`` has been moved in place, and back."""
     array = x._array
     kept = array[place]
@@ -166,7 +167,7 @@ def moved(
         array[place] = kept
 
 
-def jacobians(y: Tensor, given: Sequence[Tensor]) -> list[NDArray[Any]]:
+def jacobians(y: Tensor, given: Sequence[Tensor]) -> list[np.ndarray]:
     """The recorded Jacobian by each input: a column for each element of the result."""
     made = [np.zeros((x.numel(), y.numel()), x._array.dtype) for x in given]
     for column, weight in enumerate(_units(y)):

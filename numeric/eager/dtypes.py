@@ -16,7 +16,7 @@ from numeric.eager.traced_arrays import Shadow
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Numpy = np.dtype[Any]
+Numpy = np.dtype
 
 
 class dtype:  # noqa: N801  # the name by which programs know it
@@ -178,7 +178,7 @@ def _raised(higher: Numpy | None, lower: Numpy | None) -> Numpy | None:
     return higher
 
 
-def promoted(operands: Iterable[Any]) -> Numpy:
+def promoted(operands: Iterable[object]) -> Numpy:
     """The dtype in which arrays and Python numbers meet."""
     ranks: list[Numpy | None] = [None, None, None]
     for x in operands:
@@ -193,7 +193,7 @@ def promoted(operands: Iterable[Any]) -> Numpy:
     return result
 
 
-def promoted_real(operands: Iterable[Any]) -> Numpy:
+def promoted_real(operands: Iterable[object]) -> Numpy:
     """As ``promoted``, and integers become the default dtype."""
     result = promoted(operands)
     return result if result.kind == "f" else default()

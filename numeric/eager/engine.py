@@ -537,7 +537,7 @@ def _dense(array: Any) -> bool:
     return True
 
 
-def _replaced(answer: Any, given: Tensor) -> Tensor:
+def _replaced(answer: object, given: Tensor) -> Tensor:
     """What a hook returned, checked; the gradient itself if that is None."""
     if answer is None:
         return given
@@ -554,7 +554,7 @@ def _replaced(answer: Any, given: Tensor) -> Tensor:
     return answer
 
 
-def _same_length(answer: Any, given: Sequence[Any], what: str) -> None:
+def _same_length(answer: object, given: Sequence[object], what: str) -> None:
     if not isinstance(answer, tuple):
         raise TypeError(f"expected tuple, but {what} returned '{type(answer).__name__}'")
     if len(answer) != len(given):

@@ -69,7 +69,7 @@ def symbol_of(leaf: Any) -> Expr:
 def expression(
     record: Record,
     nr: int = 0,
-    known: Mapping[Record, Any] | None = None,
+    known: Mapping[Record, object] | None = None,
     made: Callable[[Any, list[Expr]], Any] = lambda record, operands: record.expr(operands),
 ) -> Expr:
     """The expression of an output of a record.

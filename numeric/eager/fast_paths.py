@@ -136,7 +136,7 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
     return binary
 
 
-def shortcut_of_one(op: Op, otherwise: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:
+def shortcut_of_one(op: Op, otherwise: Callable[[object], Tensor]) -> Callable[[Tensor], Tensor]:
     """``apply(op, (input,))`` as a function of input, short for real operands.
 
     ``otherwise`` is asked for everything else.
@@ -256,7 +256,7 @@ def binary(op: Op, a: Tensor, b: Operand) -> Tensor:
     return op.short(a, b)
 
 
-def _save(node: Node, keeps: tuple[int, ...], places: tuple[Any, ...]) -> None:
+def _save(node: Node, keeps: tuple[int, ...], places: tuple[object, ...]) -> None:
     """Let a node keep what is at ``keeps`` among its operands and results."""
     saved: tuple[Any, ...] = ()
     check: tuple[Any, ...] = ()

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from numeric.lowering.function import Function
     from numeric.lowering.running import Residuals
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Shape
 
 # The dtypes of a Function's outputs; None: that of its real arguments.
-Kinds: TypeAlias = "tuple[np.dtype[Any], ...] | None"
+Kinds: TypeAlias = "tuple[np.dtype, ...] | None"
 
 
 def called(
-    function: Function, args: Sequence[Any], named: dict[str, Any], kinds: Kinds = None
+    function: Function, args: Sequence[object], named: dict[str, object], kinds: Kinds = None
 ) -> Any:
     """A Function of arguments of which some are Tensors: a Tensor, or a tuple of them.
 
@@ -72,7 +73,7 @@ def called(
     return function._structured(outs)
 
 
-def _promoted(function: Function, given: Sequence[Any]) -> list[Any]:
+def _promoted(function: Function, given: Sequence[object]) -> list[Any]:
     """The arguments, the real ones in their common dtype."""
     real = [x.dtype is float for x in function.inputs]
     values = [v._array if isinstance(v, Tensor) else v for v in given]
@@ -83,11 +84,11 @@ def _promoted(function: Function, given: Sequence[Any]) -> list[Any]:
     return [_as(v, kind) if r else v for v, r in zip(given, real, strict=True)]
 
 
-def _typed(value: Any) -> bool:
+def _typed(value: object) -> bool:
     return hasattr(value, "dtype") or isinstance(value, int | float)
 
 
-def _as(value: Any, kind: Any) -> Any:
+def _as(value: object, kind: np.dtype) -> Any:
     if isinstance(value, Tensor):
         return value if value._array.dtype == kind else cast(value, kind)
     return value.astype(kind) if isinstance(value, np.ndarray) else value
@@ -119,7 +120,7 @@ class FunctionBackward0(Node):
     places: tuple[int, ...]
     types: tuple[Any, ...]  # shape and dtype of each argument, then of each result
 
-    def variant(self, gs: Any, marked: bool) -> Pullback:
+    def variant(self, gs: object, marked: bool) -> Pullback:
         """The pullback of the same formula as an op: for records of the backward pass."""
         if self.bound is None:
             types = self.types[: len(self.mask)]
@@ -161,7 +162,7 @@ class FunctionBackward0(Node):
         """The places of the saved arrays among the arguments."""
         return self.places
 
-    def result_shapes(self) -> Sequence[tuple[tuple[int, ...], Any]]:
+    def result_shapes(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
         """Shapes and dtypes of the results."""
         return self.types[len(self.mask) :]
 
@@ -205,7 +206,7 @@ class FunctionBackward0(Node):
         return ys if self.outputs > 1 else ys[0]
 
 
-def _stand_in(shape: tuple[int, ...], kind: Any) -> Any:
+def _stand_in(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
     return np.broadcast_to(np.zeros((), kind), shape)
 
 
@@ -232,7 +233,8 @@ def _record(
         saved.append(arrays[i])
         check += [v, v[0]]
     node.saved, node.check = tuple(saved), tuple(check)
-    node.edges = tuple([edge_of(x) for x, m in zip(operands, node.mask, strict=True) if m])
+    edges: list[Any] = [edge_of(x) for x, m in zip(operands, node.mask, strict=True) if m]
+    node.edges = tuple(edges)
     nrs = tuple([x._nr for x, m in zip(operands, node.mask, strict=True) if m])
     node.nrs = nrs if any(edge.outputs > 1 for edge in node.edges) else None
     node.operands = tuple([edge_of(x) if isinstance(x, Tensor) else x for x in operands])
@@ -245,7 +247,7 @@ def _record(
             out._rg, out._edge, out._nr, out._special = True, node, nr, len(outs) > 1
 
 
-def _has_shape(a: Any) -> bool:
+def _has_shape(a: object) -> bool:
     return isinstance(a, np.ndarray | np.generic)
 
 
@@ -289,7 +291,7 @@ def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
 
 
 def _at_points(
-    outputs: Sequence[Expr], inputs: Sequence[Expr], operands: Sequence[Expr], shape: Any
+    outputs: Sequence[Expr], inputs: Sequence[Expr], operands: Sequence[Expr], shape: Shape
 ) -> tuple[Expr, ...]:
     """Elementwise formulas of scalars, of arrays."""
     done = {x: broadcast_to(v, shape) for x, v in zip(inputs, operands, strict=True)}

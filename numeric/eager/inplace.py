@@ -40,7 +40,7 @@ def inplace(function: Callable[..., Tensor], name: str = "") -> Callable[..., Te
     name = name or function.__name__ + "_"
 
     @functools.wraps(function)
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def method(self: Tensor, *args: object, **kwargs: object) -> Tensor:
         return write(self, lambda x: function(x, *args, **kwargs), name)
 
     method.__name__ = method.__qualname__ = name
@@ -58,7 +58,7 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
     """
     mode = current()
     if mode.tracing is not None:
-        return mode.tracing.write(x, compute, name)  # type: ignore[no-any-return]
+        return mode.tracing.write(x, compute, name)
     _check_target(x, mode, name)
     # The operation reads the old value from the memory that is written to afterwards; it is given
     # another Tensor, so that what it records is a history of the old value, not of ``x``.
@@ -336,7 +336,7 @@ def _refreshed(x: Tensor) -> Record:
 # Parts of memory --------------------------------------------------------------------------------
 
 
-def positions(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.int64]:
+def positions(part: np.ndarray, whole: np.ndarray) -> NDArray[np.int64]:
     """Which elements of ``whole``, in C order, the elements of its view ``part`` are.
 
     Both are strides into one memory, so the view's strides, taken in an array of the numbers of the
@@ -355,11 +355,11 @@ def positions(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.int64]:
     return np.array(_strided(flat, part, origin + start // item))
 
 
-def _address(array: NDArray[Any]) -> int:
+def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _strided(flat: NDArray[Any], like: NDArray[Any], start: int) -> NDArray[Any]:
+def _strided(flat: np.ndarray, like: np.ndarray, start: int) -> np.ndarray:
     if not like.size:
         return np.empty(like.shape, flat.dtype)
     strides = [s // like.itemsize * flat.itemsize for s in like.strides]

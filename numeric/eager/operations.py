@@ -94,7 +94,7 @@ class Op(Declaration):
         *,
         saves: str = INPUTS,
         pointwise: bool = False,
-        promotion: Callable[[Iterable[Any]], np.dtype[Any]] | None = promoted,
+        promotion: Callable[[Iterable[Any]], np.dtype] | None = promoted,
         label: str | None = None,
         outputs: int = 1,
         view: bool = False,
@@ -104,7 +104,7 @@ class Op(Declaration):
         stretches: bool = True,
         holds: tuple[int, ...] = (),
         partial: bool = False,
-        kinds: tuple[np.dtype[Any], ...] | None = None,
+        kinds: tuple[np.dtype, ...] | None = None,
         base: type[Node] = Node,
         variant: str = "",
         origin: Any = None,
@@ -149,7 +149,7 @@ class Op(Declaration):
             found = once(self.bounds, key, LOCK, make, _KNOWN)
         return found
 
-    def _found(self, arrays: Sequence[Any], params: tuple[Any, ...]) -> Bound:
+    def _found(self, arrays: Sequence[object], params: tuple[object, ...]) -> Bound:
         """The same, looked for by less than exact shapes."""
         if not (self.pointwise and _uniform(arrays)):
             return self._bind(arrays, params)
@@ -163,7 +163,7 @@ class Op(Declaration):
             found = self.bounds[key] = Bound(of, {}, None, None)
         return found
 
-    def _bind(self, arrays: Sequence[Any], params: tuple[Any, ...]) -> Bound:
+    def _bind(self, arrays: Sequence[Any], params: tuple[object, ...]) -> Bound:
         kinds = _kinds(arrays)
         shapes: list[Any] = [np.shape(a) for a in arrays]
         letters, sizes = _letters(shapes, self.stretches)
@@ -199,7 +199,7 @@ class Op(Declaration):
         return found
 
 
-def _uniform(arrays: Sequence[Any]) -> bool:
+def _uniform(arrays: Sequence[object]) -> bool:
     """Whether the arrays have one shape and one real dtype."""
     shape = kind = None
     for a in arrays:
@@ -211,7 +211,7 @@ def _uniform(arrays: Sequence[Any]) -> bool:
     return kind is not None and kind.kind == "f"
 
 
-def _kinds(arrays: Sequence[Any]) -> tuple[type, ...]:
+def _kinds(arrays: Sequence[object]) -> tuple[type, ...]:
     """What elements are in formulas.  Numbers are real unless all operands are integers."""
     kinds = [KINDS[a.dtype.kind] if a.__class__ is np.ndarray else None for a in arrays]
     return tuple(

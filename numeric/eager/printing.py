@@ -21,8 +21,6 @@ from numeric.eager.traced_arrays import Shadow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from numeric.show.drawings import Drawing
 
 __all__ = ["set_printoptions"]
@@ -74,7 +72,7 @@ def set_printoptions(
 # Elements ---------------------------------------------------------------------------------------
 
 
-def _format(a: NDArray[Any], o: dict[str, Any]) -> tuple[int, Callable[[Any], str]]:
+def _format(a: np.ndarray, o: dict[str, Any]) -> tuple[int, Callable[[Any], str]]:
     """The width of the elements, and how each is written, right-justified."""
     if a.dtype.kind != "f":
         width = max([1, *(len(str(v)) for v in a.ravel().tolist())])
@@ -100,12 +98,12 @@ def _format(a: NDArray[Any], o: dict[str, Any]) -> tuple[int, Callable[[Any], st
     return width, lambda v: text(v).rjust(width)
 
 
-def elements(a: NDArray[Any]) -> tuple[int, Callable[[Any], str]]:
+def elements(a: np.ndarray) -> tuple[int, Callable[[Any], str]]:
     """The width of the elements, and how each is written, by the options that are set."""
     return _format(a, _options)
 
 
-def _shown(a: NDArray[Any], edge: int) -> NDArray[Any]:
+def _shown(a: np.ndarray, edge: int) -> np.ndarray:
     """What a summary shows."""
     for axis, n in enumerate(a.shape):
         if n > 2 * edge:
@@ -113,7 +111,7 @@ def _shown(a: NDArray[Any], edge: int) -> NDArray[Any]:
     return a
 
 
-def _body(a: NDArray[Any], indent: int) -> str:
+def _body(a: np.ndarray, indent: int) -> str:
     o = _options
     if not a.size:
         return "[]"
@@ -128,7 +126,7 @@ def _body(a: NDArray[Any], indent: int) -> str:
 
 
 def _nested(
-    a: NDArray[Any], indent: int, edge: int | None, per_line: int, write: Callable[[Any], str]
+    a: np.ndarray, indent: int, edge: int | None, per_line: int, write: Callable[[object], str]
 ) -> str:
     cut = edge is not None and (len(a) > 2 * edge or not edge)
     if a.ndim == 1:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numeric.eager.specialised import Bound, Declaration, Pullback
+    from numeric.eager.tensor import Tensor
     from symdiff.graph.expr import Expr
 
-Array = "NDArray[Any]"
+# What stands behind an operand that requires gradients.
+Edge: TypeAlias = "Node | AccumulateGrad"
+
+T = TypeVar("T")
+
 
 # Creation order, of all threads: consumers come after what they consume.
 serial = count().__next__
@@ -47,10 +52,10 @@ class Extras:
 
     def __init__(self) -> None:
         # By output number; hooks by handle number, in order of registration.
-        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
-        self.retains: dict[int, weakref.ref[Any]] = {}
-        self.prehooks: dict[int, Callable[..., Any]] = {}
-        self.posthooks: dict[int, Callable[..., Any]] = {}
+        self.tensor_hooks: dict[int, dict[int, Callable[..., object]]] = {}
+        self.retains: dict[int, weakref.ref[Tensor]] = {}
+        self.prehooks: dict[int, Callable[..., object]] = {}
+        self.posthooks: dict[int, Callable[..., object]] = {}
         self.made: str | None = None
         self.metadata: dict[Any, Any] = {}
         self.packed = False  # some of what is saved is Packed
@@ -61,10 +66,10 @@ class Packed:
 
     __slots__ = ("dtype", "made", "shape", "unpack")
 
-    def __init__(self, array: Any, made: Any, unpack: Callable[[Any], Any]) -> None:
+    def __init__(self, array: np.ndarray, made: object, unpack: Callable[[Any], Tensor]) -> None:
         self.shape, self.dtype, self.made, self.unpack = array.shape, array.dtype, made, unpack
 
-    def tensor(self) -> Any:
+    def tensor(self) -> Tensor:
         """The tensor again.  Raises TypeError if it is none."""
         x = self.unpack(self.made)
         if not hasattr(x, "_array"):
@@ -74,7 +79,7 @@ class Packed:
             )
         return x
 
-    def array(self) -> Any:
+    def array(self) -> np.ndarray:
         """Its array, in the dtype of what was packed.  Raises RuntimeError for another shape."""
         array = self.tensor()._array
         if array.shape != self.shape:
@@ -137,9 +142,9 @@ class Node(Record):
     partial: ClassVar[bool] = False  # results that nothing came back to are left out
     op: ClassVar[Declaration]
 
-    edges: tuple[Any, ...]
+    edges: tuple[Edge, ...]
     nrs: tuple[int, ...] | None
-    operands: tuple[Any, ...] | None
+    operands: tuple[object, ...] | None
     saved: tuple[Any, ...] | None
     check: tuple[Any, ...]
     pullback: Pullback
@@ -231,11 +236,11 @@ class Node(Record):
         shapes = self.result_shapes()
         return [np.zeros(*shapes[i]) if g is None else g for i, g in enumerate(gs)]
 
-    def result_shapes(self) -> Sequence[tuple[tuple[int, ...], Any]]:
+    def result_shapes(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
         """Shapes and dtypes of the results, of a node with several."""
         return self.bound.results
 
-    def by_operand(self, values: Sequence[Any]) -> tuple[Any, ...]:
+    def by_operand(self, values: Sequence[T]) -> tuple[T | None, ...]:
         """Values of edges as values of operands, None for those that have no gradient."""
         if self.operands is None:
             return tuple(values)
@@ -244,11 +249,11 @@ class Node(Record):
             [next(left) if _has_edge(x) else None for x in self.operands if self._counts(x)]
         )
 
-    def _counts(self, x: Any) -> bool:
+    def _counts(self, x: object) -> bool:
         """Whether an operand could have a gradient, were it to require one."""
         return x.kind == "f" if isinstance(x, Record) else self.numbers and not hasattr(x, "shape")
 
-    def by_edge(self, values: Sequence[Any]) -> list[Any]:
+    def by_edge(self, values: Sequence[T]) -> list[T]:
         """Values of operands as values of edges."""
         if self.operands is None:
             return list(values)
@@ -278,7 +283,7 @@ class Node(Record):
             state["saved"] = self.values()
         return state
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, object]) -> None:
         """Become the node of that state."""
         for name, value in state.items():
             setattr(self, name, value)
@@ -287,7 +292,7 @@ class Node(Record):
 without(Node, "a grad_fn", GRAD_FN)
 
 
-def _has_edge(x: Any) -> bool:
+def _has_edge(x: object) -> bool:
     return isinstance(x, Record) and x.differentiable
 
 
@@ -297,20 +302,20 @@ class AccumulateGrad(Record):
     __slots__ = ("_leaf", "extras", "kind", "label", "shape", "symbol")
 
     differentiable = True
-    edges: ClassVar[tuple[Any, ...]] = ()
-    next_functions: ClassVar[tuple[Any, ...]] = ()
+    edges: ClassVar[tuple[Edge, ...]] = ()
+    next_functions: ClassVar[tuple[tuple[Record | None, int], ...]] = ()
     outputs: ClassVar[int] = 1
 
-    def __init__(self, leaf: Any) -> None:
+    def __init__(self, leaf: Tensor) -> None:
         self._leaf = weakref.ref(leaf)
         self.extras: Extras | None = None
         # What expressions need to know of a leaf that may be gone by then.
-        self.symbol: Any = None
+        self.symbol: Expr | None = None
         self.label, self.shape = leaf._name, leaf._array.shape
         self.kind = leaf._array.dtype.kind
 
     @property
-    def variable(self) -> Any:
+    def variable(self) -> Tensor | None:
         """The leaf; None once nothing else holds it."""
         return self._leaf()
 
@@ -330,11 +335,11 @@ class Nowhere(AccumulateGrad):
     __slots__ = ()
 
     @property
-    def variable(self) -> Any:
+    def variable(self) -> None:
         """None: no gradient arrives anywhere."""
         return None
 
-    def shown(self) -> Any:
+    def shown(self) -> None:
         """None, as for an operand that requires no gradient."""
         return None
 
@@ -344,9 +349,9 @@ class Constant(Record):
 
     __slots__ = ("_leaf", "kind", "label", "shape", "symbol")
 
-    def __init__(self, leaf: Any) -> None:
+    def __init__(self, leaf: Tensor) -> None:
         self._leaf = weakref.ref(leaf)
-        self.symbol: Any = None
+        self.symbol: Expr | None = None
         self.label, self.shape = leaf._name, leaf._array.shape
         self.kind = leaf._array.dtype.kind
 
@@ -364,10 +369,10 @@ class Known(Constant):
 
     def __init__(
         self,
-        leaf: Any,
+        leaf: Tensor,
         op: Declaration | None,
-        operands: Sequence[Any],
-        params: tuple[Any, ...] = (),
+        operands: Sequence[object],
+        params: tuple[object, ...] = (),
         nr: int = 0,
     ) -> None:
         super().__init__(leaf)

@@ -49,7 +49,7 @@ class Operation(NamedTuple):
     smooth: list[bool]
 
 
-def operation(p: Pullback, k: int, kind: Any = None) -> Operation:
+def operation(p: Pullback, k: int, kind: object = None) -> Operation:
     """The pullback to the k-th operand of its mask.
 
     ``kind`` is the dtype of that operand, of an op whose formula says itself what is converted to
@@ -111,7 +111,7 @@ def _operation(p: Pullback, k: int, kind: Any) -> Operation:
     return Operation(op, [kept.index(i) for i in taken], smooth)
 
 
-def _op(p: Pullback, k: int, kind: Any) -> Op:
+def _op(p: Pullback, k: int, kind: object) -> Op:
     """The op alone: so do pickles name it."""
     return operation(p, k, kind).op
 
@@ -129,7 +129,7 @@ def _label(parent: Declaration, e: Expr) -> str:
 # What nodes saved, as Tensors -------------------------------------------------------------------
 
 
-def restored(node: Node, i: int, value: Any, place: int) -> Any:
+def restored(node: Node, i: int, value: object, place: int) -> Any:
     """The Tensor that was saved: its array, with the history it had; numbers as they are."""
     if value.__class__ is not np.ndarray:
         return value
@@ -159,7 +159,7 @@ def _numbered(x: Tensor, nr: int) -> None:
         x._nr, x._special = nr, True
 
 
-def _held(x: Any) -> Any:
+def _held(x: object) -> Any:
     """``x`` where a formula has no derivative by it: so that the result does not depend on it."""
     if not isinstance(x, Tensor) or not x._rg or x._nr:
         return x
@@ -253,7 +253,7 @@ def _cotangent(p: Pullback, bound: Bound, k: int, operands: Sequence[Any]) -> Te
     return g
 
 
-def _given(todo: Operation, operands: Sequence[Any]) -> list[Any]:
+def _given(todo: Operation, operands: Sequence[object]) -> list[Any]:
     pairs = zip(todo.takes, todo.smooth, strict=True)
     return [operands[i] if smooth else _held(operands[i]) for i, smooth in pairs]
 

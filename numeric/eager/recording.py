@@ -115,7 +115,7 @@ apply_several: _Applied[tuple[Tensor, ...]] = _applied
 _KEEP_ORDER = ("clone", "to_copy")
 
 
-def _in_order(values: Any) -> Any:
+def _in_order(values: object) -> Any:
     """New arrays in C order, which can be viewed in other shapes; NumPy goes by the operands'."""
     if values.__class__ is _ndarray:
         return values if values.flags.c_contiguous else np.ascontiguousarray(values)
@@ -134,7 +134,11 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> Sequence[An
 
 
 def hand_on(
-    op: Op, operands: Sequence[Any], params: tuple[Any, ...], outs: list[Tensor], volatile: bool
+    op: Op,
+    operands: Sequence[object],
+    params: tuple[object, ...],
+    outs: list[Tensor],
+    volatile: bool,
 ) -> None:
     """Hand on what special operands say of results that are not recorded."""
     if volatile:
@@ -230,8 +234,8 @@ class Views:
 def record(
     op: Op,
     bound: Bound,
-    operands: Sequence[Any],
-    arrays: Sequence[Any],
+    operands: Sequence[object],
+    arrays: Sequence[object],
     outs: Sequence[Tensor],
 ) -> Node:
     """The node of an operation that was computed; ``outs`` get it as their history.
@@ -318,7 +322,7 @@ def watched_version(x: Tensor) -> list[int]:
     return v  # type: ignore[no-any-return]
 
 
-def noted(node: Node, operands: Sequence[Any]) -> None:
+def noted(node: Node, operands: Sequence[object]) -> None:
     """What other modes add to a record."""
     kept = current().keeping
     if kept is not None:

@@ -6,7 +6,7 @@ a program of its own.  What shared memory in the run shares it in the results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def placed(given: Sequence[Tensor], outs: Sequence[Tensor]) -> list[tuple[int, i
 
 def _is_whole(y: Tensor) -> bool:
     """Whether a result has all of its memory."""
-    array: Any = y._array
+    array = y._array
     return (array.parent if isinstance(array, Shadow) else y._base) is None
 
 
@@ -66,7 +66,7 @@ def share(
 
     ``lead``: how many leading axes the inputs and results have that the run did not know of.
     """
-    trace: Any = current().tracing
+    trace = current().tracing
     for i, j, place in places:
         y, whole = results[i], inputs[j] if j < len(inputs) else results[j - len(inputs)]
         if not whole._array.size:
@@ -91,7 +91,7 @@ def share(
 
 def _lay(x: Tensor, strides: tuple[int, ...], lead: int) -> None:
     """Let a new tensor lie in memory as in the run, on all axes but the leading ones."""
-    array: Any = x._array
+    array = x._array
     if array.strides[lead:] == strides:
         return
     like = array.layout if isinstance(array, Shadow) else array

@@ -59,16 +59,16 @@ class Declaration:
     kernel: Callable[..., Any] | None
     saves: str
     pointwise: bool
-    promotion: Callable[[Iterable[Any]], np.dtype[Any]] | None
+    promotion: Callable[[Iterable[Any]], np.dtype] | None
     outputs: int
     view: bool
     reuse: Callable[..., Mapping[Expr, Expr]] | None
     concrete: bool
     stretches: bool
     holds: tuple[int, ...]
-    kinds: tuple[np.dtype[Any], ...] | None
+    kinds: tuple[np.dtype, ...] | None
 
-    def results(self, operands: Sequence[Expr], params: tuple[Any, ...]) -> tuple[Expr, ...]:
+    def results(self, operands: Sequence[Expr], params: tuple[object, ...]) -> tuple[Expr, ...]:
         """The expressions of the results, always a tuple."""
         ys = self.build(*operands, *params)
         return tuple(as_expr(y) for y in (ys if isinstance(ys, tuple | list) else (ys,)))
@@ -156,7 +156,7 @@ class Bound:
         """The program itself, of operands and {}, once its only result is known to need nothing."""
         return self.of.forward() if self.fresh and self.shapes is None else None
 
-    def _fitted(self, arrays: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    def _fitted(self, arrays: Sequence[object], values: Sequence[object]) -> list[Any]:
         """Results of a program as arrays of the shapes and dtypes that they should have.
 
         Programs give Python numbers for constants, and doubles where formulas contain some.  What
@@ -208,11 +208,11 @@ class Bound:
         return ys if self.of.op.outputs > 1 else ys[0]
 
 
-def _single(a: Any) -> Any:
+def _single(a: object) -> Any:
     return a.astype(np.float32) if a.__class__ is np.ndarray and a.dtype == _HALF else a
 
 
-def _shared(value: Any, arrays: Sequence[Any]) -> bool:
+def _shared(value: Any, arrays: Sequence[object]) -> bool:
     """Whether a result is another array, or a view."""
     if value.base is not None:
         return True
@@ -345,7 +345,7 @@ def cotangents(
     ys: Sequence[Expr],
     mask: Sequence[bool],
     marked: bool,
-    params: tuple[Any, ...],
+    params: tuple[object, ...],
     absent: tuple[int, ...] = (),
 ) -> tuple[list[Expr], list[Expr], list[Flow | None]]:
     """Stand-ins of the results, cotangents of the results, and those of the operands of ``mask``.

@@ -20,9 +20,6 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 T = TypeVar("T")
 
@@ -56,7 +53,7 @@ def _facts(x: Tensor) -> Iterator[str]:
         yield "requires grad"
 
 
-def _tables(a: Array) -> Iterator[str]:
+def _tables(a: np.ndarray) -> Iterator[str]:
     """One table, or one for each of the slices along the last two axes that are shown."""
     if not a.size:
         return
@@ -83,7 +80,7 @@ def _tables(a: Array) -> Iterator[str]:
         yield _matrix(a[at], rows, columns, write)
 
 
-def _layout(shown: Array, names: int = 0) -> tuple[int, Callable[[Any], str]]:
+def _layout(shown: np.ndarray, names: int = 0) -> tuple[int, Callable[[Any], str]]:
     """How many elements stand in a row below the names of so many columns, and how each is."""
     with np.errstate(all="ignore"):
         width, write = elements(shown)
@@ -101,7 +98,7 @@ def _kept(places: list[T | None]) -> list[T]:
     return [place for place in places if place is not None]
 
 
-def _vector(a: Array, fitting: int, write: Callable[[Any], str]) -> str:
+def _vector(a: np.ndarray, fitting: int, write: Callable[[object], str]) -> str:
     """The elements in rows, each with the index of its first one."""
     if len(a) <= fitting:
         return table([[write(v) for v in a.tolist()]], list(range(len(a))))
@@ -117,10 +114,10 @@ def _vector(a: Array, fitting: int, write: Callable[[Any], str]) -> str:
 
 
 def _matrix(
-    a: Array,
+    a: np.ndarray,
     rows: list[int | None],
     columns: list[int | None],
-    write: Callable[[Any], str],
+    write: Callable[[object], str],
 ) -> str:
     def shown(i: int | None, j: int | None) -> str:
         return _LEFT_OUT if i is None or j is None else write(a[i, j].item())

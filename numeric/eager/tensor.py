@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -21,17 +21,19 @@ from numeric.modes import RECORD, current
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numeric.eager.recording import Views
+    from numeric.tracing.trace import Trace
+
 
 if TYPE_CHECKING:
     from numeric._tensor_methods import TensorMethods  # what is attached, with its signatures
 else:
     TensorMethods = object
 
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound="Callable[..., object]")
 
 
-class Size(tuple):  # type: ignore[type-arg]
+class Size(tuple[int, ...]):
     """A shape.
 
     >>> Size((2, 3)), Size((2, 3)).numel()
@@ -53,7 +55,7 @@ class Size(tuple):  # type: ignore[type-arg]
     def __radd__(self, other: Any) -> Size:
         return Size(tuple(other) + tuple(self))
 
-    def __mul__(self, times: Any) -> Size:
+    def __mul__(self, times: SupportsIndex) -> Size:
         return Size(tuple(self) * times)
 
     __rmul__ = __mul__
@@ -116,10 +118,10 @@ class Tensor(TensorMethods):
     # What every instance has, set by ``blank``; then class attributes, for what few have otherwise.
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rg", "_special", "_v")
 
-    _array: NDArray[Any]
+    _array: np.ndarray
     _rg: bool  # requires gradients
     _edge: Any  # the Node that made it; for a leaf its end record, once it has one
-    _v: Any  # [version], shared with whatever shares the memory; None: never asked for
+    _v: list[int] | None  # [version], shared with whatever shares the memory; None: never asked for
     _special: bool  # short ways are not for it: one of the attributes marked * is set
 
     _nr: int = 0  # * which output of the node
@@ -128,13 +130,13 @@ class Tensor(TensorMethods):
     _volatile: bool = False  # * nothing that is derived from it is recorded
     _grad: Tensor | None = None
     _base: Tensor | None = None  # of a differentiable view: whose memory it is
-    _views: Any = None  # of a base: weak references to its views
+    _views: Views | None = None  # of a base: weak references to its views
     _origin: str = ""  # of a view: why it cannot be changed in place, "" if it can
     _name: str | None = None  # in expressions
-    _traced: Any = None  # the trace in whose run it was made, of numbers known there
+    _traced: Trace | None = None  # the trace in whose run it was made, of numbers known there
     _no_expr: str | None = None  # why it has no expression
     _retains: bool = False
-    _post: Any = None  # hooks that run after accumulation
+    _post: dict[int, Callable[[Tensor], object]] | None = None  # hooks that run after accumulation
 
     __array_priority__ = 1000
 
@@ -288,7 +290,7 @@ class Tensor(TensorMethods):
         return id(self)
 
 
-def attach(name: str, member: Any) -> None:
+def attach(name: str, member: object) -> None:
     """Let Tensors have a method or a property.  Raises ValueError if FAMILIES lacks its module."""
     function: Any = member.fget if isinstance(member, property) else member
     module = inspect.unwrap(function).__module__
@@ -311,10 +313,10 @@ def method(*names: str) -> Callable[[F], F]:
 _new = Tensor.__new__
 
 
-def blank(array: NDArray[Any], rg: bool = False, edge: Any = None) -> Tensor:
+def blank(array: np.ndarray | Shadow, rg: bool = False, edge: object = None) -> Tensor:
     """A new Tensor on an array, whatever the mode."""
     out = _new(Tensor)
-    out._array = array
+    out._array = array  # type: ignore[assignment]  # a Shadow is one to all but type checkers
     out._rg = rg
     out._edge = edge
     out._v = None
@@ -336,7 +338,7 @@ def wrap(array: Any) -> Tensor:
     return out
 
 
-def values_of(x: Tensor) -> NDArray[Any]:
+def values_of(x: Tensor) -> np.ndarray:
     """The array of a tensor, for what takes its numbers and is not recorded.
 
     In a trace that is kept, the numbers of a tensor from outside may be others in the next call:
@@ -350,8 +352,7 @@ def counter(x: Tensor) -> list[int]:
     """The version counter of the tensor's memory."""
     if x._v is None:
         x._v = [0]
-    v: list[int] = x._v
-    return v
+    return x._v
 
 
 def edge_of(x: Tensor) -> Record:

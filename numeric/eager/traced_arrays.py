@@ -10,7 +10,7 @@ is shared is what parents say, never the layouts, which are arrays of their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.lib._stride_tricks_impl import DummyArray
@@ -24,8 +24,11 @@ from symdiff.functions.shaping import converted
 from symdiff.graph.leaves import as_expr, dummy, full
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import DTypeLike
+
+    from numeric.tracing.trace import Trace
     from symdiff.graph.expr import Expr
 
 
@@ -47,9 +50,9 @@ class Shadow(NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        trace: Any,
+        trace: Trace,
         expr: Expr,
-        layout: Any,
+        layout: np.ndarray,
         *,
         parent: Shadow | None = None,
         part: Callable[[Expr], Expr] | None = None,
@@ -66,27 +69,27 @@ class Shadow(NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self.layout.shape  # type: ignore[no-any-return]
+        return self.layout.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """The dtype."""
         return self.layout.dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return self.layout.ndim  # type: ignore[no-any-return]
+        return self.layout.ndim
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self.layout.size  # type: ignore[no-any-return]
+        return self.layout.size
 
     @property
     def strides(self) -> tuple[int, ...]:
         """The steps in memory."""
-        return self.layout.strides  # type: ignore[no-any-return]
+        return self.layout.strides
 
     @property
     def flags(self) -> Any:
@@ -96,14 +99,14 @@ class Shadow(NDArrayOperatorsMixin):
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self.layout.itemsize  # type: ignore[no-any-return]
+        return self.layout.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.size * self.itemsize
 
-    def stand_in(self) -> Any:
+    def stand_in(self) -> np.ndarray:
         """An array to try operations on."""
         return stand_in(self.layout)
 
@@ -154,17 +157,17 @@ class Shadow(NDArrayOperatorsMixin):
         found.offset, found.cut = self.offset, required
         return found
 
-    def astype(self, kind: Any, **_: Any) -> Shadow:
+    def astype(self, kind: DTypeLike, **_: object) -> Shadow:
         """The values in another dtype."""
         layout = self.stand_in().astype(kind)
         return Shadow(self.trace, converted(self.expr(), self.dtype, layout.dtype), layout)
 
-    def reshape(self, *shape: Any) -> Any:
+    def reshape(self, *shape: object) -> Any:
         """The elements in another shape."""
         wanted = shape[0] if len(shape) == 1 else shape
         return self._present().through("reshape", np.reshape, (self, wanted), {})
 
-    def copy(self, *_: Any, **__: Any) -> Shadow:
+    def copy(self, *_: object, **__: object) -> Shadow:
         """The values in memory of their own."""
         return Shadow(self.trace, self.expr(), self.stand_in())
 
@@ -173,14 +176,22 @@ class Shadow(NDArrayOperatorsMixin):
 
     # What NumPy asks --------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **given: object
+    ) -> Any:
         call = getattr(ufunc, method)
         return self._present().through(ufunc.__name__, call, inputs, given)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: object,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+    ) -> Any:
         return self._present().through(function.__name__, function, args, kwargs)
 
-    def _present(self) -> Any:
+    def _present(self) -> Trace:
         """The trace that runs now, in which the array may be one from outside."""
         return current().tracing or self.trace
 
@@ -189,20 +200,20 @@ class Shadow(NDArrayOperatorsMixin):
             raise AttributeError(name)
         refuse(f"the values of a tensor are needed ({name})")
 
-    def _needed(self, *_: Any, **__: Any) -> Any:
+    def _needed(self, *_: object, **__: object) -> NoReturn:
         refuse("the values of a tensor decide what is done (bool, float, int, item, indexing ...)")
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = _needed
     __array__ = __iter__ = __getitem__ = __setitem__ = __contains__ = _needed
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         refuse("a tensor is pickled or copied")
 
     def __repr__(self) -> str:
         return f"<traced array of shape {list(self.shape)}, {self.dtype}>"
 
 
-def some(conditions: Any) -> bool:
+def some(conditions: np.ndarray | Shadow) -> bool:
     """Whether one of the conditions is true, for which the caller will raise an error.
 
     A trace cannot know that: False, and what was traced raises IndexError when it runs.
@@ -216,14 +227,14 @@ def some(conditions: Any) -> bool:
     return False
 
 
-def beside(array: Any, other: Any) -> Any:
+def beside(array: Any, other: object) -> Any:
     """An array as a shadow, if what it is to meet is one."""
     if isinstance(array, Shadow) or not isinstance(other, Shadow):
         return array
     return Shadow(other.trace, as_expr(array), array)
 
 
-def stand_in(like: Any) -> Any:
+def stand_in(like: np.ndarray | Shadow) -> np.ndarray:
     """An array to try operations on: ones, an identity in two axes, zeros of integers.
 
     Numbers that no operation objects to: nothing is divided by 0, matrices are regular and
@@ -249,7 +260,9 @@ class Place(NamedTuple):
     of: tuple[int, ...]
 
 
-def memory_of(array: Any, shape: Any, strides: Any, offset: int) -> Any:
+def memory_of(
+    array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> np.ndarray:
     """The memory of an array from ``offset`` bytes on, under another shape."""
     interface = dict(array.__array_interface__)
     start, locked = interface["data"]

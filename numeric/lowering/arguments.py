@@ -5,7 +5,7 @@ Arguments are bound to inputs and axis lengths; cotangents and tangents fit what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from symdiff.graph.expr import Expr, free_symbols, in_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-
-Array: TypeAlias = "NDArray[Any]"
 
 _ACCEPTED = {float: "fiub", int: "iu", bool: "b"}
 _FLOAT = np.dtype(np.float64)
@@ -39,10 +35,10 @@ class Call(NamedTuple):
 
     values: tuple[Any, ...]
     sizes: dict[str, int]
-    precision: np.dtype[Any]
+    precision: np.dtype
     points: tuple[int, ...] = ()
     weak: bool = False
-    kinds: tuple[np.dtype[Any], ...] | None = None
+    kinds: tuple[np.dtype, ...] | None = None
 
 
 def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) -> None:
@@ -72,7 +68,7 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
 class Signature:
     """The inputs of a Function.  ``scalar``: all are scalars, so that arguments may be arrays."""
 
-    def __init__(self, inputs: Sequence[Expr], constants: Iterable[Array]) -> None:
+    def __init__(self, inputs: Sequence[Expr], constants: Iterable[np.ndarray]) -> None:
         self.inputs = tuple(inputs)
         self.names = tuple(x.name for x in inputs)
         self.real = tuple([i for i, x in enumerate(self.inputs) if x.dtype is float])
@@ -106,11 +102,11 @@ class Signature:
         )
         return Call(values, sizes, meeting, points, plain)
 
-    def _sizes(self, arrays: Sequence[Array]) -> dict[str, int]:
+    def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         shapes = [array.shape for array in arrays]
         return {} if shapes == self.shapes else bound_sizes("input", self.inputs, shapes)
 
-    def ordered(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def ordered(self, args: Sequence[object], named: Mapping[str, object]) -> list[Any]:
         """The arguments in the order of the inputs.  Raises TypeError if they do not fit."""
         if len(args) > len(self.inputs):
             raise TypeError(f"{len(self.inputs)} arguments expected ({self}), got {len(args)}")
@@ -142,7 +138,7 @@ class Signature:
         ]
         return call, [moved[i] for i in self.real]
 
-    def places(self, wrt: Any, method: str) -> tuple[int, ...]:
+    def places(self, wrt: object, method: str) -> tuple[int, ...]:
         """The places of the inputs that ``wrt`` asks for; None stands for all that are real."""
         if wrt is None:
             return self.real
@@ -155,7 +151,7 @@ class Signature:
             places.append(place)
         return tuple(places)
 
-    def place_of(self, key: Any, method: str) -> int:
+    def place_of(self, key: object, method: str) -> int:
         """The place of an input, a symbol or a name."""
         name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
         place = self.place.get(name) if isinstance(name, str) else None
@@ -163,7 +159,9 @@ class Signature:
             raise ValueError(f"{method}: {key!r} is no input; those are {self}")
         return place
 
-    def by_input(self, row: Sequence[Any], wrt: Any, order: Sequence[int], bare: str = "") -> Any:
+    def by_input(
+        self, row: Sequence[object], wrt: object, order: Sequence[int], bare: str = ""
+    ) -> Any:
         """Derivatives by the inputs of ``order``, as ``wrt`` asks for them.
 
         ``bare`` names the method, where the derivative by a single input comes without a tuple.
@@ -184,7 +182,7 @@ class Signature:
     def __str__(self) -> str:
         return ", ".join(self.names[:20]) + (", ..." if len(self.names) > 20 else "") or "none"
 
-    def _points(self, arrays: Sequence[Array]) -> tuple[int, ...]:
+    def _points(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         shapes = [a.shape for a in arrays]
         if not any(shapes):
             return ()
@@ -198,12 +196,12 @@ class Signature:
             raise ShapeError(f"arguments do not broadcast to one shape of points: {text}") from None
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether the value is what most arguments are: an array of doubles, to be used as it is."""
     return value.__class__ is np.ndarray and value.dtype is _FLOAT
 
 
-def precision(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
+def precision(dtypes: Iterable[np.dtype]) -> np.dtype:
     """The real dtype in which numbers of these dtypes meet.  Truth values do not matter to it.
 
     >>> precision([np.dtype("float32"), np.dtype("bool")]), precision([np.dtype("int8")])
@@ -212,11 +210,11 @@ def precision(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
     numbers = [dtype for dtype in dtypes if dtype.kind != "b"]
     if not numbers:
         return _FLOAT
-    result: np.dtype[Any] = np.result_type(*numbers)
+    result: np.dtype = np.result_type(*numbers)
     return result if result.kind == "f" else _FLOAT
 
 
-def checked(what: str, x: Expr, value: Any) -> Array:
+def checked(what: str, x: Expr, value: Any) -> np.ndarray:
     """The value for a symbol as an array of a dtype that the symbol takes; of any shape.
 
     Args:
@@ -247,7 +245,7 @@ def checked(what: str, x: Expr, value: Any) -> Array:
     return array
 
 
-def bindable(x: Expr, value: Any) -> Any:
+def bindable(x: Expr, value: object) -> Any:
     """A value of an input as a constant: what a call would take, numbers without a precision."""
     array = checked("input", x, value)
     if value.__class__ in WEAK:
@@ -255,7 +253,7 @@ def bindable(x: Expr, value: Any) -> Any:
     return _as_kind(x, array, False, _FLOAT)
 
 
-def _as_kind(x: Expr, array: Array, weak: bool, precision: np.dtype[Any]) -> Any:
+def _as_kind(x: Expr, array: np.ndarray, weak: bool, precision: np.dtype) -> Any:
     """The argument as programs take it: real inputs are floats, 0-d arrays are scalars."""
     if x.dtype is float and (weak or array.dtype.kind != "f"):
         array = array.astype(precision if weak else _FLOAT)
@@ -265,13 +263,13 @@ def _as_kind(x: Expr, array: Array, weak: bool, precision: np.dtype[Any]) -> Any
 # Cotangents -------------------------------------------------------------------------------------
 
 
-def cotangent(place: int, value: Any, shape: tuple[int, ...]) -> Any:
+def cotangent(place: int, value: object, shape: tuple[int, ...]) -> Any:
     """A cotangent given for output number ``place``, checked."""
     return _real_numbers(f"cotangent {place}", value, shape, "output")
 
 
 def tangent(
-    method: str, x: Expr, value: Any, shape: tuple[int, ...], precision: np.dtype[Any]
+    method: str, x: Expr, value: object, shape: tuple[int, ...], precision: np.dtype
 ) -> Any:
     """The tangent given for the argument of ``x``, which has ``shape``, checked; zeros for None."""
     if value is None:
@@ -281,7 +279,7 @@ def tangent(
     return _real_numbers(f"{method}: tangent of {x.name}", value, shape, "argument")
 
 
-def _real_numbers(what: str, value: Any, shape: tuple[int, ...], whose: str) -> Any:
+def _real_numbers(what: str, value: object, shape: tuple[int, ...], whose: str) -> Any:
     """``value`` as real numbers of ``shape``, which is that of the named side of the Function."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":

@@ -52,7 +52,7 @@ def _sum(op: ops.Sum, node: Expr) -> Kernel:
         return lambda args, sizes: const
     run = _of_node(op, node)
 
-    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
         return run(*args)
 
     return call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,14 +29,11 @@ from symdiff.graph.axes import canonical
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.lowering.contraction import Plan, Step
     from numeric.lowering.texts import Piece
     from symdiff.graph.axes import Word
     from symdiff.graph.node import Dim
 
-Array: TypeAlias = "NDArray[Any]"
 
 # Steps up to which a plan is written as one expression: Python's parser refuses deep nesting, and
 # readers do so earlier.
@@ -71,17 +68,17 @@ def _step(step: Step, d: Draft, values: Sequence[Piece], length: Mapping[int, Di
 
 
 @lru_cache(maxsize=1024)
-def _step_function(step: Step, dims: tuple[tuple[int, Dim], ...]) -> Callable[..., Array]:
+def _step_function(step: Step, dims: tuple[tuple[int, Dim], ...]) -> Callable[..., np.ndarray]:
     d = Draft(len(step.places), lambda name, value: name)
     template = d.template(_step(step, d, range(len(step.places)), dict(dims)))
     return compiled(template.text, len(step.places), NAMES)
 
 
-def _function(of: Plan) -> Callable[..., Array]:
+def _function(of: Plan) -> Callable[..., np.ndarray]:
     """The function of the operands and the lengths of axes that takes the steps one by one."""
     calls = [_step_function(step, tuple(of.length.items())) for step in of.steps]
 
-    def run(*args: Any) -> Array:
+    def run(*args: Any) -> np.ndarray:
         values, sizes = list(args[:-1]), args[-1]
         for step, call in zip(of.steps, calls, strict=True):
             result = call(*[values[k] for k in step.places], sizes)
@@ -117,7 +114,7 @@ def stretched(x: Any, shape: Sequence[int]) -> Any:
     return result
 
 
-def diagonals(letters: str, x: Array) -> Array:
+def diagonals(letters: str, x: np.ndarray) -> np.ndarray:
     """Zeros, with ``x`` where the places of equal letters of the result are equal.
 
     >>> diagonals("i->ii", np.array([1, 2])).tolist()

@@ -47,7 +47,7 @@ class FormulaPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no t
         )
         self.text = ""
 
-    def doprint(self, expr: sp.Expr, assign_to: Any = None) -> str:
+    def doprint(self, expr: sp.Expr, assign_to: object = None) -> str:
         """The code of ``expr``, which ``text`` has from now on."""
         self.text = super().doprint(expr, assign_to)
         return self.text

@@ -94,7 +94,9 @@ class _Eager:
 _eager = _Eager()
 
 
-def eager(kind: type, call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+def eager(
+    kind: type, call: Callable[[Function, tuple[object, ...], dict[str, object]], object]
+) -> None:
     """Let ``call(function, args, named)`` do the calls with arguments of class ``kind``."""
     _eager.kind, _eager.call = kind, call
 
@@ -135,7 +137,7 @@ class Function:
     def __copy__(self) -> Function:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, object]) -> Function:
         return self  # calls change nothing that another holder could see
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,7 +154,7 @@ class Function:
         """The values of the outputs: one value, or a tuple if the outputs were a list or tuple."""
         return self._call(*args, **named)
 
-    def _called(self, /, *args: Any, **named: Any) -> Any:
+    def _called(self, /, *args: object, **named: object) -> Any:
         for value in args:
             if isinstance(value, _eager.kind):
                 return _eager.call(self, args, named)
@@ -223,7 +225,7 @@ class Function:
         found = tuple(results) if targets is None else accumulated(targets, results)
         return found if several else found[0]
 
-    def vjp(self, /, *args: Any, **named: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    def vjp(self, /, *args: object, **named: object) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """The outputs, and the pullback: cotangents of the outputs to those of the inputs.
 
         The pullback is ``backward`` at these arguments: it takes one cotangent for each output,
@@ -242,7 +244,9 @@ class Function:
 
     # Derivatives ----------------------------------------------------------------------------------
 
-    def value_and_grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> tuple[Any, Any]:
+    def value_and_grad(
+        self, /, *args: object, wrt: object = None, **named: object
+    ) -> tuple[Any, Any]:
         """The value of a scalar output, and a tuple of its derivatives with respect to the inputs.
 
         Args:
@@ -295,7 +299,9 @@ class Function:
         row = self._programs.results(program, self._signature.bind(args, named))
         return self._signature.by_input(row, wrt, order, "grad")
 
-    def jacobian(self, /, *args: Any, wrt: Any = None, mode: str = "reverse", **named: Any) -> Any:
+    def jacobian(
+        self, /, *args: object, wrt: object = None, mode: str = "reverse", **named: object
+    ) -> Any:
         """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
 
         Args:
@@ -329,7 +335,7 @@ class Function:
             [self._signature.by_input(row, wrt, order, "jacobian") for row in rows]
         )
 
-    def hessian(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+    def hessian(self, /, *args: object, wrt: object = None, **named: object) -> Any:
         """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
 
         Args and structure are those of ``jacobian``, once for each of the two inputs: one array
@@ -351,7 +357,7 @@ class Function:
             found.append(self._signature.by_input(halves, wrt, order, "hessian"))
         return self._structured(found)
 
-    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def jvp(self, args: Sequence[object], tangents: Sequence[object]) -> tuple[Any, Any]:
         """The outputs, and their tangents for ``tangents`` of the inputs.
 
         ``ydot_i = sum_j dy_i/dx_j . t_j`` has the shape of output i, also where arguments of scalar
@@ -376,7 +382,7 @@ class Function:
         count = len(self.outputs)
         return self._structured(values[:count]), self._structured(values[count:])
 
-    def hvp(self, args: Any, tangents: Any) -> Any:
+    def hvp(self, args: object, tangents: object) -> Any:
         """The Hessian of a scalar output times ``tangents``; no Hessian is built.
 
         ``r_j = sum_k d2y/dx_j dx_k . t_k`` has the shape of argument j.
@@ -410,7 +416,7 @@ class Function:
 
     # Data -----------------------------------------------------------------------------------------
 
-    def bind(self, /, *values: Mapping[Any, Any], **named: Any) -> Function:
+    def bind(self, /, *values: Mapping[Any, object], **named: object) -> Function:
         """The Function of the remaining inputs, with values for the others: ``F.bind(X=data)``.
 
         The values are copied, and lengths of axes that they have are fixed.  Nothing is
@@ -460,7 +466,7 @@ class Function:
 
     # What is asked, and in which structure it is answered -----------------------------------------
 
-    def _structured(self, values: Sequence[Any]) -> Any:
+    def _structured(self, values: Sequence[object]) -> Any:
         return tuple(values) if self._many else values[0]
 
     def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:

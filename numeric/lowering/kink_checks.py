@@ -34,7 +34,7 @@ def hit(kinks: Sequence[Kink], values: Sequence[Any]) -> str | None:
     return None
 
 
-def refuse(kinks: Sequence[Kink], values: Sequence[Any]) -> None:
+def refuse(kinks: Sequence[Kink], values: Sequence[object]) -> None:
     """Raise NotDifferentiable if a kink was hit."""
     text = hit(kinks, values)
     if text is not None:

@@ -42,7 +42,9 @@ class Emitter:
         self._counts: dict[str, int] = {}
         self._structured: dict[Any, Template] = {}
 
-    def bind(self, key: Any, name: str, make: Callable[[], Any], numbered: bool = False) -> str:
+    def bind(
+        self, key: object, name: str, make: Callable[[], object], numbered: bool = False
+    ) -> str:
         """The name of what ``key`` stands for, in the namespace of all programs."""
         found = self._named.get(key)
         if found is None:
@@ -55,7 +57,7 @@ class Emitter:
             self._named[key] = found
         return found
 
-    def function(self, name: str, value: Any) -> str:
+    def function(self, name: str, value: object) -> str:
         """The name under which a function of a template is called."""
         return self.bind((name, id(value)), name, lambda: value)
 

@@ -37,13 +37,10 @@ from symdiff.scalars.formula import VOCABULARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Op
 
-Array: TypeAlias = "NDArray[Any]"
-Kernel: TypeAlias = "Callable[[Sequence[Array], Mapping[str, int]], Array]"
+Kernel: TypeAlias = "Callable[[Sequence[np.ndarray], Mapping[str, int]], np.ndarray]"
 
 
 def kernel(node: Expr) -> Kernel:
@@ -89,13 +86,13 @@ def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     return run(*values)
 
 
-def elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = None) -> Kernel:
+def elementwise(run: Callable[..., object], exact: Callable[..., object] | None = None) -> Kernel:
     """The kernel of a function of arrays that broadcasts; ``exact``: the same of Python's integers.
 
     The latter may raise ZeroDivisionError where NumPy has a value.
     """
 
-    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
         for a in args:
             if a.__class__ in WEAK:
                 break
@@ -109,7 +106,7 @@ def elementwise(run: Callable[..., Any], exact: Callable[..., Any] | None = None
     return call
 
 
-def real_operands(node: Expr, run: Callable[..., Any]) -> Callable[..., Any]:
+def real_operands(node: Expr, run: Callable[..., object]) -> Callable[..., Any]:
     """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
     whole = [x.dtype is not float for x in node.args]
     if node.dtype is not float or not any(whole):
@@ -133,7 +130,7 @@ def _constant(op: ops.Constant, node: Expr) -> Kernel:
     return lambda args, sizes: value
 
 
-def whole_numbers(array: Array) -> Array:
+def whole_numbers(array: np.ndarray) -> np.ndarray:
     """An array, as int64 if it holds integers: small or unsigned ones would wrap around.
 
     Raises OverflowError for integers from 2**63.
@@ -203,7 +200,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
         special.require_scipy(op.name)
     whole = node.dtype is int
 
-    def run(*args: Any) -> Any:
+    def run(*args: object) -> Any:
         result = function(*args)
         if result.__class__ is np.ndarray and not result.ndim:
             result = result[()]
@@ -219,7 +216,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
 def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
     multiply = strong_product(op.kills)
 
-    def run(a: Any, b: Any) -> Any:
+    def run(a: object, b: object) -> Any:
         with np.errstate(all="ignore"):
             return multiply(a, b)
 
@@ -267,7 +264,7 @@ def _structural(op: ops.Contract | ops.Linear | ops.Opaque, node: Expr) -> Kerne
     return _of_arrays([node])
 
 
-def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[Array, ...]]:
+def parts_kernel(nodes: Sequence[Expr]) -> Callable[..., tuple[np.ndarray, ...]]:
     """As ``kernel``, of nodes of one computation: the values of these results, and of no others.
 
     >>> import symdiff as sd
@@ -284,7 +281,7 @@ def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
     run, spread = structure.function(nodes), ops.is_spread(nodes[0].op)
     shapes = [x.shape for x in nodes[0].args]
 
-    def call(args: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
         if any(a.__class__ in WEAK for a in args):
             if spread:
                 return args[0]

@@ -6,7 +6,7 @@ accumulation is touched before all sums are made.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +17,15 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
-Array: TypeAlias = "NDArray[Any]"
 
 _FLOAT = np.dtype(np.float64)
 
 # Results ----------------------------------------------------------------------------------------
 
 
-def root(array: Array) -> Array:
+def root(array: np.ndarray) -> np.ndarray:
     """The array that owns the memory of ``array``.
 
     >>> x = np.arange(3)
@@ -44,13 +41,13 @@ def root(array: Array) -> Array:
     return array
 
 
-def _held(base: Any) -> Array | None:
+def _held(base: object) -> np.ndarray | None:
     """The array that a strided view of NumPy's is one of: between them is an object."""
     held = getattr(base, "base", None)
     return held if isinstance(held, np.ndarray) else None
 
 
-def immutable(array: Array) -> bool:
+def immutable(array: np.ndarray) -> bool:
     """Whether nobody can write to the array: neither it nor an array that it views is writeable."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -67,9 +64,7 @@ class Owner:
     def __init__(self, taken: Iterable[Any]) -> None:
         self.taken = {id(root(x)) for x in taken if isinstance(x, np.ndarray)}
 
-    def result(
-        self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype[Any]
-    ) -> Any:
+    def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
         if value.__class__ in WEAK:
             value = filled(value, shape, {}, precision if real else None)
@@ -87,7 +82,7 @@ class Owner:
         return value
 
 
-def snapshots(values: Iterable[Any], arguments: Iterable[Any]) -> tuple[Any, ...]:
+def snapshots(values: Iterable[object], arguments: Iterable[object]) -> tuple[Any, ...]:
     """``values`` safe from changes of the arguments: copied where they share their memory.
 
     Read-only arguments are shared, as nobody can change them.
@@ -105,8 +100,8 @@ def snapshots(values: Iterable[Any], arguments: Iterable[Any]) -> tuple[Any, ...
 
 
 def check_targets(
-    targets: Any, inputs: Sequence[Expr], shapes: Sequence[tuple[int, ...]]
-) -> list[Array | None]:
+    targets: object, inputs: Sequence[Expr], shapes: Sequence[tuple[int, ...]]
+) -> list[np.ndarray | None]:
     """The arrays to accumulate into, one or None for each input, checked before anything is done.
 
     Raises TypeError or ValueError naming the input: wrong number, no float array, not writeable,
@@ -116,7 +111,7 @@ def check_targets(
         raise TypeError("accumulate: expected a list of arrays, one per input or None")
     if len(targets) != len(inputs):
         raise ValueError(f"accumulate: {len(inputs)} arrays expected, got {len(targets)}")
-    seen: list[Array] = []
+    seen: list[np.ndarray] = []
     for x, target, shape in zip(inputs, targets, shapes, strict=True):
         if target is None:
             continue
@@ -142,14 +137,14 @@ def check_targets(
 _EFFORT = 10_000
 
 
-def _overlap(a: Array, b: Array) -> bool:
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
     try:
         return np.shares_memory(a, b, max_work=_EFFORT)  # type: ignore[arg-type]  # any int is fine
     except np.exceptions.TooHardError:
         return True
 
 
-def _overlaps_itself(a: Array) -> bool:
+def _overlaps_itself(a: np.ndarray) -> bool:
     """Whether two elements may share memory; exact unless axes interleave."""
     if not a.size:
         return False
@@ -163,7 +158,7 @@ def _overlaps_itself(a: Array) -> bool:
     return False
 
 
-def accumulated(targets: Sequence[Array | None], values: Sequence[Any]) -> tuple[Any, ...]:
+def accumulated(targets: Sequence[np.ndarray | None], values: Sequence[Any]) -> tuple[Any, ...]:
     """The targets after adding; all sums are made before the first target is written."""
     sums = [
         None if target is None else np.add(target, value, dtype=target.dtype, casting="same_kind")
@@ -177,7 +172,7 @@ def accumulated(targets: Sequence[Array | None], values: Sequence[Any]) -> tuple
     )
 
 
-def summed_to(value: Array, shape: tuple[int, ...]) -> Array:
+def summed_to(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """A value at each point, summed over the axes along which an argument was stretched."""
     lead = value.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n != value.shape[i + lead]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,14 +22,11 @@ from symdiff.locks import once
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.lowering.arguments import Call
     from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
     from symdiff.graph.expr import Expr
 
-Array: TypeAlias = "NDArray[Any]"
 
 # What ``math`` raises where IEEE arithmetic has an answer.
 NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
@@ -99,7 +96,7 @@ class Lowered:
             found = once(self.found, flavour, self.emitter.lock, write)
         return found
 
-    def arrays(self, values: Sequence[Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
+    def arrays(self, values: Sequence[object], sizes: Mapping[str, int]) -> tuple[Any, ...]:
         """The results for arrays and NumPy scalars."""
         program = self.program(NUMPY)
         run: Callable[..., tuple[Any, ...]] = program.function
@@ -112,7 +109,7 @@ class Lowered:
         finally:
             set_noise(before)
 
-    def floats(self, values: Sequence[Any]) -> tuple[Any, ...]:
+    def floats(self, values: Sequence[object]) -> tuple[Any, ...]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
         if self.has_math:
             try:
@@ -138,12 +135,12 @@ def python_number(value: Any, real: bool) -> Any:
     return float(value) if real else value
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A NumPy scalar as a Python number; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def at_points(lowered: Lowered, values: Sequence[Any], call: Call) -> list[Array]:
+def at_points(lowered: Lowered, values: Sequence[Any], call: Call) -> list[np.ndarray]:
     """The results at one point after the other, as arrays of shape points + shape of the result."""
     count = math.prod(call.points)
     shapes = [lengths(x.shape, call.sizes) for x in lowered.params]

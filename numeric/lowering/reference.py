@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -25,12 +25,8 @@ from symdiff.graph.node import topological
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.lowering.node_kernels import Kernel
     from symdiff.graph.node import Dtype, Op
-
-Array: TypeAlias = "NDArray[Any]"
 
 
 @overload
@@ -120,7 +116,7 @@ def _evaluate(
                 values.pop(x, None)
 
 
-def _handed_out(value: Any, node: Expr, sizes: Mapping[str, int], meeting: np.dtype[Any]) -> Any:
+def _handed_out(value: Any, node: Expr, sizes: Mapping[str, int], meeting: np.dtype) -> Any:
     """A value that the caller may keep and change: filled, of its own memory, no more precise."""
     if value.__class__ is int and not node.shape and abs(value) >= 2**63 and not is_real(node):
         return value
@@ -136,7 +132,7 @@ def _handed_out(value: Any, node: Expr, sizes: Mapping[str, int], meeting: np.dt
 
 
 def bind(
-    symbols: Sequence[Expr], env: Mapping[Any, Any], order: Sequence[Expr] = ()
+    symbols: Sequence[Expr], env: Mapping[object, object], order: Sequence[Expr] = ()
 ) -> tuple[dict[Expr, Any], dict[str, int]]:
     """The values of symbols and the lengths of their symbolic axes, checked against each other.
 
@@ -209,13 +205,13 @@ def _kind(x: Expr) -> str:
     return f"{shape} and dtype {x.dtype.__name__}"
 
 
-def _axis_length(name: str, value: Any) -> int:
+def _axis_length(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise TypeError(f"axis length {name}: {value!r} is not an integer >= 0")
     return int(value)
 
 
-def _taken(x: Expr, value: Any, array: Array) -> Any:
+def _taken(x: Expr, value: object, array: np.ndarray) -> Any:
     """The value of ``x`` as kernels take it: weak numbers stay so, real ones are floats."""
     if value.__class__ in WEAK:
         return x.dtype(value)

@@ -111,7 +111,7 @@ class Programs:
             found = once(self._found, key, self.lock, lambda: self._written(*key))
         return found
 
-    def _written(self, describe: Callable[..., Description], *which: Any) -> Lowered:
+    def _written(self, describe: Callable[..., Description], *which: object) -> Lowered:
         name, d = describe.__name__, describe(self, *which)
         real = [*map(is_real, d.values), *(True for _ in d.derivatives)]
         outputs = [*d.values, *d.derivatives]
@@ -134,7 +134,7 @@ class Programs:
         return found
 
     def entry(
-        self, name: str, program: Lowered, slow: Callable[..., Any], many: bool
+        self, name: str, program: Lowered, slow: Callable[..., object], many: bool
     ) -> Callable[..., Any]:
         """A program of Python floats as what users call, which falls back to ``slow``."""
         # A selection may hand on the number 0 of one of its branches, which is an int in Python.
@@ -148,7 +148,7 @@ class Programs:
 
     # Running --------------------------------------------------------------------------------------
 
-    def results(self, program: Lowered, call: Call, more: Sequence[Any] = ()) -> list[Any]:
+    def results(self, program: Lowered, call: Call, more: Sequence[object] = ()) -> list[Any]:
         """What a program of the inputs, and of ``more``, gives the caller.
 
         Raises NotDifferentiable at a kink, if those raise.
@@ -191,7 +191,7 @@ class Programs:
             for v, i in zip(found, places, strict=True)
         ]
 
-    def _ran(self, program: Lowered, given: Sequence[Any], call: Call) -> Sequence[Any]:
+    def _ran(self, program: Lowered, given: Sequence[object], call: Call) -> Sequence[Any]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
         if self.flat and call.weak:
             return program.floats([plain(v) for v in given])

@@ -40,7 +40,7 @@ NAMES: dict[str, Any] = {**contracted.NAMES, "full": full}
 def template(
     nodes: Sequence[Expr],
     operands: Sequence[Expr],
-    bind: Callable[[str, Any], str],
+    bind: Callable[[str, object], str],
     numbers: Collection[Expr] = (),
 ) -> Template:
     """How a node is written over ``operands``, or several nodes that are one computation.
@@ -86,7 +86,7 @@ def function(nodes: Sequence[Expr]) -> Callable[..., Any]:
     """
     names = dict(NAMES)
 
-    def bind(name: str, value: Any) -> str:
+    def bind(name: str, value: object) -> str:
         names[name] = value
         return name
 
@@ -107,7 +107,9 @@ def explained(node: Expr) -> str:
     return f"{plan(node.op, shapes).text}: {given} to {shape_text(node.shape)}"
 
 
-def _call(d: Draft, name: str, run: Callable[..., Any], *args: Piece | str, **options: str) -> Text:
+def _call(
+    d: Draft, name: str, run: Callable[..., object], *args: Piece | str, **options: str
+) -> Text:
     """A call of a function that is bound to a name."""
     return d.call(d.bind(name, run), *args, **options)
 
@@ -335,7 +337,7 @@ def _named(d: Draft, op: ops.Opaque) -> str:
 _MADE: WeakKeyDictionary[Op, Any] = WeakKeyDictionary()
 
 
-def _once(op: Op, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+def _once(op: Op, make: Callable[[], Callable[..., object]]) -> Callable[..., Any]:
     """What is made for an op, once: equal functions have one name in a program."""
     found: Callable[..., Any] | None = _MADE.get(op)
     if found is None:

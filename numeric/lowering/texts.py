@@ -93,7 +93,7 @@ def lengths_text(dims: Iterable[Dim]) -> str:
     return f"({', '.join(found)}{',' if len(found) == 1 else ''})"
 
 
-def compiled(text: str, arity: int, names: Mapping[str, Any]) -> Callable[..., Any]:
+def compiled(text: str, arity: int, names: Mapping[str, object]) -> Callable[..., Any]:
     """The function of ``arity`` operands, and the lengths of axes, that a template's text is.
 
     ``names`` says what the names in the text are.  Equal texts are compiled once.

@@ -23,7 +23,7 @@ WEAK = frozenset({float, int, bool})
 
 
 def filled(
-    value: Any, shape: Shape, sizes: Mapping[str, int], dtype: np.dtype[Any] | None = None
+    value: Any, shape: Shape, sizes: Mapping[str, int], dtype: np.dtype | None = None
 ) -> Any:
     """``value`` as an array of ``shape``; a weak number becomes a read-only view of ``dtype``."""
     if value.__class__ not in WEAK:

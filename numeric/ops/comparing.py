@@ -54,7 +54,7 @@ def _met(name: str, kernel: Callable[..., Any], a: Any, b: Any, common: Any = No
     """The kernel on two operands, in one dtype."""
     trace = current().tracing
     if trace is not None:
-        return trace.compare(kernel, a, b)  # type: ignore[no-any-return]
+        return trace.compare(kernel, a, b)
     x, y = (t._array if isinstance(t, Tensor) else t for t in (a, b))
     kind = promoted((x, y)) if common is None else common
     x, y = (t.astype(kind, copy=False) if isinstance(t, np.ndarray) else t for t in (x, y))

@@ -57,10 +57,10 @@ class Compiled:
     def __copy__(self) -> Compiled:
         return self  # as functions are copied
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+    def __deepcopy__(self, memo: dict[int, object]) -> Compiled:
         return self
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -88,7 +88,7 @@ class Compiled:
                     self._traces.popitem(last=False)
         return _run(traced, tensors)
 
-    def _known(self, signature: Any, around: dict[Any, Any]) -> _Traced | None:
+    def _known(self, signature: object, around: dict[object, object]) -> _Traced | None:
         """The trace for a signature, in surroundings like these."""
         with self._lock:
             for i in range(_SAME):
@@ -100,7 +100,9 @@ class Compiled:
                     return traced
         return None
 
-    def _trace(self, structure: Any, tensors: Sequence[Tensor], around: dict[Any, Any]) -> _Traced:
+    def _trace(
+        self, structure: object, tensors: Sequence[Tensor], around: dict[object, object]
+    ) -> _Traced:
         trace = Trace()
         stand_ins: dict[int, Tensor] = {}
         for x in tensors:
@@ -165,13 +167,13 @@ def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
 
 
 def compile(  # PyTorch's name
-    model: Any = None,
+    model: object = None,
     *,
     fullgraph: bool = False,
-    dynamic: Any = None,
-    backend: Any = None,
-    mode: Any = None,
-    options: Any = None,
+    dynamic: object = None,
+    backend: object = None,
+    mode: object = None,
+    options: object = None,
     disable: bool = False,
 ) -> Any:
     """``model``, traced into one lowered Function for each signature; also a decorator.

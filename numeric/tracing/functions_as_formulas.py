@@ -71,7 +71,7 @@ class Capture(NamedTuple):
 
 
 def captured(
-    call: Callable[[list[Tensor]], Any], inputs: Sequence[Tensor], connected: bool = True
+    call: Callable[[list[Tensor]], object], inputs: Sequence[Tensor], connected: bool = True
 ) -> Capture:
     """What a run of ``call(inputs)`` gives: traced inside a trace, else eager.
 
@@ -162,7 +162,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
     return made
 
 
-def _kept(what: tuple[Any, ...], operands: Sequence[Expr], make: Callable[[], Any]) -> Any:
+def _kept(what: tuple[object, ...], operands: Sequence[Expr], make: Callable[[], object]) -> Any:
     """``make()``, or what it gave for the same operation and operands before."""
     if any(isinstance(x.op, ops.Constant) for x in operands):
         return make()
@@ -251,7 +251,7 @@ class Inner(Trace):
         self._held: list[Any] = []
         self.draws: list[tuple[Expr, Tensor]] = []
 
-    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
+    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
         """Random numbers: for each slice others, if so asked for."""
         if self.randomness != "different":
             return super().drawn(shape, fresh)
@@ -274,7 +274,7 @@ class Inner(Trace):
             return super().expr(x)
         found = self._found.get(id(array))
         if found is None:
-            outer = x if isinstance(x, Tensor) else blank(array)  # type: ignore[arg-type]
+            outer = x if isinstance(x, Tensor) else blank(array)
             found = self._found[id(array)] = self.symbol(outer)
             self.outer.append(outer)
         return found
@@ -297,9 +297,9 @@ class Inner(Trace):
 
 
 def traced(
-    call: Callable[[list[Tensor]], Any],
+    call: Callable[[list[Tensor]], object],
     inputs: Sequence[Tensor],
-    like: Sequence[Any],
+    like: Sequence[Tensor],
     trace: Trace,
     differentiated: bool = True,
 ) -> Capture:
@@ -312,7 +312,7 @@ def traced(
     for x, model in zip(inputs, like, strict=True):
         shadow = Shadow(trace, trace.symbol(model), layout_of(model), fixed=True)
         real = x._array.dtype.kind == "f"
-        shadows.append(blank(shadow, real and (differentiated or x._rg)))  # type: ignore[arg-type]
+        shadows.append(blank(shadow, real and (differentiated or x._rg)))
     n = len(trace.symbols)
     with Switch(grad=grad, tracing=trace):
         answer = call(shadows)
@@ -324,9 +324,9 @@ def traced(
     return Capture(*known, given=shadows, results=tensors, checks=trace.checks)
 
 
-def layout_of(x: Tensor) -> Any:
+def layout_of(x: Tensor) -> np.ndarray:
     """An array without values that lies in memory as a tensor does."""
-    array: Any = x._array
+    array = x._array
     return without_values(array.layout if isinstance(array, Shadow) else array)
 
 
@@ -336,7 +336,7 @@ _lock = fork_safe_lock()
 _programs: OrderedDict[Any, Function] = OrderedDict()
 
 
-def program(key: Any, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]) -> Function:
+def program(key: object, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]) -> Function:
     """The lowered function of ``build()``, which gives outputs and inputs; one for each key."""
     with _lock:
         found = _programs.get(key)

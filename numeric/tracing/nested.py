@@ -17,13 +17,13 @@ class Leaf(NamedTuple):
     place: int
 
 
-def flat(tree: Any) -> tuple[Any, list[Tensor]]:
+def flat(tree: object) -> tuple[Any, list[Tensor]]:
     """A nested structure with places instead of its tensors, and the tensors."""
     tensors: list[Tensor] = []
     return _collected(tree, tensors), tensors
 
 
-def contents(tree: Any) -> Iterator[Any]:
+def contents(tree: object) -> Iterator[Any]:
     """What a nested structure consists of."""
     if isinstance(tree, dict):
         tree = list(tree.values())
@@ -34,7 +34,7 @@ def contents(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def _collected(tree: Any, tensors: list[Tensor]) -> Any:
+def _collected(tree: object, tensors: list[Tensor]) -> Any:
     """The structure with places instead of tensors, which are added to the list."""
     if isinstance(tree, Tensor):
         tensors.append(tree)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 
-def key(tree: Any) -> Any:
+def key(tree: object) -> Any:
     """A hashable stand-in of a structure: equal for arguments that may share a trace."""
     if isinstance(tree, Leaf):
         return tree
@@ -60,7 +60,7 @@ class Same:
 _DEPTH, _SEEN = 5, 2000
 
 
-def surroundings(fn: Any) -> dict[Any, Any]:
+def surroundings(fn: object) -> dict[Any, Any]:
     """What the function finds in closures, globals, defaults and objects: tensors and numbers.
 
     They are by the way on which they are found.  If one is another in the next call, the function

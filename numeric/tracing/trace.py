@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 
-def input_symbol(name: str, x: Any) -> Expr:
+@functools.lru_cache(maxsize=4096)
+def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
+    return symbol(name, shape, kind)
+
+
+def input_symbol(name: str, x: Tensor) -> Expr:
     """The symbol of an input of a program: the same one for all that have this shape and kind.
 
     Runs that do the same are therefore the same expressions, and share a lowered program.
     """
     return _named(name, x._array.shape, KINDS[x._array.dtype.kind])
-
-
-@functools.lru_cache(maxsize=4096)
-def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
-    return symbol(name, shape, kind)
 
 
 class Trace:
@@ -84,7 +84,7 @@ class Trace:
     def argument(self, x: Tensor) -> Tensor:
         """What stands for an argument in the run."""
         shadow = Shadow(self, self.symbol(x), without_values(x._array), fixed=True)
-        return blank(shadow, x._rg)  # type: ignore[arg-type]
+        return blank(shadow, x._rg)
 
     def symbol(self, x: Tensor) -> Expr:
         """The symbol of one more input, which is like ``x``."""
@@ -111,7 +111,7 @@ class Trace:
 
     # Operations -------------------------------------------------------------------------------
 
-    def apply(self, op: Op, operands: Sequence[Any], params: tuple[Any, ...]) -> Any:
+    def apply(self, op: Op, operands: Sequence[Any], params: tuple[object, ...]) -> Any:
         """As ``recording.apply``: the operation is done on stand-ins, and on expressions."""
         done = trial_runs.done(op, operands, [self.expr(x) for x in operands], params)
         grad = current().grad
@@ -133,7 +133,7 @@ class Trace:
             if parent is not None:
                 shadow.offset = parent.offset + done.offsets[i]
             rg = real and (wanted or (op.view and requires(first)))  # views are as their base
-            outs.append(blank(shadow, rg))  # type: ignore[arg-type]
+            outs.append(blank(shadow, rg))
         return tuple(outs) if op.outputs > 1 else outs[0]
 
     def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -153,7 +153,7 @@ class Trace:
             return tuple(Shadow(self, as_expr(v), np.asarray(t)) for v, t in pairs)
         return Shadow(self, as_expr(values), np.asarray(tried))
 
-    def compare(self, kernel: Callable[..., Any], a: Any, b: Any) -> Tensor:
+    def compare(self, kernel: Callable[..., Any], a: object, b: object) -> Tensor:
         """A comparison of two operands, in NumPy's functions."""
         x, y = (
             Shadow(self, self.expr(t), stand_in_for(t)) if isinstance(t, Tensor) else t
@@ -174,7 +174,7 @@ class Trace:
         of views, need no list of who is concerned.
         """
         self._shadowed(x)
-        shadow: Any = x._array
+        shadow = x._array
         if not isinstance(shadow, Shadow):
             refuse(f"{name} changes a tensor from outside the function in place")
         root = shadow.root()
@@ -183,7 +183,7 @@ class Trace:
         if root.fixed:
             refuse(f"{name} changes an argument in place")
         inplace.check_memory(shadow, name)
-        old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)  # type: ignore[arg-type]
+        old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)
         out = compute(old)
         inplace.check_result(x, out, name)
         # Through a detached tensor an eager program changes numbers that a derivative then uses
@@ -207,7 +207,7 @@ class Trace:
         ``place`` says where it lay in the run of a slice; ``lead`` axes come before, in both.
         """
         self._shadowed(of)
-        array: Any = of._array
+        array = of._array
         shadow: Any = y._array
         if not isinstance(array, Shadow) or array.root().trace is not self:
             shadow.fixed = True  # it belongs to a tensor from outside
@@ -219,7 +219,7 @@ class Trace:
             self, shadow.expr(), layout, parent=array, part=functools.partial(_at, places)
         )
         found.offset = array.offset + place.offset
-        y._array = found  # type: ignore[assignment]
+        y._array = found
 
     def _shadowed(self, x: Tensor) -> None:
         """Let a constant that the run made be a shadow, that may be written to."""
@@ -253,7 +253,7 @@ class Trace:
         """Whether the values of a tensor may decide what the run does."""
         return self.knows(x)
 
-    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], Any]) -> Any:
+    def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
         """Random numbers that are drawn in the run, or the error that none may be.
 
         The trace below is asked, too: "same" of a ``vmap`` is for its slices, and not for all calls
@@ -272,9 +272,10 @@ def counted(checks: Sequence[tuple[Expr, str]]) -> list[Expr]:
 def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, str]]) -> None:
     """Raise IndexError if one of the values of ``counted`` is not 0; maybe later, in a trace."""
     for value, (_, text) in zip(values, checks, strict=True):
-        array: Any = value._array
+        array = value._array
         if isinstance(array, Shadow):
             outer = current().tracing
+            assert outer is not None
             outer.checks.append((not_equal(outer.expr(value), 0), text))
         elif array.any():
             raise IndexError(text)
@@ -287,15 +288,15 @@ _RANDOM = {
 }
 
 
-def requires(x: Any) -> bool:
+def requires(x: object) -> bool:
     """Whether an operand requires gradients."""
     if not isinstance(x, Tensor):
         return False
-    array: Any = x._array
+    array = x._array
     return x._rg or (isinstance(array, Shadow) and array.requires())
 
 
-def _part(op: Op, rest: tuple[Expr, ...], params: tuple[Any, ...], i: int, x: Expr) -> Expr:
+def _part(op: Op, rest: tuple[Expr, ...], params: tuple[object, ...], i: int, x: Expr) -> Expr:
     return op.results([x, *rest], params)[i]
 
 
@@ -303,7 +304,7 @@ def _at(places: Expr, x: Expr) -> Expr:
     return inplace.part(x, places)
 
 
-def _mapped(given: Any, function: Callable[[Shadow], Any]) -> Any:
+def _mapped(given: object, function: Callable[[Shadow], object]) -> Any:
     if isinstance(given, Shadow):
         return function(given)
     if isinstance(given, list | tuple):

@@ -38,22 +38,22 @@ class Done(NamedTuple):
     """What an operation makes: expressions and layouts; ``rest``: of operands after the first."""
 
     exprs: tuple[Expr, ...]
-    layouts: tuple[Any, ...]
+    layouts: tuple[np.ndarray, ...]
     rest: tuple[Expr, ...]
     offsets: tuple[int, ...]  # of views: bytes in memory behind the first operand's beginning
 
 
 # Operations on expressions, by operation, parameters, expressions and layouts of the operands.
-_memory: dict[tuple[Any, ...], Done] = {}
+_memory: dict[tuple[object, ...], Done] = {}
 _REMEMBERED = 4096
 
 
-def done(op: Op, operands: Sequence[Any], exprs: list[Expr], params: tuple[Any, ...]) -> Done:
+def done(op: Op, operands: Sequence[object], exprs: list[Expr], params: tuple[Any, ...]) -> Done:
     """An operation on expressions, which is remembered: another run will do the same."""
-    key: list[Any] = [op, params, default()]
+    key: list[object] = [op, params, default()]
     for x, e in zip(operands, exprs, strict=True):
         key.append(e.serial)
-        a = x._array if isinstance(x, Tensor) else x
+        a: Any = x._array if isinstance(x, Tensor) else x
         if isinstance(a, Shadow):
             a = a.layout
         key.append((a.shape, a.strides, a.dtype) if hasattr(a, "strides") else type(a))
@@ -67,7 +67,7 @@ def done(op: Op, operands: Sequence[Any], exprs: list[Expr], params: tuple[Any, 
     return found
 
 
-def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[Any, ...]) -> Done:
+def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple[Any, ...]) -> Done:
     """An operation, on expressions and on stand-ins."""
     tried, exprs = [stand_in_for(x) for x in operands], list(given)
     if op.view:  # on the layout itself: a stand-in is a copy, in which the view lies elsewhere
@@ -106,19 +106,19 @@ def _do(op: Op, operands: Sequence[Any], given: Sequence[Expr], params: tuple[An
     return Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)
 
 
-def _start(a: Any) -> int:
+def _start(a: np.ndarray) -> int:
     start: int = a.__array_interface__["data"][0]
     return start
 
 
-def _layout(x: Any) -> Any:
+def _layout(x: object) -> Any:
     """An array that lies in memory as an operand does."""
     a = x._array if isinstance(x, Tensor) else x
     return a.layout if isinstance(a, Shadow) else a
 
 
 def rounded(
-    op: Op, exprs: Sequence[Expr], kinds: Sequence[Any], params: tuple[Any, ...]
+    op: Op, exprs: Sequence[Expr], kinds: Sequence[object], params: tuple[object, ...]
 ) -> tuple[Expr, ...]:
     """The results of an operation on operands of these dtypes.
 
@@ -131,7 +131,7 @@ def rounded(
     return tuple(converted(y, F32, F16) if y.dtype is float else y for y in ys)
 
 
-def without_values(layout: Any) -> Any:
+def without_values(layout: np.ndarray) -> np.ndarray:
     """An array that lies in memory like another, in pages that nobody touches.
 
     The other may be large, and is not to be kept alive for its strides.
@@ -145,7 +145,7 @@ def without_values(layout: Any) -> Any:
     return np.ndarray(layout.shape, layout.dtype, memory, 0, layout.strides)
 
 
-def stand_in_for(x: Any) -> Any:
+def stand_in_for(x: object) -> Any:
     """An array to try operations on, for an operand."""
     if isinstance(x, Tensor):
         x = x._array

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    func: Callable[..., object],
+    in_dims: object = 0,
+    out_dims: object = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -67,7 +67,7 @@ def vmap(
     told = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         if not args:
             raise ValueError(
                 f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
@@ -117,7 +117,7 @@ def _length(batched: Sequence[Tensor]) -> int:
     return sizes[0]
 
 
-def _check_results(name: str, answer: Any) -> None:
+def _check_results(name: str, answer: object) -> None:
     for part in contents(answer):
         if not isinstance(part, Tensor):
             raise ValueError(
@@ -194,7 +194,7 @@ def _slice(x: Tensor) -> Tensor:
     return blank(array[0])
 
 
-def _dims_of(in_dims: Any, args: tuple[Any, ...], told: str) -> list[int | None]:
+def _dims_of(in_dims: object, args: tuple[object, ...], told: str) -> list[int | None]:
     """The mapped axis of each tensor, not negative; None where there is none."""
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
@@ -227,7 +227,7 @@ def _dims_of(in_dims: Any, args: tuple[Any, ...], told: str) -> list[int | None]
     return out
 
 
-def _spread(d: Any, arg: Any, told: str) -> Iterator[tuple[Any, Any]]:
+def _spread(d: object, arg: object, told: str) -> Iterator[tuple[Any, Any]]:
     """A specification of axes with each part of an argument."""
     if isinstance(d, int) or d is None:
         for part in contents(arg):
@@ -251,7 +251,7 @@ def _spread(d: Any, arg: Any, told: str) -> Iterator[tuple[Any, Any]]:
     )
 
 
-def _out_dims(out_dims: Any, tree: Any, name: str) -> list[int | None]:
+def _out_dims(out_dims: object, tree: object, name: str) -> list[int | None]:
     """The axis of slices in each result; None for those that are the same for all."""
     told = f"vmap({name}, ..., out_dims={out_dims})(<inputs>)"
     try:
