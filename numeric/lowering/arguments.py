@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
+# What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
+# number is an integer.
 _ACCEPTED = {float: "fiub", int: "iu", bool: "b"}
 _FLOAT = np.dtype(np.float64)
 
@@ -85,6 +87,7 @@ class Signature:
         Raises TypeError for a wrong number, name or dtype, ShapeError for a wrong shape.
         """
         given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
+        # What most calls bring is used as it is; only the lengths are left to find.
         if self.arrays and all(map(_is_plain, given)):
             return Call(tuple(given), self._sizes(given), _FLOAT)
         arrays = [checked("input", x, value) for x, value in zip(self.inputs, given, strict=True)]
@@ -97,6 +100,8 @@ class Signature:
             _as_kind(x, array, loose, meeting)
             for x, array, loose in zip(self.inputs, arrays, weak, strict=True)
         )
+        # NumPy's double is a Python float, which ``math`` serves; a narrower scalar has a precision
+        # to keep, and goes the way of arrays.
         plain = self.scalar and all(
             loose or value.__class__ is np.float64 for loose, value in zip(weak, given, strict=True)
         )
@@ -231,6 +236,7 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
             "expressions into formulas"
         )
     try:
+        # A Python integer of any size is a real number; NumPy would make an object of a large one.
         array = np.asarray(float(value) if x.dtype is float and value.__class__ is int else value)
     except ValueError:
         raise ShapeError(f"{what} {x.name}: the argument is ragged, not an array") from None

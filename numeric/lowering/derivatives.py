@@ -82,6 +82,8 @@ def hessian(of: Programs, order: tuple[int, ...]) -> Description:
             firsts.append(first)
             for j, second in enumerate(derivative.jacobian(first, xs[i:]), start=i):
                 rows[i, j] = second
+                # Second derivatives may be exchanged: each pair is differentiated once, the other
+                # block is a transpose, which computes nothing.
                 rows.setdefault((j, i), _exchanged(second, xs[i].ndim, xs[j].ndim))
         found += [rows[i, j] for i in range(len(xs)) for j in range(len(xs))]
     comment = f"{_head(of)}\ndifferentiated twice with respect to {_names(xs)}"
@@ -149,11 +151,13 @@ def cut(of: Programs) -> Cut:
     """The cut through values and cotangents that keeps least."""
     real = [of.inputs[i] for i in of.real]
     seeds = [dummy(y) for y in of.outputs]
+    # The seeds are symbols, so that values and cotangents are one graph, which is cut in two.
     pulled = pullback(of.outputs, real, [Flow(g, NONE) for g in seeds])
     xbars = [full(x.shape, 0) if f is None else f.expr for x, f in zip(real, pulled, strict=True)]
     marked = {x for x, f in zip(real, pulled, strict=True) if f is not None and f.mark != NONE}
     kept = residuals(of.outputs, xbars, of.inputs, seeds)
     used = frozenset(topological(kept)) if kept else frozenset()
+    # A record saves these arguments: their versions tell whether residuals still hold.
     needs = tuple([i for i, x in enumerate(of.inputs) if x in used])
     return Cut(kept, seeds, xbars, needs, [x in marked for x in of.inputs])
 

@@ -68,6 +68,8 @@ class Owner:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
         if value.__class__ in WEAK:
             value = filled(value, shape, {}, precision if real else None)
+        # The numbers of a formula are doubles, so that a program of narrow arguments may widen on
+        # its way; in double precision, what is wider stays so.
         narrow = precision.itemsize < _FLOAT.itemsize
         if real and value.dtype != precision and (narrow or value.dtype.kind != "f"):
             value = value.astype(precision)
@@ -76,6 +78,8 @@ class Owner:
         if value.shape != shape:
             value = np.broadcast_to(value, shape)
         base = root(value)
+        # Memory that no array owns is a buffer of somebody's; a read-only result was broadcast, or
+        # is the user's.
         if id(base) in self.taken or base.base is not None or not value.flags.writeable:
             value = base = np.array(value)
         self.taken.add(id(base))
@@ -160,6 +164,7 @@ def _overlaps_itself(a: np.ndarray) -> bool:
 
 def accumulated(targets: Sequence[np.ndarray | None], values: Sequence[Any]) -> tuple[Any, ...]:
     """The targets after adding; all sums are made before the first target is written."""
+    # A target may be an argument of the call, or the value of another cotangent.
     sums = [
         None if target is None else np.add(target, value, dtype=target.dtype, casting="same_kind")
         for target, value in zip(targets, values, strict=True)

@@ -54,6 +54,7 @@ class Residuals:
     ) -> None:
         self.owner, self.values, self.kink = owner, values, kink
         self.shapes = tuple([np.shape(v) for v in call.values])
+        # What backward reads of the arguments is among the residuals: the arguments are let go.
         self.call = call._replace(values=())
 
     def __reduce__(self) -> str:
@@ -117,6 +118,8 @@ class Programs:
         outputs = [*d.values, *d.derivatives]
         program = Lowered(self.emitter, name, d.params, outputs, real, d.comment)
         program.program(self.flavour)
+        # Kinks are found by values, in a program of its own that runs first: nothing is half done
+        # when one raises.
         known = kinks_in([*outputs, *d.firsts]) if self.strict else []
         if known:
             asked = questions(known)
@@ -162,6 +165,8 @@ class Programs:
         """Values and residuals; without ``copies`` these may share the arguments' memory."""
         if self.strict:
             self._refuse_kinks(self.value, call)
+        # Backward has no arguments to ask: whether it would hit a kink is found now, and told
+        # there.
         kink = self._hit(self.of(derivatives.backward, None), call) if self.strict else None
         found = self._ran(self.of(derivatives.forward), call.values, call)
         count = len(self.outputs)
@@ -169,6 +174,7 @@ class Programs:
         if copies:
             kept = snapshots(kept, call.values)
         taken = (*call.values, *kept)
+        # A value may be a residual, too: the caller, who may change it, gets one of his own.
         values = self._handed_out(found[:count], self.value, call, taken, call.kinds)
         return values, Residuals(self, call, kept, kink)
 
@@ -184,6 +190,8 @@ class Programs:
         values = iter(self._handed_out(self._ran(program, given, call), program, call, given, None))
         places = range(len(self.inputs)) if order is None else order
         found = [next(values) if self.inputs[i].dtype is float else None for i in places]
+        # Each argument was stretched to all points, and stretching is summing when it is pulled
+        # back.
         if not call.points:
             return found
         return [
@@ -213,6 +221,8 @@ class Programs:
         """
         if self.flat and call.weak:
             return [python_number(v, r) for v, r in zip(values, program.real, strict=False)]
+        # Programs return what they have: an argument, a view of one, data of the graph, one array
+        # twice.  None of that is the caller's.
         owner, points, sizes = Owner([*taken, *self.constants]), call.points, call.sizes
         kinds = repeat(call.precision) if kinds is None else kinds
         results = [

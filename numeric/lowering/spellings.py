@@ -123,6 +123,7 @@ def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
         scaled = _monomial(node, weak) or _scaled_power(node, op, weak)
         if scaled is not None:
             return scaled
+    # The cast of an operand is such a sum itself, of which the operand stays what it is.
     operands = _loosened(node, weak)
     return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
 
@@ -169,6 +170,8 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
     powers: dict[Expr, int] = {}
     found = False
     stack: list[tuple[Expr, int]] = [(node, 1)]
+    # Products nest as deep as the chain rule makes them; one with more parts is written as it
+    # nests.
     for _ in range(_PARTS):
         if not stack:
             break
@@ -275,6 +278,8 @@ def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         if order is not None:
             places, steps = zip(*order, strict=True)
             return Spelling("product", tuple([factors[k] for k in places]), steps)
+        # High powers overflow, or vanish, one by one, where their product does not: see
+        # ``arithmetic``.
         split = halves(op.exponents) if node.dtype is float else None
         if split is not None:
             two = [make(ops.product_op(part), (x, y), node.shape, float) for part in split]

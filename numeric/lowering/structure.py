@@ -61,14 +61,18 @@ def template(
     d = Draft(len(operands), bind)
     xs: list[Piece] = list(range(len(operands)))
     loose = [k for k, x in enumerate(operands) if x in numbers]
+    # Operands that are computed from numbers alone are Python numbers, without axes to slice or
+    # sum; they are filled, unless all that is done to them is stretching.
     if loose and ops.is_spread(node.op):  # a number may stay one
         return d.template(d.call("stretched", 0, lengths_text(node.shape)))
     for k in loose:
         others = [j for j in range(len(operands)) if j != k]
         xs[k] = d.call("full", lengths_text(operands[k].shape), k, *others)
+    # The schedule has left the slice out and gives what is sliced: one subscript says both.
     if is_component(node) and operands[0] is not node.args[0]:
         return d.template(_component(node, d, *xs))
     if isinstance(op, ops.Part):
+        # One call makes all parts that are used; of one alone it is still a sequence.
         whole: Any = op.whole
         places = tuple([x.op.part for x in nodes if isinstance(x.op, ops.Part)])
         results = _call(d, whole.name, of_parts(whole, places), *xs)
@@ -180,6 +184,7 @@ def _component(node: Expr, d: Draft, x: Piece) -> Piece:
     assert isinstance(sliced, ops.Slice)
     (word,), key = op.letters, []
     for k, text in zip(word, _key(node.args[0], sliced.before, sliced.steps), strict=True):
+        # A slice of length 1 along an axis that is dropped: where it starts is the index.
         key.append(text if k in op.out else text.partition(":")[0] or "0")
     kept = tuple(k for k in word if k in op.out)
     length = dict(zip(op.out, node.shape, strict=True))
@@ -209,6 +214,7 @@ def _unslice(op: ops.Unslice, node: Expr, d: Draft, x: Piece) -> Piece:
 @_written.register(ops.Gather)
 def _gather(op: ops.Gather, node: Expr, d: Draft, x: Piece) -> Piece:
     batch = node.shape[: len(node.shape) - op.index.ndim]
+    # The index counts the elements of all axes that it reads, in C order.
     if len(op.before) != 1:
         x = reshaped(d, x, [*[[dim] for dim in batch], op.before])
     lead = "..., " if batch else ""
@@ -241,6 +247,7 @@ def _flipped(d: Draft, x: Piece, node: Expr, axes: Sequence[int]) -> Piece:
 def _cumsum(op: ops.Cumsum, node: Expr, d: Draft, x: Piece) -> Piece:
     axes = (op.axis,) if op.reverse else ()
     over = f"axis={len(node.shape) + op.axis}" if len(node.shape) > 1 else ""
+    # NumPy adds up from the first element only: sums from the last are those of what is flipped.
     sums = Text(f"{d.put(_flipped(d, x, node, axes), ATOM)}.cumsum({over})", ATOM)
     return _flipped(d, sums, node, axes)
 

@@ -97,6 +97,8 @@ class PointwiseRule(Statement):
         """The partial derivative: SymPy's, of the formula, over the operands."""
         op = self.node.op
         assert isinstance(op, ops.Pointwise)
+        # SymPy differentiates a formula once; the nodes of the partial are made for each operand
+        # anew, and meet those that exist: tan' = 1 + tan**2 has the node of tan.
         program = _partial_program(op, self.k)
         if program is None:
             return None
@@ -127,6 +129,7 @@ class ProductRule(PointwiseRule):
     def partial(self) -> Expr:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Product)
+        # The value is not divided by the operand, which may be 0.
         p = int_power(args[k], op.exponents[k] - 1)
         return p if len(args) == 1 else mul(p, int_power(args[1 - k], op.exponents[1 - k]))
 
@@ -144,6 +147,8 @@ class StrongRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op, other = self.node.op, self.node.args[1 - self.k]
         assert isinstance(op, ops.Strong)
+        # What a killing factor makes 0 it makes 0 in the derivative by the other one, too, whatever
+        # the cotangent is there.
         kill = op.kills[1 - self.k]
         if not kill and g.mark < DEEP:
             return times(g, other)
@@ -162,6 +167,8 @@ class ContractRule(Statement):
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
         batch = tuple(range(op_letters(op), op_letters(op) + g.expr.ndim - self.node.ndim))
+        # Zeros that are visible in front of a sum stay visible behind it, if that is possible:
+        # nothing then has to be asked for zeros when the program runs.
         if g.mark == HOISTED:
             found = self.inside(g, batch + op.out, batch + op.letters[k])
             if found is not None:
@@ -173,6 +180,8 @@ class ContractRule(Statement):
         # Zeros beside a diagonal are no terms of a contraction, whose letters leave them out: they
         # are gone where those letters are summed.
         diagonal = g.mark == HOISTED and base is not None and is_diagonal(base)
+        # Where no factor can be infinite, 0 times it is 0, and a plain contraction, which goes to
+        # BLAS, says the same.
         kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in others)
         result = contract([(g.expr, word, kill), *others], target, sizes)
         if (g.mark and not diagonal) or any(kill for *_, kill in others):
@@ -195,6 +204,7 @@ class ContractRule(Statement):
             result = contracted(terms, k, op.out, sizes)
             if result is not None:
                 return visible(result, DEEP if any(op.kills) else HOISTED)
+        # A letter twice in the value writes zeros beside a diagonal.
         writes = len(set(op.out)) < len(op.out)
         mark = DEEP if t.mark or writes or any(op.kills) else NONE
         return Flow(contract(terms, op.out, sizes), mark)
@@ -225,6 +235,7 @@ class ContractRule(Statement):
             condition = condition.args[0]
         if any(letter not in result for letter in word):
             return None
+        # One layer has been taken off: what is pulled now is no mask, so this ends.
         inner = self.pull(Flow(scale(coefficient, a if is_zero(b) else b), NONE))
         sizes = dict(zip(result, inner.expr.shape, strict=True))
         condition, zero = contract([(condition, word)], result, sizes), full(inner.expr.shape, 0)
@@ -254,6 +265,8 @@ class LinearRule(Statement):
             result = moved(op, self.k, t.expr, self.node.shape)
             if result is not None:
                 return visible(result, HOISTED)
+        # The transpose cuts this operand's part out of the value; its transpose puts a tangent
+        # there.
         if len(args) > 1:  # to this operand's place among zeros
             op = op.transposed(self.k, self.node.shape).transposed(0, args[self.k].shape)
         return _through(op, Flow(t.expr, DEEP) if t.mark else t)
@@ -296,6 +309,8 @@ class OpaqueRule(Statement):
             result = op.transposed(self.node, k, g.expr)
             writes = isinstance(result.op, ops.Opaque) and result.op.writes_zeros(*result.args)
             return Flow(result, DEEP if g.mark or writes else NONE)
+        # The differential is linear in a tangent that nobody else knows: pulling back through it is
+        # its transpose, whatever nodes it is made of.
         t = dummy(self.node.args[k])
         share = op.differential(self.node, k, t)
         flows = arrivals(topological([share]), [share], [t], [g]).get(t)
@@ -391,6 +406,7 @@ def pullback(
     found = arrivals(order, outputs, inputs, seeds)
     flows = [gathered(found[x]) if x in found else None for x in inputs]
     results = [None if flow is None else flow.expr for flow in flows]
+    # Formulas of integers have derivatives in real numbers, and NumPy's integers overflow.
     real = derived(order, [seed.expr for seed in seeds], results)
     return [
         flow if flow is None or x is None else Flow(x, flow.mark)
