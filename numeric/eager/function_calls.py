@@ -120,12 +120,13 @@ class FunctionBackward0(Node):
     places: tuple[int, ...]
     types: tuple[Any, ...]  # shape and dtype of each argument, then of each result
 
-    def variant(self, gs: object, marked: bool) -> Pullback:
+    def variant(self, gs: Sequence[object], marked: bool) -> Pullback:
         """The pullback of the same formula as an op: for records of the backward pass."""
         if self.bound is None:
             types = self.types[: len(self.mask)]
             self.bound = self.op.bound([1.0 if t is None else _stand_in(*t) for t in types])
-        return self.bound.of.pullback(self.mask).variant(marked, absent(gs))  # type: ignore[no-any-return]
+        pullback: Pullback = self.bound.of.pullback(self.mask)
+        return pullback.variant(marked, absent(gs))
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
         """As of every node; by the Function's own backward program, where that can be.

@@ -104,7 +104,7 @@ class Record:
         return self
 
 
-def absent(gs: Sequence[Any]) -> tuple[int, ...]:
+def absent(gs: Sequence[object]) -> tuple[int, ...]:
     """The results that nothing came back to, of their cotangents."""
     return tuple([i for i, g in enumerate(gs) if g is None])
 
@@ -221,7 +221,7 @@ class Node(Record):
         bound = self.bound
         return bound.fitted(p, p.function(*values, *gs, bound.sizes), gs[0]), p.marks
 
-    def variant(self, gs: Any, marked: bool) -> Pullback:
+    def variant(self, gs: Sequence[object], marked: bool) -> Pullback:
         """The pullback for what came back: of each result a cotangent, None where none came."""
         return self.pullback.variant(marked, absent(gs) if self.partial else ())
 
