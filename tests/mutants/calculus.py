@@ -275,7 +275,7 @@ _opaque(
     "take-pulls-reversed",
     "return opaque(put_op(x.shape[-1]), g, index)",
     "return opaque(put_op(x.shape[-1]), g, -1 - index)",
-    "test_indices_that_are_expressions",
+    "test_gradients_at_indices_that_are_expressions",
 )
 _opaque(
     "put-pulls-unindexed",
@@ -287,7 +287,7 @@ _opaque(
     "searchsorted-right-is-left",
     "return of.number(sum(not of.less(self.name, x, edge) for edge in edges))",
     "return of.number(sum(of.less(self.name, edge, x) for edge in edges))",
-    "test_searchsorted",
+    "test_searchsorted_by_its_definition",
 )
 _opaque(
     "cumprod-forgets-the-first-place",

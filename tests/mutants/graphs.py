@@ -194,7 +194,7 @@ _counting(
     "results-of-one-decomposition-count-twice",
     "dearest[key] = max(dearest.get(key, 0), count)",
     "dearest[key] = dearest.get(key, 0) + count",
-    "test_decompositions.py::test_operations_are_counted",
+    "test_counting.py::test_operations",
 )
 _counting(
     "a-product-depends-on-its-first-factor-alone",

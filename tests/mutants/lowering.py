@@ -146,7 +146,7 @@ _kernels(
     "put-writes-what-it-should-add",
     "        np.add.at(result, index, x)",
     "        result[index] = x",
-    "test_indices_that_are_expressions",
+    "test_gradients_at_indices_that_are_expressions",
     "test_an_op_is_defined_by_components[Put]",
 )
 _kernels(

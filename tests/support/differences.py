@@ -131,10 +131,14 @@ def check(row: Row, shapes: tuple[Shape, ...]) -> int:
     expected = _called(row, at)
     assert len(outputs) == len(expected), row.title
     done = 0
-    for y, value, wanted in zip(outputs, nm.interpret(outputs, env), expected, strict=True):
+    lowered = nm.lower(outputs, xs)(*env.values())
+    for y, value, again, wanted in zip(
+        outputs, nm.interpret(outputs, env), lowered, expected, strict=True
+    ):
         assert (wanted.dtype.kind == "b") == (y.dtype is bool), f"{row.title}: {y.dtype}"
         assert y.shape == wanted.shape, f"{row.title}: shape {y.shape}, not {wanted.shape}"
         done += _close(value, wanted, 0.0, f"{row.title}, value")
+        done += _close(again, wanted, 0.0, f"{row.title}, value of the lowered program")
     real = [i for i, y in enumerate(outputs) if y.dtype is float]
     if not xs or not real:
         return done

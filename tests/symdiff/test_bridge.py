@@ -166,6 +166,7 @@ TEXTS = [
     (lambda: sd.sqrt(sd.constant(8)) * x, "2*sqrt(2)*x"),
     (lambda: sd.detach(x) * x, "x**2"),
     (lambda: sd.pi + x, "x + pi"),
+    (lambda: sd.factorial(x), "gamma(x + 1)"),
 ]
 
 

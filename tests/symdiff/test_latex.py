@@ -104,6 +104,7 @@ def test_scalar_notation(expr, expected):
         (sd.det(S) ** 2, r"\det^{2}\left(@S\right)"),
         (b * np.ones(3), r"@b \odot \begin{bmatrix} 1.0 \\ 1.0 \\ 1.0 \end{bmatrix}"),
         (sd.inv(S.T), r"@S^{-\top}"),
+        (sd.eigh(S).eigenvectors, r"\operatorname{eigenvectors}\left(@S\right)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -201,13 +201,9 @@ def test_they_are_inverse_to_others(rng):
         np.testing.assert_allclose(hessian, np.zeros(hessian.shape), atol=1e-12)
 
 
-def test_text_and_counts():
-    A, E = sd.symbol("A", (6, 6)), sd.symbol("E", (6, 6))
-    assert str(sd.sqrtm(A)) == "sqrtm(A)"
-    assert str(sd.jvp(sd.logm(A), A, E)) == "logm(A, E)"
+def test_what_has_no_value_by_its_form():
+    A = sd.symbol("A", (6, 6))
     assert sd.logm(sd.matrix_transpose(A)) is sd.matrix_transpose(sd.logm(A))
-    assert sd.count_operations(sd.sqrtm(A)) == 14 * 216
-    assert sd.count_operations(sd.jvp(sd.logm(A), A, E)) == 4 * 40 * 216
     for f in (sd.sqrtm, sd.logm):
         with pytest.raises(sd.ShapeError, match=f"{f.__name__}: .* square"):
             f(sd.symbol("B", (2, 3)))

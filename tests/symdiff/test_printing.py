@@ -147,6 +147,21 @@ def test_scalar_notation(expr, expected):
         (sd.constant(np.ones((9, 3))) @ b, "array(shape=(9, 3), dtype=float64) @ b"),
         (sd.where(b > 0, b, 0), "where(b > 0, b, 0)"),
         (sd.detach(x) * 2, "2*detach(x)"),
+        (sd.expm(S), "expm(S)"),
+        (sd.jvp(sd.expm(S), S, S.T), "expm(S, S.T)"),
+        (sd.jvp(sd.logm(S), S, S.T), "logm(S, S.T)"),
+        (sd.sqrtm(S), "sqrtm(S)"),
+        (sd.cholesky(S), "cholesky(S)"),
+        (sd.eigh(S)[1], "eigh(S)[1]"),
+        (sd.svdvals(S), "svdvals(S)"),
+        (sd.qr(A)[0], "qr(A)[0]"),
+        (sd.qr(A)[1], "qr(A)[1]"),
+        (sd.slogdet(S)[0], "slogdet(S)[0]"),
+        (sd.slogdet(S)[1], "log(abs(det(S)))"),
+        (sd.solve_banded((2, 1), B, sd.symbol("right", (5, 2))), "solve_banded(B, right, upper=1)"),
+        (sd.sort(b), "sort(b)"),
+        (sd.cumprod(b), "cumprod(b)"),
+        (b[sd.symbol("places", 2, int)], "b[places]"),
     ],
 )
 def test_array_notation(expr, expected):
@@ -304,6 +319,7 @@ def test_repr_looks_at_a_bounded_part():
         (X, "<X: (n, 3)>"),
         (A @ b, "<A @ b: (2,)>"),
         (sd.inv(S.T), "<inv(S.T): (3, 3)>"),
+        (sd.svd(S).U, "<svd(S)[0]: (3, 3)>"),
     ],
 )
 def test_repr(expr, expected):
