@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_backward
+from tests.support.tensor_checks import check_backward, leaf_and_copy
 
 # Rule 29 ------------------------------------------------------------------------------------------
 
@@ -357,8 +357,7 @@ def test_retain_grad_several_times_in_a_chain():
 
 def test_retained_grad_is_its_own():
     """Rule 31: changing it changes nothing else."""
-    x = leaf([1.0])
-    y = x + 0
+    x, y = leaf_and_copy([1.0])
     z = y + 0
     y.retain_grad()
     z.retain_grad()

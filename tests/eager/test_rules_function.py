@@ -12,7 +12,7 @@ import pytest
 
 from tests.eager.chosen import ORACLE, check, leaf, names, no_collector, ours, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward
+from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
 
 Function = torch.autograd.Function
 once_differentiable = torch.autograd.function.once_differentiable
@@ -200,8 +200,7 @@ def test_result_without_gradient():
 
 def test_input_returned_as_it_is():
     """Rule 44: a new tensor object on the same memory; the input keeps its history."""
-    x = leaf([1.0, 2.0])
-    w = x * 1
+    x, w = leaf_and_copy([1.0, 2.0])
     y = function(lambda ctx, a: a, lambda ctx, g: g * 5).apply(w)
     assert y is not w
     assert y.data_ptr() == w.data_ptr()
@@ -373,8 +372,7 @@ def test_dirty_leaf_is_refused():
 
 def test_dirty_view_rewrites_its_base():
     """Rule 30: CopySlices for the base, AsStrided for the view."""
-    x = leaf([1.0, 2.0])
-    base = x * 1
+    x, base = leaf_and_copy([1.0, 2.0])
     part = base[:1]
     y = function(doubled_in_place, lambda ctx, g: g * 20).apply(part)
     assert y is part
@@ -441,8 +439,7 @@ def test_dirty_is_for_inputs():
 
 def test_dirty_makes_saved_values_stale():
     """Rule 46: what was saved before it of the same memory is noticed."""
-    x = leaf([1.0])
-    w = x * 1
+    _, w = leaf_and_copy([1.0])
     z = w * w
     function(doubled_in_place).apply(w)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -698,8 +695,7 @@ def test_saved_input_that_is_gone():
 
 def test_saved_tensors_are_checked():
     """Rule 46: changes in place are noticed, of inputs and of results."""
-    x = leaf([1.0])
-    w = x * 1
+    x, w = leaf_and_copy([1.0])
     y = Mul.apply(w, w)
     w.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

@@ -5,7 +5,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward
+from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
 
 grad = torch.autograd.grad
 
@@ -353,8 +353,7 @@ def test_retained_grad_and_grad():
 
 def test_grad_of_an_old_version():
     """Rule 22: a tensor changed in place later stands for its new state."""
-    x = leaf(2.0)
-    h = x * 1
+    _, h = leaf_and_copy(2.0)
     y = h * 5
     h.mul_(3)
     with pytest.raises(RuntimeError, match="allow_unused=True"):

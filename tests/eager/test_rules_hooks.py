@@ -6,7 +6,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_backward
+from tests.support.tensor_checks import check_backward, leaf_and_copy
 
 # Rule 40 ------------------------------------------------------------------------------------------
 
@@ -268,8 +268,7 @@ def test_hooks_stay_with_their_version():
 
 def test_hook_of_an_old_version_changes_the_gradient_there():
     """Rule 42: its return value counts below."""
-    x = leaf(2.0)
-    b = x * 1
+    x, b = leaf_and_copy(2.0)
     b.register_hook(lambda g: g * 100)
     b.mul_(2)
     b.retain_grad()

@@ -1,11 +1,13 @@
 """Rules 32-39: in-place operations, versions, views."""
 
+import operator
+
 import numpy as np
 import pytest
 
-from tests.eager.chosen import check, leaf, names, ours, torch
+from tests.eager.chosen import check, leaf, names, ours, torch, weighted
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward
+from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
 
 MODIFIED = "modified by an inplace operation"
 
@@ -78,27 +80,27 @@ def test_every_in_place_operation_counts_once(name):
     assert t._version == 2
 
 
-@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "**", "//", "%"])
-def test_augmented_assignment_counts(operator):
-    """Rule 32: ``+=`` and its relatives are in-place operations."""
+AUGMENTED = (
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ipow,
+    operator.ifloordiv,
+    operator.imod,
+)
+
+
+@pytest.mark.parametrize("assign", AUGMENTED)
+def test_augmented_assignment_is_in_place(assign):
+    """Rules 32, 33, 35: ``+=`` and its relatives change the object, and no recorded leaf."""
     t = torch.tensor([3.0, 5.0])
-    old = t
-    if operator == "+":
-        t += 1
-    elif operator == "-":
-        t -= 1
-    elif operator == "*":
-        t *= 2
-    elif operator == "/":
-        t /= 2
-    elif operator == "**":
-        t **= 2
-    elif operator == "//":
-        t //= 2
-    else:
-        t %= 2
-    assert t is old
+    assert assign(t, 2) is t
     assert t._version == 1
+    w = leaf([3.0, 5.0])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        assign(w, 2)
+    check(w, [3.0, 5.0])
 
 
 def test_versions_are_shared():
@@ -106,22 +108,11 @@ def test_versions_are_shared():
     t = torch.zeros(2, 3)
     row, flat, d, data, copy = t[0], t.view(6), t.detach(), t.data, t.clone()
     row.add_(1)
-    assert [u._version for u in (t, row, flat, d)] == [1, 1, 1, 1]
     t.mul_(2)
+    assert [u._version for u in (t, row, flat, d, t[1], t.detach())] == [2] * 6
     flat[0] = 5.0
-    assert [u._version for u in (t, row, flat, d)] == [3, 3, 3, 3]
-    assert data._version == 0
-    assert copy._version == 0
-    assert (t + 1)._version == 0
-
-
-def test_views_of_changed_tensors():
-    """Rule 32: a view made later has the version of its memory."""
-    t = torch.zeros(3)
-    t.add_(1)
-    assert t[0]._version == 1
-    assert t.detach()._version == 1
-    assert t.data._version == 0
+    assert [u._version for u in (t, row, flat, d)] == [3] * 4
+    assert [u._version for u in (data, copy, t + 1, t.data)] == [0] * 4
 
 
 def test_reading_does_not_count():
@@ -144,45 +135,6 @@ def test_leaf_that_requires_grad(name):
     check(t, [0.25, 0.5])
     assert t._version == 0
     assert t.is_leaf
-
-
-VIEWS = {
-    "select": lambda t: t[0],
-    "slice": lambda t: t[:1],
-    "view": lambda t: t.view(-1),
-    "t": lambda t: t.t(),
-    "expand": lambda t: t.unsqueeze(0),
-    "diagonal": lambda t: t.diagonal(),
-    "of a view": lambda t: t[0].view(2)[1:],
-}
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_view_of_a_leaf_that_requires_grad(name):
-    """Rule 33: refused through a view too."""
-    t = torch.ones(2, 2, requires_grad=True)
-    v = VIEWS[name](t)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
-        v.mul_(2)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
-        v[0] = 5.0
-    check(t, np.ones((2, 2)))
-    assert t._version == 0
-
-
-def test_augmented_assignment_of_a_leaf():
-    """Rule 33: ``w -= ...`` outside no_grad."""
-    w = leaf([1.0])
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
-        w -= 0.5
-    check(w, [1.0])
-
-
-def test_constants_may_be_changed():
-    """Rule 33: leaves that do not require grad may."""
-    t = torch.ones(2)
-    t.add_(1)
-    check(t, [2.0, 2.0])
 
 
 # Rule 34 ------------------------------------------------------------------------------------------
@@ -209,8 +161,7 @@ SAVES_INPUT = {
 @pytest.mark.parametrize("name", SAVES_INPUT)
 def test_saved_inputs_are_checked(name):
     """Rule 34: what saves its input notices a change of it."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    x, h = leaf_and_copy([0.5, 2.0])
     y = SAVES_INPUT[name](h).sum()
     h.add_(1)
     with pytest.raises(RuntimeError, match=MODIFIED):
@@ -233,8 +184,7 @@ SAVES_RESULT = {
 @pytest.mark.parametrize("name", SAVES_RESULT)
 def test_saved_results_are_checked(name):
     """Rule 34: what saves its result notices a change of it, and not of its input."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    x, h = leaf_and_copy([0.5, 2.0])
     y = SAVES_RESULT[name](h)
     y.add_(1)
     with pytest.raises(RuntimeError, match=MODIFIED):
@@ -247,64 +197,49 @@ def test_saved_results_are_checked(name):
     check(x.grad, expected.tolist())
 
 
-def test_max_saves_its_result():
-    """Rule 34: max() saves its result (and its input)."""
-    x = leaf([0.5, 2.0])
-    m = (x + 0).max()
-    m.add_(1)
-    with pytest.raises(RuntimeError, match=MODIFIED):
-        m.backward()
-
-
-def test_prod_saves_its_input_and_result():
+@pytest.mark.parametrize("reduce", [torch.max, torch.prod])
+def test_reductions_that_save_result_and_input(reduce):
     """Rule 34: so changing either is noticed."""
-    x = leaf([0.5, 2.0])
-    p = x.prod()
-    p.add_(1)
-    with pytest.raises(RuntimeError, match=MODIFIED):
-        p.backward()
+    for change in (lambda h, y: h.add_(1), lambda h, y: y.add_(1)):
+        _, h = leaf_and_copy([0.5, 2.0])
+        y = reduce(h)
+        change(h, y)
+        with pytest.raises(RuntimeError, match=MODIFIED):
+            y.backward()
 
 
-def test_indices_are_checked():
-    """Rule 34: a saved index counts as any saved tensor."""
-    x = leaf([0.5, 2.0])
-    index = torch.tensor([1, 0])
-    y = x.gather(0, index)
-    index.zero_()
-    with pytest.raises(RuntimeError, match=MODIFIED):
-        y.sum().backward()
+UNNEEDED = {
+    "indexed": (lambda h, k: h[torch.tensor([1, 1])], [0.0, 2.0]),
+    "the first factor": (lambda h, k: h * k, [1.0, 1.0]),
+    "the dividend": (lambda h, k: h / k, [1.0, 1.0]),
+}
 
 
-def test_indexing_saves_no_values():
-    """Rule 34: what is indexed by a tensor may change, unlike what gather was called on."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
-    y = h[torch.tensor([1, 1])]
+@pytest.mark.parametrize("name", UNNEEDED)
+def test_operands_of_which_no_values_are_needed_may_change(name):
+    """Rule 34: of products and quotients one operand, if the other requires no gradient."""
+    f, expected = UNNEEDED[name]
+    x, h = leaf_and_copy([0.5, 2.0])
+    y = f(h, torch.ones(2, dtype=torch.float64))
     h.add_(1)
-    check_backward(y.sum(), (x, [0.0, 2.0]))
-    h = x + 0
-    y = h.gather(0, torch.tensor([1, 1]))
-    h.add_(1)
-    with pytest.raises(RuntimeError, match=MODIFIED):
-        y.sum().backward()
+    check_backward(y.sum(), (x, expected))
 
 
-def test_mul_saves_an_operand_only_if_the_other_requires_grad():
-    """Rule 34: for products and quotients."""
-    x, k = leaf([1.0, 2.0]), torch.ones(2, dtype=torch.float64)
-    h = x + 0
-    y = h * k
-    h.add_(1)
-    check_backward(y.sum(), (x, [1.0, 1.0]))
-    y = x * k
-    k.add_(1)
+NEEDED = {
+    "the source of gather": lambda h, k, i: (h.gather(0, i), h),
+    "the index of gather": lambda h, k, i: (h.gather(0, i), i),
+    "a constant factor": lambda h, k, i: (h * k, k),
+}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_saved_operands_of_every_kind_are_checked(name):
+    """Rule 34: indices and constants count as any saved tensor."""
+    k, i = torch.ones(2, dtype=torch.float64), torch.tensor([1, 0])
+    y, changed = NEEDED[name](leaf([0.5, 2.0]) * 1, k, i)
+    changed.add_(1)
     with pytest.raises(RuntimeError, match=MODIFIED):
         y.sum().backward()
-    k = torch.ones(2, dtype=torch.float64)
-    h = x + 0
-    y = h / k
-    h.add_(1)
-    check_backward(y.sum(), (x, [2.0, 2.0]))
 
 
 SAVES_NOTHING = {
@@ -328,8 +263,7 @@ SAVES_NOTHING = {
 @pytest.mark.parametrize("name", SAVES_NOTHING)
 def test_what_is_not_saved_may_change(name):
     """Rule 34: what needs no values of its input does not notice."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    x, h = leaf_and_copy([0.5, 2.0])
     y = SAVES_NOTHING[name](h).sum()
     h.add_(1)
     y.backward()
@@ -339,8 +273,7 @@ def test_what_is_not_saved_may_change(name):
 
 def test_change_after_backward_is_harmless():
     """Rule 34: versions are checked when the saved values are used."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    x, h = leaf_and_copy([0.5, 2.0])
     y = (h * h).sum()
     y.backward()
     h.add_(1)
@@ -349,8 +282,7 @@ def test_change_after_backward_is_harmless():
 
 def test_changes_back_count_too():
     """Rule 34: the version decides, not the value."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    _, h = leaf_and_copy([0.5, 2.0])
     y = (h * h).sum()
     h.add_(1)
     h.sub_(1)
@@ -360,8 +292,7 @@ def test_changes_back_count_too():
 
 def test_change_through_a_view():
     """Rule 34: a write to a view of what was saved is noticed."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    _, h = leaf_and_copy([0.5, 2.0])
     y = h.sin().sum()
     h[0] = 3.0
     with pytest.raises(RuntimeError, match=MODIFIED):
@@ -370,8 +301,7 @@ def test_change_through_a_view():
 
 def test_error_names_both_versions():
     """Rule 34: the message says which version was expected."""
-    x = leaf([0.5, 2.0])
-    h = x + 0
+    _, h = leaf_and_copy([0.5, 2.0])
     y = h.sin().sum()
     h.add_(1).add_(1)
     with pytest.raises(RuntimeError, match=r"version 2; expected version 0 instead"):
@@ -402,27 +332,6 @@ def test_in_place_on_a_constant_makes_a_non_leaf():
     assert h.requires_grad
     assert h.grad_fn.name() == "AddBackward0"
     check_backward(h.sum(), (x, [2.0, 4.0]))
-
-
-def test_augmented_assignment_keeps_identity():
-    """Rule 35: ``h += 1`` is the same object."""
-    x = leaf([1.0, 2.0])
-    h = x * 2
-    same = h
-    h += 1
-    h *= x
-    assert h is same
-    check_backward(h.sum(), (x, [5.0, 9.0]))
-
-
-def test_in_place_chain():
-    """Rule 35: several in a row, with an out-of-place result in between."""
-    x = leaf([0.5])
-    h = x * 1
-    h.mul_(3)
-    y = h + 0
-    h.add_(y).sin_()
-    check_backward((h + y).sum(), (x, 6 * np.cos([3.0]) + 3))
 
 
 @pytest.mark.parametrize(
@@ -457,8 +366,7 @@ def test_results_made_before_keep_their_history():
 
 def test_in_place_through_a_view_rewrites_the_base():
     """Rule 36: the base gets a CopySlices node; gradients are those of the new state."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    x, h = leaf_and_copy([1.0, 2.0, 3.0])
     v = h[1:]
     v.mul_(10)
     assert type(h.grad_fn).__name__ == "CopySlices"
@@ -467,43 +375,9 @@ def test_in_place_through_a_view_rewrites_the_base():
     check_backward(h.sum(), (x, [1.0, 10.0, 10.0]))
 
 
-def test_the_view_itself_after_the_change():
-    """Rule 36: the changed view has the gradient of the new state."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
-    v = h[1:]
-    v.mul_(10)
-    check_backward(v.sum(), (x, [0.0, 10.0, 10.0]))
-
-
-def test_other_views_see_the_change():
-    """Rule 36: views taken before and after."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
-    before = h[:, 0]
-    h[0].mul_(10)
-    after = h.view(4)
-    check(before, [10.0, 3.0])
-    check(after, [10.0, 20.0, 3.0, 4.0])
-    check_backward(before.sum(), (x, [[10.0, 0.0], [1.0, 0.0]]), retain_graph=True)
-    x.grad = None
-    check_backward((after * after).sum(), (x, [[200.0, 400.0], [6.0, 8.0]]))
-
-
-def test_views_see_a_change_of_the_base():
-    """Rule 36: a view taken before an in-place operation on the base."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
-    v = h[:2]
-    h.mul_(x)
-    check(v, [1.0, 4.0])
-    check_backward(v.sum(), (x, [2.0, 4.0, 0.0]))
-
-
 def test_in_place_product_with_itself():
     """Rule 34: ``h.mul_(h)`` overwrites what it saved."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    _, h = leaf_and_copy([1.0, 2.0, 3.0])
     h.mul_(h)
     with pytest.raises(RuntimeError, match=MODIFIED):
         h.sum().backward()
@@ -520,31 +394,9 @@ def test_writing_what_requires_grad_into_a_constant_through_a_view():
     check_backward(buffer.sum(), (x, [2.0, 4.0]))
 
 
-def test_filling_a_buffer_row_by_row():
-    """Rule 36: the usual program."""
-    x, rows = leaf([1.0, 2.0]), torch.zeros(3, 2, dtype=torch.float64)
-    for i in range(3):
-        rows[i] = x * (i + 1)
-    check_backward(
-        (rows * torch.arange(6.0).double().reshape(3, 2)).sum(),
-        (x, [0.0 + 4.0 + 12.0, 1.0 + 6.0 + 15.0]),
-    )
-
-
-def test_views_of_views():
-    """Rule 36: through a chain of views, with transposition."""
-    x = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    h = x * 1
-    v = h.t()[1:]
-    v[0].mul_(x[:, 0])
-    check(h, [[1.0, 2.0, 3.0], [4.0, 20.0, 6.0]])
-    check_backward(h.sum(), (x, [[3.0, 1.0, 1.0], [6.0, 4.0, 1.0]]))
-
-
 def test_view_reports_its_new_grad_fn():
     """Rule 36: the grad_fn of an untouched view is made anew."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    _, h = leaf_and_copy([1.0, 2.0, 3.0])
     v = h[1:]
     old = v.grad_fn
     assert old.name() == "SliceBackward0"
@@ -554,20 +406,9 @@ def test_view_reports_its_new_grad_fn():
     assert v.grad_fn is v.grad_fn
 
 
-def test_view_stops_being_a_leaf():
-    """Rule 36: a view of a constant that becomes recorded."""
-    x, base = leaf([1.0, 2.0]), torch.zeros(2, dtype=torch.float64)
-    v = base.view(2, 1)
-    assert not v.requires_grad
-    base.add_(x * 3)
-    assert v.requires_grad
-    check_backward(v.sum(), (x, [3.0, 3.0]))
-
-
 def test_overlapping_views_in_place():
     """Rule 36: two views that share elements, written alternately."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    x, h = leaf_and_copy([1.0, 2.0, 3.0])
     a, b = h[:2], h[1:]
     a.mul_(2)
     b.mul_(3)
@@ -579,8 +420,7 @@ def test_overlapping_views_in_place():
 
 def test_reshape_that_copies_is_no_view():
     """Rule 36: writing to a copy leaves the base alone."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    _, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     flat = h.t().reshape(4)
     flat.mul_(10)
     check(h, [[1.0, 2.0], [3.0, 4.0]])
@@ -595,8 +435,7 @@ def test_reshape_that_copies_is_no_view():
 )
 def test_outputs_of_multi_view_functions(split):
     """Rule 37: cannot be changed in place when they require grad."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    _, h = leaf_and_copy([1.0, 2.0, 3.0])
     part = split(h)[1]
     with pytest.raises(RuntimeError, match="view"):
         part.mul_(2)
@@ -607,8 +446,7 @@ def test_outputs_of_multi_view_functions(split):
 
 def test_view_made_in_no_grad():
     """Rule 37: changed in grad mode it is refused."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    _, h = leaf_and_copy([1.0, 2.0, 3.0])
     with torch.no_grad():
         v = h[1:]
     with pytest.raises(RuntimeError, match="no_grad"):
@@ -622,54 +460,61 @@ def test_view_made_in_no_grad():
 # Rule 38 ------------------------------------------------------------------------------------------
 
 
-def _write(write, value, expected, value_grad):
-    """Write ``value`` into a record of a 2 by 3 leaf; both gradients are as expected."""
-    x, v = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), leaf(value)
-    h = x * 1
+INDEX, MASK = torch.tensor([[1], [0]]), torch.tensor([[True, False, True], [False, True, False]])
+ROW, PLACES = torch.tensor([1]), (torch.tensor([0, 1]), torch.tensor([2, 0]))
+ROWS = [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+KEPT, NONE = [[1, 2, 3], [4, 5, 6]], np.zeros((2, 3))
+FIRST = torch.tensor([True, False, False])
+TWICE = torch.tensor([0, 0]), torch.tensor([1, 1])
+
+# What is written, the value, the gradient of what was there, and that of the value, where the
+# gradient of the result is 1, 2, 3 over 4, 5, 6.
+WRITES = {
+    "a column": (lambda h, v: h.__setitem__((slice(None), 1), v), [7.0, 8.0],
+                 [[1, 0, 3], [4, 0, 6]], [2, 5]),
+    "a number into a row": (lambda h, v: h.__setitem__(0, v), 7.0, [[0, 0, 0], [4, 5, 6]], 6),
+    "a row into all": (lambda h, v: h.__setitem__(slice(None), v), [7.0, 8.0, 9.0], NONE,
+                       [5, 7, 9]),
+    "a column into two": (lambda h, v: h.__setitem__((slice(None), slice(1, None)), v),
+                          [[7.0], [8.0]], [[1, 0, 0], [4, 0, 0]], [[5], [11]]),
+    "an index": (lambda h, v: h.__setitem__(ROW, v), [[7.0, 8.0, 9.0]], [[1, 2, 3], [0, 0, 0]],
+                 [[4, 5, 6]]),
+    "two indices": (lambda h, v: h.__setitem__(PLACES, v), [7.0, 8.0], [[1, 2, 0], [0, 5, 6]],
+                    [3, 4]),
+    "a mask": (lambda h, v: h.__setitem__(MASK, v), [7.0, 8.0, 9.0], [[0, 2, 0], [4, 0, 6]],
+               [1, 3, 5]),
+    "a number at a mask": (lambda h, v: h.__setitem__(MASK, v), 7.0, [[0, 2, 0], [4, 0, 6]], 9),
+    "copy_": (lambda h, v: h.copy_(v), ROWS, NONE, KEPT),
+    "copy_ of a row": (lambda h, v: h.copy_(v), [[1.0, 1.0, 1.0]], NONE, [[5, 7, 9]]),
+    "fill_": (lambda h, v: h.fill_(v), 7.0, NONE, 21),
+    "fill_ of a view": (lambda h, v: h[0].fill_(v), 7.0, [[0, 0, 0], [4, 5, 6]], 6),
+    "index_put_": (lambda h, v: h.index_put_(PLACES, v), [7.0, 8.0], [[1, 2, 0], [0, 5, 6]],
+                   [3, 4]),
+    "index_put_ adds": (lambda h, v: h.index_put_(TWICE, v, accumulate=True), [7.0, 8.0], KEPT,
+                        [2, 2]),
+    "masked_fill_": (lambda h, v: h.masked_fill_(MASK, v), 7.0, [[0, 2, 0], [4, 0, 6]], 9),
+    "masked_fill_ of columns": (lambda h, v: h.masked_fill_(FIRST, v), 7.0, [[0, 2, 3], [0, 5, 6]],
+                                5),
+    "scatter_": (lambda h, v: h.scatter_(1, INDEX, v), [[7.0], [8.0]], [[1, 0, 3], [0, 5, 6]],
+                 [[2], [4]]),
+    "scatter_ of a number": (lambda h, v: h.scatter_(1, INDEX, 9.0).add_(v), 0.0,
+                             [[1, 0, 3], [0, 5, 6]], 21),
+    "scatter_add_": (lambda h, v: h.scatter_add_(1, INDEX, v), [[7.0], [8.0]], KEPT, [[2], [4]]),
+    "index_add_": (lambda h, v: h.index_add_(0, torch.tensor([1, 1]), v, alpha=2), ROWS, KEPT,
+                   [[8, 10, 12], [8, 10, 12]]),
+    "add_": (lambda h, v: h.add_(v), [1.0, 1.0, 1.0], KEPT, [5, 7, 9]),
+    "mul_": (lambda h, v: h.mul_(v), [[2.0], [3.0]], [[2, 4, 6], [12, 15, 18]], [[14], [77]]),
+    "sub_": (lambda h, v: h.sub_(v, alpha=3), 1.0, KEPT, -63),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_are_differentiable_on_both_sides(name):
+    """Rule 38: overwritten places get 0, the value what flows there, summed where it repeats."""
+    write, value, expected, value_grad = WRITES[name]
+    (x, h), v = leaf_and_copy([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), leaf(value)
     write(h, v * 1)
-    weights = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).double()
-    check_backward(
-        (h * weights).sum(), (x, np.asarray(expected, float)), (v, np.asarray(value_grad, float))
-    )
-
-
-def test_setitem_of_a_column():
-    """Rule 38: overwritten places get 0, the value gets what flows there."""
-    _write(
-        lambda h, v: h.__setitem__((slice(None), 1), v),
-        [7.0, 8.0],
-        [[1, 0, 3], [4, 0, 6]],
-        [2, 5],
-    )
-
-
-def test_setitem_broadcasts():
-    """Rule 38: a value that is broadcast gets the sum."""
-    _write(lambda h, v: h.__setitem__(0, v), 7.0, [[0, 0, 0], [4, 5, 6]], 6)
-    _write(lambda h, v: h.__setitem__(slice(None), v), [7.0, 8.0, 9.0], np.zeros((2, 3)), [5, 7, 9])
-    _write(
-        lambda h, v: h.__setitem__((slice(None), slice(1, None)), v),
-        [[7.0], [8.0]],
-        [[1, 0, 0], [4, 0, 0]],
-        [[5], [11]],
-    )
-
-
-def test_setitem_with_an_index_tensor():
-    """Rule 38: integer tensors as index."""
-    rows = torch.tensor([1])
-    _write(
-        lambda h, v: h.__setitem__(rows, v), [[7.0, 8.0, 9.0]], [[1, 2, 3], [0, 0, 0]], [[4, 5, 6]]
-    )
-    i, j = torch.tensor([0, 1]), torch.tensor([2, 0])
-    _write(lambda h, v: h.__setitem__((i, j), v), [7.0, 8.0], [[1, 2, 0], [0, 5, 6]], [3, 4])
-
-
-def test_setitem_with_a_mask():
-    """Rule 38: bool tensors as index."""
-    mask = torch.tensor([[True, False, True], [False, True, False]])
-    _write(lambda h, v: h.__setitem__(mask, v), [7.0, 8.0, 9.0], [[0, 2, 0], [4, 0, 6]], [1, 3, 5])
-    _write(lambda h, v: h.__setitem__(mask, v), 7.0, [[0, 2, 0], [4, 0, 6]], 9)
+    check_backward(weighted(h), (x, expected), (v, value_grad))
 
 
 def test_setitem_of_numbers():
@@ -694,80 +539,14 @@ def test_setitem_casts():
     assert ints.tolist() == [1, -1]
 
 
-def test_copy():
-    """Rule 38: ``copy_`` is differentiable to the source, and zero to what it overwrites."""
-    _write(
-        lambda h, v: h.copy_(v),
-        [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]],
-        np.zeros((2, 3)),
-        [[1, 2, 3], [4, 5, 6]],
+def test_names_of_copies_and_sums_at_repeated_places():
+    """Rules 4, 38: a copy has PyTorch's name, and what is put twice adds up."""
+    h = leaf([1.0]) * 1
+    assert names(h.copy_(h * 5))[0] == "CopyBackwards"
+    total = torch.zeros(2)
+    check(
+        total.index_put_((torch.tensor([0, 0]),), torch.tensor([1.0, 2.0]), accumulate=True), [3, 0]
     )
-    _write(lambda h, v: h.copy_(v), [[1.0, 1.0, 1.0]], np.zeros((2, 3)), [[5, 7, 9]])
-    x = leaf([1.0])
-    h = x * 1
-    h.copy_(x * 5)
-    assert names(h)[0] == "CopyBackwards"
-
-
-def test_fill_with_a_tensor():
-    """Rule 38: ``fill_`` of a 0-d tensor."""
-    _write(lambda h, v: h.fill_(v), 7.0, np.zeros((2, 3)), 21)
-    _write(lambda h, v: h[0].fill_(v), 7.0, [[0, 0, 0], [4, 5, 6]], 6)
-
-
-def test_index_put():
-    """Rule 38: overwriting, and adding up."""
-    i, j = torch.tensor([0, 1]), torch.tensor([1, 1])
-    _write(lambda h, v: h.index_put_((i, j), v), [7.0, 8.0], [[1, 0, 3], [4, 0, 6]], [2, 5])
-    both = torch.tensor([0, 0]), torch.tensor([1, 1])
-    _write(
-        lambda h, v: h.index_put_(both, v, accumulate=True),
-        [7.0, 8.0],
-        [[1, 2, 3], [4, 5, 6]],
-        [2, 2],
-    )
-    h = torch.zeros(2)
-    h.index_put_((torch.tensor([0, 0]),), torch.tensor([1.0, 2.0]), accumulate=True)
-    check(h, [3.0, 0.0])
-
-
-def test_masked_fill():
-    """Rule 38: masked places get 0, a tensor value gets their sum."""
-    mask = torch.tensor([[True, False, True], [False, True, False]])
-    _write(lambda h, v: h.masked_fill_(mask, v), 7.0, [[0, 2, 0], [4, 0, 6]], 9)
-    row = torch.tensor([True, False, False])
-    _write(lambda h, v: h.masked_fill_(row, v), 7.0, [[0, 2, 3], [0, 5, 6]], 5)
-
-
-def test_scatter():
-    """Rule 38: scatter_ overwrites, scatter_add_ adds."""
-    index = torch.tensor([[1], [0]])
-    _write(lambda h, v: h.scatter_(1, index, v), [[7.0], [8.0]], [[1, 0, 3], [0, 5, 6]], [[2], [4]])
-    _write(
-        lambda h, v: h.scatter_add_(1, index, v),
-        [[7.0], [8.0]],
-        [[1, 2, 3], [4, 5, 6]],
-        [[2], [4]],
-    )
-    x = leaf([[1.0, 2.0, 3.0]])
-    check_backward((x * 1).scatter_(1, torch.tensor([[2]]), 9.0).sum(), (x, [[1.0, 1.0, 0.0]]))
-
-
-def test_index_add():
-    """Rule 38: index_add_ adds rows, repeated ones too, with a factor."""
-    _write(
-        lambda h, v: h.index_add_(0, torch.tensor([1, 1]), v, alpha=2),
-        [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]],
-        [[1, 2, 3], [4, 5, 6]],
-        [[8, 10, 12], [8, 10, 12]],
-    )
-
-
-def test_in_place_arithmetic_with_tensors():
-    """Rule 38: broadcast operands of add_ and mul_ are sum-reduced."""
-    _write(lambda h, v: h.add_(v), [1.0, 1.0, 1.0], [[1, 2, 3], [4, 5, 6]], [5, 7, 9])
-    _write(lambda h, v: h.mul_(v), [[2.0], [3.0]], [[2, 4, 6], [12, 15, 18]], [[14], [77]])
-    _write(lambda h, v: h.sub_(v, alpha=3), 1.0, [[1, 2, 3], [4, 5, 6]], -63)
 
 
 def test_second_order_through_setitem():
@@ -809,18 +588,6 @@ def test_shape_must_not_grow(shape):
         t.add_(torch.ones(shape))
     check(t, [[1.0, 1.0]])
     assert t._version == 0
-
-
-def test_copy_and_setitem_must_not_grow():
-    """Rule 39: for copies as well."""
-    t = torch.ones(2)
-    with pytest.raises(RuntimeError):
-        t.copy_(torch.ones(3))
-    with pytest.raises(RuntimeError):
-        t[:] = torch.ones(3)
-    with pytest.raises(RuntimeError):
-        t[0] = torch.ones(2)
-    check(t, [1.0, 1.0])
 
 
 def test_expanded_memory():
@@ -869,57 +636,56 @@ MANY_VIEWS = {
 }
 
 
+def places(view):
+    """Which elements of a 3 by 4 matrix a view of it has."""
+    marks = torch.zeros(3, 4)
+    view(marks).fill_(1.0)
+    assert marks.any()
+    return marks.numpy() == 1
+
+
 @pytest.mark.parametrize("name", MANY_VIEWS)
 def test_writing_through_every_view(name):
-    """Rule 36: the base sees values and gradients; the version is shared."""
-    view = MANY_VIEWS[name]
-    x = leaf(np.arange(1.0, 13.0).reshape(3, 4).tolist())
-    w = torch.arange(12.0).double().reshape(3, 4)
-    marks = torch.zeros(3, 4).double()
-    view(marks).fill_(1.0)
-    hit = marks.numpy() == 1
-    assert hit.any()
-    h = x * 1
-    v = view(h)
-    before = view(h)
+    """Rule 36: the base, the view and older views see values and gradients, and one version."""
+    view, data = MANY_VIEWS[name], np.arange(1.0, 13.0).reshape(3, 4)
+    hit = places(view)
+    x, h = leaf_and_copy(data)
+    v, before = view(h), view(h)
     v.mul_(10)
     assert h._version == v._version == before._version == 1
-    data = np.arange(1.0, 13.0).reshape(3, 4)
     check(h, np.where(hit, 10 * data, data))
     check(before, v.tolist())
-    check_backward((h * w).sum(), (x, np.where(hit, 10.0, 1.0) * w.numpy()), retain_graph=True)
+    check_backward(weighted(h), (x, np.where(hit, 10 * data, data)), retain_graph=True)
     x.grad = None
-    check_backward(before.sum(), (x, np.where(hit, 10.0, 0.0)))
+    check_backward((before + v).sum(), (x, np.where(hit, 20.0, 0.0)))
 
 
 @pytest.mark.parametrize("name", MANY_VIEWS)
 def test_every_view_sees_a_write_to_the_base(name):
     """Rule 36: also a view that was taken before."""
-    view = MANY_VIEWS[name]
-    x = leaf(np.arange(1.0, 13.0).reshape(3, 4).tolist())
-    h = x * 1
+    view, data = MANY_VIEWS[name], np.arange(1.0, 13.0).reshape(3, 4)
+    x, h = leaf_and_copy(data)
     v = view(h)
     h.mul_(3)
-    (v * v).sum().backward()
-    marks = torch.zeros(3, 4).double()
-    view(marks).fill_(1.0)
-    check(x.grad, np.where(marks.numpy() == 1, 18 * x.detach().numpy(), 0.0))
+    check_backward((v * v).sum(), (x, np.where(places(view), 18 * data, 0.0)))
 
 
 @pytest.mark.parametrize("name", MANY_VIEWS)
 def test_every_view_of_a_leaf_is_refused(name):
     """Rule 33: before any change."""
     x = torch.ones(3, 4, requires_grad=True)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
-        MANY_VIEWS[name](x).mul_(2)
+    v = MANY_VIEWS[name](x)
+    refused(
+        (RuntimeError, "a view of a leaf Variable", lambda: v.mul_(2)),
+        (RuntimeError, "a view of a leaf Variable", lambda: v.__setitem__(..., 5.0)),
+    )
     check(x, np.ones((3, 4)))
     assert x._version == 0
 
 
 def test_next_functions_of_copy_slices():
     """Rule 36: first the old record of the base; then what the written view had besides."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    x, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     old = h.grad_fn
     h[0].mul_(x[1])
     (base, other) = h.grad_fn.next_functions
@@ -929,8 +695,7 @@ def test_next_functions_of_copy_slices():
 
 def test_grad_fn_of_a_view_after_a_write():
     """Rule 36: the view that was written is a view of the new base."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    _, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     v = h[0]
     v.mul_(2)
     assert v.grad_fn.name() == "AsStridedBackward0"
@@ -966,26 +731,16 @@ def test_write_through_a_view_under_no_grad():
 
 def test_augmented_assignment_of_an_element():
     """Rule 38: ``h[i] += ...`` reads, adds and writes."""
-    x = leaf([1.0, 2.0])
-    h = x * 1
+    x, h = leaf_and_copy([1.0, 2.0])
     h[0] += x[1] * 5
     h[1] *= 3
     check(h, [11.0, 6.0])
     check_backward(h.sum(), (x, [1.0, 8.0]))
 
 
-def test_setitem_from_the_same_memory():
-    """Rule 38: overlapping source and target."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
-    h[1:] = h[:-1].clone()
-    check_backward((h * torch.tensor([1.0, 10.0, 100.0]).double()).sum(), (x, [11.0, 100.0, 0.0]))
-
-
 def test_swapping_rows():
     """Rule 38: with an index on both sides."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    x, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     h[[0, 1]] = h[[1, 0]]
     check(h, [[3.0, 4.0], [1.0, 2.0]])
     check_backward(
@@ -995,8 +750,7 @@ def test_swapping_rows():
 
 def test_zero_and_fill_cut():
     """Rule 38: ``zero_`` and ``fill_`` with a number give gradient 0 to what was there."""
-    x = leaf([1.0, 2.0])
-    h = x * 1
+    x, h = leaf_and_copy([1.0, 2.0])
     h.zero_()
     check_backward((h + x).sum(), (x, [1.0, 1.0]))
     x.grad = None
@@ -1031,8 +785,7 @@ def test_double_backward_through_views_and_writes():
 
 def test_multi_view_outputs_of_constants_and_their_views():
     """Rule 37: also views of such outputs, and outputs of constants that start to be recorded."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    x, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     row = h.unbind()[0]
     with pytest.raises(RuntimeError, match="view"):
         row[0].mul_(2)
@@ -1048,15 +801,6 @@ def test_multi_view_outputs_of_constants_and_their_views():
     check(buffer, [[1.0, 1.0], [0.0, 0.0]])
 
 
-def test_multi_view_outputs_after_a_write_to_the_base():
-    """Rule 37: reading them is fine."""
-    x = leaf([1.0, 2.0])
-    h = x * 1
-    a, b = h.unbind()
-    assert (a * b).requires_grad
-    check_backward(a * b, (x, [2.0, 1.0]))
-
-
 def test_leaf_that_becomes_required_after_views():
     """Rule 33: a view taken before ``requires_grad_`` counts as well."""
     base = torch.ones(2)
@@ -1065,18 +809,6 @@ def test_leaf_that_becomes_required_after_views():
     with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
         v.mul_(2)
     check(base, [1.0, 1.0])
-
-
-def test_in_place_error_leaves_the_record_alone():
-    """Rule 39: a refused change leaves value, version and grad_fn."""
-    x = leaf([1.0, 2.0])
-    h = x * 1
-    fn = h.grad_fn
-    with pytest.raises(RuntimeError):
-        h.add_(torch.ones(3, 2).double())
-    assert h.grad_fn is fn
-    assert h._version == 0
-    check_backward(h.sum(), (x, [1.0, 1.0]))
 
 
 def test_in_place_casts():
@@ -1102,18 +834,9 @@ def test_comparison_in_place_is_not_recorded():
         y.sum().backward()
 
 
-def test_in_place_methods_return_self():
-    """Rule 35: so that calls chain."""
-    x = leaf([1.0, 4.0])
-    h = x * 1
-    assert h.add_(1).mul_(2).sqrt_() is h
-    check_backward(h.sum(), (x, 1 / np.sqrt(2 * np.array([2.0, 5.0]))))
-
-
 def test_transposition_in_place():
     """Rule 32: ``t_`` changes the shape, counts, and is recorded."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    x, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     assert h.t_() is h
     check(h, [[1.0, 3.0], [2.0, 4.0]])
     check_backward(
@@ -1161,8 +884,7 @@ LATE = {"setitem tensor index", "setitem list index", "index_fill_ index", "inde
 )
 def test_refused_writes_change_nothing(name):
     """Rules 33, 39: value, version and record are as before, for recorded tensors."""
-    x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    h = x * 1
+    x, h = leaf_and_copy([[1.0, 2.0], [3.0, 4.0]])
     fn = h.grad_fn
     with pytest.raises((RuntimeError, IndexError, TypeError, ValueError)):
         REFUSED[name](h)
@@ -1174,8 +896,7 @@ def test_refused_writes_change_nothing(name):
 
 def test_view_made_in_no_grad_of_what_is_changed_later():
     """Rule 37: its record would be ambiguous, so asking for it is refused."""
-    x = leaf([1.0, 2.0, 3.0])
-    h = x * 1
+    x, h = leaf_and_copy([1.0, 2.0, 3.0])
     with torch.no_grad():
         v = h[1:]
     h.mul_(2)

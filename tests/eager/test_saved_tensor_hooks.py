@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, no_collector, ours, torch
-from tests.support.tensor_checks import check_all, check_backward
+from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
 
 saved_tensors_hooks = torch.autograd.graph.saved_tensors_hooks
 disable_saved_tensors_hooks = torch.autograd.graph.disable_saved_tensors_hooks
@@ -148,8 +148,7 @@ def test_operands_are_packed_themselves():
 
 def test_changes_in_place_are_not_noticed():
     """What pack returned is the program's own business."""
-    x = leaf([2.0])
-    w = x * 1
+    x, w = leaf_and_copy([2.0])
     with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
         y = w * w
     w.mul_(10)

@@ -1,6 +1,6 @@
 """What eager programs leave: gradients after a pass, and several results at once."""
 
-from tests.eager.chosen import check
+from tests.eager.chosen import check, leaf
 
 
 def check_backward(y, *expected, **options):
@@ -14,3 +14,9 @@ def check_all(tensors, *expected, **tolerances):
     """The tensors, of which there are no others, have these shapes and values."""
     for t, values in zip(tensors, expected, strict=True):
         check(t, values, **tolerances)
+
+
+def leaf_and_copy(data):
+    """A leaf, and a recorded copy of it, which may be changed in place."""
+    x = leaf(data)
+    return x, x * 1
