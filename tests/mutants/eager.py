@@ -105,8 +105,8 @@ _inplace(
     "views-keep-their-history",
     "                view._rg = view._stale = view._special = True",
     "                view._rg = view._special = True",
-    "test_other_views_see_the_change",
-    "test_views_see_a_change_of_the_base",
+    "test_writing_through_every_view",
+    "test_every_view_sees_a_write_to_the_base",
 )
 _inplace(
     "leaves-are-written-to",
