@@ -24,11 +24,9 @@ from symdiff.calculus.derivative import detach
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
+    Array = np.ndarray
 
 __all__ = [
     "binary_cross_entropy",

@@ -100,7 +100,7 @@ def elementwise(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -
 # The operations ---------------------------------------------------------------------------------
 
 
-def _subtractable(operands: Iterable[Any]) -> np.dtype[Any]:
+def _subtractable(operands: Iterable[Any]) -> np.dtype:
     operands = list(operands)
     bools = [isinstance(x, np.ndarray) and x.dtype.kind == "b" for x in operands]
     if any(bools):
@@ -117,21 +117,21 @@ def _subtractable(operands: Iterable[Any]) -> np.dtype[Any]:
     return promoted(operands)
 
 
-def _negatable(operands: Iterable[Any]) -> np.dtype[Any]:
+def _negatable(operands: Iterable[Any]) -> np.dtype:
     (x,) = operands
     if x.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
             "invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    kind: np.dtype[Any] = x.dtype
+    kind: np.dtype = x.dtype
     return kind
 
 
-def _divisible(name: str) -> Callable[[Iterable[Any]], np.dtype[Any]]:
+def _divisible(name: str) -> Callable[[Iterable[Any]], np.dtype]:
     """The common dtype; RuntimeError for truth values, and for an integer divisor that is 0."""
 
-    def common(operands: Iterable[Any]) -> np.dtype[Any]:
+    def common(operands: Iterable[Any]) -> np.dtype:
         a, b = operands
         kind = promoted((a, b))
         if kind.kind == "b":
@@ -267,7 +267,7 @@ _RECIPROCAL = Op(
 _PLAIN: Any = object()
 
 
-def _first_three(operands: Iterable[Any]) -> np.dtype[Any]:
+def _first_three(operands: Iterable[Any]) -> np.dtype:
     return promoted(list(operands)[:3])
 
 

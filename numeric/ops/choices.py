@@ -16,7 +16,6 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 __all__: list[str] = []
 
@@ -66,9 +65,7 @@ class Choice:
         self.op = Op(result.__name__, _build, _kernel, promotion=None, label=label, holds=holds)
         self.result = result
 
-    def __call__(
-        self, input: Tensor, places: NDArray[Any], axis: int, reduced: bool = False
-    ) -> Any:
+    def __call__(self, input: Tensor, places: np.ndarray, axis: int, reduced: bool = False) -> Any:
         """The elements at the places, recorded, and the places as a Tensor."""
         indices = wrap(places if places.flags.c_contiguous else np.ascontiguousarray(places))
         return self.result(apply(self.op, (input, indices), (axis, reduced)), indices)
@@ -76,7 +73,7 @@ class Choice:
 
 def along(
     input: Tensor, axis: int, keepdim: bool, places: Callable[..., Any]
-) -> tuple[NDArray[Any], int, bool]:
+) -> tuple[np.ndarray, int, bool]:
     """The one place per line that ``places(array, axis)`` finds: arguments for a ``Choice``.
 
     These are the places, the axis, and whether the axis is gone.

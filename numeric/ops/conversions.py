@@ -26,7 +26,6 @@ from symdiff.guesses import without
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
 
 __all__ = ["clone", "contiguous_format", "detach", "is_same_size", "preserve_format"]
 
@@ -37,7 +36,7 @@ contiguous_format, preserve_format = "torch.contiguous_format", "torch.preserve_
 # Numbers, lists, arrays ---------------------------------------------------------------------------
 
 
-def _read(self: Tensor, name: str) -> NDArray[Any]:
+def _read(self: Tensor, name: str) -> np.ndarray:
     """The array of a tensor whose numbers the method of that name tells the user's program.
 
     In a trace, what the program does with them would be done in every call, whatever they are then.
@@ -65,7 +64,7 @@ def _tolist(self: Tensor) -> Any:
 
 
 @method("numpy")
-def _numpy(self: Tensor, *, force: bool = False) -> NDArray[Any]:
+def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The array of the tensor: the same memory.
 
     Raises RuntimeError for a tensor that requires gradients where operations are recorded, unless
@@ -78,7 +77,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> NDArray[Any]:
     return _read(self, "numpy")
 
 
-def _as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+def _as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     return np.array(_numpy(self), dtype=dtype, copy=copy)
 
 
@@ -281,7 +280,7 @@ def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 # Copies -------------------------------------------------------------------------------------------
 
 
-def _copied(a: NDArray[Any], order: str) -> NDArray[Any]:
+def _copied(a: np.ndarray, order: str) -> np.ndarray:
     """A copy in C's order of elements (``C``), or with axes in the order they have (``K``)."""
     return a.copy("C" if 0 in a.strides else order)  # type: ignore[arg-type]
 
@@ -415,7 +414,7 @@ def _deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     return out
 
 
-def _array_copy(a: NDArray[Any], memo: dict[Any, Any]) -> NDArray[Any]:
+def _array_copy(a: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     """A copy that shares memory with the copies of what ``a`` shares memory with."""
     root = a
     while isinstance(root.base, np.ndarray):
@@ -431,7 +430,7 @@ def _array_copy(a: NDArray[Any], memo: dict[Any, Any]) -> NDArray[Any]:
     return np.ndarray(a.shape, a.dtype, new, start, a.strides)
 
 
-def _address(a: NDArray[Any]) -> int:
+def _address(a: np.ndarray) -> int:
     return int(a.__array_interface__["data"][0])
 
 

@@ -18,7 +18,6 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "arange",
@@ -183,7 +182,7 @@ def _tensor_argument(name: str, value: Any) -> Tensor:
     return value
 
 
-def made(array: NDArray[Any], requires_grad: bool, where: Any = None, out: Any = None) -> Tensor:
+def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: Any = None) -> Tensor:
     """A leaf of an array, which is used as it is; ``where`` and ``out`` are only checked."""
     if where is not None and not isinstance(where, device):
         device(where)
@@ -235,7 +234,7 @@ def tensor(
     return x
 
 
-def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> NDArray[Any]:
+def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> np.ndarray:
     """The data as an array of dtype ``kind``, or of the dtype it implies."""
     if isinstance(data, Tensor):
         data = values_of(data)
@@ -254,7 +253,7 @@ def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> NDArray[A
     return _filled(leaves, found if kind is None else kind, shape)
 
 
-def as_kind(array: NDArray[Any], kind: Any, copy: bool) -> NDArray[Any]:
+def as_kind(array: np.ndarray, kind: Any, copy: bool) -> np.ndarray:
     """The array in another dtype, by C's conversions; always new memory for ``copy``."""
     before = noise()
     try:
@@ -264,7 +263,7 @@ def as_kind(array: NDArray[Any], kind: Any, copy: bool) -> NDArray[Any]:
         set_noise(before)
 
 
-def _usable(array: NDArray[Any]) -> NDArray[Any]:
+def _usable(array: np.ndarray) -> np.ndarray:
     """An array of NumPy that a tensor can hold as it is."""
     if array.dtype not in OF_NUMPY:
         raise TypeError(
@@ -315,7 +314,7 @@ def _leaves(data: Any) -> tuple[list[int], Any]:
     return shape, level
 
 
-def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
     """Arrays of one shape as one; None for different shapes."""
     if len({a.shape for a in arrays}) > 1:
         return None
@@ -352,7 +351,7 @@ def _implied(leaves: Sequence[Any]) -> Any:
 _SCALARS = frozenset((bool, int, float))
 
 
-def _filled(leaves: Sequence[Any], kind: Any, shape: Sequence[int]) -> NDArray[Any]:
+def _filled(leaves: Sequence[Any], kind: Any, shape: Sequence[int]) -> np.ndarray:
     if not all(type(x) in _SCALARS for x in leaves):
         leaves = [_scalar(x) for x in leaves]
     return cast_numbers(leaves, kind).reshape(shape)
@@ -366,7 +365,7 @@ def _scalar(x: Any) -> Any:
     return x.item() if isinstance(x, np.ndarray | np.generic) else x
 
 
-def cast_numbers(values: Sequence[Any], kind: Any) -> NDArray[Any]:
+def cast_numbers(values: Sequence[Any], kind: Any) -> np.ndarray:
     """Python numbers as an array of dtype ``kind``.
 
     Raises ValueError for what 64 bits do not hold, RuntimeError for what the dtype does not.
@@ -425,7 +424,7 @@ def asarray(
     return x.requires_grad_() if requires_grad else x
 
 
-def from_numpy(ndarray: NDArray[Any]) -> Tensor:
+def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor with the memory of a NumPy array.
 
     >>> a = np.zeros(2)
@@ -568,7 +567,7 @@ def full(
     return made(_constant(sizes("full", (size,)), value, kind), requires_grad, device, out)
 
 
-def _constant(shape: Sequence[int], value: Any, kind: Any) -> NDArray[Any]:
+def _constant(shape: Sequence[int], value: Any, kind: Any) -> np.ndarray:
     return np.full(shape, cast_numbers([value], kind)[0], kind)
 
 
@@ -644,7 +643,7 @@ def arange(
 _BOUNDS = ("start", "end", "step")
 
 
-def _ranged(a: Any, b: Any, h: Any, kind: Any) -> NDArray[Any]:
+def _ranged(a: Any, b: Any, h: Any, kind: Any) -> np.ndarray:
     if h == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(a) and math.isfinite(b)):
@@ -662,7 +661,7 @@ def _ranged(a: Any, b: Any, h: Any, kind: Any) -> NDArray[Any]:
     return np.asarray(int(a) + int(h) * np.arange(n), dtype=kind)
 
 
-def _stepped(a: float, h: float, n: int, kind: Any) -> NDArray[Any]:
+def _stepped(a: float, h: float, n: int, kind: Any) -> np.ndarray:
     """``a + h * i`` as PyTorch rounds it: whole pairs of vectors from their own, rounded, base."""
     i = np.arange(n)
     out = fused(i, h, a, dtypes.F64).astype(kind)
@@ -673,7 +672,7 @@ def _stepped(a: float, h: float, n: int, kind: Any) -> NDArray[Any]:
     return out
 
 
-def fused(x: Any, y: Any, z: Any, kind: Any) -> NDArray[Any]:
+def fused(x: Any, y: Any, z: Any, kind: Any) -> np.ndarray:
     """``x * y + z`` in a real dtype, rounded once, as far as there is a wider one."""
     wide = np.longdouble if kind.itemsize == 8 else np.float64
     return np.asarray(np.multiply(x, y, dtype=wide) + z).astype(kind)
@@ -699,7 +698,7 @@ def linspace(
     return made(_spaced(a, b, integer(steps), kind), requires_grad, device, out)
 
 
-def _spaced(a: Any, b: Any, n: int | None, kind: Any) -> NDArray[Any]:
+def _spaced(a: Any, b: Any, n: int | None, kind: Any) -> np.ndarray:
     """Both halves are counted from their own end, in the dtype itself."""
     if n is None:
         raise TypeError("linspace(): argument 'steps' must be int")

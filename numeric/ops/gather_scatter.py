@@ -39,7 +39,6 @@ from numeric.ops.views import common_shape, expand
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "argwhere",
@@ -74,14 +73,14 @@ SCATTER_NUMBER = filling_op("scatter_number", "ScatterBackward1")
 # Arguments --------------------------------------------------------------------------------------
 
 
-def _along(places: NDArray[Any], dim: int, shape: Sequence[int]) -> NDArray[Any]:
+def _along(places: np.ndarray, dim: int, shape: Sequence[int]) -> np.ndarray:
     """Flat places of the elements at ``places`` along a dimension and at their own otherwise."""
     grid = np.ogrid[tuple([slice(n) for n in places.shape])]
     return flat_index({k: places if k == dim else grid[k] for k in range(len(shape))}, shape)
 
 
 def _in_range(
-    places: NDArray[Any], n: int, dim: int, error: type[Exception], start: str = ""
+    places: np.ndarray, n: int, dim: int, error: type[Exception], start: str = ""
 ) -> None:
     outside = (places < 0) | (places >= n)
     if some(outside):
@@ -91,7 +90,7 @@ def _in_range(
         )
 
 
-def _integers(name: str, x: Tensor, wide: bool = False) -> NDArray[Any]:
+def _integers(name: str, x: Tensor, wide: bool = False) -> np.ndarray:
     if x._array.dtype.name not in ("int64", "int32"):
         kinds = "int32 or int64" if wide else "int32/int64"
         raise RuntimeError(f"{name}(): Expected dtype {kinds} for index")
@@ -122,7 +121,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 # Masks ------------------------------------------------------------------------------------------
 
 
-def _mask(name: str, mask: Tensor) -> NDArray[Any]:
+def _mask(name: str, mask: Tensor) -> np.ndarray:
     if mask._array.dtype != bool:
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {mask.dtype.name}"
@@ -130,7 +129,7 @@ def _mask(name: str, mask: Tensor) -> NDArray[Any]:
     return values_of(mask)
 
 
-def _value(name: str, value: Any, kind: np.dtype[Any]) -> Any:
+def _value(name: str, value: Any, kind: np.dtype) -> Any:
     """What all elements of dtype ``kind`` at some places become."""
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
@@ -229,7 +228,7 @@ def argwhere(input: Tensor) -> Tensor:
 # Along a dimension ------------------------------------------------------------------------------
 
 
-def _vector(name: str, at: Tensor) -> NDArray[Any]:
+def _vector(name: str, at: Tensor) -> np.ndarray:
     if at._array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     return _integers(name, at, wide=True).reshape(-1)
@@ -258,7 +257,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return apply(INDEX_SELECT, (input, operand), ((k,),))
 
 
-def _check_source(name: str, x: Tensor, k: int, at: NDArray[Any], source: Tensor) -> None:
+def _check_source(name: str, x: Tensor, k: int, at: np.ndarray, source: Tensor) -> None:
     shape, given = x._array.shape, source._array.shape
     n = given[k] if given else 1
     if n != at.size:
@@ -374,7 +373,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 def _scattered(
     name: str, op: Op, x: Tensor, dim: int, at: Tensor, src: Tensor
-) -> tuple[int, NDArray[Any]]:
+) -> tuple[int, np.ndarray]:
     """The dimension and the places, after all checks."""
     shape = x._array.shape
     k, places = axis_of(dim, len(shape)), _integers("scatter", at)
@@ -432,7 +431,7 @@ def scatter(
     return watched(_elementwise(written, SCATTER, input, src, k, places), [index])
 
 
-def _elementwise(how: Any, op: Op, x: Tensor, v: Tensor, k: int, places: NDArray[Any]) -> Tensor:
+def _elementwise(how: Any, op: Op, x: Tensor, v: Tensor, k: int, places: np.ndarray) -> Tensor:
     shape = x._array.shape
     if not shape:
         x, v, places = x.reshape(1), v.reshape(1), places.reshape(1)
@@ -452,7 +451,7 @@ def _reduced(x: Tensor, dim: int, at: Tensor, src: Any, how: str) -> Tensor:
             raise RuntimeError("scatter: reduce='multiply' is not differentiable")
         return scatter_add(x, dim, at, src)
     k, places = _scattered("scatter", SCATTER, x, dim, at, src)
-    out: NDArray[Any] = np.array(x._array, order="C")
+    out: np.ndarray = np.array(x._array, order="C")
     corner = src._array[tuple([slice(n) for n in places.shape])]
     function = np.add if how == "add" else np.multiply
     function.at(out.reshape(-1), _along(places, k, out.shape) if out.ndim else 0, corner)
@@ -538,7 +537,7 @@ def _one_mask(indices: Iterable[Any]) -> bool:
 
 def _put(
     x: Tensor,
-    arrays: Mapping[int, NDArray[Any]],
+    arrays: Mapping[int, np.ndarray],
     v: Tensor,
     accumulate: bool,
     indices: Iterable[Any],
@@ -572,7 +571,7 @@ def _put(
     return written(INDEX_PUT, x, v, flat, dims)
 
 
-def put_at(x: Tensor, arrays: Mapping[int, NDArray[Any]], v: Tensor, at: Sequence[Any]) -> None:
+def put_at(x: Tensor, arrays: Mapping[int, np.ndarray], v: Tensor, at: Sequence[Any]) -> None:
     """Write values, in place, where arrays that are in bounds index dimensions."""
     write(x, lambda old: watched(_put(old, arrays, v, False, at), at), "index_put_")
 
@@ -586,7 +585,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     >>> torch.index_put(torch.zeros(2), places, torch.ones(2), accumulate=True).tolist()
     [0.0, 2.0]
     """
-    arrays: dict[int, NDArray[Any]] = {}
+    arrays: dict[int, np.ndarray] = {}
     dim, shape = 0, input._array.shape
     for k, x in enumerate(indices):
         if not isinstance(x, Tensor):

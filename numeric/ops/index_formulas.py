@@ -25,8 +25,6 @@ from symdiff.graph.leaves import dummy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
 _WHOLE = slice(None)
@@ -76,7 +74,7 @@ def _fitted(v: Any, shape: Any, fit: str, namespace: Any) -> Any:
     return namespace.broadcast_to(v, shape)
 
 
-def merged_key(places: NDArray[Any], shape: Sequence[int], dims: tuple[int, ...]) -> Any:
+def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) -> Any:
     """The merged index as NumPy's key."""
     lengths = [shape[k] for k in dims]
     arrays = (places,) if len(dims) == 1 else np.unravel_index(places, lengths)
@@ -169,7 +167,7 @@ MASKED_FILLS, INDEX_FILLS = (
 # Arguments --------------------------------------------------------------------------------------
 
 
-def flat_index(arrays: Mapping[int, NDArray[Any]], shape: Sequence[int]) -> NDArray[Any]:
+def flat_index(arrays: Mapping[int, np.ndarray], shape: Sequence[int]) -> np.ndarray:
     """Indices of some axes as those of the axes merged into one; always new memory.
 
     >>> flat_index({0: np.array([1]), 1: np.array([2])}, (2, 3)).tolist()
@@ -182,7 +180,7 @@ def flat_index(arrays: Mapping[int, NDArray[Any]], shape: Sequence[int]) -> NDAr
     return flat
 
 
-def noted(arrays: dict[int, Any], dim: int, part: NDArray[Any], shape: Sequence[int]) -> int:
+def noted(arrays: dict[int, Any], dim: int, part: np.ndarray, shape: Sequence[int]) -> int:
     """Add an array of indices, or those of a mask, for a dimension; the dimension after it.
 
     Raises IndexError for a mask of another shape.
@@ -204,7 +202,7 @@ def noted(arrays: dict[int, Any], dim: int, part: NDArray[Any], shape: Sequence[
     return dim + part.ndim
 
 
-def in_bounds(arrays: dict[int, NDArray[Any]], shape: Sequence[int]) -> dict[int, NDArray[Any]]:
+def in_bounds(arrays: dict[int, np.ndarray], shape: Sequence[int]) -> dict[int, np.ndarray]:
     """The arrays, broadcast and not negative.
 
     Raises IndexError for those out of bounds.
@@ -243,7 +241,7 @@ def is_recorded(*operands: Tensor) -> bool:
     return mode.tracing is not None or (mode.grad and any(x._rg for x in operands))
 
 
-def read_flat(op: Op, x: Tensor, flat: NDArray[Any]) -> Tensor:
+def read_flat(op: Op, x: Tensor, flat: np.ndarray) -> Tensor:
     """The elements at places in C order."""
     dims = tuple(range(x._array.ndim))
     if not dims:
@@ -252,7 +250,7 @@ def read_flat(op: Op, x: Tensor, flat: NDArray[Any]) -> Tensor:
 
 
 def written(
-    op: Op, x: Tensor, v: Tensor, flat: NDArray[Any], dims: tuple[int, ...], fit: str = "broadcast"
+    op: Op, x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str = "broadcast"
 ) -> Tensor:
     """``x`` with ``v`` at places; of repeated ones the last, and only it, counts."""
     inside = np.zeros(x._array.shape, dtype=bool)
@@ -264,7 +262,7 @@ def written(
 
 
 def _last_ones(
-    x: Tensor, v: Tensor, flat: NDArray[Any], dims: tuple[int, ...], fit: str
+    x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str
 ) -> tuple[Tensor, str]:
     """The values, zeros where a later one goes to the same place."""
     places = flat.ravel()

@@ -32,7 +32,7 @@ from numeric.ops.views import ALIAS, UNSQUEEZE, view
 from numeric.ops.views_of_parts import SELECT, SLICE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 INDEX = indexed_op("index", read_kernel)
 
@@ -115,7 +115,7 @@ def _bounds(part: slice, length: int) -> tuple[int, int, int]:
 # Views ------------------------------------------------------------------------------------------
 
 
-def _viewed(x: Tensor, key: Any, alone: bool) -> tuple[Tensor, dict[int, NDArray[Any]]]:
+def _viewed(x: Tensor, key: Any, alone: bool) -> tuple[Tensor, dict[int, np.ndarray]]:
     """The view that the key's integers, slices and None make, and arrays by dimensions of it.
 
     A slice that is a whole dimension makes a view only where it is ``alone`` the key.
@@ -128,7 +128,7 @@ def _viewed(x: Tensor, key: Any, alone: bool) -> tuple[Tensor, dict[int, NDArray
         raise IndexError(
             _ZERO_DIM if number else f"too many indices for tensor of dimension {rank}"
         )
-    arrays: dict[int, NDArray[Any]] = {}
+    arrays: dict[int, np.ndarray] = {}
     dim = 0
     y = x
     for part in parts:

@@ -23,11 +23,9 @@ from symdiff.graph.algebra import opaque
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
+    Array = np.ndarray
 
 __all__: list[str] = []
 

@@ -22,11 +22,9 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
+    Array = np.ndarray
 
 __all__ = [
     "addmm",

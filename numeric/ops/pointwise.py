@@ -118,11 +118,11 @@ def _sign_formula(x: Any) -> Any:
     return sd.sign(sd.where(sd.equal(x, x), x, 0))
 
 
-def _keeping(name: str, kinds: str) -> Callable[[Iterable[Any]], np.dtype[Any]]:
+def _keeping(name: str, kinds: str) -> Callable[[Iterable[Any]], np.dtype]:
     """The dtype of one operand, which is real or of ``kinds``; NotImplementedError for others."""
 
-    def kept(operands: Iterable[Any]) -> np.dtype[Any]:
-        kind: np.dtype[Any] = next(iter(operands)).dtype
+    def kept(operands: Iterable[Any]) -> np.dtype:
+        kind: np.dtype = next(iter(operands)).dtype
         if kind.kind != "f" and kind.kind not in kinds:
             if name == "relu":
                 raise RuntimeError("Boolean inputs not supported for relu")

@@ -27,7 +27,6 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "Generator",
@@ -95,27 +94,27 @@ class Generator:
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
-    def bits32(self, n: int) -> NDArray[Any]:
+    def bits32(self, n: int) -> np.ndarray:
         """``n`` numbers of 32 bits, as uint64."""
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
 
-    def bits64(self, n: int) -> NDArray[Any]:
+    def bits64(self, n: int) -> np.ndarray:
         """``n`` numbers of 64 bits, as uint64."""
         pairs = self.bits32(2 * n).reshape(n, 2)
         return np.asarray((pairs[:, 0] << np.uint64(32)) | pairs[:, 1])
 
-    def uniform(self, n: int, kind: Any) -> NDArray[Any]:
+    def uniform(self, n: int, kind: Any) -> np.ndarray:
         """``n`` numbers from 0 to 1, without 1."""
         if kind is F64:
             return (self.bits64(n) & np.uint64((1 << 53) - 1)) * 2.0**-53
         return ((self.bits32(n) & np.uint64((1 << 24) - 1)) * 2.0**-24).astype(kind)
 
-    def below(self, bound: int, n: int) -> NDArray[Any]:
+    def below(self, bound: int, n: int) -> np.ndarray:
         """``n`` whole numbers from 0 to ``bound``, without it, as uint64."""
         bits = self.bits32(n) if bound < _WIDE else self.bits64(n)
         return np.asarray(bits % np.uint64(bound))
 
-    def normal(self, n: int, kind: Any, mean: float = 0.0, std: float = 1.0) -> NDArray[Any]:
+    def normal(self, n: int, kind: Any, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """``n`` numbers of a normal distribution."""
         if n < _BLOCK:
             ones = np.array([self._one() for _ in range(n)], dtype=F64)
@@ -140,7 +139,7 @@ class Generator:
         return radius * math.cos(angle)
 
 
-def _blocks(u: NDArray[Any], mean: float, std: float) -> NDArray[Any]:
+def _blocks(u: np.ndarray, mean: float, std: float) -> np.ndarray:
     """Blocks of 16 uniform numbers as normal ones: 8 radii, 8 angles."""
     real = u.dtype.type
     u = u.reshape(-1, 2, 8)
@@ -156,7 +155,7 @@ def _blocks(u: NDArray[Any], mean: float, std: float) -> NDArray[Any]:
     return _fma(pairs, real(std), real(mean))
 
 
-def _each(function: Callable[[float], float], x: NDArray[Any]) -> NDArray[Any]:
+def _each(function: Callable[[float], float], x: np.ndarray) -> np.ndarray:
     """A function of the C library, whose last bit is not always that of NumPy."""
     return np.fromiter(map(function, x.ravel().tolist()), F64, x.size).reshape(x.shape)
 
@@ -172,18 +171,18 @@ _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)  # of pi, in parts
 
 
-def _fma(a: Any, b: Any, c: Any) -> NDArray[Any]:
+def _fma(a: Any, b: Any, c: Any) -> np.ndarray:
     return fused(a, b, c, F32)
 
 
-def _polynomial(x: NDArray[Any], coefficients: Sequence[float]) -> NDArray[Any]:
+def _polynomial(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
     y: Any = np.float32(coefficients[0])
     for c in coefficients[1:]:
         y = _fma(x, y, np.float32(c))
     return np.asarray(y)
 
 
-def _log(x: NDArray[Any]) -> NDArray[Any]:
+def _log(x: np.ndarray) -> np.ndarray:
     """Logarithms of positive numbers."""
     m, e = np.frexp(x)
     low = m < np.float32(math.sqrt(0.5))
@@ -195,7 +194,7 @@ def _log(x: NDArray[Any]) -> NDArray[Any]:
     return _fma(power, np.float32(_LN2[1]), m + y)
 
 
-def _sincos(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _sincos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sines and cosines of numbers that are not negative."""
     eighth = ((x * np.float32(4 / math.pi)).astype(np.int32) + 1) & ~1
     for part in _QUARTER:
@@ -259,10 +258,10 @@ def _real(name: str, dtype: Any, otherwise: Any = None) -> Any:
     return kind
 
 
-def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> NDArray[Any]:
+def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> np.ndarray:
     source = _source(generator)
 
-    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+    def fresh(shape: tuple[int, ...]) -> np.ndarray:
         with source.lock:
             return source.uniform(math.prod(shape), kind).reshape(shape)
 
@@ -271,22 +270,20 @@ def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> NDArray[Any]:
 
 def _normal(
     shape: tuple[int, ...], kind: Any, generator: Any, mean: float = 0.0, std: float = 1.0
-) -> NDArray[Any]:
+) -> np.ndarray:
     source = _source(generator)
 
-    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+    def fresh(shape: tuple[int, ...]) -> np.ndarray:
         with source.lock:
             return source.normal(math.prod(shape), kind, mean, std).reshape(shape)
 
     return _drawn(shape, fresh)
 
 
-def _drawn(
-    shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], NDArray[Any]]
-) -> NDArray[Any]:
+def _drawn(shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> np.ndarray:
     """Fresh numbers; others for each slice, where there are slices that are to have their own."""
     trace = current().tracing
-    numbers: NDArray[Any] = fresh(shape) if trace is None else trace.drawn(shape, fresh)
+    numbers: np.ndarray = fresh(shape) if trace is None else trace.drawn(shape, fresh)
     return numbers
 
 
@@ -372,7 +369,7 @@ def randint(
     return made(array, requires_grad, device, out)
 
 
-def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: Any) -> NDArray[Any]:
+def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: Any) -> np.ndarray:
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -385,7 +382,7 @@ def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: An
                 raise RuntimeError(f"{name} is out of bounds for {dtypes.OF_NUMPY[kind]}")
     source = _source(generator)
 
-    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+    def fresh(shape: tuple[int, ...]) -> np.ndarray:
         with source.lock:
             drawn = source.below(high - low, math.prod(shape))
         # Unsigned arithmetic wraps around to the right negative numbers.
@@ -418,7 +415,7 @@ def randperm(
     source = _source(generator)
     kind = kind_of("randperm", dtype) or dtypes.INT64
 
-    def fresh(shape: tuple[int, ...]) -> NDArray[Any]:
+    def fresh(shape: tuple[int, ...]) -> np.ndarray:
         lines = [_order(source, count) for _ in range(math.prod(shape[:-1]))]
         return np.array(lines, dtype=kind).reshape(shape)
 

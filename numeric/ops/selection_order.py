@@ -6,12 +6,12 @@ explain.  They are followed for short arrays; in long ones, equal elements keep 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 __all__: list[str] = []
 
@@ -22,7 +22,7 @@ _SHORT = 4096
 _HEAP = 64
 
 
-def tied(ordered: NDArray[Any], axis: int) -> bool:
+def tied(ordered: np.ndarray, axis: int) -> bool:
     """Whether a short array that is sorted along an axis has equal elements in a line."""
     if ordered.__class__ is not np.ndarray or not 0 < ordered.size <= _SHORT:
         return False
@@ -30,13 +30,13 @@ def tied(ordered: NDArray[Any], axis: int) -> bool:
     return bool((lines[..., 1:] == lines[..., :-1]).any())
 
 
-def first_places(a: NDArray[Any], k: int, axis: int, largest: bool) -> NDArray[Any] | None:
+def first_places(a: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray | None:
     """The places of the first k elements in order; None where the steps are not followed."""
     n = a.shape[axis]
     if not k or k * _HEAP <= n:
         return None
 
-    def line(values: NDArray[Any]) -> list[int]:
+    def line(values: np.ndarray) -> list[int]:
         ranks = _ranks(values)
         key = (-ranks if largest else ranks).tolist()
         order = list(range(n))
@@ -46,12 +46,12 @@ def first_places(a: NDArray[Any], k: int, axis: int, largest: bool) -> NDArray[A
     return np.apply_along_axis(line, axis, a).astype(np.int64)
 
 
-def kth_place(a: NDArray[Any], k: int, axis: int) -> NDArray[Any]:
+def kth_place(a: np.ndarray, k: int, axis: int) -> np.ndarray:
     """The place of the k-th smallest element, k from 0."""
     return np.apply_along_axis(lambda v: _selected(_ranks(v).tolist(), k), axis, a).astype(np.int64)
 
 
-def _ranks(values: NDArray[Any]) -> NDArray[Any]:
+def _ranks(values: np.ndarray) -> np.ndarray:
     """Integers in the order of the elements, nan last."""
     return np.unique(values, return_inverse=True)[1].reshape(-1)
 

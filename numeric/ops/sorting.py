@@ -21,7 +21,6 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "argsort",
@@ -49,14 +48,14 @@ NANMEDIAN_DIM = Choice(result_type("nanmedian"), "NanmedianBackward1")
 # Sorting -----------------------------------------------------------------------------------------
 
 
-def _order(a: NDArray[Any], axis: int, descending: bool) -> NDArray[Any]:
+def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     """The places of the elements in order, equal ones in their own; nan is the largest."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if not descending:
         return np.argsort(a, axis, kind="stable")
     backwards = np.flip(np.argsort(np.flip(a, axis), axis, kind="stable"), axis)
-    places: NDArray[Any] = np.subtract(a.shape[axis] - 1, backwards)
+    places: np.ndarray = np.subtract(a.shape[axis] - 1, backwards)
     return places
 
 
@@ -157,11 +156,11 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
     if not 1 <= k <= (a.shape[axis] if a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
 
-    def place(a: NDArray[Any], axis: int) -> NDArray[Any]:
+    def place(a: np.ndarray, axis: int) -> np.ndarray:
         order = _order(a, axis, False)
         if selection_order.tied(np.take_along_axis(a, order, axis), axis):
             return selection_order.kth_place(a, k - 1, axis)
-        kth: NDArray[Any] = np.take(order, k - 1, axis)
+        kth: np.ndarray = np.take(order, k - 1, axis)
         return kth
 
     return KTHVALUE(input, *along(input, axis, keepdim, place))
@@ -170,7 +169,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
 # Medians -----------------------------------------------------------------------------------------
 
 
-def _median_place(a: NDArray[Any], axis: int, skip: bool) -> NDArray[Any]:
+def _median_place(a: np.ndarray, axis: int, skip: bool) -> np.ndarray:
     """The place of the lower middle element of each line; of the first nan unless they are passed.
 
     Where only nan are left, that of the first.
@@ -185,7 +184,7 @@ def _median_place(a: NDArray[Any], axis: int, skip: bool) -> NDArray[Any]:
     return np.squeeze(np.take_along_axis(order, middle, axis), axis)
 
 
-def _middle(a: NDArray[Any], skip: bool) -> Any:
+def _middle(a: np.ndarray, skip: bool) -> Any:
     flat = a.reshape(-1)
     if not flat.size:
         return np.full((), np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)

@@ -32,7 +32,6 @@ from numeric.special import bessel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 _HIGHEST = 32.0  # whose series meets its integral at x = 512, and has terms of e^512
 # (2x)^m e^-2x is below 2^-53 from 20 + 2m on; e^25 is far from 2^106.
@@ -50,14 +49,14 @@ _HIGHEST_FACTORIAL = 170
 # The functions ------------------------------------------------------------------------------------
 
 
-def jv(n: float, x: NDArray[Any]) -> NDArray[Any]:
+def jv(n: float, x: np.ndarray) -> np.ndarray:
     """J_n(x); nan for x < 0 unless n is an integer."""
     if n == int(n):
         return _of_integer(bessel.jv, int(n), x, -1)
     return _on_the_right(lambda at: _first_kind(n, at), x, _at_zero(n))
 
 
-def yv(n: float, x: NDArray[Any]) -> NDArray[Any]:
+def yv(n: float, x: np.ndarray) -> np.ndarray:
     """Y_n(x); nan for x < 0."""
     if n == int(n):
         return _of_integer(bessel.yv, int(n), x, -1)
@@ -65,7 +64,7 @@ def yv(n: float, x: NDArray[Any]) -> NDArray[Any]:
     turn = _cos_pi(size)
     ends = -math.inf if n > 0 else -math.copysign(math.inf, turn) if turn else 0.0
 
-    def function(at: NDArray[Any]) -> Any:
+    def function(at: np.ndarray) -> Any:
         if n > 0:
             return _second_kind(n, at)
         return _sum((turn, _second_kind, size), (_sin_pi(size), _first_kind, size), at)
@@ -73,12 +72,12 @@ def yv(n: float, x: NDArray[Any]) -> NDArray[Any]:
     return _on_the_right(function, x, ends)
 
 
-def iv(n: float, x: NDArray[Any]) -> NDArray[Any]:
+def iv(n: float, x: np.ndarray) -> np.ndarray:
     """I_n(x); nan for x < 0 unless n is an integer."""
     if n == int(n):
         return _of_integer(bessel.iv, int(n), x, 1)
 
-    def function(at: NDArray[Any]) -> Any:
+    def function(at: np.ndarray) -> Any:
         scaled, root = ive_derivative(0, n, at), np.exp(at / 2)
         # e^(x/2) is inf from 1420 on, where its square times what is scaled has long been.
         return np.where(np.isinf(root), np.inf, scaled * root * root)
@@ -87,12 +86,12 @@ def iv(n: float, x: NDArray[Any]) -> NDArray[Any]:
         return _on_the_right(function, x, _at_zero(n), math.inf)
 
 
-def kv(n: float, x: NDArray[Any]) -> NDArray[Any]:
+def kv(n: float, x: np.ndarray) -> np.ndarray:
     """K_n(x); nan for x < 0."""
     if n == int(n):
         return _of_integer(bessel.kv, int(n), x, 1)
 
-    def function(at: NDArray[Any]) -> Any:
+    def function(at: np.ndarray) -> Any:
         root = np.exp(-at / 2)
         return kve_derivative(0, n, at) * root * root
 
@@ -100,14 +99,14 @@ def kv(n: float, x: NDArray[Any]) -> NDArray[Any]:
         return _on_the_right(function, x, math.inf)
 
 
-def _of_integer(function: Callable[..., Any], n: int, x: NDArray[Any], sign: int) -> NDArray[Any]:
-    value: NDArray[Any] = function(abs(n), x)
+def _of_integer(function: Callable[..., Any], n: int, x: np.ndarray, sign: int) -> np.ndarray:
+    value: np.ndarray = function(abs(n), x)
     return sign ** (n % 2) * value if n < 0 else value
 
 
 def _on_the_right(
-    function: Callable[[Any], Any], x: NDArray[Any], zero: float, infinity: float = 0.0
-) -> NDArray[Any]:
+    function: Callable[[Any], Any], x: np.ndarray, zero: float, infinity: float = 0.0
+) -> np.ndarray:
     """``function`` of the positive numbers; these values at 0 and at infinity, else nan."""
     positive = (x > 0) & (x < np.inf)
     value = np.where(x == 0, zero, np.where(x == np.inf, infinity, np.nan))
@@ -121,7 +120,7 @@ def _at_zero(n: float) -> float:
     return 0.0 if n > 0 else math.copysign(math.inf, _over_gamma(n))
 
 
-def _sum(first: tuple[Any, ...], second: tuple[Any, ...], x: NDArray[Any]) -> Any:
+def _sum(first: tuple[Any, ...], second: tuple[Any, ...], x: np.ndarray) -> Any:
     """The sum of two functions of an order, each with a factor that may be 0."""
     with np.errstate(over="ignore"):
         return sum(c * function(n, x) for c, function, n in (first, second) if c)
@@ -130,7 +129,7 @@ def _sum(first: tuple[Any, ...], second: tuple[Any, ...], x: NDArray[Any]) -> An
 # J and Y ------------------------------------------------------------------------------------------
 
 
-def _first_kind(n: float, x: NDArray[Any]) -> Any:
+def _first_kind(n: float, x: np.ndarray) -> Any:
     """J_n for x > 0."""
     from scipy import special
 
@@ -159,7 +158,7 @@ def _first_kind(n: float, x: NDArray[Any]) -> Any:
     return value
 
 
-def _second_kind(n: float, x: NDArray[Any]) -> Any:
+def _second_kind(n: float, x: np.ndarray) -> Any:
     """Y_n for n, x > 0."""
     from scipy import special
 
@@ -182,7 +181,7 @@ def _second_kind(n: float, x: NDArray[Any]) -> Any:
     return value
 
 
-def _turned(n: float, x: NDArray[Any]) -> tuple[Any, Any]:
+def _turned(n: float, x: np.ndarray) -> tuple[Any, Any]:
     """J_n and Y_n far out: Hankel's expansion, with x - π/4 turned back by nπ/2 (10.17.3)."""
     even, odd, term, k = np.ones_like(x), np.zeros_like(x), np.ones_like(x), 0
     while k < 60 and np.any(np.abs(term) > 2.0**-60):
@@ -201,7 +200,7 @@ def _turned(n: float, x: NDArray[Any]) -> tuple[Any, Any]:
     return size * (even * c - odd * s), size * (even * s + odd * c)
 
 
-def _leading(n: float, x: NDArray[Any], turn: float, otherwise: Callable[[], Any]) -> Any:
+def _leading(n: float, x: np.ndarray, turn: float, otherwise: Callable[[], Any]) -> Any:
     """Γ(n)/2 (2/x)^n + Γ(-n)/2 (x/2)^n turn, unless the two cancel: n log x is small then."""
     if n > _HIGHEST_FACTORIAL:
         return otherwise()
@@ -217,7 +216,7 @@ def _leading(n: float, x: NDArray[Any], turn: float, otherwise: Callable[[], Any
 # e^-|x| I_n and its derivatives -------------------------------------------------------------------
 
 
-def ive_derivative(m: int, n: float, x: NDArray[Any]) -> NDArray[Any]:
+def ive_derivative(m: int, n: float, x: np.ndarray) -> np.ndarray:
     """The m-th derivative of e^-|x| I_n(x); nan for x < 0 unless n is an integer.
 
     At 0, for an integer n, it is 0 where the sides differ in sign.
@@ -231,7 +230,7 @@ def ive_derivative(m: int, n: float, x: NDArray[Any]) -> NDArray[Any]:
     return np.where(x < 0, -value, value) if odd else value
 
 
-def _scaled_first(m: int, n: float, x: NDArray[Any]) -> Any:
+def _scaled_first(m: int, n: float, x: np.ndarray) -> Any:
     """It, for x > 0."""
     from scipy import special
 
@@ -250,7 +249,7 @@ def _scaled_first(m: int, n: float, x: NDArray[Any]) -> Any:
     return value
 
 
-def _near_origin(m: int, n: float, x: NDArray[Any]) -> Any:
+def _near_origin(m: int, n: float, x: np.ndarray) -> Any:
     """By the power series of e^-x I_n(x), differentiated term by term."""
     first, coefficients = _of_origin(m, n)
     total = np.zeros_like(x)
@@ -278,7 +277,7 @@ def _of_origin(m: int, n: float) -> tuple[int, tuple[float, ...]]:
     return first, tuple(found)
 
 
-def _by_series(m: int, n: float, x: NDArray[Any]) -> Any:
+def _by_series(m: int, n: float, x: np.ndarray) -> Any:
     """By D^m (e^-x x^a) = e^-x Σ_j C(m, j) (-1)^(m-j) a (a-1) ... (a-j+1) x^(a-j)."""
     total = _power_series(n, 0, 1, x)
     for j in range(1, m + 1):
@@ -288,14 +287,14 @@ def _by_series(m: int, n: float, x: NDArray[Any]) -> Any:
     return value * _half_power(x, n - m)
 
 
-def _by_angles(m: int, n: float, x: NDArray[Any]) -> Any:
+def _by_angles(m: int, n: float, x: np.ndarray) -> Any:
     """1/π ∫ (cos t - 1)^m e^(x (cos t - 1)) cos nt dt from 0 to π (10.32.3).
 
     The other integral of (10.32.4), and the end at π, are e^-2x times as large.
     """
     ends = _ENDS + 3 * m
 
-    def integral(at: NDArray[Any]) -> Any:
+    def integral(at: np.ndarray) -> Any:
         at = at[:, None]
         last = 2 * np.arcsin(np.sqrt(np.minimum(ends / 2 / at, 1)))
         count = math.ceil(np.max(last / _step(m, at)))
@@ -312,13 +311,13 @@ def _by_angles(m: int, n: float, x: NDArray[Any]) -> Any:
 # e^x K_n and its derivatives ----------------------------------------------------------------------
 
 
-def kve_derivative(m: int, n: float, x: NDArray[Any]) -> NDArray[Any]:
+def kve_derivative(m: int, n: float, x: np.ndarray) -> np.ndarray:
     """The m-th derivative of e^x K_n(x); nan for x < 0."""
     n = abs(n)
     return _on_the_right(lambda at: _scaled_second(m, n, at), x, (-1.0) ** m * math.inf)
 
 
-def _scaled_second(m: int, n: float, x: NDArray[Any]) -> Any:
+def _scaled_second(m: int, n: float, x: np.ndarray) -> Any:
     """It, for x > 0."""
     from scipy import special
 
@@ -347,12 +346,12 @@ def _scaled_second(m: int, n: float, x: NDArray[Any]) -> Any:
     return value
 
 
-def _by_integral(m: int, n: float, x: NDArray[Any]) -> Any:
+def _by_integral(m: int, n: float, x: np.ndarray) -> Any:
     """(-1)^m ∫ (cosh t - 1)^m e^(-x (cosh t - 1)) cosh nt dt over t > 0 (10.32.9)."""
     size = m + n
     ends = _ENDS + size + math.sqrt(2 * _ENDS * size)
 
-    def integral(at: NDArray[Any]) -> Any:
+    def integral(at: np.ndarray) -> Any:
         at = at[:, None]
         last = 2 * np.arcsinh(np.sqrt(ends / 2 / at))
         count = math.ceil(np.max(last / _step(size, at)))
@@ -367,9 +366,7 @@ def _by_integral(m: int, n: float, x: NDArray[Any]) -> Any:
     return (-1) ** m * value * x ** (-m / 2) * x ** (-m / 2) if m else value
 
 
-def _by_orders(
-    m: int, n: float, x: NDArray[Any], scaled: Any, half: float, scale: int
-) -> NDArray[Any]:
+def _by_orders(m: int, n: float, x: np.ndarray, scaled: Any, half: float, scale: int) -> np.ndarray:
     """By the neighbouring orders (10.29.5), of which the sum cancels beyond x = n."""
     total = np.zeros_like(x)
     for j in range(m + 1):
@@ -379,7 +376,7 @@ def _by_orders(
     return total
 
 
-def _step(power: float, x: NDArray[Any]) -> Any:
+def _step(power: float, x: np.ndarray) -> Any:
     """A step of the trapezoidal rule whose error is below 2^-53 of the integral.
 
     It is e^(-2πd/h) for an integrand analytic in a strip of half width d, near π/2 for x < 1; for a
@@ -388,7 +385,7 @@ def _step(power: float, x: NDArray[Any]) -> Any:
     return 0.2 / np.sqrt(1 + power / 16 + x / 8)
 
 
-def _by_blocks(function: Callable[[Any], Any], x: NDArray[Any]) -> NDArray[Any]:
+def _by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
     """``function`` of the numbers in order of size, as many at a time as their integrands allow."""
     order = np.argsort(x)
     value = np.empty_like(x)
@@ -401,7 +398,7 @@ def _by_blocks(function: Callable[[Any], Any], x: NDArray[Any]) -> NDArray[Any]:
 # Power series, of which a number is the sum of two ------------------------------------------------
 
 
-def _power_series(n: float, j: int, sign: int, x: NDArray[Any]) -> tuple[Any, Any]:
+def _power_series(n: float, j: int, sign: int, x: np.ndarray) -> tuple[Any, Any]:
     """Σ_k (n + 2k) ... (n + 2k - j + 1) (sign x²/4)^k / (k! (n + 1) ... (n + k)).
 
     By Horner's rule, which keeps the rest of each product and sum.
@@ -479,7 +476,7 @@ def _plus(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
 # Of the order -------------------------------------------------------------------------------------
 
 
-def _half_power(x: NDArray[Any], a: float) -> Any:
+def _half_power(x: np.ndarray, a: float) -> Any:
     """(x/2)^a, also of subnormal numbers, whose half is rounded."""
     with np.errstate(over="ignore", divide="ignore"):
         small = x < _SUBNORMAL_HALF

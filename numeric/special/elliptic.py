@@ -12,31 +12,31 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
-def ellipk(n: int, m: NDArray[Any]) -> NDArray[Any]:
+def ellipk(n: int, m: np.ndarray) -> np.ndarray:
     """The n-th derivative of K(m)."""
     return _derivative(Fraction(1, 2), n, m, 1 - m)
 
 
-def ellipkm1(n: int, p: NDArray[Any]) -> NDArray[Any]:
+def ellipkm1(n: int, p: np.ndarray) -> np.ndarray:
     """The n-th derivative of K(1 - p)."""
     value = _derivative(Fraction(1, 2), n, 1 - p, p)
     return -value if n % 2 else value
 
 
-def ellipe(n: int, m: NDArray[Any]) -> NDArray[Any]:
+def ellipe(n: int, m: np.ndarray) -> np.ndarray:
     """The n-th derivative of E(m)."""
     return _derivative(Fraction(-1, 2), n, m, 1 - m)
 
 
-def _derivative(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
+def _derivative(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """The n-th derivative of π/2 F(a, 1/2; 1; m), where ``rest`` is 1 - m and not rounded again."""
     of_k = a > 0
     value = np.full(m.shape, np.nan)
@@ -59,10 +59,10 @@ def _derivative(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> NDA
     return value
 
 
-def _power(m: NDArray[Any], rest: NDArray[Any], p: Fraction) -> NDArray[Any]:
+def _power(m: np.ndarray, rest: np.ndarray, p: Fraction) -> np.ndarray:
     """(1 - m)^p; near 0 not of 1 - m, which is rounded there."""
     small = np.abs(m) < 0.5
-    power: NDArray[Any] = np.exp(float(p) * np.log1p(np.where(small, -m, 0)))
+    power: np.ndarray = np.exp(float(p) * np.log1p(np.where(small, -m, 0)))
     power = np.where(small, power, rest ** float(p))
     return power
 
@@ -71,7 +71,7 @@ def _rising(x: Fraction, n: int) -> Fraction:
     return math.prod((x + k for k in range(n)), start=Fraction(1))
 
 
-def _series(a: float, c: int, z: NDArray[Any]) -> NDArray[Any]:
+def _series(a: float, c: int, z: np.ndarray) -> np.ndarray:
     """F(a, 1/2; c; z) for 0 <= z < 1: positive terms, added up with what each sum leaves out."""
     total, left_out = np.ones_like(z), np.zeros_like(z)
     term, k = np.ones_like(z), 0
@@ -81,15 +81,15 @@ def _series(a: float, c: int, z: NDArray[Any]) -> NDArray[Any]:
         left_out += term - (more - total)
         total = more
         k += 1
-    value: NDArray[Any] = total + left_out
+    value: np.ndarray = total + left_out
     return value
 
 
-def _by_recurrence(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
+def _by_recurrence(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
     b, d = _integrals(m, rest)
-    below: NDArray[Any]
-    last: NDArray[Any]
+    below: np.ndarray
+    last: np.ndarray
     with np.errstate(over="ignore", under="ignore"):
         below, last = (b + d, b / rest / 2) if a > 0 else (b + rest * d, -d / 2)
         if n == 0:
@@ -101,7 +101,7 @@ def _by_recurrence(a: Fraction, n: int, m: NDArray[Any], rest: NDArray[Any]) -> 
     return last
 
 
-def _integrals(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _integrals(m: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """B and D for 1 - m = rest > 0; for m < 0 by those of -m/(1 - m), θ turned to π/2 - θ [19.7.2].
 
     Near m = 1, B is a small difference in the mean; there it follows from Legendre's relation
@@ -124,7 +124,7 @@ def _integrals(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArr
 _NEAR = 0.99
 
 
-def _means(m: NDArray[Any], rest: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _means(m: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """K and D/K - 1/2 for 0 <= m < 1, by the arithmetic-geometric mean [19.8.5, 19.8.6].
 
     With c_j² = m r_j the sum of 2^(j-1) c_j² is m times that of 2^(j-1) r_j.

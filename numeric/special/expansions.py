@@ -17,12 +17,10 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
 
 def expanded(
-    about: Callable[[int], tuple[float, NDArray[Any]]], place: NDArray[Any], x: NDArray[Any]
-) -> NDArray[Any]:
+    about: Callable[[int], tuple[float, np.ndarray]], place: np.ndarray, x: np.ndarray
+) -> np.ndarray:
     """The function at x, by the series about the centre number ``place`` of each.
 
     ``about`` gives a centre and the coefficients of the powers of the distance from it.
@@ -35,22 +33,22 @@ def expanded(
     centres = np.array([centre for centre, _ in series])[which]
     coefficients = np.array([c for _, c in series]).T
     distance = x - centres
-    total: NDArray[Any] = coefficients[-1][which]
+    total: np.ndarray = coefficients[-1][which]
     for c in coefficients[-2::-1]:
         total = total * distance + c[which]
     return total
 
 
-def divided(total: NDArray[Any], x: NDArray[Any], n: int) -> NDArray[Any]:
+def divided(total: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
     """The quotient of ``total`` by xⁿ, which may be subnormal where 1/xⁿ has lost its digits."""
     half = n // 2
-    quotient: NDArray[Any] = total * x ** -float(half) * x ** -float(n - half)
+    quotient: np.ndarray = total * x ** -float(half) * x ** -float(n - half)
     return quotient
 
 
 def of_derivative(
     n: int, series: Callable[[int, Any], list[Any]], centre: float, count: int | None = None
-) -> NDArray[Any]:
+) -> np.ndarray:
     """The coefficients of the n-th derivative of a function about a centre, ``count`` of them.
 
     ``series`` gives so many coefficients or one more of the function's about an mpmath number.

@@ -21,12 +21,11 @@ from numeric.special import gamma_reciprocals, gammas
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 _MODERATE = 140.0  # where no product of two gamma functions leaves the floats, nor loses digits
 
 
-def beta(a: NDArray[Any], b: NDArray[Any]) -> Any:
+def beta(a: np.ndarray, b: np.ndarray) -> Any:
     """B(a, b) = Γ(a)Γ(b)/Γ(a + b) (5.12.1)."""
     low, high, total = np.minimum(a, b), np.maximum(a, b), a + b
 
@@ -48,7 +47,7 @@ def beta(a: NDArray[Any], b: NDArray[Any]) -> Any:
     )(low, high, total)
 
 
-def beta_derivative(m: int, n: int, a: NDArray[Any], b: NDArray[Any]) -> Any:
+def beta_derivative(m: int, n: int, a: np.ndarray, b: np.ndarray) -> Any:
     """The derivative of B(a, b) of order m by a and n by b, for a, b > 0; else nan."""
     inside = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     a, b = np.where(inside, a, 1), np.where(inside, b, 1)
@@ -64,7 +63,7 @@ def beta_derivative(m: int, n: int, a: NDArray[Any], b: NDArray[Any]) -> Any:
     return np.where(inside, -size if (m + n) % 2 else size, np.nan)
 
 
-def poch(z: NDArray[Any], m: NDArray[Any]) -> Any:
+def poch(z: np.ndarray, m: np.ndarray) -> Any:
     """Γ(z + m)/Γ(z) (5.2.5)."""
     up = z + m
 
@@ -79,7 +78,7 @@ def poch(z: NDArray[Any], m: NDArray[Any]) -> Any:
     )(z, m, up)
 
 
-def binom(n: NDArray[Any], k: NDArray[Any]) -> Any:
+def binom(n: np.ndarray, k: np.ndarray) -> Any:
     """Γ(n + 1)/(Γ(k + 1)Γ(n - k + 1)) (1.2.6)."""
     rest = n - k
     top, first, second = n > -1, k > -1, rest > -1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 # (-1)^k (ζ(k) - 1)/k for k = 2, 3 ...; the next is below 2^-53 times the sum at |x| = 1/2
 _ZETA_TERMS = (
@@ -47,12 +47,12 @@ def gammaln_of_two_and(e: Any) -> Any:
     return e * (_ONE_LESS_EULER + e * total)
 
 
-def gamma(x: NDArray[Any]) -> NDArray[Any]:
+def gamma(x: np.ndarray) -> np.ndarray:
     """Γ(x); below -170, where SciPy has 0 for subnormal numbers, by Γ(x + 1) = xΓ(x) (5.5.1)."""
     from scipy import special
 
     low = (x < _SHIFTED_BELOW) & (x > _ZERO_BELOW)
-    value: NDArray[Any] = special.gamma(x)
+    value: np.ndarray = special.gamma(x)
     if not np.any(low):
         return value
     near = np.where(low, x, 0.5)
@@ -62,7 +62,7 @@ def gamma(x: NDArray[Any]) -> NDArray[Any]:
     return np.where(low, special.gamma(near + _SHIFT) / product, value)
 
 
-def gammaln(x: NDArray[Any]) -> NDArray[Any]:
+def gammaln(x: np.ndarray) -> np.ndarray:
     """log|Γ(x)|; near 0 it is -log|x|, near its roots 1 and 2 a series of (5.7.3)."""
     from scipy import special
 
@@ -78,7 +78,7 @@ def gammaln(x: NDArray[Any]) -> NDArray[Any]:
     return np.where(near, series, value)
 
 
-def digamma(x: NDArray[Any]) -> Any:
+def digamma(x: np.ndarray) -> Any:
     """ψ(x), by reflection for x < 0 (5.5.4), where SciPy has no series around the root -0.504."""
     from scipy import special
 
@@ -89,7 +89,7 @@ def digamma(x: NDArray[Any]) -> Any:
     return np.where(reflected, special.psi(1 - inside) - np.pi * _cotangent(inside), special.psi(x))
 
 
-def polygamma(n: int, x: NDArray[Any]) -> Any:
+def polygamma(n: int, x: np.ndarray) -> Any:
     """ψ⁽ⁿ⁾(x) for n >= 1, by reflection for x < 0 (5.15.6), far out by its expansion (5.15.8).
 
     For high n a few terms of its series are enough, on both sides of a pole.
@@ -108,7 +108,7 @@ def polygamma(n: int, x: NDArray[Any]) -> Any:
     return np.where(reflected, (-1) ** n * value - math.pi ** (n + 1) * slope, value)
 
 
-def polygamma_difference(n: int, a: NDArray[Any], b: NDArray[Any]) -> Any:
+def polygamma_difference(n: int, a: np.ndarray, b: np.ndarray) -> Any:
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a, b > 0 without the cancellation of two nearly equal numbers.
 
     Both go up by the recurrence (5.15.5) to where their expansions hold (5.11.2, 5.15.8), in which
@@ -135,7 +135,7 @@ def polygamma_difference(n: int, a: NDArray[Any], b: NDArray[Any]) -> Any:
     return np.where(positive, -total if n % 2 == 0 else total, plain)
 
 
-def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def betaln(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """log|B(a, b)|; for a, b > 0 by the expansion of log Γ(b) - log Γ(a + b), b >= a (5.11.1).
 
     As a sum of three logarithms of Γ it would lose the digits of their size, b log b.  Where a is
@@ -144,7 +144,7 @@ def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     from scipy import special
 
     positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
-    plain: NDArray[Any] = special.betaln(a, b)
+    plain: np.ndarray = special.betaln(a, b)
     if not np.any(positive):
         return plain
     small = np.where(positive, np.minimum(a, b), 1)
@@ -154,7 +154,7 @@ def betaln(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.where(positive, np.where(small < STIRLING_FROM, total, both_large), plain)
 
 
-def log_quotient(a: NDArray[Any], b: NDArray[Any]) -> Any:
+def log_quotient(a: np.ndarray, b: np.ndarray) -> Any:
     """The logarithm of Γ(b)/Γ(a + b), log Γ(b) - log Γ(a + b) for a, b > 0 (5.11.1)."""
     above = b + _STEPS_UP
     total = sum(np.log1p(a / (b + k)) for k in reversed(range(_STEPS_UP)))
@@ -164,7 +164,7 @@ def log_quotient(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return total
 
 
-def betaln_of_large(small: NDArray[Any], large: NDArray[Any]) -> Any:
+def betaln_of_large(small: np.ndarray, large: np.ndarray) -> Any:
     """The logarithm of B(small, large), both large: their own logarithms are expanded, too."""
     small, large = np.maximum(small, STIRLING_FROM), np.maximum(large, STIRLING_FROM)
     total = _HALF_LOG_TWO_PI - np.log(large) / 2
@@ -182,17 +182,17 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def _falling(m: int, x: NDArray[Any], step: NDArray[Any]) -> Any:
+def _falling(m: int, x: np.ndarray, step: np.ndarray) -> Any:
     """x^-m - (x + step)^-m; the power in two halves, since it may overflow where this does not."""
     half = x ** (-m / 2)
     return half * -np.expm1(-m * np.log1p(step / x)) * half
 
 
-def _of_positive(n: int, x: NDArray[Any]) -> NDArray[Any]:
+def _of_positive(n: int, x: np.ndarray) -> np.ndarray:
     from scipy import special
 
     far = x > _LARGE * n
-    value: NDArray[Any] = special.polygamma(n, np.where(far, 1, x))
+    value: np.ndarray = special.polygamma(n, np.where(far, 1, x))
     if not np.any(far):
         return value
     # The factorial between the halves of the power, since the whole power may be subnormal.
@@ -201,7 +201,7 @@ def _of_positive(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return np.where(far, (-1) ** (n + 1) * power * (1 + n * u / 2 * (1 + (n + 1) * u / 6)), value)
 
 
-def _of_high_order(n: int, x: NDArray[Any]) -> Any:
+def _of_high_order(n: int, x: np.ndarray) -> Any:
     """ψ⁽ⁿ⁾(x) = (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0 (5.15.1)."""
     sign = 1 if n % 2 else -1
     left = _is_reflected(x)
@@ -220,7 +220,7 @@ def _of_high_order(n: int, x: NDArray[Any]) -> Any:
         return np.where(left & np.isnan(both), nearer, both)
 
 
-def _terms(n: int, x: NDArray[Any]) -> Any:
+def _terms(n: int, x: np.ndarray) -> Any:
     """The sum of n! (x + k)^-(n+1) over k >= 0; infinite from 0 on to the left.
 
     As many terms as count, but at most until x + k is 2n, where the rest is Euler's and
@@ -248,11 +248,11 @@ def _terms(n: int, x: NDArray[Any]) -> Any:
     return np.where(start == x, value, np.where(x > 0, 0, np.where(np.isnan(x), x, np.inf)))
 
 
-def _is_reflected(x: NDArray[Any]) -> Any:
+def _is_reflected(x: np.ndarray) -> Any:
     return (x < 0) & (x != np.floor(x))
 
 
-def _cotangent(x: NDArray[Any]) -> Any:
+def _cotangent(x: np.ndarray) -> Any:
     """cot(πx) for x that is no integer, exactly 0 halfway between integers."""
     turned = x - np.rint(x)
     steep = np.abs(turned) < 0.25

@@ -19,15 +19,15 @@ from numeric.special import polynomials
 from symdiff.scalars.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
-def lambertw(branch: int, x: NDArray[Any]) -> NDArray[Any]:
+def lambertw(branch: int, x: np.ndarray) -> np.ndarray:
     """W of branch 0 or -1; nan where it is not real."""
     return _solved(branch, x)[0]
 
 
-def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
+def derivative(branch: int, n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
     Far out, where e^-W loses digits, with W/x in its place: with t = 1/(1 + W) it is (W t/x)ⁿ times
@@ -44,7 +44,7 @@ def derivative(branch: int, n: int, x: NDArray[Any]) -> NDArray[Any]:
         step = np.where(np.isinf(w), 1.0, w / v) / np.where(near, 1.0, at)
         # Terms cancel: no coefficient may be rounded, and at high orders nothing else, either.
         polynomial: Any = polynomials.exactly if n > _EXACT_FLOATS else polynomials.horner
-        far: NDArray[Any] = polynomial(coefficients[::-1], t)
+        far: np.ndarray = polynomial(coefficients[::-1], t)
         for size in sizes:  # one by one: neither the scale nor the power leaves the floats alone
             far = far * (-size * step)
         far = far * step
@@ -89,7 +89,7 @@ _BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing
 _NEAR = 0.35
 
 
-def _solved(branch: int, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _solved(branch: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """W and 1 + W: near the branch point by the series there, else by Fritsch's iteration."""
     with np.errstate(all="ignore"):
         turned = 2 * math.e * ((x + _BELOW) + _REST)  # p² of (4.22), with all digits
@@ -108,12 +108,12 @@ def _solved(branch: int, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         return w, np.where(near & ~outside, v, 1 + w)
 
 
-def _iterated(branch: int, x: NDArray[Any]) -> NDArray[Any]:
+def _iterated(branch: int, x: np.ndarray) -> np.ndarray:
     """From an asymptotic first guess, each step has four times the digits of the one before.
 
     Fritsch, Shafer and Crowley, "Solution of the transcendental equation w e^w = x", 1973.
     """
-    w: NDArray[Any]
+    w: np.ndarray
     if branch:
         size = np.log(-x)
         second = np.log(-size)

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.scalars.vocabulary import Polynomial
 
 
@@ -40,7 +38,7 @@ def horner(coefficients: Sequence[Any], b: Any) -> Any:
     return total + rest
 
 
-def exactly(coefficients: Sequence[Fraction], b: NDArray[Any]) -> NDArray[Any]:
+def exactly(coefficients: Sequence[Fraction], b: np.ndarray) -> np.ndarray:
     """The polynomial in rational arithmetic, rounded once, whatever cancels; nan where b is not."""
 
     def of_one(at: float) -> float:
@@ -54,7 +52,7 @@ def exactly(coefficients: Sequence[Fraction], b: NDArray[Any]) -> NDArray[Any]:
     return np.array([of_one(at) for at in b.ravel().tolist()], np.float64).reshape(b.shape)
 
 
-def orthogonal(family: type[Polynomial], n: int, *operands: NDArray[Any]) -> NDArray[Any]:
+def orthogonal(family: type[Polynomial], n: int, *operands: np.ndarray) -> np.ndarray:
     """The polynomial of order n; where terms of both signs overflow, in rational arithmetic."""
     with np.errstate(all="ignore"):
         last, error = recurrence(family, n, *operands)

@@ -22,12 +22,11 @@ from symdiff.scalars.vocabulary import log_ndtr_series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 _BLOCK = 2048  # numbers whose integrands are in memory at a time
 
 
-def erfcx_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
+def erfcx_derivative(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
 
     For x < 0, e^(x²) erfc(x) = 2 e^(x²) - e^(x²) erfc(-x), and the sizes p of the derivatives
@@ -47,17 +46,17 @@ def erfcx_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return -value if n % 2 else value
 
 
-def _erfcx_tail(n: int, x: NDArray[Any]) -> NDArray[Any]:
+def _erfcx_tail(n: int, x: np.ndarray) -> np.ndarray:
     """The size of the n-th derivative for x >= 0."""
     v, weights = _half_line(n)
     scale = 1 / (1 + x)
     s = scale[:, None] * v
     total = np.exp(-s * s - 2 * (x * scale)[:, None] * v) @ (weights * v**n)
-    tail: NDArray[Any] = 2 / math.sqrt(math.pi) * scale * (2 * scale) ** n * total
+    tail: np.ndarray = 2 / math.sqrt(math.pi) * scale * (2 * scale) ** n * total
     return tail
 
 
-def log_ndtr_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
+def log_ndtr_derivative(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of log Φ(x), n > 0, the distribution function of the normal distribution.
 
     Right of ``top`` Φ is 1 to the last bit, and it is the derivative of the density; left of
@@ -78,7 +77,7 @@ def log_ndtr_derivative(n: int, x: NDArray[Any]) -> NDArray[Any]:
 
 
 @cache
-def _log_ndtr_about(n: int, k: int) -> tuple[float, NDArray[Any]]:
+def _log_ndtr_about(n: int, k: int) -> tuple[float, np.ndarray]:
     """A centre, and the series of the n-th derivative about it.
 
     The nearest zero of Φ is 1.92 ± 2.82i, so that the distance to a centre is at most 1/16 of the
@@ -88,7 +87,7 @@ def _log_ndtr_about(n: int, k: int) -> tuple[float, NDArray[Any]]:
     return centre, of_derivative(n, log_ndtr_series, centre)
 
 
-def _log_ndtr_far(n: int, t: NDArray[Any]) -> NDArray[Any]:
+def _log_ndtr_far(n: int, t: np.ndarray) -> np.ndarray:
     """The n-th derivative at -t, from t + Σ cₖ (-1)ᵏ t^(-2k-1), the first.
 
     It is the reciprocal of the Mills ratio Σ (-1)ᵏ (2k-1)!! t^(-2k-1) [7.12.1].
@@ -118,7 +117,7 @@ def _mills() -> list[int]:
     return [abs(c) for c in found[1:]]
 
 
-def normal_density(n: int, x: NDArray[Any]) -> NDArray[Any]:
+def normal_density(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of φ(x) = e^(-x²/2)/√(2π), (-1)ⁿ Heₙ(x) φ(x) [18.5.1]."""
     inside = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
     below, last = np.zeros_like(x), np.full_like(x, 1 / math.sqrt(2 * math.pi))
@@ -132,7 +131,7 @@ def normal_density(n: int, x: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.abs(x) < _LINEAR_BELOW, slope * x, value)
 
 
-def exp_of_half_square(x: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
+def exp_of_half_square(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """e^(-x²/2) times a factor; rounded only once where it is a subnormal number.
 
     A multiple of 1/16 near x has an exact square; the error of that of x would be multiplied by x²
@@ -141,7 +140,7 @@ def exp_of_half_square(x: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
     x = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
     near = np.rint(16 * x) / 16
     root = np.exp(-near * near / 4)
-    product: NDArray[Any] = np.exp((near - x) * (near + x) / 2) * factor * root * root
+    product: np.ndarray = np.exp((near - x) * (near + x) / 2) * factor * root * root
     return product
 
 
@@ -149,14 +148,14 @@ _DENSITY_ENDS = 60.0  # where it is 0
 _LINEAR_BELOW = 1e-10  # where the square of x is below 2^-53
 
 
-def _by_blocks(function: Callable[[Any], Any], x: NDArray[Any]) -> NDArray[Any]:
+def _by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
     flat = x.ravel()
     parts = [function(flat[k : k + _BLOCK]) for k in range(0, flat.size, _BLOCK)]
     return np.concatenate([np.empty(0), *parts]).reshape(x.shape)
 
 
 @cache
-def _half_line(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _half_line(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for ∫₀^∞ vⁿ f(v) dv, where f falls like e^-v at least.
 
     The trapezoidal rule in u, v = e^(u - e^-u) (Takahasi and Mori 1974), whose error is e^(-2πd/h)
