@@ -10,14 +10,20 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from numeric.eager.tensor import Tensor
 
 # What ``tensor`` makes a Tensor of.
 TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
+# What kernels take and give: arrays of any dtype, NumPy's scalars, and numbers.
+Values: TypeAlias = "np.ndarray | np.number | float"
 # What an operator takes beside a Tensor, and what a function takes for a Tensor or a number.
-Operand: TypeAlias = "Tensor | np.ndarray | np.generic | float"
+Operand: TypeAlias = "Tensor | Values"
 # What else an op needs: it goes into the formula, and is part of the key of what is compiled.
 Params: TypeAlias = tuple[Hashable, ...]
+# Arrays in double precision; such an array or one number; arrays of truth values, which choose.
+Doubles: TypeAlias = "NDArray[np.float64]"
+Reals: TypeAlias = "Doubles | float"
+Mask: TypeAlias = "NDArray[np.bool]"

@@ -26,7 +26,7 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
 from numeric.autograd.hooks import RemovableHandle
 from numeric.eager import dtypes

@@ -201,7 +201,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
     whole = node.dtype is int
 
     def run(*args: object) -> Any:
-        result = function(*args)
+        result: Any = function(*args)
         if result.__class__ is np.ndarray and not result.ndim:
             result = result[()]
         if whole and result.__class__ not in WEAK and result.dtype.kind == "f":

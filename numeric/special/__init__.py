@@ -51,7 +51,9 @@ from symdiff.scalars.vocabulary import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
+    from numeric.types import Doubles, Reals, Values
     from symdiff.scalars.vocabulary import Facts
 
 
@@ -71,32 +73,31 @@ def require_scipy(name: str) -> None:
 
 
 @cache
-def _scipy(name: str) -> Any:
+def _scipy(name: str) -> ModuleType:
     """SciPy's special functions, for the function called ``name``; or say that they are missing."""
     require_scipy(name)
-    from scipy import special
-
-    return special
+    return importlib.import_module("scipy.special")
 
 
 # Of arrays --------------------------------------------------------------------------------------
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Values) -> Values:
     # e^-|x| never overflows, and each sign of x has a form without cancellation.
     e = np.exp(-np.abs(x))
-    return np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
+    share: Values = np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
+    return share
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: Values) -> Values:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-def _log_sigmoid(x: Any) -> Any:
+def _log_sigmoid(x: Values) -> Values:
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
-def _log1mexp(x: Any) -> Any:
+def _log1mexp(x: Values) -> Values:
     # 1 - e^-x cancels for small x, and is 1 for large ones (Mächler 2012).
     near = np.less_equal(x, _LOG_2)
     of_small = np.log(-np.expm1(-np.where(near, x, 1)))
@@ -106,17 +107,17 @@ def _log1mexp(x: Any) -> Any:
 _LOG_2 = math.log(2)
 
 
-def _exp_share(a: Any, b: Any) -> Any:
+def _exp_share(a: Values, b: Values) -> Values:
     return _sigmoid(_difference(a, b))
 
 
-def _difference(a: Any, b: Any) -> Any:
+def _difference(a: Values, b: Values) -> Values:
     with np.errstate(invalid="ignore"):  # inf - inf, which the selection replaces
         difference = np.subtract(a, b)
     return np.where(np.equal(a, b), 0, difference)[()]
 
 
-def _sech(x: Any) -> Any:
+def _sech(x: Values) -> Values:
     e = np.exp(-np.abs(x))
     d = e * e
     d += 1  # in place, as new arrays would cost more than the exponential
@@ -125,38 +126,38 @@ def _sech(x: Any) -> Any:
     return e
 
 
-def _sech2(x: Any) -> Any:
+def _sech2(x: Values) -> Values:
     y = _sech(x)
     y *= y
     return y
 
 
-def _xlogy(x: Any, y: Any) -> Any:
+def _xlogy(x: Values, y: Values) -> Values:
     vanishes = np.equal(x, 0) & ~np.isnan(y)
     return x * np.log(np.where(vanishes, 1, y))
 
 
-def _xlog1py(x: Any, y: Any) -> Any:
+def _xlog1py(x: Values, y: Values) -> Values:
     vanishes = np.equal(x, 0) & ~np.isnan(y)
     return x * np.log1p(np.where(vanishes, 0, y))
 
 
-def _entr(x: Any) -> Any:
+def _entr(x: Doubles) -> Doubles:
     at = np.where(np.less_equal(x, 0), 1, x)
     return np.where(np.less(x, 0), -np.inf, -at * np.log(at))
 
 
-def _relative_difference(x: Any, y: Any) -> Any:
+def _relative_difference(x: Values, y: Values) -> Values:
     return np.subtract(x, y) / y
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: Values, y: Values) -> Values:
     if np.result_type(x, y).kind != "f":  # NumPy refuses integers with negative exponents
         x = np.asarray(x, dtype=np.float64)
     return np.power(x, y)
 
 
-def _cosine(a: Any, b: Any) -> Any:
+def _cosine(a: Values, b: Values) -> Values:
     r = np.hypot(a, b)
     kind = np.finfo(r.dtype)
     short, long = r < 4 * kind.tiny, r > kind.max
@@ -167,13 +168,13 @@ def _cosine(a: Any, b: Any) -> Any:
     return a / np.where(np.equal(r, 0), 1, r)
 
 
-def _planar(name: str) -> Callable[..., Any]:
+def _planar(name: str) -> Callable[..., Values]:
     """A derivative of hypot or atan2 (``symdiff.scalars.vocabulary.planar``).
 
     Exponents are kept apart unless all lengths and coordinates are moderate.
     """
 
-    def of_one(n: int, m: int, a: Any, b: Any) -> Any:
+    def of_one(n: int, m: int, a: Reals, b: Reals) -> Reals:
         q, terms = planar(name, n, m)
         r = np.hypot(a, b)
         if np.all(r) and _is_moderate(a) and _is_moderate(b):
@@ -190,7 +191,7 @@ def _planar(name: str) -> Callable[..., Any]:
         exponent = low_i * e + low_j * f - q * size
         return np.where((a == 0) & (b == 0), 0, np.ldexp(total / r**q, exponent))
 
-    def of_any(n: Any, m: Any, a: Any, b: Any) -> Any:
+    def of_any(n: Values, m: Values, a: Values, b: Values) -> Values:
         dtype = np.result_type(a, b, np.float32)
         if all(isinstance(v, float | int) for v in (a, b)):
             dtype = np.dtype(np.float64)
@@ -211,12 +212,12 @@ def _planar(name: str) -> Callable[..., Any]:
 _LOWEST = -2000
 
 
-def _is_moderate(x: Any) -> bool:
+def _is_moderate(x: Reals) -> bool:
     size = np.abs(x)
     return bool(np.all((size == 0) | ((size > _NEAR_1) & (size < 1 / _NEAR_1))))
 
 
-def _products(terms: tuple[tuple[int, int, int], ...], c: Any, s: Any) -> list[Any]:
+def _products(terms: tuple[tuple[int, int, int], ...], c: Reals, s: Reals) -> list[Reals]:
     """The terms k c^i s^j."""
     return [math.prod((c,) * i + (s,) * j, start=k) for i, j, k in terms]
 
@@ -239,7 +240,7 @@ def _math_planar(name: str) -> Callable[..., float]:
 _NEAR_1 = 1e-20  # so that no product of a few factors leaves the floats
 
 
-def _bose_order(n: int, x: Any) -> Any:
+def _bose_order(n: int, x: Doubles) -> Doubles:
     """By the polynomial in 1/(e^|x| - 1), whose terms are positive; e^-x is its tail."""
     size = np.abs(x)
     far = size > _FAR
@@ -264,7 +265,7 @@ def _math_bose(order: float, x: float) -> float:
     if size > _FAR:
         total = math.exp(-size)
     elif size * _POLE > 1 and n <= _LAST_EXACT:
-        total = polynomials.horner(bose_polynomial(n), 1 / math.expm1(size))
+        total = float(polynomials.horner(bose_polynomial(n), 1 / math.expm1(size)))
     else:
         return float(NUMPY["bose"](order, x))
     if n == 0:
@@ -275,24 +276,24 @@ def _math_bose(order: float, x: float) -> float:
 _LAST_EXACT = 12
 
 
-def _hypot1(x: Any) -> Any:
+def _hypot1(x: Values) -> Values:
     return np.hypot(x, 1)
 
 
-def _acosh_slope(x: Any) -> Any:
+def _acosh_slope(x: Values) -> Values:
     return 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
 
 
-def _step(x: Any) -> Any:
+def _step(x: Values) -> Values:
     return np.asarray(np.heaviside(x, 0), dtype=np.result_type(x))[()]  # integers stay integers
 
 
-def _clip(x: Any, lo: Any, hi: Any) -> Any:
+def _clip(x: Values, lo: Values, hi: Values) -> Values:
     return np.minimum(hi, np.maximum(lo, x))
 
 
-def _erfc(x: Any) -> Any:
-    value = _scipy("erfc").erfc(x)
+def _erfc(x: Doubles) -> Doubles:
+    value: Doubles = _scipy("erfc").erfc(x)
     tail = (x > _ERFC_TAIL) & (value == 0)  # SciPy has 0 for subnormal numbers
     if not np.any(tail):
         return value
@@ -303,8 +304,8 @@ def _erfc(x: Any) -> Any:
 _ERFC_TAIL = 26.0
 
 
-def _erfcinv(x: Any) -> Any:
-    value = _scipy("erfcinv").erfcinv(x)
+def _erfcinv(x: Doubles) -> Doubles:
+    value: Doubles = _scipy("erfcinv").erfcinv(x)
     tiny = (x > 0) & (x < _NORMAL)  # SciPy has infinity for the smallest
     if not np.any(tiny):
         return value
@@ -317,7 +318,7 @@ def _erfcinv(x: Any) -> Any:
     return np.where(tiny, y, value)
 
 
-def _erfcinv_slope(x: Any) -> Any:
+def _erfcinv_slope(x: Doubles) -> Doubles:
     # e^(-y²) = erfc(y)/erfcx(y) = x/erfcx(y) at y = erfcinv(x), whose square would lose digits.
     outside = np.equal(x, 0)
     at = np.where(outside, 1, x)
@@ -328,7 +329,7 @@ def _erfcinv_slope(x: Any) -> Any:
     return np.where(outside, -np.inf, slope)
 
 
-def _ndtr(x: Any) -> Any:
+def _ndtr(x: Doubles) -> Doubles:
     # Far out the error of x/√2 would be multiplied by x².
     far = x < -1
     tail, rest = np.where(far, x, -1), np.where(far, 0, x)
@@ -336,11 +337,11 @@ def _ndtr(x: Any) -> Any:
     return np.where(far, tails.exp_of_half_square(tail, scaled) / 2, _erfc(rest / -_ROOT_2) / 2)
 
 
-def _ndtri(p: Any) -> Any:
+def _ndtri(p: Doubles) -> Doubles:
     return -_ROOT_2 * _erfcinv(2 * np.where((p >= 0) & (p <= 1), p, np.nan))
 
 
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Doubles) -> Doubles:
     far = x < -1  # where the exponential may underflow
     tail, rest = np.where(far, x, -1), np.where(far, 0, x)
     with np.errstate(divide="ignore"):
@@ -351,29 +352,29 @@ def _log_ndtr(x: Any) -> Any:
     return np.where(far, logarithm, near)
 
 
-def _log_ndtr_order(n: int, x: Any) -> Any:
+def _log_ndtr_order(n: int, x: Doubles) -> Doubles:
     return tails.log_ndtr_derivative(n, x) if n else _log_ndtr(x)
 
 
-def _cosine_integral(x: Any) -> Any:
+def _cosine_integral(x: Doubles) -> Doubles:
     return np.where(x < 0, np.nan, _scipy("cosine_integral").sici(x)[1])
 
 
-def _cosine_integral_order(n: int, x: Any) -> Any:
+def _cosine_integral_order(n: int, x: Doubles) -> Doubles:
     return integrals.cosine_integral_derivative(n, x) if n else _cosine_integral(x)
 
 
-def _fresnel_sine(x: Any) -> Any:
+def _fresnel_sine(x: Doubles) -> Doubles:
     value = _scipy("fresnel_sine").fresnel(np.clip(x, -_FRESNEL_FAR, _FRESNEL_FAR))[0]
     return _with_waves(x, value, _chirp_cosine)
 
 
-def _fresnel_cosine(x: Any) -> Any:
+def _fresnel_cosine(x: Doubles) -> Doubles:
     value = _scipy("fresnel_cosine").fresnel(np.clip(x, -_FRESNEL_FAR, _FRESNEL_FAR))[1]
     return _with_waves(x, value, lambda x: -_chirp_sine(x))
 
 
-def _with_waves(x: Any, near: Any, wave: Callable[..., Any]) -> Any:
+def _with_waves(x: Doubles, near: Doubles, wave: Callable[[Doubles], Doubles]) -> Doubles:
     """Far out 1/2 less a wave of size 1/(πx), whose phase SciPy does not reduce exactly."""
     size = np.abs(x)
     far = size > _FRESNEL_FAR
@@ -385,39 +386,40 @@ def _with_waves(x: Any, near: Any, wave: Callable[..., Any]) -> Any:
 _FRESNEL_FAR = 3e4
 
 
-def _sinh_integral(x: Any) -> Any:
+def _sinh_integral(x: Doubles) -> Doubles:
     near = np.abs(x) < 2
     value = _scipy("sinh_integral").shichi(np.where(near, x, 0))[0]
     return np.where(near, value, integrals.hyperbolic_derivative(True, 0, np.where(near, 2, x)))
 
 
-def _cosh_integral(x: Any) -> Any:
+def _cosh_integral(x: Doubles) -> Doubles:
     near = np.abs(x) < 2
     value = _scipy("cosh_integral").shichi(np.where(near, np.abs(x), 1))[1]
     value = np.where(x < 0, np.nan, value)
     return np.where(near, value, integrals.hyperbolic_derivative(False, 0, np.where(near, 2, x)))
 
 
-def _hyperbolic_order(sinh: bool, n: int, x: Any) -> Any:
+def _hyperbolic_order(sinh: bool, n: int, x: Doubles) -> Doubles:
     if n:
         return integrals.hyperbolic_derivative(sinh, n, x)
     return _sinh_integral(x) if sinh else _cosh_integral(x)
 
 
-def _half_turns(x: Any) -> Any:
+def _half_turns(x: Doubles) -> Doubles:
     """x²/2 modulo 2, from -1 to 1; but of the fraction's square, nothing is rounded."""
     nearest = np.rint(x)
     rest = x - nearest  # as many bits as the integer leaves it, so that the product is exact
     phase = np.remainder(nearest, 2) + np.fmod(2 * np.fmod(nearest * rest, 2), 4)
     phase = phase - 4 * np.rint(phase / 4)
-    return (phase + rest * rest) / 2
+    half: Doubles = (phase + rest * rest) / 2
+    return half
 
 
-def _chirp_sine(x: Any) -> Any:
+def _chirp_sine(x: Doubles) -> Doubles:
     return np.sin(np.pi * _half_turns(x))
 
 
-def _chirp_cosine(x: Any) -> Any:
+def _chirp_cosine(x: Doubles) -> Doubles:
     return np.sin(np.pi * (0.5 - np.abs(_half_turns(x))))
 
 
@@ -425,10 +427,10 @@ _ROOT_2 = math.sqrt(2)
 _NORMAL = 2.0**-1022
 
 
-def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _in_double(name: str, function: Callable[..., Values]) -> Callable[..., Values]:
     """``function`` of float64 arrays of one shape as a function of numbers and of any arrays."""
 
-    def of_any(*args: Any) -> Any:
+    def of_any(*args: Values) -> Values:
         if needs_scipy(name):
             _scipy(name)
         dtype = np.result_type(*args, np.float32)
@@ -442,9 +444,9 @@ def _in_double(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_order(
     name: str,
-    function: Callable[..., Any],
-    *kinds: Callable[[str, Any], Any],
-) -> Callable[..., Any]:
+    function: Callable[..., Values],
+    *kinds: Callable[[str, float], float],
+) -> Callable[..., Values]:
     """``function`` of orders and float64 arrays, for orders that are numbers or arrays.
 
     There is one order for each of ``kinds``, which says what numbers it may be; without them one
@@ -452,10 +454,10 @@ def _of_order(
     """
     kinds = kinds or (integer_order,)
 
-    def of_one(orders: Sequence[float], xs: Sequence[Any]) -> Any:
+    def of_one(orders: Sequence[float], xs: Sequence[Values]) -> Values:
         return function(*(kind(name, n) for kind, n in zip(kinds, orders, strict=True)), *xs)
 
-    def of_any(*args: Any) -> Any:
+    def of_any(*args: Any) -> Values:
         if needs_scipy(name):
             _scipy(name)
         xs = [np.asarray(x) for x in args[len(kinds) :]]
@@ -476,7 +478,7 @@ def _of_order(
     return of_any
 
 
-def _gammasgn(x: Any) -> Any:
+def _gammasgn(x: Values) -> Values:
     x = np.asarray(x, np.result_type(x, np.float32))
     with np.errstate(invalid="ignore"):
         turns = np.where(np.floor(x) == x, np.nan, 1 - 2 * np.remainder(np.floor(x), 2))
@@ -489,20 +491,20 @@ _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n els
 # The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
 
 
-def _sincos_pi(x: Any) -> tuple[Any, Any]:
+def _sincos_pi(x: Values) -> tuple[Values, Values]:
     nearest = np.rint(x)
     turned = np.pi * (x - nearest)
     parity = 1 - 2 * np.abs(np.remainder(nearest, 2))
     return parity * np.sin(turned), parity * np.cos(turned)
 
 
-def _sinc(x: Any) -> Any:
+def _sinc(x: Values) -> Values:
     t = np.pi * np.asarray(x)
     at_zero = np.equal(t, 0)
     return np.where(at_zero, 1, _sincos_pi(x)[0]) / np.where(at_zero, 1, t)
 
 
-def _sinc_order(n: int, x: Any) -> Any:
+def _sinc_order(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of sinc: πⁿ·fₙ(t), t = πx, by the recurrence t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t.
 
     Upwards a rounding error grows by n/|t| at each step, downwards by |t|/n: upwards is right for
@@ -520,7 +522,7 @@ def _sinc_order(n: int, x: Any) -> Any:
     if np.all(far):
         return np.ldexp(scale * upward, exponent)
     small = np.where(far, 0, t)
-    downward = np.zeros_like(t)
+    downward: Values = np.zeros_like(t)
     for k in range(_start(n), n, -1):
         downward = (cycle[k % 4] - small * downward) / k
     tiny = np.abs(x) < _SINC_LEADING_BELOW
@@ -531,7 +533,7 @@ def _sinc_order(n: int, x: Any) -> Any:
 _SINC_LEADING_BELOW = 1e-10  # where the square of t is below 2^-53
 
 
-def _sinc_leading(n: int, x: Any, ldexp: Callable[..., Any]) -> Any:
+def _sinc_leading(n: int, x: Reals, ldexp: Callable[[Reals, int], Reals]) -> Reals:
     """The first term of the series of the n-th derivative, a number or a multiple of x.
 
     The recurrence would round there to multiples of the smallest subnormal number, n times.
@@ -573,7 +575,7 @@ def _math_polynomial(family: type[Polynomial]) -> Callable[..., float]:
 
 _POLYNOMIALS = {name: f for name, f in VOCABULARY.items() if issubclass(f, Polynomial)}
 
-_OF_ARRAYS: dict[str, Callable[..., Any]] = {
+_OF_ARRAYS: dict[str, Callable[..., Values]] = {
     "clip": _clip,
     "step": _step,
     "sigmoid": _sigmoid,
@@ -632,7 +634,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }
 
-_OF_SCIPY: dict[str, Callable[..., Any]] = {
+_OF_SCIPY: dict[str, Callable[..., Values]] = {
     "erf": lambda x: _scipy("erf").erf(x),
     "erfc": _erfc,
     "gamma": _in_double("gamma", gammas.gamma),
@@ -688,13 +690,13 @@ _OF_SCIPY: dict[str, Callable[..., Any]] = {
 }
 
 
-def _of_arrays(name: str, facts: type[Facts]) -> Callable[..., Any]:
+def _of_arrays(name: str, facts: type[Facts]) -> Callable[..., Values]:
     body = _OF_ARRAYS.get(name) or _OF_SCIPY.get(name) or getattr(np, facts.numpy or name, None)
     assert body is not None, f"{name} has no body: NumPy has none, nor is one here"
     return body
 
 
-NUMPY: dict[str, Callable[..., Any]] = {name: _of_arrays(name, f) for name, f in FACTS.items()}
+NUMPY: dict[str, Callable[..., Values]] = {name: _of_arrays(name, f) for name, f in FACTS.items()}
 """The functions of ``symdiff.scalars.formula.VOCABULARY`` for arrays."""
 
 
@@ -790,7 +792,7 @@ def _math_gammaln(x: float) -> float:
     return float(gammas.gammaln_of_two_and(x - 1)) - math.log1p(x - 1)
 
 
-_OF_FLOATS: dict[str, Callable[..., Any]] = {
+_OF_FLOATS: dict[str, Callable[..., float]] = {
     **{name: _math_polynomial(family) for name, family in _POLYNOMIALS.items()},
     "sign": _math_sign,
     "step": _math_step,
@@ -830,7 +832,7 @@ _OF_FLOATS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _of_floats(name: str, facts: type[Facts]) -> Callable[..., Any]:
+def _of_floats(name: str, facts: type[Facts]) -> Callable[..., float]:
     """What is written here or in ``math``, the value of any number, or that of an array."""
     body = _OF_FLOATS.get(name) or getattr(math, facts.math or name, None)
     if body is None and facts.rational is facts.value:
@@ -838,7 +840,7 @@ def _of_floats(name: str, facts: type[Facts]) -> Callable[..., Any]:
     return body or (lambda *args: float(NUMPY[name](*args)))
 
 
-MATH: dict[str, Callable[..., Any]] = {name: _of_floats(name, f) for name, f in FACTS.items()}
+MATH: dict[str, Callable[..., float]] = {name: _of_floats(name, f) for name, f in FACTS.items()}
 """The functions of ``symdiff.scalars.formula.VOCABULARY`` for Python floats."""
 
 

@@ -20,12 +20,12 @@ scaled functions, are in ``numeric.special.bessel_orders``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles, Mask
 
 _SERIES_BELOW = 1.0
 _TERMS = 10  # of the series: the next one is below (1/4)^10 / 10!^2 < 2^-53 of the first
@@ -37,7 +37,7 @@ _HIGHEST_BY_RECURRENCE = 200
 _LOG_2_LESS_EULER = 0.11593151565841245  # log 2 - γ
 
 
-def jv(n: int, x: np.ndarray) -> np.ndarray:
+def jv(n: int, x: Doubles) -> Doubles:
     """J_n(x)."""
     from scipy import special
 
@@ -50,7 +50,7 @@ def jv(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(x < 0, -value, value) if n % 2 else value
 
 
-def yv(n: int, x: np.ndarray) -> np.ndarray:
+def yv(n: int, x: Doubles) -> Doubles:
     """Y_n(x); nan for x < 0."""
     from scipy import special
 
@@ -65,7 +65,7 @@ def yv(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(far, _expansion(n, x, far)[1], value) if np.any(far) else value
 
 
-def iv(n: int, x: np.ndarray) -> np.ndarray:
+def iv(n: int, x: Doubles) -> Doubles:
     """I_n(x)."""
     from scipy import special
 
@@ -83,7 +83,7 @@ def iv(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(x < 0, -value, value) if n % 2 else value
 
 
-def kv(n: int, x: np.ndarray) -> np.ndarray:
+def kv(n: int, x: Doubles) -> Doubles:
     """K_n(x); nan for x < 0."""
     from scipy import special
 
@@ -100,7 +100,7 @@ def kv(n: int, x: np.ndarray) -> np.ndarray:
         return np.where(x < 0, np.nan, scaled * root * root)
 
 
-def _series(n: int, x: np.ndarray, sign: int) -> np.ndarray:
+def _series(n: int, x: Doubles, sign: int) -> Doubles:
     """(x/2)^n/n! · Σ (sign·x²/4)^k / (k! (n+1)ₖ), for |x| < 1."""
     if n > _LAST_FACTORIAL:
         return np.zeros_like(x)
@@ -108,11 +108,11 @@ def _series(n: int, x: np.ndarray, sign: int) -> np.ndarray:
     z, total = sign * half * half, np.ones_like(x)
     for k in range(_TERMS, 0, -1):
         total = 1 + z / (k * (n + k)) * total
-    result: np.ndarray = half**n / float(math.factorial(n)) * total
+    result: Doubles = half**n / float(math.factorial(n)) * total
     return result
 
 
-def _leading(n: int, x: np.ndarray) -> Any:
+def _leading(n: int, x: Doubles) -> Doubles:
     if n == 0:
         return (np.log(x) - _LOG_2_LESS_EULER) * (2 / math.pi)
     factorial = float(math.factorial(n - 1)) if n <= _LAST_FACTORIAL else math.inf
@@ -124,7 +124,7 @@ def _far(n: int) -> float:
     return max(_EXPANSION_FROM, 4.0 * n * n)
 
 
-def _expansion(n: int, x: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _expansion(n: int, x: Doubles, far: Mask) -> tuple[Doubles, Doubles]:
     """J_n and Y_n at the numbers that are ``far``: √(2/πx) times a turned sine and cosine."""
     finite = far & np.isfinite(x)
     x = np.where(finite, x, 1e300)  # J and Y are 0 at infinity, to which 1e300 is near enough

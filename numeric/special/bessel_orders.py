@@ -23,14 +23,20 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from numeric.special import bessel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from numeric.types import Doubles, Reals
+
+    # A function of an order; a multiple of one: the factor, the function and the order.
+    _OfOrder: TypeAlias = Callable[[float, Doubles], Doubles]
+    _Term: TypeAlias = tuple[float, _OfOrder, float]
 
 
 _HIGHEST = 32.0  # whose series meets its integral at x = 512, and has terms of e^512
@@ -49,14 +55,14 @@ _HIGHEST_FACTORIAL = 170
 # The functions ------------------------------------------------------------------------------------
 
 
-def jv(n: float, x: np.ndarray) -> np.ndarray:
+def jv(n: float, x: Doubles) -> Doubles:
     """J_n(x); nan for x < 0 unless n is an integer."""
     if n == int(n):
         return _of_integer(bessel.jv, int(n), x, -1)
     return _on_the_right(lambda at: _first_kind(n, at), x, _at_zero(n))
 
 
-def yv(n: float, x: np.ndarray) -> np.ndarray:
+def yv(n: float, x: Doubles) -> Doubles:
     """Y_n(x); nan for x < 0."""
     if n == int(n):
         return _of_integer(bessel.yv, int(n), x, -1)
@@ -64,7 +70,7 @@ def yv(n: float, x: np.ndarray) -> np.ndarray:
     turn = _cos_pi(size)
     ends = -math.inf if n > 0 else -math.copysign(math.inf, turn) if turn else 0.0
 
-    def function(at: np.ndarray) -> Any:
+    def function(at: Doubles) -> Reals:
         if n > 0:
             return _second_kind(n, at)
         return _sum((turn, _second_kind, size), (_sin_pi(size), _first_kind, size), at)
@@ -72,12 +78,12 @@ def yv(n: float, x: np.ndarray) -> np.ndarray:
     return _on_the_right(function, x, ends)
 
 
-def iv(n: float, x: np.ndarray) -> np.ndarray:
+def iv(n: float, x: Doubles) -> Doubles:
     """I_n(x); nan for x < 0 unless n is an integer."""
     if n == int(n):
         return _of_integer(bessel.iv, int(n), x, 1)
 
-    def function(at: np.ndarray) -> Any:
+    def function(at: Doubles) -> Doubles:
         scaled, root = ive_derivative(0, n, at), np.exp(at / 2)
         # e^(x/2) is inf from 1420 on, where its square times what is scaled has long been.
         return np.where(np.isinf(root), np.inf, scaled * root * root)
@@ -86,12 +92,12 @@ def iv(n: float, x: np.ndarray) -> np.ndarray:
         return _on_the_right(function, x, _at_zero(n), math.inf)
 
 
-def kv(n: float, x: np.ndarray) -> np.ndarray:
+def kv(n: float, x: Doubles) -> Doubles:
     """K_n(x); nan for x < 0."""
     if n == int(n):
         return _of_integer(bessel.kv, int(n), x, 1)
 
-    def function(at: np.ndarray) -> Any:
+    def function(at: Doubles) -> Doubles:
         root = np.exp(-at / 2)
         return kve_derivative(0, n, at) * root * root
 
@@ -99,14 +105,14 @@ def kv(n: float, x: np.ndarray) -> np.ndarray:
         return _on_the_right(function, x, math.inf)
 
 
-def _of_integer(function: Callable[..., Any], n: int, x: np.ndarray, sign: int) -> np.ndarray:
-    value: np.ndarray = function(abs(n), x)
+def _of_integer(function: Callable[..., Doubles], n: int, x: Doubles, sign: int) -> Doubles:
+    value: Doubles = function(abs(n), x)
     return sign ** (n % 2) * value if n < 0 else value
 
 
 def _on_the_right(
-    function: Callable[[Any], Any], x: np.ndarray, zero: float, infinity: float = 0.0
-) -> np.ndarray:
+    function: Callable[[Doubles], Reals], x: Doubles, zero: float, infinity: float = 0.0
+) -> Doubles:
     """``function`` of the positive numbers; these values at 0 and at infinity, else nan."""
     positive = (x > 0) & (x < np.inf)
     value = np.where(x == 0, zero, np.where(x == np.inf, infinity, np.nan))
@@ -120,7 +126,7 @@ def _at_zero(n: float) -> float:
     return 0.0 if n > 0 else math.copysign(math.inf, _over_gamma(n))
 
 
-def _sum(first: tuple[Any, ...], second: tuple[Any, ...], x: np.ndarray) -> Any:
+def _sum(first: _Term, second: _Term, x: Doubles) -> Reals:
     """The sum of two functions of an order, each with a factor that may be 0."""
     with np.errstate(over="ignore"):
         return sum(c * function(n, x) for c, function, n in (first, second) if c)
@@ -129,12 +135,13 @@ def _sum(first: tuple[Any, ...], second: tuple[Any, ...], x: np.ndarray) -> Any:
 # J and Y ------------------------------------------------------------------------------------------
 
 
-def _first_kind(n: float, x: np.ndarray) -> Any:
+def _first_kind(n: float, x: Doubles) -> Doubles:
     """J_n for x > 0."""
     from scipy import special
 
     if n > _HIGHEST_FACTORIAL:
-        return special.jv(n, x)
+        high: Doubles = special.jv(n, x)
+        return high
     series = x < _SERIES_OF_J
     far = x >= max(_SERIES_OF_J, n * n / 2) if abs(n) <= _HIGHEST else x >= 4 * n * n
     between = ~series & ~far
@@ -158,7 +165,7 @@ def _first_kind(n: float, x: np.ndarray) -> Any:
     return value
 
 
-def _second_kind(n: float, x: np.ndarray) -> Any:
+def _second_kind(n: float, x: Doubles) -> Doubles:
     """Y_n for n, x > 0."""
     from scipy import special
 
@@ -181,7 +188,7 @@ def _second_kind(n: float, x: np.ndarray) -> Any:
     return value
 
 
-def _turned(n: float, x: np.ndarray) -> tuple[Any, Any]:
+def _turned(n: float, x: Doubles) -> tuple[Doubles, Doubles]:
     """J_n and Y_n far out: Hankel's expansion, with x - π/4 turned back by nπ/2 (10.17.3)."""
     even, odd, term, k = np.ones_like(x), np.zeros_like(x), np.ones_like(x), 0
     while k < 60 and np.any(np.abs(term) > 2.0**-60):
@@ -200,7 +207,7 @@ def _turned(n: float, x: np.ndarray) -> tuple[Any, Any]:
     return size * (even * c - odd * s), size * (even * s + odd * c)
 
 
-def _leading(n: float, x: np.ndarray, turn: float, otherwise: Callable[[], Any]) -> Any:
+def _leading(n: float, x: Doubles, turn: float, otherwise: Callable[[], Doubles]) -> Doubles:
     """Γ(n)/2 (2/x)^n + Γ(-n)/2 (x/2)^n turn, unless the two cancel: n log x is small then."""
     if n > _HIGHEST_FACTORIAL:
         return otherwise()
@@ -216,7 +223,7 @@ def _leading(n: float, x: np.ndarray, turn: float, otherwise: Callable[[], Any])
 # e^-|x| I_n and its derivatives -------------------------------------------------------------------
 
 
-def ive_derivative(m: int, n: float, x: np.ndarray) -> np.ndarray:
+def ive_derivative(m: int, n: float, x: Doubles) -> Doubles:
     """The m-th derivative of e^-|x| I_n(x); nan for x < 0 unless n is an integer.
 
     At 0, for an integer n, it is 0 where the sides differ in sign.
@@ -230,7 +237,7 @@ def ive_derivative(m: int, n: float, x: np.ndarray) -> np.ndarray:
     return np.where(x < 0, -value, value) if odd else value
 
 
-def _scaled_first(m: int, n: float, x: np.ndarray) -> Any:
+def _scaled_first(m: int, n: float, x: Doubles) -> Doubles:
     """It, for x > 0."""
     from scipy import special
 
@@ -249,7 +256,7 @@ def _scaled_first(m: int, n: float, x: np.ndarray) -> Any:
     return value
 
 
-def _near_origin(m: int, n: float, x: np.ndarray) -> Any:
+def _near_origin(m: int, n: float, x: Doubles) -> Doubles:
     """By the power series of e^-x I_n(x), differentiated term by term."""
     first, coefficients = _of_origin(m, n)
     total = np.zeros_like(x)
@@ -277,7 +284,7 @@ def _of_origin(m: int, n: float) -> tuple[int, tuple[float, ...]]:
     return first, tuple(found)
 
 
-def _by_series(m: int, n: float, x: np.ndarray) -> Any:
+def _by_series(m: int, n: float, x: Doubles) -> Doubles:
     """By D^m (e^-x x^a) = e^-x Σ_j C(m, j) (-1)^(m-j) a (a-1) ... (a-j+1) x^(a-j)."""
     total = _power_series(n, 0, 1, x)
     for j in range(1, m + 1):
@@ -287,14 +294,14 @@ def _by_series(m: int, n: float, x: np.ndarray) -> Any:
     return value * _half_power(x, n - m)
 
 
-def _by_angles(m: int, n: float, x: np.ndarray) -> Any:
+def _by_angles(m: int, n: float, x: Doubles) -> Doubles:
     """1/π ∫ (cos t - 1)^m e^(x (cos t - 1)) cos nt dt from 0 to π (10.32.3).
 
     The other integral of (10.32.4), and the end at π, are e^-2x times as large.
     """
     ends = _ENDS + 3 * m
 
-    def integral(at: np.ndarray) -> Any:
+    def integral(at: Doubles) -> Doubles:
         at = at[:, None]
         last = 2 * np.arcsin(np.sqrt(np.minimum(ends / 2 / at, 1)))
         count = math.ceil(np.max(last / _step(m, at)))
@@ -302,7 +309,8 @@ def _by_angles(m: int, n: float, x: np.ndarray) -> Any:
         y = 2 * (np.sqrt(at) * np.sin(t / 2)) ** 2
         values = y**m * np.exp(-y) * np.cos(n * t)
         values[:, [0, -1]] /= 2
-        return np.sum(values, axis=1) * (last[:, 0] / count)
+        total: Doubles = np.sum(values, axis=1) * (last[:, 0] / count)
+        return total
 
     value = _by_blocks(integral, x) / math.pi
     return (-1) ** m * value * x ** (-m / 2) * x ** (-m / 2) if m else value
@@ -311,13 +319,13 @@ def _by_angles(m: int, n: float, x: np.ndarray) -> Any:
 # e^x K_n and its derivatives ----------------------------------------------------------------------
 
 
-def kve_derivative(m: int, n: float, x: np.ndarray) -> np.ndarray:
+def kve_derivative(m: int, n: float, x: Doubles) -> Doubles:
     """The m-th derivative of e^x K_n(x); nan for x < 0."""
     n = abs(n)
     return _on_the_right(lambda at: _scaled_second(m, n, at), x, (-1.0) ** m * math.inf)
 
 
-def _scaled_second(m: int, n: float, x: np.ndarray) -> Any:
+def _scaled_second(m: int, n: float, x: Doubles) -> Doubles:
     """It, for x > 0."""
     from scipy import special
 
@@ -346,12 +354,12 @@ def _scaled_second(m: int, n: float, x: np.ndarray) -> Any:
     return value
 
 
-def _by_integral(m: int, n: float, x: np.ndarray) -> Any:
+def _by_integral(m: int, n: float, x: Doubles) -> Doubles:
     """(-1)^m ∫ (cosh t - 1)^m e^(-x (cosh t - 1)) cosh nt dt over t > 0 (10.32.9)."""
     size = m + n
     ends = _ENDS + size + math.sqrt(2 * _ENDS * size)
 
-    def integral(at: np.ndarray) -> Any:
+    def integral(at: Doubles) -> Doubles:
         at = at[:, None]
         last = 2 * np.arcsinh(np.sqrt(ends / 2 / at))
         count = math.ceil(np.max(last / _step(size, at)))
@@ -360,13 +368,14 @@ def _by_integral(m: int, n: float, x: np.ndarray) -> Any:
         turned, rest = _product(t, np.float64(n))
         values = y**m * np.exp(-y) * np.cosh(turned) * (1 + rest)
         values[:, 0] /= 2
-        return np.sum(values, axis=1) * (last[:, 0] / count)
+        total: Doubles = np.sum(values, axis=1) * (last[:, 0] / count)
+        return total
 
     value = _by_blocks(integral, x)
     return (-1) ** m * value * x ** (-m / 2) * x ** (-m / 2) if m else value
 
 
-def _by_orders(m: int, n: float, x: np.ndarray, scaled: Any, half: float, scale: int) -> np.ndarray:
+def _by_orders(m: int, n: float, x: Doubles, scaled: _OfOrder, half: float, scale: int) -> Doubles:
     """By the neighbouring orders (10.29.5), of which the sum cancels beyond x = n."""
     total = np.zeros_like(x)
     for j in range(m + 1):
@@ -376,7 +385,7 @@ def _by_orders(m: int, n: float, x: np.ndarray, scaled: Any, half: float, scale:
     return total
 
 
-def _step(power: float, x: np.ndarray) -> Any:
+def _step(power: float, x: Doubles) -> Doubles:
     """A step of the trapezoidal rule whose error is below 2^-53 of the integral.
 
     It is e^(-2πd/h) for an integrand analytic in a strip of half width d, near π/2 for x < 1; for a
@@ -385,7 +394,7 @@ def _step(power: float, x: np.ndarray) -> Any:
     return 0.2 / np.sqrt(1 + power / 16 + x / 8)
 
 
-def _by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
+def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
     """``function`` of the numbers in order of size, as many at a time as their integrands allow."""
     order = np.argsort(x)
     value = np.empty_like(x)
@@ -398,7 +407,7 @@ def _by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
 # Power series, of which a number is the sum of two ------------------------------------------------
 
 
-def _power_series(n: float, j: int, sign: int, x: np.ndarray) -> tuple[Any, Any]:
+def _power_series(n: float, j: int, sign: int, x: Doubles) -> tuple[Doubles, Doubles]:
     """Σ_k (n + 2k) ... (n + 2k - j + 1) (sign x²/4)^k / (k! (n + 1) ... (n + k)).
 
     By Horner's rule, which keeps the rest of each product and sum.
@@ -434,7 +443,7 @@ def _coefficients(n: float, j: int, exponent: int) -> list[tuple[float, float]]:
     raise AssertionError
 
 
-def _ratios(n: Decimal, j: int) -> Any:
+def _ratios(n: Decimal, j: int) -> Iterator[Decimal]:
     """The coefficients of (x²/4)^k."""
     c, k = Decimal(1), 0
     while True:
@@ -447,7 +456,7 @@ def _falling(a: Decimal, j: int) -> Decimal:
     return math.prod((a - i for i in range(j)), start=Decimal(1))
 
 
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
+def _product(a: Doubles, b: Reals) -> tuple[Doubles, Doubles]:
     """A product and its rest, by halves of the factors (Dekker 1971)."""
     product = a * b
     a_high, b_high = 134217729.0 * a, 134217729.0 * b
@@ -456,19 +465,19 @@ def _product(a: Any, b: Any) -> tuple[Any, Any]:
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def _exact_sum(a: Any, b: Any) -> tuple[Any, Any]:
+def _exact_sum(a: Doubles, b: Reals) -> tuple[Doubles, Doubles]:
     """A sum and its rest (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def _times(a: tuple[Any, Any], b: Any) -> tuple[Any, Any]:
+def _times(a: tuple[Doubles, Doubles], b: Reals) -> tuple[Doubles, Doubles]:
     product, error = _product(a[0], b)
     return _exact_sum(product, error + a[1] * b)
 
 
-def _plus(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+def _plus(a: tuple[Doubles, Doubles], b: tuple[Doubles, Doubles]) -> tuple[Doubles, Doubles]:
     total, error = _exact_sum(a[0], b[0])
     return _exact_sum(total, error + a[1] + b[1])
 
@@ -476,7 +485,7 @@ def _plus(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
 # Of the order -------------------------------------------------------------------------------------
 
 
-def _half_power(x: np.ndarray, a: float) -> Any:
+def _half_power(x: Doubles, a: float) -> Doubles:
     """(x/2)^a, also of subnormal numbers, whose half is rounded."""
     with np.errstate(over="ignore", divide="ignore"):
         small = x < _SUBNORMAL_HALF

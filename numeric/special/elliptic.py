@@ -17,26 +17,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles
 
 
-def ellipk(n: int, m: np.ndarray) -> np.ndarray:
+def ellipk(n: int, m: Doubles) -> Doubles:
     """The n-th derivative of K(m)."""
     return _derivative(Fraction(1, 2), n, m, 1 - m)
 
 
-def ellipkm1(n: int, p: np.ndarray) -> np.ndarray:
+def ellipkm1(n: int, p: Doubles) -> Doubles:
     """The n-th derivative of K(1 - p)."""
     value = _derivative(Fraction(1, 2), n, 1 - p, p)
     return -value if n % 2 else value
 
 
-def ellipe(n: int, m: np.ndarray) -> np.ndarray:
+def ellipe(n: int, m: Doubles) -> Doubles:
     """The n-th derivative of E(m)."""
     return _derivative(Fraction(-1, 2), n, m, 1 - m)
 
 
-def _derivative(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _derivative(a: Fraction, n: int, m: Doubles, rest: Doubles) -> Doubles:
     """The n-th derivative of π/2 F(a, 1/2; 1; m), where ``rest`` is 1 - m and not rounded again."""
     of_k = a > 0
     value = np.full(m.shape, np.nan)
@@ -59,10 +59,10 @@ def _derivative(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.ndar
     return value
 
 
-def _power(m: np.ndarray, rest: np.ndarray, p: Fraction) -> np.ndarray:
+def _power(m: Doubles, rest: Doubles, p: Fraction) -> Doubles:
     """(1 - m)^p; near 0 not of 1 - m, which is rounded there."""
     small = np.abs(m) < 0.5
-    power: np.ndarray = np.exp(float(p) * np.log1p(np.where(small, -m, 0)))
+    power: Doubles = np.exp(float(p) * np.log1p(np.where(small, -m, 0)))
     power = np.where(small, power, rest ** float(p))
     return power
 
@@ -71,7 +71,7 @@ def _rising(x: Fraction, n: int) -> Fraction:
     return math.prod((x + k for k in range(n)), start=Fraction(1))
 
 
-def _series(a: float, c: int, z: np.ndarray) -> np.ndarray:
+def _series(a: float, c: int, z: Doubles) -> Doubles:
     """F(a, 1/2; c; z) for 0 <= z < 1: positive terms, added up with what each sum leaves out."""
     total, left_out = np.ones_like(z), np.zeros_like(z)
     term, k = np.ones_like(z), 0
@@ -81,15 +81,15 @@ def _series(a: float, c: int, z: np.ndarray) -> np.ndarray:
         left_out += term - (more - total)
         total = more
         k += 1
-    value: np.ndarray = total + left_out
+    value: Doubles = total + left_out
     return value
 
 
-def _by_recurrence(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _by_recurrence(a: Fraction, n: int, m: Doubles, rest: Doubles) -> Doubles:
     """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
     b, d = _integrals(m, rest)
-    below: np.ndarray
-    last: np.ndarray
+    below: Doubles
+    last: Doubles
     with np.errstate(over="ignore", under="ignore"):
         below, last = (b + d, b / rest / 2) if a > 0 else (b + rest * d, -d / 2)
         if n == 0:
@@ -101,7 +101,7 @@ def _by_recurrence(a: Fraction, n: int, m: np.ndarray, rest: np.ndarray) -> np.n
     return last
 
 
-def _integrals(m: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _integrals(m: Doubles, rest: Doubles) -> tuple[Doubles, Doubles]:
     """B and D for 1 - m = rest > 0; for m < 0 by those of -m/(1 - m), θ turned to π/2 - θ [19.7.2].
 
     Near m = 1, B is a small difference in the mean; there it follows from Legendre's relation
@@ -124,7 +124,7 @@ def _integrals(m: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 _NEAR = 0.99
 
 
-def _means(m: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _means(m: Doubles, rest: Doubles) -> tuple[Doubles, Doubles]:
     """K and D/K - 1/2 for 0 <= m < 1, by the arithmetic-geometric mean [19.8.5, 19.8.6].
 
     With c_j² = m r_j the sum of 2^(j-1) c_j² is m times that of 2^(j-1) r_j.

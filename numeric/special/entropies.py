@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles
 
 
-def log_ratio(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def log_ratio(x: Doubles, y: Doubles) -> Doubles:
     """log(x/y); ∞ for y = 0."""
     near = (x > y / 2) & (x / 2 < y)
     inside = (x > 0) & (y > 0)
@@ -34,14 +34,14 @@ def log_ratio(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 _SMALLEST, _LARGEST = 2.0**-1000, 2.0**1000
 
 
-def rel_entr(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def rel_entr(x: Doubles, y: Doubles) -> Doubles:
     """The relative entropy x log(x/y)."""
     inside = (x > 0) & (y > 0)
     value = np.where(inside, x, 1) * log_ratio(np.where(inside, x, 1), np.where(inside, y, 1))
     return np.where(inside, value, _outside(x, y, np.zeros_like(y)))
 
 
-def kl_div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def kl_div(x: Doubles, y: Doubles) -> Doubles:
     """The divergence x log(x/y) - x + y (Loader 2000).
 
     With w = (x - y)/(x + y) it is (x - y) w + 2x (w³/3 + w⁵/5 + ...).
@@ -68,7 +68,7 @@ _NEAR = 0.3
 _TERMS = 15  # 0.3^31/31 is below 2^-53
 
 
-def _outside(x: np.ndarray, y: np.ndarray, at_zero: np.ndarray) -> np.ndarray:
+def _outside(x: Doubles, y: Doubles, at_zero: Doubles) -> Doubles:
     """Of pairs that are not both positive."""
     value = np.where((x == 0) & (y >= 0), at_zero, np.inf)
     return np.where(np.isnan(x) | np.isnan(y), np.nan, value)

@@ -17,10 +17,14 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from numeric.types import Doubles
+
 
 def expanded(
-    about: Callable[[int], tuple[float, np.ndarray]], place: np.ndarray, x: np.ndarray
-) -> np.ndarray:
+    about: Callable[[int], tuple[float, Doubles]], place: NDArray[np.int64], x: Doubles
+) -> Doubles:
     """The function at x, by the series about the centre number ``place`` of each.
 
     ``about`` gives a centre and the coefficients of the powers of the distance from it.
@@ -33,22 +37,22 @@ def expanded(
     centres = np.array([centre for centre, _ in series])[which]
     coefficients = np.array([c for _, c in series]).T
     distance = x - centres
-    total: np.ndarray = coefficients[-1][which]
+    total: Doubles = coefficients[-1][which]
     for c in coefficients[-2::-1]:
         total = total * distance + c[which]
     return total
 
 
-def divided(total: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
+def divided(total: Doubles, x: Doubles, n: int) -> Doubles:
     """The quotient of ``total`` by xⁿ, which may be subnormal where 1/xⁿ has lost its digits."""
     half = n // 2
-    quotient: np.ndarray = total * x ** -float(half) * x ** -float(n - half)
+    quotient: Doubles = total * x ** -float(half) * x ** -float(n - half)
     return quotient
 
 
 def of_derivative(
     n: int, series: Callable[[int, Any], list[Any]], centre: float, count: int | None = None
-) -> np.ndarray:
+) -> Doubles:
     """The coefficients of the n-th derivative of a function about a centre, ``count`` of them.
 
     ``series`` gives so many coefficients or one more of the function's about an mpmath number.

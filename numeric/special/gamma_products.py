@@ -12,7 +12,7 @@ All take and give float64 arrays of one shape, and need SciPy.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,15 +21,17 @@ from numeric.special import gamma_reciprocals, gammas
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.types import Doubles, Mask, Reals
+
 
 _MODERATE = 140.0  # where no product of two gamma functions leaves the floats, nor loses digits
 
 
-def beta(a: np.ndarray, b: np.ndarray) -> Any:
+def beta(a: Doubles, b: Doubles) -> Doubles:
     """B(a, b) = Γ(a)Γ(b)/Γ(a + b) (5.12.1)."""
     low, high, total = np.minimum(a, b), np.maximum(a, b), a + b
 
-    def both_left(low: Any, high: Any, total: Any) -> Any:
+    def both_left(low: Doubles, high: Doubles, total: Doubles) -> Doubles:
         sines = _sin_pi(low, high) / _pole(_sin_pi(low)) / _pole(_sin_pi(high))
         return math.pi * sines / ((1 - total) * _beta(1 - low, 1 - high))
 
@@ -47,7 +49,7 @@ def beta(a: np.ndarray, b: np.ndarray) -> Any:
     )(low, high, total)
 
 
-def beta_derivative(m: int, n: int, a: np.ndarray, b: np.ndarray) -> Any:
+def beta_derivative(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
     """The derivative of B(a, b) of order m by a and n by b, for a, b > 0; else nan."""
     inside = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     a, b = np.where(inside, a, 1), np.where(inside, b, 1)
@@ -57,17 +59,17 @@ def beta_derivative(m: int, n: int, a: np.ndarray, b: np.ndarray) -> Any:
                 _moments(m, n, a.ravel()[k : k + _BLOCK], b.ravel()[k : k + _BLOCK])
                 for k in range(0, a.size, _BLOCK)
             ]
-            size = np.concatenate([np.empty(0), *parts]).reshape(a.shape)
+            size: Reals = np.concatenate([np.empty(0), *parts]).reshape(a.shape)
         else:
             size = _sizes_by_one(m, a, b) if m else _sizes_by_one(n, b, a)
     return np.where(inside, -size if (m + n) % 2 else size, np.nan)
 
 
-def poch(z: np.ndarray, m: np.ndarray) -> Any:
+def poch(z: Doubles, m: Doubles) -> Doubles:
     """Γ(z + m)/Γ(z) (5.2.5)."""
     up = z + m
 
-    def across(z: Any, _m: Any, up: Any) -> Any:
+    def across(z: Doubles, _m: Doubles, up: Doubles) -> Doubles:
         quotient = gammas.gamma(up) * gamma_reciprocals.rgamma_derivative(0, z)
         return np.where((up <= 0) & (up == np.floor(up)), np.nan, quotient)
 
@@ -78,12 +80,12 @@ def poch(z: np.ndarray, m: np.ndarray) -> Any:
     )(z, m, up)
 
 
-def binom(n: np.ndarray, k: np.ndarray) -> Any:
+def binom(n: Doubles, k: Doubles) -> Doubles:
     """Γ(n + 1)/(Γ(k + 1)Γ(n - k + 1)) (1.2.6)."""
     rest = n - k
     top, first, second = n > -1, k > -1, rest > -1
 
-    def all_left(n: Any, k: Any, rest: Any) -> Any:
+    def all_left(n: Doubles, k: Doubles, rest: Doubles) -> Doubles:
         return _beta(-k, -rest) * _ratio((n, -k), (n,), k) * -_sin_pi(k) / math.pi
 
     return _by_cases(
@@ -96,8 +98,8 @@ def binom(n: np.ndarray, k: np.ndarray) -> Any:
     )(n, k, rest)
 
 
-def _by_cases(*cases: tuple[Any, Callable[..., Any]]) -> Callable[..., Any]:
-    def of_arrays(*xs: Any) -> Any:
+def _by_cases(*cases: tuple[Mask, Callable[..., Doubles]]) -> Callable[..., Doubles]:
+    def of_arrays(*xs: Doubles) -> Doubles:
         value = np.full(xs[0].shape, np.nan)
         with np.errstate(all="ignore"):
             for chosen, function in cases:
@@ -108,37 +110,37 @@ def _by_cases(*cases: tuple[Any, Callable[..., Any]]) -> Callable[..., Any]:
     return of_arrays
 
 
-def _ratio(above: tuple[Any, ...], below: tuple[Any, ...], difference: Any) -> Any:
+def _ratio(above: tuple[Doubles, ...], below: tuple[Doubles, ...], difference: Doubles) -> Doubles:
     """The quotient of the sines of π times two sums; a sign if their difference is whole."""
     sign = 1 - 2 * np.abs(np.remainder(difference, 2))
     whole = difference == np.floor(difference)
     return np.where(whole, sign, _sin_pi(*above) / _pole(_sin_pi(*below)))
 
 
-def _pole(sine: Any) -> Any:
+def _pole(sine: Doubles) -> Doubles:
     return np.where(sine == 0, np.nan, sine)
 
 
 # For positive arguments of Γ ----------------------------------------------------------------------
 
 
-def _beta(a: Any, b: Any) -> Any:
+def _beta(a: Doubles, b: Doubles) -> Doubles:
     small, large = np.minimum(a, b), np.maximum(a, b)
     near = small < gammas.STIRLING_FROM
     value = gammas.gamma(np.where(near, small, 1)) * np.exp(gammas.log_quotient(small, large))
     return np.where(near, value, np.exp(gammas.betaln_of_large(small, large)))
 
 
-def _sizes_by_one(m: int, a: Any, b: Any) -> Any:
+def _sizes_by_one(m: int, a: Doubles, b: Doubles) -> Reals:
     """The size of that of order m by a: sums of products, all of one sign, of those of log B."""
     slopes = [np.abs(gammas.polygamma_difference(i, a, b)) for i in range(m)]
-    found = [_beta(a, b)]
+    found: list[Reals] = [_beta(a, b)]
     for k in range(m):
         found.append(sum(math.comb(k, i) * found[k - i] * slopes[i] for i in range(k + 1)))
     return found[m]
 
 
-def _moments(m: int, n: int, a: Any, b: Any) -> Any:
+def _moments(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
     """∫₀¹ t^(a-1) (1-t)^(b-1) |log t|^m |log(1-t)|^n dt for m, n > 0 (5.12.1).
 
     With t = 1/(1 + e^-u) it is the integral over all u of e^(-a s(-u) - b s(u)) s(-u)^m s(u)^n,
@@ -165,14 +167,16 @@ def _moments(m: int, n: int, a: Any, b: Any) -> Any:
     scaled *= (down / down[:, before, None]) ** m * (up / up[:, before, None]) ** n
     (x, e), (y, f) = np.frexp(down[:, before]), np.frexp(up[:, before])
     root = np.exp(top / 2)
-    return np.ldexp(np.sum(scaled, axis=1) * step * x**m * y**n * root, m * e + n * f) * root
+    total = np.sum(scaled, axis=1) * step * x**m * y**n * root
+    size: Doubles = np.ldexp(total, m * e + n * f) * root
+    return size
 
 
 _BLOCK = 256  # numbers whose integrands are in memory at a time
 _UNDERFLOWS = 1e3  # B(a, b) is below 4^-a for a <= b
 
 
-def _choose(k: Any, rest: Any) -> Any:
+def _choose(k: Doubles, rest: Doubles) -> Doubles:
     """The binomial of k + rest and k."""
     small, large = np.minimum(k, rest), np.maximum(k, rest)
     near = small < gammas.STIRLING_FROM
@@ -182,7 +186,7 @@ def _choose(k: Any, rest: Any) -> Any:
     return np.where(near, value, np.exp(-logarithm) / (k + rest + 1))
 
 
-def _rising(z: Any, m: Any) -> Any:
+def _rising(z: Doubles, m: Doubles) -> Doubles:
     """Γ(z + m)/Γ(z), which is near 1 for small m."""
     low, size = np.where(m < 0, z + m, z), np.abs(m)
     scale = np.where(low < 1, low / (low + size), 1)  # Γ(z) is Γ(z + 1)/z
@@ -194,7 +198,7 @@ def _rising(z: Any, m: Any) -> Any:
     return np.where(direct, quotient, np.where(m == 0, 1, value))
 
 
-def _sin_pi(*xs: Any) -> Any:
+def _sin_pi(*xs: Doubles) -> Doubles:
     """sin(πx) of a sum of numbers, each less the nearest integer."""
     whole = sum(np.remainder(np.rint(x), 2) for x in xs)
     rest = sum(x - np.rint(x) for x in xs)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mpmath
 import numpy as np
@@ -23,7 +23,7 @@ import numpy as np
 from numeric.special import gammas
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles, Reals
 
 _LEFT, _MIDDLE, _RIGHT = -0.75, 0.5, 1.5
 _DIGITS = 50
@@ -31,7 +31,7 @@ _STEPS = 30  # by which arguments are lowered to where Γ is far from the larges
 _LARGE = 140.0
 
 
-def rgamma_derivative(n: int, x: np.ndarray) -> np.ndarray:
+def rgamma_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of 1/Γ(x)."""
     left, right = x < _LEFT, x > _RIGHT
     value = np.full_like(x, np.nan)
@@ -47,7 +47,7 @@ def rgamma_derivative(n: int, x: np.ndarray) -> np.ndarray:
     return value
 
 
-def _by_series(n: int, x: np.ndarray) -> Any:
+def _by_series(n: int, x: Doubles) -> Doubles:
     upper = x >= _MIDDLE  # 1/Γ(1 + z) is 1/(zΓ(z))
     e, total = np.where(upper, x - 1, x), np.zeros_like(x)
     for c, d in zip(_coefficients(n, 0)[::-1], _coefficients(n, 1)[::-1], strict=True):
@@ -67,16 +67,16 @@ def _coefficients(n: int, first: int) -> tuple[float, ...]:
     return tuple(float(own.ff(k, n) * c[k + first]) for k in range(n, len(c) - 1))
 
 
-def _polynomials(n: int, sign: int, x: np.ndarray) -> list[Any]:
+def _polynomials(n: int, sign: int, x: Doubles) -> list[Reals]:
     """The derivatives of Γ^sign, over Γ^sign, to the n-th: f⁽ᵏ⁺¹⁾ = Σ C(k, i) f⁽ᵏ⁻ⁱ⁾ sign ψ⁽ⁱ⁾."""
-    found: list[Any] = [np.ones_like(x)]
+    found: list[Reals] = [np.ones_like(x)]
     slopes = [sign * (gammas.polygamma(i, x) if i else gammas.digamma(x)) for i in range(n)]
     for k in range(n):
         found.append(sum(math.comb(k, i) * found[k - i] * slopes[i] for i in range(k + 1)))
     return found
 
 
-def _by_reflection(n: int, x: np.ndarray) -> Any:
+def _by_reflection(n: int, x: Doubles) -> Doubles:
     nearest = np.rint(x)
     turned = np.pi * (x - nearest)
     parity = 1 - 2 * np.abs(np.remainder(nearest, 2))
@@ -90,7 +90,7 @@ def _by_reflection(n: int, x: np.ndarray) -> Any:
     return np.where(np.isfinite(x), _times_gamma(total, 1 - x), np.nan)
 
 
-def _over_gamma(f: Any, x: np.ndarray) -> Any:
+def _over_gamma(f: Reals, x: Doubles) -> Doubles:
     """f/Γ(x) for x > 0, of which Γ(x) alone may be infinite."""
     steps = np.where(x > _LARGE, _STEPS, 0)
     value = f / gammas.gamma(x - steps)
@@ -99,7 +99,7 @@ def _over_gamma(f: Any, x: np.ndarray) -> Any:
     return value
 
 
-def _times_gamma(f: Any, x: np.ndarray) -> Any:
+def _times_gamma(f: Reals, x: Doubles) -> Doubles:
     """The product f Γ(x) for x > 0; 0 where f is."""
     steps = np.where(x > _LARGE, _STEPS, 0)
     value = np.where(f == 0, 0, f * gammas.gamma(np.where(f == 0, 1, x - steps)))

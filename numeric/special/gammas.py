@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles, Mask, Reals
 
 # (-1)^k (ζ(k) - 1)/k for k = 2, 3 ...; the next is below 2^-53 times the sum at |x| = 1/2
 _ZETA_TERMS = (
@@ -39,20 +39,20 @@ _HIGHEST_FACTORIAL = 170
 _HIGHEST_REFLECTED = 50  # and where SciPy's zeta function does not underflow before that
 
 
-def gammaln_of_two_and(e: Any) -> Any:
+def gammaln_of_two_and(e: Reals) -> Reals:
     """The logarithm of Γ(2 + e) = (1 + e) Γ(1 + e) for |e| <= 1/2, by its series (5.7.3)."""
-    total = 0.0
+    total: Reals = 0.0
     for term in reversed(_ZETA_TERMS):
         total = total * e + term
     return e * (_ONE_LESS_EULER + e * total)
 
 
-def gamma(x: np.ndarray) -> np.ndarray:
+def gamma(x: Doubles) -> Doubles:
     """Γ(x); below -170, where SciPy has 0 for subnormal numbers, by Γ(x + 1) = xΓ(x) (5.5.1)."""
     from scipy import special
 
     low = (x < _SHIFTED_BELOW) & (x > _ZERO_BELOW)
-    value: np.ndarray = special.gamma(x)
+    value: Doubles = special.gamma(x)
     if not np.any(low):
         return value
     near = np.where(low, x, 0.5)
@@ -62,7 +62,7 @@ def gamma(x: np.ndarray) -> np.ndarray:
     return np.where(low, special.gamma(near + _SHIFT) / product, value)
 
 
-def gammaln(x: np.ndarray) -> np.ndarray:
+def gammaln(x: Doubles) -> Doubles:
     """log|Γ(x)|; near 0 it is -log|x|, near its roots 1 and 2 a series of (5.7.3)."""
     from scipy import special
 
@@ -78,18 +78,19 @@ def gammaln(x: np.ndarray) -> np.ndarray:
     return np.where(near, series, value)
 
 
-def digamma(x: np.ndarray) -> Any:
+def digamma(x: Doubles) -> Doubles:
     """ψ(x), by reflection for x < 0 (5.5.4), where SciPy has no series around the root -0.504."""
     from scipy import special
 
+    value: Doubles = special.psi(x)
     reflected = _is_reflected(x) & ((x < -0.75) | (x > -0.25))
     if not np.any(reflected):
-        return special.psi(x)
+        return value
     inside = np.where(reflected, x, -0.5)
-    return np.where(reflected, special.psi(1 - inside) - np.pi * _cotangent(inside), special.psi(x))
+    return np.where(reflected, special.psi(1 - inside) - np.pi * _cotangent(inside), value)
 
 
-def polygamma(n: int, x: np.ndarray) -> Any:
+def polygamma(n: int, x: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(x) for n >= 1, by reflection for x < 0 (5.15.6), far out by its expansion (5.15.8).
 
     For high n a few terms of its series are enough, on both sides of a pole.
@@ -108,7 +109,7 @@ def polygamma(n: int, x: np.ndarray) -> Any:
     return np.where(reflected, (-1) ** n * value - math.pi ** (n + 1) * slope, value)
 
 
-def polygamma_difference(n: int, a: np.ndarray, b: np.ndarray) -> Any:
+def polygamma_difference(n: int, a: Doubles, b: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a, b > 0 without the cancellation of two nearly equal numbers.
 
     Both go up by the recurrence (5.15.5) to where their expansions hold (5.11.2, 5.15.8), in which
@@ -135,7 +136,7 @@ def polygamma_difference(n: int, a: np.ndarray, b: np.ndarray) -> Any:
     return np.where(positive, -total if n % 2 == 0 else total, plain)
 
 
-def betaln(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def betaln(a: Doubles, b: Doubles) -> Doubles:
     """log|B(a, b)|; for a, b > 0 by the expansion of log Γ(b) - log Γ(a + b), b >= a (5.11.1).
 
     As a sum of three logarithms of Γ it would lose the digits of their size, b log b.  Where a is
@@ -144,7 +145,7 @@ def betaln(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     from scipy import special
 
     positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
-    plain: np.ndarray = special.betaln(a, b)
+    plain: Doubles = special.betaln(a, b)
     if not np.any(positive):
         return plain
     small = np.where(positive, np.minimum(a, b), 1)
@@ -154,17 +155,17 @@ def betaln(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(positive, np.where(small < STIRLING_FROM, total, both_large), plain)
 
 
-def log_quotient(a: np.ndarray, b: np.ndarray) -> Any:
+def log_quotient(a: Doubles, b: Doubles) -> Reals:
     """The logarithm of Γ(b)/Γ(a + b), log Γ(b) - log Γ(a + b) for a, b > 0 (5.11.1)."""
     above = b + _STEPS_UP
-    total = sum(np.log1p(a / (b + k)) for k in reversed(range(_STEPS_UP)))
+    total: Reals = sum(np.log1p(a / (b + k)) for k in reversed(range(_STEPS_UP)))
     total = total - (a * (np.log(above) - 1) + (above + (a - 0.5)) * np.log1p(a / above))
     for k, bernoulli in enumerate(_BERNOULLI, 1):
         total = total + bernoulli / (2 * k * (2 * k - 1)) * _falling(2 * k - 1, above, a)
     return total
 
 
-def betaln_of_large(small: np.ndarray, large: np.ndarray) -> Any:
+def betaln_of_large(small: Doubles, large: Doubles) -> Doubles:
     """The logarithm of B(small, large), both large: their own logarithms are expanded, too."""
     small, large = np.maximum(small, STIRLING_FROM), np.maximum(large, STIRLING_FROM)
     total = _HALF_LOG_TWO_PI - np.log(large) / 2
@@ -182,17 +183,18 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def _falling(m: int, x: np.ndarray, step: np.ndarray) -> Any:
+def _falling(m: int, x: Doubles, step: Doubles) -> Doubles:
     """x^-m - (x + step)^-m; the power in two halves, since it may overflow where this does not."""
     half = x ** (-m / 2)
-    return half * -np.expm1(-m * np.log1p(step / x)) * half
+    difference: Doubles = half * -np.expm1(-m * np.log1p(step / x)) * half
+    return difference
 
 
-def _of_positive(n: int, x: np.ndarray) -> np.ndarray:
+def _of_positive(n: int, x: Doubles) -> Doubles:
     from scipy import special
 
     far = x > _LARGE * n
-    value: np.ndarray = special.polygamma(n, np.where(far, 1, x))
+    value: Doubles = special.polygamma(n, np.where(far, 1, x))
     if not np.any(far):
         return value
     # The factorial between the halves of the power, since the whole power may be subnormal.
@@ -201,7 +203,7 @@ def _of_positive(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(far, (-1) ** (n + 1) * power * (1 + n * u / 2 * (1 + (n + 1) * u / 6)), value)
 
 
-def _of_high_order(n: int, x: np.ndarray) -> Any:
+def _of_high_order(n: int, x: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(x) = (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0 (5.15.1)."""
     sign = 1 if n % 2 else -1
     left = _is_reflected(x)
@@ -220,7 +222,7 @@ def _of_high_order(n: int, x: np.ndarray) -> Any:
         return np.where(left & np.isnan(both), nearer, both)
 
 
-def _terms(n: int, x: np.ndarray) -> Any:
+def _terms(n: int, x: Doubles) -> Doubles:
     """The sum of n! (x + k)^-(n+1) over k >= 0; infinite from 0 on to the left.
 
     As many terms as count, but at most until x + k is 2n, where the rest is Euler's and
@@ -248,11 +250,11 @@ def _terms(n: int, x: np.ndarray) -> Any:
     return np.where(start == x, value, np.where(x > 0, 0, np.where(np.isnan(x), x, np.inf)))
 
 
-def _is_reflected(x: np.ndarray) -> Any:
-    return (x < 0) & (x != np.floor(x))
+def _is_reflected(x: Doubles) -> Mask:
+    return (x < 0) & np.not_equal(x, np.floor(x))
 
 
-def _cotangent(x: np.ndarray) -> Any:
+def _cotangent(x: Doubles) -> Doubles:
     """cot(πx) for x that is no integer, exactly 0 halfway between integers."""
     turned = x - np.rint(x)
     steep = np.abs(turned) < 0.25

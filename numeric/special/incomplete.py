@@ -12,12 +12,12 @@ All take and give float64 arrays of one shape; ``beta_density`` alone does witho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles, Mask
 
 _SMALL_ORDER = 170.0  # up to it 1/Γ is neither 0 nor infinite in double precision
 _VANISHES_FROM = 3000.0  # where every density of a small order is 0
@@ -29,7 +29,7 @@ _FRACTION_FROM = 0.5
 _STEPS = 240  # of the fraction: they converge like e^(-4√(kx)), 2^-53 after 170 for x = 1/2
 
 
-def gamma_density(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def gamma_density(a: Doubles, x: Doubles) -> Doubles:
     """x^(a-1) e^-x / Γ(a) for x >= 0; 0 for a = 0, -1, -2 ..."""
     from scipy import special
 
@@ -45,16 +45,16 @@ def gamma_density(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.where(vanishes, 0, np.where(small, direct, by_logarithms))
 
 
-def _scaled_power(exponent: Any, factor: Any, x: np.ndarray) -> np.ndarray:
+def _scaled_power(exponent: Doubles, factor: Doubles, x: Doubles) -> Doubles:
     """The product x^exponent e^-x factor for a small exponent."""
     at = np.minimum(x, _VANISHES_FROM)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at x = 0
         power, root = at ** (exponent / 2), np.exp(-at / 2)
-        result: np.ndarray = power * factor * root * power * root
+        result: Doubles = power * factor * root * power * root
         return result
 
 
-def beta_density(p: np.ndarray, q: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
+def beta_density(p: Doubles, q: Doubles, c: Doubles, x: Doubles) -> Doubles:
     """x^p (1 - x)^q e^-c for 0 <= x <= 1."""
     x = np.where((x >= 0) & (x <= 1), x, np.nan)
     small = (np.abs(p) <= _SMALL_EXPONENT) & (np.abs(q) <= _SMALL_EXPONENT)
@@ -70,33 +70,33 @@ def beta_density(p: np.ndarray, q: np.ndarray, c: np.ndarray, x: np.ndarray) -> 
     return np.where(small, direct, large)
 
 
-def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def gammainc(a: Doubles, x: Doubles) -> Doubles:
     """P(a, x): its series (8.7.1), and 1 - Q where x is the larger one."""
     from scipy import special
 
-    value: np.ndarray = special.gammainc(a, x)
+    value: Doubles = special.gammainc(a, x)
     low = (x > 0) & (x < np.maximum(a, _SERIES_BELOW)) & (a > 0) & (a < _SMALL_ORDER - 1)
     high = _has_fraction(a, x) & ~low
     value = np.where(low, _series(a, x, low), value) if np.any(low) else value
     return np.where(high, 1 - _fraction(a, x, high), value) if np.any(high) else value
 
 
-def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def gammaincc(a: Doubles, x: Doubles) -> Doubles:
     """Q(a, x): its continued fraction (8.9.2), and 1 - P where a is the larger one."""
     from scipy import special
 
-    value: np.ndarray = special.gammaincc(a, x)
+    value: Doubles = special.gammaincc(a, x)
     low = (x > 0) & (x < np.maximum(a, _FRACTION_FROM)) & (a >= 0.5) & (a < _SMALL_ORDER - 1)
     high = _has_fraction(a, x)
     value = np.where(low, 1 - _series(a, x, low), value) if np.any(low) else value
     return np.where(high, _fraction(a, x, high), value) if np.any(high) else value
 
 
-def betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+def betainc(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     """I_x(a, b); next to 0 its leading term x^a / (a B(a, b)) (8.17.7)."""
     from scipy import special
 
-    value: np.ndarray = special.betainc(a, b, x)
+    value: Doubles = special.betainc(a, b, x)
     low = (x > 0) & (x * (1 + b) < _LEADING_BELOW) & (a > 0) & (a <= _SMALL_EXPONENT)
     low &= (b > 0) & (b <= _SMALL_EXPONENT)
     if not np.any(low):
@@ -106,38 +106,38 @@ def betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.where(low, half / (a * special.beta(a, b)) * half, value)
 
 
-def _series(a: np.ndarray, x: np.ndarray, low: np.ndarray) -> np.ndarray:
+def _series(a: Doubles, x: Doubles, low: Mask) -> Doubles:
     from scipy import special
 
     a, x = np.where(low, a, 1), np.where(low, x, 0)
     total = np.ones_like(x)
     for k in range(_TERMS + int(10 * np.sqrt(np.max(a))), 0, -1):
         total = 1 + x / (a + k) * total
-    result: np.ndarray = _scaled_power(a, special.rgamma(a + 1), x) * total
+    result: Doubles = _scaled_power(a, special.rgamma(a + 1), x) * total
     return result
 
 
-def _has_fraction(a: np.ndarray, x: np.ndarray) -> Any:
+def _has_fraction(a: Doubles, x: Doubles) -> Mask:
     return (
         (x >= np.maximum(a, _FRACTION_FROM)) & (x <= _VANISHES_FROM) & (a > 0) & (a <= _SMALL_ORDER)
     )
 
 
-def _fraction(a: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _fraction(a: Doubles, x: Doubles, high: Mask) -> Doubles:
     from scipy import special
 
     a, x = np.where(high, a, 1), np.where(high, x, _VANISHES_FROM)
     steps = int(_STEPS / (1 + 2 * (np.min(x) - _FRACTION_FROM)) + np.max(a) / 4) + 30
-    fraction: np.ndarray = x + 2 * steps + 1 - a
+    fraction: Doubles = x + 2 * steps + 1 - a
     for k in range(steps, 0, -1):
         fraction = x + (2 * k - 1) - a - k * (k - a) / fraction
-    result: np.ndarray = _scaled_power(a, special.rgamma(a), x) / fraction
+    result: Doubles = _scaled_power(a, special.rgamma(a), x) / fraction
     return result
 
 
-def _is_pole(a: np.ndarray) -> Any:
-    return (a <= 0) & (a == np.floor(a))
+def _is_pole(a: Doubles) -> Mask:
+    return (a <= 0) & np.equal(a, np.floor(a))
 
 
-def _sign_of_gamma(a: np.ndarray) -> Any:
+def _sign_of_gamma(a: Doubles) -> Doubles:
     return np.where((a > 0) | (np.remainder(np.floor(a), 2) == 0), 1, -1)

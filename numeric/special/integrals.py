@@ -16,10 +16,10 @@ from numeric.special.expansions import divided, expanded, of_derivative
 from symdiff.scalars.vocabulary import dawsn_series
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles
 
 
-def expn(n: int, x: np.ndarray) -> np.ndarray:
+def expn(n: int, x: Doubles) -> Doubles:
     """E_n(x) for x >= 0, else nan."""
     inside = np.where(x > 0, x, 1)
     if n < 1:
@@ -36,19 +36,19 @@ def expn(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, value, np.where(x == 0, at_zero, np.nan))
 
 
-def _expn_near(n: int, x: np.ndarray) -> np.ndarray:
+def _expn_near(n: int, x: Doubles) -> Doubles:
     """For 0 < x <= 1 from E_1 [6.6.2] upwards, k E_(k+1) = e^-x - x E_k [8.19.12]."""
     series = np.zeros_like(x)
     for k in range(20, 0, -1):
         series = x * ((-1) ** (k + 1) / (k * math.factorial(k)) + series)
-    value: np.ndarray = series - np.euler_gamma - np.log(x)
+    value: Doubles = series - np.euler_gamma - np.log(x)
     exponential = np.exp(-x)
     for k in range(1, n):
         value = (exponential - x * value) / k
     return value
 
 
-def _expn_far(n: int, x: np.ndarray) -> np.ndarray:
+def _expn_far(n: int, x: Doubles) -> Doubles:
     """For x > 1 by the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
 
     Of k steps the relative error is about e^(-4 √(k x)).
@@ -58,11 +58,11 @@ def _expn_far(n: int, x: np.ndarray) -> np.ndarray:
     tail = np.zeros_like(x)
     for k in range(20 + math.ceil(90 / float(x.min())), 0, -1):
         tail = (n + k - 1) / (1 + k / (x + tail))
-    value: np.ndarray = np.exp(-x) / (x + tail)
+    value: Doubles = np.exp(-x) / (x + tail)
     return value
 
 
-def expi(x: np.ndarray, scale: float = 1.0) -> np.ndarray:
+def expi(x: Doubles, scale: float = 1.0) -> Doubles:
     """Ei(x) times ``scale``."""
     value = -scale * expn(1, np.where(x < 0, -x, np.nan))
     near, far = (x > 0) & (x <= _EXPI_FAR), x > _EXPI_FAR
@@ -85,16 +85,16 @@ def expi(x: np.ndarray, scale: float = 1.0) -> np.ndarray:
 _EXPI_FAR = 40.0
 
 
-def _growing(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def _growing(x: Doubles, factor: Doubles) -> Doubles:
     """e^x/x times a factor; e^x alone overflows earlier."""
     x = np.minimum(x, 2000)  # where it is infinite
     with np.errstate(over="ignore"):
         root = np.exp(x / 2)
-        value: np.ndarray = root / x * factor * root
+        value: Doubles = root / x * factor * root
     return value
 
 
-def expi_derivative(n: int, x: np.ndarray, scale: float = 1.0) -> np.ndarray:
+def expi_derivative(n: int, x: Doubles, scale: float = 1.0) -> Doubles:
     """The n-th derivative of Ei, that of order m = n - 1 of e^x/x, times ``scale``.
 
     For x < 0 it is -E_(-m)(-x).  For small x > 0 it is (-1)^m m!/x^(m+1) + ∫ t^m e^(xt) dt over
@@ -125,7 +125,7 @@ def expi_derivative(n: int, x: np.ndarray, scale: float = 1.0) -> np.ndarray:
     return np.where(np.isnan(x), x, value)
 
 
-def hyperbolic_derivative(sinh: bool, n: int, x: np.ndarray) -> np.ndarray:
+def hyperbolic_derivative(sinh: bool, n: int, x: Doubles) -> Doubles:
     """The n-th derivative of Shi or Chi, that of order m = n - 1 of sinh(x)/x or cosh(x)/x.
 
     For small |x| it is ∫ t^m f(xt) dt over 0 < t < 1, where f, cosh or sinh, is the derivative's
@@ -154,7 +154,7 @@ def hyperbolic_derivative(sinh: bool, n: int, x: np.ndarray) -> np.ndarray:
     return value if n % 2 else np.copysign(value, x)
 
 
-def _pole(m: int, x: np.ndarray) -> np.ndarray:
+def _pole(m: int, x: Doubles) -> Doubles:
     """m!/x^(m+1)."""
     with np.errstate(over="ignore", divide="ignore"):
         pole = 1 / x
@@ -163,7 +163,7 @@ def _pole(m: int, x: np.ndarray) -> np.ndarray:
     return pole
 
 
-def cosine_integral_derivative(n: int, x: np.ndarray) -> np.ndarray:
+def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of Ci, n > 0, that of order m = n - 1 of cos(x)/x; nan for x < 0.
 
     As that of ``sinc`` (numeric.special), but that the downward recurrence is for (cos(x) - 1)/x.
@@ -190,7 +190,7 @@ def cosine_integral_derivative(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(x < 0, np.nan, value)
 
 
-def dawsn_derivative(n: int, x: np.ndarray) -> np.ndarray:
+def dawsn_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of Dawson's integral.
 
     By Taylor series about multiples of 1/4, and far out by the asymptotic series
@@ -216,7 +216,7 @@ _DAWSN_TERMS = 24
 
 
 @cache
-def _dawsn_about(n: int, k: int) -> tuple[float, np.ndarray]:
+def _dawsn_about(n: int, k: int) -> tuple[float, Doubles]:
     """A centre, and the series of the n-th derivative about it."""
     return k / 4, of_derivative(n, dawsn_series, k / 4)
 

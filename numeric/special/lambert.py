@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,15 +19,15 @@ from numeric.special import polynomials
 from symdiff.scalars.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles, Reals
 
 
-def lambertw(branch: int, x: np.ndarray) -> np.ndarray:
+def lambertw(branch: int, x: Doubles) -> Doubles:
     """W of branch 0 or -1; nan where it is not real."""
     return _solved(branch, x)[0]
 
 
-def derivative(branch: int, n: int, x: np.ndarray) -> np.ndarray:
+def derivative(branch: int, n: int, x: Doubles) -> Doubles:
     """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
     Far out, where e^-W loses digits, with W/x in its place: with t = 1/(1 + W) it is (W t/x)ⁿ times
@@ -43,8 +43,8 @@ def derivative(branch: int, n: int, x: np.ndarray) -> np.ndarray:
         at = np.where(x == 0, -0.0, x)  # where a branch that is infinite comes from
         step = np.where(np.isinf(w), 1.0, w / v) / np.where(near, 1.0, at)
         # Terms cancel: no coefficient may be rounded, and at high orders nothing else, either.
-        polynomial: Any = polynomials.exactly if n > _EXACT_FLOATS else polynomials.horner
-        far: np.ndarray = polynomial(coefficients[::-1], t)
+        polynomial = polynomials.exactly if n > _EXACT_FLOATS else polynomials.horner
+        far: Reals = polynomial(coefficients[::-1], t)
         for size in sizes:  # one by one: neither the scale nor the power leaves the floats alone
             far = far * (-size * step)
         far = far * step
@@ -52,7 +52,7 @@ def derivative(branch: int, n: int, x: np.ndarray) -> np.ndarray:
             return far
         # Where e^-W does lose no digit: W counts less in it than in a power of W/x.
         u = np.where(near, w, -2.0 if branch else 0.0)
-        value: Any
+        value: Reals
         if branch:
             v = np.where(near, v, -1.0)
             exponent, rest = polynomials.product(-float(n), u)
@@ -89,7 +89,7 @@ _BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing
 _NEAR = 0.35
 
 
-def _solved(branch: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _solved(branch: int, x: Doubles) -> tuple[Doubles, Doubles]:
     """W and 1 + W: near the branch point by the series there, else by Fritsch's iteration."""
     with np.errstate(all="ignore"):
         turned = 2 * math.e * ((x + _BELOW) + _REST)  # p² of (4.22), with all digits
@@ -108,12 +108,12 @@ def _solved(branch: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return w, np.where(near & ~outside, v, 1 + w)
 
 
-def _iterated(branch: int, x: np.ndarray) -> np.ndarray:
+def _iterated(branch: int, x: Doubles) -> Doubles:
     """From an asymptotic first guess, each step has four times the digits of the one before.
 
     Fritsch, Shafer and Crowley, "Solution of the transcendental equation w e^w = x", 1973.
     """
-    w: np.ndarray
+    w: Doubles
     if branch:
         size = np.log(-x)
         second = np.log(-size)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.types import Doubles, Reals
     from symdiff.scalars.vocabulary import Polynomial
 
 
-def horner(coefficients: Sequence[Any], b: Any) -> Any:
+def horner(coefficients: Sequence[int | Fraction], b: Reals) -> Reals:
     """The polynomial with these coefficients, of b^0 first: each product and sum keeps its rest.
 
     Of positive numbers it is as if rounded once; what cancels is as if computed with twice the
@@ -24,8 +25,8 @@ def horner(coefficients: Sequence[Any], b: Any) -> Any:
     split = 134217729.0 * b  # 2^27 + 1: Dekker's halves of b
     b_high = split - (split - b)
     b_low = b - b_high
-    total: Any = highest
-    rest: Any = 0.0
+    total: Reals = highest
+    rest: Reals = 0.0
     for c in reversed(lower):
         product = total * b
         split = 134217729.0 * total
@@ -38,7 +39,7 @@ def horner(coefficients: Sequence[Any], b: Any) -> Any:
     return total + rest
 
 
-def exactly(coefficients: Sequence[Fraction], b: np.ndarray) -> np.ndarray:
+def exactly(coefficients: Sequence[Fraction], b: Doubles) -> Doubles:
     """The polynomial in rational arithmetic, rounded once, whatever cancels; nan where b is not."""
 
     def of_one(at: float) -> float:
@@ -52,7 +53,7 @@ def exactly(coefficients: Sequence[Fraction], b: np.ndarray) -> np.ndarray:
     return np.array([of_one(at) for at in b.ravel().tolist()], np.float64).reshape(b.shape)
 
 
-def orthogonal(family: type[Polynomial], n: int, *operands: np.ndarray) -> np.ndarray:
+def orthogonal(family: type[Polynomial], n: int, *operands: Doubles) -> Doubles:
     """The polynomial of order n; where terms of both signs overflow, in rational arithmetic."""
     with np.errstate(all="ignore"):
         last, error = recurrence(family, n, *operands)
@@ -82,7 +83,7 @@ def _rounded(x: Fraction) -> float:
         return math.inf if x > 0 else -math.inf
 
 
-def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, Any]:
+def recurrence(family: type[Polynomial], n: int, *operands: Reals) -> tuple[Reals, Reals]:
     """The polynomial of order n by its recurrence, and what its rounding errors add up to.
 
     They are taken along by the same recurrence, as in Horner's rule above: alone it loses a digit
@@ -90,10 +91,10 @@ def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, A
     """
     *given, x = operands
     alpha = given[0] if given else 0.0
-    below: Any = 0.0
-    last: Any = 1.0
-    below_error: Any = 0.0
-    error: Any = 0.0
+    below: Reals = 0.0
+    last: Reals = 1.0
+    below_error: Reals = 0.0
+    error: Reals = 0.0
     for k in range(n):
         *pairs, divisor = family.terms(k)
         (a, a_rest), (b, b_rest), (c, c_rest) = (
@@ -114,14 +115,14 @@ def recurrence(family: type[Polynomial], n: int, *operands: Any) -> tuple[Any, A
     return last, error
 
 
-def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+def _sum(a: Reals, b: Reals) -> tuple[Reals, Reals]:
     """The sum of two numbers, and what rounding takes from it (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def product(a: Any, b: Any) -> tuple[Any, Any]:
+def product(a: Reals, b: Reals) -> tuple[Reals, Reals]:
     """The product of two numbers, and what rounding takes from it (Dekker)."""
     product = a * b
     a_high, a_low = _halves(a)
@@ -129,7 +130,7 @@ def product(a: Any, b: Any) -> tuple[Any, Any]:
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def _halves(a: Any) -> tuple[Any, Any]:
+def _halves(a: Reals) -> tuple[Reals, Reals]:
     split = 134217729.0 * a  # 2^27 + 1
     high = split - (split - a)
     return high, a - high

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from symdiff.scalars.vocabulary import log_ndtr_series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.types import Doubles
+
 
 _BLOCK = 2048  # numbers whose integrands are in memory at a time
 
 
-def erfcx_derivative(n: int, x: np.ndarray) -> np.ndarray:
+def erfcx_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
 
     For x < 0, e^(x²) erfc(x) = 2 e^(x²) - e^(x²) erfc(-x), and the sizes p of the derivatives
@@ -46,17 +48,17 @@ def erfcx_derivative(n: int, x: np.ndarray) -> np.ndarray:
     return -value if n % 2 else value
 
 
-def _erfcx_tail(n: int, x: np.ndarray) -> np.ndarray:
+def _erfcx_tail(n: int, x: Doubles) -> Doubles:
     """The size of the n-th derivative for x >= 0."""
     v, weights = _half_line(n)
     scale = 1 / (1 + x)
     s = scale[:, None] * v
     total = np.exp(-s * s - 2 * (x * scale)[:, None] * v) @ (weights * v**n)
-    tail: np.ndarray = 2 / math.sqrt(math.pi) * scale * (2 * scale) ** n * total
+    tail: Doubles = 2 / math.sqrt(math.pi) * scale * (2 * scale) ** n * total
     return tail
 
 
-def log_ndtr_derivative(n: int, x: np.ndarray) -> np.ndarray:
+def log_ndtr_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of log Φ(x), n > 0, the distribution function of the normal distribution.
 
     Right of ``top`` Φ is 1 to the last bit, and it is the derivative of the density; left of
@@ -77,7 +79,7 @@ def log_ndtr_derivative(n: int, x: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _log_ndtr_about(n: int, k: int) -> tuple[float, np.ndarray]:
+def _log_ndtr_about(n: int, k: int) -> tuple[float, Doubles]:
     """A centre, and the series of the n-th derivative about it.
 
     The nearest zero of Φ is 1.92 ± 2.82i, so that the distance to a centre is at most 1/16 of the
@@ -87,7 +89,7 @@ def _log_ndtr_about(n: int, k: int) -> tuple[float, np.ndarray]:
     return centre, of_derivative(n, log_ndtr_series, centre)
 
 
-def _log_ndtr_far(n: int, t: np.ndarray) -> np.ndarray:
+def _log_ndtr_far(n: int, t: Doubles) -> Doubles:
     """The n-th derivative at -t, from t + Σ cₖ (-1)ᵏ t^(-2k-1), the first.
 
     It is the reciprocal of the Mills ratio Σ (-1)ᵏ (2k-1)!! t^(-2k-1) [7.12.1].
@@ -117,7 +119,7 @@ def _mills() -> list[int]:
     return [abs(c) for c in found[1:]]
 
 
-def normal_density(n: int, x: np.ndarray) -> np.ndarray:
+def normal_density(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of φ(x) = e^(-x²/2)/√(2π), (-1)ⁿ Heₙ(x) φ(x) [18.5.1]."""
     inside = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
     below, last = np.zeros_like(x), np.full_like(x, 1 / math.sqrt(2 * math.pi))
@@ -131,7 +133,7 @@ def normal_density(n: int, x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < _LINEAR_BELOW, slope * x, value)
 
 
-def exp_of_half_square(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def exp_of_half_square(x: Doubles, factor: Doubles) -> Doubles:
     """e^(-x²/2) times a factor; rounded only once where it is a subnormal number.
 
     A multiple of 1/16 near x has an exact square; the error of that of x would be multiplied by x²
@@ -140,7 +142,7 @@ def exp_of_half_square(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     x = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
     near = np.rint(16 * x) / 16
     root = np.exp(-near * near / 4)
-    product: np.ndarray = np.exp((near - x) * (near + x) / 2) * factor * root * root
+    product: Doubles = np.exp((near - x) * (near + x) / 2) * factor * root * root
     return product
 
 
@@ -148,14 +150,14 @@ _DENSITY_ENDS = 60.0  # where it is 0
 _LINEAR_BELOW = 1e-10  # where the square of x is below 2^-53
 
 
-def _by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
+def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
     flat = x.ravel()
     parts = [function(flat[k : k + _BLOCK]) for k in range(0, flat.size, _BLOCK)]
     return np.concatenate([np.empty(0), *parts]).reshape(x.shape)
 
 
 @cache
-def _half_line(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _half_line(n: int) -> tuple[Doubles, Doubles]:
     """Nodes and weights for ∫₀^∞ vⁿ f(v) dv, where f falls like e^-v at least.
 
     The trapezoidal rule in u, v = e^(u - e^-u) (Takahasi and Mori 1974), whose error is e^(-2πd/h)

@@ -18,10 +18,10 @@ from numeric.special.expansions import expanded, of_derivative
 from symdiff.scalars.vocabulary import hurwitz_series, zeta_series
 
 if TYPE_CHECKING:
-    pass
+    from numeric.types import Doubles
 
 
-def zeta(m: int, s: np.ndarray) -> np.ndarray:
+def zeta(m: int, s: Doubles) -> Doubles:
     """The m-th derivative of Riemann's.
 
     For s > 1 by Euler and Maclaurin's summation, for others by Taylor series about multiples of
@@ -51,7 +51,7 @@ _SCALE = 400
 
 
 @cache
-def _about(m: int, k: int) -> tuple[float, np.ndarray]:
+def _about(m: int, k: int) -> tuple[float, Doubles]:
     """A centre, and the series of the m-th derivative about it, from 1/2 on without the pole.
 
     The pole at 1 is at least 3/4 away from the others, and a number from its centre at most 1/8.
@@ -65,15 +65,15 @@ def _about(m: int, k: int) -> tuple[float, np.ndarray]:
     return k / 4, of_derivative(m, series, k / 4, 24 + m)
 
 
-def _pole(m: int, u: np.ndarray) -> np.ndarray:
+def _pole(m: int, u: Doubles) -> Doubles:
     """m!/u^(m+1)."""
-    pole: np.ndarray = 1 / u
+    pole: Doubles = 1 / u
     for k in range(1, m + 1):
         pole = pole * k / u
     return pole
 
 
-def _beyond(m: int, s: np.ndarray) -> np.ndarray:
+def _beyond(m: int, s: Doubles) -> Doubles:
     """Infinite with its sign, that of derivatives of sin(πs/2) (2π)^s Γ(1 - s) [25.4.1].
 
     For s < -300 the factor ζ(1 - s) is 1, and ψ has its asymptotic series [5.11.2].
@@ -99,7 +99,7 @@ def _beyond(m: int, s: np.ndarray) -> np.ndarray:
     return np.where(total == 0, 0.0, np.copysign(np.inf, total))
 
 
-def hurwitz_zeta(m: int, s: np.ndarray, q: np.ndarray) -> np.ndarray:
+def hurwitz_zeta(m: int, s: Doubles, q: Doubles) -> Doubles:
     """The m-th derivative of Hurwitz's by s, for s > 1 and q > 0.
 
     By Euler and Maclaurin's summation, Σ (q + k)^-s over k < n and the rest from e = q + n on,
