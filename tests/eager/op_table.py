@@ -10,6 +10,7 @@ computes them; ``record.py`` writes PyTorch's down, ``test_op_table.py`` compare
 
 import itertools
 import math
+import operator
 import random
 import warnings
 import zlib
@@ -148,24 +149,15 @@ class Row:
 
 # --- the rows ------------------------------------------------------------------------------------
 
-ROWS = []
-
 
 def row(name, call, *operands, **options):
-    assert all(r.name != name for r in ROWS), name
-    ROWS.append(Row(name, call, operands, **options))
+    return Row(name, call, operands, **options)
 
 
-def of(name):
-    """The function of a dotted name, in any module."""
-
-    def call(T, *args, **kwargs):
-        f = T.nn.functional if name.startswith("F.") else T
-        for part in name.split(".")[name.startswith("F.") :]:
-            f = getattr(f, part)
-        return f(*args, **kwargs)
-
-    return call
+def of(name, *more, **kwargs):
+    """The function of a dotted name, in any module, with further arguments after the operands."""
+    path = name.replace("F.", "nn.functional.", 1) if name.startswith("F.") else name
+    return lambda T, *args: operator.attrgetter(path)(T)(*args, *more, **kwargs)
 
 
 def method(name, *more, **kwargs):
@@ -174,6 +166,16 @@ def method(name, *more, **kwargs):
 
 def in_place(name, *more, **kwargs):
     return lambda T, x, *args: getattr(x.clone(), name)(*args, *more, **kwargs)
+
+
+AUGMENTED = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv,
+    "**=": operator.ipow,
+}  # fmt: skip
+
+
+def augmented(sign):
+    return lambda T, x, y: AUGMENTED[sign](x.clone(), y)
 
 
 UNARY = {
@@ -186,51 +188,10 @@ UNARY = {
     "nonzero": "reciprocal",
 }  # fmt: skip
 # Those with in-place forms that have rows of their own.
-WRITTEN = [
-    "abs",
-    "cos",
-    "exp",
-    "expm1",
-    "floor",
-    "log1p",
-    "log",
-    "neg",
-    "reciprocal",
-    "relu",
-    "rsqrt",
-    "sigmoid",
-    "sin",
-    "sqrt",
-    "square",
-    "tanh",
-    "ceil",
-    "round",
-    "trunc",
-    "tan",
-    "sinh",
-    "cosh",
-]
-for _domain, _names in UNARY.items():
-    for _n in _names.split():
-        row(_n, of(_n), X(2, 3, domain=_domain), pointwise=True, edges=EDGES, kinds=True)
-        row("Tensor." + _n, method(_n), X(2, 3, domain=_domain), brief=True)
-for _n in WRITTEN:
-    _d = next(d for d, names in UNARY.items() if _n in names.split())
-    row(_n + "_", in_place(_n + "_"), X(2, 3, domain=_d), brief=True)
-row("clip", lambda T, x: T.clip(x, -0.5, 0.5), X(2, 3), brief=True)
-row("absolute", of("absolute"), X(3), brief=True)
-row("positive operator", lambda T, x: +x, X(3), brief=True)
-row("negative operator", lambda T, x: -x, X(3), brief=True)
-row("abs operator", lambda T, x: abs(x), X(3), brief=True)
-row("round decimals", lambda T, x: T.round(x, decimals=1), X(2, 3), brief=True)
-row("logit eps", lambda T, x: T.logit(x, 0.25), X(3, 3, domain="half"), pointwise=True)
-row("nan_to_num values", lambda T, x: T.nan_to_num(x, nan=3.0, posinf=1.0, neginf=-1.0), X(2, 3),
-    pointwise=True, edges=EDGES)  # fmt: skip
-
-for _n in ["isfinite", "isinf", "isnan", "signbit", "logical_not"]:
-    row(_n, of(_n), X(2, 3), pointwise=True, edges=EDGES, orders=0, kinds=True)
-row("Tensor.isnan", method("isnan"), X(3), brief=True, orders=0)
-
+WRITTEN = (
+    "abs", "cos", "exp", "expm1", "floor", "log1p", "log", "neg", "reciprocal", "relu", "rsqrt", "sigmoid",
+    "sin", "sqrt", "square", "tanh", "ceil", "round", "trunc", "tan", "sinh", "cosh",
+)  # fmt: skip
 _PAIRS = EDGES_OF_PAIRS
 BINARY = {
     "add": ("real", "real"), "sub": ("real", "real"), "mul": ("real", "real"),
@@ -239,246 +200,224 @@ BINARY = {
     "maximum": ("real", "real"), "minimum": ("real", "real"), "fmax": ("real", "real"),
     "fmin": ("real", "real"), "logaddexp": ("real", "real"), "xlogy": ("real", "positive"),
 }  # fmt: skip
-for _n, (_a, _b) in BINARY.items():
-    row(
-        _n, of(_n), X(2, 3, domain=_a), X(2, 3, domain=_b), pointwise=True, edges=_PAIRS, kinds=True
-    )
-for _n in ["add", "sub", "mul", "div", "pow", "atan2"]:
-    _a, _b = BINARY[_n]
-    row("Tensor." + _n, method(_n), X(2, 3, domain=_a), X(3, domain=_b), brief=True)
-for _n in ["add", "sub", "mul", "div", "pow"]:
-    _a, _b = BINARY[_n]
-    row(_n + "_", in_place(_n + "_"), X(2, 3, domain=_a), X(3, domain=_b), brief=True)
-row("floor division", lambda T, x, y: x // y, X(2, 3, domain="wide"), X(3, domain="nonzero"),
-    pointwise=True, edges=_PAIRS, kinds=True)  # fmt: skip
-row("modulo", lambda T, x, y: x % y, X(2, 3, domain="wide"), X(3, domain="nonzero"), kinds=True)
-row("div floor", lambda T, x, y: T.div(x, y, rounding_mode="floor"), X(2, 3), X(3, domain="nonzero"),
-    kinds=True)  # fmt: skip
-row("div trunc", lambda T, x, y: T.div(x, y, rounding_mode="trunc"), X(2, 3), X(3, domain="nonzero"),
-    kinds=True)  # fmt: skip
-row("max of two", of("max"), X(2, 3), X(3), brief=True)
-row("min of two", of("min"), X(2, 3), X(3), brief=True)
-row("add alpha", lambda T, x, y: T.add(x, y, alpha=2.5), X(2, 3), X(3))
-row("sub alpha", lambda T, x, y: T.sub(x, y, alpha=2.5), X(2, 3), X(3))
-row("add_ alpha", lambda T, x, y: x.clone().add_(y, alpha=-0.5), X(2, 3), X(3), brief=True)
-row("rsub", of("rsub"), X(2, 3), X(3))
-row("rsub alpha", lambda T, x, y: T.rsub(x, y, alpha=2.0), X(2, 3), X(3), brief=True)
-row("dist", of("dist"), X(2, 3), X(3))
-row("dist 1", lambda T, x, y: T.dist(x, y, 1), X(2, 3), X(2, 3))
-
 OPERATORS = {
-    "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
-    "/": lambda x, y: x / y, "**": lambda x, y: x**y,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": operator.pow,
 }  # fmt: skip
-for _n, _f in OPERATORS.items():
-    row(f"x {_n} y", lambda T, x, y, f=_f: f(x, y), X(2, 3, domain="positive"),
-        X(3, domain="nonzero"), brief=True)  # fmt: skip
-    row(f"x {_n} 2", lambda T, x, f=_f: f(x, 2), X(2, 3, domain="positive"), pointwise=True,
-        edges=EDGES, kinds=True)  # fmt: skip
-    row(f"x {_n} 1.5", lambda T, x, f=_f: f(x, 1.5), X(2, 3, domain="positive"), pointwise=True,
-        edges=EDGES, kinds=True)  # fmt: skip
-    row(f"2 {_n} x", lambda T, x, f=_f: f(2, x), X(2, 3, domain="positive"), pointwise=True,
-        edges=EDGES, kinds=True)  # fmt: skip
-    row(f"0.5 {_n} x", lambda T, x, f=_f: f(0.5, x), X(2, 3, domain="positive"), pointwise=True,
-        edges=EDGES, kinds=True)  # fmt: skip
-row("x ** 0", lambda T, x: x**0, X(2, 3), pointwise=True, edges=EDGES)
-row("x ** 1", lambda T, x: x**1, X(2, 3), pointwise=True, edges=EDGES)
-row("x ** 3", lambda T, x: x**3, X(2, 3), pointwise=True, edges=EDGES)
-row("x ** -1", lambda T, x: x**-1, X(2, 3, domain="nonzero"), pointwise=True, edges=EDGES)
-row("x ** -2", lambda T, x: x**-2, X(2, 3, domain="nonzero"), pointwise=True, edges=EDGES)
-row("x ** 0.5", lambda T, x: x**0.5, X(2, 3, domain="positive"), pointwise=True, edges=EDGES)
-row("0 ** x", lambda T, x: 0**x, X(2, 3, domain="positive"), pointwise=True, edges=EDGES)
-row("2 // x", lambda T, x: 2 // x, X(2, 3, domain="positive"), brief=True)
-row("2 % x", lambda T, x: 2 % x, X(2, 3, domain="positive"), brief=True)
-row("x // 2", lambda T, x: x // 2, X(2, 3, domain="wide"), kinds=True)
-row("x % 2", lambda T, x: x % 2, X(2, 3, domain="wide"), kinds=True)
-row("sqrt(x * x)", lambda T, x: T.sqrt(x * x), X(3), pointwise=True, edges=EDGES)
+COMPARISONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
-
-def augmented(f):
-    def call(T, x, y):
-        z = x.clone()
-        return f(z, y)
-
-    return call
-
-
-def _iadd(z, y):
-    z += y
-    return z
-
-
-def _isub(z, y):
-    z -= y
-    return z
-
-
-def _imul(z, y):
-    z *= y
-    return z
-
-
-def _idiv(z, y):
-    z /= y
-    return z
-
-
-def _ipow(z, y):
-    z **= y
-    return z
-
-
-for _n, _f in {"+=": _iadd, "-=": _isub, "*=": _imul, "/=": _idiv, "**=": _ipow}.items():
-    row(f"x {_n} y", augmented(_f), X(2, 3, domain="positive"), X(3, domain="nonzero"), brief=True)
-
-for _n in [
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "isclose",
-]:
-    row(_n, of(_n), X(2, 3), X(2, 3), pointwise=True, edges=_PAIRS, orders=0, kinds=_n != "isclose")
-for _n, _f in {
-    "==": lambda x, y: x == y, "!=": lambda x, y: x != y, "<": lambda x, y: x < y,
-    "<=": lambda x, y: x <= y, ">": lambda x, y: x > y, ">=": lambda x, y: x >= y,
-}.items():  # fmt: skip
-    row(f"x {_n} y", lambda T, x, y, f=_f: f(x, y), X(2, 3), X(3), orders=0, brief=True)
-    row(f"x {_n} 0", lambda T, x, f=_f: f(x, 0), X(2, 3), orders=0, brief=True)
-for _n, _f in {"&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y}.items():
-    row(f"x {_n} y", lambda T, x, y, f=_f: f(x, y), B(2, 3), B(2, 3), orders=0, brief=True)
-    row(f"i {_n} j", lambda T, x, y, f=_f: f(x, y), I(8, 2, 3), I(8, 2, 3), orders=0, brief=True)
-row("~x", lambda T, x: ~x, B(2, 3), orders=0, brief=True)
-row("allclose", lambda T, x, y: T.tensor([T.allclose(x, y), T.allclose(x, x)]), X(3), X(3), orders=0,
-    brief=True)  # fmt: skip
-row("equal", lambda T, x, y: T.tensor([T.equal(x, y), T.equal(x, x)]), X(3), X(3), orders=0,
-    brief=True)  # fmt: skip
-
-# Three operands, selections.
-row(
-    "addcmul",
-    lambda T, x, y, z: T.addcmul(x, y, z, value=0.5),
-    X(2, 3),
-    X(2, 3),
-    X(2, 3),
-    pointwise=True,
-)
-row("addcdiv", lambda T, x, y, z: T.addcdiv(x, y, z, value=0.5), X(2, 3), X(2, 3),
-    X(2, 3, domain="nonzero"), pointwise=True)  # fmt: skip
-row("addcmul_", in_place("addcmul_"), X(2, 3), X(3), X(2, 1), brief=True)
-row("addcdiv_", in_place("addcdiv_"), X(2, 3), X(3), X(2, 1, domain="nonzero"), brief=True)
-row("lerp", of("lerp"), X(2, 3), X(2, 3), X(2, 3), pointwise=True)
-row("lerp number", lambda T, x, y: T.lerp(x, y, 0.25), X(2, 3), X(2, 3), pointwise=True)
-row(
-    "where",
-    of("where"),
-    B(2, 3),
-    X(2, 3),
-    X(2, 3),
-    more=(((3,), (2, 1), ()), ((2, 3), (), ()), ((0, 3), (3,), ())),
-)
-row("where number", lambda T, c, x: T.where(c, x, 0.5), B(2, 3), X(2, 3))
-row(
-    "where edges",
-    lambda T, x, y: T.where(x > y, x, y),
-    X(2, 3),
-    X(2, 3),
-    pointwise=True,
-    edges=_PAIRS,
-)
-row("where nonzero", lambda T, c: T.where(c), B(2, 3), orders=0)
-row("Tensor.where", lambda T, c, x, y: x.where(c, y), B(2, 3), X(2, 3), X(3), brief=True)
-row("clamp", lambda T, x: T.clamp(x, -1.0, 1.0), X(2, 3), pointwise=True, edges=EDGES, kinds=True)
-row("clamp low", lambda T, x: T.clamp(x, min=0.5), X(2, 3), pointwise=True, edges=EDGES, kinds=True)
-row("clamp high", lambda T, x: x.clamp(max=0.5), X(2, 3), pointwise=True, edges=EDGES, kinds=True)
-row("clamp crossed", lambda T, x: T.clamp(x, 1.0, -1.0), X(2, 3), pointwise=True, edges=EDGES)
-row("clamp int", lambda T, x: T.clamp(x, 0, 1), X(2, 3), kinds=True)
-row("clamp tensors", of("clamp"), X(2, 3), X(2, 3), X(2, 3), pointwise=True,
-    edges=(0.0, 1.0, -1.0, 2.0, math.inf, math.nan))  # fmt: skip
-row(
-    "clamp tensor low",
-    lambda T, x, y: T.clamp(x, min=y),
-    X(2, 3),
-    X(2, 3),
-    pointwise=True,
-    edges=_PAIRS,
-)
-row("clamp_", in_place("clamp_", -0.5, 0.5), X(2, 3), brief=True)
-row("clamp_min", method("clamp_min", 0.25), X(2, 3), brief=True)
-row("clamp_max", method("clamp_max", 0.25), X(2, 3), brief=True)
-row(
-    "masked_fill",
-    lambda T, x, m: x.masked_fill(m, 0.5),
-    X(2, 3),
-    B(2, 3),
-    more=(((2, 3), (3,)), ((0, 3), (3,))),
-)
-row("masked_fill tensor", lambda T, x, v, m: x.masked_fill(m, v), X(2, 3), X(), B(2, 3))
-row("masked_fill_", lambda T, x, m: x.clone().masked_fill_(m, -1.0), X(2, 3), B(3), brief=True)
-row("masked_select", of("masked_select"), X(2, 3), B(2, 3), more=(((2, 3), (3,)), ((0,), (0,))))
-row("masked_scatter", lambda T, x, s, m: x.masked_scatter(m, s), X(2, 3), X(6), B(2, 3))
+POINTWISE = (
+    *(
+        r
+        for domain, names in UNARY.items()
+        for n in names.split()
+        for r in (
+            row(n, of(n), X(2, 3, domain=domain), pointwise=True, edges=EDGES, kinds=True),
+            row("Tensor." + n, method(n), X(2, 3, domain=domain), brief=True),
+        )
+    ),
+    *(
+        row(n + "_", in_place(n + "_"), X(2, 3, domain=d), brief=True)
+        for d, names in UNARY.items()
+        for n in names.split()
+        if n in WRITTEN
+    ),
+    row("clip", lambda T, x: T.clip(x, -0.5, 0.5), X(2, 3), brief=True),
+    row("absolute", of("absolute"), X(3), brief=True),
+    row("positive operator", lambda T, x: +x, X(3), brief=True),
+    row("negative operator", lambda T, x: -x, X(3), brief=True),
+    row("abs operator", lambda T, x: abs(x), X(3), brief=True),
+    row("round decimals", lambda T, x: T.round(x, decimals=1), X(2, 3), brief=True),
+    row("logit eps", lambda T, x: T.logit(x, 0.25), X(3, 3, domain="half"), pointwise=True),
+    row("nan_to_num values", lambda T, x: T.nan_to_num(x, nan=3.0, posinf=1.0, neginf=-1.0), X(2, 3),
+        pointwise=True, edges=EDGES),
+    *(
+        row(n, of(n), X(2, 3), pointwise=True, edges=EDGES, orders=0, kinds=True)
+        for n in ["isfinite", "isinf", "isnan", "signbit", "logical_not"]
+    ),
+    row("Tensor.isnan", method("isnan"), X(3), brief=True, orders=0),
+    *(
+        row(n, of(n), X(2, 3, domain=a), X(2, 3, domain=b), pointwise=True, edges=_PAIRS, kinds=True)
+        for n, (a, b) in BINARY.items()
+    ),
+    *(
+        row("Tensor." + n, method(n), X(2, 3, domain=a), X(3, domain=b), brief=True)
+        for n, (a, b) in itertools.islice(BINARY.items(), 6)
+    ),
+    *(
+        row(n + "_", in_place(n + "_"), X(2, 3, domain=a), X(3, domain=b), brief=True)
+        for n, (a, b) in itertools.islice(BINARY.items(), 5)
+    ),
+    row("floor division", lambda T, x, y: x // y, X(2, 3, domain="wide"), X(3, domain="nonzero"),
+        pointwise=True, edges=_PAIRS, kinds=True),
+    row("modulo", lambda T, x, y: x % y, X(2, 3, domain="wide"), X(3, domain="nonzero"), kinds=True),
+    row("div floor", lambda T, x, y: T.div(x, y, rounding_mode="floor"), X(2, 3), X(3, domain="nonzero"),
+        kinds=True),
+    row("div trunc", lambda T, x, y: T.div(x, y, rounding_mode="trunc"), X(2, 3), X(3, domain="nonzero"),
+        kinds=True),
+    row("max of two", of("max"), X(2, 3), X(3), brief=True),
+    row("min of two", of("min"), X(2, 3), X(3), brief=True),
+    row("add alpha", lambda T, x, y: T.add(x, y, alpha=2.5), X(2, 3), X(3)),
+    row("sub alpha", lambda T, x, y: T.sub(x, y, alpha=2.5), X(2, 3), X(3)),
+    row("add_ alpha", lambda T, x, y: x.clone().add_(y, alpha=-0.5), X(2, 3), X(3), brief=True),
+    row("rsub", of("rsub"), X(2, 3), X(3)),
+    row("rsub alpha", lambda T, x, y: T.rsub(x, y, alpha=2.0), X(2, 3), X(3), brief=True),
+    row("dist", of("dist"), X(2, 3), X(3)),
+    row("dist 1", lambda T, x, y: T.dist(x, y, 1), X(2, 3), X(2, 3)),
+    *(
+        r
+        for n, f in OPERATORS.items()
+        for r in (
+            row(f"x {n} y", lambda T, x, y, f=f: f(x, y), X(2, 3, domain="positive"),
+                X(3, domain="nonzero"), brief=True),
+            row(f"x {n} 2", lambda T, x, f=f: f(x, 2), X(2, 3, domain="positive"), pointwise=True,
+                edges=EDGES, kinds=True),
+            row(f"x {n} 1.5", lambda T, x, f=f: f(x, 1.5), X(2, 3, domain="positive"), pointwise=True,
+                edges=EDGES, kinds=True),
+            row(f"2 {n} x", lambda T, x, f=f: f(2, x), X(2, 3, domain="positive"), pointwise=True,
+                edges=EDGES, kinds=True),
+            row(f"0.5 {n} x", lambda T, x, f=f: f(0.5, x), X(2, 3, domain="positive"), pointwise=True,
+                edges=EDGES, kinds=True),
+        )
+    ),
+    row("x ** 0", lambda T, x: x**0, X(2, 3), pointwise=True, edges=EDGES),
+    row("x ** 1", lambda T, x: x**1, X(2, 3), pointwise=True, edges=EDGES),
+    row("x ** 3", lambda T, x: x**3, X(2, 3), pointwise=True, edges=EDGES),
+    row("x ** -1", lambda T, x: x**-1, X(2, 3, domain="nonzero"), pointwise=True, edges=EDGES),
+    row("x ** -2", lambda T, x: x**-2, X(2, 3, domain="nonzero"), pointwise=True, edges=EDGES),
+    row("x ** 0.5", lambda T, x: x**0.5, X(2, 3, domain="positive"), pointwise=True, edges=EDGES),
+    row("0 ** x", lambda T, x: 0**x, X(2, 3, domain="positive"), pointwise=True, edges=EDGES),
+    row("2 // x", lambda T, x: 2 // x, X(2, 3, domain="positive"), brief=True),
+    row("2 % x", lambda T, x: 2 % x, X(2, 3, domain="positive"), brief=True),
+    row("x // 2", lambda T, x: x // 2, X(2, 3, domain="wide"), kinds=True),
+    row("x % 2", lambda T, x: x % 2, X(2, 3, domain="wide"), kinds=True),
+    row("sqrt(x * x)", lambda T, x: T.sqrt(x * x), X(3), pointwise=True, edges=EDGES),
+    *(
+        row(f"x {n} y", augmented(n), X(2, 3, domain="positive"), X(3, domain="nonzero"), brief=True)
+        for n in ["+=", "-=", "*=", "/=", "**="]
+    ),
+    *(
+        row(n, of(n), X(2, 3), X(2, 3), pointwise=True, edges=_PAIRS, orders=0, kinds=n != "isclose")
+        for n in ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isclose"]
+    ),
+    *(
+        r
+        for n, f in COMPARISONS.items()
+        for r in (
+            row(f"x {n} y", lambda T, x, y, f=f: f(x, y), X(2, 3), X(3), orders=0, brief=True),
+            row(f"x {n} 0", lambda T, x, f=f: f(x, 0), X(2, 3), orders=0, brief=True),
+        )
+    ),
+    *(
+        r
+        for n, f in {"&": operator.and_, "|": operator.or_, "^": operator.xor}.items()
+        for r in (
+            row(f"x {n} y", lambda T, x, y, f=f: f(x, y), B(2, 3), B(2, 3), orders=0, brief=True),
+            row(f"i {n} j", lambda T, x, y, f=f: f(x, y), I(8, 2, 3), I(8, 2, 3), orders=0, brief=True),
+        )
+    ),
+    row("~x", lambda T, x: ~x, B(2, 3), orders=0, brief=True),
+    row("allclose", lambda T, x, y: T.tensor([T.allclose(x, y), T.allclose(x, x)]), X(3), X(3), orders=0,
+        brief=True),
+    row("equal", lambda T, x, y: T.tensor([T.equal(x, y), T.equal(x, x)]), X(3), X(3), orders=0, brief=True),
+    # Three operands, selections.
+    row("addcmul", lambda T, x, y, z: T.addcmul(x, y, z, value=0.5), X(2, 3), X(2, 3), X(2, 3),
+        pointwise=True),
+    row("addcdiv", lambda T, x, y, z: T.addcdiv(x, y, z, value=0.5), X(2, 3), X(2, 3),
+        X(2, 3, domain="nonzero"), pointwise=True),
+    row("addcmul_", in_place("addcmul_"), X(2, 3), X(3), X(2, 1), brief=True),
+    row("addcdiv_", in_place("addcdiv_"), X(2, 3), X(3), X(2, 1, domain="nonzero"), brief=True),
+    row("lerp", of("lerp"), X(2, 3), X(2, 3), X(2, 3), pointwise=True),
+    row("lerp number", lambda T, x, y: T.lerp(x, y, 0.25), X(2, 3), X(2, 3), pointwise=True),
+    row("where", of("where"), B(2, 3), X(2, 3), X(2, 3),
+        more=(((3,), (2, 1), ()), ((2, 3), (), ()), ((0, 3), (3,), ()))),
+    row("where number", lambda T, c, x: T.where(c, x, 0.5), B(2, 3), X(2, 3)),
+    row("where edges", lambda T, x, y: T.where(x > y, x, y), X(2, 3), X(2, 3), pointwise=True, edges=_PAIRS),
+    row("where nonzero", lambda T, c: T.where(c), B(2, 3), orders=0),
+    row("Tensor.where", lambda T, c, x, y: x.where(c, y), B(2, 3), X(2, 3), X(3), brief=True),
+    row("clamp", lambda T, x: T.clamp(x, -1.0, 1.0), X(2, 3), pointwise=True, edges=EDGES, kinds=True),
+    row("clamp low", lambda T, x: T.clamp(x, min=0.5), X(2, 3), pointwise=True, edges=EDGES, kinds=True),
+    row("clamp high", lambda T, x: x.clamp(max=0.5), X(2, 3), pointwise=True, edges=EDGES, kinds=True),
+    row("clamp crossed", lambda T, x: T.clamp(x, 1.0, -1.0), X(2, 3), pointwise=True, edges=EDGES),
+    row("clamp int", lambda T, x: T.clamp(x, 0, 1), X(2, 3), kinds=True),
+    row("clamp tensors", of("clamp"), X(2, 3), X(2, 3), X(2, 3), pointwise=True,
+        edges=(0.0, 1.0, -1.0, 2.0, math.inf, math.nan)),
+    row("clamp tensor low", lambda T, x, y: T.clamp(x, min=y), X(2, 3), X(2, 3), pointwise=True,
+        edges=_PAIRS),
+    row("clamp_", in_place("clamp_", -0.5, 0.5), X(2, 3), brief=True),
+    row("clamp_min", method("clamp_min", 0.25), X(2, 3), brief=True),
+    row("clamp_max", method("clamp_max", 0.25), X(2, 3), brief=True),
+    row("masked_fill", lambda T, x, m: x.masked_fill(m, 0.5), X(2, 3), B(2, 3),
+        more=(((2, 3), (3,)), ((0, 3), (3,)))),
+    row("masked_fill tensor", lambda T, x, v, m: x.masked_fill(m, v), X(2, 3), X(), B(2, 3)),
+    row("masked_fill_", lambda T, x, m: x.clone().masked_fill_(m, -1.0), X(2, 3), B(3), brief=True),
+    row("masked_select", of("masked_select"), X(2, 3), B(2, 3), more=(((2, 3), (3,)), ((0,), (0,)))),
+    row("masked_scatter", lambda T, x, s, m: x.masked_scatter(m, s), X(2, 3), X(6), B(2, 3)),
+)  # fmt: skip
 
 # --- reductions ----------------------------------------------------------------------------------
 
 _DIMS = {
     "all": {}, "dim 0": {"dim": 0}, "dim -1": {"dim": -1}, "keepdim": {"dim": 1, "keepdim": True},
 }  # fmt: skip
-for _n, _d in {"sum": "real", "mean": "real", "prod": "nonzero", "std": "real", "var": "real",
-               "nansum": "real", "nanmean": "real", "norm": "nonzero", "amax": "real",
-               "amin": "real", "logsumexp": "real", "median": "real", "max": "real", "min": "real",
-               "any": "real", "all": "real", "argmax": "real", "argmin": "real",
-               "count_nonzero": "real"}.items():  # fmt: skip
-    for _k, _kw in _DIMS.items():
-        if (_n == "logsumexp" and not _kw) or (_n == "count_nonzero" and "keepdim" in _kw):
-            continue
-        _o = 0 if _n in ("any", "all", "argmax", "argmin", "count_nonzero") else 2
-        _more = (
-            ()
-            if _n in ("max", "min", "median", "amax", "amin", "argmax", "argmin")
-            else (((0, 3),), ((3, 0),))
+REDUCED = {
+    **dict.fromkeys(("sum", "mean", "std", "var", "nansum", "nanmean", "amax", "amin", "logsumexp"), "real"),
+    **dict.fromkeys(("median", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero"), "real"),
+    "prod": "nonzero", "norm": "nonzero",
+}  # fmt: skip
+COUNTING = ("any", "all", "argmax", "argmin", "count_nonzero")
+OF_SOME = ("max", "min", "median", "amax", "amin", "argmax", "argmin")  # refused of nothing
+
+
+def reduction(name, domain, form):
+    """A reduction with the keywords of ``_DIMS``."""
+    kw = _DIMS[form]
+    empty = () if name in OF_SOME else (((0, 3),), ((3, 0),))
+    whole = () if kw or name in ("std", "var") else (((),),)
+    promoted = not kw and name not in ("std", "var", "nanmean", "norm", "median", "nansum")
+    return row(f"{name} {form}", of(name, **kw), X(3, 4, domain=domain), more=(*empty, *whole, ((2, 3, 2),)),
+               orders=0 if name in COUNTING else 2, kinds=promoted)  # fmt: skip
+
+
+def _axis(name):
+    return (0,) if name.startswith("cum") else ()
+
+
+REDUCTIONS = (
+    *(
+        reduction(n, d, k)
+        for n, d in REDUCED.items()
+        for k in _DIMS
+        if (n, k) not in (("logsumexp", "all"), ("count_nonzero", "keepdim"))
+    ),
+    *(
+        row(f"Tensor.{n}", method(n, 0), X(3, 4, domain=d), orders=0 if n in COUNTING else 2, brief=True)
+        for n, d in REDUCED.items()
+    ),
+    *(
+        r
+        for n in ["sum", "mean", "amax", "amin", "logsumexp", "std", "var", "norm", "nansum"]
+        for r in (
+            row(f"{n} dims", of(n, dim=(0, 2)), X(2, 3, 2), more=(((1, 2, 3),),)),
+            row(f"{n} axis", of(n, **{"dim" if n == "norm" else "axis": 1}), X(2, 3), brief=True),
         )
-        if not _kw:
-            _more = (*_more, ((),)) if _n != "std" and _n != "var" else _more
-        row(f"{_n} {_k}", lambda T, x, n=_n, kw=_kw: getattr(T, n)(x, **kw), X(3, 4, domain=_d),
-            more=(*_more, ((2, 3, 2),)), orders=_o,
-            kinds=not _kw and _n not in ("std", "var", "nanmean", "norm", "median", "nansum"))  # fmt: skip
-        if _k == "dim 0":
-            row(
-                f"Tensor.{_n}",
-                lambda T, x, n=_n: getattr(x, n)(0),
-                X(3, 4, domain=_d),
-                orders=_o,
-                brief=True,
-            )
-for _n in ["sum", "mean", "amax", "amin", "logsumexp", "std", "var", "norm", "nansum"]:
-    row(
-        f"{_n} dims",
-        lambda T, x, n=_n: getattr(T, n)(x, dim=(0, 2)),
-        X(2, 3, 2),
-        more=(((1, 2, 3),),),
-    )
-    row(f"{_n} axis", lambda T, x, n=_n: getattr(T, n)(x, axis=1) if n != "norm" else x.norm(dim=1),
-        X(2, 3), brief=True)  # fmt: skip
-for _n in ["sum", "prod", "cumsum", "cumprod", "mean"]:
-    _a = (0,) if _n.startswith("cum") else ()
-    row(
-        f"{_n} dtype",
-        lambda T, x, n=_n, a=_a: getattr(T, n)(x, *a, dtype=T.float64),
-        X(2, 3),
-        brief=True,
-    )
-for _n in ["sum", "prod", "cumsum", "cumprod"]:
-    _a = (0,) if _n.startswith("cum") else ()
-    for _t in ("uint8", "int8", "int32", "int64", "float16"):
-        row(f"{_n} dtype {_t}", lambda T, x, n=_n, a=_a, t=_t: getattr(T, n)(x * 90, *a, dtype=getattr(T, t)),
-            X(2, 3), orders=0, brief=True, kinds=True)  # fmt: skip
-row("sum dtype float16 first", lambda T, x: (x * 30000).to(T.float16).sum(), X(2, 3), orders=1)
-row("mean dtype float16", lambda T, x: T.mean(x, 0, dtype=T.float16), X(2, 3), kinds=True)
+    ),
+    *(
+        row(f"{n} dtype", lambda T, x, n=n: getattr(T, n)(x, *_axis(n), dtype=T.float64), X(2, 3),
+            brief=True)
+        for n in ["sum", "prod", "cumsum", "cumprod", "mean"]
+    ),
+    *(
+        row(f"{n} dtype {t}",
+            lambda T, x, n=n, t=t: getattr(T, n)(x * 90, *_axis(n), dtype=getattr(T, t)), X(2, 3), orders=0,
+            brief=True, kinds=True)
+        for n in ["sum", "prod", "cumsum", "cumprod"]
+        for t in ("uint8", "int8", "int32", "int64", "float16")
+    ),
+    row("sum dtype float16 first", lambda T, x: (x * 30000).to(T.float16).sum(), X(2, 3), orders=1),
+    row("mean dtype float16", lambda T, x: T.mean(x, 0, dtype=T.float16), X(2, 3), kinds=True),
+)  # fmt: skip
 
 # --- conversions ---------------------------------------------------------------------------------
 
@@ -490,19 +429,18 @@ CASTS = {
     "uint8": lambda T, x: (x.detach() * 100).int().to(T.uint8), "float16 end": lambda T, x: (x * 1.1).half(),
     "float16 overflow": lambda T, x: (x.half() * 60000).float(), "int to float16": lambda T, x: (x * 3000).int().half() * x,
 }  # fmt: skip
-for _n, _f in CASTS.items():
-    row(
-        f"through {_n}",
-        _f,
-        X(2, 3, domain="wide"),
-        more=(((),), ((0, 3),)),
-        orders=int(_n != "uint8"),
-    )
-row("type mixed", lambda T, x, y: x.float() * y.half() + y.double(), X(2, 3), X(3), orders=1)
-row("0-d wider", lambda T, x, y: x.half() * y.double(), X(2, 3), X(), orders=1)
-row("0-d integer", lambda T, x, i: x.half() * i, X(2, 3), I(8), orders=1)
 
-_TIES = (1.0, 2.0, 2.0, -1.0, 2.0, -1.0, 0.0, 0.0)
+CONVERSIONS = (
+    *(
+        row(f"through {n}", f, X(2, 3, domain="wide"), more=(((),), ((0, 3),)), orders=int(n != "uint8"))
+        for n, f in CASTS.items()
+    ),
+    row("type mixed", lambda T, x, y: x.float() * y.half() + y.double(), X(2, 3), X(3), orders=1),
+    row("0-d wider", lambda T, x, y: x.half() * y.double(), X(2, 3), X(), orders=1),
+    row("0-d integer", lambda T, x, i: x.half() * i, X(2, 3), I(8), orders=1),
+)  # fmt: skip
+
+# --- ties, zeros and norms -----------------------------------------------------------------------
 
 
 def ties(T, x):
@@ -511,100 +449,83 @@ def ties(T, x):
     return x - x.detach() + values
 
 
-for _n in ["max", "min", "amax", "amin", "median", "norm"]:
-    row(f"{_n} ties", lambda T, x, n=_n: getattr(T, n)(ties(T, x)), X(2, 3))
-for _n in ["max", "min", "amax", "amin", "median", "cummax", "cummin"]:
-    row(f"{_n} ties dim", lambda T, x, n=_n: getattr(T, n)(ties(T, x), 1), X(2, 3))
-row("maximum ties", lambda T, x, y: T.maximum(ties(T, x), ties(T, y)), X(2, 3), X(2, 3))
-row("fmax ties", lambda T, x, y: T.fmax(ties(T, x), ties(T, y)), X(2, 3), X(2, 3))
-row("fmin ties", lambda T, x, y: T.fmin(ties(T, x), ties(T, y)), X(2, 3), X(2, 3))
-row("sort ties", lambda T, x: T.sort(ties(T, x), dim=1, stable=True), X(2, 3))
-for _p in (1, 2, 3, math.inf, -math.inf, 0.5, 0):
-    row(f"norm {_p}", lambda T, x, p=_p: T.norm(x, p), X(2, 3, domain="nonzero"))
-    row(f"norm {_p} dim", lambda T, x, p=_p: x.norm(p, dim=1), X(2, 3, domain="nonzero"))
-    row(f"norm {_p} of zeros", lambda T, x, p=_p: T.norm(x - x.detach(), p), X(2, 3), orders=1)
-    row(
-        f"norm {_p} of halves",
-        lambda T, x, p=_p: T.norm((x * 200).half(), p),
-        X(200, domain="nonzero"),
-        orders=0,
-    )
-    row(f"dist {_p} of halves", lambda T, x, y, p=_p: T.dist((x * 200).half(), y.half(), p), X(200, domain="nonzero"),
-        X(200, domain="nonzero"), orders=0)  # fmt: skip
-row(
-    "matrix_norm of halves",
-    lambda T, x: T.linalg.matrix_norm((x * 300).half()),
-    X(20, 20),
-    orders=0,
-)
-row("norm ties inf", lambda T, x: T.norm(ties(T, x), math.inf), X(2, 3))
-row("std of constants", lambda T, x: T.std(x - x.detach()), X(3), orders=1)
-for _n in ("std", "var", "var_mean"):
-    row(f"{_n} unbiased", lambda T, x, n=_n: getattr(T, n)(x, dim=1, unbiased=False), X(2, 3))
-    row(
-        f"{_n} correction",
-        lambda T, x, n=_n: getattr(T, n)(x, dim=(0, 1), correction=2, keepdim=True),
-        X(2, 3),
-    )
-row("var_mean", of("var_mean"), X(2, 3), more=(((2, 3, 2),),))
-row("var_mean dim", lambda T, x: T.var_mean(x, 0), X(3, 2))
-row("quantile", lambda T, x: T.quantile(x, 0.3), X(7))
-row("quantile dim", lambda T, x: T.quantile(x, 0.6, dim=1, keepdim=True), X(2, 5))
-row(
-    "quantile several",
-    lambda T, x: T.quantile(x, T.tensor([0.25, 0.5], dtype=x.dtype), dim=0),
-    X(5, 2),
-)
-row("quantile nearest", lambda T, x: T.quantile(x, 0.3, interpolation="nearest"), X(7))
-row("trace", of("trace"), X(3, 3), more=(((2, 3),), ((0, 0),)), kinds=True)
-for _k, _zeros in {"one": (1,), "two": (0, 3), "row": (0, 1, 2)}.items():
-    for _n, _kw in {"prod": {}, "prod dim": {"dim": 1}, "cumprod": {"dim": 1}}.items():
+ZEROS = {"one": [1, 0, 1, 1, 1, 1], "two": [0, 1, 1, 0, 1, 1], "row": [0, 0, 0, 1, 1, 1]}
 
-        def _with_zeros(T, x, zeros=_zeros, n=_n, kw=_kw):
-            m = np.ones(6)
-            m[list(zeros)] = 0
-            m = T.tensor(m.reshape(2, 3), dtype=x.dtype)
-            return getattr(T, n.split()[0])(x * m, **kw)
 
-        row(f"{_n} with zeros: {_k}", _with_zeros, X(2, 3, domain="nonzero"))
+def with_zeros(name, where, **kw):
+    """Some of the numbers are 0, and depend on x."""
+
+    def call(T, x):
+        return getattr(T, name)(x * T.tensor(ZEROS[where], dtype=x.dtype).reshape(2, 3), **kw)
+
+    return call
+
+
+TIES = (
+    *(
+        row(f"{n} ties", lambda T, x, n=n: getattr(T, n)(ties(T, x)), X(2, 3))
+        for n in ["max", "min", "amax", "amin", "median", "norm"]
+    ),
+    *(
+        row(f"{n} ties dim", lambda T, x, n=n: getattr(T, n)(ties(T, x), 1), X(2, 3))
+        for n in ["max", "min", "amax", "amin", "median", "cummax", "cummin"]
+    ),
+    row("maximum ties", lambda T, x, y: T.maximum(ties(T, x), ties(T, y)), X(2, 3), X(2, 3)),
+    row("fmax ties", lambda T, x, y: T.fmax(ties(T, x), ties(T, y)), X(2, 3), X(2, 3)),
+    row("fmin ties", lambda T, x, y: T.fmin(ties(T, x), ties(T, y)), X(2, 3), X(2, 3)),
+    row("sort ties", lambda T, x: T.sort(ties(T, x), dim=1, stable=True), X(2, 3)),
+    *(
+        r
+        for p in (1, 2, 3, math.inf, -math.inf, 0.5, 0)
+        for r in (
+            row(f"norm {p}", lambda T, x, p=p: T.norm(x, p), X(2, 3, domain="nonzero")),
+            row(f"norm {p} dim", lambda T, x, p=p: x.norm(p, dim=1), X(2, 3, domain="nonzero")),
+            row(f"norm {p} of zeros", lambda T, x, p=p: T.norm(x - x.detach(), p), X(2, 3), orders=1),
+            row(f"norm {p} of halves", lambda T, x, p=p: T.norm((x * 200).half(), p),
+                X(200, domain="nonzero"), orders=0),
+            row(f"dist {p} of halves", lambda T, x, y, p=p: T.dist((x * 200).half(), y.half(), p),
+                X(200, domain="nonzero"), X(200, domain="nonzero"), orders=0),
+        )
+    ),
+    row("matrix_norm of halves", lambda T, x: T.linalg.matrix_norm((x * 300).half()), X(20, 20), orders=0),
+    row("norm ties inf", lambda T, x: T.norm(ties(T, x), math.inf), X(2, 3)),
+    row("std of constants", lambda T, x: T.std(x - x.detach()), X(3), orders=1),
+    *(
+        r
+        for n in ("std", "var", "var_mean")
+        for r in (
+            row(f"{n} unbiased", lambda T, x, n=n: getattr(T, n)(x, dim=1, unbiased=False), X(2, 3)),
+            row(f"{n} correction",
+                lambda T, x, n=n: getattr(T, n)(x, dim=(0, 1), correction=2, keepdim=True), X(2, 3)),
+        )
+    ),
+    row("var_mean", of("var_mean"), X(2, 3), more=(((2, 3, 2),),)),
+    row("var_mean dim", lambda T, x: T.var_mean(x, 0), X(3, 2)),
+    row("quantile", lambda T, x: T.quantile(x, 0.3), X(7)),
+    row("quantile dim", lambda T, x: T.quantile(x, 0.6, dim=1, keepdim=True), X(2, 5)),
+    row("quantile several", lambda T, x: T.quantile(x, T.tensor([0.25, 0.5], dtype=x.dtype), dim=0), X(5, 2)),
+    row("quantile nearest", lambda T, x: T.quantile(x, 0.3, interpolation="nearest"), X(7)),
+    row("trace", of("trace"), X(3, 3), more=(((2, 3),), ((0, 0),)), kinds=True),
+    *(
+        r
+        for k in ZEROS
+        for r in (
+            row(f"prod with zeros: {k}", with_zeros("prod", k), X(2, 3, domain="nonzero")),
+            row(f"prod dim with zeros: {k}", with_zeros("prod", k, dim=1), X(2, 3, domain="nonzero")),
+            row(f"cumprod with zeros: {k}", with_zeros("cumprod", k, dim=1), X(2, 3, domain="nonzero")),
+        )
+    ),
+)  # fmt: skip
 
 # --- scans and orders ----------------------------------------------------------------------------
 
-for _n in ["cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"]:
-    _d = "nonzero" if _n == "cumprod" else "real"
-    row(f"{_n}", lambda T, x, n=_n: getattr(T, n)(x, 1), X(2, 4, domain=_d),
-        more=(((3, 2),), ((2, 0),) if _n[:4] == "cums" else ((1, 1),)))  # fmt: skip
-    row(
-        f"{_n} 0",
-        lambda T, x, n=_n: getattr(T, n)(x, dim=0),
-        X(3, 2, domain=_d),
-        kinds=_n != "logcumsumexp",
-    )
-    row(f"{_n} -1 of 3", lambda T, x, n=_n: getattr(T, n)(x, -1), X(2, 2, 3, domain=_d))
-row("Tensor.cumsum", method("cumsum", 0), X(3), brief=True)
-row("diff", of("diff"), X(2, 4), more=(((3,),), ((3, 0),)))
-row("diff n dim", lambda T, x: T.diff(x, n=2, dim=0), X(4, 2))
-row("diff around", lambda T, x, a, b: T.diff(x, prepend=a, append=b), X(2, 3), X(2, 1), X(2, 2))
-for _n in ("sort", "argsort"):
-    _o = 2 if _n == "sort" else 0
-    row(_n, of(_n), X(2, 4), more=(((5,),), ((0,),)), orders=_o, kinds=True)
-    row(
-        f"{_n} descending",
-        lambda T, x, n=_n: getattr(T, n)(x, dim=0, descending=True),
-        X(4, 2),
-        orders=_o,
-    )
-row("Tensor.sort", method("sort"), X(3), brief=True)
-row("topk", lambda T, x: T.topk(x, 2), X(2, 5), more=(((3,),),))
-row("topk smallest", lambda T, x: T.topk(x, 2, dim=0, largest=False), X(4, 2))
-row("kthvalue", lambda T, x: T.kthvalue(x, 2), X(2, 4))
-row("kthvalue keepdim", lambda T, x: T.kthvalue(x, 3, 0, True), X(4, 2))
-row("median even", of("median"), X(6))
-row("softmax", lambda T, x: T.softmax(x, 1), X(2, 4), more=(((1, 3),), ((0, 3),)))
-row("softmax 0", lambda T, x: T.softmax(x, dim=0), X(3, 2))
-row("log_softmax", lambda T, x: T.log_softmax(x, 1), X(2, 4), more=(((1, 3),), ((0, 3),)))
-row("Tensor.softmax", method("softmax", -1), X(2, 3), brief=True)
-row("Tensor.log_softmax", method("log_softmax", -1), X(2, 3), brief=True)
+RUNNING = {
+    "cumsum": "real",
+    "cumprod": "nonzero",
+    "logcumsumexp": "real",
+    "cummax": "real",
+    "cummin": "real",
+}
 
 
 def far(T, x):
@@ -612,10 +533,48 @@ def far(T, x):
     return x + T.tensor([[1000.0, -1000.0, 0.0], [-1000.0, -1000.0, -1000.0]], dtype=x.dtype)
 
 
-for _n in ["softmax", "log_softmax", "logsumexp", "logcumsumexp"]:
-    row(f"{_n} far", lambda T, x, n=_n: getattr(T, n)(far(T, x), 1), X(2, 3))
-row("logsumexp infinite", lambda T, x: T.logsumexp(x + T.tensor([-math.inf, 0.0, -math.inf], dtype=x.dtype), 0),
-    X(3), orders=1)  # fmt: skip
+ORDERS = (
+    *(
+        r
+        for n, d in RUNNING.items()
+        for r in (
+            row(n, of(n, 1), X(2, 4, domain=d),
+                more=(((3, 2),), ((2, 0) if n[:4] == "cums" else (1, 1),))),
+            row(f"{n} 0", of(n, dim=0), X(3, 2, domain=d), kinds=n != "logcumsumexp"),
+            row(f"{n} -1 of 3", of(n, -1), X(2, 2, 3, domain=d)),
+        )
+    ),
+    row("Tensor.cumsum", method("cumsum", 0), X(3), brief=True),
+    row("diff", of("diff"), X(2, 4), more=(((3,),), ((3, 0),))),
+    row("diff n dim", lambda T, x: T.diff(x, n=2, dim=0), X(4, 2)),
+    row("diff around", lambda T, x, a, b: T.diff(x, prepend=a, append=b), X(2, 3), X(2, 1), X(2, 2)),
+    *(
+        r
+        for n, o in (("sort", 2), ("argsort", 0))
+        for r in (
+            row(n, of(n), X(2, 4), more=(((5,),), ((0,),)), orders=o, kinds=True),
+            row(f"{n} descending", of(n, dim=0, descending=True), X(4, 2), orders=o),
+        )
+    ),
+    row("Tensor.sort", method("sort"), X(3), brief=True),
+    row("topk", lambda T, x: T.topk(x, 2), X(2, 5), more=(((3,),),)),
+    row("topk smallest", lambda T, x: T.topk(x, 2, dim=0, largest=False), X(4, 2)),
+    row("kthvalue", lambda T, x: T.kthvalue(x, 2), X(2, 4)),
+    row("kthvalue keepdim", lambda T, x: T.kthvalue(x, 3, 0, True), X(4, 2)),
+    row("median even", of("median"), X(6)),
+    row("softmax", lambda T, x: T.softmax(x, 1), X(2, 4), more=(((1, 3),), ((0, 3),))),
+    row("softmax 0", lambda T, x: T.softmax(x, dim=0), X(3, 2)),
+    row("log_softmax", lambda T, x: T.log_softmax(x, 1), X(2, 4), more=(((1, 3),), ((0, 3),))),
+    row("Tensor.softmax", method("softmax", -1), X(2, 3), brief=True),
+    row("Tensor.log_softmax", method("log_softmax", -1), X(2, 3), brief=True),
+    *(
+        row(f"{n} far", lambda T, x, n=n: getattr(T, n)(far(T, x), 1), X(2, 3))
+        for n in ["softmax", "log_softmax", "logsumexp", "logcumsumexp"]
+    ),
+    row("logsumexp infinite",
+        lambda T, x: T.logsumexp(x + T.tensor([-math.inf, 0.0, -math.inf], dtype=x.dtype), 0), X(3),
+        orders=1),
+)  # fmt: skip
 
 # --- shapes --------------------------------------------------------------------------------------
 
@@ -699,36 +658,34 @@ SHAPING = {
     "int": (lambda T, x: x.int(), X(2, 3)),
     "bool": (lambda T, x: x.bool(), X(2, 3)),
 }  # fmt: skip
-for _n, (_f, _x) in SHAPING.items():
-    row(_n, _f, _x, exact=True)
-row("reshape empty", lambda T, x: x.reshape(3, 0), X(0, 2), exact=True)
-row("broadcast_tensors", lambda T, x, y: T.broadcast_tensors(x, y), X(2, 1), X(3), exact=True)
-row("meshgrid", lambda T, x, y: T.meshgrid(x, y, indexing="ij"), X(2), X(3), exact=True)
-row("meshgrid xy", lambda T, x, y: T.meshgrid(x, y, indexing="xy"), X(2), X(3), exact=True)
-row(
-    "cat",
-    lambda T, x, y: T.cat((x, y)),
-    X(2, 3),
-    X(1, 3),
-    more=(((0, 3), (2, 3)), ((3,), (2,))),
-    exact=True,
-)
-row("cat beside nothing", lambda T, x, y: T.cat((x, y)), X(0), X(2, 3), orders=0, exact=True)
-row("cat dim", lambda T, x, y: T.cat([x, y], dim=-1), X(2, 3), X(2, 1), exact=True)
-row("cat twice", lambda T, x: T.cat((x, x, x), 1), X(2, 3), exact=True)
-row("concat", lambda T, x, y: T.concat((x, y)), X(2), X(3), brief=True)
-row(
-    "stack",
-    lambda T, x, y: T.stack((x, y)),
-    X(2, 3),
-    X(2, 3),
-    more=(((), ()), ((0,), (0,))),
-    exact=True,
-)
-row("stack dim", lambda T, x, y: T.stack((x, y), dim=-1), X(2, 3), X(2, 3), exact=True)
-for _n in ["hstack", "vstack", "column_stack"]:
-    row(_n, lambda T, x, y, n=_n: getattr(T, n)((x, y)), X(3), X(3), exact=True)
-    row(_n + " matrices", lambda T, x, y, n=_n: getattr(T, n)((x, y)), X(2, 3), X(2, 3), exact=True)
+
+SHAPES = (
+    *(
+        row(n, f, x, exact=True)
+        for n, (f, x) in SHAPING.items()
+    ),
+    row("reshape empty", lambda T, x: x.reshape(3, 0), X(0, 2), exact=True),
+    row("broadcast_tensors", lambda T, x, y: T.broadcast_tensors(x, y), X(2, 1), X(3), exact=True),
+    row("meshgrid", lambda T, x, y: T.meshgrid(x, y, indexing="ij"), X(2), X(3), exact=True),
+    row("meshgrid xy", lambda T, x, y: T.meshgrid(x, y, indexing="xy"), X(2), X(3), exact=True),
+    row("cat", lambda T, x, y: T.cat((x, y)), X(2, 3), X(1, 3), more=(((0, 3), (2, 3)), ((3,), (2,))),
+        exact=True),
+    row("cat beside nothing", lambda T, x, y: T.cat((x, y)), X(0), X(2, 3), orders=0, exact=True),
+    row("cat dim", lambda T, x, y: T.cat([x, y], dim=-1), X(2, 3), X(2, 1), exact=True),
+    row("cat twice", lambda T, x: T.cat((x, x, x), 1), X(2, 3), exact=True),
+    row("concat", lambda T, x, y: T.concat((x, y)), X(2), X(3), brief=True),
+    row("stack", lambda T, x, y: T.stack((x, y)), X(2, 3), X(2, 3), more=(((), ()), ((0,), (0,))),
+        exact=True),
+    row("stack dim", lambda T, x, y: T.stack((x, y), dim=-1), X(2, 3), X(2, 3), exact=True),
+    *(
+        r
+        for n in ["hstack", "vstack", "column_stack"]
+        for r in (
+            row(n, lambda T, x, y, n=n: getattr(T, n)((x, y)), X(3), X(3), exact=True),
+            row(n + " matrices", lambda T, x, y, n=n: getattr(T, n)((x, y)), X(2, 3), X(2, 3), exact=True),
+        )
+    ),
+)  # fmt: skip
 
 # --- indexing ------------------------------------------------------------------------------------
 
@@ -756,8 +713,6 @@ INDEXING = {
     "[tensor None]": lambda T, x: x[T.tensor([1, 0]), None],
     "[True]": lambda T, x: x[True],
 }
-for _n, _f in INDEXING.items():
-    row(_n, _f, X(3, 4), exact=True)
 
 
 def setting(index):
@@ -782,102 +737,6 @@ SETTING = {
     "[0, 1] = 0-d": (lambda T, x: (0, 1), ()),
     "[:, tensor] = columns": (lambda T, x: (slice(None), T.tensor([3, 1])), (3, 2)),
 }
-for _n, (_f, _s) in SETTING.items():
-    row(_n, setting(_f), X(3, 4), X(*_s), exact=True)
-row("[1] = number", lambda T, x: _set(x.clone(), 1, 2.5), X(3, 4), exact=True)
-row("[mask] = number", lambda T, x: _set(x.clone(), x.detach() > 0, 2.5), X(3, 4), exact=True)
-
-
-def _set(x, index, value):
-    x[index] = value
-    return x
-
-
-row(
-    "gather",
-    lambda T, x, i: T.gather(x, 1, i),
-    X(2, 4),
-    I(4, 2, 3),
-    more=(((3, 4), (2, 5)), ((2, 4), (0, 3))),
-    exact=True,
-)
-row("gather 0", lambda T, x, i: x.gather(0, i), X(3, 4), I(3, 2, 4), exact=True)
-row("index_select", lambda T, x, i: T.index_select(x, 0, i), X(3, 4), I(3, 5), exact=True)
-row("index_select 1", lambda T, x, i: x.index_select(1, i), X(3, 4), I(4, 2), exact=True)
-row("take", of("take"), X(2, 3), I(6, 2, 2), exact=True)
-row("take_along_dim", lambda T, x, i: T.take_along_dim(x, i, 1), X(2, 4), I(4, 2, 3), exact=True)
-row(
-    "take_along_dim wrapping",
-    lambda T, x, i: T.take_along_dim(x, i - 5, 1),
-    X(2, 4),
-    I(12, 2, 3),
-    exact=True,
-)
-row("take negative", lambda T, x, i: T.take(x, i - 6), X(2, 3), I(12, 2, 2), exact=True)
-row("[tensor] negative", lambda T, x, i: x[i - 3], X(3, 4), I(6, 5), exact=True)
-row("[:, tensor] negative", lambda T, x, i: x[:, i - 4], X(3, 4), I(8, 5), exact=True)
-row("take_along_dim flat", lambda T, x, i: T.take_along_dim(x, i), X(2, 4), I(8, 3), exact=True,
-    strided=False)  # fmt: skip
-row(
-    "scatter",
-    lambda T, x, s: x.scatter(1, T.tensor([[0, 2], [3, 1]]), s),
-    X(2, 4),
-    X(2, 2),
-    exact=True,
-)
-row(
-    "scatter number",
-    lambda T, x: x.scatter(1, T.tensor([[0, 2], [3, 1]]), 2.5),
-    X(2, 4),
-    exact=True,
-)
-row(
-    "scatter_",
-    lambda T, x, s: x.clone().scatter_(0, T.tensor([[0, 2, 1, 1]]), s),
-    X(3, 4),
-    X(1, 4),
-    exact=True,
-)
-row("scatter_add", lambda T, x, s, i: x.scatter_add(1, i, s), X(2, 4), X(2, 3), I(4, 2, 3))
-row(
-    "scatter_add_", lambda T, x, s, i: x.clone().scatter_add_(0, i, s), X(3, 4), X(2, 4), I(3, 2, 4)
-)
-row("index_add", lambda T, x, s, i: x.index_add(0, i, s), X(3, 4), X(5, 4), I(3, 5))
-row(
-    "index_add alpha", lambda T, x, s, i: x.index_add(1, i, s, alpha=0.5), X(2, 4), X(2, 3), I(4, 3)
-)
-row("index_add_", lambda T, x, s, i: x.clone().index_add_(0, i, s), X(3, 4), X(2, 4), I(3, 2))
-row(
-    "index_copy", lambda T, x, s: x.index_copy(0, T.tensor([2, 0]), s), X(3, 4), X(2, 4), exact=True
-)
-row("index_fill", lambda T, x: x.index_fill(1, T.tensor([2, 0]), 1.5), X(3, 4), exact=True)
-row(
-    "index_fill tensor",
-    lambda T, x, v: x.index_fill(1, T.tensor([2, 0]), v),
-    X(3, 4),
-    X(),
-    exact=True,
-)
-row("index_fill_", lambda T, x: x.clone().index_fill_(0, T.tensor([1]), 1.5), X(3, 4), exact=True)
-row(
-    "index_put_",
-    lambda T, x, v: x.clone().index_put_((T.tensor([2, 0]),), v),
-    X(3, 4),
-    X(4),
-    exact=True,
-)
-row("index_put_ accumulate", lambda T, x, v: x.clone().index_put_((T.tensor([2, 0, 2]), T.tensor([1, 1, 1])), v, accumulate=True),
-    X(3, 4), X(3))  # fmt: skip
-row("select_scatter", lambda T, x, v: T.select_scatter(x, v, 1, 2), X(3, 4), X(3), exact=True)
-row("nonzero", of("nonzero"), B(3, 4), orders=0)
-row("nonzero tuple", lambda T, x: T.nonzero(x, as_tuple=True), B(3, 4), orders=0)
-row("copy_", lambda T, x, y: x.clone().copy_(y), X(2, 3), X(3), exact=True)
-row("fill_", lambda T, x: x.clone().fill_(2.5), X(2, 3), exact=True)
-row("fill_ tensor", lambda T, x, v: x.clone().fill_(v), X(2, 3), X(), exact=True)
-row("zero_", lambda T, x: x.clone().zero_(), X(2, 3), exact=True)
-row("t_", lambda T, x: x.clone().t_(), X(2, 3), exact=True)
-row("view then mul_", lambda T, x, y: _through(x.clone(), lambda z: z[0].mul_(y)), X(2, 3), X(3))
-row("transposed add_", lambda T, x, y: _through(x.clone(), lambda z: z.t().add_(y)), X(2, 3), X(2))
 
 
 def _through(x, change):
@@ -885,195 +744,198 @@ def _through(x, change):
     return x
 
 
+PLACES = (
+    *(
+        row(n, f, X(3, 4), exact=True)
+        for n, f in INDEXING.items()
+    ),
+    *(
+        row(n, setting(f), X(3, 4), X(*s), exact=True)
+        for n, (f, s) in SETTING.items()
+    ),
+    row("[1] = number", lambda T, x: setting(lambda T, x: 1)(T, x, 2.5), X(3, 4), exact=True),
+    row("[mask] = number", lambda T, x: setting(lambda T, x: x.detach() > 0)(T, x, 2.5), X(3, 4), exact=True),
+    row("gather", lambda T, x, i: T.gather(x, 1, i), X(2, 4), I(4, 2, 3),
+        more=(((3, 4), (2, 5)), ((2, 4), (0, 3))), exact=True),
+    row("gather 0", lambda T, x, i: x.gather(0, i), X(3, 4), I(3, 2, 4), exact=True),
+    row("index_select", lambda T, x, i: T.index_select(x, 0, i), X(3, 4), I(3, 5), exact=True),
+    row("index_select 1", lambda T, x, i: x.index_select(1, i), X(3, 4), I(4, 2), exact=True),
+    row("take", of("take"), X(2, 3), I(6, 2, 2), exact=True),
+    row("take_along_dim", lambda T, x, i: T.take_along_dim(x, i, 1), X(2, 4), I(4, 2, 3), exact=True),
+    row("take_along_dim wrapping", lambda T, x, i: T.take_along_dim(x, i - 5, 1), X(2, 4), I(12, 2, 3),
+        exact=True),
+    row("take negative", lambda T, x, i: T.take(x, i - 6), X(2, 3), I(12, 2, 2), exact=True),
+    row("[tensor] negative", lambda T, x, i: x[i - 3], X(3, 4), I(6, 5), exact=True),
+    row("[:, tensor] negative", lambda T, x, i: x[:, i - 4], X(3, 4), I(8, 5), exact=True),
+    row("take_along_dim flat", lambda T, x, i: T.take_along_dim(x, i), X(2, 4), I(8, 3), exact=True,
+        strided=False),
+    row("scatter", lambda T, x, s: x.scatter(1, T.tensor([[0, 2], [3, 1]]), s), X(2, 4), X(2, 2), exact=True),
+    row("scatter number", lambda T, x: x.scatter(1, T.tensor([[0, 2], [3, 1]]), 2.5), X(2, 4), exact=True),
+    row("scatter_", lambda T, x, s: x.clone().scatter_(0, T.tensor([[0, 2, 1, 1]]), s), X(3, 4), X(1, 4),
+        exact=True),
+    row("scatter_add", lambda T, x, s, i: x.scatter_add(1, i, s), X(2, 4), X(2, 3), I(4, 2, 3)),
+    row("scatter_add_", lambda T, x, s, i: x.clone().scatter_add_(0, i, s), X(3, 4), X(2, 4), I(3, 2, 4)),
+    row("index_add", lambda T, x, s, i: x.index_add(0, i, s), X(3, 4), X(5, 4), I(3, 5)),
+    row("index_add alpha", lambda T, x, s, i: x.index_add(1, i, s, alpha=0.5), X(2, 4), X(2, 3), I(4, 3)),
+    row("index_add_", lambda T, x, s, i: x.clone().index_add_(0, i, s), X(3, 4), X(2, 4), I(3, 2)),
+    row("index_copy", lambda T, x, s: x.index_copy(0, T.tensor([2, 0]), s), X(3, 4), X(2, 4), exact=True),
+    row("index_fill", lambda T, x: x.index_fill(1, T.tensor([2, 0]), 1.5), X(3, 4), exact=True),
+    row("index_fill tensor", lambda T, x, v: x.index_fill(1, T.tensor([2, 0]), v), X(3, 4), X(), exact=True),
+    row("index_fill_", lambda T, x: x.clone().index_fill_(0, T.tensor([1]), 1.5), X(3, 4), exact=True),
+    row("index_put_", lambda T, x, v: x.clone().index_put_((T.tensor([2, 0]),), v), X(3, 4), X(4),
+        exact=True),
+    row("index_put_ accumulate",
+        lambda T, x, v: x.clone().index_put_((T.tensor([2, 0, 2]), T.tensor([1, 1, 1])), v, accumulate=True),
+        X(3, 4), X(3)),
+    row("select_scatter", lambda T, x, v: T.select_scatter(x, v, 1, 2), X(3, 4), X(3), exact=True),
+    row("nonzero", of("nonzero"), B(3, 4), orders=0),
+    row("nonzero tuple", lambda T, x: T.nonzero(x, as_tuple=True), B(3, 4), orders=0),
+    row("copy_", lambda T, x, y: x.clone().copy_(y), X(2, 3), X(3), exact=True),
+    row("fill_", lambda T, x: x.clone().fill_(2.5), X(2, 3), exact=True),
+    row("fill_ tensor", lambda T, x, v: x.clone().fill_(v), X(2, 3), X(), exact=True),
+    row("zero_", lambda T, x: x.clone().zero_(), X(2, 3), exact=True),
+    row("t_", lambda T, x: x.clone().t_(), X(2, 3), exact=True),
+    row("view then mul_", lambda T, x, y: _through(x.clone(), lambda z: z[0].mul_(y)), X(2, 3), X(3)),
+    row("transposed add_", lambda T, x, y: _through(x.clone(), lambda z: z.t().add_(y)), X(2, 3), X(2)),
+)  # fmt: skip
+
 # --- matrices ------------------------------------------------------------------------------------
 
-row("mm", of("mm"), X(2, 3), X(3, 4), more=(((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 1))))
-row("Tensor.mm", method("mm"), X(2, 3), X(3, 4), brief=True)
-row("mv", of("mv"), X(2, 3), X(3), more=(((0, 3), (3,)),))
-row("bmm", of("bmm"), X(2, 2, 3), X(2, 3, 4), more=(((0, 2, 3), (0, 3, 2)),))
-row("dot", of("dot"), X(3), X(3), more=(((0,), (0,)),))
-row("inner", method("inner"), X(2, 3), X(4, 3))
-row("outer", of("outer"), X(2), X(3), more=(((0,), (3,)),))
-for _k, (_a, _b) in enumerate([((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 2)),
-                               ((2, 2, 3), (3, 4)), ((2, 3), (2, 3, 4)), ((2, 1, 2, 3), (3, 3, 2)),
-                               ((3,), (2, 3, 4)), ((2, 2, 3), (3,)), ((0, 3), (3, 2))]):  # fmt: skip
-    row(f"matmul {_k}", of("matmul"), X(*_a), X(*_b))
-row("x @ y", lambda T, x, y: x @ y, X(2, 3), X(3, 2), brief=True)
-row(
-    "addmm",
-    lambda T, a, x, y: T.addmm(a, x, y, beta=0.5, alpha=2.0),
-    X(2, 4),
-    X(2, 3),
-    X(3, 4),
-    more=(((4,), (2, 3), (3, 4)),),
-)
-row("addmv", of("addmv"), X(2), X(2, 3), X(3))
-row("addr", lambda T, a, x, y: T.addr(a, x, y, alpha=0.5), X(2, 3), X(2), X(3))
-row("baddbmm", of("baddbmm"), X(2, 2, 4), X(2, 2, 3), X(2, 3, 4))
-row("kron", of("kron"), X(2, 2), X(3, 1), strided=False)
-row("tensordot", lambda T, x, y: T.tensordot(x, y, dims=1), X(2, 3), X(3, 2))
-row(
-    "tensordot axes",
-    lambda T, x, y: T.tensordot(x, y, dims=([0, 2], [1, 0])),
-    X(2, 3, 4),
-    X(4, 2, 5),
-)
+MATMULS = (
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 2)), ((2, 2, 3), (3, 4)), ((2, 3), (2, 3, 4)),
+    ((2, 1, 2, 3), (3, 3, 2)), ((3,), (2, 3, 4)), ((2, 2, 3), (3,)), ((0, 3), (3, 2)),
+)  # fmt: skip
 EINSUMS = {
     "ij,jk->ik": ((2, 3), (3, 4)), "ij,ij->": ((2, 3), (2, 3)), "i,j->ij": ((2,), (3,)),
     "bij,bjk->bik": ((2, 2, 3), (2, 3, 2)), "ij->ji": ((2, 3),), "ii->": ((3, 3),),
     "ij,j": ((2, 3), (3,)), "...ij,jk->...ik": ((2, 2, 3), (3, 2)), "ij->i": ((2, 3),),
     "ij,jk,kl->il": ((2, 3), (3, 2), (2, 2)), "ii->i": ((3, 3),),
 }  # fmt: skip
-for _n, _shapes in EINSUMS.items():
-    row(
-        f"einsum {_n}",
-        lambda T, *xs, n=_n: T.einsum(n, *xs),
-        *[X(*s) for s in _shapes],
-        named=False,
-    )
-
 PINV = {
     "rtol": {"rtol": 0.5}, "atol": {"atol": 1.5}, "both": {"atol": 0.5, "rtol": 0.25},
     "none": {"rtol": 0.0},
 }  # fmt: skip
-for _n, _kw in PINV.items():
-    row(
-        f"pinv {_n}",
-        lambda T, x, kw=_kw: T.linalg.pinv(x, **kw),
-        X(3, 2),
-        more=(((2, 2, 3),),),
-        orders=1,
-        named=False,
-    )
-row("pinv hermitian", lambda T, x: T.linalg.pinv(x + x.mT, rtol=0.5, hermitian=True), X(3, 3), orders=1,
-    named=False)  # fmt: skip
+
+PRODUCTS = (
+    row("mm", of("mm"), X(2, 3), X(3, 4), more=(((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 1)))),
+    row("Tensor.mm", method("mm"), X(2, 3), X(3, 4), brief=True),
+    row("mv", of("mv"), X(2, 3), X(3), more=(((0, 3), (3,)),)),
+    row("bmm", of("bmm"), X(2, 2, 3), X(2, 3, 4), more=(((0, 2, 3), (0, 3, 2)),)),
+    row("dot", of("dot"), X(3), X(3), more=(((0,), (0,)),)),
+    row("inner", method("inner"), X(2, 3), X(4, 3)),
+    row("outer", of("outer"), X(2), X(3), more=(((0,), (3,)),)),
+    *(
+        row(f"matmul {k}", of("matmul"), X(*a), X(*b))
+        for k, (a, b) in enumerate(MATMULS)
+    ),
+    row("x @ y", lambda T, x, y: x @ y, X(2, 3), X(3, 2), brief=True),
+    row("addmm", lambda T, a, x, y: T.addmm(a, x, y, beta=0.5, alpha=2.0), X(2, 4), X(2, 3), X(3, 4),
+        more=(((4,), (2, 3), (3, 4)),)),
+    row("addmv", of("addmv"), X(2), X(2, 3), X(3)),
+    row("addr", lambda T, a, x, y: T.addr(a, x, y, alpha=0.5), X(2, 3), X(2), X(3)),
+    row("baddbmm", of("baddbmm"), X(2, 2, 4), X(2, 2, 3), X(2, 3, 4)),
+    row("kron", of("kron"), X(2, 2), X(3, 1), strided=False),
+    row("tensordot", lambda T, x, y: T.tensordot(x, y, dims=1), X(2, 3), X(3, 2)),
+    row("tensordot axes", lambda T, x, y: T.tensordot(x, y, dims=([0, 2], [1, 0])), X(2, 3, 4), X(4, 2, 5)),
+    *(
+        row(f"einsum {n}", lambda T, *xs, n=n: T.einsum(n, *xs), *[X(*s) for s in shapes], named=False)
+        for n, shapes in EINSUMS.items()
+    ),
+    *(
+        row(f"pinv {n}", lambda T, x, kw=kw: T.linalg.pinv(x, **kw), X(3, 2), more=(((2, 2, 3),),),
+            orders=1, named=False)
+        for n, kw in PINV.items()
+    ),
+    row("pinv hermitian", lambda T, x: T.linalg.pinv(x + x.mT, rtol=0.5, hermitian=True), X(3, 3), orders=1,
+        named=False),
+)  # fmt: skip
 
 # --- nn.functional -------------------------------------------------------------------------------
 
-for _n in ["celu", "elu", "gelu", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu", "relu6", "selu", "silu", "softplus", "softsign", "sigmoid", "tanh"]:  # fmt: skip
-    row("F." + _n, of("F." + _n), X(2, 3, domain="wide"), pointwise=True, edges=EDGES)
-row(
-    "F.celu alpha",
-    lambda T, x: T.nn.functional.celu(x, 2.0),
-    X(2, 3, domain="wide"),
-    pointwise=True,
-    edges=EDGES,
-)
-row(
-    "F.elu alpha",
-    lambda T, x: T.nn.functional.elu(x, alpha=2.0),
-    X(2, 3, domain="wide"),
-    pointwise=True,
-    edges=EDGES,
-)
-row(
-    "F.gelu tanh",
-    lambda T, x: T.nn.functional.gelu(x, approximate="tanh"),
-    X(2, 3, domain="wide"),
-    pointwise=True,
-    edges=EDGES,
-)
-row(
-    "F.hardtanh bounds",
-    lambda T, x: T.nn.functional.hardtanh(x, -2.0, 0.5),
-    X(2, 3, domain="wide"),
-    pointwise=True,
-    edges=EDGES,
-)
-row(
-    "F.leaky_relu slope",
-    lambda T, x: T.nn.functional.leaky_relu(x, 0.2),
-    X(2, 3, domain="wide"),
-    pointwise=True,
-    edges=EDGES,
-)
-row("F.softplus beta", lambda T, x: T.nn.functional.softplus(x, beta=2.0, threshold=5.0), X(2, 3, domain="wide"),
-    pointwise=True, edges=EDGES)  # fmt: skip
-row(
-    "F.relu inplace",
-    lambda T, x: T.nn.functional.relu(x.clone(), inplace=True),
-    X(2, 3),
-    brief=True,
-)
-row("F.softmax", lambda T, x: T.nn.functional.softmax(x, dim=1), X(2, 3))
-row("F.softmin", lambda T, x: T.nn.functional.softmin(x, dim=0), X(2, 3))
-row("F.log_softmax", lambda T, x: T.nn.functional.log_softmax(x, dim=-1), X(2, 3))
-row(
-    "F.linear",
-    of("F.linear"),
-    X(2, 3),
-    X(4, 3),
-    X(4),
-    more=(((3,), (4, 3), (4,)), ((2, 2, 3), (4, 3), (4,)), ((0, 3), (2, 3), (2,))),
-)
-row("F.linear no bias", of("F.linear"), X(2, 3), X(4, 3))
-row("F.pad", lambda T, x: T.nn.functional.pad(x, (1, 2)), X(2, 3), exact=True)
-row("F.pad two", lambda T, x: T.nn.functional.pad(x, (1, 0, 0, 2), value=1.5), X(2, 3), exact=True)
-row("F.pad negative", lambda T, x: T.nn.functional.pad(x, (-1, 1)), X(2, 3), exact=True)
-row("F.one_hot", lambda T, i: T.nn.functional.one_hot(i, 4), I(4, 2, 3), orders=0)
-for _r in ("mean", "sum", "none"):
-    row(
-        f"F.mse_loss {_r}",
-        lambda T, x, y, r=_r: T.nn.functional.mse_loss(x, y, reduction=r),
-        X(2, 3),
-        X(2, 3),
-    )
-    row(f"F.binary_cross_entropy {_r}", lambda T, x, y, r=_r: T.nn.functional.binary_cross_entropy(x, y, reduction=r),
-        X(2, 3, domain="half"), X(2, 3, domain="half"))  # fmt: skip
-    row(f"F.binary_cross_entropy_with_logits {_r}",
-        lambda T, x, y, r=_r: T.nn.functional.binary_cross_entropy_with_logits(x, y, reduction=r),
-        X(2, 3), X(2, 3, domain="half"))  # fmt: skip
-    row(
-        f"F.cross_entropy {_r}",
-        lambda T, x, i, r=_r: T.nn.functional.cross_entropy(x, i, reduction=r),
-        X(3, 4),
-        I(4, 3),
-    )
-    row(f"F.cross_entropy weight {_r}",
-        lambda T, x, w, i, r=_r: T.nn.functional.cross_entropy(x, i, weight=w.detach(), reduction=r),
-        X(3, 4), X(4, domain="positive"), I(4, 3))  # fmt: skip
-    row(f"F.cross_entropy probabilities {_r}", lambda T, x, p, r=_r: T.nn.functional.cross_entropy(x, p, reduction=r),
-        X(3, 4), X(3, 4, domain="half"))  # fmt: skip
-row("F.binary_cross_entropy weight", lambda T, x, y, w: T.nn.functional.binary_cross_entropy(x, y, weight=w.detach()),
-    X(2, 3, domain="half"), X(2, 3, domain="half"), X(3, domain="positive"))  # fmt: skip
-row("F.binary_cross_entropy ends", lambda T, x: T.nn.functional.binary_cross_entropy(
-    x - x.detach() + T.tensor([0.0, 1.0, 0.0, 1.0], dtype=x.dtype), T.tensor([0.0, 1.0, 1.0, 0.0], dtype=x.dtype),
-    reduction="none"), X(4), orders=1)  # fmt: skip
-row("F.binary_cross_entropy_with_logits pos_weight",
-    lambda T, x, y, w: T.nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=w.detach()),
-    X(2, 3), X(2, 3, domain="half"), X(3, domain="positive"))  # fmt: skip
-row("F.binary_cross_entropy_with_logits weight",
-    lambda T, x, y, w: T.nn.functional.binary_cross_entropy_with_logits(x, y, weight=w.detach()),
-    X(2, 3), X(2, 3, domain="half"), X(3, domain="positive"))  # fmt: skip
-row("F.binary_cross_entropy_with_logits far",
-    lambda T, x, y: T.nn.functional.binary_cross_entropy_with_logits(far(T, x), y, reduction="none"),
-    X(2, 3), X(2, 3, domain="half"))  # fmt: skip
-row(
-    "F.cross_entropy far",
-    lambda T, x: T.nn.functional.cross_entropy(far(T, x), T.tensor([1, 0]), reduction="none"),
-    X(2, 3),
-)
-row(
-    "F.cross_entropy ignore_index",
-    lambda T, x: T.nn.functional.cross_entropy(x, T.tensor([1, -100, 0])),
-    X(3, 4),
-)
-row(
-    "F.cross_entropy smoothing",
-    lambda T, x, i: T.nn.functional.cross_entropy(x, i, label_smoothing=0.2),
-    X(3, 4),
-    I(4, 3),
-)
-row("F.cross_entropy smoothing weight",
-    lambda T, x, w, i: T.nn.functional.cross_entropy(x, i, weight=w.detach(), label_smoothing=0.2),
-    X(3, 4), X(4, domain="positive"), I(4, 3))  # fmt: skip
-row("F.cross_entropy one", lambda T, x: T.nn.functional.cross_entropy(x, T.tensor(2)), X(4))
-row(
-    "F.cross_entropy images",
-    lambda T, x, i: T.nn.functional.cross_entropy(x, i),
-    X(2, 3, 2),
-    I(3, 2, 2),
-)
+ACTIVATIONS = (
+    "celu", "elu", "gelu", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu", "relu6", "selu", "silu", "softplus",
+    "softsign", "sigmoid", "tanh",
+)  # fmt: skip
+
+NETWORKS = (
+    *(
+        row("F." + n, of("F." + n), X(2, 3, domain="wide"), pointwise=True, edges=EDGES)
+        for n in ACTIVATIONS
+    ),
+    row("F.celu alpha", lambda T, x: T.nn.functional.celu(x, 2.0), X(2, 3, domain="wide"), pointwise=True,
+        edges=EDGES),
+    row("F.elu alpha", lambda T, x: T.nn.functional.elu(x, alpha=2.0), X(2, 3, domain="wide"), pointwise=True,
+        edges=EDGES),
+    row("F.gelu tanh", lambda T, x: T.nn.functional.gelu(x, approximate="tanh"), X(2, 3, domain="wide"),
+        pointwise=True, edges=EDGES),
+    row("F.hardtanh bounds", lambda T, x: T.nn.functional.hardtanh(x, -2.0, 0.5), X(2, 3, domain="wide"),
+        pointwise=True, edges=EDGES),
+    row("F.leaky_relu slope", lambda T, x: T.nn.functional.leaky_relu(x, 0.2), X(2, 3, domain="wide"),
+        pointwise=True, edges=EDGES),
+    row("F.softplus beta", lambda T, x: T.nn.functional.softplus(x, beta=2.0, threshold=5.0),
+        X(2, 3, domain="wide"), pointwise=True, edges=EDGES),
+    row("F.relu inplace", lambda T, x: T.nn.functional.relu(x.clone(), inplace=True), X(2, 3), brief=True),
+    row("F.softmax", lambda T, x: T.nn.functional.softmax(x, dim=1), X(2, 3)),
+    row("F.softmin", lambda T, x: T.nn.functional.softmin(x, dim=0), X(2, 3)),
+    row("F.log_softmax", lambda T, x: T.nn.functional.log_softmax(x, dim=-1), X(2, 3)),
+    row("F.linear", of("F.linear"), X(2, 3), X(4, 3), X(4),
+        more=(((3,), (4, 3), (4,)), ((2, 2, 3), (4, 3), (4,)), ((0, 3), (2, 3), (2,)))),
+    row("F.linear no bias", of("F.linear"), X(2, 3), X(4, 3)),
+    row("F.pad", lambda T, x: T.nn.functional.pad(x, (1, 2)), X(2, 3), exact=True),
+    row("F.pad two", lambda T, x: T.nn.functional.pad(x, (1, 0, 0, 2), value=1.5), X(2, 3), exact=True),
+    row("F.pad negative", lambda T, x: T.nn.functional.pad(x, (-1, 1)), X(2, 3), exact=True),
+    row("F.one_hot", lambda T, i: T.nn.functional.one_hot(i, 4), I(4, 2, 3), orders=0),
+    *(
+        r
+        for how in ("mean", "sum", "none")
+        for r in (
+            row(f"F.mse_loss {how}", lambda T, x, y, r=how: T.nn.functional.mse_loss(x, y, reduction=r),
+                X(2, 3), X(2, 3)),
+            row(f"F.binary_cross_entropy {how}",
+                lambda T, x, y, r=how: T.nn.functional.binary_cross_entropy(x, y, reduction=r),
+                X(2, 3, domain="half"), X(2, 3, domain="half")),
+            row(f"F.binary_cross_entropy_with_logits {how}",
+                lambda T, x, y, r=how: T.nn.functional.binary_cross_entropy_with_logits(x, y, reduction=r),
+                X(2, 3), X(2, 3, domain="half")),
+            row(f"F.cross_entropy {how}",
+                lambda T, x, i, r=how: T.nn.functional.cross_entropy(x, i, reduction=r), X(3, 4), I(4, 3)),
+            row(f"F.cross_entropy weight {how}",
+                lambda T, x, w, i, r=how: T.nn.functional.cross_entropy(x, i, weight=w.detach(), reduction=r),
+                X(3, 4), X(4, domain="positive"), I(4, 3)),
+            row(f"F.cross_entropy probabilities {how}",
+                lambda T, x, p, r=how: T.nn.functional.cross_entropy(x, p, reduction=r), X(3, 4),
+                X(3, 4, domain="half")),
+        )
+    ),
+    row("F.binary_cross_entropy weight",
+        lambda T, x, y, w: T.nn.functional.binary_cross_entropy(x, y, weight=w.detach()),
+        X(2, 3, domain="half"), X(2, 3, domain="half"), X(3, domain="positive")),
+    row("F.binary_cross_entropy ends",
+        lambda T, x: T.nn.functional.binary_cross_entropy(
+            x - x.detach() + T.tensor([0.0, 1.0, 0.0, 1.0], dtype=x.dtype),
+            T.tensor([0.0, 1.0, 1.0, 0.0], dtype=x.dtype), reduction="none"), X(4), orders=1),
+    row("F.binary_cross_entropy_with_logits pos_weight",
+        lambda T, x, y, w: T.nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=w.detach()),
+        X(2, 3), X(2, 3, domain="half"), X(3, domain="positive")),
+    row("F.binary_cross_entropy_with_logits weight",
+        lambda T, x, y, w: T.nn.functional.binary_cross_entropy_with_logits(x, y, weight=w.detach()), X(2, 3),
+        X(2, 3, domain="half"), X(3, domain="positive")),
+    row("F.binary_cross_entropy_with_logits far",
+        lambda T, x, y: T.nn.functional.binary_cross_entropy_with_logits(far(T, x), y, reduction="none"),
+        X(2, 3), X(2, 3, domain="half")),
+    row("F.cross_entropy far",
+        lambda T, x: T.nn.functional.cross_entropy(far(T, x), T.tensor([1, 0]), reduction="none"), X(2, 3)),
+    row("F.cross_entropy ignore_index", lambda T, x: T.nn.functional.cross_entropy(x, T.tensor([1, -100, 0])),
+        X(3, 4)),
+    row("F.cross_entropy smoothing", lambda T, x, i: T.nn.functional.cross_entropy(x, i, label_smoothing=0.2),
+        X(3, 4), I(4, 3)),
+    row("F.cross_entropy smoothing weight",
+        lambda T, x, w, i: T.nn.functional.cross_entropy(x, i, weight=w.detach(), label_smoothing=0.2),
+        X(3, 4), X(4, domain="positive"), I(4, 3)),
+    row("F.cross_entropy one", lambda T, x: T.nn.functional.cross_entropy(x, T.tensor(2)), X(4)),
+    row("F.cross_entropy images", lambda T, x, i: T.nn.functional.cross_entropy(x, i), X(2, 3, 2),
+        I(3, 2, 2)),
+)  # fmt: skip
 
 # --- factories -----------------------------------------------------------------------------------
 
@@ -1107,8 +969,18 @@ FACTORIES = {
     "is_contiguous": lambda T: T.tensor([T.ones(2, 3).is_contiguous(), T.ones(2, 3).t().is_contiguous()]),
     "tolist": lambda T: T.tensor(T.tensor([[1, 2]]).tolist()),
 }  # fmt: skip
-for _n, _f in FACTORIES.items():
-    row(_n, _f, orders=0)
+
+MADE = (
+    *(
+        row(n, f, orders=0)
+        for n, f in FACTORIES.items()
+    ),
+)  # fmt: skip
+
+ROWS = (
+    *POINTWISE, *REDUCTIONS, *CONVERSIONS, *TIES, *ORDERS, *SHAPES, *PLACES, *PRODUCTS, *NETWORKS, *MADE,
+)  # fmt: skip
+assert len({r.name for r in ROWS}) == len(ROWS), "two rows have one name"
 
 # --- calls that are refused ----------------------------------------------------------------------
 
