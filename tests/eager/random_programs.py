@@ -10,9 +10,8 @@ import functools
 import math
 import operator
 import random
-import sys
 import warnings
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import numpy as np
 
@@ -323,63 +322,58 @@ class Run:
         return isinstance(t, self.torch.Tensor)
 
     def value(self, a):
-        if isinstance(a, str) and a.startswith("$"):
-            if a[1:] not in self.registers:
-                raise Missing
-            return self.registers[a[1:]]
-        if isinstance(a, str) and a.startswith("torch."):
-            return getattr(self.torch, a[6:])
-        if isinstance(a, dict):  # an index
-            return tuple([self.item(i) for i in a["index"]])
-        if isinstance(a, list):
-            return [self.value(x) for x in a]
+        match a:
+            case str() if a.startswith("$"):
+                if a[1:] not in self.registers:
+                    raise Missing
+                return self.registers[a[1:]]
+            case str() if a.startswith("torch."):
+                return getattr(self.torch, a[6:])
+            case {"index": places}:
+                items = tuple([slice(*i) if isinstance(i, list) else self.value(i) for i in places])
+                return items if len(items) != 1 else items[0]
+            case "...":
+                return ...
+            case list():
+                return [self.value(x) for x in a]
         return a
-
-    def item(self, i):
-        if isinstance(i, list):
-            return slice(*i)
-        return ... if i == "..." else self.value(i)
 
     def call(self, name, args, kwargs):
         """Do it; the names are those of the steps."""
         torch = self.torch
-        if name == "leaf":
-            return torch.tensor(*args, **kwargs)
-        if name.startswith("custom."):
-            return custom_functions(torch)[name[7:]].apply(*args)
-        if name.startswith("func."):  # from the innermost transform outwards
-            f = CLOSURES[args[0]](torch)
-            for part in reversed(name.split(".")[1:]):
-                f = getattr(torch.func, part)(f)
-            return f(*args[1:])
-        if name.startswith("functional."):
-            f = getattr(torch.autograd.functional, name[11:])
-            return f(CLOSURES[args[0]](torch), *args[1:], **kwargs)
-        if name.startswith("hook"):
-            return self.hook(name, *args)
-        if name.startswith("get."):
-            return getattr(args[0], name[4:])
-        if name.startswith("set."):
-            return setattr(args[0], name[4:], args[1])
-        if name == "[]":
-            return args[0][args[1] if len(args[1]) != 1 else args[1][0]]
-        if name == "[]=":
-            args[0][args[1] if len(args[1]) != 1 else args[1][0]] = args[2]
-            return None
-        if name == "del":
-            return None
-        if name == "remove":
-            return args[0].remove()
-        if name == "backward":
-            return args[0].backward(**kwargs)
-        if name.startswith("operator."):
-            return getattr(operator, name[9:])(*args)
-        if name.startswith("."):
-            return getattr(args[0], name[1:])(*args[1:], **kwargs)
-        target = torch.nn.functional if name.startswith("F.") else torch
-        for part in name.split(".")[1:]:
-            target = getattr(target, part)
-        return target(*args, **kwargs)
+        kind, _, rest = name.partition(".")
+        x = args[0] if args else None
+        match kind:
+            case "leaf":
+                return torch.tensor(*args, **kwargs)
+            case "custom":
+                return custom_functions(torch)[rest].apply(*args)
+            case "func":  # from the innermost transform outwards
+                f = CLOSURES[x](torch)
+                for part in reversed(rest.split(".")):
+                    f = getattr(torch.func, part)(f)
+                return f(*args[1:])
+            case "functional":
+                f = getattr(torch.autograd.functional, rest)
+                return f(CLOSURES[x](torch), *args[1:], **kwargs)
+            case "hook":
+                return self.hook(name, *args)
+            case "get":
+                return getattr(x, rest)
+            case "set":
+                return setattr(x, rest, args[1])
+            case "[]":
+                return x[args[1]]
+            case "[]=":
+                return operator.setitem(*args)
+            case "del":
+                return None
+            case "remove" | "backward":
+                return getattr(x, kind)(**kwargs)
+            case "":  # a method
+                return getattr(x, rest)(*args[1:], **kwargs)
+        target = {"operator": operator, "F": torch.nn.functional, "torch": torch}[kind]
+        return operator.attrgetter(rest)(target)(*args, **kwargs)
 
     def hook(self, name, t, label, what):
         def tensor_hook(g):
@@ -884,6 +878,12 @@ def script(program):
     return "\n".join(lines)
 
 
+HOOKING = {
+    "tensor": "register_hook", "accumulated": "register_post_accumulate_grad_hook",
+    "before": "grad_fn.register_prehook", "after": "grad_fn.register_hook",
+}  # fmt: skip
+
+
 def line_of(step):
     args = [literal(a) for a in step.get("args", ())]
     kwargs = [f"{k}={literal(v)}" for k, v in step.get("kw", {}).items()]
@@ -891,41 +891,36 @@ def line_of(step):
     if len(step.get("out", ())) == 1 and call in BACKWARD:
         out += ","
     head = f"{out} = " if out else ""
-    if call == "[]":
-        return f"{head}{args[0]}[{args[1]}]"
-    if call == "[]=":
-        return f"{args[0]}[{args[1]}] = {args[2]}"
-    if call.startswith("get."):
-        return f"{head}{args[0]}.{call[4:]}"
-    if call.startswith("set."):
-        return f"{args[0]}.{call[4:]} = {args[1]}"
-    if call.startswith("hook."):
-        names = {
-            "tensor": "register_hook",
-            "accumulated": "register_post_accumulate_grad_hook",
-            "before": "grad_fn.register_prehook",
-            "after": "grad_fn.register_hook",
-        }
-        return f"{head}{args[0]}.{names[call[5:]]}({', '.join(args[1:])})"
-    if call == "del":
-        return f"del {args[0]}"
-    if call in ("remove", "backward"):
-        call = "." + call
-    if call.startswith("."):
-        return f"{head}{args[0]}{call}({', '.join(args[1:] + kwargs)})"
+    kind, _, rest = call.partition(".")
+    match kind:
+        case "[]":
+            return f"{head}{args[0]}[{args[1]}]"
+        case "[]=":
+            return f"{args[0]}[{args[1]}] = {args[2]}"
+        case "get":
+            return f"{head}{args[0]}.{rest}"
+        case "set":
+            return f"{args[0]}.{rest} = {args[1]}"
+        case "hook":
+            return f"{head}{args[0]}.{HOOKING[rest]}({', '.join(args[1:])})"
+        case "del":
+            return f"del {args[0]}"
+        case "" | "remove" | "backward":
+            return f"{head}{args[0]}.{rest or kind}({', '.join(args[1:] + kwargs)})"
     call = "torch.tensor" if call == "leaf" else call
     return f"{head}{call}({', '.join(args + kwargs)})"
 
 
 def literal(a):
-    if isinstance(a, str) and a.startswith("$"):
-        return a[1:]
-    if isinstance(a, str) and a.startswith("torch."):
-        return a
-    if isinstance(a, dict):
-        return ", ".join(index_text(i) for i in a["index"])
-    if isinstance(a, list):
-        return "[" + ", ".join(literal(x) for x in a) + "]"
+    match a:
+        case str() if a.startswith("$"):
+            return a[1:]
+        case str() if a.startswith("torch."):
+            return a
+        case {"index": places}:
+            return ", ".join(index_text(i) for i in places)
+        case list():
+            return "[" + ", ".join(literal(x) for x in a) + "]"
     return repr(a)
 
 
@@ -956,8 +951,14 @@ def shrunk(program, fails, rounds=6):
 # --- making --------------------------------------------------------------------------------------
 
 
+class Nothing(Exception):
+    """There is no register of the sort that a step needs: the step is left out."""
+
+
 class Info:
     """What the generator knows of a register; tensors that share memory share ``memory``."""
+
+    name = None  # set by the step that makes it
 
     def __init__(self, shape, kind="f8", memory=None, tracked=False, leaf=False):
         self.shape, self.kind, self.tracked, self.leaf = tuple(shape), kind, tracked, leaf
@@ -1046,11 +1047,53 @@ SHAPES = (
     (2, 0),
 )
 USUAL = ((), (3,), (2, 3), (3, 3), (2, 3), (3,), (3, 2), (2, 2, 3))
+DTYPES = {"f8": "torch.float64", "f4": "torch.float32"}
+REDUCTIONS = (
+    ".sum", ".mean", ".sum", ".prod", ".amax", ".logsumexp", ".var", ".cumsum", ".softmax",
+    ".log_softmax", ".amin", ".cumprod", ".norm", ".std",
+)  # fmt: skip
+RUNNING = (".cumsum", ".cumprod", ".softmax", ".log_softmax")
+VIEWS = (
+    "select", "narrow", "slice", "t", "permute", "reshape", "expand", "unsqueeze", "squeeze",
+    "index", "diagonal", "flatten", "view_as", "T",
+)  # fmt: skip
+FILLING = (
+    ".zero_", ".fill_", ".copy_", ".clamp_", ".masked_fill_", ".addcmul_", ".pow_", ".lerp_",
+)  # fmt: skip
+WITH_NUMBERS = ("operator.add", "operator.mul", "operator.sub", "operator.truediv", "operator.pow")
+SELECTIONS = ("compare", "where", "clamp", "masked_fill", "maximum", "gather", "index")
+HOOKS = (
+    "hook.tensor",
+    "hook.tensor",
+    "hook.tensor",
+    "hook.before",
+    "hook.after",
+    "hook.accumulated",
+)
+TRANSFORMS = (
+    "func.grad", "func.jacrev", "func.vmap", "func.vmap.grad", "func.hessian", "func.jacfwd",
+    "functional.jacobian", "functional.hessian",
+)  # fmt: skip
 
 
 def program(seed, length=None):
     """The random program of a seed."""
     return Maker(seed).made(length)
+
+
+def replaced(shape, axis, *lengths):
+    """The shape with other axes, or none, in place of one."""
+    axis %= len(shape)
+    return [*shape[:axis], *lengths, *shape[axis + 1 :]]
+
+
+def reference(a):
+    """An argument of a step as it is written down: ``$name`` for a register."""
+    if isinstance(a, Info):
+        return "$" + a.name
+    if isinstance(a, dict):
+        return {k: reference(x) for k, x in a.items()}
+    return [reference(x) for x in a] if isinstance(a, list) else a
 
 
 class Maker:
@@ -1078,16 +1121,17 @@ class Maker:
             self.leaf()
         makers, weights = zip(*self.kinds, strict=True)
         for _ in range(length or rng.randrange(4, 24)):
-            self.mode = self.next_mode()
+            self.mode = before = self.next_mode()
             maker = rng.choices(makers, weights)[0]
-            before = self.mode
             if before is None and maker in (self.unary, self.binary) and rng.random() < 0.04:
                 self.mode = "saved"
-            maker()
+            with suppress(Nothing):
+                maker()
             self.mode = before
         self.mode = None
         if rng.random() < 0.8:
-            self.backward()
+            with suppress(Nothing):
+                self.backward()
         return {"watch": rng.random() < 0.4, "steps": self.steps}
 
     def next_mode(self):
@@ -1099,27 +1143,34 @@ class Maker:
     # Parts ---------------------------------------------------------------------------------------
 
     def put(self, call, args, outs=(), kw=None):
-        step = {"call": call, "args": list(args)}
+        """Add a step; its results as later steps may refer to them.
+
+        ``outs`` are what is known of each, or words for what is no operand of others.
+        """
+        step = {"call": call, "args": reference(list(args))}
         if kw:
-            step["kw"] = kw
+            step["kw"] = reference(kw)
         if self.mode:
             step["mode"] = self.mode
-        names = []
-        for info in outs:
-            name = f"x{next(self.names)}"
-            names.append(name)
-            if isinstance(info, Info):
-                self.known[name] = info
-        if names:
-            step["out"] = names
+        if outs:
+            step["out"] = [f"x{next(self.names)}" for _ in outs]
+            for name, info in zip(step["out"], outs, strict=True):
+                if isinstance(info, Info):
+                    info.name, self.known[name] = name, info
         self.steps.append(step)
-        return names
+        return ["$" + name for name in step.get("out", ())]
 
-    def some(self, *, kind="f", dims=None, size=None, least=0.0, fits=None, tracked=None):
-        """The name of a register, recent ones rather; None if there is none of that sort."""
+    def apply(self, call, args, shape, *bounds, kw=None, **about):
+        """Add a step with one result, of operands among ``args``; what is known of the result."""
+        made = self.result(shape, *(a for a in args if isinstance(a, Info)), bounds=bounds, **about)
+        self.put(call, args, [made], kw)
+        return made
+
+    def perhaps(self, *, kind="f", dims=None, size=None, least=0.0, fits=None, tracked=None):
+        """A register, recent ones rather; None if there is none of that sort."""
         found = [
-            k
-            for k, i in self.known.items()
+            i
+            for i in self.known.values()
             if i.kind.startswith(kind)
             and (dims is None or len(i.shape) in dims)
             and (size is None or i.memory.size <= size)
@@ -1127,20 +1178,24 @@ class Maker:
             and (fits is None or fits(i))
             and (tracked is None or i.tracked == tracked)
         ]
-        if not found:
-            return None
         weights = [1 + 2 * n / len(found) for n in range(len(found))]
-        return self.rng.choices(found, weights)[0]
+        return self.rng.choices(found, weights)[0] if found else None
 
-    def result(self, shape, *operands, bounds=(4.0, 0.0), kind=None, memory=None):
-        infos = [self.known[o] for o in operands]
-        kinds = [i.kind for i in infos if i.kind.startswith("f")]
-        tracked = any(i.tracked for i in infos) and self.mode != "no_grad"
+    def some(self, **wanted):
+        """The same; without one the step is left out."""
+        found = self.perhaps(**wanted)
+        if found is None:
+            raise Nothing
+        return found
+
+    def result(self, shape, *operands, bounds=(), kind=None, memory=None):
+        """What is known of a result; ``bounds`` are those of a ``Memory``."""
+        kinds = [i.kind for i in operands if i.kind.startswith("f")]
+        tracked = any(i.tracked for i in operands) and self.mode != "no_grad"
         kind = kind or ("f8" if "f8" in kinds or not kinds else "f4")
-        size, least = bounds
-        made = Info(shape, kind, memory or Memory(size, least), tracked)
+        made = Info(shape, kind, memory or Memory(*bounds), tracked)
         made.view = memory is not None
-        made.detached = made.view and any(i.detached for i in infos)
+        made.detached = made.view and any(i.detached for i in operands)
         return made
 
     def number(self):
@@ -1156,11 +1211,8 @@ class Maker:
         shape = rng.choice(USUAL if rng.random() < 0.9 else SHAPES)
         wanted = rng.random() < 0.75
         kind = "f4" if rng.random() < 0.06 else "f8"
-        kw = {"dtype": "torch.float32" if kind == "f4" else "torch.float64"}
-        if wanted:
-            kw["requires_grad"] = True
-        info = Info(shape, kind, Memory(2.0), wanted, wanted)
-        self.put("leaf", [self.values(shape)], [info], kw)
+        kw = {"dtype": DTYPES[kind]} | ({"requires_grad": True} if wanted else {})
+        self.put("leaf", [self.values(shape)], [Info(shape, kind, Memory(2.0), wanted, wanted)], kw)
 
     def axis(self, dims):
         axis = self.rng.randrange(dims)
@@ -1170,139 +1222,86 @@ class Maker:
 
     def unary(self):
         x = self.some()
-        if x is None:
-            return
         call = self.rng.choice(sorted(UNARY))
-        if call in STEPS and not self.known[x].leaf:
+        if call in STEPS and not x.leaf:
             call = "torch.cos"  # at a step, rounding errors would decide
-        bounds = UNARY[call](self.known[x].memory)
-        if bounds[0] > LIMIT:
-            call, bounds = "torch.tanh", (1.0, 0.0)
+        size, least = UNARY[call](x.memory)
+        if size > LIMIT:
+            call, size, least = "torch.tanh", 1.0, 0.0
         if self.rng.random() < 0.3 and call.startswith("torch."):
             call = call[5:]
-        self.put(call, ["$" + x], [self.result(self.known[x].shape, x, bounds=bounds)])
+        self.apply(call, [x], x.shape, size, least)
 
     def positive(self):
-        x = self.some(least=1e-3)
+        x = self.perhaps(least=1e-3)
         if x is None:
             x = self.some(size=14)
-            if x is None:
-                return
-            size = self.known[x].memory.size
-            made = self.result(self.known[x].shape, x, bounds=(size**2, 0.0))
-            (y,) = self.put("torch.square", ["$" + x], [made])
-            made = self.result(self.known[x].shape, y, bounds=(size**2 + 1, 0.5))
-            self.put("operator.add", ["$" + y, 0.5], [made])
+            square = self.apply("torch.square", [x], x.shape, x.memory.size**2)
+            self.apply("operator.add", [square, 0.5], x.shape, x.memory.size**2 + 1, 0.5)
             return
         call = self.rng.choice(sorted(POSITIVE))
-        bounds = POSITIVE[call](self.known[x].memory)
-        if bounds[0] <= LIMIT:
-            self.put(call, ["$" + x], [self.result(self.known[x].shape, x, bounds=bounds)])
+        size, least = POSITIVE[call](x.memory)
+        if size <= LIMIT:
+            self.apply(call, [x], x.shape, size, least)
 
     def beside(self, x):
-        """A register that may stand beside x, by broadcasting; or None."""
-        shape = self.known[x].shape
-        return self.some(fits=lambda i: broadcast(shape, i.shape) is not None)
+        """A register that may stand beside x, by broadcasting."""
+        return self.some(fits=lambda i: broadcast(x.shape, i.shape) is not None)
 
     def binary(self):
-        x = self.some()
-        if x is None:
-            return
-        rng = self.rng
-        a = self.known[x]
+        x, rng = self.some(), self.rng
         if rng.random() < 0.2:
-            call = rng.choice(
-                ("operator.add", "operator.mul", "operator.sub", "operator.truediv", "operator.pow")
-            )
-            c = self.number()
-            size = (a.memory.size + 3.0) * 3.0 if call != "operator.pow" else a.memory.size**3
-            if size > LIMIT:
-                return
-            if call == "operator.pow":
-                c = rng.choice((2, 2.0, 3))
-            if call != "operator.pow" and call != "operator.truediv" and rng.random() < 0.3:
-                args = [c, "$" + x]
-            else:
-                args = ["$" + x, c]
-            self.put(call, args, [self.result(a.shape, x, bounds=(size, 0.0))])
+            self.with_number(x)
             return
         y = self.beside(x)
-        b = self.known[y]
-        shape = broadcast(a.shape, b.shape)
-        if b.memory.least > 1e-2 and rng.random() < 0.5:
-            call, bounds = "torch.div", (a.memory.size / b.memory.least, 0.0)
+        if y.memory.least > 1e-2 and rng.random() < 0.5:
+            call, size, least = "torch.div", x.memory.size / y.memory.least, 0.0
             if rng.random() < 0.3:
-                call, bounds = "torch.atan2", (4.0, 0.0)
+                call, size = "torch.atan2", 4.0
         else:
             call = rng.choice(sorted(BINARY))
-            bounds = BINARY[call](a.memory, b.memory)
-        if bounds[0] <= LIMIT:
-            self.put(call, ["$" + x, "$" + y], [self.result(shape, x, y, bounds=bounds)])
+            size, least = BINARY[call](x.memory, y.memory)
+        if size <= LIMIT:
+            self.apply(call, [x, y], broadcast(x.shape, y.shape), size, least)
+
+    def with_number(self, x):
+        rng = self.rng
+        call, c = rng.choice(WITH_NUMBERS), self.number()
+        power = call == "operator.pow"
+        size = x.memory.size**3 if power else (x.memory.size + 3.0) * 3.0
+        if size > LIMIT:
+            return
+        c = rng.choice((2, 2.0, 3)) if power else c
+        turned = not power and call != "operator.truediv" and rng.random() < 0.3
+        self.apply(call, [c, x] if turned else [x, c], x.shape, size)
 
     def reduction(self):
         rng = self.rng
         x = self.some(fits=lambda i: 0 not in i.shape)
-        if x is None:
-            return
-        i = self.known[x]
-        n = max(1, math.prod(i.shape))
-        call = rng.choice(
-            (
-                ".sum",
-                ".mean",
-                ".sum",
-                ".prod",
-                ".amax",
-                ".logsumexp",
-                ".var",
-                ".cumsum",
-                ".softmax",
-                ".log_softmax",
-                ".amin",
-                ".cumprod",
-                ".norm",
-                ".std",
-            )
-        )
-        dims = len(i.shape)
-        if not dims or (call in (".std", ".norm") and i.memory.least < 1e-2):
+        m, n, dims = x.memory, max(1, math.prod(x.shape)), len(x.shape)
+        call = rng.choice(REDUCTIONS)
+        if not dims or (call in (".std", ".norm") and m.least < 1e-2):
             call = ".sum"
-        m = i.memory
         beyond = n * math.log(max(1.0, m.size)) > math.log(LIMIT)
         product = math.inf if beyond else max(1.0, m.size) ** n
-        size = {
-            ".prod": product,
-            ".cumprod": product,
-            ".var": 4 * m.size**2,
-            ".softmax": 1.0,
+        sizes = {
+            ".prod": product, ".cumprod": product, ".var": 4 * m.size**2, ".softmax": 1.0,
             ".log_softmax": 2 * m.size + 2,
-        }.get(call, m.size * n + n)
+        }  # fmt: skip
+        size, spread = sizes.get(call, m.size * n + n), call in (".var", ".std")
         if size > LIMIT:
             return
-        bounds = (size, 0.0)
-        if call in (".cumsum", ".cumprod", ".softmax", ".log_softmax"):
+        if call in RUNNING:
             axis = self.axis(dims)
-            if "softmax" not in call or i.shape[axis] > 1:  # constants, which save nothing here
-                self.put(call, ["$" + x, axis], [self.result(i.shape, x, bounds=bounds)])
-            return
-        if call == ".logsumexp" or (dims and rng.random() < 0.6):
-            if not dims:
-                return
+            if "softmax" not in call or x.shape[axis] > 1:  # constants, which save nothing here
+                self.apply(call, [x, axis], x.shape, size)
+        elif call == ".logsumexp" or (dims and rng.random() < 0.6):
             axis, keep = self.axis(dims), rng.random() < 0.4
-            if call in (".var", ".std") and i.shape[axis] < 2:
-                return
-            shape = list(i.shape)
-            shape[axis] = 1
-            if not keep:
-                del shape[axis % dims]
-            kw = {"dim": axis}
-            if keep:
-                kw["keepdim"] = True
-            self.put(call, ["$" + x], [self.result(shape, x, bounds=bounds)], kw)
-            return
-        if call in (".var", ".std") and n < 2:
-            return
-        self.put(call, ["$" + x], [self.result((), x, bounds=bounds)])
+            if not spread or x.shape[axis] > 1:
+                kw = {"dim": axis} | ({"keepdim": True} if keep else {})
+                self.apply(call, [x], replaced(x.shape, axis, *[1] * keep), size, kw=kw)
+        elif not spread or n > 1:
+            self.apply(call, [x], (), size)
 
     def seen(self, **wanted):
         """A register to take a view of.
@@ -1310,84 +1309,66 @@ class Maker:
         Views that are taken under no_grad are leaves here, as all results; PyTorch says of them
         that they require gradients once their base does, and then computes none.
         """
-        return None if self.mode == "no_grad" else self.some(**wanted)
+        if self.mode == "no_grad":
+            raise Nothing
+        return self.some(**wanted)
 
     def view(self):
-        rng = self.rng
         x = self.seen()
-        if x is None:
-            return
-        i = self.known[x]
-        dims = len(i.shape)
-        made = None
-        kind = rng.choice(
-            (
-                "select",
-                "narrow",
-                "slice",
-                "t",
-                "permute",
-                "reshape",
-                "expand",
-                "unsqueeze",
-                "squeeze",
-                "index",
-                "diagonal",
-                "flatten",
-                "view_as",
-                "T",
-            )
-        )
-        if kind in ("select", "narrow", "index", "slice") and dims and 0 not in i.shape:
-            made = self.indexed(kind, x, i)
-        elif kind in ("t", "permute") and dims >= 2:
-            axes = list(range(dims))
-            rng.shuffle(axes)
-            made = ".permute", [axes], [i.shape[a] for a in axes]
-            if kind == "t":
-                a, b = rng.sample(range(dims), 2)
-                shape = list(i.shape)
-                shape[a], shape[b] = shape[b], shape[a]
-                made = ".transpose", [a, b], shape
-        elif kind == "T" and dims == 2:
-            made = ".t", [], i.shape[::-1]
-        elif kind in ("reshape", "flatten"):
-            n = math.prod(i.shape)
+        made = self.viewing(self.rng.choice(VIEWS), x, len(x.shape))
+        if made:
+            call, args, shape = made
+            self.apply(call, [x, *args], shape, memory=x.memory, kind=x.kind)
+
+    def viewing(self, kind, x, dims):
+        """A view of some kind as call, arguments and shape; None if it does not fit the operand."""
+        rng, n = self.rng, math.prod(x.shape)
+        if kind in ("select", "narrow", "index", "slice"):
+            return self.indexed(kind, x) if dims and n else None
+        if kind in ("t", "permute"):
+            return self.turned(kind, x.shape) if dims >= 2 else None
+        if kind in ("reshape", "flatten"):
             shape = [-1] if n else [0]
             if n and n % 3 == 0 and rng.random() < 0.5:
                 shape = [3, n // 3] if rng.random() < 0.5 else [n // 3, 3]
-            made = ".reshape", [shape], [n if s == -1 else s for s in shape]
             if kind == "flatten":
-                made = ".flatten", [], [n]
-        elif kind == "expand":
-            shape = [rng.choice((2, 3)) if n == 1 else n for n in i.shape]
+                return ".flatten", [], [n]
+            return ".reshape", [shape], [n if s == -1 else s for s in shape]
+        if kind == "expand":
+            shape = [rng.choice((2, 3)) if n == 1 else n for n in x.shape]
             shape = [2, *shape] if rng.random() < 0.4 else shape
-            made = ".expand", [shape], shape
-            i.memory.fixed = True  # PyTorch fills it, and fails in the backward pass
-        elif kind == "unsqueeze":
+            x.memory.fixed = True  # PyTorch fills it, and fails in the backward pass
+            return ".expand", [shape], shape
+        if kind == "unsqueeze":
             axis = rng.randrange(dims + 1)
-            made = ".unsqueeze", [axis], [*i.shape[:axis], 1, *i.shape[axis:]]
-        elif kind == "squeeze":
-            made = ".squeeze", [], [n for n in i.shape if n != 1]
-        elif kind == "diagonal" and dims == 2:
-            made = ".diagonal", [], [min(i.shape)]
-        elif kind == "view_as":
-            made = ".view_as", ["$" + x], i.shape
-        if made:
-            call, args, shape = made
-            self.put(call, ["$" + x, *args], [self.result(shape, x, memory=i.memory, kind=i.kind)])
+            return ".unsqueeze", [axis], [*x.shape[:axis], 1, *x.shape[axis:]]
+        if kind in ("T", "diagonal"):
+            shape = x.shape[::-1] if kind == "T" else [min(x.shape, default=0)]
+            return (".t" if kind == "T" else ".diagonal", [], shape) if dims == 2 else None
+        if kind == "squeeze":
+            return ".squeeze", [], [n for n in x.shape if n != 1]
+        return ".view_as", [x], x.shape
 
-    def indexed(self, kind, x, i):
-        rng, dims = self.rng, len(i.shape)
-        axis = rng.randrange(dims)
-        n = i.shape[axis]
+    def turned(self, kind, shape):
+        axes = list(range(len(shape)))
+        self.rng.shuffle(axes)
+        if kind == "permute":
+            return ".permute", [axes], [shape[a] for a in axes]
+        a, b = self.rng.sample(range(len(shape)), 2)
+        order = [{a: b, b: a}.get(k, k) for k in range(len(shape))]
+        return ".transpose", [a, b], [shape[k] for k in order]
+
+    def indexed(self, kind, x):
+        rng = self.rng
+        axis = rng.randrange(len(x.shape))
+        n = x.shape[axis]
         k = rng.randrange(n)
         if kind == "select":
-            return ".select", [axis, k], [*i.shape[:axis], *i.shape[axis + 1 :]]
+            return ".select", [axis, k], replaced(x.shape, axis)
         if kind == "narrow":
             m = rng.randrange(1, n - k + 1)
-            return ".narrow", [axis, k, m], [*i.shape[:axis], m, *i.shape[axis + 1 :]]
-        index, shape = self.index(i.shape)
+            return ".narrow", [axis, k, m], replaced(x.shape, axis, m)
+        index, shape = self.index(x.shape)
         return "[]", [{"index": index}], shape
 
     def index(self, shape):
@@ -1395,77 +1376,61 @@ class Maker:
         rng = self.rng
         index, out = [], []
         for n in shape[: rng.randrange(1, len(shape) + 1)]:
-            r = rng.random()
-            if r < 0.4 and n:
+            if rng.random() < 0.4 and n:
                 index.append(rng.randrange(-n, n))
             else:
                 part = rng.choice(([None, None], [1, None], [None, -1], [None, None, 2], [0, 2]))
                 index.append(part)
                 out.append(len(range(n)[slice(*part)]))
+        done = len(index)
         if rng.random() < 0.1:
-            index.insert(0, None)
-            out.insert(0, 1)
-        done = len([p for p in index if p is not None])
+            index, out = [None, *index], [1, *out]
         if rng.random() < 0.1:
             index.append("...")
         return index, [*out, *shape[done:]]
 
     def several_views(self):
         x = self.seen(dims=(1, 2, 3), fits=lambda i: 0 not in i.shape and not i.memory.fixed)
-        if x is None:
-            return
-        i = self.known[x]
-        axis = self.rng.randrange(len(i.shape))
-        n = i.shape[axis]
-        kind = self.rng.choice((".unbind", ".chunk", ".split"))
-        if kind == ".unbind":
-            shapes, args = [[*i.shape[:axis], *i.shape[axis + 1 :]]] * n, [axis]
-        elif kind == ".chunk":
-            each = -(-n // 2)
-            lengths = [min(each, n - k) for k in range(0, n, each)]
-            shapes, args = [[*i.shape[:axis], m, *i.shape[axis + 1 :]] for m in lengths], [2, axis]
+        axis = self.rng.randrange(len(x.shape))
+        n = x.shape[axis]
+        call = self.rng.choice((".unbind", ".chunk", ".split"))
+        if call == ".unbind":
+            shapes, args = [replaced(x.shape, axis)] * n, [axis]
         else:
-            lengths = [min(2, n - k) for k in range(0, n, 2)]
-            shapes, args = [[*i.shape[:axis], m, *i.shape[axis + 1 :]] for m in lengths], [2, axis]
-        i.memory.several = True
-        infos = [self.result(s, x, memory=i.memory, kind=i.kind) for s in shapes]
-        self.put(kind, ["$" + x, *args], infos)
+            each = -(-n // 2) if call == ".chunk" else 2
+            shapes = [replaced(x.shape, axis, min(each, n - k)) for k in range(0, n, each)]
+            args = [2, axis]
+        x.memory.several = True
+        made = [self.result(s, x, memory=x.memory, kind=x.kind) for s in shapes]
+        self.put(call, [x, *args], made)
 
     def shaping(self):
-        rng = self.rng
         x = self.some(dims=(1, 2, 3))
-        if x is None:
+        axis, dims = self.axis(len(x.shape)), len(x.shape)
+        call = self.rng.choice(
+            (".flip", ".roll", ".repeat", ".tril", ".triu", ".contiguous", ".trace")
+        )
+        args = {".flip": [[axis]], ".roll": [1, axis], ".repeat": [[2] + [1] * (dims - 1)]}
+        if call in (".tril", ".triu", ".trace") and dims != 2:
             return
-        i = self.known[x]
-        axis, shape = self.axis(len(i.shape)), list(i.shape)
-        kind = rng.choice((".flip", ".roll", ".repeat", ".tril", ".triu", ".contiguous", ".trace"))
-        args = {".flip": [[axis]], ".roll": [1, axis], ".repeat": [[2] + [1] * (len(shape) - 1)]}
-        if kind == ".repeat":
-            shape[0] *= 2
-        if kind in (".tril", ".triu", ".trace") and len(shape) != 2:
-            return
-        memory = i.memory if kind == ".contiguous" else None
-        bounds = (i.memory.size, 0.0)
-        if kind == ".trace":
-            shape, bounds = (), (bounds[0] * 4, 0.0)
-        made = self.result(shape, x, bounds=bounds, memory=memory, kind=i.kind)
-        self.put(kind, ["$" + x, *args.get(kind, [])], [made])
+        shape, size = x.shape, x.memory.size
+        if call == ".repeat":
+            shape = (2 * shape[0], *shape[1:])
+        elif call == ".trace":
+            shape, size = (), 4 * size
+        memory = x.memory if call == ".contiguous" else None
+        self.apply(call, [x, *args.get(call, [])], shape, size, memory=memory, kind=x.kind)
 
     def joining(self):
         x = self.some(dims=(1, 2, 3))
-        if x is None:
-            return
-        shape = self.known[x].shape
-        y = self.some(fits=lambda i: i.shape == shape)
-        axis = self.rng.randrange(len(shape))
-        size = max(self.known[x].memory.size, self.known[y].memory.size)
+        y = self.some(fits=lambda i: i.shape == x.shape)
+        axis = self.rng.randrange(len(x.shape))
         if self.rng.random() < 0.5:
-            made, call = list(shape), "torch.cat"
-            made[axis] *= 2
+            call, shape = "torch.cat", replaced(x.shape, axis, 2 * x.shape[axis])
         else:
-            made, call = [*shape[:axis], 2, *shape[axis:]], "torch.stack"
-        made = self.result(made, x, y, bounds=(size, 0.0))
-        self.put(call, [["$" + x, "$" + y], axis], [made])
+            call, shape = "torch.stack", [*x.shape[:axis], 2, *x.shape[axis:]]
+        size = max(x.memory.size, y.memory.size)
+        self.put(call, [[x, y], axis], [self.result(shape, x, y, bounds=(size,))])
 
     def target(self):
         """Something to be changed in place, for the most part what may be."""
@@ -1479,201 +1444,137 @@ class Maker:
         )
 
     def in_place(self):
-        rng = self.rng
         x = self.target()
-        if x is None:
-            return
-        i = self.known[x]
-        m = i.memory
-        r = rng.random()
-        y = None
+        m, r, least = x.memory, self.rng.random(), 0.0
         if r < 0.3:
-            call = rng.choice(sorted(IN_PLACE_UNARY))
-            if IN_PLACE_UNARY[call] in STEPS and not i.leaf:
+            call, args = self.rng.choice(sorted(IN_PLACE_UNARY)), []
+            if IN_PLACE_UNARY[call] in STEPS and not x.leaf:
                 call = ".cos_"
             size, least = UNARY[IN_PLACE_UNARY[call]](m)
-            args = []
-        elif r < 0.7:
-            call = rng.choice(sorted(IN_PLACE_BINARY))
-            y = self.some(
-                fits=lambda b: (
-                    (b is i or b.memory is not i.memory)
-                    and (broadcast(i.shape, b.shape) == i.shape or rng.random() < 0.02)
-                )
-            )
-            if y is None or rng.random() < 0.3:
-                y, args, size = None, [self.number()], (m.size + 3) * 3
-            else:
-                args, (size, _) = ["$" + y], BINARY[IN_PLACE_BINARY[call]](m, self.known[y].memory)
-            least = 0.0
         else:
-            call, args, size = self.fill(i)
-            y = next((a[1:] for a in args if isinstance(a, str)), None)
-            least = 0.0
+            call, args, size = self.augmented(x) if r < 0.7 else self.fill(x)
         if max(size, m.size) > LIMIT:
             return
         m.size, m.least = max(size, m.size), min(least, m.least)
-        if y is not None and self.known[y].tracked and self.mode != "no_grad":
-            self.track(m)
-        self.put(call, ["$" + x, *args])
+        self.track(m, *args[:1])
+        self.put(call, [x, *args])
 
-    def track(self, memory):
-        for info in self.known.values():
-            if info.memory is memory:
-                info.tracked = True
+    def track(self, memory, *written):
+        """What shares the memory is tracked from now on, if what is written there is."""
+        if self.mode != "no_grad" and any(isinstance(y, Info) and y.tracked for y in written):
+            for info in self.known.values():
+                info.tracked |= info.memory is memory
 
-    def fill(self, i):
-        """In-place operations that are no arithmetic: call, arguments, size of the values."""
-        rng = self.rng
-        kind = rng.choice(
-            (
-                ".zero_",
-                ".fill_",
-                ".copy_",
-                ".clamp_",
-                ".masked_fill_",
-                ".addcmul_",
-                ".pow_",
-                ".lerp_",
+    def augmented(self, x):
+        """Arithmetic in place: call, arguments, size of the values."""
+        call = self.rng.choice(sorted(IN_PLACE_BINARY))
+        y = self.perhaps(
+            fits=lambda b: (
+                (b is x or b.memory is not x.memory)
+                and (broadcast(x.shape, b.shape) == x.shape or self.rng.random() < 0.02)
             )
         )
-        value = self.number()
-        if kind == ".copy_":
-            y = self.other(i, i.shape)
-            if y is not None:
-                return kind, ["$" + y], self.known[y].memory.size
-            kind = ".fill_"
-        if kind == ".masked_fill_":
-            mask = self.some(kind="b", fits=lambda b: broadcast(i.shape, b.shape) == i.shape)
-            if mask is not None:
-                return kind, ["$" + mask, value], 3.0
-            kind = ".clamp_"
-        if kind in (".addcmul_", ".lerp_"):
-            y, z = (self.other(i, i.shape, i.kind) for _ in range(2))
-            if y is not None and z is not None:
-                size = i.memory.size + self.known[y].memory.size * self.known[z].memory.size
-                if kind == ".lerp_":
-                    return kind, ["$" + y, 0.25], size
-                return kind, ["$" + y, "$" + z], size
-            kind = ".zero_"
-        if kind == ".clamp_":
-            return kind, [-1.0, 1.5], 1.5
-        if kind == ".pow_":
-            return kind, [2], i.memory.size**2
-        return (kind, [value], 3.0) if kind == ".fill_" else (".zero_", [], 0.0)
+        if y is None or self.rng.random() < 0.3:
+            return call, [self.number()], (x.memory.size + 3) * 3
+        return call, [y], BINARY[IN_PLACE_BINARY[call]](x.memory, y.memory)[0]
 
-    def other(self, i, shape, kind="f"):
-        """A register that broadcasts to a shape and does not share memory with ``i``."""
-        return self.some(
+    def fill(self, x):
+        """In-place operations that are no arithmetic: call, arguments, size of the values."""
+        call, value = self.rng.choice(FILLING), self.number()
+        if call == ".copy_":
+            y = self.other(x, x.shape)
+            if y is not None:
+                return call, [y], y.memory.size
+            call = ".fill_"
+        elif call == ".masked_fill_":
+            mask = self.perhaps(kind="b", fits=lambda b: broadcast(x.shape, b.shape) == x.shape)
+            if mask is not None:
+                return call, [mask, value], 3.0
+            call = ".clamp_"
+        elif call in (".addcmul_", ".lerp_"):
+            y, z = (self.other(x, x.shape, x.kind) for _ in range(2))
+            if y is not None and z is not None:
+                size = x.memory.size + y.memory.size * z.memory.size
+                return call, [y, 0.25 if call == ".lerp_" else z], size
+            call = ".zero_"
+        return {
+            ".clamp_": (call, [-1.0, 1.5], 1.5),
+            ".pow_": (call, [2], x.memory.size**2),
+            ".fill_": (call, [value], 3.0),
+            ".zero_": (call, [], 0.0),
+        }[call]
+
+    def other(self, x, shape, kind="f"):
+        """A register that broadcasts to a shape and does not share memory with x; or None."""
+        return self.perhaps(
             kind=kind,
-            fits=lambda b: b.memory is not i.memory and broadcast(shape, b.shape) == shape,
+            fits=lambda b: b.memory is not x.memory and broadcast(shape, b.shape) == shape,
         )
 
     def set_item(self):
         rng = self.rng
         x = self.target()
-        if x is None or not self.known[x].shape or 0 in self.known[x].shape:
+        if not x.shape or 0 in x.shape:
             return
-        i = self.known[x]
-        mask = (
-            self.some(kind="b", fits=lambda b: b.shape == i.shape) if rng.random() < 0.25 else None
-        )
-        if mask:
-            index, shape = ["$" + mask], ()
-        else:
-            index, shape = self.index(i.shape)
-            shape = tuple(shape)
-        y = self.other(i, shape, i.kind if mask else "f")
+        masked = rng.random() < 0.25
+        mask = self.perhaps(kind="b", fits=lambda b: b.shape == x.shape) if masked else None
+        index, shape = ([mask], ()) if mask else self.index(x.shape)
+        y = self.other(x, tuple(shape), x.kind if mask else "f")
         if y is None or rng.random() < 0.3:
-            value, size = self.number(), 3.0
+            y, size = self.number(), 3.0
         else:
-            value, size = "$" + y, self.known[y].memory.size
-            if self.known[y].tracked and self.mode != "no_grad":
-                self.track(i.memory)
-        i.memory.size, i.memory.least = max(size, i.memory.size), 0.0
-        self.put("[]=", ["$" + x, {"index": index}, value])
+            size = y.memory.size
+        self.track(x.memory, y)
+        x.memory.size, x.memory.least = max(size, x.memory.size), 0.0
+        self.put("[]=", [x, {"index": index}, y])
 
     def selecting(self):
         rng = self.rng
         x = self.some()
-        if x is None:
-            return
-        i = self.known[x]
-        y = self.beside(x)
-        shape = broadcast(i.shape, self.known[y].shape)
-        mask = self.some(kind="b", fits=lambda b: broadcast(shape, b.shape) == shape)
-        kind = rng.choice(
-            ("compare", "where", "clamp", "masked_fill", "maximum", "gather", "index")
-        )
+        y, size = self.beside(x), x.memory.size
+        shape = broadcast(x.shape, y.shape)
+        mask = self.perhaps(kind="b", fits=lambda b: broadcast(shape, b.shape) == shape)
+        kind = rng.choice(SELECTIONS)
         if kind == "compare" or (mask is None and kind in ("where", "masked_fill")):
-            other = "$" + y if rng.random() < 0.5 else 0.0
-            made = Info(shape if other != 0.0 else i.shape, "b", Memory(1.0))
-            self.put(rng.choice(COMPARISONS), ["$" + x, other], [made])
+            other = y if rng.random() < 0.5 else 0.0
+            made = Info(shape if other is y else x.shape, "b", Memory(1.0))
+            self.put(rng.choice(COMPARISONS), [x, other], [made])
         elif kind == "where":
-            size = max(i.memory.size, self.known[y].memory.size)
-            self.put(
-                "torch.where",
-                ["$" + mask, "$" + x, "$" + y],
-                [self.result(shape, x, y, bounds=(size, 0.0))],
-            )
+            self.apply("torch.where", [mask, x, y], shape, max(size, y.memory.size))
         elif kind == "clamp":
-            self.put(
-                ".clamp",
-                ["$" + x],
-                [self.result(i.shape, x, bounds=(i.memory.size, 0.0))],
-                rng.choice(({"min": -0.5}, {"max": 0.5}, {"min": -0.5, "max": 1.0})),
-            )
-        elif kind == "masked_fill":
-            if broadcast(i.shape, self.known[mask].shape) == i.shape:
-                self.put(
-                    ".masked_fill",
-                    ["$" + x, "$" + mask, 0.5],
-                    [self.result(i.shape, x, bounds=(i.memory.size, 0.0))],
-                )
-        elif kind in ("gather", "index") and i.shape and 0 not in i.shape:
-            axis = rng.randrange(len(i.shape))
-            lengths = [*i.shape[:axis], 2, *i.shape[axis + 1 :]] if kind == "gather" else [3]
-            made = Info(lengths, "i", Memory(3.0))
-            (k,) = self.put(
-                "leaf", [self.values(lengths, i.shape[axis])], [made], {"dtype": "torch.int64"}
-            )
+            kw = rng.choice(({"min": -0.5}, {"max": 0.5}, {"min": -0.5, "max": 1.0}))
+            self.apply(".clamp", [x], x.shape, size, kw=kw)
+        elif kind == "masked_fill" and broadcast(x.shape, mask.shape) == x.shape:
+            self.apply(".masked_fill", [x, mask, 0.5], x.shape, size)
+        elif kind in ("gather", "index") and x.shape and 0 not in x.shape:
+            axis = rng.randrange(len(x.shape))
+            places = replaced(x.shape, axis, 2) if kind == "gather" else [3]
+            index = Info(places, "i", Memory(3.0))
+            numbers = self.values(places, x.shape[axis])
+            self.put("leaf", [numbers], [index], {"dtype": "torch.int64"})
+            call, shape = ".gather", places
             if kind == "index":
-                lengths = [*i.shape[:axis], 3, *i.shape[axis + 1 :]]
-            call = ".gather" if kind == "gather" else ".index_select"
-            self.put(
-                call,
-                ["$" + x, axis, "$" + k],
-                [self.result(lengths, x, bounds=(i.memory.size, 0.0))],
-            )
+                call, shape = ".index_select", replaced(x.shape, axis, 3)
+            self.apply(call, [x, axis, index], shape, size)
 
     def product(self):
         x = self.some(dims=(1, 2), size=12)
-        if x is None:
-            return
-        a = self.known[x]
-        kind = self.rng.choice(("matmul", "outer", "mse"))
-        if kind == "matmul":
-            y = self.some(
-                size=12,
-                fits=lambda b: (
-                    b.kind == a.kind and len(b.shape) in (1, 2) and b.shape[0] == a.shape[-1]
-                ),
-            )
-            shape = (*a.shape[:-1], *self.known[y].shape[1:]) if y else ()
-        elif kind == "outer":
-            y = self.some(dims=(1,), size=12, fits=lambda b: len(a.shape) == 1)
-            shape = (*a.shape, *self.known[y].shape) if y else ()
-        else:
-            y = self.some(size=12, fits=lambda b: b.shape == a.shape and 0 not in a.shape)
-            shape = ()
-        if y is None:
-            return
-        bounds = (a.memory.size * self.known[y].memory.size * 3 + 50, 0.0)
-        call = {"matmul": "torch.matmul", "outer": "torch.outer", "mse": "F.mse_loss"}[kind]
-        self.put(call, ["$" + x, "$" + y], [self.result(shape, x, y, bounds=bounds)])
+        call = self.rng.choice(("torch.matmul", "torch.outer", "F.mse_loss"))
+        fits = {
+            "torch.matmul": lambda b: (
+                b.kind == x.kind and len(b.shape) in (1, 2) and b.shape[0] == x.shape[-1]
+            ),
+            "torch.outer": lambda b: len(x.shape) == len(b.shape) == 1,
+            "F.mse_loss": lambda b: b.shape == x.shape and 0 not in x.shape,
+        }
+        y = self.some(size=12, fits=fits[call])
+        shapes = {
+            "torch.matmul": (*x.shape[:-1], *y.shape[1:]), "torch.outer": (*x.shape, *y.shape),
+            "F.mse_loss": (),
+        }  # fmt: skip
+        self.apply(call, [x, y], shapes[call], x.memory.size * y.memory.size * 3 + 50)
 
     def ordering(self):
-        rng = self.rng
         # Of few: which of more equal ones comes first is left open.  Of no views: the median of an
         # expanded tensor is wrong in PyTorch.
         x = self.some(
@@ -1682,39 +1583,26 @@ class Maker:
                 self.alone(i) and not i.memory.fixed and 0 not in i.shape and max(i.shape) < 5
             ),
         )
-        if x is None:
-            return
-        i = self.known[x]
-        axis = self.axis(len(i.shape))
-        call = rng.choice(ORDERING)
-        shape = list(i.shape)
-        args = ["$" + x, axis]
+        axis = self.axis(len(x.shape))
+        call, shape, args = self.rng.choice(ORDERING), x.shape, [axis]
         if call in (".max", ".min", ".median"):
-            del shape[axis % len(shape)]
-        if call == ".topk":
-            shape[axis] = 1
-            args = ["$" + x, 1, axis]
-        made = self.result(shape, x, bounds=(i.memory.size, 0.0))
-        self.put(call, args, [made, Info(shape, "i", Memory(3.0))])
+            shape = replaced(x.shape, axis)
+        elif call == ".topk":
+            shape, args = replaced(x.shape, axis, 1), [1, axis]
+        values = self.result(shape, x, bounds=(x.memory.size,))
+        self.put(call, [x, *args], [values, Info(shape, "i", Memory(3.0))])
 
     def detaching(self):
         x = self.some()
-        if x is None:
-            return
-        i = self.known[x]
         r = self.rng.random()
         if r < 0.5:
-            made = Info(i.shape, i.kind, i.memory)
+            made = Info(x.shape, x.kind, x.memory)
             made.detached = True
-            self.put(".detach", ["$" + x], [made])
+            self.put(".detach", [x], [made])
         elif r < 0.8:
-            self.put(
-                ".clone",
-                ["$" + x],
-                [self.result(i.shape, x, kind=i.kind, bounds=(i.memory.size, 0.0))],
-            )
-        elif self.alone(i) and not i.memory.fixed and not (i.leaf and i.tracked):
-            self.put(".detach_", ["$" + x])
+            self.apply(".clone", [x], x.shape, x.memory.size, kind=x.kind)
+        elif self.alone(x) and not x.memory.fixed and not (x.leaf and x.tracked):
+            self.put(".detach_", [x])
 
     def viewed(self, i):
         """Whether the memory has views; in PyTorch they notice a change of a detached one."""
@@ -1727,103 +1615,84 @@ class Maker:
 
     def flags(self):
         x = self.some()
-        if x is None:
+        retain = self.rng.random() < 0.5
+        if not self.alone(x) or x.memory.fixed:
             return
-        if self.rng.random() < 0.5:
-            if self.alone(self.known[x]) and not self.known[x].memory.fixed:
-                self.put(".retain_grad", ["$" + x])
-        elif self.alone(self.known[x]) and not self.known[x].memory.fixed:
-            leaf = self.known[x].leaf and self.known[x].tracked  # its hooks are those of a leaf
-            self.put(".requires_grad_", ["$" + x, leaf or self.rng.random() < 0.7])
-            self.known[x].tracked = True
+        if retain:
+            self.put(".retain_grad", [x])
+        else:
+            leaf = x.leaf and x.tracked  # its hooks are those of a leaf
+            self.put(".requires_grad_", [x, leaf or self.rng.random() < 0.7])
+            x.tracked = True
 
     def hooks(self):
         rng = self.rng
         if self.handles and rng.random() < 0.2:
-            self.put("remove", ["$" + rng.choice(self.handles)])
+            self.put("remove", [rng.choice(self.handles)])
             return
         # Writing through a view ends what was registered on it in PyTorch, where it goes on here.
         x = self.some(tracked=rng.random() < 0.95, fits=self.alone)
-        if x is None:
-            return
-        kind = rng.choice(
-            (
-                "hook.tensor",
-                "hook.tensor",
-                "hook.tensor",
-                "hook.before",
-                "hook.after",
-                "hook.accumulated",
-            )
-        )
+        kind = rng.choice(HOOKS)
         if kind == "hook.accumulated":
-            x = self.some(fits=lambda i: i.leaf and i.tracked) or x
+            x = self.perhaps(fits=lambda i: i.leaf and i.tracked) or x
         what = rng.choice(("scale", "look", "look", "scale", "zero"))
-        if rng.random() < 0.03:
-            what = "raise"
+        what = "raise" if rng.random() < 0.03 else what
         self.hooked.append(x)
-        self.handles += self.put(kind, ["$" + x, f"h{len(self.steps)}", what], ["handle"])
+        self.handles += self.put(kind, [x, f"h{len(self.steps)}", what], ["handle"])
 
     def root(self, tracked=False):
         """Something to differentiate, rather the last made, and a gradient where it needs one."""
         rng = self.rng
         found = [
-            k for k, i in self.known.items() if i.tracked and i.kind.startswith("f") and not i.leaf
+            i for i in self.known.values() if i.tracked and i.kind.startswith("f") and not i.leaf
         ]
-        y = found[-1 - min(len(found) - 1, int(rng.expovariate(0.7)))] if found else self.some()
+        y = found[-1 - min(len(found) - 1, int(rng.expovariate(0.7)))] if found else self.perhaps()
         if rng.random() < 0.03:
-            y = self.some()
+            y = self.perhaps()
         if y is None:
-            return None, None
+            raise Nothing
         if rng.random() < 0.4:  # a loss of several parts, so that much of the program counts
-            pool = found + [k for k in self.hooked if k in self.known] * 3
+            pool = found + [i for i in self.hooked if i.name in self.known] * 3
             for other in rng.sample(pool, min(len(pool), 2)):
                 y = self.total(y, other)
-        shape = self.known[y].shape
-        if math.prod(shape) == 1 and rng.random() < 0.7:
-            return y, None
-        if rng.random() < 0.02:
+        shape = y.shape
+        if (math.prod(shape) == 1 and rng.random() < 0.7) or rng.random() < 0.02:
             return y, None
         if rng.random() < 0.02:
             shape = (*shape, 2)
-        kw = {"dtype": "torch.float64" if self.known[y].kind == "f8" else "torch.float32"}
+        kw = {"dtype": DTYPES[y.kind]}
         if tracked and rng.random() < 0.2:
             kw["requires_grad"] = True
         # PyTorch may keep it as a gradient: nothing else is done with it.
         return y, self.put("leaf", [self.values(shape)], ["gradient"], kw)[0]
 
     def total(self, *parts):
-        sums = [self.put(".sum", ["$" + k], [self.result((), k)])[0] for k in parts]
-        bounds = (min(LIMIT, sum(self.known[k].memory.size for k in sums)), 0.0)
-        made = self.result((), *sums, bounds=bounds)
-        return self.put("operator.add", ["$" + k for k in sums], [made])[0]
+        sums = [self.apply(".sum", [x], ()) for x in parts]
+        size = min(LIMIT, sum(x.memory.size for x in sums))
+        return self.apply("operator.add", sums, (), size)
 
     def options(self):
-        rng = self.rng
-        kw = {}
-        if rng.random() < 0.35:
-            kw["retain_graph"] = True
-        if rng.random() < 0.3:
-            kw["create_graph"] = True
-        return kw
+        retained = {"retain_graph": True} if self.rng.random() < 0.35 else {}
+        return retained | ({"create_graph": True} if self.rng.random() < 0.3 else {})
 
     def backward(self):
         rng = self.rng
         kw = self.options()
         y, g = self.root("create_graph" in kw)
-        if y is None:
-            return
         if g is not None:
-            kw["gradient"] = "$" + g
+            kw["gradient"] = g
         if rng.random() < 0.12:
-            inputs = [self.some(tracked=True, fits=lambda i: i is not self.known[y]) or y]
+            inputs = [self.perhaps(tracked=True, fits=lambda i: i is not y) or y]
             if rng.random() < 0.1:
                 inputs = [self.some()]
             elif rng.random() < 0.6:
-                leaves = [k for k, i in self.known.items() if i.leaf and i.tracked]
+                leaves = self.leaves()
                 inputs = rng.sample(leaves, min(2, len(leaves))) or inputs
-            kw["inputs"] = ["$" + k for k in inputs]
-        self.put("backward", ["$" + y], kw=kw)
+            kw["inputs"] = inputs
+        self.put("backward", [y], kw=kw)
+
+    def leaves(self):
+        return [i for i in self.known.values() if i.leaf and i.tracked]
 
     def grad(self):
         rng = self.rng
@@ -1831,177 +1700,137 @@ class Maker:
         if rng.random() < 0.6:
             kw["create_graph"] = True
         y, g = self.root("create_graph" in kw)
-        if y is None:
-            return
         if rng.random() < 0.8:
             kw["allow_unused"] = True
         if g is not None:
-            kw["grad_outputs"] = "$" + g
-        inputs = []
-        for _ in range(rng.randrange(1, 3)):
-            # In PyTorch, several gradients that are equal are one tensor: none is an input.
-            x = self.some(
+            kw["grad_outputs"] = g
+        # In PyTorch, several gradients that are equal are one tensor: none is an input.
+        drawn = [
+            self.perhaps(
                 tracked=True if rng.random() < 0.97 else None, fits=lambda i: not i.memory.fixed
             )
-            if x is not None and x != y:  # whose gradient would be the one that is given
-                inputs.append(x)
+            for _ in range(rng.randrange(1, 3))
+        ]
+        # That of y would be the one that is given.
+        inputs = [x for x in drawn if x is not None and x is not y]
         if not inputs:
             return
         made = [
-            Info(
-                self.known[x].shape,
-                self.known[x].kind,
-                Memory(LIMIT / 4, fixed=True),
-                "create_graph" in kw,
-            )
+            Info(x.shape, x.kind, Memory(LIMIT / 4, fixed=True), "create_graph" in kw)
             for x in inputs
         ]
-        self.put("torch.autograd.grad", ["$" + y, ["$" + x for x in inputs]], made, kw)
+        self.put("torch.autograd.grad", [y, inputs], made, kw)
 
     def gradient(self):
         """Something with a leaf's ``.grad``."""
         rng = self.rng
         x = self.some(fits=lambda i: i.leaf and i.tracked)
-        if x is None:
-            return
-        i = self.known[x]
         r = rng.random()
         if r < 0.25:
-            self.put("set.grad", ["$" + x, None])
+            self.put("set.grad", [x, None])
         elif r < 0.35:
-            kind = "torch.float32" if rng.random() < 0.1 else "torch.float64"
-            shape = i.shape if rng.random() < 0.9 else (5,)
-            (y,) = self.put("leaf", [self.values(shape)], ["gradient"], {"dtype": kind})
-            self.put("set.grad", ["$" + x, "$" + (y if rng.random() < 0.95 else x)])
+            dtype = "torch.float32" if rng.random() < 0.1 else "torch.float64"
+            shape = x.shape if rng.random() < 0.9 else (5,)
+            (g,) = self.put("leaf", [self.values(shape)], ["gradient"], {"dtype": dtype})
+            self.put("set.grad", [x, g if rng.random() < 0.95 else x])
         else:
-            made = Info(i.shape, i.kind, Memory(LIMIT / 4), rng.random() < 0.5)
-            self.put("get.grad", ["$" + x], [made])
+            made = Info(x.shape, x.kind, Memory(LIMIT / 4), rng.random() < 0.5)
+            self.put("get.grad", [x], [made])
 
     def data(self):
         rng = self.rng
         x = self.some()
-        if x is None:
-            return
-        i = self.known[x]
-        if any(j.kind == "f4" for j in self.known.values()):
+        if self.single():
             return  # what is saved in another precision is a copy here
         if rng.random() < 0.7:
-            if i.memory.fixed or "F.logsigmoid" in str(self.steps):  # which saves a part of itself
+            if x.memory.fixed or "F.logsigmoid" in str(self.steps):  # which saves a part of itself
                 return
-            (y,) = self.put("get.data", ["$" + x], [Info(i.shape, i.kind, i.memory)])
-            if rng.random() < 0.7 and i.memory.size * 2 < LIMIT:
-                i.memory.size *= 2
-                self.put(".mul_", ["$" + y, rng.choice((0.5, 2.0, -1.0))])
+            y = Info(x.shape, x.kind, x.memory)
+            self.put("get.data", [x], [y])
+            if rng.random() < 0.7 and x.memory.size * 2 < LIMIT:
+                x.memory.size *= 2
+                self.put(".mul_", [y, rng.choice((0.5, 2.0, -1.0))])
             return
-        y = self.some(fits=lambda b: b.shape == i.shape and b.kind == i.kind and not b.tracked)
-        used = any("$" + x in str(step["args"]) for step in self.steps)
-        fixed = i.memory.fixed or (y is not None and self.known[y].memory.fixed)
-        if y is not None and not fixed and not used:
-            i.memory = self.known[y].memory
-            self.put("set.data", ["$" + x, "$" + y])
+        y = self.some(fits=lambda b: b.shape == x.shape and b.kind == x.kind and not b.tracked)
+        used = any(reference(x) in str(step["args"]) for step in self.steps)
+        if not (x.memory.fixed or y.memory.fixed or used):
+            x.memory = y.memory
+            self.put("set.data", [x, y])
+
+    def single(self):
+        """Whether anything is in single precision."""
+        return any(i.kind == "f4" for i in self.known.values())
 
     def casting(self):
         x = self.some()
-        if x is None:
-            return
-        i = self.known[x]
         to = self.rng.choice(("f8", "f8", "f8", "f4"))
         call = ".double" if to == "f8" else ".float"
-        memory = i.memory if to == i.kind else None
-        self.put(
-            call,
-            ["$" + x],
-            [self.result(i.shape, x, kind=to, memory=memory, bounds=(i.memory.size, 0.0))],
-        )
+        memory = x.memory if to == x.kind else None
+        self.apply(call, [x], x.shape, x.memory.size, kind=to, memory=memory)
 
     def custom(self):
         """A custom Function."""
         call = self.rng.choice(("Square", "Sigmoid", "Pair", "Sparing", "Double_", "Both", "Once"))
-        x = self.target() if call == "Double_" else self.some(size=10)
-        if x is None:
-            return
-        i = self.known[x]
         if call == "Double_":
-            if i.memory.size * 2 <= LIMIT:
-                i.memory.size *= 2
-                self.put("custom.Double_", ["$" + x])
+            x = self.target()
+            if x.memory.size * 2 <= LIMIT:
+                x.memory.size *= 2
+                self.put("custom.Double_", [x])
             return
-        args, bound = [x], i.memory.size**3 + 1
+        x = self.some(size=10)
+        args, bound = [x], x.memory.size**3 + 1
         if call == "Pair":
-            fit = self.some(size=10, fits=lambda b: b.shape == i.shape and b.kind == i.kind)
+            fit = self.some(size=10, fits=lambda b: b.shape == x.shape and b.kind == x.kind)
             args, bound = [x, fit], 120.0
         if bound > LIMIT:
             return
-        made = [self.result(i.shape, *args, bounds=(bound, 0.0))]
-        if call in ("Pair", "Sparing", "Both"):
-            made.append(self.result(i.shape, *args, bounds=(bound, 0.0)))
-            made[1].tracked &= call != "Both"
-        self.put("custom." + call, ["$" + a for a in args], made)
+        count = 2 if call in ("Pair", "Sparing", "Both") else 1
+        made = [self.result(x.shape, *args, bounds=(bound,)) for _ in range(count)]
+        made[-1].tracked &= call != "Both"
+        self.put("custom." + call, args, made)
 
     def transform(self):
         """A functional transform of a small function."""
         rng = self.rng
         x = self.some(size=4, fits=lambda i: 0 not in i.shape and math.prod(i.shape) < 10)
-        if x is None:
-            return
-        i = self.known[x]
-        call = rng.choice(
-            ("func.grad", "func.jacrev", "func.vmap", "func.vmap.grad", "func.hessian",
-             "func.jacfwd", "functional.jacobian", "functional.hessian"),
-        )  # fmt: skip
-        if "vmap" in call and not i.shape:
+        call = rng.choice(TRANSFORMS)
+        if "vmap" in call and not x.shape:
             call = "func.grad"
         # PyTorch's forward mode fails on expanded operands, and takes numbers for float64.
-        if i.memory.fixed or i.kind != "f8" or any(j.kind == "f4" for j in self.known.values()):
+        if x.memory.fixed or x.kind != "f8" or self.single():
             call = {"func.hessian": "func.grad", "func.jacfwd": "func.jacrev"}.get(call, call)
         scalar = call.endswith(("grad", "hessian"))
         name = rng.choice(sorted(SCALARS if scalar else FIELDS))
-        rows = i.shape if name != "flat" else (math.prod(i.shape),)
-        if call == "func.vmap":
-            rows = (i.shape[0], *(i.shape[1:] if name != "flat" else (math.prod(i.shape[1:]),)))
-        shape = (
-            i.shape if call.endswith("grad") else rows if call == "func.vmap" else (*rows, *i.shape)
-        )
+        mapped = 1 if call == "func.vmap" else 0  # so many axes stay what they are
+        inner = x.shape[mapped:]
+        rows = (*x.shape[:mapped], *(inner if name != "flat" else (math.prod(inner),)))
+        shape = x.shape if call.endswith("grad") else rows if mapped else (*rows, *x.shape)
         made = self.result(shape, x, memory=Memory(LIMIT / 4, fixed=True))
         made.view = True  # nothing is hooked to its node, which has several results here
         kw = {}
         if call.startswith("functional."):
             kw["create_graph"] = rng.random() < 0.6
             made.tracked &= kw["create_graph"]
-        self.put(call, [name, "$" + x], [made], kw)
+        self.put(call, [name, x], [made], kw)
 
     def matrices(self):
         """Linear algebra on a matrix that is near a diagonal one."""
-        rng = self.rng
         x = self.some(fits=lambda i: i.shape == (3, 3) and i.kind == "f8")
-        if x is None:
-            return
-        small = self.result((3, 3), x, bounds=(0.25, 0.0))
-        (y,) = self.put(
-            "operator.mul", ["$" + x, 0.25 / max(1.0, self.known[x].memory.size)], [small]
-        )
-        diagonal = [[3.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 7.0]]
-        (d,) = self.put("leaf", [diagonal], [Info((3, 3))], {"dtype": "torch.float64"})
-        (m,) = self.put(
-            "operator.add", ["$" + y, "$" + d], [self.result((3, 3), y, bounds=(8.0, 0.0))]
-        )
-        self.known[d].memory.size = 7.0
-        call = rng.choice(("inv", "solve", "det", "eigvalsh", "slogdet", "cholesky"))
-        args, shape = ["$" + m], (3, 3)
+        small = self.apply("operator.mul", [x, 0.25 / max(1.0, x.memory.size)], (3, 3), 0.25)
+        numbers = [[3.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 7.0]]
+        diagonal = Info((3, 3), memory=Memory(7.0))
+        self.put("leaf", [numbers], [diagonal], {"dtype": "torch.float64"})
+        m = self.apply("operator.add", [small, diagonal], (3, 3), 8.0)
+        call = self.rng.choice(("inv", "solve", "det", "eigvalsh", "slogdet", "cholesky"))
+        args, shape = [m], {"eigvalsh": (3,), "det": (), "slogdet": ()}.get(call, (3, 3))
         if call in ("eigvalsh", "cholesky"):
-            (t,) = self.put(".t", ["$" + m], [self.result((3, 3), m, memory=self.known[m].memory)])
-            made = self.result((3, 3), m, bounds=(16.0, 0.0))
-            args = ["$" + self.put("operator.add", ["$" + m, "$" + t], [made])[0]]
-            shape = (3,) if call == "eigvalsh" else (3, 3)
+            transposed = self.apply(".t", [m], (3, 3), memory=m.memory)
+            args = [self.apply("operator.add", [m, transposed], (3, 3), 16.0)]
         elif call == "solve":
-            b = self.some(
-                size=10, fits=lambda i: i.kind == "f8" and i.shape in ((3,), (3, 3), (3, 2))
-            )
-            args.append("$" + b)
-            shape = self.known[b].shape
-        elif call in ("det", "slogdet"):
-            shape = ()
-        made = [self.result(shape, *(a[1:] for a in args), bounds=(150.0, 0.0))]
+            shapes = ((3,), (3, 3), (3, 2))
+            args.append(self.some(size=10, fits=lambda i: i.kind == "f8" and i.shape in shapes))
+            shape = args[1].shape
+        made = [self.result(shape, *args, bounds=(150.0,))]
         if call == "slogdet":
             made = [Info((), "f8", Memory(1.0)), *made]
         self.put("torch.linalg." + call, args, made)
@@ -2010,19 +1839,19 @@ class Maker:
         """Steps of an optimizer on some leaves."""
         rng = self.rng
         if self.optimizers and rng.random() < 0.7:
-            name, leaves = rng.choice(self.optimizers)
+            optimizer, memories = rng.choice(self.optimizers)
             if rng.random() < 0.3:
                 kw = {"set_to_none": False} if rng.random() < 0.3 else None
-                self.put(".zero_grad", ["$" + name], kw=kw)
+                self.put(".zero_grad", [optimizer], kw=kw)
                 return
-            for memory in leaves:
+            for memory in memories:
                 memory.size, memory.least = LIMIT / 4, 0.0
-            self.put(".step", ["$" + name])
+            self.put(".step", [optimizer])
             return
-        found = [k for k, i in self.known.items() if i.leaf and i.tracked]
-        if not found:
+        leaves = self.leaves()
+        if not leaves:
             return
-        chosen = rng.sample(found, min(2, len(found)))
+        chosen = rng.sample(leaves, min(2, len(leaves)))
         kw = {"lr": 0.0625}
         if rng.random() < 0.5:
             kw["momentum"] = 0.5
@@ -2030,35 +1859,30 @@ class Maker:
                 kw["nesterov"] = True
         if rng.random() < 0.3:
             kw["weight_decay"] = 0.25
-        (name,) = self.put("torch.optim.SGD", [["$" + k for k in chosen]], ["optimizer"], kw)
-        self.optimizers.append((name, [self.known[k].memory for k in chosen]))
+        (optimizer,) = self.put("torch.optim.SGD", [chosen], ["optimizer"], kw)
+        self.optimizers.append((optimizer, [x.memory for x in chosen]))
 
     def forgetting(self):
         # A leaf is not held by the record here, so that its hooks go with it.
         x = self.some(fits=lambda i: not i.leaf)
-        if x is not None and len(self.known) > 3:
-            del self.known[x]
-            self.put("del", ["$" + x])
+        if len(self.known) > 3:
+            del self.known[x.name]
+            self.put("del", [x])
 
     def illegal(self):
         """What must be refused, or at least behave alike."""
-        rng = self.rng
-        x = self.some()
-        if x is None:
-            return
-        i = self.known[x]
-        y = self.some()
-        kind = rng.choice(("shape", "axis", "resize", "wide", "item"))
-        if kind == "shape" and broadcast(i.shape, self.known[y].shape) is None:
-            self.put("torch.add", ["$" + x, "$" + y])
+        x, y = self.some(), self.some()
+        kind = self.rng.choice(("shape", "axis", "resize", "wide", "item"))
+        if kind == "shape" and broadcast(x.shape, y.shape) is None:
+            self.put("torch.add", [x, y])
         elif kind == "axis":
-            self.put(".sum", ["$" + x, 5])
+            self.put(".sum", [x, 5])
         elif kind == "resize":
-            self.put(".reshape", ["$" + x, [7, 5]])
-        elif kind == "wide" and not i.memory.fixed and self.known[y].memory is not i.memory:
-            self.put(".add_", ["$" + x, "$" + y])
-        elif kind == "item" and i.shape:
-            self.put("[]", ["$" + x, {"index": [9]}])
+            self.put(".reshape", [x, [7, 5]])
+        elif kind == "wide" and not x.memory.fixed and y.memory is not x.memory:
+            self.put(".add_", [x, y])
+        elif kind == "item" and x.shape:
+            self.put("[]", [x, {"index": [9]}])
 
 
 def broadcast(a, b):
@@ -2103,21 +1927,3 @@ def differs(p, found_in, expected_in):
 def told(seed, small, wrong):
     """A failure as a text: the script, and where the traces part."""
     return f"seed {seed}: {wrong}\n{script(small)}\n"
-
-
-def main():
-    """Programs from one seed on, against an installed PyTorch: ``first count``."""
-    first, count = (int(a) for a in (sys.argv[1:] + ["0", "1000"][len(sys.argv) - 1 :]))
-    import torch
-
-    import numeric
-
-    torch.set_num_threads(1)
-    n, failures = compare(range(first, first + count), numeric, torch)
-    for f in failures:
-        print(told(*f))
-    print(f"{n} programs, {len(failures)} with a difference")
-
-
-if __name__ == "__main__":
-    main()
