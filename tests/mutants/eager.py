@@ -71,7 +71,7 @@ _engine(
     "        if self.saved:\n            self.saved = None",
     "        if self.saved is None:\n            self.saved = None",
     "test_second_backward_is_refused",
-    "test_backward_frees_saved_values",
+    "test_memory_is_kept_while_it_is_needed",
 )
 _engine(
     "gradients-share-memory",
