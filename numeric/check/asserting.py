@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def assert_gradients_match(
-    forward: Any,
+    forward: object,
     *,
-    gradient: Any = None,
-    vjp: Any = None,
-    jvp: Any = None,
-    hessian: Any = None,
-    inputs: Mapping[str, Any],
+    gradient: object = None,
+    vjp: object = None,
+    jvp: object = None,
+    hessian: object = None,
+    inputs: Mapping[str, object],
     domain: Mapping[str, tuple[float, float]] | None = None,
     budget: int | None = None,
     seed: int = 0,

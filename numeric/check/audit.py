@@ -23,12 +23,8 @@ from symdiff.exact.digits import Digits
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.candidates import Candidate
     from numeric.check.report import Verdict
-
-    Array = NDArray[Any]
 
 EVALUATIONS = 5000
 FEWEST = 100  # with which all kinds of points are seen
@@ -39,13 +35,13 @@ _FIRST = 0.65  # of them for the gradient, where others are under test, too
 
 
 def audit(
-    forward: Any,
+    forward: object,
     *,
-    gradient: Any = None,
-    vjp: Any = None,
-    jvp: Any = None,
-    hessian: Any = None,
-    inputs: Mapping[str, Any],
+    gradient: object = None,
+    vjp: object = None,
+    jvp: object = None,
+    hessian: object = None,
+    inputs: Mapping[str, object],
     domain: Mapping[str, tuple[float, float]] | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -290,7 +286,7 @@ class _Audit:
 
     def _drawn(
         self, inputs: Sequence[Input], borders: Borders, dtype: str, count: int
-    ) -> tuple[dict[str, Array], Array]:
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """About ``count`` points at which the formula has a value, and their groups."""
         if self.candidate.points is not None:
             kept = self._finite(self.candidate.points, dtype, "recorded")
@@ -315,7 +311,9 @@ class _Audit:
         joined = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
         return joined, np.array(names)
 
-    def _examples(self, inputs: Sequence[Input], count: int, dtype: str) -> dict[str, Array] | None:
+    def _examples(
+        self, inputs: Sequence[Input], count: int, dtype: str
+    ) -> dict[str, np.ndarray] | None:
         """The user's example, and points near it."""
         if all(x.given is None for x in inputs):
             return None
@@ -328,8 +326,8 @@ class _Audit:
         return self._finite(drawn, dtype, "given")
 
     def _finite(
-        self, drawn: Mapping[str, Array], dtype: str, group: str | None = None
-    ) -> dict[str, Array]:
+        self, drawn: Mapping[str, np.ndarray], dtype: str, group: str | None = None
+    ) -> dict[str, np.ndarray]:
         """The points as numbers of the dtype, without those at which the formula has no value."""
         found = points.rounded(dict(drawn), dtype, self.setting.kept)
         count = len(next(iter(found.values())))
@@ -370,7 +368,7 @@ class _Audit:
             reason = "the formula or its derivative overflows on the way"
             self.left_out[reason] = self.left_out.get(reason, 0) + int(excused.sum())
 
-    def _own_value(self, point: Mapping[str, Array]) -> Array:
+    def _own_value(self, point: Mapping[str, np.ndarray]) -> np.ndarray:
         """What the user's function gives at a point."""
         if self.setting.function is None:
             return np.zeros(())

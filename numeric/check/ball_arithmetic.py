@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from mpmath import libmp, mp
 
-from numeric.check.ball_functions import TRUTHS
+from numeric.check.ball_functions import ANY_TRUTH, TRUTHS
 from numeric.check.ball_special import FUNCTIONS
 from numeric.check.balls import Enclosure, fraction
 from numeric.check.intervals import (
@@ -23,6 +23,7 @@ from numeric.check.intervals import (
     Undefined,
     add,
     constant,
+    finite,
     hull,
     multiply,
     of_balls,
@@ -36,6 +37,7 @@ from symdiff.graph.axis_lengths import bound
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mpmath import mpf
     from numpy.typing import NDArray
 
     from symdiff.graph import ops
@@ -47,63 +49,71 @@ _BITS = 3.3219280948873626  # of a decimal digit
 _GUARDS = (10, 40, 160, 640, 2560)
 
 
+Element: TypeAlias = "Interval | Undefined"
+Ends: TypeAlias = "Mapping[Expr, NDArray[np.object_]]"
+
+
 class Undecided(Exception):
     """The order of two elements, or an index, is not the same in all of a box."""
+
+
+def combined(
+    function: Callable[[Interval, Interval], Interval], args: Sequence[Element]
+) -> Element:
+    """``function`` of the first two, of that and the third, and so on."""
+    result = args[0]
+    for arg in args[1:]:
+        if isinstance(result, Undefined):
+            return result
+        if isinstance(arg, Undefined):
+            return arg
+        result = function(result, arg)
+    return result
 
 
 class Intervals(Arithmetic):
     """Intervals, or what says why there is none, at the precision in force."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Any, Any] = {}
+        self.numbers: dict[Number | mpf, Element] = {}
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Number | mpf) -> Element:
         known = self.numbers.get(value)
         if known is None:
             known = self.numbers[value] = of_number(value)
         return known
 
-    def exact(self, op: ops.Exact) -> Any:
+    def exact(self, op: ops.Exact) -> Interval:
         return constant({"pi": arb.pi, "e": arb.const_e}[op.name]())
 
-    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
+    def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Element]) -> Element:
         terms = [
             a if c == 1 else self.product([self.number(c), a])
             for c, a in zip(coefs, args, strict=True)
         ]
         if const or not terms:
             terms.append(self.number(const))
-        return self.combined(add, terms)
+        return combined(add, terms)
 
-    def product(self, factors: Sequence[Any]) -> Any:
-        return self.combined(multiply, factors) if factors else self.number(1)
+    def product(self, factors: Sequence[Element]) -> Element:
+        return combined(multiply, factors) if factors else self.number(1)
 
-    def combined(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """``function`` of the first two, of that and the third, and so on."""
-        result = args[0]
-        for arg in args[1:]:
-            for x in (result, arg):
-                if isinstance(x, Undefined):
-                    return x
-            result = function(result, arg)
-        return result
-
-    def power(self, a: Any, p: int | Fraction) -> Any:
+    def power(self, a: Element, p: int | Fraction) -> Element:
         if p == 1 or isinstance(a, Undefined):
             return a
         found = raised(a, p)
         return Undefined(f"({a})**({p})") if found is None else found
 
-    def function(self, node: Expr, args: Sequence[Any]) -> Any:
+    def function(self, node: Expr, args: Sequence[Element]) -> Element:
         return self.named(node.op.name, *args)
 
-    def named(self, name: str, *args: Any) -> Any:
+    def named(self, name: str, *args: Element) -> Element:
         function = FUNCTIONS.get(name)
         if function is None:
             raise Unsupported(f"enclose: {name} has no enclosure")
         for a in args:
             if isinstance(a, Undefined):
-                return Interval(arb(0), arb(1)) if name in TRUTHS else a
+                return ANY_TRUTH if name in TRUTHS else a
         try:
             found = function(*args)
         except (ValueError, ZeroDivisionError):  # a power series divided by what may be 0
@@ -112,46 +122,44 @@ class Intervals(Arithmetic):
             found = of_balls(found)
         return Undefined(f"{name} of {', '.join(map(str, args))}") if found is None else found
 
-    def select(self, node: Expr, condition: Any, a: Any, b: Any) -> Any:
-        chosen = None if isinstance(condition, Undefined) else condition.truth()
-        if chosen is not None:
-            return a if chosen else b
-        for x in (condition, a, b):
-            if isinstance(x, Undefined):
-                return x
-        return hull(a, b)
+    def select(self, node: Expr, condition: Element, a: Element, b: Element) -> Element:
+        if isinstance(condition, Undefined):
+            return condition
+        chosen = condition.truth()
+        return combined(hull, (a, b)) if chosen is None else a if chosen else b
 
-    def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
+    def strong(self, factors: Sequence[Element], kills: Sequence[bool]) -> Element:
         for factor, kill in zip(factors, kills, strict=True):
             if kill and isinstance(factor, Interval) and factor.is_point and factor.has(0):
                 return factor
         return self.product(factors)
 
-    def eliminated(self, a: list[list[Any]], b: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
-        for row in (*a, *b):
-            for x in row:
-                if isinstance(x, Undefined):
-                    return x, [[x] * len(row) for row in b]
-        matrix = arb_mat([[x.ball for x in row] for row in a])
+    def eliminated(
+        self, a: list[list[Element]], b: list[list[Element]]
+    ) -> tuple[Element, list[list[Element]]]:
+        for x in itertools.chain(*a, *b):
+            if isinstance(x, Undefined):
+                return x, [[x] * len(row) for row in b]
+        matrix = _matrix(a)
         determinant = of_balls(matrix.det()) or Undefined("the determinant of a matrix")
         if not b[0]:
             return determinant, b
         try:
-            solved = matrix.solve(arb_mat([[x.ball for x in row] for row in b])).tolist()
+            solved = matrix.solve(_matrix(b)).tolist()
         except ZeroDivisionError:
             bad = Undefined("the solution with a matrix that may be singular")
             return determinant, [[bad] * len(row) for row in b]
         bad = Undefined("the solution with a matrix")
         return determinant, [[of_balls(x) or bad for x in row] for row in solved]
 
-    def less(self, name: str, a: Any, b: Any) -> bool:
+    def less(self, name: str, a: Element, b: Element) -> bool:
         value = self.named("less", a, b)
-        decided = value.truth()
+        decided = None if isinstance(value, Undefined) else value.truth()
         if decided is None:
             raise Undecided(f"{name} of elements whose order is not decided")
-        return bool(decided)
+        return decided
 
-    def places(self, name: str, index: Sequence[Any]) -> list[int]:
+    def places(self, name: str, index: Sequence[Element]) -> list[int]:
         found = [i.integer() if isinstance(i, Interval) else None for i in index]
         if None in found:
             raise Undecided(f"{name} with an index that is not decided")
@@ -161,13 +169,13 @@ class Intervals(Arithmetic):
 class Problem:
     """Prepared outputs, enclosed at a point or over a box."""
 
-    def __init__(self, outputs: list[Expr], sizes: Mapping[str, Any], digits: int) -> None:
+    def __init__(self, outputs: list[Expr], sizes: Mapping[str, int], digits: int) -> None:
         self.outputs, self.sizes, self.digits = outputs, sizes, digits
-        self.shape: tuple[Any, ...] = bound(outputs[0].shape, sizes)
+        self.shape = tuple(map(int, bound(outputs[0].shape, sizes)))
 
-    def at_point(self, env: Mapping[Expr, Any]) -> Any:
+    def at_point(self, env: Mapping[Expr, Any]) -> Enclosure | NDArray[np.object_]:
         """The enclosure at the numbers of ``env``."""
-        best: list[Any] = []
+        best: list[Element] = []
         for guard in _GUARDS:
             ctx.prec = int((self.digits + guard) * _BITS)
             found = self.values(env, env)
@@ -176,19 +184,23 @@ class Problem:
                 break
         return self.result(best)
 
-    def is_narrow(self, value: Any) -> bool:
+    def is_narrow(self, value: Element) -> bool:
         """Whether the digits wanted are enclosed."""
-        if isinstance(value, Undefined) or value.is_point:
-            return not isinstance(value, Undefined)
+        if isinstance(value, Undefined):
+            return False
+        if value.is_point:
+            return True
         size = min(map(abs, value.ends))
         return not value.has(0) and bool(value.upper - value.lower < size * arb(10) ** -self.digits)
 
-    def over_box(self, low: Mapping[Expr, Any], high: Mapping[Expr, Any], pieces: int) -> Any:
+    def over_box(
+        self, low: Mapping[Expr, Any], high: Mapping[Expr, Any], pieces: int
+    ) -> Enclosure | NDArray[np.object_]:
         """The hull of the enclosures over parts of the box: the widest one is halved next."""
         ctx.prec = int((self.digits + _GUARDS[0]) * _BITS)
         count = itertools.count()
 
-        def part(a: Mapping[Expr, Any], b: Mapping[Expr, Any]) -> Any:
+        def part(a: Ends, b: Ends) -> tuple[float, int, Ends, Ends, list[Element]]:
             values = self.values(a, b)
             return -max(map(_width, values), default=0.0), next(count), a, b, values
 
@@ -204,24 +216,20 @@ class Problem:
         columns = zip(*(values for *_, values in parts), strict=True)
         return self.result([self.joined(column) for column in columns])
 
-    def joined(self, values: Sequence[Any]) -> Any:
+    def joined(self, values: Sequence[Element]) -> Element:
         """The hull of the enclosures over the parts."""
-        for value in values:
-            if isinstance(value, Undefined):
-                return value
-        return Interval(min(v.lower for v in values), max(v.upper for v in values))
+        return combined(hull, values)
 
-    def values(self, low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> list[Any]:
+    def values(self, low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> list[Element]:
         """The elements of the result."""
-        arithmetic = Intervals()
-        env = {x: _range(low[x], high[x], arithmetic) for x in low}
+        env = {x: _range(low[x], high[x]) for x in low}
         try:
-            (found,) = evaluated(self.outputs, env, arithmetic, self.sizes)
+            (found,) = evaluated(self.outputs, env, Intervals(), self.sizes)
         except Undecided as error:
             return [Undefined(str(error))] * math.prod(self.shape)
         return list(found.ravel()) if isinstance(found, np.ndarray) else [found]
 
-    def result(self, values: list[Any]) -> Any:
+    def result(self, values: list[Element]) -> Enclosure | NDArray[np.object_]:
         """The Enclosures; ValueError for one that does not exist."""
         enclosures = []
         for k, value in enumerate(values):
@@ -233,7 +241,11 @@ class Problem:
         return filled(self.shape, enclosures) if self.shape else enclosures[0]
 
 
-def _narrower(a: Any, b: Any) -> Any:
+def _matrix(rows: list[list[Element]]) -> arb_mat:
+    return arb_mat([[x.ball for x in row if isinstance(x, Interval)] for row in rows])
+
+
+def _narrower(a: Element, b: Element) -> Element:
     """What is in both of two enclosures of one number."""
     if isinstance(a, Undefined):
         return b
@@ -242,24 +254,21 @@ def _narrower(a: Any, b: Any) -> Any:
     return Interval(max(a.lower, b.lower), min(a.upper, b.upper))
 
 
-def _width(value: Any) -> float:
+def _width(value: Element) -> float:
     return math.inf if isinstance(value, Undefined) else float((value.upper - value.lower).upper())
 
 
-def _range(low: Any, high: Any, arithmetic: Intervals) -> Any:
+def _range(low: Any, high: Any) -> Interval | NDArray[np.object_]:
     """The interval, or array of intervals, from one number to another."""
     if isinstance(low, np.ndarray):
         pairs = zip(low.ravel(), high.ravel(), strict=True)
-        found = filled(low.shape, (_range(a, b, arithmetic) for a, b in pairs))
+        found = filled(low.shape, (_range(a, b) for a, b in pairs))
         return found if low.ndim else found.item()
-    first, last = arithmetic.number(low), arithmetic.number(high)
-    return first if low == high else hull(first, last)
+    first = finite(low)
+    return first if low == high else hull(first, finite(high))
 
 
-_Ends: TypeAlias = "Mapping[Expr, Any]"
-
-
-def halved(low: _Ends, high: _Ends, first: _Ends, last: _Ends) -> list[tuple[_Ends, _Ends]]:
+def halved(low: Ends, high: Ends, first: Ends, last: Ends) -> list[tuple[Ends, Ends]]:
     """Two halves of a box, cut where it is widest relative to the whole; at 0 if that is inside."""
     sides = {
         (x, place): (high[x][place] - low[x][place]) / (last[x][place] - first[x][place])
@@ -276,17 +285,19 @@ def halved(low: _Ends, high: _Ends, first: _Ends, last: _Ends) -> list[tuple[_En
     ]
 
 
-def _fractions(value: Any) -> NDArray[Any]:
+def _fractions(value: object) -> NDArray[np.object_]:
     array = np.asarray(value, dtype=object)
     return filled(array.shape, map(fraction, array.ravel()))
 
 
-def _put(values: Any, place: tuple[int, ...], value: Fraction) -> Any:
+def _put(
+    values: NDArray[np.object_], place: tuple[int, ...], value: Fraction
+) -> NDArray[np.object_]:
     found = values.copy()
     found[place] = value
     return found
 
 
-def _exact(ball: Any) -> Any:
+def _exact(ball: arb) -> mpf:
     mantissa, exponent = ball.man_exp()
     return mp.make_mpf(libmp.from_man_exp(int(mantissa), int(exponent)))

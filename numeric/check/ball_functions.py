@@ -12,12 +12,14 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import acb, arb, fmpq
 
 from numeric.check.intervals import (
+    Found,
     Interval,
+    OnIntervals,
     above,
     absolute,
     add,
@@ -36,6 +38,7 @@ from numeric.check.intervals import (
     power,
     raised,
     rounded,
+    whole,
 )
 from symdiff.scalars.vocabulary.lengths import planar
 
@@ -89,12 +92,12 @@ def _step(x: Interval) -> Interval:
     return Interval(arb(int(x.lower > 0)), arb(int(x.upper > 0)))
 
 
-_floor = rounded(math.floor)
+floor = rounded(math.floor)
 
 
 def _floor_divide(a: Interval, b: Interval) -> Interval | None:
     quotient = divide(a, b)
-    return None if quotient is None else _floor(quotient)
+    return None if quotient is None else floor(quotient)
 
 
 def _mod(a: Interval, b: Interval) -> Interval | None:
@@ -123,14 +126,14 @@ TRUTHS: dict[str, Callable[..., Interval]] = {
     "logical_not": lambda a: _truth(_not(a.truth())),
 }
 
-CHOICES: dict[str, Callable[..., Any]] = {
+CHOICES: dict[str, OnIntervals] = {
     "maximum": _maximum,
     "minimum": _minimum,
     "clip": lambda x, low, high: _minimum(high, _maximum(low, x)),
     "abs": absolute,
     "sign": _sign,
     "step": _step,
-    "floor": _floor,
+    "floor": floor,
     "ceil": rounded(math.ceil),
     "trunc": rounded(math.trunc),
     "round": rounded(round),
@@ -141,10 +144,10 @@ CHOICES: dict[str, Callable[..., Any]] = {
 # Powers, lengths, angles --------------------------------------------------------------------------
 
 
-def _wave(function: Any, shift: Fraction) -> Any:
+def _wave(function: Callable[[arb], arb], shift: Fraction) -> OnIntervals:
     """The sine or cosine, whose extremes are (-1)^k at (k + shift) π."""
 
-    def value(x: Interval) -> Any:
+    def value(x: Interval) -> Found:
         if x.is_point:
             return function(x.lower)
         low, high = (
@@ -152,7 +155,7 @@ def _wave(function: Any, shift: Fraction) -> Any:
         )
         if not (low.is_finite() and high.is_finite()):
             return None
-        first, last = (int(t.unique_fmpz()) for t in (low.lower().floor(), high.upper().floor()))
+        first, last = (whole(t) for t in (low.lower().floor(), high.upper().floor()))
         if last - first > 1:
             return Interval(arb(-1), arb(1))
         found = of_balls(*map(function, x.ends))
@@ -162,7 +165,7 @@ def _wave(function: Any, shift: Fraction) -> Any:
     return value
 
 
-def _tan(x: Interval) -> Any:
+def _tan(x: Interval) -> Found:
     if x.is_point:
         return x.lower.tan()
     cells = [(t / arb.pi() - HALF).floor() for t in x.ends]
@@ -176,18 +179,20 @@ def _raised(x: Interval, p: int) -> Interval:
     return found
 
 
-def _hypot(a: Interval, b: Interval) -> Any:
-    return raised(add(_raised(a, 2), _raised(b, 2)), Fraction(1, 2))
+def _hypot(a: Interval, b: Interval) -> Interval:
+    found = raised(add(_raised(a, 2), _raised(b, 2)), Fraction(1, 2))
+    assert found is not None  # as no square is negative
+    return found
 
 
-def _cosine(a: Interval, b: Interval) -> Any:
+def _cosine(a: Interval, b: Interval) -> Interval | None:
     if a.has(0) and b.has(0):
         return ZERO if a.is_point and b.is_point else Interval(arb(-1), arb(1))
     corners = itertools.product(a.ends, absolute(b).ends)  # rises with a, and with |b| to 0
     return of_balls(*(x / (x * x + y * y).sqrt() for x, y in corners))
 
 
-def _atan2(y: Interval, x: Interval) -> Any:
+def _atan2(y: Interval, x: Interval) -> Interval | None:
     if y.has(0) and y.lower < 0 and x.lower <= 0:  # across the cut; zeros have no sign
         pi = constant(arb.pi())
         return Interval(pi.upper.neg(exact=True), pi.upper)
@@ -195,20 +200,22 @@ def _atan2(y: Interval, x: Interval) -> Any:
     return of_balls(*(arb.atan2(b, a) if a != 0 or b != 0 else arb(0) for b, a in corners))
 
 
-def _hypot_derivative(n: Interval, m: Interval, a: Interval, b: Interval) -> Any:
+def _hypot_derivative(n: Interval, m: Interval, a: Interval, b: Interval) -> Interval | None:
     q, terms = planar("hypot_derivative", order("hypot", n), order("hypot", m))
     if a.has(0) and b.has(0):
         if a.is_point and b.is_point:
             return ZERO
         return Interval(arb(-1), arb(1)) if q == 0 else None
     c, s = _cosine(a, b), _cosine(b, a)
+    if c is None or s is None:
+        return None
     total = ZERO
     for i, j, k in terms:
         total = add(total, multiply(point(k), multiply(_raised(c, i), _raised(s, j))))
     return divide(total, _raised(_hypot(a, b), q)) if q else total
 
 
-def _atan2_derivative(n: Interval, m: Interval, y: Interval, x: Interval) -> Any:
+def _atan2_derivative(n: Interval, m: Interval, y: Interval, x: Interval) -> Found:
     """The imaginary part of the one of log(x + iy), ``i^n (-1)^(k-1) (k-1)!/z^k`` for k = n + m."""
     if x.has(0) and y.has(0):
         return ZERO if x.is_point and y.is_point else None
@@ -216,26 +223,27 @@ def _atan2_derivative(n: Interval, m: Interval, y: Interval, x: Interval) -> Any
     k = by_y + order("atan2_derivative", m)
     turn = (acb(1), acb(0, 1), acb(-1), acb(0, -1))[by_y % 4]
     scale = turn * ((-1) ** (k - 1) * math.factorial(k - 1))
-    return (scale * acb(x.ball, y.ball) ** -k).imag
+    found: acb = scale * acb(x.ball, y.ball) ** -k
+    return found.imag
 
 
-def _cbrt(t: Any) -> Any:
+def _cbrt(t: arb) -> arb:
     return t.root(3) if t >= 0 else -(t.neg(exact=True).root(3))
 
 
-def _sigmoid(t: Any) -> Any:
+def _sigmoid(t: arb) -> arb:
     return 1 / (1 + (-t).exp())
 
 
-def _softplus(t: Any) -> Any:
+def _softplus(t: arb) -> arb:
     return t + (-t).exp().log1p() if t > 0 else t.exp().log1p()
 
 
-def _logaddexp(a: Any, b: Any) -> Any:
+def _logaddexp(a: arb, b: arb) -> arb:
     return max(a, b) + (-abs(a - b)).exp().log1p()
 
 
-LENGTHS: dict[str, Callable[..., Any]] = {
+LENGTHS: dict[str, OnIntervals] = {
     "power": power,
     "cbrt": monotone(_cbrt),
     "norm_sqrt": monotone(arb.sqrt, above(0, closed=True)),
@@ -264,10 +272,11 @@ LENGTHS: dict[str, Callable[..., Any]] = {
 
 # Exponentials, logarithms, entropies --------------------------------------------------------------
 
+exp = monotone(arb.exp)
 _log = monotone(arb.log, positive)
 
 
-def _x_log(x: Interval, y: Interval, shift: int) -> Any:
+def _x_log(x: Interval, y: Interval, shift: int) -> Interval | None:
     """``x log(y)``, 0 at x = 0."""
     if x.is_point and x.has(0):
         return ZERO
@@ -275,32 +284,35 @@ def _x_log(x: Interval, y: Interval, shift: int) -> Any:
     return None if logarithm is None else multiply(x, logarithm)
 
 
-def _entr(x: Interval) -> Any:
+def _entr(x: Interval) -> Interval | None:
     """``-x log(x)``, concave, with its maximum 1/e at 1/e."""
     if x.lower < 0:
         return None
     found = of_balls(*(arb(0) if t == 0 else -t * t.log() for t in x.ends))
     top = (-arb(1)).exp()
-    beside = found is None or x.is_point or x.upper < top or x.lower > top
-    return found if beside else hull(found, constant(top))  # type: ignore[arg-type]
+    if found is None or x.is_point or x.upper < top or x.lower > top:
+        return found
+    return hull(found, constant(top))
 
 
-def _rel_entr(x: Interval, y: Interval) -> Any:
+def _rel_entr(x: Interval, y: Interval) -> Interval | None:
     if x.is_point and x.has(0):
         return ZERO if y.lower >= 0 else None
     if not (x.lower >= 0 and y.lower > 0):
         return None
     entropy, cross = _entr(x), _x_log(x, y, 0)
-    return None if entropy is None else negative(add(entropy, cross))
+    if entropy is None or cross is None:
+        return None
+    return negative(add(entropy, cross))
 
 
-def _kl_div(x: Interval, y: Interval) -> Any:
+def _kl_div(x: Interval, y: Interval) -> Interval | None:
     divergence = _rel_entr(x, y)
     return None if divergence is None else add(divergence, add(y, negative(x)))
 
 
-EXPONENTIALS: dict[str, Callable[..., Any]] = {
-    "exp": monotone(arb.exp),
+EXPONENTIALS: dict[str, OnIntervals] = {
+    "exp": exp,
     "log": _log,
     "sigmoid": monotone(_sigmoid),
     "softplus": monotone(_softplus),
@@ -323,4 +335,4 @@ EXPONENTIALS: dict[str, Callable[..., Any]] = {
     "relative_difference": lambda x, y: divide(add(x, negative(y)), y),
 }
 
-ELEMENTARY: dict[str, Callable[..., Any]] = {**TRUTHS, **CHOICES, **LENGTHS, **EXPONENTIALS}
+ELEMENTARY: dict[str, OnIntervals] = {**TRUTHS, **CHOICES, **LENGTHS, **EXPONENTIALS}

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from flint import acb, arb, arb_series, ctx
 
-from numeric.check.ball_functions import ELEMENTARY, ZERO
+from numeric.check.ball_functions import ELEMENTARY, ZERO, exp, floor
 from numeric.check.intervals import (
+    Domain,
+    Found,
     Interval,
+    OnIntervals,
     add,
     between,
     constant,
+    everywhere,
     hull,
     monotone,
     multiply,
@@ -32,6 +36,7 @@ from numeric.check.intervals import (
     point,
     positive,
     power,
+    whole,
 )
 from symdiff.errors import Unsupported
 
@@ -41,10 +46,12 @@ if TYPE_CHECKING:
 LARGEST = 2**53  # zeta functions of larger numbers take seconds
 SQRT2 = arb(2).sqrt  # at the precision in force, so a function
 
+Ball = TypeVar("Ball", arb, arb_series)
+
 # n-th derivatives by power series -----------------------------------------------------------------
 
 
-def coefficient(series: Callable[[Any], Any], n: int, x: Any) -> Any:
+def coefficient(series: Callable[[arb_series], arb_series], n: int, x: arb) -> arb:
     """The n-th derivative, at the ball x, of what ``series`` makes of a power series."""
     cap, ctx.cap = ctx.cap, max(ctx.cap, n + 2)
     try:
@@ -53,49 +60,51 @@ def coefficient(series: Callable[[Any], Any], n: int, x: Any) -> Any:
         ctx.cap = cap
 
 
-def derivative(name: str, series: Callable[[Any], Any], domain: Any = lambda x: True) -> Any:
+def derivative(
+    name: str, series: Callable[[arb_series], arb_series], domain: Domain = everywhere
+) -> OnIntervals:
     """The derivative of order n: of (n, x)."""
 
-    def value(n: Interval, x: Interval) -> Any:
+    def value(n: Interval, x: Interval) -> arb | None:
         return coefficient(series, order(name, n), x.ball) if domain(x) else None
 
     return value
 
 
-def _planck(s: Any) -> Any:
+def _planck(s: arb_series) -> arb_series:
     """1/(e^s - 1), with the digits of e^s - 1 near 0."""
     below = s.exp() - 1
     return 1 / (below - below[0] + s[0].expm1())
 
 
-def _density(s: Any) -> Any:
+def _density(s: arb_series) -> arb_series:
     return (-s * s / 2).exp() / (2 * arb.pi()).sqrt()
 
 
-def _scaled_tail(s: Any) -> Any:
+def _scaled_tail(s: Ball) -> Ball:
     return (s * s).exp() * s.erfc()
 
 
-def _normal(s: Any) -> Any:
+def _normal(s: Ball) -> Ball:
     return (-s / SQRT2()).erfc() / 2
 
 
-def _dawson(s: Any) -> Any:
+def _dawson(s: Ball) -> Ball:
     return (-s * s).exp() * s.erfi() * (arb.pi().sqrt() / 2)
 
 
-def _log_normal(t: Any) -> Any:
+def _log_normal(t: arb) -> arb:
     return (-((t / SQRT2()).erfc() / 2)).log1p() if t > 0 else _normal(t).log()
 
 
-def _log_normal_derivative(n: Interval, x: Interval) -> Any:
+def _log_normal_derivative(n: Interval, x: Interval) -> Found:
     k = order("log_ndtr_derivative", n)
     if k == 0:
         return NORMAL["log_ndtr"](x)
     return coefficient(lambda s: _density(s) / _normal(s), k - 1, x.ball)
 
 
-def _cardinal(n: int, t: Any, waves: tuple[Any, Any], sign: int) -> Any:
+def _cardinal(n: int, t: arb, waves: tuple[arb, arb], sign: int) -> arb:
     """The n-th derivative of sin(t)/t (sign -1) or sinh(t)/t (sign 1).
 
     It is ∫ u^n c⁽ⁿ⁾(u t) du over 0 <= u <= 1, c being cos or cosh.  For |t| <= 1 its power series,
@@ -105,7 +114,7 @@ def _cardinal(n: int, t: Any, waves: tuple[Any, Any], sign: int) -> Any:
     """
     if t.abs_upper() <= 1:
         first, total, k = (n + 1) // 2, arb(0), (n + 1) // 2
-        term = (t if n % 2 else arb(1)) * sign**first  # its factorial, of 0 or 1, is 1
+        term: arb = (t if n % 2 else arb(1)) * sign**first  # its factorial, of 0 or 1, is 1
         bound = arb(2) ** (-ctx.prec - 10)
         while k == first or term.abs_upper() > bound * t.abs_upper() ** (n % 2):
             total += term / (2 * k + 1)
@@ -120,7 +129,7 @@ def _cardinal(n: int, t: Any, waves: tuple[Any, Any], sign: int) -> Any:
     return found
 
 
-def _sinc_derivative(n: Interval, x: Interval) -> Any:
+def _sinc_derivative(n: Interval, x: Interval) -> Interval:
     k = order("sinc_derivative", n)
     bound = constant(arb.pi() ** k / (k + 1)).upper  # |∫ u^n c⁽ⁿ⁾(ut) du| <= 1/(n + 1)
     ball, pi = x.ball, arb.pi()
@@ -131,13 +140,13 @@ def _sinc_derivative(n: Interval, x: Interval) -> Any:
     return Interval(low, high)
 
 
-def _sinh_integral_derivative(n: Interval, x: Interval) -> Any:
+def _sinh_integral_derivative(n: Interval, x: Interval) -> arb:
     k = order("sinh_integral_derivative", n)
     t = x.ball
     return _cardinal(k - 1, t, (t.sinh(), t.cosh()), 1) if k else t.shi()
 
 
-NORMAL: dict[str, Callable[..., Any]] = {
+NORMAL: dict[str, OnIntervals] = {
     "bose": derivative("bose", _planck, lambda x: not x.has(0)),
     "ndtr": monotone(_normal),
     "normal_density": derivative("normal_density", _density),
@@ -162,42 +171,43 @@ NORMAL: dict[str, Callable[..., Any]] = {
 # The gamma and beta families ----------------------------------------------------------------------
 
 
-def _gammaln(x: Any) -> Any:
+def _gammaln(x: arb) -> arb:
     return x.lgamma() if x > 0 else -abs(x.rgamma()).log()
 
 
-def _polygamma(n: Interval, x: Interval) -> Any:
+def _polygamma(n: Interval, x: Interval) -> Found:
     """ψ⁽ⁿ⁾, for x < 0 by the reflection of ψ(x) = ψ(1 - x) - π cot(πx) [5.5.4]."""
     k = order("polygamma", n)
     at = (lambda t: acb(t).polygamma(k).real) if k else arb.digamma
     if x.lower > 0:
         return monotone(at)(x)
-    return (-1) ** k * at(1 - x.ball) - arb.pi() * coefficient(arb_series.cot_pi, k, x.ball)
+    mirrored: arb = (-1) ** k * at(1 - x.ball)
+    return mirrored - arb.pi() * coefficient(arb_series.cot_pi, k, x.ball)
 
 
-def _polygamma_difference(n: Interval, a: Interval, b: Interval) -> Any:
+def _polygamma_difference(n: Interval, a: Interval, b: Interval) -> Interval | None:
     first, second = (of_balls(ball) for ball in (_ball(_polygamma(n, x)) for x in (a, add(a, b))))
     return None if first is None or second is None else add(first, negative(second))
 
 
-def _ball(value: Any) -> Any:
+def _ball(value: Found) -> arb:
     return value.ball if isinstance(value, Interval) else arb.nan() if value is None else value
 
 
-def _gammasgn(x: Interval) -> Any:
+def _gammasgn(x: Interval) -> Interval | None:
     if x.lower >= 0:
         return point(1)
-    first, last = (ELEMENTARY["floor"](x).lower, ELEMENTARY["floor"](x).upper)
-    if first != last or x.lower == first:
+    below = floor(x)
+    if not below.is_point or x.lower == below.lower:
         return None
-    return point((-1) ** int(first.unique_fmpz()))
+    return point((-1) ** whole(below.lower))
 
 
 def _positive_order(a: Interval, x: Interval) -> bool:
     return bool(a.lower > 0) and bool(x.lower >= 0)
 
 
-def _gamma_density(a: Interval, x: Interval) -> Any:
+def _gamma_density(a: Interval, x: Interval) -> Interval | None:
     """``x^(a-1) e^-x / Γ(a)``."""
     if not x.lower >= 0:
         return None
@@ -205,21 +215,22 @@ def _gamma_density(a: Interval, x: Interval) -> Any:
     if scale is not None and scale.is_point and scale.has(0):
         return ZERO
     powers = power(x, add(a, point(-1)))
-    return _times(powers, ELEMENTARY["exp"](negative(x)), scale)
+    return _times(powers, exp(negative(x)), scale)
 
 
-def _times(*factors: Interval | None) -> Any:
-    return None if None in factors else reduce(multiply, factors)  # type: ignore[arg-type]
+def _times(*factors: Interval | None) -> Interval | None:
+    known = [factor for factor in factors if factor is not None]
+    return reduce(multiply, known) if len(known) == len(factors) else None
 
 
-def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Any:
+def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Interval | None:
     """∂ᵐ/∂aᵐ ∂ⁿ/∂bⁿ B(a, b) of a, b > 0, by Leibniz' rule for Γ(a) Γ(b) / Γ(a + b) [5.12.1].
 
     It is ∫ t^(a-1) (1-t)^(b-1) log(t)^m log(1-t)^n dt over 0 < t < 1, so monotone in a and in b.
     """
     first, second = order("beta_derivative", m), order("beta_derivative", n)
 
-    def value(a: Any, b: Any) -> Any:
+    def value(a: arb, b: arb) -> arb:
         above = [coefficient(arb_series.gamma, i, a) for i in range(first + 1)]
         beside = [coefficient(arb_series.gamma, j, b) for j in range(second + 1)]
         below = [coefficient(arb_series.rgamma, k, a + b) for k in range(first + second + 1)]
@@ -235,11 +246,11 @@ def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Any:
     return monotone(value, positive)(a, b)
 
 
-def _beta_density(p: Interval, q: Interval, c: Interval, x: Interval) -> Any:
+def _beta_density(p: Interval, q: Interval, c: Interval, x: Interval) -> Interval | None:
     if not between(0, 1, closed=True)(x):
         return None
     mirrored = add(point(1), negative(x))
-    return _times(power(x, p), power(mirrored, q), ELEMENTARY["exp"](negative(c)))
+    return _times(power(x, p), power(mirrored, q), exp(negative(c)))
 
 
 def _zeta_order(s: Interval) -> bool:
@@ -252,7 +263,7 @@ def _hurwitz_order(s: Interval, q: Interval) -> bool:
     return _zeta_order(s) and bool(s.lower > 1) and positive(q)
 
 
-GAMMAS: dict[str, Callable[..., Any]] = {
+GAMMAS: dict[str, OnIntervals] = {
     "gamma": on_balls(arb.gamma),
     "rgamma": on_balls(arb.rgamma),
     "rgamma_derivative": derivative("rgamma_derivative", arb_series.rgamma),
@@ -291,17 +302,17 @@ GAMMAS: dict[str, Callable[..., Any]] = {
 # Integrals ----------------------------------------------------------------------------------------
 
 
-def _expn(n: Interval, x: Interval) -> Any:
+def _expn(n: Interval, x: Interval) -> Found:
     k = order("expn", n)
     if k > 1 and x.is_point and x.has(0):
         return 1 / arb(k - 1)
     return monotone(lambda t: t.expint(k), positive)(x)
 
 
-def _elliptic(upper: int, complement: bool = False) -> Any:
+def _elliptic(upper: int, complement: bool = False) -> OnIntervals:
     """The n-th derivative of K (``upper`` 1) or E (-1), π/2 F(±1/2, 1/2; 1; m) [15.5.2, 19.5]."""
 
-    def value(n: int, m: Any) -> Any:
+    def value(n: int, m: arb) -> arb:
         half = arb(1) / 2
         a = half * upper + n
         scale = arb.pi() / 2 * (half * upper).rising(n) * half.rising(n) / math.factorial(n)
@@ -312,7 +323,7 @@ def _elliptic(upper: int, complement: bool = False) -> Any:
     return lambda n, m: monotone(lambda t: value(order("a derivative", n), t), domain)(m)
 
 
-INTEGRALS: dict[str, Callable[..., Any]] = {
+INTEGRALS: dict[str, OnIntervals] = {
     "expn": _expn,
     "expi": on_balls(arb.ei, lambda x: not x.has(0)),
     "expi_derivative": derivative("expi_derivative", arb_series.ei, lambda x: not x.has(0)),
@@ -344,10 +355,10 @@ INTEGRALS: dict[str, Callable[..., Any]] = {
 # Bessel functions, polynomials --------------------------------------------------------------------
 
 
-def _bessel(function: Any, second: bool = False) -> Any:
+def _bessel(function: Callable[[arb, arb], arb], second: bool = False) -> OnIntervals:
     """A Bessel function of a constant order, real for x > 0, and of integers for all x."""
 
-    def value(n: Interval, x: Interval) -> Any:
+    def value(n: Interval, x: Interval) -> arb | None:
         if not n.is_point or (x.lower < 0 and n.integer() is None):
             return None
         return None if second and not x.lower > 0 else function(x.ball, n.lower)
@@ -355,10 +366,12 @@ def _bessel(function: Any, second: bool = False) -> Any:
     return value
 
 
-def _scaled(name: str, function: Any, half: Any, scale: int) -> Any:
+def _scaled(
+    function: Callable[[arb, arb], arb], half: int, scale: int
+) -> Callable[[int, arb, arb], arb]:
     """The m-th derivative of e^(scale x) times I_n or K_n, for x >= 0 [10.29.5]."""
 
-    def value(m: int, n: Any, x: Any) -> Any:
+    def value(m: int, n: arb, x: arb) -> arb:
         total = arb(0)
         for j in range(m + 1):
             slope = sum(
@@ -370,15 +383,15 @@ def _scaled(name: str, function: Any, half: Any, scale: int) -> Any:
     return value
 
 
-_scaled_k = _scaled("kve", arb.bessel_k, -1, 1)
-_scaled_i = _scaled("ive", arb.bessel_i, 1, -1)
+_scaled_k = _scaled(arb.bessel_k, -1, 1)
+_scaled_i = _scaled(arb.bessel_i, 1, -1)
 
 
-def _kve(m: Interval, n: Interval, x: Interval) -> Any:
+def _kve(m: Interval, n: Interval, x: Interval) -> arb | None:
     return _scaled_k(order("kve", m), n.lower, x.ball) if n.is_point and positive(x) else None
 
 
-def _ive(m: Interval, n: Interval, x: Interval) -> Any:
+def _ive(m: Interval, n: Interval, x: Interval) -> Interval | None:
     """e^-|x| I_n(x): for x < 0 even or odd; at 0 the convention lies between both sides."""
     k, integer = order("ive", m), n.integer()
     if not n.is_point or (integer is None and not positive(x)):
@@ -392,21 +405,22 @@ def _ive(m: Interval, n: Interval, x: Interval) -> Any:
         mirrored = of_balls(_scaled_i(k, n.lower, left.ball))
         odd = ((integer or 0) + k) % 2
         sides.append(negative(mirrored) if mirrored is not None and odd else mirrored)
-    if None in sides:
+    known = [side for side in sides if side is not None]
+    if len(known) < len(sides):
         return None
-    found = hull(sides[0], sides[-1])  # type: ignore[arg-type]
+    found = reduce(hull, known)
     return hull(found, ZERO) if x.has(0) and k > abs(integer or 0) else found
 
 
-def _polynomial(function: Any) -> Any:
-    def value(n: Interval, *rest: Interval) -> Any:
+def _polynomial(function: Callable[..., arb]) -> OnIntervals:
+    def value(n: Interval, *rest: Interval) -> arb:
         *given, x = (y.ball for y in rest)
         return function(x, order("a polynomial", n), *given)
 
     return value
 
 
-POLYNOMIALS: dict[str, Callable[..., Any]] = {
+POLYNOMIALS: dict[str, OnIntervals] = {
     "jv": _bessel(arb.bessel_j),
     "yv": _bessel(arb.bessel_y, second=True),
     "iv": _bessel(arb.bessel_i),
@@ -425,7 +439,7 @@ POLYNOMIALS: dict[str, Callable[..., Any]] = {
     "eval_laguerre": _polynomial(arb.laguerre_l),
 }
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, OnIntervals] = {
     **ELEMENTARY,
     **NORMAL,
     **GAMMAS,

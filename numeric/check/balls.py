@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
+    from mpmath import mpf
+
+    from symdiff.exact.digits import Raw
     from symdiff.graph.expr import Expr
+    from symdiff.graph.number import Number
 
 _MODERATE = 10_000  # exponents of two, up to which numbers are written in decimals
 ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads
@@ -42,11 +46,11 @@ class Enclosure:
 
     __slots__ = ("digits", "lower", "upper")
 
-    def __init__(self, lower: Any, upper: Any, digits: int = 15) -> None:
+    def __init__(self, lower: mpf, upper: mpf, digits: int = 15) -> None:
         self.lower, self.upper, self.digits = lower, upper, digits
 
     @property
-    def width(self) -> Any:
+    def width(self) -> mpf:
         """``upper - lower``, rounded up."""
         return _mpf(libmp.mpf_sub(self.upper._mpf_, self.lower._mpf_, 53, "c"))
 
@@ -59,7 +63,7 @@ class Enclosure:
             high if high >= self.upper else float(np.nextafter(high, np.inf)),
         )
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Whether a number, or all of another enclosure, lies in it; nothing is rounded."""
         if isinstance(value, Enclosure):
             return self.contains(value.lower) and self.contains(value.upper)
@@ -79,7 +83,7 @@ class Enclosure:
         return f"[{low}, {high}]"
 
 
-def _decimal(end: Any, digits: int, upward: bool) -> str:
+def _decimal(end: mpf, digits: int, upward: bool) -> str:
     """So many digits of ``end``, rounded outward; of a very large or small one the power of 2."""
     sign, _, exponent, bits = end._mpf_
     if abs(exponent) > _MODERATE:
@@ -92,11 +96,11 @@ def _decimal(end: Any, digits: int, upward: bool) -> str:
     return str(Decimal.next_plus(*rounded) if upward else Decimal.next_minus(*rounded)).lower()
 
 
-def _mpf(raw: Any) -> Any:
+def _mpf(raw: Raw) -> mpf:
     return mp.make_mpf(raw)
 
 
-def fraction(value: Any) -> Fraction:
+def fraction(value: Number | str | mpf) -> Fraction:
     """A finite number, exactly."""
     if not isinstance(value, mp.mpf):
         return Fraction(value)
@@ -105,7 +109,7 @@ def fraction(value: Any) -> Fraction:
 
 
 def enclose(
-    f: Expr, subs: Mapping[Any, Any] | None = None, *, digits: int = 15, pieces: int = 64
+    f: Expr, subs: Mapping[Any, object] | None = None, *, digits: int = 15, pieces: int = 64
 ) -> Any:
     """Bounds between which the value of an expression lies for certain, at a point or over a box.
 
@@ -165,12 +169,12 @@ def imported(name: str) -> ModuleType:
 # The box ------------------------------------------------------------------------------------------
 
 
-def _box(f: Expr, subs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _box(f: Expr, subs: Mapping[Any, object]) -> tuple[dict[object, object], dict[object, object]]:
     """The lower and the upper values; the same mapping if all are numbers."""
     symbols = {x.name: x for x in free_symbols([f])}
     named("enclose", symbols.values(), subs, strict=True)
-    lower: dict[Any, Any] = {}
-    upper: dict[Any, Any] = {}
+    lower: dict[object, object] = {}
+    upper: dict[object, object] = {}
     for key, value in subs.items():
         ends = (value.lower, value.upper) if isinstance(value, Enclosure) else value
         if not isinstance(ends, tuple):
@@ -194,7 +198,7 @@ def _spread(value: Any, x: Expr | None) -> Any:
     return np.full(x.shape, value, dtype=object) if known else value
 
 
-def _refuse_bad_ends(low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> None:
+def _refuse_bad_ends(low: Mapping[Expr, object], high: Mapping[Expr, object]) -> None:
     for x in low:
         a, b = (np.asarray(ends[x], dtype=object) for ends in (low, high))
         if a.shape != b.shape:

@@ -18,8 +18,6 @@ from symdiff.graph.axis_lengths import bound_sizes, lengths
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
 
@@ -40,14 +38,14 @@ class Candidate:
     ``subnormals`` these are 0 to what computes, as to XLA: no rule of the function's is to blame.
     """
 
-    gradient: Callable[..., Any] | None = None
-    vjp: Callable[..., Any] | None = None
-    jvp: Callable[..., Any] | None = None
-    hessian: Callable[..., Any] | None = None
+    gradient: Callable[..., object] | None = None
+    vjp: Callable[..., object] | None = None
+    jvp: Callable[..., object] | None = None
+    hessian: Callable[..., object] | None = None
     name: str = "the function under test"
     dtypes: tuple[str, ...] = ("float64", "float32")  # of the inputs that it takes
     value: Callable[..., Any] | None = None
-    points: Mapping[str, NDArray[Any]] | None = None
+    points: Mapping[str, np.ndarray] | None = None
     subnormals: bool = True
     notes: tuple[str, ...] = ()  # what is not offered, and why
 
@@ -60,7 +58,7 @@ def candidate(
     vjp: Any = None,
     jvp: Any = None,
     hessian: Any = None,
-    at: Sequence[NDArray[Any]] | None = None,
+    at: Sequence[np.ndarray] | None = None,
 ) -> Candidate:
     """What is under test, as NumPy callables.
 
@@ -112,14 +110,14 @@ def candidate(
     return Candidate(**found | given)
 
 
-def _ordinary(inputs: Sequence[Expr]) -> list[NDArray[Any]]:
+def _ordinary(inputs: Sequence[Expr]) -> list[np.ndarray]:
     """A point with nothing special about it: matrices are well conditioned, axes differ."""
     known: dict[str, int] = {}
     for x in inputs:
         for dim in x.shape:
             if isinstance(dim, str):
                 known.setdefault(dim, 2 + len(known))
-    point: list[NDArray[Any]] = []
+    point: list[np.ndarray] = []
     count = 0
     for x in inputs:
         shape = lengths(x.shape, known)
@@ -136,7 +134,7 @@ def _ordinary(inputs: Sequence[Expr]) -> list[NDArray[Any]]:
 
 
 def _source(
-    given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[NDArray[Any]]
+    given: object, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | Recorded | None:
     """The function that stands in the place of its derivatives; None if these were given."""
     if isinstance(given, Source | Recorded):
@@ -161,7 +159,7 @@ def _source(
     return _taken_by_tensors(given, what, forward, inputs, at)
 
 
-def _meant(given: Any) -> Any:
+def _meant(given: object) -> Any:
     """What a callable is a way to call: of ``F.apply`` the class F, of ``jax.jit(f)`` f."""
     if getattr(given, "__name__", "") == "apply":
         return getattr(given, "__self__", given)
@@ -171,7 +169,7 @@ def _meant(given: Any) -> Any:
 
 @silent()
 def _taken_by_tensors(
-    given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[NDArray[Any]]
+    given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | None:
     """A callable of tensors that computes the forward; None for one that takes NumPy arrays."""
     known = bound_sizes("input", inputs, [a.shape for a in at])

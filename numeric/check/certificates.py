@@ -26,6 +26,8 @@ from symdiff.transforms.substitution import named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from matplotlib.axes import Axes
+
     from numeric.show.pictures import Picture
 
     Point = tuple[float, ...]
@@ -63,7 +65,7 @@ class Certificate:
         """The largest error of all outputs, in ulps."""
         return max(self.ulps.values())
 
-    def plot(self, ax: Any = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """The worst error of each output in ulps; of one or two inputs also where it is.
 
         Args:
@@ -108,7 +110,7 @@ class Certificate:
 
 def certify(
     F: Function | Expr,
-    box: Mapping[Any, tuple[Any, Any]],
+    box: Mapping[Any, tuple[object, object]],
     *,
     method: Literal["search", "proven"] = "search",
     budget: int = 1000,
@@ -176,7 +178,7 @@ def _scalar(F: Function) -> Expr:
     return outputs[0]
 
 
-def _ranges(F: Function, box: Mapping[Any, Any]) -> dict[Expr, tuple[float, float]]:
+def _ranges(F: Function, box: Mapping[Any, object]) -> dict[Expr, tuple[float, float]]:
     given = named("certify", F.inputs, box, strict=True)
     found = {}
     for x in F.inputs:
@@ -326,7 +328,7 @@ class _Search:
             return found
         return float(np.nextafter(self.type(found), self.type(low if found > high else high)))
 
-    def truth(self, point: Point) -> Sequence[Any]:
+    def truth(self, point: Point) -> Sequence[object]:
         """The exact values; None for one of which the digits are not known."""
         env = dict(zip(self.symbols, point, strict=True))
         try:

@@ -12,7 +12,8 @@ from numeric.html_tables import headline, page, table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    import numpy as np
+
 
 Proof = Literal["normal form", "exact", "balls"]
 
@@ -42,7 +43,7 @@ class Comparison:
     why: str
     names: tuple[str, str]
     points: int = 0
-    point: Mapping[str, NDArray[Any]] | None = None
+    point: Mapping[str, np.ndarray] | None = None
     component: tuple[int, ...] = ()
     values: tuple[Any, Any] | None = None
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -13,18 +13,17 @@ from numeric.check.probes import Exhausted, Misshapen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from numeric.check.probes import Probe
 
-    Array = NDArray[Any]
-    Point = dict[str, Array]
+    Point = dict[str, np.ndarray]
 
 _MOST_TRIALS = 40
 _KEPT = 0.1  # of the error, or of S + G: a simpler point may show less of it
 
 
-def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point, Array, Array]:
+def shrunk(
+    probe: Probe, run: Run, i: int, row: int, size: float
+) -> tuple[Point, np.ndarray, np.ndarray]:
     """The point, what comes there, and which components are wrong.
 
     Elements become 0, 1, or numbers of one or two digits, one input after the other and then one
@@ -32,7 +31,7 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
     tenth of what is usual of it, S + G, if that is less.
     """
 
-    def shown(trial: Point) -> tuple[Array, Array] | None:
+    def shown(trial: Point) -> tuple[np.ndarray, np.ndarray] | None:
         one = _judged(probe, run, trial)
         now = badness(one, i, 0)
         if one.wrong[i].any() and now >= _KEPT * min(size, 1) and np.isinf(now) == np.isinf(size):
@@ -44,8 +43,8 @@ def shrunk(probe: Probe, run: Run, i: int, row: int, size: float) -> tuple[Point
 
 def simplest(
     best: Point,
-    found: tuple[Any, Any],
-    shown: Callable[[Point], tuple[Any, Any] | None],
+    found: tuple[object, object],
+    shown: Callable[[Point], tuple[object, object] | None],
     most: int = _MOST_TRIALS,
 ) -> tuple[Point, Any, Any]:
     """The simplest point that still shows something, and what that is; None if it does not.
@@ -79,7 +78,7 @@ def _judged(probe: Probe, run: Run, point: Point) -> Run:
     return one
 
 
-def _simpler(point: Point) -> Iterator[dict[str, tuple[Array, Array]]]:
+def _simpler(point: Point) -> Iterator[dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Changes to try, coarse ones first: where to change each input, and to what."""
     real = {name: x for name, x in point.items() if x.dtype.kind == "f"}
     none = {name: (np.zeros(x.shape, bool), x) for name, x in point.items()}
@@ -100,9 +99,9 @@ def _length(point: Point) -> int:
     return sum(len(repr(v)) for v in numbers if v)
 
 
-def _one_digit(x: Array) -> Array:
+def _one_digit(x: np.ndarray) -> np.ndarray:
     return np.array([float(f"{v:.0e}") for v in x.ravel().tolist()]).reshape(x.shape)
 
 
-def _two_digits(x: Array) -> Array:
+def _two_digits(x: np.ndarray) -> np.ndarray:
     return np.array([float(f"{v:.1e}") for v in x.ravel().tolist()]).reshape(x.shape)

@@ -64,7 +64,7 @@ class Derivative:
         return page(*parts, *([paragraph(f"and {more} more")] if more else []))
 
 
-def derivative(fn: Callable[[Any], Any], x: Any, *, complex_step: bool = True) -> Derivative:
+def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True) -> Derivative:
     """The derivative of a plain Python function at ``x``, and a bound of its error.
 
     Args:
@@ -125,7 +125,7 @@ def derivative(fn: Callable[[Any], Any], x: Any, *, complex_step: bool = True) -
     with np.errstate(all="ignore"):
         for place in np.ndindex(point.shape):
 
-            def at(value: Any, place: tuple[int, ...] = place) -> Array:
+            def at(value: object, place: tuple[int, ...] = place) -> Array:
                 try:
                     found = np.asarray(called(place, value))
                 except OUTSIDE:
@@ -148,7 +148,7 @@ def derivative(fn: Callable[[Any], Any], x: Any, *, complex_step: bool = True) -
     return Derivative(value, error, method, (left, right))
 
 
-_Row: TypeAlias = "tuple[Array, Array, NDArray[Any], Array, Array]"
+_Row: TypeAlias = "tuple[Array, Array, np.ndarray, Array, Array]"
 """Value, error, method, left and right slope of each result, by one variable."""
 
 
@@ -176,7 +176,7 @@ def _by_differences(line: Line) -> _Row:
     return value, error, method, slopes[0], slopes[1]
 
 
-def _by_complex_step(row: _Row, x: float, fn: Callable[[Any], Any]) -> _Row:
+def _by_complex_step(row: _Row, x: float, fn: Callable[[object], object]) -> _Row:
     """The complex step's value in place of those that it agrees with."""
     value, error, method, left, right = row
     step = 1e-30 * max(abs(x), 1e-30)

@@ -27,22 +27,19 @@ from numeric.check.sides import Sides
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
-    Point = dict[str, Array]
+    Point = dict[str, np.ndarray]
 
 POINTS = 2000
 """That are looked at, of which every tenth one in digits."""
 
 
 def why(
-    f: Any,
-    g: Any,
+    f: object,
+    g: object,
     *,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, object] | None = None,
     domain: Mapping[str, tuple[float, float]] | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -265,7 +262,7 @@ def _shape(f: Expr) -> str:
     return str(tuple(f.shape))
 
 
-def _called(probe: Probe, point: Point) -> list[Array] | None:
+def _called(probe: Probe, point: Point) -> list[np.ndarray] | None:
     try:
         return probe(point)
     except (TypeError, LookupError, Misshapen, Exhausted):

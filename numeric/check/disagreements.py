@@ -22,13 +22,10 @@ from symdiff.scalars.vocabulary import FACTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.comparison import Proof
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
-    Point = dict[str, Array]
+    Point = dict[str, np.ndarray]
 
 DIGITS = 50
 """To which values are compared."""
@@ -76,7 +73,7 @@ def difference_at(
     return None if best and any(not _certain(d, env) for d in jumps) else best
 
 
-def _certain(f: Expr, env: Mapping[Expr, Array]) -> bool:
+def _certain(f: Expr, env: Mapping[Expr, np.ndarray]) -> bool:
     """Whether the first digits of a value are certain, also that it is exactly 0."""
     used = frozenset(sd.free_symbols([f]))
     try:
@@ -89,7 +86,7 @@ def _certain(f: Expr, env: Mapping[Expr, Array]) -> bool:
 # Digits -------------------------------------------------------------------------------------------
 
 
-def _digits(f: Expr, env: Mapping[Expr, Array]) -> Array:
+def _digits(f: Expr, env: Mapping[Expr, np.ndarray]) -> np.ndarray:
     """The value to 50 digits; an element of which that many are not certain is None.
 
     Where rounding hides digits to the last, two precisions tell what is as good as 0, and the other
@@ -126,7 +123,7 @@ def _relative(a: Any, b: Any) -> float:
         return 0.0 if off <= _AGREE * size or hidden else float(off / size)
 
 
-def proof(f: Expr, g: Expr, env: Mapping[Expr, Array], place: tuple[int, ...]) -> Proof | None:
+def proof(f: Expr, g: Expr, env: Mapping[Expr, np.ndarray], place: tuple[int, ...]) -> Proof | None:
     """What proves that they differ in an element at a point."""
     outputs = [x[place] if place else x for x in (f, g)]
     used = frozenset(sd.free_symbols(outputs))
@@ -151,7 +148,7 @@ def proof(f: Expr, g: Expr, env: Mapping[Expr, Array], place: tuple[int, ...]) -
 
 
 def shortened(
-    best: Difference, shown: Callable[[Point], tuple[Difference, Any] | None]
+    best: Difference, shown: Callable[[Point], tuple[Difference, object] | None]
 ) -> Difference:
     """The same with large elements halved, and digits cut off, as long as it shows."""
     for name, x in best.point.items():

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from numeric.check.judging import Run
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 ORDINARY = ("ordinary", "given", "recorded", "single")
 """The groups of points that mistakes of the algebra show at."""
@@ -37,7 +33,8 @@ class Evidence:
     run: Run
     output: int
     forward: Expr
-    call: Callable[[dict[str, Array]], list[Array] | None]  # at a point; None if it refuses
+    # At a point; None if it refuses.
+    call: Callable[[dict[str, np.ndarray]], list[np.ndarray] | None]
     dtypes: frozenset[str]  # of the arrays that came
 
     @property
@@ -46,7 +43,7 @@ class Evidence:
         return self.run.quantity.by[self.output]
 
 
-def worst_rows(run: Run, i: int) -> Array:
+def worst_rows(run: Run, i: int) -> np.ndarray:
     """The points at which an output is wrong, worst first; nan and extreme numbers last."""
     rows = np.flatnonzero(run.wrong[i].reshape(len(run.groups), -1).any(axis=1))
     far = np.isin(run.groups[rows], ("wide", "extreme"))

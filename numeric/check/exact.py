@@ -27,13 +27,10 @@ from symdiff.graph.node import topological
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.lowering.function import Function
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
-    Points = Mapping[str, Array]  # by name, an array with the points as its first axis
+    Points = Mapping[str, np.ndarray]  # by name, an array with the points as its first axis
 
 DIGITS = 25
 """Of exact values at single points."""
@@ -56,19 +53,19 @@ class Quantity:
     def _batched(self) -> _Batched:
         return _Batched(self.outputs, self.symbols)
 
-    def values(self, points: Points) -> list[Array]:
+    def values(self, points: Points) -> list[np.ndarray]:
         """The outputs at every point, as float64 arrays with the points first."""
         return self._batched.values(points)
 
-    def scales(self, points: Points) -> list[Array]:
+    def scales(self, points: Points) -> list[np.ndarray]:
         """S of every output at every point: addends replaced by their absolute values."""
         return self._batched.scales(points)
 
-    def strained(self, points: Points, dtype: np.dtype[Any]) -> Array:
+    def strained(self, points: Points, dtype: np.dtype) -> np.ndarray:
         """Whether products leave the dtype in some order, or results do, for every point."""
         return self._batched.strained(points, dtype)
 
-    def precise(self, point: Points, i: int) -> Array:
+    def precise(self, point: Points, i: int) -> np.ndarray:
         """Output ``i`` at one point, as an object array of mpmath numbers.
 
         Of a value whose digits cannot be told from rounding there are enough to say that it is 0;
@@ -116,19 +113,19 @@ class _Batched:
         """The real intermediate results."""
         return _Batched([x for x in topological(self.outputs) if x.dtype is float], self.symbols)
 
-    def _chunks(self, points: Points) -> Iterator[list[Array]]:
+    def _chunks(self, points: Points) -> Iterator[list[np.ndarray]]:
         count = len(next(iter(points.values())))
         step = self.chunk if self.expressions is not None else 1
         arrays = [number_array(x, points[x.name]) for x in self.symbols]
         for start in range(0, count, step):
             yield [a[start : start + step] for a in arrays]
 
-    def values(self, points: Points) -> list[Array]:
+    def values(self, points: Points) -> list[np.ndarray]:
         with sd.kinks("subgradient"):
             parts = [self._at(args) for args in self._chunks(points)]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
-    def _at(self, args: list[Array]) -> list[Array]:
+    def _at(self, args: list[np.ndarray]) -> list[np.ndarray]:
         batched = self.expressions is not None
         try:
             found = self.function(*args) if batched else self.function(*[a[0] for a in args])
@@ -141,7 +138,7 @@ class _Batched:
             return [np.full((1, *map(int, y.shape)), np.nan) for y in self.outputs]
         return [np.asarray(y, np.float64)[() if batched else None] for y in found]
 
-    def scales(self, points: Points) -> list[Array]:
+    def scales(self, points: Points) -> list[np.ndarray]:
         if self.expressions is None:
             return [np.abs(value) for value in self.values(points)]
         parts, counts = [], []  # a constant has no axis of points
@@ -160,9 +157,9 @@ class _Batched:
             for column, s in zip(zip(*parts, strict=True), shapes, strict=True)
         ]
 
-    def strained(self, points: Points, dtype: np.dtype[Any]) -> Array:
+    def strained(self, points: Points, dtype: np.dtype) -> np.ndarray:
         """Whether a result is subnormal, or some of a product's factors alone leave the dtype."""
-        logs: dict[Expr, tuple[Array, Array]] = {}
+        logs: dict[Expr, tuple[np.ndarray, np.ndarray]] = {}
         count = len(next(iter(points.values())))
         info = np.finfo(dtype)
         largest, least = (float(np.log(float(x))) for x in (info.max, info.smallest_normal))
@@ -198,11 +195,11 @@ class Forward:
         self._value = _Batched([value], symbols)
         self._inner = _Batched(inner or [value], symbols)
 
-    def values(self, points: Points) -> Array:
+    def values(self, points: Points) -> np.ndarray:
         """The values at every point, in float64."""
         return self._value.values(points)[0]
 
-    def overflows(self, points: Points, dtype: np.dtype[Any]) -> Array:
+    def overflows(self, points: Points, dtype: np.dtype) -> np.ndarray:
         """Whether an intermediate result leaves the numbers of the dtype, for every point."""
         largest = np.finfo(dtype).max
         found = self._inner.values(points)
@@ -237,11 +234,11 @@ class Borders:
     def __bool__(self) -> bool:
         return self._values is not None
 
-    def values(self, points: Points) -> list[Array]:
+    def values(self, points: Points) -> list[np.ndarray]:
         """The differences at every point."""
         return self._values.values(points) if self._values else []
 
-    def met(self, points: Points) -> Array:
+    def met(self, points: Points) -> np.ndarray:
         """Whether a kink, or a border of the formula itself, is met exactly, for every point."""
         count = len(next(iter(points.values())))
         found = [d == 0 for d in self.values(points)[: self._own]]
@@ -292,7 +289,7 @@ def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence
     return Quantity(name, tuple(blocks.values()), tuple(blocks), tuple(symbols))
 
 
-def number_array(x: Expr, value: Any) -> Array:
+def number_array(x: Expr, value: object) -> np.ndarray:
     """A value of a symbol: in float64, but for data that are integers or booleans."""
     return np.asarray(value, np.float64 if x.dtype is float else None)
 
@@ -302,6 +299,6 @@ def as_float(value: Any) -> float:
     return float(value) if mpmath.isfinite(value) else float(str(value))
 
 
-def as_floats(values: Array) -> Array:
+def as_floats(values: np.ndarray) -> np.ndarray:
     """An object array of mpmath numbers as one of floats."""
     return np.asarray(np.vectorize(as_float, otypes=[float])(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +18,10 @@ from symdiff.exact.digits import Digits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.judging import Run
     from numeric.check.probes import Fault, Probe
     from numeric.check.report import Verdict
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 DIGITS = 20
 """Of an expected value."""
@@ -63,7 +59,7 @@ def of_fault(probe: Probe, fault: Fault) -> Finding:
     )
 
 
-def _unsummed(got: Array, expected: Array) -> list[int]:
+def _unsummed(got: np.ndarray, expected: np.ndarray) -> list[int]:
     """The axes over which what came would have to be summed to be right; none if that fails."""
     lead = got.ndim - expected.ndim
     if lead < 0:
@@ -138,7 +134,7 @@ def _finding(
     run: Run,
     i: int,
     row: int,
-    at: tuple[dict[str, Array], Array, Array],
+    at: tuple[dict[str, np.ndarray], np.ndarray, np.ndarray],
     found: Explanation,
     verdict: Verdict,
 ) -> Finding:
@@ -173,11 +169,11 @@ def _by(probe: Probe, i: int) -> str:
     return "" if probe.quantity.name == "jvp" else probe.quantity.by[i]
 
 
-def _argmax(x: Array) -> tuple[int, ...]:
+def _argmax(x: np.ndarray) -> tuple[int, ...]:
     return tuple(map(int, np.unravel_index(int(np.argmax(x)), x.shape)))
 
 
-def _called(probe: Probe, point: dict[str, Array]) -> list[Array] | None:
+def _called(probe: Probe, point: dict[str, np.ndarray]) -> list[np.ndarray] | None:
     """What comes for a point of another dtype; None if it is refused, or rounded to another."""
     try:
         found = probe(point)
@@ -187,7 +183,7 @@ def _called(probe: Probe, point: dict[str, Array]) -> list[Array] | None:
     return None if longer and any(y.dtype != np.longdouble for y in found) else found
 
 
-def _ulps(got: float, expected: float, dtype: np.dtype[Any]) -> float:
+def _ulps(got: float, expected: float, dtype: np.dtype) -> float:
     if not np.isfinite(got):
         return float("inf")
     unit = float(np.spacing(np.abs(np.asarray(expected, dtype))))

@@ -17,12 +17,9 @@ from numeric.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
+    from types import ModuleType
 
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 
 # Tapes --------------------------------------------------------------------------------------------
@@ -35,15 +32,15 @@ class Taped(Source):
     what a function writes into its operands is seen in these.
     """
 
-    def __init__(self, fn: Any, lib: Any) -> None:
+    def __init__(self, fn: Callable[..., Any], lib: ModuleType) -> None:
         super().__init__(fn)
         self.lib = lib
 
-    def _named(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _named(self, call: Callable[..., object]) -> Callable[..., object]:
         """As NumPy says it where a matrix is singular."""
 
         @wraps(call)
-        def translated(*args: Any) -> Any:
+        def translated(*args: object) -> object:
             try:
                 return call(*args)
             except self.lib.linalg.LinAlgError as error:
@@ -51,7 +48,7 @@ class Taped(Source):
 
         return named(translated, self.name)
 
-    def _tensor(self, array: Any) -> Any:
+    def _tensor(self, array: object) -> Any:
         a = np.asarray(array)
         shared = a.flags.writeable and all(s > 0 for s in a.strides)
         return self.lib.from_numpy(a if shared else a.copy())
@@ -61,31 +58,31 @@ class Taped(Source):
             raise TypeError(f"{self.name} returned {type(y).__name__}, not one tensor")
         return y
 
-    def _recorded(self, arrays: Sequence[Array]) -> tuple[Any, list[Any]]:
+    def _recorded(self, arrays: Sequence[np.ndarray]) -> tuple[Any, list[Any]]:
         """The result, and the operands that it may be differentiated by."""
         xs = [self._tensor(x) for x in arrays]
         real = [x.requires_grad_() for x in xs if x.is_floating_point()]
         return self._result(self.fn(*xs)), real
 
-    def _pulled(self, y: Any, xs: Sequence[Any], w: Any, **options: Any) -> Sequence[Any]:
+    def _pulled(self, y: Any, xs: Sequence[Any], w: Any, **options: bool) -> Sequence[Any]:
         grads: Sequence[Any] = self.lib.autograd.grad(
             y, xs, w, allow_unused=True, materialize_grads=True, **options
         )
         return grads
 
-    def value(self, *arrays: Array) -> Array:
+    def value(self, *arrays: np.ndarray) -> np.ndarray:
         """What the function computes, without a record."""
         with self.lib.no_grad():
             return _array(self._result(self.fn(*map(self._tensor, arrays))))
 
-    def vjp(self, *arrays: Array) -> Any:
+    def vjp(self, *arrays: np.ndarray) -> Any:
         """By the backward of what was recorded."""
         with self.lib.enable_grad():
             y, xs = self._recorded(arrays[:-1])
             w = self._tensor(arrays[-1]).to(y.dtype)
             return one_or_all([_array(g) for g in self._pulled(y, xs, w)])
 
-    def jvp(self, *arrays: Array) -> Any:
+    def jvp(self, *arrays: np.ndarray) -> np.ndarray:
         """By dual numbers, which PyTorch has."""
         forward_ad = getattr(self.lib.autograd, "forward_ad", None)
         if forward_ad is None:
@@ -98,7 +95,7 @@ class Taped(Source):
             primal, tangent = forward_ad.unpack_dual(self._result(self.fn(*xs)))
             return _array(self.lib.zeros_like(primal) if tangent is None else tangent)
 
-    def hessian(self, *arrays: Array) -> Any:
+    def hessian(self, *arrays: np.ndarray) -> Any:
         """Row by row, by the backward of the backward."""
         with self.lib.enable_grad():
             y, xs = self._recorded(arrays)
@@ -108,7 +105,7 @@ class Taped(Source):
                 raise NotImplementedError("its backward is not recorded, or constant")
         return blocks[0][0] if len(blocks) == 1 else tuple(map(tuple, blocks))
 
-    def _rows(self, g: Any, xs: Sequence[Any]) -> list[Array]:
+    def _rows(self, g: Any, xs: Sequence[Any]) -> list[np.ndarray]:
         """The derivatives of all elements of g by each input; zeros if g depends on none."""
         shape, kind = tuple(g.shape), g.detach().numpy().dtype
         if not g.requires_grad or 0 in shape:
@@ -120,11 +117,11 @@ class Taped(Source):
         return [h.reshape(shape + h.shape[1:]) for h in stacked]
 
 
-def _array(t: Any) -> Array:
+def _array(t: Any) -> np.ndarray:
     return np.array(t.detach().numpy())
 
 
-def from_torch(fn: Any) -> Source:
+def from_torch(fn: object) -> Source:
     """A function of PyTorch tensors, whose derivatives are to be audited.
 
     ``fn`` is a ``torch.autograd.Function`` (the class or its ``apply``), a module, or any callable
@@ -139,7 +136,7 @@ def from_torch(fn: Any) -> Source:
     return Taped(_callable(fn, "from_torch"), extra("torch", "from_torch"))
 
 
-def from_tensors(fn: Any) -> Source:
+def from_tensors(fn: object) -> Source:
     """A function of numeric's own Tensors, whose derivatives are to be audited.
 
     ``fn`` is a ``numeric.autograd.Function`` (the class or its ``apply``), or any callable of
@@ -153,7 +150,7 @@ def from_tensors(fn: Any) -> Source:
     return Taped(_callable(fn, "from_tensors"), import_module("numeric"))
 
 
-def _callable(fn: Any, what: str) -> Any:
+def _callable(fn: object, what: str) -> Callable[..., Any]:
     found = getattr(fn, "apply", fn) if hasattr(fn, "backward") else fn  # a Function's class
     if not callable(found):
         raise TypeError(f"{what}: {fn!r} cannot be called")
@@ -166,7 +163,7 @@ def _callable(fn: Any, what: str) -> Any:
 class Jax(Source):
     """A function of JAX arrays; computed in the dtype of its operands, whatever JAX is set to."""
 
-    def __init__(self, fn: Any) -> None:
+    def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(fn)
         self.jax = extra("jax", "from_jax")
         self._compiled: dict[str, Callable[..., Any]] = {}
@@ -178,7 +175,7 @@ class Jax(Source):
             e.NonConcreteBooleanIndexError,
         )
 
-    def _run(self, what: str, call: Callable[..., Any], arrays: Sequence[Array]) -> Any:
+    def _run(self, what: str, call: Callable[..., Any], arrays: Sequence[np.ndarray]) -> Any:
         """A function of arrays, compiled once for every shape; eagerly if it needs values."""
         given = [np.asarray(a) for a in arrays]
         if what not in self._compiled:
@@ -198,19 +195,21 @@ class Jax(Source):
             return import_module("jax.experimental").enable_x64(double)
         return self.jax.enable_x64(double)
 
-    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
+    def offered(
+        self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
+    ) -> dict[str, object]:
         """As every source, and whether this machine's XLA flushes subnormal numbers to 0."""
         tiny = self._run("subnormals", lambda a: 2 * a, [np.array(1e-310)])
         return super().offered(forward, inputs, at) | {"subnormals": bool(tiny != 0)}
 
-    def value(self, *arrays: Array) -> Array:
+    def value(self, *arrays: np.ndarray) -> np.ndarray:
         """What the function computes."""
         found = self._run("value", self.fn, arrays)
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{self.name} returned {type(found).__name__}, not one array")
         return found
 
-    def vjp(self, *arrays: Array) -> Any:
+    def vjp(self, *arrays: np.ndarray) -> Any:
         """By ``jax.vjp``."""
 
         def pulled(*args: Any) -> Any:
@@ -219,7 +218,7 @@ class Jax(Source):
 
         return one_or_all(self._run("vjp", pulled, arrays))
 
-    def jvp(self, *arrays: Array) -> Any:
+    def jvp(self, *arrays: np.ndarray) -> np.ndarray:
         """By ``jax.jvp``, which functions with a ``custom_vjp`` refuse."""
 
         def pushed(*args: Any) -> Any:
@@ -227,9 +226,9 @@ class Jax(Source):
             fn, *real = self._by_real_places(inputs)
             return self.jax.jvp(fn, tuple(real), tuple(tangents))[1]
 
-        return self._run("jvp", pushed, arrays)
+        return np.asarray(self._run("jvp", pushed, arrays))
 
-    def hessian(self, *arrays: Array) -> Any:
+    def hessian(self, *arrays: np.ndarray) -> Any:
         """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
 
         def second(*args: Any) -> Any:
@@ -251,7 +250,7 @@ class Jax(Source):
         return (fn, *[args[i] for i in places])
 
 
-def from_jax(fn: Any) -> Source:
+def from_jax(fn: object) -> Source:
     """A function of JAX arrays, whose derivatives are to be audited.
 
     ``fn`` is any callable of arrays that returns one, with a ``custom_vjp`` or ``custom_jvp`` or

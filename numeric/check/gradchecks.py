@@ -214,7 +214,7 @@ def _checked(
 # Single precision ---------------------------------------------------------------------------------
 
 
-def _widened(func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def _widened(func: Callable[..., object], args: tuple[Any, ...]) -> tuple[object, ...] | None:
     """The arguments in float64, if some have less precision and the function takes these."""
     copies: dict[int, Tensor] = {}
     for x in args:
@@ -235,9 +235,9 @@ def _widened(func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def _narrow(
-    func: Callable[..., Any],
-    args: tuple[Any, ...],
-    wide: tuple[Any, ...],
+    func: Callable[..., object],
+    args: tuple[object, ...],
+    wide: tuple[object, ...],
     atol: float | None,
     rtol: float | None,
 ) -> str | None:
@@ -312,7 +312,7 @@ def _rounding(
 # Lowered Functions --------------------------------------------------------------------------------
 
 
-def _tensors(function: Function, inputs: Any) -> tuple[Any, ...]:
+def _tensors(function: Function, inputs: object) -> tuple[object, ...]:
     """The arguments of a Function as Tensors, of which the real ones require gradients."""
     found = []
     for symbol, x in zip(function.inputs, as_tuple(inputs), strict=True):
@@ -328,25 +328,25 @@ def _tensors(function: Function, inputs: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _arrays(args: Sequence[Any]) -> list[Any]:
+def _arrays(args: Sequence[object]) -> list[object]:
     return [x._array[()] if isinstance(x, Tensor) else x for x in args]
 
 
-def _is_scalar(function: Function, args: Sequence[Any]) -> bool:
+def _is_scalar(function: Function, args: Sequence[object]) -> bool:
     """Whether a call gives one number."""
     return len(function.outputs) == 1 and np.shape(function(*_arrays(args))) in ((), (1,))
 
 
 def _first_order(
-    function: Function, args: tuple[Any, ...]
-) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    function: Function, args: tuple[object, ...]
+) -> Iterator[tuple[Callable[..., object], tuple[object, ...]]]:
     """What gives first derivatives: the recorded call, by ``backward``, and ``value_and_grad``."""
     yield function, args
     if _is_scalar(function, args):
         yield _joint(function), args
 
 
-def _joint(function: Function) -> Callable[..., Any]:
+def _joint(function: Function) -> Callable[..., object]:
     """A scalar Function, with the derivatives of its ``value_and_grad``."""
 
     class Joint(autograd.Function):
@@ -373,7 +373,7 @@ def _gradient(function: Function) -> Callable[..., Any]:
             return tuple([wrap(np.array(v)) for v in found if v is not None])
 
         @staticmethod
-        def backward(ctx: Any, *gs: Any) -> Any:
+        def backward(ctx: Any, *gs: object) -> Any:
             rest = iter(gs)
             tangents = [
                 _arrays([next(rest)])[0] if x.dtype is float else None for x in function.inputs

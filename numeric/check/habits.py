@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +15,12 @@ from numeric.lowering.reference import interpret
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.exact import Quantity
     from numeric.check.settings import Setting
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
 
-
-def look(probe: Probe, drawn: Mapping[str, Array], unit: float) -> None:
+def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
     """Call at a few of the ordinary points ``drawn``; faults are noted in the probe.
 
     ``unit`` is G.  Raises RuntimeError if the call raises.
@@ -41,7 +37,7 @@ def look(probe: Probe, drawn: Mapping[str, Array], unit: float) -> None:
         ) from probe.raised
     allowed = MOST_ROUNDINGS * float(np.finfo(drawn[probe.quantity.symbols[0].name].dtype).eps)
 
-    def same(a: Array, b: Array) -> bool:
+    def same(a: np.ndarray, b: np.ndarray) -> bool:
         return np.allclose(a, b, allowed, allowed * unit, equal_nan=True)
 
     returned = probe.returned
@@ -66,16 +62,16 @@ def look(probe: Probe, drawn: Mapping[str, Array], unit: float) -> None:
 # Layouts ------------------------------------------------------------------------------------------
 
 
-def _strided(x: Array) -> Array:
+def _strided(x: np.ndarray) -> np.ndarray:
     return np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x.copy()
 
 
-def _reversed(x: Array) -> Array:
+def _reversed(x: np.ndarray) -> np.ndarray:
     turned = tuple(slice(None, None, -1) for _ in range(x.ndim))
     return np.array(x[turned], order="C")[turned] if x.ndim else x.copy()
 
 
-_LAYOUTS: dict[str, Callable[[Array], Array]] = {
+_LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "Fortran-ordered": lambda x: np.array(x, order="F"),
     "strided": _strided,
     "reversed": _reversed,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.exact import Quantity
 
-    Array = NDArray[Any]
-    Points = Mapping[str, Array]
+    Points = Mapping[str, np.ndarray]
 
 _SIDES = 32  # neighbours of a kink that are asked
 _MOST_SIDES = 20  # how often one more is looked for there
@@ -34,7 +31,7 @@ class Hull:
         quantity: Quantity,
         point: Points,
         held: Sequence[str],
-        dtype: np.dtype[Any],
+        dtype: np.dtype,
         rng: np.random.Generator,
     ) -> None:
         self.quantity, self.point, self.held, self.dtype = quantity, point, held, dtype
@@ -44,7 +41,7 @@ class Hull:
         self.limits = self._limits(self.around)
         self.shapes = [tuple(map(int, y.shape)) for y in quantity.outputs]
 
-    def _limits(self, points: Points) -> Array:
+    def _limits(self, points: Points) -> np.ndarray:
         found = self.quantity.values(points)
         return np.concatenate([v.reshape(len(v), -1) for v in found], axis=1)
 
@@ -60,13 +57,15 @@ class Hull:
                 moved[name] = x
             yield moved
 
-    def sides(self) -> list[Array]:
+    def sides(self) -> list[np.ndarray]:
         """The derivatives around the point, by output."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
         parts = np.split(self.limits, ends, axis=1)
         return [p.reshape(len(p), *s) for p, s in zip(parts, self.shapes, strict=True)]
 
-    def contains(self, got: Array, exact: Array, unit: Array, search: bool) -> tuple[bool, bool]:
+    def contains(
+        self, got: np.ndarray, exact: np.ndarray, unit: np.ndarray, search: bool
+    ) -> tuple[bool, bool]:
         """Whether ``got`` is in the hull up to ``unit``, and whether that took a search.
 
         ``exact`` is the derivative at the point itself, which is in it.
@@ -91,7 +90,7 @@ class Hull:
                 return False, True
         return False, True
 
-    def _extended(self, away: Array, reached: float) -> bool:
+    def _extended(self, away: np.ndarray, reached: float) -> bool:
         """Whether a side was found that lies farther in a direction, by turning single elements."""
         free = [name for name in self.quantity.by if name in self.point]
         best = {name: x[:1] for name, x in self.around.items()}
@@ -123,7 +122,7 @@ class Hull:
         self.limits = np.concatenate([self.limits, self._limits(best)])
         return True
 
-    def _height(self, points: Points, away: Array) -> Array:
+    def _height(self, points: Points, away: np.ndarray) -> np.ndarray:
         return np.asarray(np.nan_to_num(self._limits(points) @ away, nan=-np.inf))
 
     def _moved(self, name: str, place: tuple[int, ...], far: float) -> float:
@@ -133,7 +132,7 @@ class Hull:
         u = float(np.finfo(self.dtype).eps)
         return far * _SMALL if abs(at) < _NEARLY_ZERO else at * (1 + u * far)
 
-    def _along(self, away: Array, free: Sequence[str]) -> dict[str, Array]:
+    def _along(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
         """The point, moved in the direction itself: where the derivative of a norm points."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
         parts = dict(zip(self.quantity.by, np.split(away, ends), strict=True))
@@ -149,13 +148,13 @@ class Hull:
         return found
 
 
-def _joined(points: Sequence[Points]) -> dict[str, Array]:
+def _joined(points: Sequence[Points]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([p[name] for p in points]) for name in points[0]}
 
 
 def neighbours(
-    points: Points, held: Sequence[str], dtype: np.dtype[Any], count: int, rng: np.random.Generator
-) -> dict[str, Array]:
+    points: Points, held: Sequence[str], dtype: np.dtype, count: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
     """``count`` points within a few units in the last place of each, in float64.
 
     What is nearly zero moves to numbers too small to matter, or as far as the largest element.
@@ -178,7 +177,7 @@ def neighbours(
     return found
 
 
-def nearest_in_hull(vertices: Array, point: Array) -> tuple[float, Array]:
+def nearest_in_hull(vertices: np.ndarray, point: np.ndarray) -> tuple[float, np.ndarray]:
     """The distance of a point from the convex hull of the rows of ``vertices``, and where it is.
 
     Least squares with weights that are not negative (Lawson and Hanson, "Solving Least Squares

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import reduce
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -72,7 +72,7 @@ def identical(f: Expr, g: Expr, bounds: Mapping[str, tuple[float, float]] | None
     return True
 
 
-def _elements(f: Expr) -> list[Any]:
+def _elements(f: Expr) -> list[sp.Expr]:
     found = sd.to_sympy(f)
     return found.reshape(len(found)).tolist() if isinstance(found, sp.NDimArray) else [found]
 
@@ -81,7 +81,9 @@ class _TooLarge(Exception):
     """A formula is too large to be multiplied out."""
 
 
-def _positive(outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]) -> dict[Any, Any]:
+def _positive(
+    outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]
+) -> dict[sp.Symbol, sp.Symbol]:
     """SymPy's symbols of inputs that are positive, and positive symbols."""
     found = {}
     for x in sd.free_symbols(outputs):
@@ -95,7 +97,7 @@ def _positive(outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]
     return found
 
 
-def _refuse_large(e: Any) -> None:
+def _refuse_large(e: sp.Basic) -> None:
     """Raise _TooLarge for what is large as a tree, or deep; in time linear in the shared parts."""
     known: dict[int, tuple[int, int]] = {}
     for part in operands_first([e]):
@@ -112,23 +114,23 @@ def _refuse_large(e: Any) -> None:
 _I = sp.I
 
 
-def _sin(a: Any) -> Any:
+def _sin(a: sp.Expr) -> sp.Expr:
     return (sp.exp(_I * a) - sp.exp(-_I * a)) / (2 * _I)
 
 
-def _cos(a: Any) -> Any:
+def _cos(a: sp.Expr) -> sp.Expr:
     return (sp.exp(_I * a) + sp.exp(-_I * a)) / 2
 
 
-def _sinh(a: Any) -> Any:
+def _sinh(a: sp.Expr) -> sp.Expr:
     return (sp.exp(a) - sp.exp(-a)) / 2
 
 
-def _cosh(a: Any) -> Any:
+def _cosh(a: sp.Expr) -> sp.Expr:
     return (sp.exp(a) + sp.exp(-a)) / 2
 
 
-_IN_EXPONENTIALS: dict[Any, Callable[[Any], Any]] = {
+_IN_EXPONENTIALS: dict[type[sp.Function], Callable[[sp.Expr], sp.Expr]] = {
     sp.sin: _sin,
     sp.cos: _cos,
     sp.tan: lambda a: _sin(a) / _cos(a),
@@ -146,7 +148,7 @@ _IN_REAL_EXPONENTIALS = {
     f: _IN_EXPONENTIALS[f] for f in (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 }
 # Inverse functions of real operands in logarithms, which are real where they are.
-_IN_LOGARITHMS: dict[Any, Callable[[Any], Any]] = {
+_IN_LOGARITHMS: dict[type[sp.Function], Callable[[sp.Expr], sp.Expr]] = {
     sp.asinh: lambda a: sp.log(a + sp.sqrt(a * a + 1)),
     sp.acosh: lambda a: sp.log(a + sp.sqrt(a * a - 1)),
     sp.atanh: lambda a: (sp.log(1 + a) - sp.log(1 - a)) / 2,
@@ -160,16 +162,16 @@ class _Normal:
     """
 
     def __init__(self, compared: bool = False) -> None:
-        self.known: dict[Any, Any] = {}
+        self.known: dict[sp.Basic, sp.Basic] = {}
         self.compared = self if compared else _Normal(True)
         self.functions = _IN_EXPONENTIALS if not compared else _IN_REAL_EXPONENTIALS
 
-    def __call__(self, e: Any) -> Any:
+    def __call__(self, e: sp.Basic) -> sp.Basic:
         if e not in self.known:
             self.known[e] = self._of(e)
         return self.known[e]
 
-    def _of(self, e: Any) -> Any:
+    def _of(self, e: sp.Basic) -> sp.Basic:
         if isinstance(e, sp.Float):
             return sp.Rational(*float(e).as_integer_ratio())
         if not e.args:
@@ -196,14 +198,14 @@ class _Normal:
             return sp.pi / 2 - sp.asin(*args)
         return e.func(*args)
 
-    def _condition(self, c: Any) -> Any:
+    def _condition(self, c: sp.Basic) -> sp.Basic:
         """A condition whose comparisons have a reduced difference on the left, 0 on the right."""
         if isinstance(c, sp.Rel):
             return c.func(_reduced(self.compared(c.lhs) - self.compared(c.rhs)), 0)
         return c.func(*map(self._condition, c.args)) if c.args else c
 
 
-def _reduced(e: Any) -> Any:
+def _reduced(e: sp.Expr) -> sp.Expr:
     """A rational function of its parts in lowest terms, multiplied out."""
     _refuse_many_terms(e)
     together = sp.together(e)
@@ -215,7 +217,7 @@ def _reduced(e: Any) -> Any:
     return sp.expand(sp.cancel(together))
 
 
-def _exponential(a: Any) -> Any:
+def _exponential(a: sp.Expr) -> sp.Expr:
     """``exp(a)``, the logarithms of which are gone: ``exp(k log|p|) = |p|^k``."""
     rest, factors = [], []
     for term in sp.Add.make_args(a):
@@ -227,9 +229,9 @@ def _exponential(a: Any) -> Any:
     return sp.Mul(sp.exp(sp.Add(*rest)), *factors)
 
 
-def _logarithm(a: Any) -> Any:
+def _logarithm(a: sp.Expr) -> sp.Expr:
     """``log(a)`` for positive a, by factors."""
-    terms: list[Any] = []
+    terms: list[sp.Expr] = []
     numerator, denominator = sp.together(a).as_numer_denom()
     for part, sign in ((numerator, 1), (denominator, -1)):
         for base, exponent in part.as_powers_dict().items():
@@ -242,7 +244,7 @@ def _logarithm(a: Any) -> Any:
     return sp.Add(*terms)
 
 
-def _logarithms_of_factors(p: Any) -> Iterable[Any]:
+def _logarithms_of_factors(p: sp.Expr) -> Iterable[sp.Expr]:
     if p.is_number or _terms(p) > _MOST_FACTORED:
         yield _log_abs_of(p)
         return
@@ -253,7 +255,7 @@ def _logarithms_of_factors(p: Any) -> Iterable[Any]:
             yield k * exponent * (1 if base == sp.E else _log_abs_of(base))
 
 
-def _log_abs_of(p: Any) -> Any:
+def _log_abs_of(p: sp.Expr) -> sp.Expr:
     """``log|p|``, of p and -p the same; of a rational number by its prime factors."""
     if p.is_Rational and max(abs(p.p), p.q) < _LARGEST:
         return sp.Add(*[k * sp.log(q) for q, k in sp.factorrat(abs(p)).items() if q != 1])
@@ -262,7 +264,7 @@ def _log_abs_of(p: Any) -> Any:
     return _log_abs(-p if p.could_extract_minus_sign() else p)
 
 
-def _terms(e: Any) -> int:
+def _terms(e: sp.Expr) -> int:
     """How many terms a formula has at most when it is multiplied out."""
     if isinstance(e, sp.Add):
         return sum(map(_terms, e.args))
@@ -274,7 +276,7 @@ def _terms(e: Any) -> int:
     return 1
 
 
-def _refuse_many_terms(e: Any) -> None:
+def _refuse_many_terms(e: sp.Expr) -> None:
     if _terms(e) > _MOST_TERMS:
         raise _TooLarge
 
@@ -282,7 +284,7 @@ def _refuse_many_terms(e: Any) -> None:
 # Is it 0? -----------------------------------------------------------------------------------------
 
 
-def _zero(e: Any, normal: _Normal, decided: int = 0) -> bool:
+def _zero(e: sp.Expr, normal: _Normal, decided: int = 0) -> bool:
     """Whether a formula in normal form is 0 for certain."""
     if _vanishes(e):
         return True
@@ -297,7 +299,7 @@ def _zero(e: Any, normal: _Normal, decided: int = 0) -> bool:
     )
 
 
-def _vanishes(e: Any) -> bool:
+def _vanishes(e: sp.Expr) -> bool:
     _refuse_many_terms(e)
     numerator = sp.together(e).as_numer_denom()[0]
     for _ in range(3):  # products of roots give new sums
@@ -308,7 +310,7 @@ def _vanishes(e: Any) -> bool:
     return bool(numerator == 0)
 
 
-def _borders(e: Any) -> Iterator[Any]:
+def _borders(e: sp.Expr) -> Iterator[sp.Expr]:
     """Differences by whose sign a formula is decided, the innermost first."""
     for part in sp.postorder_traversal(e):
         if isinstance(part, (*_COMPARING, sp.Rel)):
@@ -317,7 +319,7 @@ def _borders(e: Any) -> Iterator[Any]:
                 yield d
 
 
-def _border(part: Any) -> Any:
+def _border(part: sp.Basic) -> sp.Expr:
     """The difference that a part compares with 0, up to a factor."""
     if isinstance(part, sp.Abs | sp.sign):
         return _normed(part.args[0])[0]
@@ -325,7 +327,7 @@ def _border(part: Any) -> Any:
     return _normed(a - b)[0]
 
 
-def _normed(d: Any) -> tuple[Any, int]:
+def _normed(d: sp.Expr) -> tuple[sp.Expr, int]:
     """A difference up to a factor, and the sign of that."""
     content, primitive = _reduced(d).as_content_primitive()
     sign = 1
@@ -336,9 +338,9 @@ def _normed(d: Any) -> tuple[Any, int]:
     return primitive, sign
 
 
-def _decided(e: Any, border: Any, sign: int) -> Any:
+def _decided(e: sp.Expr, border: sp.Expr, sign: int) -> sp.Expr:
     """A formula where the border's difference has a sign."""
-    changes: dict[Any, Any] = {}
+    changes: dict[sp.Basic, sp.Basic] = {}
     for part in sp.postorder_traversal(e):
         if not isinstance(part, (*_COMPARING, sp.Rel)):
             continue
@@ -359,7 +361,7 @@ def _decided(e: Any, border: Any, sign: int) -> Any:
     return found if sign else _where_zero(found, border)
 
 
-def _where_zero(e: Any, border: Any) -> Any:
+def _where_zero(e: sp.Expr, border: sp.Expr) -> sp.Expr:
     """A formula where the difference is 0: one symbol in which that is linear is replaced."""
     for x in sorted(border.free_symbols, key=str):
         if not border.is_polynomial(x) or sp.degree(border, x) != 1:

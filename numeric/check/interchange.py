@@ -114,7 +114,7 @@ def _number(text: str) -> Any:
         return mpmath.mpf(text)
 
 
-def _array(entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _array(entry: dict[str, Any]) -> np.ndarray:
     dtype, flat = np.dtype(entry["dtype"]), list(_flat(entry["data"], len(entry["shape"])))
     return np.array(flat, dtype).reshape(entry["shape"])
 

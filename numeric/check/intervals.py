@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from flint import arb, fmpq
 from mpmath import mp
@@ -23,6 +23,10 @@ from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mpmath import mpf
+
+    from symdiff.graph.number import Number
 
 LARGEST_ORDER = 1000  # beyond it, balls take seconds and gigabytes
 
@@ -41,7 +45,7 @@ class Interval:
 
     __slots__ = ("lower", "upper")
 
-    def __init__(self, lower: Any, upper: Any) -> None:
+    def __init__(self, lower: arb, upper: arb) -> None:
         self.lower, self.upper = lower, upper
 
     @property
@@ -50,12 +54,12 @@ class Interval:
         return self.lower is self.upper or bool(self.lower == self.upper)
 
     @property
-    def ball(self) -> Any:
+    def ball(self) -> arb:
         """A ball that contains it."""
         return self.lower if self.is_point else self.lower.union(self.upper)
 
     @property
-    def ends(self) -> tuple[Any, ...]:
+    def ends(self) -> tuple[arb, ...]:
         """Both ends, or the number that it is."""
         return (self.lower,) if self.is_point else (self.lower, self.upper)
 
@@ -71,14 +75,28 @@ class Interval:
 
     def integer(self) -> int | None:
         """The integer that it is, if it is one."""
-        return int(self.lower.unique_fmpz()) if self.is_point and self.lower.is_integer() else None
+        return whole(self.lower) if self.is_point and self.lower.is_integer() else None
 
     def __repr__(self) -> str:
         low = self.lower.str(6, radius=False)
         return low if self.is_point else f"[{low}, {self.upper.str(6, radius=False)}]"
 
 
-def of_balls(*balls: Any) -> Interval | None:
+def finite(value: Number | mpf) -> Interval:
+    """The interval of a finite number."""
+    found = of_number(value)
+    assert isinstance(found, Interval)
+    return found
+
+
+def whole(ball: arb) -> int:
+    """The one integer in a ball."""
+    found = ball.unique_fmpz()
+    assert found is not None
+    return int(found)
+
+
+def of_balls(*balls: arb) -> Interval | None:
     """The interval from the least to the largest number in the balls; None if one is not finite."""
     if not all(ball.is_finite() for ball in balls):
         return None
@@ -88,7 +106,7 @@ def of_balls(*balls: Any) -> Interval | None:
     return Interval(min(b.lower() for b in balls), max(b.upper() for b in balls))
 
 
-def of_number(value: Any) -> Interval | Undefined:
+def of_number(value: Number | mpf) -> Interval | Undefined:
     """The interval of an exact number; a float is exactly the binary number that it is."""
     if isinstance(value, mp.mpf):
         if not mp.isfinite(value):
@@ -102,19 +120,26 @@ def of_number(value: Any) -> Interval | Undefined:
     return of_balls(ball) or Undefined(f"the number {value}")
 
 
+Found: TypeAlias = "Interval | arb | None"
+"""What contains the values of a function; None, or not finite, if one may be infinite or not real.
+"""
+OnIntervals: TypeAlias = "Callable[..., Found]"
+Domain: TypeAlias = "Callable[..., bool]"
+
+
 def hull(a: Interval, b: Interval) -> Interval:
     """All numbers from the least to the largest one in either."""
     return Interval(min(a.lower, b.lower), max(a.upper, b.upper))
 
 
-def constant(ball: Any) -> Interval:
+def constant(ball: arb) -> Interval:
     """The interval of a finite ball."""
     found = of_balls(ball)
     assert found is not None
     return found
 
 
-def point(value: Any) -> Interval:
+def point(value: int) -> Interval:
     """The interval that a number is, given as a ball is made."""
     ball = arb(value)
     return Interval(ball, ball)
@@ -197,7 +222,7 @@ def power(x: Interval, y: Interval) -> Interval | None:
 def rounded(rule: Callable[[Fraction], int]) -> Callable[[Interval], Interval]:
     """A rule that rounds to an integer and never falls, of both ends, which are exact."""
 
-    def at(t: Any) -> Any:
+    def at(t: arb) -> arb:
         mantissa, exponent = (int(k) for k in t.man_exp())
         if exponent >= 0:
             return t
@@ -211,12 +236,14 @@ def rounded(rule: Callable[[Fraction], int]) -> Callable[[Interval], Interval]:
 # From functions of balls to functions of intervals ------------------------------------------------
 
 
-def everywhere(*_: Any) -> bool:
+def everywhere(*_: object) -> bool:
     """The domain of what is defined for all real numbers."""
     return True
 
 
-def monotone(function: Any, domain: Any = everywhere) -> Any:
+def monotone(
+    function: Callable[..., arb], domain: Domain = everywhere
+) -> Callable[..., Interval | None]:
     """A function monotone in every operand: its extremes are at corners of the box."""
 
     def value(*xs: Interval) -> Interval | None:
@@ -227,16 +254,16 @@ def monotone(function: Any, domain: Any = everywhere) -> Any:
     return value
 
 
-def even(function: Any) -> Any:
+def even(function: Callable[[arb], arb]) -> Callable[[Interval], Interval | None]:
     """An even function that is monotone for positive numbers."""
     rising = monotone(function)
     return lambda x: rising(absolute(x))
 
 
-def on_balls(function: Any, domain: Any = everywhere) -> Any:
+def on_balls(function: Callable[..., arb], domain: Domain = everywhere) -> OnIntervals:
     """A function of balls that is no further known."""
 
-    def value(*xs: Interval) -> Any:
+    def value(*xs: Interval) -> arb | None:
         return function(*(x.ball for x in xs)) if domain(*xs) else None
 
     return value
@@ -247,12 +274,12 @@ def positive(*xs: Interval) -> bool:
     return all(bool(x.lower > 0) for x in xs)
 
 
-def above(bound: int, closed: bool = False) -> Any:
+def above(bound: int, closed: bool = False) -> Domain:
     """The domain of numbers larger than ``bound``."""
     return lambda x: bool(x.lower >= bound if closed else x.lower > bound)
 
 
-def between(low: int, high: int, closed: bool = False) -> Any:
+def between(low: int, high: int, closed: bool = False) -> Domain:
     """The domain of an open or closed interval."""
     if closed:
         return lambda x: bool(x.lower >= low) and bool(x.upper <= high)

@@ -65,20 +65,20 @@ class Derived:
 
     def __init__(
         self,
-        func: Callable[..., Any],
-        args: Sequence[Any],
+        func: Callable[..., object],
+        args: Sequence[object],
         eps: float | None,
         atol: float | None,
         rtol: float | None,
     ) -> None:
         self.func, self.args = func, args
         self.eps, self.atol, self.rtol = eps, atol, rtol
-        self._near: list[list[list[NDArray[Any]]]] | None = None
+        self._near: list[list[list[np.ndarray]]] | None = None
 
     def numerical(
         self,
-        func: Callable[..., Any],
-        args: Sequence[Any],
+        func: Callable[..., object],
+        args: Sequence[object],
         x: Tensor,
         results: Sequence[Tensor],
         real: Sequence[int],
@@ -124,7 +124,7 @@ class Derived:
         """It cannot be told from 0."""
         return bool(np.all((n.low <= n.error) & (-n.high <= n.error)))
 
-    def mismatch(self, i: int, j: int, n: Numerical, a: NDArray[Any]) -> str | None:
+    def mismatch(self, i: int, j: int, n: Numerical, a: np.ndarray) -> str | None:
         """The component that is furthest from right, if one is wrong or cannot be told."""
         a = a.astype(float)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -216,7 +216,9 @@ def _stepped(line: Line, eps: float) -> tuple[Array, Array, Array]:
     return whole, whole, 4 / 3 * np.abs(whole - half) + rounding
 
 
-def neighbours(func: Callable[..., Any], args: Sequence[Any]) -> Iterator[list[list[NDArray[Any]]]]:
+def neighbours(
+    func: Callable[..., object], args: Sequence[object]
+) -> Iterator[list[list[np.ndarray]]]:
     """The analytical Jacobians of all outputs at points a few units in the last place away."""
     rng = np.random.default_rng(0)
     given = [x for x in args if isinstance(x, Tensor) and x.requires_grad]

@@ -12,7 +12,7 @@ inputs, is a convention.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +22,9 @@ from numeric.check.hulls import Hull, neighbours
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.exact import Borders, Forward, Quantity
 
-    Array = NDArray[Any]
-    Points = Mapping[str, Array]
+    Points = Mapping[str, np.ndarray]
 
 ROUNDINGS = 32
 """Units of rounding of S that a derivative may be off by and count as right."""
@@ -54,32 +51,32 @@ class Run:
     """
 
     quantity: Quantity
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     points: Points
-    groups: Array  # the name of each point's group
-    got: list[Array]
+    groups: np.ndarray  # the name of each point's group
+    got: list[np.ndarray]
     borders: Borders
     held: Sequence[str] = ()  # the inputs that are data, which have no neighbours
     unit: float = 0.0  # G
-    exact: list[Array] = field(default_factory=list)
-    scale: list[Array] = field(default_factory=list)
-    wrong: list[Array] = field(default_factory=list)
-    loose: list[Array] = field(default_factory=list)
-    conventions: list[Array] = field(default_factory=list)
-    kinked: Array = field(default_factory=lambda: np.zeros(0, bool))
-    precise: dict[tuple[int, int], Array] = field(default_factory=dict)  # by point and output
-    sides: dict[int, list[Array]] = field(default_factory=dict)  # derivatives around a kink
+    exact: list[np.ndarray] = field(default_factory=list)
+    scale: list[np.ndarray] = field(default_factory=list)
+    wrong: list[np.ndarray] = field(default_factory=list)
+    loose: list[np.ndarray] = field(default_factory=list)
+    conventions: list[np.ndarray] = field(default_factory=list)
+    kinked: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    precise: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # by point and output
+    sides: dict[int, list[np.ndarray]] = field(default_factory=dict)  # derivatives around a kink
 
     @property
     def u(self) -> float:
         """The unit roundoff of the dtype."""
         return float(np.finfo(self.dtype).eps) / 2
 
-    def at(self, row: int) -> dict[str, Array]:
+    def at(self, row: int) -> dict[str, np.ndarray]:
         """One of the points."""
         return {name: np.asarray(x[row]) for name, x in self.points.items()}
 
-    def expected(self, row: int, i: int) -> Array:
+    def expected(self, row: int, i: int) -> np.ndarray:
         """An output at a point, as mpmath numbers."""
         if (row, i) not in self.precise:
             self.precise[row, i] = self.quantity.precise(self.at(row), i)
@@ -112,7 +109,7 @@ def judge(run: Run, rng: np.random.Generator, confirm: bool = True) -> None:
             _confirm(run)
 
 
-def overflowing(run: Run, forward: Forward, rows: Array) -> Array:
+def overflowing(run: Run, forward: Forward, rows: np.ndarray) -> np.ndarray:
     """At which points no plain computation has anything finite to work with.
 
     At very large or small numbers, intermediate results of the formula overflow, or products in
@@ -127,25 +124,25 @@ def overflowing(run: Run, forward: Forward, rows: Array) -> Array:
     return np.asarray(beyond & far)
 
 
-def _any(masks: Sequence[Array], count: int) -> Array:
+def _any(masks: Sequence[np.ndarray], count: int) -> np.ndarray:
     found = np.zeros(count, bool)
     for mask in masks:
         found |= mask.reshape(count, -1).any(axis=1)
     return found
 
 
-def _allowed(run: Run, i: int) -> Array:
+def _allowed(run: Run, i: int) -> np.ndarray:
     """The rounding of addends that output ``i`` may show."""
     tiny = float(np.finfo(run.dtype).smallest_normal)
     return np.asarray(ROUNDINGS * run.u * run.scale[i] + tiny)
 
 
-def _passing(run: Run, i: int) -> Array:
+def _passing(run: Run, i: int) -> np.ndarray:
     """What an inaccurate output ``i`` may be off by and pass."""
-    return np.asarray(MOST_ROUNDINGS * run.u * (run.scale[i] + run.unit)) + _allowed(run, i)
+    return np.asarray(MOST_ROUNDINGS * run.u * (run.scale[i] + run.unit) + _allowed(run, i))
 
 
-def _suspicious(run: Run) -> list[Array]:
+def _suspicious(run: Run) -> list[np.ndarray]:
     largest = float(np.finfo(run.dtype).max)
     return [
         ~((np.abs(g - e) <= _allowed(run, i)) | (g == e))
@@ -155,7 +152,9 @@ def _suspicious(run: Run) -> list[Array]:
     ]
 
 
-def _weigh(run: Run, rows: Array, suspicious: Sequence[Array], rng: np.random.Generator) -> None:
+def _weigh(
+    run: Run, rows: np.ndarray, suspicious: Sequence[np.ndarray], rng: np.random.Generator
+) -> None:
     """Compare suspicious points with their neighbours."""
     quantity = run.quantity
     points = {name: x[rows] for name, x in run.points.items()}
@@ -242,7 +241,7 @@ def _confirm(run: Run) -> None:
                 wrong[np.setdiff1d(rows, chosen)] = False
 
 
-def _still_wrong(run: Run, i: int, row: int) -> Array:
+def _still_wrong(run: Run, i: int, row: int) -> np.ndarray:
     """Which components that were called wrong are so by the exact value."""
     precise = as_floats(run.expected(row, i))
     got, wrong = run.got[i][row], run.wrong[i][row]

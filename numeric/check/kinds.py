@@ -7,7 +7,7 @@ what is right does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from numeric.check.places import place
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    pass
 
 
 def explain(evidence: Evidence) -> Explanation:
@@ -58,7 +56,7 @@ def _rounds(evidence: Evidence) -> bool:
     return bool(better) and sum(better) > len(better) / 2
 
 
-def _next_to(point: dict[str, Array], dtype: np.dtype[Any], k: int) -> dict[str, Array]:
+def _next_to(point: dict[str, np.ndarray], dtype: np.dtype, k: int) -> dict[str, np.ndarray]:
     """The point with its inputs k units in the last place larger."""
     eps = float(np.finfo(dtype).eps)
     return {name: np.asarray(x * (1 + k * eps), dtype) for name, x in point.items()}
@@ -83,7 +81,7 @@ def _narrow(evidence: Evidence) -> Explanation | None:
     return None
 
 
-def _jumps(evidence: Evidence, rows: Array, u: float) -> bool:
+def _jumps(evidence: Evidence, rows: np.ndarray, u: float) -> bool:
     """Whether errors change by as much as they are when inputs change by a few roundings."""
     run, i = evidence.run, evidence.output
     rows = rows[run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)][:6]

@@ -118,7 +118,7 @@ class Fit:
         return np.asarray(self.tail * self.gain <= 4 * self.rounding)
 
 
-def fitted(values: Array, steps: Array, unit: Any, tiny: Any, order: int = 1) -> Fit:
+def fitted(values: Array, steps: Array, unit: object, tiny: Any, order: int = 1) -> Fit:
     """The derivative at step 0 of functions given by ``values`` (points, functions) at ``steps``.
 
     The values are rounded by ``unit``, and those below ``tiny`` may be anything as small.  Where
@@ -218,10 +218,10 @@ class Line:
 
     def __init__(
         self,
-        function: Callable[[Any], Array],
+        function: Callable[[object], Array],
         x: float,
         dtype: Any = np.float64,
-        rounded: Any = np.float64,
+        rounded: object = np.float64,
     ) -> None:
         self.function, self.x = function, float(x)
         self.kind = np.dtype(dtype)

@@ -9,7 +9,7 @@ which stopping the derivative at one operand removes.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,12 +25,8 @@ from symdiff.graph.node import topological
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.judging import Run
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 _FITTED = 12  # ordinary points at which hypotheses are fitted
 _HUGE = 1e100  # beyond which least squares overflow
@@ -61,25 +57,25 @@ def mistake(evidence: Evidence) -> Explanation | None:
     )
 
 
-def _finite(x: Array) -> Array:
+def _finite(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
 
 
 class _Fit:
     """What came at some points, and whether a hypothesis explains it."""
 
-    def __init__(self, got: Array, exact: Array, scale: Array, u: float) -> None:
+    def __init__(self, got: np.ndarray, exact: np.ndarray, scale: np.ndarray, u: float) -> None:
         self.got, self.exact, self.scale, self.u = got, exact, scale, u
         self.off = got - exact
 
-    def equal(self, other: Array) -> bool:
+    def equal(self, other: np.ndarray) -> bool:
         """Whether what came is this, but for one component in fifty."""
         if other.shape != self.got.shape:
             return False
         allowed = 1e3 * self.u * (self.scale + np.abs(other)) + _EXACT_FIT * np.abs(self.off)
         return bool((np.abs(self.got - other) <= allowed).mean() > 0.98)
 
-    def part(self, part: Array, what: str, by: str) -> Explanation | None:
+    def part(self, part: np.ndarray, what: str, by: str) -> Explanation | None:
         """Whether what came is the exact value with one part times a constant."""
         weight = np.where(np.isfinite(part), part / self.scale**2, 0.0)
         norm = float(np.sum(weight * np.nan_to_num(part)))
@@ -111,7 +107,7 @@ def _component(evidence: Evidence, fit: _Fit) -> Explanation | None:
     return found and Explanation(found.kind, f"{found.why}, in {word} only")
 
 
-def _moved(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
+def _moved(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
     """Elements in other places: transposed, shifted, reversed, or another input's."""
     exact, run = fit.exact, evidence.run
     for a in range(1, exact.ndim):
@@ -140,7 +136,7 @@ def _moved(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
     return None
 
 
-def _decided(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
+def _decided(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
     """The derivative with a condition turned round, or taken as true or false everywhere."""
     f = evidence.run.quantity.outputs[evidence.output]
     order = topological([f])
@@ -181,7 +177,7 @@ def _turned(f: Expr) -> Iterator[tuple[str, Expr]]:
                 yield (sd.text(a) if sd.count_nodes(a) < 20 else "a factor"), turned
 
 
-def _untransposed(evidence: Evidence, rows: Array) -> Array:
+def _untransposed(evidence: Evidence, rows: np.ndarray) -> np.ndarray:
     """J w where a vjp is to be J' w, or the other way round; of shape (0,) if there is none."""
     quantity, forward = evidence.run.quantity, evidence.forward
     known = frozenset(sd.free_symbols([forward]))
@@ -196,7 +192,7 @@ def _untransposed(evidence: Evidence, rows: Array) -> Array:
     return _evaluated(evidence.run, [turned], rows)[0]
 
 
-def _evaluated(run: Run, outputs: Sequence[Expr], rows: Array) -> list[Array]:
+def _evaluated(run: Run, outputs: Sequence[Expr], rows: np.ndarray) -> list[np.ndarray]:
     """Expressions of the quantity's symbols at some points."""
     found = []
     used = frozenset(sd.free_symbols(outputs))
@@ -207,7 +203,7 @@ def _evaluated(run: Run, outputs: Sequence[Expr], rows: Array) -> list[Array]:
     return [np.stack([np.asarray(y, float) for y in column]) for column in zip(*found, strict=True)]
 
 
-def _parts(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
+def _parts(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
     """One term of the derivative, or the contribution of one path, times a constant."""
     run, i = evidence.run, evidence.output
     exact = run.quantity.outputs[i]
@@ -228,7 +224,7 @@ def _parts(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
     return None
 
 
-def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[Array]) -> Explanation | None:
+def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[np.ndarray]) -> Explanation | None:
     """All terms, each times a constant of its own."""
     if len(terms) > 6:
         return None
@@ -313,7 +309,7 @@ def _with_detached(order: Sequence[Expr], total: Expr, node: Expr, k: int) -> Ex
         return None
 
 
-def _summed(evidence: Evidence, fit: _Fit, rows: Array) -> Explanation | None:
+def _summed(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
     """One slice, or the mean, of what should be summed over an axis."""
     run, i = evidence.run, evidence.output
     axes = range(1, fit.exact.ndim)

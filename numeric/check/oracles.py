@@ -30,7 +30,7 @@ EPS = 2.0**-52
 DIGITS = 80
 
 
-def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., Any]:
+def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., object]:
     """``value``, a scalar expression of scalar ``inputs``, as a function of mpmath numbers.
 
     It computes by components at the precision in force when it is called; it is nan where it has
@@ -47,13 +47,13 @@ def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., Any]:
             raise ShapeError(f"multiprecision: {short(x)} has the shape {x.shape}; scalars only")
     (output,) = primitives([value])
 
-    def evaluate(*point: Any) -> Any:
+    def evaluate(*point: object) -> Any:
         return plain_value(output, dict(zip(inputs, point, strict=True)), {})
 
     return evaluate
 
 
-def precise_derivative(value: Callable[..., Any], point: Array, order: Order) -> float:
+def precise_derivative(value: Callable[..., object], point: Array, order: Order) -> float:
     """The derivative of ``value`` at ``point``, by numerical differentiation at 80 digits."""
     counts = tuple(order.count(k) for k in range(len(point)))
     with mpmath.workdps(DIGITS):

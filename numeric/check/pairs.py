@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,13 +27,10 @@ from numeric.check.mistakes import mistake
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from numeric.check.sides import Sides
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
-    Point = dict[str, Array]
+    Point = dict[str, np.ndarray]
 
 _MOST_CONFIRMED = 8  # points of one group that seem to differ and are evaluated in digits
 _MOST_TRIALS = 120  # of simpler points
@@ -66,12 +63,12 @@ class Ground:
         signs = [x < 0 for x in self.sides.symbols if x.dtype is float]
         return Borders(self.formulas, signs, self.sides.symbols, poles_and_kinks(self.formulas))
 
-    def env(self, point: Mapping[str, Array]) -> dict[Expr, Array]:
+    def env(self, point: Mapping[str, np.ndarray]) -> dict[Expr, np.ndarray]:
         """The values of the symbols at a point."""
         return {x: np.asarray(point[x.name]) for x in self.sides.symbols}
 
     @cached_property
-    def drawn(self) -> tuple[dict[str, Array], Array]:
+    def drawn(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Points of all kinds, most of them where all formulas have values, and their groups."""
         sides = self.sides
         if not sides.inputs:
@@ -79,7 +76,7 @@ class Ground:
             return kept, np.array(["given"])
         forwards = [Forward(f, sides.symbols) for f in self.formulas]
 
-        def finite(drawn: points.Points) -> Array:
+        def finite(drawn: points.Points) -> np.ndarray:
             found = points.rounded(drawn, np.float64, sides.kept)
             count = len(next(iter(found.values())))
             values = [np.isfinite(v.values(found)).reshape(count, -1).all(axis=1) for v in forwards]
@@ -147,7 +144,7 @@ class Pair:
         values = [d for d in found if not d.domain]
         return min(values or found, key=length, default=None)
 
-    def _confirm(self, found: list[Difference], suspicious: Array, kept: bool = True) -> None:
+    def _confirm(self, found: list[Difference], suspicious: np.ndarray, kept: bool = True) -> None:
         """Evaluate some suspicious points of each group in digits."""
         rows = suspicious.reshape(len(self.groups), -1).any(axis=1)
         enough = 3 * _MOST_CONFIRMED
@@ -205,7 +202,7 @@ class Pair:
         one = explain(of_g)
         return worded(one, "g") if one.kind != "other" else worded(explain(of_f), "f")
 
-    def _evidence(self, quantity: Quantity, exact: Array, got: Array) -> Evidence:
+    def _evidence(self, quantity: Quantity, exact: np.ndarray, got: np.ndarray) -> Evidence:
         count = len(self.groups)
         known = (np.isfinite(exact) & np.isfinite(got)).reshape(count, -1).all(axis=1)
         drawn = {k: x[known] for k, x in self.drawn.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +14,7 @@ from symdiff.graph.node import topological
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.judging import Run
-
-    Array = NDArray[Any]
 
 
 _NEAR = 1e-6  # of S + G
@@ -74,7 +70,7 @@ def _inner(evidence: Evidence, i: int) -> str:
     return "it is wrong"
 
 
-def _aligned(values: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+def _aligned(values: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
     """What belongs to each element of an output of ``shape``, to each row, or to each point."""
     count = len(values)
     if values.shape == shape[: values.ndim]:
@@ -91,14 +87,14 @@ def _aligned(values: Array, shape: tuple[int, ...]) -> Iterator[Array]:
             yield np.broadcast_to(reduced.reshape(count, *ones), shape)
 
 
-def _share(inside: Array, wrong: Array, right: Array) -> float:
+def _share(inside: np.ndarray, wrong: np.ndarray, right: np.ndarray) -> float:
     """The part that is wrong of what is inside and could show it; 0 if wrong ones are outside."""
     if not inside[wrong].all():
         return 0.0
     return float(wrong.sum() / max(1, (wrong | (right & inside)).sum()))
 
 
-def _cells(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+def _cells(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
     """Whether it is wrong on some sides of the formula's borders, and right on the others."""
     run = evidence.run
     pairs = list(zip(run.borders.differences, run.borders.values(run.points), strict=True))
@@ -127,13 +123,13 @@ def _cells(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None
     return None
 
 
-def _mostly_right(evidence: Evidence, wrong: Array, outside: Array) -> bool:
+def _mostly_right(evidence: Evidence, wrong: np.ndarray, outside: np.ndarray) -> bool:
     """Whether enough of what is right at ordinary points is outside of where it is wrong."""
     ordinary = np.isin(evidence.run.groups, ORDINARY)
     return bool(outside[ordinary].sum() > 0.1 * wrong[ordinary].sum())
 
 
-def _side(known: Sequence[tuple[str, Array]], cell: int) -> str:
+def _side(known: Sequence[tuple[str, np.ndarray]], cell: int) -> str:
     words = []
     for name, _ in known:
         cell, sign = divmod(cell, 3)
@@ -141,7 +137,7 @@ def _side(known: Sequence[tuple[str, Array]], cell: int) -> str:
     return " and ".join(words)
 
 
-def _sliver(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+def _sliver(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
     """Whether it is wrong close to one of the formula's borders only."""
     run = evidence.run
     ordinary = np.isin(run.groups, ORDINARY)
@@ -162,7 +158,7 @@ def _sliver(evidence: Evidence, wrong: Array, right: Array) -> Explanation | Non
     return None
 
 
-def _magnitude(evidence: Evidence, wrong: Array, right: Array) -> Explanation | None:
+def _magnitude(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
     """Beyond a size of an input, or of an intermediate result, or below it."""
     how = _inner(evidence, evidence.output)
     small = None
@@ -200,7 +196,7 @@ def _rounded(value: float, digits: int, towards: Callable[[float], float]) -> fl
     return float(f"{towards(value / unit) * unit:.{digits}g}")
 
 
-def _features(evidence: Evidence) -> Iterator[tuple[str, str, Array]]:
+def _features(evidence: Evidence) -> Iterator[tuple[str, str, np.ndarray]]:
     """The inputs, that of the output first, then intermediate results of the formula.
 
     With the text of each, that of its opposite, and its values.
@@ -222,7 +218,7 @@ def _features(evidence: Evidence) -> Iterator[tuple[str, str, Array]]:
             yield name, opposite, values
 
 
-def _equal(run: Run, wrong: Array, right: Array) -> Explanation | None:
+def _equal(run: Run, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
     """Where elements of an input are equal, as they are at the ties of a sort."""
     for name, x in run.points.items():
         flat = np.sort(np.asarray(x, float).reshape(len(x), -1), axis=1)
@@ -233,7 +229,7 @@ def _equal(run: Run, wrong: Array, right: Array) -> Explanation | None:
     return None
 
 
-def _zero(run: Run, wrong: Array, right: Array) -> Explanation | None:
+def _zero(run: Run, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
     for name, x in run.points.items():
         for d in _aligned(np.asarray(x == 0, float), wrong.shape):
             if _share(d > 0, wrong, right) > 0.5:

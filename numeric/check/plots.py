@@ -12,13 +12,12 @@ from numeric.show.pictures import Picture, number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
     from numeric.check.certificates import Certificate
     from numeric.check.remainders import Taylor
     from numeric.check.report import Report
-
-    Array = NDArray[Any]
 
 ULPS = "error [ulp]"
 
@@ -35,7 +34,7 @@ _SHAPES = "os^DvPX<>*"
 _LARGEST = 1e300
 
 
-def report(report: Report, ax: Any) -> Picture:
+def report(report: Report, ax: Axes | None) -> Picture:
     """Errors against magnitudes; see ``Report.plot``."""
     title = f"{report.verdict}: errors of the derivatives of {report.forward}"
     figure, one = _axes("plot", ax, 4.6)
@@ -45,7 +44,7 @@ def report(report: Report, ax: Any) -> Picture:
     ulps = np.array([sample.ulps for sample in samples], float)
     errors = np.where(ulps <= MOST, np.maximum(ulps, LEAST), MOST)
     groups = [sample.group for sample in samples]
-    entries = {}
+    entries: dict[str, Artist] = {}
     for k, group in enumerate(dict.fromkeys(groups)):
         chosen = [i for i, other in enumerate(groups) if other == group]
         entries[group] = one.scatter(
@@ -74,7 +73,7 @@ def report(report: Report, ax: Any) -> Picture:
     return _finished(figure, one, ax, title, entries)
 
 
-def _near(magnitudes: Array) -> Array:
+def _near(magnitudes: np.ndarray) -> np.ndarray:
     """Magnitudes around the median, where the axis is legible; those beyond at its ends.
 
     >>> _near(np.array([1e-300, 0.5, 1.0, 8.0, 1e20])).tolist()
@@ -83,10 +82,10 @@ def _near(magnitudes: Array) -> Array:
     if not magnitudes.size:
         return magnitudes
     middle = np.median(magnitudes)
-    return np.clip(magnitudes, middle / 10.0**_DECADES, middle * 10.0**_DECADES)
+    return np.asarray(np.clip(magnitudes, middle / 10.0**_DECADES, middle * 10.0**_DECADES))
 
 
-def logarithmic(values: Sequence[float]) -> Array:
+def logarithmic(values: Sequence[float]) -> np.ndarray:
     """Numbers that have logarithms, those that have none at the edges.
 
     >>> logarithmic([0.0, 1.0, 8.0, float("inf"), float("nan")]).tolist()
@@ -101,7 +100,7 @@ def logarithmic(values: Sequence[float]) -> Array:
     return np.where(np.isfinite(array), found, 2 * found)
 
 
-def _logarithmic_axes(ax: Any, across: Array, up: Array) -> None:
+def _logarithmic_axes(ax: Axes, across: np.ndarray, up: np.ndarray) -> None:
     """Logarithmic axes for these numbers, with ticks that do not overflow beside the largest."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -117,11 +116,11 @@ def _logarithmic_axes(ax: Any, across: Array, up: Array) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def taylor(found: Taylor, ax: Any) -> Picture:
+def taylor(found: Taylor, ax: Axes | None) -> Picture:
     """Remainders against steps; see ``Taylor.plot``."""
     names = ("|f(x + hv) − f(x)|", "less the gradient's part", "less the Hessian's part, too")
     figure, one = _axes("plot", ax, 4.8)
-    entries: dict[str, Any] = {}
+    entries: dict[str, Artist] = {}
     steps = found.table[0, :, 0]
     for k in range(1, found.table.shape[2]):
         colour = pictures.COLOURS[k - 1]
@@ -148,13 +147,14 @@ def taylor(found: Taylor, ax: Any) -> Picture:
     return _finished(figure, one, ax, title, entries)
 
 
-def certificate(found: Certificate, ax: Any) -> Picture:
+def certificate(found: Certificate, ax: Axes | None) -> Picture:
     """The worst errors, and where they are; see ``Certificate.plot``."""
     names = list(found.ulps)
     kind = "at most, proven" if found.method == "proven" else "at worst, as far as was found"
     over = ", ".join(f"{number(a)} ≤ {x} ≤ {number(b)}" for x, (a, b) in found.box.items())
     title = f"{found.dtype}, {over}: {kind}"
-    where = found.point if len(found.box) <= 2 and ax is None else {}
+    located = len(found.box) <= 2 and ax is None
+    where: Mapping[str, Mapping[str, float]] = found.point if located else {}
     figure, one = _axes("plot", ax, 1.9 + 0.55 * len(names) + (2.6 if where else 0), bool(where))
     axes = figure.axes if where else [one]
     sizes = logarithmic(list(found.ulps.values()))
@@ -183,7 +183,7 @@ def _placed(found: Certificate, name: str) -> str:
     return f"{name}, at {', '.join(f'{x} = {number(v)}' for x, v in found.point[name].items())}"
 
 
-def _located(ax: Any, found: Certificate, names: Sequence[str], colours: Sequence[str]) -> None:
+def _located(ax: Axes, found: Certificate, names: Sequence[str], colours: Sequence[str]) -> None:
     """The box, and in it the worst points."""
     variables = list(found.box)
     lengths = [tuple(map(float, found.box[x])) for x in variables]
@@ -205,7 +205,7 @@ def _located(ax: Any, found: Certificate, names: Sequence[str], colours: Sequenc
     pictures.titled(ax, "where the error is worst", size=pictures.TEXT)
 
 
-def _ticks(ax: Any, labels: Sequence[str]) -> None:
+def _ticks(ax: Axes, labels: Sequence[str]) -> None:
     """One tick for each label, from 0 on."""
     ax.set_yticks(range(len(labels)), [pictures.legible(s) for s in labels], parse_math=False)
 
@@ -219,7 +219,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _axes(what: str, ax: Any, height: float, two: bool = False) -> tuple[Any, Any]:
+def _axes(what: str, ax: Axes | None, height: float, two: bool = False) -> tuple[Any, Axes]:
     """The figure and its first axes: new ones, unless axes are given."""
     if ax is not None:
         return ax.figure, ax
@@ -227,7 +227,9 @@ def _axes(what: str, ax: Any, height: float, two: bool = False) -> tuple[Any, An
     return figure, axes[0]
 
 
-def _finished(figure: Any, one: Any, given: Any, title: str, entries: Mapping[str, Any]) -> Picture:
+def _finished(
+    figure: Any, one: Axes, given: Axes | None, title: str, entries: Mapping[str, Artist]
+) -> Picture:
     """The picture, with its title and its legend."""
     pictures.dressed(one)
     labels = list(entries)

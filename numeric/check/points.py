@@ -17,12 +17,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.exact import Borders
 
-    Array = NDArray[Any]
-    Points = dict[str, Array]
+    Points = dict[str, np.ndarray]
 
 SHARES = {
     "ordinary": 0.15,
@@ -53,7 +50,7 @@ class Input:
     given: Any = None  # an example
     seed: bool = False  # a cotangent or tangent: what is linear in it needs few magnitudes
 
-    def draw(self, count: int, rng: np.random.Generator) -> Array:
+    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Ordinary numbers: 0.1 <= |x| <= 10 with equal chances for each magnitude, or normal."""
         size = (count, *self.shape)
         if np.isfinite(self.low) and np.isfinite(self.high):
@@ -62,7 +59,7 @@ class Input:
         which = rng.random((count,) + (1,) * len(self.shape)) < 0.5
         return self.inside(np.where(which, logarithmic, rng.normal(size=size)), rng)
 
-    def swept(self, count: int, rng: np.random.Generator, low: float, high: float) -> Array:
+    def swept(self, count: int, rng: np.random.Generator, low: float, high: float) -> np.ndarray:
         """Numbers whose magnitude is 10^low .. 10^high, the same up to a factor at each point."""
         axes = (1,) * len(self.shape)
         scale = rng.uniform(low, high, (count, *axes))
@@ -72,7 +69,7 @@ class Input:
         alike = rng.choice([-1.0, 1.0], (count, *axes))
         return self.inside(size * np.where(rng.random((count, *axes)) < 0.5, signs, alike), rng)
 
-    def inside(self, x: Array, rng: np.random.Generator) -> Array:
+    def inside(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``x`` in the form that the input takes, and in its domain."""
         if self.mode == "positive":
             x = np.abs(x)
@@ -91,7 +88,7 @@ class Input:
             x = self._within(x, rng)
         return x
 
-    def _within(self, x: Array, rng: np.random.Generator) -> Array:
+    def _within(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         outside = ~((x >= self.low) & (x <= self.high))
         if not np.isfinite(self.low) or not np.isfinite(self.high):
             end, way = (self.low, 1) if np.isfinite(self.low) else (self.high, -1)
@@ -107,7 +104,7 @@ MODES = ("real", "positive", "between", "unit", "greater", "definite")
 """Of an input: any numbers, positive, in (-1, 1), in (0, 1), above 1, positive definite."""
 
 
-def _signed(rng: np.random.Generator, x: Array) -> Array:
+def _signed(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     return np.asarray(x * rng.choice([-1.0, 1.0], x.shape))
 
 
@@ -242,19 +239,19 @@ class _Crossing:
         self.borders, self.base, self.direction = borders, base, direction
         self.count = len(next(iter(base.values())))
 
-    def at(self, which: Array, step: Array) -> Points:
+    def at(self, which: np.ndarray, step: np.ndarray) -> Points:
         """The points ``base + step * direction`` of some lines."""
         return {
             name: x[which] + step.reshape(-1, *(1,) * (x.ndim - 1)) * self.direction[name][which]
             for name, x in self.base.items()
         }
 
-    def _differences(self, which: Array, step: Array) -> Array:
+    def _differences(self, which: np.ndarray, step: np.ndarray) -> np.ndarray:
         """All differences there, of shape (lines, differences)."""
         found = self.borders.values(self.at(which, step))
         return np.concatenate([d.reshape(len(which), -1) for d in found], axis=1)
 
-    def bisected(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    def bisected(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The lines that cross a border, and the two neighbouring steps between which they do."""
         half = np.concatenate([np.linspace(0, 4, _STEPS // 4), np.geomspace(5, 100, _STEPS // 4)])
         grid = np.concatenate([-half[:0:-1], half]) + rng.uniform(-0.01, 0.01)
@@ -282,7 +279,7 @@ class _Crossing:
 
 
 def groups(
-    borders: Borders, inputs: Sequence[Input], rng: np.random.Generator, dtype: Any
+    borders: Borders, inputs: Sequence[Input], rng: np.random.Generator, dtype: object
 ) -> dict[str, tuple[float, Callable[[int], Points]]]:
     """The groups of points by name: the share of each, and how so many of it are drawn."""
     draw: dict[str, Callable[[int], Points]] = {
@@ -301,7 +298,7 @@ def groups(
 
 
 def discovered(
-    inputs: Sequence[Input], finite: Callable[[Points], Array], rng: np.random.Generator
+    inputs: Sequence[Input], finite: Callable[[Points], np.ndarray], rng: np.random.Generator
 ) -> list[Input]:
     """The inputs, drawn in such a way that most ordinary points are in the formula's domain.
 

@@ -12,11 +12,7 @@ from numeric.check.interchange import decimal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.report import Finding, Report
-
-    Array = NDArray[Any]
 
 EXPECTED_DIGITS = 20
 """Of exact values, as reports promise."""
@@ -159,7 +155,7 @@ def number(value: Any, dtype: str = "float64") -> str:
     return short if short and float(kind(float(short))) == plain else repr(plain)
 
 
-def assignment(name: str, value: Any) -> str:
+def assignment(name: str, value: object) -> str:
     """Code that makes the array again under its name; a description of one that is too large.
 
     >>> print(assignment("x", np.array([1.5, np.inf], np.float32)))
@@ -185,14 +181,14 @@ def assignment(name: str, value: Any) -> str:
     )
 
 
-def _nested(array: Array, kind: str) -> str:
+def _nested(array: np.ndarray, kind: str) -> str:
     """The rows of an array with at least one axis and few elements."""
     if array.ndim == 1:
         return f"[{', '.join(number(v, kind) for v in array)}]"
     return f"[{', '.join(_nested(row, kind) for row in array)}]"
 
 
-def _sparse(name: str, array: Array, dtype: str) -> str | None:
+def _sparse(name: str, array: np.ndarray, dtype: str) -> str | None:
     """A large array as one of equal numbers in which a few are then set, if it is such a one."""
     values, counts = np.unique(array, return_counts=True)
     common, kind = values[counts.argmax()], array.dtype.name

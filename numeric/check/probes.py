@@ -11,12 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from numeric.check.exact import Quantity
 
-    Array = NDArray[Any]
-    Point = Mapping[str, Array]
+    Point = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Probe:
     """One of the derivatives under test, called at points of a quantity."""
 
     def __init__(
-        self, call: Callable[..., Any], quantity: Quantity, name: str, budget: Budget
+        self, call: Callable[..., object], quantity: Quantity, name: str, budget: Budget
     ) -> None:
         self.call, self.quantity, self.name, self.budget = call, quantity, name, budget
         self.shapes = [tuple(map(int, y.shape)) for y in quantity.outputs]
@@ -71,7 +68,9 @@ class Probe:
         self.raised: BaseException | None = None
         self.returned: list[Any] = []  # by the last call, as they are
 
-    def __call__(self, point: Point, arranged: Callable[[Array], Array] = np.array) -> list[Array]:
+    def __call__(
+        self, point: Point, arranged: Callable[[np.ndarray], np.ndarray] = np.array
+    ) -> list[np.ndarray]:
         """What comes at a point; nan where an exception does.
 
         Raises Misshapen for an output of another shape, Exhausted without budget.
@@ -92,7 +91,7 @@ class Probe:
         outputs = self.returned = self._outputs(found)
         return [self._checked(i, y, point) for i, y in enumerate(outputs)]
 
-    def note(self, kind: str, why: str, point: Point, output: int = 0, got: Any = None) -> Fault:
+    def note(self, kind: str, why: str, point: Point, output: int = 0, got: object = None) -> Fault:
         """Keep what a call showed, the first of each kind."""
         fault = Fault(kind, why, output, {k: np.array(v) for k, v in point.items()}, got)
         return self.faults.setdefault(kind, fault)
@@ -127,7 +126,7 @@ class Probe:
             )
         return list(found)
 
-    def _checked(self, i: int, value: Any, point: Point) -> Array:
+    def _checked(self, i: int, value: object, point: Point) -> np.ndarray:
         shape = self.shapes[i]
         if value is None:  # no dependence
             return np.zeros(shape)
@@ -151,9 +150,9 @@ class Probe:
         wide = array.dtype if array.dtype == np.longdouble else np.float64
         return np.array(array, wide)
 
-    def at_all(self, points: Mapping[str, Array]) -> list[Array]:
+    def at_all(self, points: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """What comes at every point, with the points first; fewer of them if the budget ends."""
-        rows: list[list[Array]] = []
+        rows: list[list[np.ndarray]] = []
         count = len(next(iter(points.values())))
         for k in range(count):
             try:

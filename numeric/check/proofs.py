@@ -13,15 +13,15 @@ import heapq
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from flint import arb, ctx
 
-from numeric.check.ball_arithmetic import Intervals, halved
+from numeric.check.ball_arithmetic import Ends, halved
 from numeric.check.balls import ONE_FLINT, enclose
 from numeric.check.certificates import Certificate
-from numeric.check.intervals import Interval, hull
+from numeric.check.intervals import Interval, finite, hull
 from numeric.check.roundings import (
     ASSUMED,
     CALLS,
@@ -29,6 +29,7 @@ from numeric.check.roundings import (
     Rounded,
     U,
     Unbounded,
+    bounded,
     largest,
     least,
     literal,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 
     from numeric.lowering.function import Function
     from symdiff.graph.expr import Expr
+
+# The worst error, negative; a number, so that no two are equal; the ends; the errors, or why there
+# is no bound.
+_Part: TypeAlias = "tuple[float, int, Ends, Ends, list[float] | str]"
 
 _BINARY: dict[type[ast.operator], Callable[[Rounded, Rounded], Rounded]] = {
     ast.Add: total,
@@ -146,7 +151,7 @@ class Program:
                 f"certify: no bound is known of the condition {ast.unparse(relation)}"
             )
         x, y = self.value(a, values), self.value(b, values)
-        decided = Intervals().named(name, x.computed, y.computed).truth()
+        decided = bounded(name, x.computed, y.computed).truth()
         if decided is None and not (x.is_exact and y.is_exact):
             raise Unbounded("rounding decides a condition")
         return bool(decided) if decided is not None else None
@@ -177,7 +182,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
             f"{float(low[x][()]):.6g} <= {x.name} <= {float(high[x][()]):.6g}" for x in F.inputs
         )
         raise Unsupported(f"certify: no bound can be proven for {place}: {bounds}")
-    columns = zip(*(part[4] for part in parts), strict=True)
+    columns = zip(*(part[4] for part in parts if not isinstance(part[4], str)), strict=True)
     assumed = sorted(program.called & set(ASSUMED))
     assumptions = ["the program is the formula, but for rounding"]
     assumptions += [f"{name} of math is within {ASSUMED[name]} ulp" for name in assumed]
@@ -201,12 +206,12 @@ def _refuse_others(
     for share in (0.0, 0.25, 0.625, 1.0):
         at = {x: low + share * (high - low) for x, (low, high) in ranges.items()}
         try:
-            found = program.run([Intervals().number(value) for value in at.values()])
+            found = program.run(list(map(finite, at.values())))
             expected = [enclose(y, at) for y in outputs]
         except (Unbounded, ValueError):
             continue
         for x, y in zip(found, expected, strict=True):
-            low, high = (Intervals().number(end) for end in (y.lower, y.upper))
+            low, high = (finite(end) for end in (y.lower, y.upper))
             if x.exact.upper < low.lower or x.exact.lower > high.upper:
                 raise Unsupported("certify: the program is not read as the formula that it is")
 
@@ -217,22 +222,20 @@ def _parts(
     ranges: Mapping[Expr, tuple[float, float]],
     names: Sequence[str],
     budget: int,
-) -> list[Any]:
+) -> list[_Part]:
     """Parts of the box with their bounds, the worst first."""
     count = itertools.count()
     low, high = (
         {x: np.array(Fraction(ranges[x][end]), dtype=object) for x in symbols} for end in (0, 1)
     )
-    number = Intervals().number
 
-    def part(a: Mapping[Expr, Any], b: Mapping[Expr, Any]) -> Any:
-        box = [hull(number(a[x][()]), number(b[x][()])) for x in symbols]
+    def part(a: Ends, b: Ends) -> _Part:
+        box = [hull(finite(a[x][()]), finite(b[x][()])) for x in symbols]
         try:
-            bounds: Any = _ulps(program.run(box), names)
-            worst = max(bounds)
+            bounds = _ulps(program.run(box), names)
         except Unbounded as error:
-            bounds, worst = str(error), float("inf")
-        return -worst, next(count), a, b, bounds
+            return -math.inf, next(count), a, b, str(error)
+        return -max(bounds), next(count), a, b, bounds
 
     parts = [part(low, high)]
     while len(parts) < budget:

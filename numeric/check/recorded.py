@@ -16,11 +16,7 @@ from symdiff.graph.axis_lengths import bound_sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -39,9 +35,9 @@ class Recorded:
     Recorded(2 points of x: float64)
     """
 
-    points: Mapping[str, Array]
-    gradient: Mapping[str, Array]
-    value: Array | None = None
+    points: Mapping[str, np.ndarray]
+    gradient: Mapping[str, np.ndarray]
+    value: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         points = {name: np.array(a) for name, a in self.points.items()}
@@ -88,7 +84,9 @@ class Recorded:
                 raise ValueError(f"Recorded: points {first} and {row} are one, with two results")
         return rows
 
-    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Any = None) -> dict[str, Any]:
+    def offered(
+        self, forward: Expr, inputs: Sequence[Expr], at: object = None
+    ) -> dict[str, object]:
         """The fields of a ``Candidate``.  Raises ValueError for other inputs, ShapeError otherwise.
 
         ``at`` is not used: only the recorded points can be asked.
@@ -106,18 +104,18 @@ class Recorded:
         points = {name: self.points[name] for name in names}
         name = "the recorded table"
 
-        def row(arrays: Sequence[Any]) -> int:
+        def row(arrays: Sequence[object]) -> int:
             by_name = dict(zip(names, arrays, strict=True))
             found = self._rows.get(_key([by_name[name] for name in self.points]))  # type: ignore[attr-defined]
             if found is None:
                 raise LookupError(f"{name} has no point {by_name}")
             return int(found)
 
-        def gradient(*arrays: Any) -> Any:
+        def gradient(*arrays: object) -> Any:
             k = row(arrays)
             return one_or_all([self.gradient[name][k].copy() for name in names])
 
-        def value(*arrays: Any) -> Any:
+        def value(*arrays: object) -> Any:
             assert self.value is not None
             return self.value[row(arrays)].copy()
 
@@ -188,6 +186,6 @@ def _path(path: str | Path) -> Path:
     return found
 
 
-def _key(arrays: Sequence[Any]) -> bytes:
+def _key(arrays: Sequence[object]) -> bytes:
     """The point as bytes; both zeros are one."""
     return b"".join((np.asarray(a) + 0.0).tobytes() for a in arrays)

@@ -29,8 +29,6 @@ from symdiff.graph.axis_lengths import lengths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from symdiff.graph.expr import Expr
 
     Place = tuple[Expr, tuple[int, ...]]  # an element of a symbol
@@ -44,7 +42,7 @@ _FALL = 10  # quotients that are smaller by so many digits, with steps that are 
 _GUARD = 20  # digits with which values are computed, beyond those that the steps cost
 
 
-def reference(f: Expr, subs: Mapping[Any, Any] | None = None, digits: int = 50) -> Reference:
+def reference(f: Expr, subs: Mapping[Any, object] | None = None, digits: int = 50) -> Reference:
     """The value of an expression and its derivatives, right to ``digits`` digits, at a point.
 
     ``r.value`` is that of ``sd.evalf``.  ``r.derivative(x)``, ``r.derivative(x, 3)``,
@@ -80,7 +78,7 @@ class Reference:
     it is the same.
     """
 
-    def __init__(self, f: Expr, subs: Mapping[Any, Any], digits: int) -> None:
+    def __init__(self, f: Expr, subs: Mapping[Any, object], digits: int) -> None:
         self.value = evalf(f, digits, subs)
         self.expression, self.digits = f, digits
         self.outputs, self.env, self.sizes = prepared("reference", [f], subs)
@@ -89,7 +87,7 @@ class Reference:
         value = "" if self.expression.shape else f" = {self.value}"
         return f"<Reference to {self.digits} digits: {short(self.expression)}{value}>"
 
-    def derivative(self, *by: Any) -> Any:
+    def derivative(self, *by: object) -> Any:
         """The derivative by symbols, each followed by how often if that is not once.
 
         By array symbols it has the shape of the expression followed by theirs.  It is 0 where the
@@ -151,10 +149,10 @@ class Reference:
             f"above and {other} from below"
         )
 
-    def _digits(self, value: Any) -> Digits:
+    def _digits(self, value: object) -> Digits:
         return Digits.of(value, self.digits)
 
-    def _settled(self, quotients: Sequence[Any], noise: Any) -> Any:
+    def _settled(self, quotients: Sequence[object], noise: object) -> Any:
         """What all quotients agree on; None if they do not.
 
         A 0 counts with the smallest steps alone, for which the size of rounding errors is given:
@@ -179,7 +177,7 @@ class Reference:
 
     def _quotients(
         self, orders: Counter[Place], depth: int, spare: int
-    ) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    ) -> tuple[list[np.ndarray], np.ndarray]:
         """The difference quotients with steps of every sign, positive ones first; their noise."""
         places, times = list(orders), list(orders.values())
         with mp.workdps(spare + depth * sum(times)):
@@ -194,7 +192,7 @@ class Reference:
 
             found = []
             for signs in itertools.product((1, -1), repeat=len(places)):
-                total: Any = 0
+                total: object = 0
                 for ks in itertools.product(*(range(n + 1) for n in times)):
                     weight = prod(
                         (-1) ** (n - k) * comb(n, k) for n, k in zip(times, ks, strict=True)
@@ -212,7 +210,7 @@ class Reference:
         number = plain_number(value[index] if index else value)
         return mp.fabs(number) or mp.mpf(1)
 
-    def _value(self, moved: Mapping[Place, Any]) -> Any:
+    def _value(self, moved: Mapping[Place, object]) -> Any:
         """The value with elements moved by so much."""
         env = dict(self.env)
         for (x, index), distance in moved.items():

@@ -26,6 +26,7 @@ from numeric.html_tables import headline, page, table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from numeric.show.pictures import Picture
@@ -70,7 +71,7 @@ class Taylor:
         """Whether the derivatives are right."""
         return self.verdict == RIGHT
 
-    def plot(self, ax: Any = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """The remainders against the step, on logarithmic axes, beside lines of their slopes.
 
         Each direction has a line; those of a right gradient fall as the line of slope 2 (with a
@@ -216,12 +217,12 @@ def taylor(
 
 
 def _along(
-    function: Callable[[Any], Array],
+    function: Callable[[object], Array],
     v: Array,
     x: Array,
     gradient: Array,
     hessian: Array | None,
-    rounded: Any,
+    rounded: object,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Slopes, table, and what is left of each order with its bound and size, in one direction."""
     line = Line(function, 0.0, rounded=rounded)

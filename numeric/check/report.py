@@ -10,7 +10,8 @@ from numeric.check import interchange, plots, presentation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    import numpy as np
+    from matplotlib.axes import Axes
 
     from numeric.show.pictures import Picture
 
@@ -78,7 +79,7 @@ class Finding(_AsJson):
     derivative: str
     input: str
     component: tuple[int, ...]
-    point: Mapping[str, NDArray[Any]]
+    point: Mapping[str, np.ndarray]
     expected: Any
     got: float | None
     ulps: float
@@ -159,7 +160,7 @@ class Report(_AsJson):
         """The report that ``json`` wrote.  Raises ValueError for any other text."""
         return interchange.loaded(text, cls, Finding, Sample)
 
-    def plot(self, ax: Any = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """The error of each judged point in ulps against its magnitude, on logarithmic axes.
 
         Each group of points has a colour and a shape; see the legend.  What would make the axes

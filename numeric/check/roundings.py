@@ -20,14 +20,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
 
 import symdiff as sd
 from numeric.check.ball_arithmetic import Intervals
-from numeric.check.intervals import Interval, Undefined, add, divide, multiply, negative
+from numeric.check.intervals import (
+    Interval,
+    Undefined,
+    add,
+    divide,
+    multiply,
+    negative,
+    of_number,
+)
 from symdiff.errors import Unsupported
 from symdiff.exact.components import evaluated
 from symdiff.graph.algebra import primitive
@@ -66,11 +74,11 @@ class Rounded:
     """The exact value's interval, and r and s of the error of the float."""
 
     exact: Interval
-    r: Any = ZERO
-    s: Any = ZERO
+    r: arb = ZERO
+    s: arb = ZERO
 
     @property
-    def error(self) -> Any:
+    def error(self) -> arb:
         """The largest absolute error."""
         return (self.r * largest(self.exact) + self.s).upper()
 
@@ -86,17 +94,17 @@ class Rounded:
         return bool(self.r == 0) and bool(self.s == 0)
 
 
-def largest(x: Interval) -> Any:
+def largest(x: Interval) -> arb:
     """The largest absolute value."""
     return max(abs(t) for t in x.ends).upper()
 
 
-def least(x: Interval) -> Any:
+def least(x: Interval) -> arb:
     """The least absolute value."""
     return ZERO if x.has(0) else min(abs(t) for t in x.ends).lower()
 
 
-def stored(exact: Interval, r: Any, s: Any, unit: Any, lost: Any) -> Rounded:
+def stored(exact: Interval, r: arb, s: arb, unit: arb, lost: arb) -> Rounded:
     """A result with what came in (r, s), rounded within ``unit``, and ``lost`` by underflow."""
     found = Rounded(exact, (r + unit * (1 + r)).upper(), (s * (1 + unit) + lost).upper())
     if not largest(found.computed) < LARGEST:
@@ -158,22 +166,27 @@ def quotient(x: Rounded, y: Rounded) -> Rounded:
     return stored(exact, r, x.s / (least(y.exact) * rest), U, UNDERFLOW)
 
 
+def bounded(name: str, *args: Interval) -> Interval:
+    """A function of exact values; Unbounded where one of them may be infinite or undefined."""
+    found = Intervals().named(name, *args)
+    if isinstance(found, Undefined):
+        raise Unbounded(f"{found.reason} has no bounded real value")
+    return found
+
+
 @cache
 def _slope(name: str) -> tuple[Expr, Expr]:
     t = sd.symbol("t")
     return sd.diff(primitive(name, t), t), t
 
 
-def function_of(name: str, x: Rounded, unit: Any, lost: Any) -> Rounded:
+def function_of(name: str, x: Rounded, unit: arb, lost: arb) -> Rounded:
     """A function that itself is within ``unit``, relative, and ``lost``."""
-    arithmetic = Intervals()
-    exact = arithmetic.named(name, x.exact)
-    if isinstance(exact, Undefined):
-        raise Unbounded(f"{exact.reason} has no bounded real value")
+    exact = bounded(name, x.exact)
     if x.is_exact:
         return stored(exact, ZERO, ZERO, unit, lost)
     derivative, t = _slope(name)
-    (slope,) = evaluated([derivative], {t: x.computed}, arithmetic)
+    (slope,) = evaluated([derivative], {t: x.computed}, Intervals())
     if isinstance(slope, Undefined):
         raise Unbounded(f"the derivative of {name}: {slope.reason} has no bounded real value")
     steepest = largest(slope)
@@ -188,14 +201,12 @@ def function_of(name: str, x: Rounded, unit: Any, lost: Any) -> Rounded:
 
 
 def _absolute(x: Rounded) -> Rounded:
-    found = Intervals().named("abs", x.exact)
-    return Rounded(found, x.r, x.s)
+    return Rounded(bounded("abs", x.exact), x.r, x.s)
 
 
 def _choice(name: str) -> Callable[..., Rounded]:
     def value(x: Rounded, y: Rounded) -> Rounded:
-        exact = Intervals().named(name, x.exact, y.exact)
-        return Rounded(exact, ZERO, max(x.error, y.error))
+        return Rounded(bounded(name, x.exact, y.exact), ZERO, max(x.error, y.error))
 
     return value
 
@@ -203,7 +214,7 @@ def _choice(name: str) -> Callable[..., Rounded]:
 def _sign(x: Rounded) -> Rounded:
     if x.computed.has(0) and not x.is_exact:
         raise Unbounded("the sign of a value that may be 0 but for rounding")
-    return Rounded(Intervals().named("sign", x.exact))
+    return Rounded(bounded("sign", x.exact))
 
 
 def _of_math(name: str, ulps: int) -> Callable[[Rounded], Rounded]:
@@ -222,7 +233,7 @@ CALLS: dict[str, Callable[..., Rounded]] = {
 
 def literal(value: float) -> Rounded:
     """A number of a program; one of many digits may be an exact one, rounded."""
-    found = Intervals().number(value)
+    found = of_number(value)
     if isinstance(found, Undefined):
         raise Unsupported(f"certify: the number {value}")
     if Fraction(value).denominator <= 2**20 and abs(value) <= 2**53:

@@ -19,11 +19,7 @@ from symdiff.graph.expr import Expr
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.check.candidates import Candidate
-
-    Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -33,17 +29,17 @@ class Setting:
     forward: Expr
     symbols: tuple[Expr, ...]
     inputs: tuple[Input, ...]  # those that are real
-    kept: Mapping[str, Array]  # those that are data
+    kept: Mapping[str, np.ndarray]  # those that are data
     dtypes: tuple[str, ...]
     text: str
     traced: Callable[[Sequence[Expr]], Expr] | None
-    function: Callable[..., Any] | None  # the user's own, for values
+    function: Callable[..., object] | None  # the user's own, for values
 
     @classmethod
     def of(
         cls,
-        forward: Any,
-        inputs: Mapping[str, Any],
+        forward: object,
+        inputs: Mapping[str, object],
         domain: Mapping[str, tuple[float, float]] | None,
         seed: int,
     ) -> Setting:
@@ -77,13 +73,13 @@ class Setting:
         values = Forward(self.forward, self.symbols)
         rng = np.random.default_rng(seed)
 
-        def finite(drawn: Mapping[str, Array]) -> Array:
+        def finite(drawn: Mapping[str, np.ndarray]) -> np.ndarray:
             found = values.values(self.with_data(drawn))
             return np.asarray(np.isfinite(found).reshape(len(found), -1).all(axis=1))
 
         return replace(self, inputs=tuple(points.discovered(self.inputs, finite, rng)))
 
-    def candidate(self, gradient: Any, vjp: Any, jvp: Any, hessian: Any) -> Candidate:
+    def candidate(self, gradient: object, vjp: object, jvp: object, hessian: object) -> Candidate:
         """What is under test, as NumPy callables."""
         rng = np.random.default_rng(0)
         drawn = self.with_data(points.ordinary(self.inputs, 64, rng))
@@ -94,19 +90,19 @@ class Setting:
             self.forward, self.symbols, gradient=gradient, vjp=vjp, jvp=jvp, hessian=hessian, at=at
         )
 
-    def with_data(self, drawn: Mapping[str, Array]) -> dict[str, Array]:
+    def with_data(self, drawn: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Points with the inputs that are data."""
         return points.rounded(dict(drawn), np.float64, self.kept)
 
 
 def read_inputs(
-    who: str, inputs: Mapping[str, Any], domain: Mapping[str, tuple[float, float]] | None
-) -> tuple[tuple[Expr, ...], tuple[Input, ...], dict[str, Array], list[str]]:
+    who: str, inputs: Mapping[str, object], domain: Mapping[str, tuple[float, float]] | None
+) -> tuple[tuple[Expr, ...], tuple[Input, ...], dict[str, np.ndarray], list[str]]:
     """The symbols, those that are real as they are drawn, the data, and the examples' dtypes."""
     if not inputs:
         raise ValueError(f"{who}: inputs is empty; give names and shapes, inputs={{'x': 5}}")
     drawn: list[Input] = []
-    kept: dict[str, Array] = {}
+    kept: dict[str, np.ndarray] = {}
     symbols: list[Expr] = []
     dtypes: list[str] = []
     for name, given in inputs.items():
@@ -146,8 +142,8 @@ def _bounds(
 
 
 def tracer(
-    who: str, forward: Any, kept: Mapping[str, Array]
-) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., Any] | None, str]:
+    who: str, forward: object, kept: Mapping[str, np.ndarray]
+) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., object] | None, str]:
     """How the formula comes from symbols, the user's function if it is one, and its text."""
     if isinstance(forward, str):
         return lambda symbols: sd.parse(forward, symbols), None, forward
@@ -164,7 +160,7 @@ def tracer(
             # Data go in as they are: an index is an array to NumPy, not an expression.
             real = [x for x in symbols if x.name not in kept]
 
-            def of_real(*xs: Any) -> Any:
+            def of_real(*xs: object) -> Any:
                 given = dict(zip([x.name for x in real], xs, strict=True)) | dict(kept)
                 return forward(*[given[x.name] for x in symbols])
 

@@ -16,7 +16,7 @@ from symdiff.graph.expr import Expr
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    import numpy as np
 
     from numeric.check.points import Input
 
@@ -29,7 +29,7 @@ class Side:
 
     name: str
     formula: Expr | None
-    function: Callable[..., Any] | None  # of the inputs, in their order
+    function: Callable[..., object] | None  # of the inputs, in their order
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sides:
     g: Side
     symbols: tuple[Expr, ...]
     inputs: tuple[Input, ...]  # those that are real
-    kept: Mapping[str, NDArray[Any]]  # those that are data
+    kept: Mapping[str, np.ndarray]  # those that are data
 
     @classmethod
     def of(
@@ -67,7 +67,7 @@ class Sides:
         return cls(one, other, symbols, drawn, kept)
 
 
-def _found(f: Any, g: Any) -> dict[str, Any]:
+def _found(f: object, g: object) -> dict[str, object]:
     """The inputs by name, from the symbols of the formulas; of functions that take no others."""
     known: dict[str, Expr] = {}
     formulas = sorted((f, g), key=lambda x: isinstance(x, str))  # texts are read with these symbols
@@ -93,7 +93,7 @@ def _found(f: Any, g: Any) -> dict[str, Any]:
     return {name: x.shape for name, x in known.items()}
 
 
-def _read(formula: Any, symbols: Sequence[Expr]) -> Expr | None:
+def _read(formula: object, symbols: Sequence[Expr]) -> Expr | None:
     """A formula as an expression; None for a function."""
     if isinstance(formula, str):
         return sd.parse(formula, symbols)
@@ -110,7 +110,7 @@ def _read(formula: Any, symbols: Sequence[Expr]) -> Expr | None:
     return formula if isinstance(formula, Expr) else None
 
 
-def _side(given: Any, symbols: Sequence[Expr]) -> Side:
+def _side(given: object, symbols: Sequence[Expr]) -> Side:
     read = _read(given, symbols)
     if read is not None:
         trace, _, name = tracer("why", read, {})
@@ -130,7 +130,7 @@ def _side(given: Any, symbols: Sequence[Expr]) -> Side:
     return Side(name, formula, function)
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     return str(getattr(function, "__name__", repr(function)))
 
 

@@ -16,12 +16,8 @@ from symdiff.graph.axis_lengths import bound_sizes, lengths
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.lowering.function import Function
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 
 @contextmanager
@@ -38,7 +34,7 @@ class Source(ABC):
     Arrays of integers and booleans are data: nothing is differentiated by them.
     """
 
-    def __init__(self, fn: Any) -> None:
+    def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         self.name = called(fn)
 
@@ -46,30 +42,32 @@ class Source(ABC):
         return f"<{type(self).__name__.lower()} function {self.name}>"
 
     @abstractmethod
-    def value(self, *arrays: Array) -> Array:
+    def value(self, *arrays: np.ndarray) -> np.ndarray:
         """What the function computes."""
 
     @abstractmethod
-    def vjp(self, *arrays: Array) -> Any:
+    def vjp(self, *arrays: np.ndarray) -> Any:
         """The cotangents of the inputs, for the inputs and the cotangent of the value."""
 
     @abstractmethod
-    def jvp(self, *arrays: Array) -> Any:
+    def jvp(self, *arrays: np.ndarray) -> np.ndarray:
         """The tangent of the value, for the inputs and their tangents."""
 
     @abstractmethod
-    def hessian(self, *arrays: Array) -> Any:
+    def hessian(self, *arrays: np.ndarray) -> Any:
         """The second derivatives of a scalar value: by one input an array, else rows of blocks."""
 
     @silent()
-    def offered(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> dict[str, Any]:
+    def offered(
+        self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
+    ) -> dict[str, object]:
         """The fields of a ``Candidate``: what the function offers is what it gives at ``at``.
 
         Raises ShapeError for a function whose value has another shape than ``forward``.
         """
         tangents = [a for a in at if a.dtype.kind == "f"]
         calls = {"jvp": (*at, *tangents)} | ({} if forward.shape else {"hessian": at})
-        found: dict[str, Any] = {"name": self.name, "value": self._named(self.value)}
+        found: dict[str, object] = {"name": self.name, "value": self._named(self.value)}
         found["vjp"] = self._named(self.vjp)
         notes = []
         taken = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
@@ -87,17 +85,17 @@ class Source(ABC):
                 found[what] = self._named(method)
         return found | {"notes": tuple(notes)}
 
-    def _named(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _named(self, call: Callable[..., object]) -> Callable[..., object]:
         return named(call, self.name)
 
-    def _takes(self, at: Sequence[Array], kind: str) -> bool:
+    def _takes(self, at: Sequence[np.ndarray], kind: str) -> bool:
         try:
             self.value(*_in(kind, at))
         except Exception:
             return False
         return True
 
-    def _check_shape(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[Array]) -> None:
+    def _check_shape(self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]) -> None:
         sizes = bound_sizes("input", inputs, [a.shape for a in at])
         got, expected = self.value(*at).shape, lengths(forward.shape, sizes)
         if got != expected:
@@ -108,7 +106,7 @@ class Source(ABC):
             )
 
 
-def called(fn: Any) -> str:
+def called(fn: object) -> str:
     """How a function is called in a message."""
     owner = getattr(fn, "__self__", None)
     if isinstance(owner, type) and getattr(fn, "__name__", "") == "apply":
@@ -116,11 +114,11 @@ def called(fn: Any) -> str:
     return getattr(fn, "__name__", None) or type(fn).__name__
 
 
-def named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+def named(call: Callable[..., object], name: str) -> Callable[..., object]:
     """``call``, whose errors say that they come from ``name``."""
 
     @wraps(call)
-    def inner(*args: Any) -> Any:
+    def inner(*args: object) -> object:
         try:
             return call(*args)
         except Exception as error:
@@ -130,23 +128,25 @@ def named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
     return inner
 
 
-def _in(kind: str, arrays: Sequence[Array]) -> list[Array]:
+def _in(kind: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The arrays, those of real numbers in a dtype."""
     return [a.astype(kind) if a.dtype.kind == "f" else a.copy() for a in arrays]
 
 
-def real_places(arrays: Sequence[Any]) -> list[int]:
+def real_places(arrays: Sequence[np.ndarray]) -> list[int]:
     """The places of what derivatives are by."""
     return [i for i, a in enumerate(arrays) if np.dtype(a.dtype).kind == "f"]
 
 
-def moved(arrays: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+def moved(
+    arrays: Sequence[np.ndarray],
+) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
     """Inputs, and the tangents behind them, which only the real ones have."""
     n = len(arrays) - len(real_places(arrays)) // 2
     return arrays[:n], arrays[n:]
 
 
-def one_or_all(values: Sequence[Any]) -> Any:
+def one_or_all(values: Sequence[object]) -> Any:
     """One value by itself, several as a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
@@ -164,22 +164,23 @@ class Lowered(Source):
     def _only(self, found: Any) -> Any:
         return found[0] if self.fn._many else found
 
-    def value(self, *arrays: Array) -> Array:
+    def value(self, *arrays: np.ndarray) -> np.ndarray:
         """What a call gives."""
         return np.asarray(self._only(self.fn(*arrays)))
 
-    def vjp(self, *arrays: Array) -> Any:
+    def vjp(self, *arrays: np.ndarray) -> Any:
         """By ``backward``."""
         found = self.fn.vjp(*arrays[:-1])[1](arrays[-1])
         return one_or_all([g for g in found if g is not None])
 
-    def jvp(self, *arrays: Array) -> Any:
+    def jvp(self, *arrays: np.ndarray) -> np.ndarray:
         """By ``jvp``."""
         inputs, tangents = moved([np.asarray(a) for a in arrays])
         given = dict(zip(real_places(inputs), tangents, strict=True))
-        return self._only(self.fn.jvp(inputs, [given.get(i) for i in range(len(inputs))])[1])
+        found = self.fn.jvp(inputs, [given.get(i) for i in range(len(inputs))])[1]
+        return np.asarray(self._only(found))
 
-    def hessian(self, *arrays: Array) -> Any:
+    def hessian(self, *arrays: np.ndarray) -> Any:
         """By ``hessian``."""
         real = [x for x in self.fn.inputs if x.dtype is float]
         blocks = self._only(self.fn.hessian(*arrays, wrt=real))

@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
         parser.set_defaults(run=command.run, command=parser)
 
 
-_ARGUMENTS: dict[str, dict[str, Any]] = {
+_ARGUMENTS: dict[str, dict[str, object]] = {
     "formula": {"metavar": "FORMULA", "help": 'such as "exp(-x**2/2)*sin(y)"'},
     "variable": {"metavar": "VARIABLE", "help": "the variable, or an element q[0]"},
     "variables counted": {

@@ -104,7 +104,7 @@ def shape(where: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("x")))
 
 
-def written(lengths: Sequence[Any]) -> str:
+def written(lengths: Sequence[object]) -> str:
     """A shape in words: ``a number``, ``an array of 3``, ``an array of 2x2``.
 
     >>> written(()), written((2, 2))

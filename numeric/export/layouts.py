@@ -19,10 +19,6 @@ from symdiff.transforms.substitution import substitute
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
 
 class Layout:
     """Where symbols stand in one flat vector: in their order, each row by row (in C order)."""
@@ -33,7 +29,7 @@ class Layout:
         self._single = single
         self._open = any(isinstance(dim, str) for shape in self.shapes for dim in shape)
 
-    def pack(self, /, *values: Any, **named: Any) -> Array:
+    def pack(self, /, *values: object, **named: object) -> np.ndarray:
         """The flat vector of values, given in the order of the unknowns or by name.
 
         Raises TypeError for values that are missing, unknown or given twice, ShapeError for one
@@ -98,9 +94,9 @@ class Flat(NamedTuple):
 
 def flattened(
     what: str,
-    outputs: Sequence[Any],
-    unknowns: Any,
-    data: Mapping[str, Any],
+    outputs: Sequence[object],
+    unknowns: object,
+    data: Mapping[str, object],
     others: Sequence[Expr] = (),
 ) -> Flat:
     """``outputs`` with values for their data and one vector for their unknowns.
@@ -148,8 +144,8 @@ def unknown_symbols(
 
 
 def _data(
-    what: str, outputs: Sequence[Expr], xs: Sequence[Expr], data: Mapping[str, Any]
-) -> dict[Expr, Any]:
+    what: str, outputs: Sequence[Expr], xs: Sequence[Expr], data: Mapping[str, object]
+) -> dict[Expr, object]:
     """The values by symbol; every symbol that is not among ``xs`` has one."""
     rest = {x.name: x for x in in_order(free_symbols([*outputs, *xs])) if x not in set(xs)}
     known = ", ".join(rest) or "nothing"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 
-def solve_ivp(rhs: Any, y: Any, /, t: Expr | None = None, **data: Any) -> Equations:
+def solve_ivp(rhs: object, y: object, /, t: Expr | None = None, **data: object) -> Equations:
     """The equations ``dy/dt = rhs`` with their Jacobian, as ``scipy.integrate.solve_ivp`` has them.
 
     Args:
@@ -71,20 +71,20 @@ class Equations:
     def __init__(self, function: Function, layout: Layout) -> None:
         self.function, self.layout = function, layout
 
-    def fun(self, t: Any, y: Any) -> NDArray[np.float64]:
+    def fun(self, t: object, y: object) -> NDArray[np.float64]:
         """dy/dt."""
         return self.function(t, np.asarray(y))  # type: ignore[no-any-return]
 
-    def jac(self, t: Any, y: Any) -> NDArray[np.float64]:
+    def jac(self, t: object, y: object) -> NDArray[np.float64]:
         """The Jacobian of ``fun`` by y: ``J[i, j]``."""
         function = self.function
         return function.jacobian(t, np.asarray(y), wrt=function.inputs[1])  # type: ignore[no-any-return]
 
-    def pack(self, /, *values: Any, **named: Any) -> NDArray[np.float64]:
+    def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:
         """The vector of values of the unknowns, given in their order or by name."""
         return self.layout.pack(*values, **named)
 
-    def unpack(self, vector: Any, /) -> Any:
+    def unpack(self, vector: object, /) -> Any:
         """The unknowns in their shapes, in a vector or in a solution, whose last axis is time's.
 
         >>> import symdiff as sd

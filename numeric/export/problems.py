@@ -70,18 +70,18 @@ class Problem:
         self.function, self.layout = function, layout
         self._vector = bool(function.outputs[0].shape)
 
-    def fun(self, x: Any) -> Any:
+    def fun(self, x: object) -> Any:
         """The value, or the vector of values."""
         return self.function(np.asarray(x))
 
-    def jac(self, x: Any) -> NDArray[np.float64]:
+    def jac(self, x: object) -> NDArray[np.float64]:
         """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
         if self._vector:
             return self.function.jacobian(np.asarray(x), mode="auto")  # type: ignore[no-any-return]
         return self.function.grad(np.asarray(x))  # type: ignore[no-any-return]
 
     @property
-    def hess(self) -> Callable[[Any], NDArray[np.float64]]:
+    def hess(self) -> Callable[[object], NDArray[np.float64]]:
         """The function that gives the Hessian: ``hess(x)[j, k]``.
 
         Raises ShapeError where the formula is not a scalar.
@@ -90,7 +90,7 @@ class Problem:
         return self._hess
 
     @property
-    def hessp(self) -> Callable[[Any, Any], NDArray[np.float64]]:
+    def hessp(self) -> Callable[[object, object], NDArray[np.float64]]:
         """The function that gives the Hessian times a vector, without the Hessian: ``hessp(x, p)``.
 
         Raises ShapeError where the formula is not a scalar.
@@ -98,10 +98,10 @@ class Problem:
         self._scalar("hessp")
         return self._hessp
 
-    def _hess(self, x: Any) -> NDArray[np.float64]:
+    def _hess(self, x: object) -> NDArray[np.float64]:
         return self.function.hessian(np.asarray(x))  # type: ignore[no-any-return]
 
-    def _hessp(self, x: Any, p: Any) -> NDArray[np.float64]:
+    def _hessp(self, x: object, p: object) -> NDArray[np.float64]:
         return self.function.hvp(np.asarray(x), np.asarray(p))  # type: ignore[no-any-return]
 
     def _scalar(self, method: str) -> None:
@@ -113,7 +113,7 @@ class Problem:
                 "and jac"
             )
 
-    def pack(self, /, *values: Any, **named: Any) -> NDArray[np.float64]:
+    def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:
         """The vector of values of the unknowns, given in their order or by name; see ``scipy``.
 
         >>> import symdiff as sd
@@ -124,7 +124,7 @@ class Problem:
         """
         return self.layout.pack(*values, **named)
 
-    def unpack(self, vector: Any, /) -> Any:
+    def unpack(self, vector: object, /) -> Any:
         """The unknowns in their shapes, in a vector of SciPy's: an array, or a tuple of arrays.
 
         >>> import symdiff as sd

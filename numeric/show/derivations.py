@@ -14,8 +14,6 @@ from symdiff.graph.leaves import number_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from numeric.show.stepwise import Edge, Note, Row, Steps
     from symdiff.graph.expr import Expr
 
@@ -68,7 +66,7 @@ def number(value: Any) -> str:
     return f"{float(value):.6g}"
 
 
-def shortened(value: Any) -> str:
+def shortened(value: object) -> str:
     """A value in one line: an array of up to nine elements, or its ends, or its shape and range.
 
     >>> shortened(np.arange(4.0) / 3), shortened(np.arange(100.0))
@@ -95,7 +93,7 @@ def shortened(value: Any) -> str:
     return line if array.size <= LISTED else f"{line} ({array.size} elements)"
 
 
-def _described(array: NDArray[Any]) -> str:
+def _described(array: np.ndarray) -> str:
     said = f"array of shape {array.shape}"
     if array.dtype == bool:
         return said
@@ -107,7 +105,7 @@ def in_short(value: Any) -> str:
     return number(value) if isinstance(value, bool | np.bool) else f"{float(value):.4g}"
 
 
-def _with_value(line: str, value: Any) -> str:
+def _with_value(line: str, value: object) -> str:
     """``line = value``, unless the line says it already."""
     if value is None:
         return line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class _Tex:
         """The formula without the letters on the left."""
         return self._split(e)[1]
 
-    def equation(self, name: str, e: Expr, value: Any, sign: str = "&=") -> str:
+    def equation(self, name: str, e: Expr, value: object, sign: str = "&=") -> str:
         """``name = e = value``, to be aligned at the first sign."""
         letters, found = self._split(e)
         if letters:
@@ -104,7 +104,7 @@ def _barred(name: str) -> str:
     return rf"\bar{{{found[1]}}}{found[2]}" if found else rf"\bar{{{name}}}"
 
 
-def tex_value(value: Any) -> str:
+def tex_value(value: object) -> str:
     r"""A value as LaTeX.
 
     >>> print(tex_value(1.5e-9), tex_value(np.inf), tex_value(np.eye(2)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symdiff.display.diagrams import FAMILIES, one_line
 
@@ -53,7 +53,7 @@ class Drawing:
             "picture>"
         )
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/vnd.mermaid": self.source, "text/plain": repr(self)}
 
     def svg(self) -> str:

@@ -23,11 +23,11 @@ _CELL = 'style="text-align: left; padding: 0 1.5em 0 0"'
 
 
 def explore(
-    f: Any,
-    x: Any = None,
+    f: object,
+    x: object = None,
     order: int = 2,
     *,
-    at: Any = None,
+    at: object = None,
     range: tuple[float, float] | None = None,
 ) -> Any:
     """The picture that ``plot`` draws, with a slider that moves the point.
@@ -69,7 +69,7 @@ def explore(
     image = widgets.Image(format="png", layout={"width": f"{8 * DOTS}px"})
     table = widgets.HTML()
 
-    def moved(_: Any = None) -> None:
+    def moved(_: object = None) -> None:
         there = _moved(whole, float(slider.value))
         # Both are made before either is shown, so that they always belong together.
         seen, told = there.drawn(None).encoded(), explanation(there)

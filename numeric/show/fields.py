@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -25,11 +25,13 @@ from numeric.show.subjects import (
 from symdiff.display.printing import short
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+    from matplotlib.lines import Line2D
+    from matplotlib.quiver import Quiver
 
     from numeric.show.landscapes import Ends
-
-    Array = NDArray[Any]
 
 ARROWS, CROSSES = 15, 3
 """Arrows along each axis, and at each how many of them there is a cross."""
@@ -41,12 +43,12 @@ _SHAPES = {"minimum": "o", "maximum": "^", "saddle": "X", "degenerate point": "D
 
 
 def plot_field(
-    f: Any,
-    variables: Any,
+    f: object,
+    variables: object,
     *,
-    at: Any = None,
-    range: Any = None,
-    ax: Any = None,
+    at: object = None,
+    range: object = None,
+    ax: Axes | None = None,
 ) -> Picture:
     """A function of two numbers: contours, gradients, and the directions in which it curves.
 
@@ -76,7 +78,7 @@ def plot_field(
     return _Drawing(field).drawn(ax)
 
 
-def _field(f: Any, variables: Any, at: Any, given: Any) -> Field:
+def _field(f: object, variables: object, at: object, given: object) -> Field:
     what = "plot_field"
     symbols = variables if isinstance(variables, list | tuple) else [variables]
     expr = formula(what, f, symbols)
@@ -141,12 +143,13 @@ def _ends(field: Field, given: Any) -> Ends:
 class _Drawing:
     field: Field
 
-    def drawn(self, ax: Any) -> Picture:
+    def drawn(self, ax: Axes | None) -> Picture:
         field = self.field
         a, b = field.names
         title = f"f({a}, {b}) = {short(field.f)}"
         title = ", ".join([title, *numbers(field.values, field.variables)])
         if ax is None:
+            figure: FigureBase
             figure, (one,) = pictures.canvas("plot_field", 7.0)
             pictures.titled(figure, title)
         else:
@@ -160,7 +163,7 @@ class _Drawing:
             one.set_aspect("equal")
         pictures.literal(one.set_xlabel(a))
         pictures.literal(one.set_ylabel(b))
-        entries: dict[str, Any] = {}
+        entries: dict[str, Artist] = {}
         self._contours(figure, one, entries)
         self._borders(one, entries)
         self._arrows(one, entries)
@@ -176,7 +179,7 @@ class _Drawing:
             pictures.legend(one, list(entries.values()), list(entries), **place, **below)
         return Picture(figure, [one], title, (), notes)
 
-    def _contours(self, figure: Any, ax: Any, entries: dict[str, Any]) -> None:
+    def _contours(self, figure: FigureBase, ax: Axes, entries: dict[str, Artist]) -> None:
         from matplotlib import colormaps
         from matplotlib.colors import BoundaryNorm, ListedColormap
         from matplotlib.patches import Patch
@@ -196,10 +199,9 @@ class _Drawing:
         # Pale, so that what is drawn above it stands out.
         pale = ListedColormap(0.5 + 0.5 * colormaps["cividis"](np.linspace(0, 1, 256)))
         shown = np.ma.masked_invalid(heights)
-        how = {"norm": BoundaryNorm(levels, 256, extend="both" if beyond else "neither")}
-        filled = ax.contourf(
-            x, y, shown, levels, cmap=pale, extend="both" if beyond else "neither", **how
-        )
+        extend: Literal["both", "neither"] = "both" if beyond else "neither"
+        norm = BoundaryNorm(levels, 256, extend=extend)
+        filled = ax.contourf(x, y, shown, levels, cmap=pale, extend=extend, norm=norm)
         ax.contour(x, y, shown, levels, colors="white", linewidths=0.6, linestyles="solid")
         bar = figure.colorbar(filled, ax=ax, shrink=0.85, pad=0.02)
         pictures.literal(bar.ax.set_ylabel(f"f({', '.join(self.field.names)})"))
@@ -207,14 +209,14 @@ class _Drawing:
         bar.ax.tick_params(labelsize=pictures.SMALL, labelcolor=pictures.INK)
         bar.outline.set_visible(False)
 
-    def _borders(self, ax: Any, entries: dict[str, Any]) -> None:
+    def _borders(self, ax: Axes, entries: dict[str, Artist]) -> None:
         """Where a comparison changes, and the function or its gradient with it."""
         for x, y in broken(self.field):
             entries["kink or jump"] = ax.plot(
                 x, y, color=pictures.ORANGE, linestyle="--", linewidth=1.6, zorder=3
             )[0]
 
-    def _arrows(self, ax: Any, entries: dict[str, Any]) -> None:
+    def _arrows(self, ax: Axes, entries: dict[str, Artist]) -> None:
         """Gradients."""
         x, y = (v.ravel() for v in self.field.grid(ARROWS, inside=True))
         gx, gy = (v[0] for v in self.field.slice(*self.field.gradient)(x, y))
@@ -231,8 +233,16 @@ class _Drawing:
         entries[words] = _line(pictures.INK, marker=">", markevery=[1], linewidth=1.2)
 
     def _quiver(
-        self, ax: Any, x: Any, y: Any, u: Any, v: Any, colour: str, long: float = 0.9, **how: Any
-    ) -> Any:
+        self,
+        ax: Axes,
+        x: np.ndarray,
+        y: np.ndarray,
+        u: np.ndarray,
+        v: np.ndarray,
+        colour: str,
+        long: float = 0.9,
+        **how: Any,
+    ) -> Quiver:
         """Arrows whose length is in cells of the grid of arrows, in directions of the data."""
         return ax.quiver(
             x,
@@ -248,7 +258,7 @@ class _Drawing:
             **how,
         )
 
-    def _crosses(self, ax: Any, entries: dict[str, Any]) -> None:
+    def _crosses(self, ax: Axes, entries: dict[str, Artist]) -> None:
         """Eigenvectors of the Hessian, between arrows."""
         x, y = (v[CROSSES:-1:CROSSES, CROSSES:-1:CROSSES].ravel() for v in self.field.grid(ARROWS))
         if self.field.point is not None:
@@ -287,7 +297,7 @@ class _Drawing:
             cross.set_zorder(4)
             entries[f"Hessian, λ {words} 0; the longest: |λ| ≥ {number(longest)}"] = _line(colour)
 
-    def _criticals(self, ax: Any, entries: dict[str, Any]) -> list[str]:
+    def _criticals(self, ax: Axes, entries: dict[str, Artist]) -> list[str]:
         found = critical(self.field)
         if len(found) > MOST:
             return ["critical points lie on lines, and are not marked"]
@@ -311,7 +321,7 @@ class _Drawing:
                 notes.append(words)
         return notes
 
-    def _touched(self, ax: Any, entries: dict[str, Any]) -> None:
+    def _touched(self, ax: Axes, entries: dict[str, Artist]) -> None:
         """The point and its numbers."""
         field = self.field
         assert field.point is not None
@@ -324,7 +334,7 @@ class _Drawing:
         )
 
 
-def levels_of(heights: Array) -> Array:
+def levels_of(heights: np.ndarray) -> np.ndarray:
     """Round numbers at which contours are drawn; where most heights are alike, nearer there.
 
     >>> levels_of(np.linspace(0, 10, 100))[:4], levels_of(np.linspace(0, 10, 100) ** 6)[:4]
@@ -343,7 +353,7 @@ def levels_of(heights: Array) -> Array:
     return np.asarray(MaxNLocator(12).tick_values(low, high))
 
 
-def _line(colour: str, **how: Any) -> Any:
+def _line(colour: str, **how: Any) -> Line2D:
     from matplotlib.lines import Line2D
 
     return Line2D([0, 1], [0, 0], color=colour, **{"linewidth": 2.0} | how)

@@ -25,12 +25,12 @@ __all__ = ["draw"]
 
 
 def draw(
-    f: Any,
-    wrt: Any = None,
+    f: object,
+    wrt: object = None,
     *,
     graph: str = "forward",
-    values: Mapping[Any, Any] | None = None,
-    seed: Any = None,
+    values: Mapping[Any, object] | None = None,
+    seed: object = None,
     limit: int = LIMIT,
     direction: str = "down",
 ) -> Drawing:
@@ -100,10 +100,10 @@ def draw(
 
 def _notes(
     shown: Sequence[Expr],
-    outputs: Any,
-    wrt: Any,
-    values: Mapping[Any, Any],
-    seed: Any,
+    outputs: object,
+    wrt: object,
+    values: Mapping[Any, object],
+    seed: object,
     graph: str,
 ) -> dict[Expr, list[str]]:
     """The value and the cotangent of each node that is shown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from symdiff.graph.expr import Expr
 
-    Array = NDArray[Any]
     Ends = tuple[tuple[float, float], tuple[float, float]]
 
 POINTS = 201
@@ -45,7 +44,7 @@ class Field:
 
     f: Expr
     variables: tuple[Expr, Expr]
-    values: Mapping[Expr, Array]
+    values: Mapping[Expr, np.ndarray]
     ends: Ends
     point: tuple[float, float] | None
 
@@ -59,7 +58,7 @@ class Field:
         x, y = self.variables
         return sd.diff(self.f, x), sd.diff(self.f, y)
 
-    def inside(self, x: Array, y: Array) -> NDArray[np.bool_]:
+    def inside(self, x: np.ndarray, y: np.ndarray) -> NDArray[np.bool_]:
         """Whether the function has a value: beside its domain no derivative has any."""
         return np.asarray(np.isfinite(self.slice(self.f)(x, y)[0][0]))
 
@@ -69,7 +68,7 @@ class Field:
         (x, y), (by_x, by_y) = self.variables, self.gradient
         return self.slice(by_x, by_y, sd.diff(by_x, x), sd.diff(by_x, y), sd.diff(by_y, y))
 
-    def borders(self, x: Array, y: Array) -> list[Array]:
+    def borders(self, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
         """Of all comparisons in the formula and its gradient the differences, at points."""
         outputs = [self.f, *self.gradient]
         found = differences([*outputs, *(kink.hit for kink in kinks_in(outputs))])
@@ -81,7 +80,7 @@ class Field:
         a, b = (pictures.fitted(spelled(x, self.values), 1, 24) for x in self.variables)
         return a, b
 
-    def grid(self, count: int, *, inside: bool = False) -> tuple[Array, Array]:
+    def grid(self, count: int, *, inside: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """The corners of ``count`` cells along each axis, or their centres, as square arrays."""
         axes = [np.linspace(low, high, 2 * count + 1) for low, high in self.ends]
         a, b = np.meshgrid(*(x[int(inside) :: 2] for x in axes))
@@ -136,7 +135,7 @@ def _rounded(t: float, size: float) -> float:
     return round(t, digits) + 0.0
 
 
-def _larger(curvature: Slice, x: Array, y: Array) -> float:
+def _larger(curvature: Slice, x: np.ndarray, y: np.ndarray) -> float:
     """The usual size of the larger eigenvalue."""
     _, _, a, b, c = (v[0] for v in curvature(x, y))
     size = np.abs(a + c) / 2 + np.hypot((a - c) / 2, b)
@@ -155,7 +154,7 @@ def _classified(curvature: Slice, x: float, y: float, usual: float) -> str:
 # Kinks and jumps ----------------------------------------------------------------------------------
 
 
-def broken(field: Field) -> Iterator[tuple[Array, Array]]:
+def broken(field: Field) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Lines along which the function or its gradient jumps; nan where it does not."""
     from contourpy import contour_generator
 
@@ -180,6 +179,6 @@ def broken(field: Field) -> Iterator[tuple[Array, Array]]:
                 yield np.where(jumps, line[:, 0], np.nan), np.where(jumps, line[:, 1], np.nan)
 
 
-def largest(values: Array) -> float:
+def largest(values: np.ndarray) -> float:
     """The largest size of values that are finite."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

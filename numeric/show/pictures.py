@@ -10,6 +10,13 @@ from numeric.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
 
     from numeric.show.limits import Mark
 
@@ -49,7 +56,7 @@ class Picture:
     def __init__(
         self,
         figure: Any,
-        axes: Sequence[Any],
+        axes: Sequence[Axes],
         title: str,
         marks: Sequence[Mark] = (),
         notes: Sequence[str] = (),
@@ -77,7 +84,7 @@ class Picture:
         self.figure.savefig(file, format=kind, dpi=dpi)
         return file.getvalue()
 
-    def save(self, path: Any, dpi: float = 2 * DOTS) -> None:
+    def save(self, path: str | PathLike[str], dpi: float = 2 * DOTS) -> None:
         """Write it to a file, in the format that its name ends with."""
         self.figure.savefig(path, dpi=dpi)
 
@@ -87,7 +94,9 @@ def _size(png: bytes) -> tuple[int, int]:
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
-def canvas(what: str, height: float, width: float = WIDTH, **grid: Any) -> tuple[Any, list[Any]]:
+def canvas(
+    what: str, height: float, width: float = WIDTH, **grid: Any
+) -> tuple[Figure, list[Axes]]:
     """A new figure of ``width`` times ``height`` inches, and its axes one below the other.
 
     ``pyplot`` knows nothing of it.  Raises ImportError without Matplotlib, the extra ``viz``.
@@ -104,7 +113,7 @@ def canvas(what: str, height: float, width: float = WIDTH, **grid: Any) -> tuple
     return figure, axes
 
 
-def dressed(ax: Any) -> None:
+def dressed(ax: Axes) -> None:
     """The looks that all axes have: no box, a faint grid behind, letters of one size."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -117,7 +126,7 @@ def dressed(ax: Any) -> None:
         text.set(size=TEXT, color=INK)
 
 
-def titled(target: Any, words: str, lines: int = 2, **where: Any) -> Any:
+def titled(target: Any, words: str, lines: int = 2, **where: object) -> Text:
     """The title of axes or, if it has ``suptitle``, of a figure: plain text, cut to some lines."""
     put = getattr(target, "suptitle", None) or target.set_title
     return literal(put(fitted(words, lines), **{"size": TEXT + 1, "color": INK} | where))
@@ -136,7 +145,7 @@ def fitted(words: str, lines: int = 1, letters: int = _LONGEST) -> str:
     return "\n".join([*broken[: lines - 1], f"{last[: letters - 1]}…"])
 
 
-def literal(text: Any) -> Any:
+def literal(text: Text) -> Text:
     """A text of Matplotlib's that shows its letters as they are: no ``$`` begins mathematics."""
     text.set(parse_math=False, usetex=False, text=legible(text.get_text()))
     return text
@@ -151,13 +160,15 @@ def legible(words: str) -> str:
     return "".join(c if ord(c) in known else c.encode("unicode_escape").decode() for c in words)
 
 
-def legend(target: Any, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> Any:
+def legend(
+    target: Any, handles: Sequence[Artist], labels: Sequence[str], **where: object
+) -> Legend | None:
     """A legend in plain text, below all axes of a figure or inside of axes; none for nothing."""
     if not handles:
         return None
     inside = {"loc": "best"} if hasattr(target, "set_title") else {"loc": "outside lower center"}
     # A label that begins with an underscore would be left out.
-    found = target.legend(
+    found: Legend = target.legend(
         handles,
         [fitted(label, 1, 72) for label in labels],
         **inside

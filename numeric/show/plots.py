@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -32,11 +32,11 @@ from symdiff.errors import NotDifferentiable, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
     from symdiff.graph.expr import Expr
-
-    Array = NDArray[Any]
 
 HIGHEST = 8
 """The highest derivative of a picture: each has axes of its own."""
@@ -47,7 +47,7 @@ MANY = 8
 WIDE = 100.0
 """How far from 0 features are looked for where no range is given."""
 
-_STYLES = {
+_STYLES: dict[str, tuple[str, Literal["-", "--", "-.", ":"]]] = {
     "kink": (pictures.ORANGE, "--"),
     "jump": (pictures.PURPLE, ":"),
     "pole": (pictures.INK, "-."),
@@ -57,13 +57,13 @@ _STYLES = {
 
 
 def plot(
-    f: Any,
-    x: Any = None,
+    f: object,
+    x: object = None,
     order: int = 2,
     *,
-    at: Any = None,
+    at: object = None,
     range: tuple[float, float] | None = None,
-    ax: Any = None,
+    ax: Axes | Sequence[Axes] | np.ndarray | None = None,
 ) -> Picture:
     """A function of one number and its derivatives, drawn below one another.
 
@@ -101,7 +101,7 @@ def plot(
     return drawing(Subject("plot", f, x, order, at), range).drawn(ax)
 
 
-def drawing(subject: Subject, given: Any) -> Drawing:
+def drawing(subject: Subject, given: object) -> Drawing:
     """What is to be drawn of a subject over a range, which is found if none is given."""
     low, high = _range(subject, given)
     rows = subject.rows(subject.order)
@@ -117,7 +117,7 @@ def drawing(subject: Subject, given: Any) -> Drawing:
 class Subject:
     """A formula, one variable, and values for everything else."""
 
-    def __init__(self, what: str, f: Any, x: Any, order: int, at: Any) -> None:
+    def __init__(self, what: str, f: object, x: object, order: int, at: object) -> None:
         if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
             raise ValueError(f"{what}: order={order!r} is no number from 0 to {HIGHEST}")
         self.what, self.order = what, order
@@ -161,7 +161,7 @@ class Subject:
 # The range ----------------------------------------------------------------------------------------
 
 
-def _range(subject: Subject, given: Any) -> tuple[float, float]:
+def _range(subject: Subject, given: object) -> tuple[float, float]:
     """From where to where."""
     if given is not None:
         low, high = interval(subject.what, given)
@@ -195,7 +195,7 @@ def _usual(subject: Subject) -> tuple[float, float]:
     return low, high
 
 
-def _crossed(zeros: Slice, low: float, high: float) -> Array:
+def _crossed(zeros: Slice, low: float, high: float) -> np.ndarray:
     """About where events are 0."""
     t = grid(low, high)
     found: list[float] = []
@@ -230,12 +230,13 @@ class Drawing:
     line: Line
     curves: Curves
 
-    def drawn(self, ax: Any) -> Picture:
+    def drawn(self, ax: Axes | Sequence[Axes] | np.ndarray | None) -> Picture:
         """Into new axes, or those that are given."""
         count = len(self.curves.y)
         name, title = self.subject.name, self.subject.title
         if ax is None:
             tall = {1: 3.2, 2: 2.2}.get(count, 1.75)
+            figure: FigureBase
             figure, axes = pictures.canvas("plot", 1.3 + tall * count, nrows=count, sharex=True)
             pictures.titled(figure, title)
         else:
@@ -244,7 +245,7 @@ class Drawing:
                 raise ValueError(f"plot: {len(axes)} axes for {count} curves; give one, or {count}")
             figure = axes[0].figure
             pictures.titled(axes[0], title, size=pictures.TEXT)
-        entries: dict[str, Any] = {}
+        entries: dict[str, Artist] = {}
         for k in range(count):
             self._row(axes[k % len(axes)], k, len(axes) > 1 or count == 1, entries)
         if len(axes) == 1 and count > 1:
@@ -256,11 +257,12 @@ class Drawing:
             one.set_xlim(self.line.low, self.line.high)
         pictures.literal(axes[-1].set_xlabel(name))
         where = axes[0] if ax is not None else figure
-        inside = {} if ax is not None else {"ncols": pictures.columns(list(entries))}
-        pictures.legend(where, list(entries.values()), list(entries), **inside)
+        labels = list(entries)
+        inside: dict[str, int] = {} if ax is not None else {"ncols": pictures.columns(labels)}
+        pictures.legend(where, list(entries.values()), labels, **inside)
         return Picture(figure, axes, title, self.line.marks, self._notes())
 
-    def _row(self, ax: Any, k: int, alone: bool, entries: dict[str, Any]) -> None:
+    def _row(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
         """The derivative number k, its marks, and what touches it at the point."""
         subject, y = self.subject, self.curves.y[k]
         called = f"f{primes(k)}{_argument(subject.name)}"
@@ -303,7 +305,7 @@ class Drawing:
         shape = [n for n in self.line.rows.outputs[0].shape if isinstance(n, int)]
         return [int(k) for k in np.unravel_index(i, shape)]
 
-    def _marked(self, ax: Any, k: int, entries: dict[str, Any]) -> None:
+    def _marked(self, ax: Axes, k: int, entries: dict[str, Artist]) -> None:
         words = dict(described(self.line.marks, self.subject.name))
         for (kind, order), label in words.items():
             own = [m.x for m in self.line.marks if (m.kind, m.order) == (kind, order)]
@@ -324,7 +326,7 @@ class Drawing:
                 a, b, color=pictures.FAINT, zorder=1
             )
 
-    def _touched(self, ax: Any, k: int, alone: bool, entries: dict[str, Any]) -> None:
+    def _touched(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
         """The value at the point; at the function also the tangent and the parabola."""
         x = self.subject.point
         assert x is not None

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _SMALL = 6  # elements of a tensor whose value is shown
 
 
-def is_recorded(f: Any) -> bool:
+def is_recorded(f: object) -> bool:
     """Whether ``f`` is a Tensor or a ``grad_fn``, or a sequence of them."""
     if isinstance(f, tuple | list):
         return bool(f) and all(isinstance(x, Tensor | Record | BackwardCFunction) for x in f)
     return isinstance(f, Tensor | Record | BackwardCFunction)
 
 
-def recorded(f: Any, limit: int, direction: str) -> Diagram:
+def recorded(f: object, limit: int, direction: str) -> Diagram:
     """The diagram of the record behind a Tensor, a ``grad_fn`` or several of them.
 
     Arrows lead from a result to its ``grad_fn``, along ``next_functions`` and to the leaves.
@@ -42,13 +42,13 @@ def recorded(f: Any, limit: int, direction: str) -> Diagram:
     titles = {x: f"result {k}" if len(results) > 1 else "result" for k, x in enumerate(results)}
     drawn = Graph(list(titles), _operands)
 
-    def vertices(shown: Sequence[Any]) -> dict[Any, Vertex]:
+    def vertices(shown: Sequence[object]) -> dict[Any, Vertex]:
         return {x: _vertex(x, titles.get(x)) for x in shown}
 
     return drawn.diagram(vertices, _labels, _folded, limit, down).reversed()
 
 
-def _operands(x: Any) -> Sequence[Any]:
+def _operands(x: Any) -> Sequence[object]:
     """What a vertex leads to: the record of a tensor, its edges, the leaf where they end."""
     if isinstance(x, Tensor):
         return () if x.is_leaf else (edge_of(x),)
@@ -159,7 +159,7 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
-def _array_text(a: Any) -> str:
+def _array_text(a: object) -> str:
     """The value of a small array, the shape of a larger one."""
     if isinstance(a, Packed):
         return f"{shape_text(a.shape)}, packed by a hook"
@@ -168,7 +168,7 @@ def _array_text(a: Any) -> str:
     return shortened(a) if size <= _SMALL else shape_text(shape)
 
 
-def _folded(nodes: Sequence[Any], leaves: Sequence[Any]) -> tuple[str, ...]:
+def _folded(nodes: Sequence[object], leaves: Sequence[object]) -> tuple[str, ...]:
     count = f"{len(nodes)} vertices"
     names = [x._name for x in leaves if isinstance(x, Tensor) and x._name]
     return (count, f"of {listed(names)}") if names else (count,)

@@ -183,7 +183,7 @@ class Steps:
     """
 
     def __init__(
-        self, f: Expr, x: Expr, at: Mapping[Any, Any] | None, seed: Any, of: tuple[Expr, int]
+        self, f: Expr, x: Expr, at: Mapping[Any, object] | None, seed: object, of: tuple[Expr, int]
     ) -> None:
         self.f, self.x, self.seed, self.of = f, x, seed, of
         self._walk = walk = shares(f, x, seed)
@@ -276,7 +276,7 @@ class Steps:
     def _repr_html_(self) -> str:
         return self.html()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {
             "text/plain": self.text(),
             "text/html": self._repr_html_(),
@@ -379,7 +379,7 @@ class Steps:
 
     # Values
 
-    def _evaluated(self, at: Mapping[Any, Any]) -> dict[Expr, Any]:
+    def _evaluated(self, at: Mapping[Any, object]) -> dict[Expr, Any]:
         walk = self._walk
         passed = [edge.passed for edge in (*walk.edges, *walk.final)]
         outside = [a for v in walk.path for a in v.args]

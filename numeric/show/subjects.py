@@ -27,9 +27,6 @@ from symdiff.transforms.substitution import named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 DIGITS = 120  # with which values are computed beside places where floats cancel
 
@@ -42,7 +39,7 @@ EXACT = 2000
 """Numbers at which values are computed to many digits, at most: some functions take 20 ms each."""
 
 
-def formula(what: str, f: Any, variables: Sequence[Any] = ()) -> Expr:
+def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
     """The expression that f is: an expression, a text, a lowered Function, or a Python function.
 
     A Python function is called with ``variables``.  Raises TypeError for what has no formula,
@@ -77,7 +74,7 @@ def formula(what: str, f: Any, variables: Sequence[Any] = ()) -> Expr:
         ) from error
 
 
-def variable(what: str, f: Expr, x: Any) -> Expr:
+def variable(what: str, f: Expr, x: object) -> Expr:
     """The variable that x names: a symbol, an element of one, a name, or None for the only one.
 
     Raises ValueError where there is no such variable, TypeError for what is none.
@@ -105,7 +102,7 @@ def root(x: Expr) -> Expr:
     return found.root
 
 
-def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, Array]:
+def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, np.ndarray]:
     """The numbers of all symbols, by symbol; of the variables they may be missing.
 
     ``at`` maps symbols or names to numbers and arrays; for one variable it may be its number.
@@ -144,7 +141,7 @@ def _covered(s: Expr, variables: Sequence[Expr]) -> bool:
     return set(itertools.chain(*own)) == set(range(math.prod(map(int, s.shape))))
 
 
-def places(x: Expr, value: Array) -> tuple[int, ...]:
+def places(x: Expr, value: np.ndarray) -> tuple[int, ...]:
     """The flat places that a variable has in its symbol, which has values of this shape.
 
     >>> A = sd.symbol("A", (2, "n"))
@@ -164,7 +161,7 @@ class Slice:
 
     outputs: tuple[Expr, ...]
     variables: tuple[Expr, ...]
-    fixed: Mapping[Expr, Array]
+    fixed: Mapping[Expr, np.ndarray]
     zones: tuple[tuple[float, float], ...] = ()
     spent: list[int] = field(default_factory=lambda: [0])  # exact values so far, of all its copies
 
@@ -174,7 +171,7 @@ class Slice:
         return tuple(dict.fromkeys(map(root, self.variables)))
 
     @cached_property
-    def _starts(self) -> dict[Expr, Array]:
+    def _starts(self) -> dict[Expr, np.ndarray]:
         """What stays as it is of the symbols in which something moves."""
         return {s: self.fixed.get(s, np.zeros(tuple(map(int, s.shape)))) for s in self.roots}
 
@@ -182,7 +179,7 @@ class Slice:
     def _places(self) -> tuple[tuple[int, ...], ...]:
         return tuple(places(x, self._starts[root(x)]) for x in self.variables)
 
-    def _moved(self, *numbers: Any) -> list[Array]:
+    def _moved(self, *numbers: Any) -> list[np.ndarray]:
         """The values of the roots at points: arrays with the points as their first axis."""
         count = len(numbers[0])
         moved = {s: np.tile(start.reshape(-1), (count, 1)) for s, start in self._starts.items()}
@@ -214,7 +211,7 @@ class Slice:
     def _one(self) -> Function:
         return lower(list(self.outputs), [*self.roots, *self._others])
 
-    def __call__(self, *numbers: Any) -> list[Array]:
+    def __call__(self, *numbers: object) -> list[np.ndarray]:
         """Every output at many points: arrays of its elements times the points."""
         moved = self._moved(*(np.asarray(t, float) for t in numbers))
         count, rest = len(moved[0]), [self.fixed[s] for s in self._others]
@@ -240,7 +237,7 @@ class Slice:
     def _small(self) -> bool:
         return sd.count_nodes(list(self.outputs)) <= LARGE
 
-    def exact(self, number: Any) -> list[Array] | None:
+    def exact(self, number: object) -> list[np.ndarray] | None:
         """The outputs at one number of the only variable, which may have more digits than a float.
 
         No digit is lost where terms cancel.  None where an output has no definition by components,
@@ -257,7 +254,7 @@ class Slice:
             return None
         return [np.array([_nearest(v) for v in np.ravel(np.asarray(y, object))]) for y in found]
 
-    def _object(self, number: Any) -> list[Any]:
+    def _object(self, number: object) -> list[object]:
         ((s, start),), (own,) = self._starts.items(), self._places
         array = np.array(start, dtype=object)
         array.flat[list(own)] = number
@@ -286,7 +283,7 @@ def single(what: str, x: Expr) -> Expr:
     return x
 
 
-def spelled(x: Expr, known: Mapping[Expr, Array]) -> str:
+def spelled(x: Expr, known: Mapping[Expr, np.ndarray]) -> str:
     """A variable as it is written: ``q[0]``."""
     s = root(x)
     if not x.args:
@@ -296,7 +293,7 @@ def spelled(x: Expr, known: Mapping[Expr, Array]) -> str:
     return f"{s.name}[{', '.join(map(str, place))}]"
 
 
-def numbers(known: Mapping[Expr, Array], variables: Sequence[Expr]) -> list[str]:
+def numbers(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list[str]:
     """What symbols are, other than the variables: ``y = 3``."""
     found, moving = [], set(variables)
     for s, value in known.items():

@@ -9,7 +9,7 @@ import numpy as np
 _WIDEST = 30  # characters
 
 
-def shortened(value: Any) -> str:
+def shortened(value: object) -> str:
     """A number with five digits; an array with three on one line, of a large one ends or range.
 
     >>> shortened(2 / 3), shortened(True), shortened([1.0, 1000.0])

@@ -79,8 +79,8 @@ _certify(
 )
 _enclose(
     "a-choice-that-is-not-decided-takes-the-first",
-    "        return hull(a, b)\n\n    def strong",
-    "        return a\n\n    def strong",
+    "combined(hull, (a, b)) if chosen is None else a",
+    "a if chosen is None else a",
     "test_known_ranges",
     "test_enclosures_over_boxes_contain_the_values_at_points_of_them",
 )
