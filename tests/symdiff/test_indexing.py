@@ -11,7 +11,6 @@ from hypothesis import given
 
 import numeric.lowering.reference
 import symdiff as sd
-from tests.support.refusals import refused
 
 run = numeric.lowering.reference.interpret
 
@@ -83,6 +82,20 @@ def test_indexing_is_numpys(case):
     np.testing.assert_array_equal(run(y, {x: a}), expected)
 
 
+# Keys for symbols of two named axes, those of `KEYS` for symbols of numbered ones.
+SYMBOLIC_KEYS = [
+    (0,),
+    (-1,),
+    (-2,),
+    (3,),
+    (slice(None), 1),
+    (slice(None, None, -1),),
+    (Ellipsis, slice(None, None, -1)),
+    (slice(None), [0, 2, 2]),
+    (slice(None), [[0], [1]], None),
+    (slice(0, None, 1), slice(1, None), -1),
+    (slice(None), np.array([True, False, True])),
+]
 KEYS = [
     0,
     -1,
@@ -117,84 +130,80 @@ def test_keys_of_each_kind_keep_the_dtype(key, dtype):
     np.testing.assert_array_equal(run(y, {x: a}), expected)
 
 
-def test_derivatives_of_an_index_are_counts():
-    x = sd.symbol("x", 3)
-    y = sd.sum(x[[0, 0, 2]] * np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(run(sd.grad(y, x), {x: np.zeros(3)}), [3, 0, 3])
-    y = sd.sum(x[::-1][:2] * np.array([1.0, 2.0]))
-    np.testing.assert_array_equal(run(sd.grad(y, x), {x: np.zeros(3)}), [0, 2, 1])
+V, X = sd.symbol("x", 3), sd.symbol("x", (3, 4))
+SPELLINGS = [
+    *((key, X) for key in (X[:], X[...], X[0:3], X[:, ::1], X[::-1][::-1])),
+    (X[1], X[-2]),
+    (X[1:2], X[1:-1]),
+    (X[::-1], sd.flip(X, 0)),
+    (X[:, 1:3], X[0:99, 1:3:1]),
+    (sd.ones((3, 4))[1:, [0, 0]], sd.ones((2, 2))),
+    (X.T[::-1, ::-1], sd.flip(X.T)),
+    (V[sd.constant(np.array([0, 1]))], V[[0, 1]]),
+    (V[sd.constant(1)], V[1]),
+    ([*V][2], V[2]),
+]
 
 
-def test_one_index_has_one_spelling():
-    x = sd.symbol("x", (3, 4))
-    assert x[:] is x[...] is x[0:3] is x[:, ::1] is x
-    assert x[1] is x[-2]
-    assert x[1:2] is x[1:-1]
-    assert x[::-1][::-1] is x
-    assert x[::-1] is sd.flip(x, 0)
-    assert x[:, 1:3] is x[0:99, 1:3:1]
-    assert sd.ones((3, 4))[1:, [0, 0]] is sd.ones((2, 2))
-    assert x.T[::-1, ::-1] is sd.flip(x.T)
+@pytest.mark.parametrize(("found", "wanted"), SPELLINGS, ids=str)
+def test_one_index_has_one_spelling(found, wanted):
+    assert found is wanted
 
 
-def test_symbolic_axes_take_what_has_a_length():
-    X = sd.symbol("X", ("n", 3, "k"))
-    a = np.arange(24.0).reshape(4, 3, 2)
-    for key in (
-        (0,),
-        (-1,),
-        (-2,),
-        (3,),
-        (slice(None), 1),
-        (slice(None, None, -1),),
-        (Ellipsis, slice(None, None, -1)),
-        (slice(None), [0, 2, 2]),
-        (slice(None), [[0], [1]], None),
-        (slice(0, None, 1), slice(1, None), -1),
-        (slice(None), np.array([True, False, True])),
-    ):
-        y = X[key]
-        value = run(y, {X: a})
-        np.testing.assert_array_equal(value, a[key])
-    assert X[:, [0, 2, 2]].shape == ("n", 3, "k")
+@pytest.mark.parametrize("key", SYMBOLIC_KEYS, ids=str)
+def test_symbolic_axes_take_what_has_a_length(key):
+    Y, a = sd.symbol("Y", ("n", 3, "k")), np.arange(24.0).reshape(4, 3, 2)
+    np.testing.assert_array_equal(run(Y[key], {Y: a}), a[key])
+
+
+Y, zeros = sd.symbol("Y", ("n", 3, "k")), np.zeros(2)
+REFUSED = [
+    *(
+        (sd.Unsupported, "symbolic length", lambda key=key: Y[key])
+        for key in (
+            *(slice(1, None), slice(None, 2), [0, 1], (0, [1])),
+            (Ellipsis, slice(None, None, 2)),
+        )
+    ),
+    *(
+        (IndexError, message, lambda key=key: X[key])
+        for key, message in (
+            (3, "index 3 is out of bounds for axis 0 of length 3"),
+            ((0, -5), "index -5 is out of bounds for axis 1 of length 4"),
+            ((slice(None), [0, 4]), "index 4 is out of bounds for axis 1 of length 4"),
+            ((0, 0, 0), "3 indices for shape"),
+            ((Ellipsis, Ellipsis), "at most one Ellipsis"),
+            (np.zeros(4, bool), "a mask of length 4 for axis 0 of length 3"),
+            (1.5, "neither an integer"),
+            ("a", "neither an integer"),
+            (([0, 1], [0, 1, 2]), "do not broadcast"),
+        )
+    ),
+    *((sd.Unsupported, "getitem", lambda key=key: V[key]) for key in (V > 0, True)),
+    (TypeError, "not a mask", lambda: sd.take(zeros, np.array([True, False]))),
+    (IndexError, "out of bounds", lambda: sd.take(zeros, [2])),
+    (IndexError, "take: axis 1", lambda: sd.take(zeros, [0], axis=1)),
+    (sd.ShapeError, "no 2 equal parts", lambda: sd.split(np.zeros(3), 2)),
+    (sd.Unsupported, "symbolic length n", lambda: sd.split(sd.symbol("x", "n"), 2)),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "call"), REFUSED)
+def test_what_is_refused(error, message, call):
+    with pytest.raises(error, match=message):
+        call()
 
 
 @pytest.mark.parametrize(
-    "key", [slice(1, None), slice(None, 2), [0, 1], (0, [1]), (Ellipsis, slice(None, None, 2))]
-)
-def test_symbolic_axes_refuse_what_has_none(key):
-    X = sd.symbol("X", ("n", 3, "k"))
-    with pytest.raises(sd.Unsupported, match="symbolic length"):
-        X[key]
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
+    ("found", "shape"),
     [
-        (3, "index 3 is out of bounds for axis 0 of length 3"),
-        ((0, -5), "index -5 is out of bounds for axis 1 of length 4"),
-        ((slice(None), [0, 4]), "index 4 is out of bounds for axis 1 of length 4"),
-        ((0, 0, 0), "3 indices for shape"),
-        ((Ellipsis, Ellipsis), "at most one Ellipsis"),
-        (np.zeros(4, bool), "a mask of length 4 for axis 0 of length 3"),
-        (1.5, "neither an integer"),
-        ("a", "neither an integer"),
-        (([0, 1], [0, 1, 2]), "do not broadcast"),
+        (V[sd.symbol("k", (), int)], ()),
+        (Y[:, [0, 2, 2]], ("n", 3, "k")),
+        (sd.split(np.zeros(0), 2)[1], (0,)),
     ],
 )
-def test_wrong_keys_are_index_errors(key, message):
-    with pytest.raises(IndexError, match=message):
-        sd.symbol("x", (3, 4))[key]
-
-
-def test_indices_are_constants_or_expressions_of_integers():
-    x = sd.symbol("x", 3)
-    assert x[sd.constant(np.array([0, 1]))] is x[[0, 1]]
-    assert x[sd.constant(1)] is x[1]
-    assert x[sd.symbol("k", (), int)].shape == ()
-    for key in (x > 0, True):
-        with pytest.raises(sd.Unsupported, match="getitem"):
-            x[key]
+def test_shapes(found, shape):
+    assert found.shape == shape
 
 
 def test_an_array_of_one_number_is_an_array_of_indices():
@@ -204,12 +213,6 @@ def test_an_array_of_one_number_is_an_array_of_indices():
         assert numeric.lower(f, [x])(data).tolist() == [2, 2]
     assert numeric.lower(sd.index_add(x, ones, 1), [x])(data).tolist() == [1, 4, 3, 4]
     assert x[sd.constant(1)] is x[1]
-
-
-def test_elements_of_an_expression_are_unpacked():
-    *_, last = sd.symbol("x", 3)
-    assert last is sd.symbol("x", 3)[2]
-    assert len(sd.symbol("x", 3)) == 3
 
 
 # take and split ---------------------------------------------------------------------------------
@@ -226,14 +229,6 @@ def test_take_is_numpys(indices, axis):
     assert y.shape == expected.shape
 
 
-def test_take_refuses():
-    refused(
-        (TypeError, "not a mask", lambda: sd.take(np.zeros(2), np.array([True, False]))),
-        (IndexError, "out of bounds", lambda: sd.take(np.zeros(2), [2])),
-        (IndexError, "take: axis 1", lambda: sd.take(np.zeros(2), [0], axis=1)),
-    )
-
-
 @pytest.mark.parametrize("parts", [1, 2, 6, [2], [1, 3, 3], [4, 9], [], [-1]])
 @pytest.mark.parametrize("axis", [0, -1])
 def test_split_is_numpys(parts, axis):
@@ -244,11 +239,3 @@ def test_split_is_numpys(parts, axis):
     for y, b in zip(mine, expected, strict=True):
         np.testing.assert_array_equal(run(y, {x: a}), b)
         assert y.shape == b.shape
-
-
-def test_split_refuses():
-    refused(
-        (sd.ShapeError, "no 2 equal parts", lambda: sd.split(np.zeros(3), 2)),
-        (sd.Unsupported, "symbolic length n", lambda: sd.split(sd.symbol("x", "n"), 2)),
-    )
-    assert [y.shape for y in sd.split(np.zeros(0), 2)] == [(0,), (0,)]

@@ -11,7 +11,6 @@ import numeric
 import symdiff as sd
 from symdiff import guesses
 from symdiff.interchange import numpy_protocol
-from tests.support.refusals import refused
 
 A = np.array([[[0.3, -1.7, 2.2], [2.2, 0.4, -0.6]]])
 SQUARE = np.array([[2.0, 0.5, -1.0], [0.25, 3.0, 0.75], [-0.5, 1.5, 4.0]])
@@ -83,12 +82,6 @@ def test_methods_of_matrices(name):
     x = sd.symbol("x", (3, 3))
     value = numeric.interpret(getattr(x, name)(), {x: SQUARE})
     np.testing.assert_allclose(value, getattr(np.linalg, name)(SQUARE), rtol=1e-14)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, "f2", int, complex, str])
-def test_precision_is_no_matter_of_expressions(dtype):
-    with pytest.raises(sd.Unsupported, match=r"astype: .*"):
-        sd.symbol("x", 3).astype(dtype)
 
 
 # Names that are not there -------------------------------------------------------------------------
@@ -236,28 +229,32 @@ def test_what_a_function_raises_itself_stays_as_it_is():
     assert "write" not in str(caught.value)
 
 
-def test_calls_that_newcomers_try():
-    u, w = sd.symbols("u w")
-    with pytest.raises(
-        sd.ShapeError, match=r"substitute: symbol u: expected shape \(\), got .*of points"
-    ):
-        sd.sin(u).subs(u, [1.0, 2.0])
-    with pytest.raises(TypeError, match=r"numeric\.check\.why\(f, g\) to prove"):
-        assert sd.sin(u) ** 2 + sd.cos(u) ** 2 == 1
-    assert u.subs(u, 3) is sd.constant(3)
-    assert u.subs([(u, 3)]) is sd.constant(3)
-    assert sd.hessian(u * w, [u, w])[0][1] is sd.constant(1)
-    assert sd.jacobian([u * w, u], [u, w])[0] == (w, u)
-    refused(
-        (
-            TypeError,
-            r"formulas come first, as in lower\(f, \[x, y\]\)",
-            lambda: numeric.lower((u, w), u * w),
-        ),
-        (TypeError, r"sd.from_function\(fn, x\)", lambda: numeric.lower(lambda u: u**2, u)),
-        (TypeError, r"write diff\(f, x, 2, y\)", lambda: sd.diff(u**3, (u, 2))),
-        (ValueError, r"sd.symbols\('u w'\) makes 2 symbols", lambda: sd.symbol("u w")),
-    )
+u, w = sd.symbols("u w")
+GRADIENT, HESSIAN = (by(u**2 * sd.sin(w) / u, [u, w]) for by in (sd.grad, sd.hessian))
+
+
+def test_what_derivatives_by_several_symbols_are_is_simplified():
+    for change in (sd.simplify, sd.expand, sd.factor):
+        assert change(GRADIENT) == (change(GRADIENT[0]), change(GRADIENT[1]))
+        assert change(HESSIAN) == tuple(tuple(map(change, row)) for row in HESSIAN)
+    assert sd.simplify(HESSIAN) == ((sd.constant(0), sd.cos(w)), (sd.cos(w), -u * sd.sin(w)))
+    assert sd.collect((u * w + u, (u,)), u) == (u * (w + 1), (u,))
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (lambda: sd.text(sd.simplify(GRADIENT)), "(sin(w), u*cos(w))"),
+        (lambda: sd.text(sd.simplify(HESSIAN)), "((0, cos(w)), (cos(w), -u*sin(w)))"),
+        (lambda: sd.latex((u, (w**2,))), r"\left(u, \; \left(w^{2},\right)\right)"),
+        (lambda: sd.text(()), "()"),
+        (lambda: sd.latex(()), r"\left(\right)"),
+        (lambda: sd.evalf(sd.hessian(u**2 * w, [u, w]), 5, {"u": 3, "w": 2}), ((4, 6), (6, 0))),
+    ],
+)
+def test_what_derivatives_by_several_symbols_are_is_written_and_valued(found, wanted):
+    assert found() == wanted
+    assert type(found()) is type(wanted)
 
 
 @pytest.mark.parametrize("write", [sd.text, sd.latex, sd.short], ids=lambda f: f.__name__)
@@ -274,29 +271,6 @@ def test_what_is_no_expression_is_not_written(write):
             write(value)
     assert write(F.outputs[0])
     assert write(t.expr)
-
-
-def test_what_derivatives_by_several_symbols_are_is_written_valued_and_simplified():
-    u, w = sd.symbols("u w")
-    f = u**2 * sd.sin(w) / u
-    g, H = sd.grad(f, [u, w]), sd.hessian(f, [u, w])
-    for change in (sd.simplify, sd.expand, sd.factor):
-        assert change(g) == (change(g[0]), change(g[1]))
-        assert change(H) == tuple(tuple(map(change, row)) for row in H)
-    assert sd.simplify(H) == ((sd.constant(0), sd.cos(w)), (sd.cos(w), -u * sd.sin(w)))
-    assert sd.collect((u * w + u, (u,)), u) == (u * (w + 1), (u,))
-    assert sd.text(sd.simplify(g)) == "(sin(w), u*cos(w))"
-    assert sd.text(sd.simplify(H)) == "((0, cos(w)), (cos(w), -u*sin(w)))"
-    assert sd.latex((u, (w**2,))) == r"\left(u, \; \left(w^{2},\right)\right)"
-    assert (sd.text(()), sd.latex(())) == ("()", r"\left(\right)")
-    value = sd.evalf(sd.hessian(u**2 * w, [u, w]), 5, {"u": 3, "w": 2})
-    assert value == ((4, 6), (6, 0))
-    assert type(value) is type(value[0]) is tuple
-    with pytest.raises(ValueError, match="no symbol is named 'z'"):
-        sd.evalf(g, 5, {"u": 3, "w": 2, "z": 1})
-    for use in (sd.text, sd.latex, sd.simplify, sd.evalf):
-        with pytest.raises(TypeError, match="is not a real number"):
-            use((u, ["w"]))
 
 
 def test_long_tuples_have_an_entry_a_line():
@@ -317,45 +291,113 @@ def test_a_misspelt_name_is_an_attribute_error_as_everywhere():
 # Lists, and operands in the place of an axis ------------------------------------------------------
 
 x, y = sd.symbols("x y")
-V = sd.symbol("V", 2)
+V, B2 = sd.symbol("V", 2), sd.symbol("M", (2, 2))
+ROWS = [[x, 1], [2, y]]
+ONE, ZERO = sd.constant(1), sd.constant(0)
+P, Q = sd.symbol("P", (2, 3)), sd.symbol("Q", (3, 4))
+DEEP = [x]
+for _ in range(10_000):
+    DEEP = [DEEP]
+SPELLINGS = [
+    (lambda: u.subs(u, 3), sd.constant(3)),
+    (lambda: u.subs([(u, 3)]), sd.constant(3)),
+    (lambda: sd.hessian(u * w, [u, w])[0][1], sd.constant(1)),
+    (lambda: sd.jacobian([u * w, u], [u, w])[0][0], w),
+    (lambda: sd.jacobian([u * w, u], [u, w])[0][1], u),
+    # Lists are arrays.
+    (
+        lambda: sd.stack([[ONE, ZERO], [ZERO, 1]]),
+        sd.stack([sd.stack([ONE, ZERO]), sd.stack([ZERO, 1])]),
+    ),
+    (lambda: sd.stack(ROWS), sd.stack([sd.stack([x, 1]), sd.stack([2, y])])),
+    (lambda: B2.T.subs({B2: ROWS}), sd.stack(ROWS).T),
+    (lambda: (x * V).subs({V: [y, 2]}), x * sd.stack([y, 2])),
+    (lambda: np.dot(V, [x, y]), V @ sd.stack([x, y])),
+    # What SymPy's subs takes.
+    (lambda: (x**2 * y).subs(x, 3), 9 * y),
+    (lambda: (x**2 * y).subs("x", 3), 9 * y),
+    (lambda: (x**2 * y).subs([(x, 3), (y, x)]), 9 * x),
+    (lambda: (x**2 * y).subs([(x, x + 1)]), (x + 1) ** 2 * y),
+    (lambda: (x**2 * y).subs([(x, 3), (y, 2)]), sd.constant(18)),
+    (lambda: (x**2 * y).subs([]), x**2 * y),
+    # Lists of axes.
+    (lambda: sd.einsum(P, [0, 1], Q, [1, 2], [0, 2]), P @ Q),
+    (lambda: np.einsum(P, [5, 7], Q, [7, 6]), P @ Q),
+    (lambda: sd.einsum(P, [..., 0], [..., 0]), P),
+    (lambda: sd.einsum(P, [0, 1], []), sd.sum(P)),
+]
 
 
-def same(found, expected):
-    return found is sd.stack([sd.stack(row) for row in expected])
+@pytest.mark.parametrize(("call", "wanted"), SPELLINGS, ids=lambda v: "" if callable(v) else str(v))
+def test_what_users_of_other_libraries_write_is_the_same_node(call, wanted):
+    assert call() is wanted
 
 
-def test_rows_of_numbers_that_are_expressions():
-    one, zero = sd.constant(1), sd.constant(0)
-    rows = [[one, zero], [zero, 1]]
-    assert sd.stack(rows) is sd.stack([sd.stack(row) for row in rows])
+REFUSED = [
+    *(
+        (sd.Unsupported, r"astype: .*", lambda dtype=dtype: sd.symbol("x", 3).astype(dtype))
+        for dtype in (np.float32, "f2", int, complex, str)
+    ),
+    (
+        sd.ShapeError,
+        r"substitute: symbol u: expected shape \(\), got .*of points",
+        lambda: sd.sin(u).subs(u, [1.0, 2.0]),
+    ),
+    (
+        TypeError,
+        r"numeric\.check\.why\(f, g\) to prove",
+        lambda: bool(sd.sin(u) ** 2 + sd.cos(u) ** 2 == 1),
+    ),
+    (
+        TypeError,
+        r"formulas come first, as in lower\(f, \[x, y\]\)",
+        lambda: numeric.lower((u, w), u * w),
+    ),
+    (TypeError, r"sd.from_function\(fn, x\)", lambda: numeric.lower(lambda u: u**2, u)),
+    (TypeError, r"write diff\(f, x, 2, y\)", lambda: sd.diff(u**3, (u, 2))),
+    (ValueError, r"sd.symbols\('u w'\) makes 2 symbols", lambda: sd.symbol("u w")),
+    (
+        ValueError,
+        "no symbol is named 'z'",
+        lambda: sd.evalf(GRADIENT, 5, {"u": 3, "w": 2, "z": 1}),
+    ),
+    *(
+        (TypeError, "is not a real number", lambda use=use: use((u, ["w"])))
+        for use in (sd.text, sd.latex, sd.simplify, sd.evalf)
+    ),
+    (sd.ShapeError, "stack: shapes", lambda: sd.stack([[x, y], [x]])),
+    (ValueError, "nested", lambda: sd.stack(DEEP)),
+    (TypeError, r"sd\.stack", lambda: sd.sin([x, y])),
+    (ValueError, "subs: y is replaced after", lambda: (x**2 * y).subs([(x, y), (y, x)])),
+    (ValueError, "given twice", lambda: (x**2 * y).subs([(x, 1), (x, 2)])),
+    *(
+        (TypeError, "subs: ", lambda wrong=wrong: (x**2 * y).subs(*wrong))
+        for wrong in ((3,), ([x, 3],), (), (x, 3, y))
+    ),
+    *(
+        ((TypeError, ValueError), "einsum", lambda wrong=wrong: sd.einsum(*wrong))
+        for wrong in ((P, [0, 52]), (P, "ij"), (P, [0, 1], Q), (P, ["i", "j"]))
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "says", "call"), REFUSED)
+def test_what_is_refused(error, says, call):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_numbers_of_matrices():
+    one, A = sd.constant(1), sd.symbol("A", (2, 2))
     assert numeric.interpret(sd.stack([[one, one], [1, 1]]), {}).tolist() == [[1, 1], [1, 1]]
-    A = sd.symbol("A", (2, 2))
     assert numeric.interpret(sd.simplify(A @ sd.inv(A)), {}).tolist() == [[1, 0], [0, 1]]
 
 
-def test_nested_lists_are_arrays():
-    rows = [[x, 1], [2, y]]
-    assert same(sd.stack(rows), rows)
-    assert sd.concat([rows, [[x, x]]]).shape == (3, 2)
+def test_shapes_of_nested_lists():
+    assert sd.concat([ROWS, [[x, x]]]).shape == (3, 2)
     assert sd.concatenate([[x], V]).shape == (3,)
-    assert sd.vstack([rows, [x, y]]).shape == (3, 2)
-    M = sd.symbol("M", (2, 2))
-    assert M.T.subs({M: rows}) is sd.stack(rows).T
-    assert (x * V).subs({V: [y, 2]}) is x * sd.stack([y, 2])
-    assert np.dot(V, [x, y]) is V @ sd.stack([x, y])
+    assert sd.vstack([ROWS, [x, y]]).shape == (3, 2)
     assert sd.stack([[[1, 2], [x, y]]]).shape == (1, 2, 2)
-
-
-def test_lists_that_are_no_arrays_say_so():
-    with pytest.raises(sd.ShapeError, match="stack: shapes"):
-        sd.stack([[x, y], [x]])
-    deep = [x]
-    for _ in range(10_000):
-        deep = [deep]
-    refused(
-        (ValueError, "nested", lambda: sd.stack(deep)),
-        (TypeError, r"sd\.stack", lambda: sd.sin([x, y])),
-    )
 
 
 @pytest.mark.parametrize(
@@ -378,23 +420,6 @@ def test_an_operand_in_the_place_of_an_axis_names_the_remedy(call, remedy):
         call()
 
 
-def test_subs_takes_what_sympy_takes():
-    f = x**2 * y
-    assert f.subs(x, 3) is 9 * y
-    assert f.subs("x", 3) is 9 * y
-    assert f.subs([(x, 3), (y, x)]) is 9 * x
-    assert f.subs([(x, x + 1)]) is (x + 1) ** 2 * y
-    assert f.subs([(x, 3), (y, 2)]) is sd.constant(18)
-    assert f.subs([]) is f
-    refused(
-        (ValueError, "subs: y is replaced after", lambda: f.subs([(x, y), (y, x)])),
-        (ValueError, "given twice", lambda: f.subs([(x, 1), (x, 2)])),
-    )
-    for wrong in ((3,), ([x, 3],), (), (x, 3, y)):
-        with pytest.raises(TypeError, match="subs: "):
-            f.subs(*wrong)
-
-
 # NumPy's and SciPy's forms ------------------------------------------------------------------------
 
 
@@ -411,17 +436,6 @@ def test_norms_by_singular_values(order, axis):
     step = 1e-6 * np.eye(1, 6, 3).reshape(3, 2)
     near = [np.linalg.norm(b + s * step, order) for s in (1, -1)]
     assert abs(slope[1, 1] - (near[0] - near[1]) / 2e-6) < 1e-8
-
-
-def test_einsum_takes_lists_of_axes():
-    P, Q = sd.symbol("P", (2, 3)), sd.symbol("Q", (3, 4))
-    assert sd.einsum(P, [0, 1], Q, [1, 2], [0, 2]) is P @ Q
-    assert np.einsum(P, [5, 7], Q, [7, 6]) is P @ Q
-    assert sd.einsum(P, [..., 0], [..., 0]) is P
-    assert sd.einsum(P, [0, 1], []) is sd.sum(P)
-    for wrong in ((P, [0, 52]), (P, "ij"), (P, [0, 1], Q), (P, ["i", "j"])):
-        with pytest.raises((TypeError, ValueError), match="einsum"):
-            sd.einsum(*wrong)
 
 
 def test_cross_takes_an_axis_of_each():
