@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_backward
+from tests.support.tensor_checks import check_backward, check_leaf
 
 utils = torch.nn.utils
 Parameter = torch.nn.Parameter
@@ -73,8 +73,7 @@ def test_parameters_as_a_vector():
     w[0] = 10.0
     check(a, [[10.0, 1.0], [2.0, 3.0]])
     check(b, [4.0])
-    assert a.is_leaf
-    assert a.requires_grad
+    check_leaf(a)
     refused(
         (
             TypeError,
@@ -94,8 +93,7 @@ def test_parameters():
     x = torch.ones(2)
     p = Parameter(x)
     assert isinstance(p, torch.Tensor)
-    assert p.is_leaf
-    assert p.requires_grad
+    check_leaf(p)
     assert not x.requires_grad
     assert repr(p) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
     p.data.add_(1)

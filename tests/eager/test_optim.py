@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_backward
+from tests.support.tensor_checks import check_backward, check_leaf
 
 optim = torch.optim
 
@@ -139,8 +139,7 @@ def test_a_step_is_in_place():
     x.grad = torch.ones(2, dtype=torch.float64)
     optim.SGD([x], lr=0.5).step()
     check(alias, [0.5, 1.5])
-    assert x.is_leaf
-    assert x.requires_grad
+    check_leaf(x)
     assert (x._version, x.grad._version) == (1, 0)
     optim.Adam([x]).step()
     assert (x._version, x.grad._version) == (2, 0)

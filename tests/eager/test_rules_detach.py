@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_backward, leaf_and_copy
+from tests.support.tensor_checks import check_backward, check_constant, check_leaf, leaf_and_copy
 
 # Rule 29 ------------------------------------------------------------------------------------------
 
@@ -17,9 +17,7 @@ def test_detach_cuts_the_record():
     x = leaf([2.0])
     y = x * x
     d = y.detach()
-    assert not d.requires_grad
-    assert d.is_leaf
-    assert d.grad_fn is None
+    check_constant(d)
     assert y.requires_grad
     check_backward((y * d).sum(), (x, [16.0]))
 
@@ -85,8 +83,7 @@ def test_setting_data():
     assert tuple(x.shape) == (1, 3)
     check(x, [[5.0, 6.0, 7.0]])
     assert x._version == 1
-    assert x.is_leaf
-    assert x.requires_grad
+    check_leaf(x)
     t[0, 0] = 9.0
     check(x, [[9.0, 6.0, 7.0]])
     check_backward((x * 2).sum(), (x, [[2.0, 2.0, 2.0]]))
@@ -98,8 +95,7 @@ def test_updating_through_data():
     (w * 3).sum().backward()
     w.data -= 0.1 * w.grad
     check(w, [0.7])
-    assert w.is_leaf
-    assert w.requires_grad
+    check_leaf(w)
 
 
 # Rule 30 ------------------------------------------------------------------------------------------
@@ -110,9 +106,7 @@ def test_detach_in_place():
     x = leaf([2.0])
     y = x * x
     assert y.detach_() is y
-    assert y.is_leaf
-    assert not y.requires_grad
-    assert y.grad_fn is None
+    check_constant(y)
     y.requires_grad_()
     check_backward((y * 3).sum(), (y, [3.0]))
     assert x.grad is None
@@ -373,5 +367,4 @@ def test_detach_in_place_and_retained_grad():
     y = x * 2
     y.retain_grad()
     y.detach_()
-    assert not y.requires_grad
-    assert y.is_leaf
+    check_constant(y)

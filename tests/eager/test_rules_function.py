@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import threading
 import types
 import warnings
 import weakref
@@ -12,7 +11,7 @@ import pytest
 
 from tests.eager.chosen import ORACLE, check, leaf, names, no_collector, ours, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
+from tests.support.tensor_checks import check_all, check_backward, check_constant, leaf_and_copy
 
 Function = torch.autograd.Function
 once_differentiable = torch.autograd.function.once_differentiable
@@ -22,6 +21,11 @@ def function(forward, backward=lambda ctx, g: g, **members):
     """A Function called F, of two functions."""
     members |= {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return types.new_class("F", (Function,), exec_body=lambda space: space.update(members))
+
+
+def doubled(ctx, x):
+    """The forward of most."""
+    return x * 2
 
 
 class Exp(Function):
@@ -192,8 +196,7 @@ def test_result_without_gradient():
     with torch.no_grad():
         y = F.apply(leaf([1.0]))
     z = F.apply(leaf([1.0], requires_grad=False))
-    assert not y.requires_grad
-    assert y.grad_fn is None
+    check_constant(y)
     assert not z.requires_grad
     assert seen == [(True,), (False,)]
 
@@ -315,8 +318,7 @@ def test_integer_results_require_no_gradient():
     F = function(lambda ctx, x: (x * 2, x.long()), lambda ctx, g, h: got.append(h) or g)
     y, i = F.apply(x)
     assert y.requires_grad
-    assert not i.requires_grad
-    assert i.grad_fn is None
+    check_constant(i)
     y.sum().backward()
     assert got[0].dtype == torch.int64
     check(got[0], [0, 0])
@@ -364,10 +366,91 @@ def test_dirty_constant_becomes_part_of_the_record():
     assert not d.requires_grad
 
 
-def test_dirty_leaf_is_refused():
-    """Rule 28: a leaf that requires gradients cannot be changed."""
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
-        function(doubled_in_place).apply(leaf([1.0]))
+def marked(mark, result=lambda x: x):
+    """A Function that marks what ``mark`` returns as dirty before it computes its result."""
+
+    def forward(ctx, x):
+        ctx.mark_dirty(mark(x))
+        return result(x)
+
+    return function(forward)
+
+
+def saving(*tensors):
+    """A Function that saves these."""
+
+    def forward(ctx, x):
+        ctx.save_for_backward(*tensors)
+        return x * 2
+
+    return function(forward)
+
+
+def not_differentiable(ctx, x):
+    """Marks what is no tensor."""
+    ctx.mark_non_differentiable(3)
+    return x
+
+
+with torch.inference_mode():
+    INFERENCE = torch.ones(1)
+
+# Functions, what they are applied to, the error and what it says.
+REFUSED_FORWARD = {
+    "Rule 28: a dirty leaf": (
+        function(doubled_in_place),
+        leaf([1.0]),
+        (RuntimeError, "a leaf Variable that requires grad"),
+    ),
+    "Rule 30: a dirty view beside other results": (
+        marked(lambda x: x, lambda x: (x.mul_(2), x * 3)),
+        (leaf([1.0, 2.0]) * 1)[:1],
+        (RuntimeError, "cannot return more than one Tensor"),
+    ),
+    "Rule 44: a dirty input that is not returned": (
+        marked(lambda x: x, lambda x: x.mul_(2) * 2),
+        leaf([1.0]) * 1,
+        (RuntimeError, "not returned as output"),
+    ),
+    "Rule 44: a dirty number": (
+        marked(lambda x: 3),
+        leaf([1.0]),
+        (RuntimeError, "mark_dirty can only accept variables"),
+    ),
+    "Rule 46: a saved number": (
+        saving(3),
+        leaf([1.0]),
+        (TypeError, "save_for_backward can only save variables"),
+    ),
+    "Rule 46: a saved list": (
+        saving([torch.ones(1)]),
+        leaf([1.0]),
+        (TypeError, "save_for_backward can only save variables"),
+    ),
+    "Rules 28, 46: a saved inference tensor": (
+        saving(INFERENCE),
+        leaf([1.0]),
+        (RuntimeError, "Inference tensors cannot be saved"),
+    ),
+    "Rule 47: a number without derivative": (
+        function(not_differentiable),
+        leaf([1.0]),
+        (RuntimeError, "mark_non_differentiable"),
+    ),
+    "no forward": (
+        types.new_class("F", (Function,)),
+        leaf([1.0]),
+        (NotImplementedError, "forward function"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_FORWARD)
+def test_what_forward_is_refused(name):
+    """Rules 28, 30, 44, 46, 47: when the Function is applied."""
+    F, x, (error, says) = REFUSED_FORWARD[name]
+    with pytest.raises(error, match=says):
+        F.apply(x)
 
 
 def test_dirty_view_rewrites_its_base():
@@ -394,31 +477,8 @@ def test_a_view_of_rewritten_memory_keeps_what_is_above_it(dirty):
     check_all(torch.autograd.grad(result.sum(), [x, y]), [[12.0, 12.0], [0.0, 0.0]], 12.0)
 
 
-def test_dirty_view_with_other_results_is_refused():
-    """Rule 30: only one result then."""
-
-    def forward(ctx, x):
-        ctx.mark_dirty(x)
-        x.mul_(2)
-        return x, x * 3
-
-    with pytest.raises(RuntimeError, match="cannot return more than one Tensor"):
-        function(forward).apply((leaf([1.0, 2.0]) * 1)[:1])
-
-
-def test_dirty_input_must_be_returned():
-    """Rule 44: otherwise its history would be wrong."""
-
-    def forward(ctx, x):
-        ctx.mark_dirty(x)
-        return x.mul_(2) * 2
-
-    with pytest.raises(RuntimeError, match="not returned as output"):
-        function(forward).apply(leaf([1.0]) * 1)
-
-
 def test_dirty_is_for_inputs():
-    """Rule 44: a warning for anything else, an error for what is no Tensor."""
+    """Rule 44: a warning for any other tensor."""
 
     def forward(ctx, x):
         y = x * 2
@@ -428,13 +488,6 @@ def test_dirty_is_for_inputs():
     with pytest.warns(UserWarning, match="not an input"):
         y = function(forward).apply(leaf([1.0]))
     assert y.requires_grad
-
-    def wrong(ctx, x):
-        ctx.mark_dirty(3)
-        return x
-
-    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables"):
-        function(wrong).apply(leaf([1.0]))
 
 
 def test_dirty_makes_saved_values_stale():
@@ -490,19 +543,19 @@ def test_wrong_gradients(backward, message):
     assert b.grad is None
 
 
-def test_gradient_of_what_is_no_tensor():
-    """Rule 45: only None will do."""
-    with pytest.raises(RuntimeError, match="gradient different than None at position 2"):
-        function(lambda ctx, a, k: a * k, lambda ctx, g: (g, g)).apply(
-            leaf([1.0]), 2
-        ).sum().backward()
-
-
-def test_index_of_an_invalid_gradient_counts_tensors():
-    """Rule 45: other arguments have none."""
-    F = function(lambda ctx, k, i, a: a * k, lambda ctx, g: (None, None, g[:1]))
-    with pytest.raises(RuntimeError, match="invalid gradient at index 1"):
-        F.apply(2, torch.tensor(1), leaf([1.0, 2.0])).sum().backward()
+def test_gradients_beside_what_is_no_tensor():
+    """Rule 45: None alone will do for it, and the index of a wrong gradient does not count it."""
+    one = function(lambda ctx, a, k: a * k, lambda ctx, g: (g, g))
+    two = function(lambda ctx, k, i, a: a * k, lambda ctx, g: (None, None, g[:1]))
+    at_2 = "gradient different than None at position 2"
+    refused(
+        (RuntimeError, at_2, one.apply(leaf([1.0]), 2).sum().backward),
+        (
+            RuntimeError,
+            "invalid gradient at index 1",
+            two.apply(2, torch.tensor(1), leaf([1.0, 2.0])).sum().backward,
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -512,7 +565,7 @@ def test_index_of_an_invalid_gradient_counts_tensors():
 def test_larger_gradients_are_summed(shape, got):
     """Rule 45: over what broadcasting would have repeated; recorded or not."""
     value = torch.arange(float(np.prod(got)), dtype=torch.float64).reshape(got)
-    F = function(lambda ctx, x: x * 2, lambda ctx, g: value * g.sum())
+    F = function(doubled, lambda ctx, g: value * g.sum())
     for create in (False, True):
         x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
         y = F.apply(x)
@@ -534,28 +587,23 @@ def test_gradients_are_cast():
 def test_exceptions_keep_their_type():
     """Rule 45: of forward and of backward; the machine is usable afterwards."""
 
-    class MyError(Exception):
-        pass
-
     def fail(ctx, *_):
-        raise MyError
+        raise KeyError("mine")
 
     x = leaf([1.0])
-    with pytest.raises(MyError):
-        function(fail).apply(x)
-    assert torch.is_grad_enabled()
-    y = function(lambda ctx, x: x * 2, fail).apply(x).sum()
-    with pytest.raises(MyError):
-        y.backward()
-    assert torch.is_grad_enabled()
+    y = function(doubled, fail).apply(x).sum()
+    for call in (lambda: function(fail).apply(x), y.backward):
+        with pytest.raises(KeyError, match="mine"):
+            call()
+        assert torch.is_grad_enabled()
     check_backward((x * 2).sum(), (x, [2.0]))
 
 
 def test_none_everywhere():
     """Rule 45: ``.grad`` stays None; the Functions below get zeros."""
     seen = []
-    inner = function(lambda ctx, x: x * 2, lambda ctx, g: seen.append(g) or g)
-    stop = function(lambda ctx, x: x * 2, lambda ctx, g: None)
+    inner = function(doubled, lambda ctx, g: seen.append(g) or g)
+    stop = function(doubled, lambda ctx, g: None)
     x = leaf([1.0, 2.0])
     stop.apply(x).sum().backward()
     assert x.grad is None
@@ -567,15 +615,11 @@ def test_none_everywhere():
     assert torch.autograd.grad(stop.apply(x).sum(), x, allow_unused=True) == (None,)
 
 
-def test_missing_methods():
+def test_a_missing_backward():
     """NotImplementedError says which."""
-    with pytest.raises(NotImplementedError, match="forward function"):
-        types.new_class("F", (Function,)).apply(leaf([1.0]))
 
     class NoBackward(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+        forward = staticmethod(doubled)
 
     y = NoBackward.apply(leaf([1.0]))
     with pytest.raises(NotImplementedError, match="backward"):
@@ -586,17 +630,12 @@ def test_vjp_is_another_name_of_backward():
     """But there may be only one of them."""
 
     class F(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def vjp(ctx, g):
-            return g * 9
+        forward = staticmethod(doubled)
+        vjp = staticmethod(lambda ctx, g: g * 9)
 
     x = leaf([1.0])
     check_backward(F.apply(x).sum(), (x, [9.0]))
-    both = function(lambda ctx, x: x * 2, vjp=staticmethod(lambda ctx, g: g))
+    both = function(doubled, vjp=F.vjp)
     with pytest.raises(RuntimeError, match="both 'backward' and 'vjp'"):
         both.apply(x).sum().backward()
 
@@ -643,14 +682,13 @@ def test_gradients_are_not_what_the_program_holds():
 def test_needs_input_grad():
     """Rule 46: per argument, also of those that are no Tensors."""
     seen = []
-
-    def backward(ctx, g):
-        seen.append(ctx.needs_input_grad)
-        return g, None, g
-
-    F = function(lambda ctx, a, k, b: a * k * b, backward)
-    F.apply(leaf([1.0]), 2, leaf([1.0], requires_grad=False)).sum().backward()
-    F.apply(leaf([1.0], requires_grad=False), 2, leaf([1.0])).sum().backward()
+    F = function(
+        lambda ctx, a, k, b: a * k * b,
+        lambda ctx, g: seen.append(ctx.needs_input_grad) or (g, None, g),
+    )
+    x, c = leaf([1.0]), leaf([1.0], requires_grad=False)
+    F.apply(x, 2, c).backward()
+    F.apply(c, 2, x).backward()
     assert seen == [(True, False, False), (False, False, True)]
 
 
@@ -694,47 +732,36 @@ def test_saved_input_that_is_gone():
 
 
 def test_saved_tensors_are_checked():
-    """Rule 46: changes in place are noticed, of inputs and of results."""
+    """Rule 46: changes in place are noticed, of inputs and results, not of what is unsaved."""
     x, w = leaf_and_copy([1.0])
-    y = Mul.apply(w, w)
+    y, z = Mul.apply(w, w), Exp.apply(x)
     w.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
-    y = Exp.apply(x)
-    y.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
-    w = x * 1
+    z.mul_(2)
+    for saved in (y, z):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            saved.sum().backward()
     y = Scale.apply(w, 2)
     w.mul_(2)
-    check_backward(y.sum(), (x, [2.0]))
+    check_backward(y.sum(), (x, [4.0]))
 
 
 def test_saved_tensors_are_freed():
     """Rule 46: by backward; who asks for them again gets the 'second time' error."""
     x = leaf([1.0])
-    y = Exp.apply(x).sum()
+    y, z = Exp.apply(x), Scale.apply(x, 2)
     y.backward(retain_graph=True)
     y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        y.backward()
-    y = Exp.apply(x)
-    y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        _ = y.grad_fn.saved_tensors
-    y = Scale.apply(x, 2)
-    y.backward()
-    y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        _ = y.grad_fn.saved_tensors
+    z.backward()
+    z.backward()
+    refused(
+        (RuntimeError, "second time", y.backward),
+        (RuntimeError, "second time", lambda: y.grad_fn.saved_tensors),
+        (RuntimeError, "second time", lambda: z.grad_fn.saved_tensors),
+    )
 
 
-def test_what_can_be_saved():
-    """Rule 46: Tensors and None; the last call counts."""
-    for wrong in (3, [torch.ones(1)]):
-        F = function(lambda ctx, x, wrong=wrong: ctx.save_for_backward(wrong) or x * 2)
-        with pytest.raises(TypeError, match="save_for_backward can only save variables"):
-            F.apply(leaf([1.0]))
+def test_the_last_call_saves():
+    """Rule 46: it counts alone."""
 
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -742,50 +769,23 @@ def test_what_can_be_saved():
         return x * 2
 
     assert len(function(forward).apply(leaf([1.0])).grad_fn.saved_tensors) == 2
-    with torch.inference_mode():
-        w = torch.ones(1)
-    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
-        function(lambda ctx, x: ctx.save_for_backward(w) or x * 2).apply(leaf([1.0]))
 
 
-def test_unused_results_get_zeros():
+@pytest.mark.parametrize("materialize", [True, False])
+def test_unused_results_get_zeros(materialize):
     """Rules 3, 46: or None with set_materialize_grads(False)."""
-    for materialize in (True, False):
-        got = []
+    got = []
 
-        def forward(ctx, x, materialize=materialize):
-            ctx.set_materialize_grads(materialize)
-            return x * 2, x.sum() * 3
+    def forward(ctx, x):
+        ctx.set_materialize_grads(materialize)
+        return x * 2, x.sum() * 3
 
-        def backward(ctx, g, h, got=got):
-            got.append(h)
-            return g
-
-        x = leaf([1.0, 2.0])
-        a, b = function(forward, backward).apply(x)
-        assert a.grad_fn is b.grad_fn
-        assert (a.output_nr, b.output_nr) == (0, 1)
-        a.sum().backward()
-        if materialize:
-            check(got[0], 0.0)
-        else:
-            assert got == [None]
-        check(x.grad, [1.0, 1.0])
-
-
-def test_both_results_used():
-    """Rule 3: their gradients meet in one call."""
-    calls = []
-
-    def backward(ctx, g, h):
-        calls.append((g.item(), h.item()))
-        return 2 * g + 3 * h
-
-    x = leaf(1.0)
-    a, b = function(lambda ctx, x: (x * 2, x * 3), backward).apply(x)
-    (a * 5 + b * 7 + a * 1).backward()
-    assert calls == [(6.0, 7.0)]
-    check(x.grad, 33.0)
+    x = leaf([1.0, 2.0])
+    a, b = function(forward, lambda ctx, g, h: got.append(h) or g).apply(x)
+    assert a.grad_fn is b.grad_fn
+    assert (a.output_nr, b.output_nr) == (0, 1)
+    check_backward(a.sum(), (x, [1.0, 1.0]))
+    assert [None if h is None else h.item() for h in got] == [0.0 if materialize else None]
 
 
 # Rule 47 ----------------------------------------------------------------------------------------
@@ -802,8 +802,7 @@ def test_mark_non_differentiable():
 
     x = leaf([1.0])
     i, y = function(forward, lambda ctx, g, h: got.append(g.item()) or h).apply(x)
-    assert not i.requires_grad
-    assert i.is_leaf
+    check_constant(i)
     assert y.requires_grad
     assert y.output_nr == 1
     y.sum().backward()
@@ -832,20 +831,18 @@ def test_once_differentiable():
         seen.append(torch.is_grad_enabled())
         return g * 2
 
-    F = function(lambda ctx, x: x * 2, backward)
-    x = leaf([1.0, 2.0])
-    check_backward(F.apply(x).sum(), (x, [2.0, 2.0]))
-    ones = torch.ones(2, dtype=torch.float64)
-    (g,) = torch.autograd.grad(F.apply(x), x, ones, create_graph=True)
+    x, ones = leaf([1.0, 2.0]), torch.ones(2, dtype=torch.float64)
+    y = function(doubled, backward).apply(x)
+    check_backward(y.sum(), (x, [2.0, 2.0]))
+    (g,) = torch.autograd.grad(y, x, ones, create_graph=True)
     assert not g.requires_grad
-    v = ones.clone().requires_grad_()
-    (g,) = torch.autograd.grad(F.apply(x), x, v, create_graph=True)
+    (g,) = torch.autograd.grad(y, x, ones.requires_grad_(), create_graph=True)
     check(g, [2.0, 2.0])
     assert g.requires_grad
+    assert g.grad_fn.name() == "torch::autograd::Error"
     assert not any(seen)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         g.sum().backward()
-    assert g.grad_fn.name() == "torch::autograd::Error"
 
 
 # Rule 48 ----------------------------------------------------------------------------------------
@@ -936,20 +933,6 @@ def test_saved_result_under_create_graph():
         check(d, np.exp([0.5, 1.0]))
 
 
-def test_derivative_by_the_incoming_gradient():
-    """Rule 48: forward over reverse, as two reverse passes."""
-    x, v = leaf([2.0, 3.0]), leaf([1.0, 1.0])
-    (g,) = torch.autograd.grad(Mul.apply(x, x), x, v, create_graph=True)
-    check_all(torch.autograd.grad(g, v, torch.ones_like(g)), [4.0, 6.0])
-
-
-def test_gradient_penalty():
-    """Rule 48: second derivatives through a custom Function, of a leaf's grad."""
-    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
-    (g,) = torch.autograd.grad(Mul.apply(Mul.apply(x, x), w).sum(), x, create_graph=True)
-    check_backward((g * g).sum(), (x, [72.0, 256.0]), (w, [24.0, 128.0]))
-
-
 def test_reentrant_backward():
     """Rule 48: a backward pass inside backward, as in checkpointing."""
     w = leaf(3.0)
@@ -995,7 +978,7 @@ def test_reentrant_backward_nests():
                 x.grad = torch.ones_like(x)
             return g * x.grad * 2
 
-        return function(lambda ctx, x: x * 2, backward)
+        return function(doubled, backward)
 
     x = leaf(1.0)
     check_backward(nested(20).apply(x), (x, 2.0**21))
@@ -1074,29 +1057,6 @@ def test_nested_apply():
     check(y, [2.0])
 
 
-def test_anomaly_mode():
-    """Rule 43: nan in what a backward returns is an error that names it."""
-    x = leaf([1.0])
-    F = function(lambda ctx, x: x * 2, lambda ctx, g: g * float("nan"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with torch.autograd.detect_anomaly():
-            y = F.apply(x).sum()
-            with pytest.raises(RuntimeError, match="'FBackward' returned nan"):
-                y.backward()
-
-
-def test_gradcheck():
-    """Rule 63: of correct Functions and of wrong ones."""
-    x, w = leaf([0.5, 1.5]), leaf([2.0, 3.0])
-    assert torch.autograd.gradcheck(Exp.apply, (x,))
-    assert torch.autograd.gradgradcheck(Exp.apply, (x,))
-    assert torch.autograd.gradcheck(Mul.apply, (x, w))
-    wrong = function(lambda ctx, x: x * 2, lambda ctx, g: g * 3)
-    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
-        torch.autograd.gradcheck(wrong.apply, (x,))
-
-
 def test_unused_attributes_are_accepted():
     """Programs for torch.func have more members; none of them matters here."""
     F = function(
@@ -1109,31 +1069,13 @@ def test_unused_attributes_are_accepted():
     assert Function.generate_vmap_rule is False
 
 
-def test_threads():
-    """Calls and passes of several threads do not meet."""
-    found = [None] * 4
-
-    def work(k):
-        x = leaf([float(k)])
-        for _ in range(20):
-            x.grad = None
-            Mul.apply(Exp.apply(x), x).sum().backward()
-        found[k] = x.grad.item()
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    np.testing.assert_allclose(found, [(1 + k) * np.exp(k) for k in range(4)])
-
-
 def test_nodes_cannot_be_copied():
     """TypeError, by pickle and by copy."""
     y = Exp.apply(leaf([1.0]))
+    says = "cannot pickle 'ExpBackward' object"
     refused(
-        (TypeError, "cannot pickle 'ExpBackward' object", lambda: pickle.dumps(y.grad_fn)),
-        (TypeError, "cannot pickle 'ExpBackward' object", lambda: copy.deepcopy(y.grad_fn)),
+        (TypeError, says, lambda: pickle.dumps(y.grad_fn)),
+        (TypeError, says, lambda: copy.deepcopy(y.grad_fn)),
         (RuntimeError, "leaves", lambda: copy.deepcopy(y)),
     )
 

@@ -20,3 +20,17 @@ def leaf_and_copy(data):
     """A leaf, and a recorded copy of it, which may be changed in place."""
     x = leaf(data)
     return x, x * 1
+
+
+def check_constant(t):
+    """``t`` is a leaf without a record, which requires no gradient."""
+    assert t.is_leaf
+    assert t.grad_fn is None
+    assert not t.requires_grad
+
+
+def check_leaf(t):
+    """``t`` is a leaf that requires gradients."""
+    assert t.is_leaf
+    assert t.grad_fn is None
+    assert t.requires_grad
