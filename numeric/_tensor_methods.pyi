@@ -1,7 +1,7 @@
 """What the modules of operations add to ``Tensor``: written by ``python -m tests.tensor_stub``."""
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -172,10 +172,10 @@ class TensorMethods:
     def atanh_(self) -> Tensor: ...
     def backward(
         self,
-        gradient: builtins.object = ...,
+        gradient: Tensor | None = ...,
         retain_graph: builtins.bool | None = ...,
         create_graph: builtins.bool = ...,
-        inputs: builtins.object = ...,
+        inputs: Tensor | Iterable[Tensor] | None = ...,
     ) -> None: ...
     def baddbmm(
         self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ...

@@ -23,7 +23,7 @@ _HEAD = '''\
 """What the modules of operations add to ``Tensor``: written by ``python -m tests.tensor_stub``."""
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np

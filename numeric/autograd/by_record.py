@@ -20,6 +20,7 @@ from numeric.ops.rearranging import stack
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.eager.record import Record
     from numeric.tracing.functions_as_formulas import Capture
 
 
@@ -97,7 +98,7 @@ def settled(capture: Capture, tensors: Sequence[Tensor]) -> list[Tensor]:
     return out
 
 
-def _depends(t: Tensor, own: set[Any]) -> bool:
+def _depends(t: Tensor, own: set[Record]) -> bool:
     """Whether the record of ``t`` has leaves that somebody holds, other than the run's own."""
     left, seen = [edge_of(t)], set(own)
     while left:

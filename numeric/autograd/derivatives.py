@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,16 +13,20 @@ from numeric.eager.tensor import Size, Tensor, edge_of, method, wrap
 from numeric.modes import Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+# Weights of results, and what derivatives are taken by.
+Weights: TypeAlias = "Tensor | Iterable[Tensor | None] | None"
+End: TypeAlias = "Tensor | GradientEdge"
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Tensor | Iterable[Tensor],
+    grad_tensors: Weights = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Weights = None,
+    inputs: Tensor | Iterable[Tensor] | None = None,
 ) -> None:
     """Add the derivatives of ``tensors``, weighted and summed, to the ``grad`` of the leaves.
 
@@ -79,10 +83,10 @@ def backward(
 @method("backward")
 def _backward(
     self: Tensor,
-    gradient: object = None,
+    gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: object = None,
+    inputs: Tensor | Iterable[Tensor] | None = None,
 ) -> None:
     """Add the derivatives of the tensor, weighted by ``gradient``, to the ``grad`` of the leaves.
 
@@ -93,9 +97,9 @@ def _backward(
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Tensor | Iterable[Tensor],
+    inputs: End | Iterable[End],
+    grad_outputs: Weights = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
@@ -153,8 +157,8 @@ def grad(
 
 
 def _result(
-    x: Tensor, g: Any, create: bool, allow_unused: object, materialize: bool, taken: set[int]
-) -> Any:
+    x: Any, g: Any, create: bool, allow_unused: bool | None, materialize: bool, taken: set[int]
+) -> Tensor | None:
     if g is None:
         if materialize:
             zeros = wrap(np.zeros_like(x._array))
@@ -178,8 +182,8 @@ def _result(
 
 def _batched(
     ys: Sequence[Tensor],
-    xs: Sequence[Tensor],
-    grad_outputs: object,
+    xs: Sequence[End],
+    grad_outputs: Weights,
     retain: bool,
     create: bool,
     allow_unused: bool | None,
@@ -222,7 +226,7 @@ def _batched(
 # What is given ----------------------------------------------------------------------------------
 
 
-def _tensors(given: Any) -> list[Tensor]:
+def _tensors(given: Tensor | Iterable[Any]) -> list[Tensor]:
     tensors = [given] if isinstance(given, Tensor) else list(given)
     for x in tensors:
         if not isinstance(x, Tensor):
@@ -230,7 +234,7 @@ def _tensors(given: Any) -> list[Tensor]:
     return tensors
 
 
-def _ends(given: Any) -> list[Any]:
+def _ends(given: End | Iterable[End]) -> list[End]:
     """Tensors, or edges by ``graph.get_gradient_edge`` in their place."""
     if isinstance(given, GradientEdge):
         return [given]
@@ -241,7 +245,7 @@ def _ends(given: Any) -> list[Any]:
     return ends
 
 
-def _target(x: Any) -> tuple[Any, int]:
+def _target(x: End) -> tuple[Any, int]:
     if isinstance(x, GradientEdge):
         return getattr(x.node, "_call", x.node), x.output_nr
     if not x._rg:
@@ -249,7 +253,7 @@ def _target(x: Any) -> tuple[Any, int]:
     return edge_of(x), x._nr
 
 
-def _given(weights: Any, n: int) -> list[Any]:
+def _given(weights: Weights, n: int) -> list[Any]:
     if weights is None:
         return [None] * n
     given = [weights] if isinstance(weights, Tensor) else list(weights)
@@ -258,7 +262,7 @@ def _given(weights: Any, n: int) -> list[Any]:
     return given
 
 
-def _seeds(outputs: Sequence[Tensor], weights: object, create: bool) -> list[Tensor]:
+def _seeds(outputs: Sequence[Tensor], weights: Weights, create: bool) -> list[Tensor]:
     """The cotangents to start from, checked."""
     seeds = []
     for i, (y, w) in enumerate(zip(outputs, _given(weights, len(outputs)), strict=True)):

@@ -22,6 +22,8 @@ from symdiff.graph.leaves import full, symbol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy as np
+
     from numeric.eager.tensor import Tensor
     from symdiff.graph.expr import Expr
 
@@ -39,7 +41,7 @@ class Derivative(NamedTuple):
     by_record: Callable[
         [Sequence[Tensor], Sequence[Tensor], Sequence[Tensor], bool], Sequence[Tensor]
     ]
-    kinds: Callable[[list[Any], list[Any]], list[Any]]
+    kinds: Callable[[list[np.dtype], list[np.dtype]], list[np.dtype]]
 
 
 def _jacobians(y: Expr, xs: Sequence[Expr], order: int) -> list[Expr]:
@@ -118,9 +120,9 @@ class Evaluation:
 
     def __init__(
         self,
-        call: Callable[[list[Tensor]], Any],
+        call: Callable[[list[Tensor]], object],
         inputs: list[Tensor],
-        structure: Any,
+        structure: object,
         connected: bool = True,
     ) -> None:
         self.inputs, self.structure = inputs, structure
@@ -161,7 +163,7 @@ class Evaluation:
         return any(x._rg for x in (*self.inputs, *self.capture.outer, *vectors))
 
     def _by_formula(
-        self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[object]
+        self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[np.dtype]
     ) -> list[Tensor] | None:
         """The outputs of a program; None where there is no formula, or none with a derivative."""
         capture, n = self.capture, self.differentiated

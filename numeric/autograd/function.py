@@ -25,8 +25,9 @@ from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
 from numeric.modes import RECORD, Switch, current
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numeric.autograd.hooks import RemovableHandle
     from numeric.eager.record import T
     from symdiff.graph.expr import Expr
 
@@ -108,7 +109,7 @@ class BackwardCFunction(FunctionCtx):
         return self._call.tensors()
 
     @property
-    def next_functions(self) -> tuple[Any, ...]:
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """One pair (node or None, its output number) per Tensor among the arguments."""
         return self._call.next_functions
 
@@ -130,13 +131,13 @@ class BackwardCFunction(FunctionCtx):
     def _name(cls) -> str:
         return cls._prefix + cls.__name__
 
-    def register_hook(self, hook: Callable[..., object]) -> Any:
+    def register_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after backward; it may return new inputs."""
-        return self._call.register_hook(hook)  # type: ignore[attr-defined]
+        return self._call.register_hook(hook)
 
-    def register_prehook(self, hook: Callable[..., object]) -> Any:
+    def register_prehook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before backward; what it returns replaces them."""
-        return self._call.register_prehook(hook)  # type: ignore[attr-defined]
+        return self._call.register_prehook(hook)
 
     def apply(self, *args: object) -> Any:
         """What the user's backward makes of the gradients of the results.
@@ -163,7 +164,7 @@ class FunctionMeta(type):
 
     _backward_cls: Any
 
-    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, object]) -> None:
         super().__init__(name, bases, attributes)
         space = {"__slots__": (), "__module__": __name__, "_forward_cls": cls}
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), space)
@@ -199,7 +200,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     generate_vmap_rule = False
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
@@ -208,7 +209,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, *_: object, **__: object) -> NoReturn:
         """Raises RuntimeError: only ``apply`` calls it."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
@@ -277,7 +278,10 @@ class InplaceFunction(Function):
 
 
 def _ordered(
-    forward: Callable[..., Any], lead: tuple[Any, ...], args: Any, kwargs: Any
+    forward: Callable[..., object],
+    lead: tuple[object, ...],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> tuple[Any, ...]:
     """The arguments by place; with the defaults where forward has no ``ctx``."""
     bound = inspect.signature(forward).bind(*lead, *args, **kwargs)
@@ -332,9 +336,9 @@ class Applied(Node):
     results: list[tuple[tuple[int, ...], np.dtype] | None]
     face: weakref.ref[BackwardCFunction] | None
 
-    def __init__(self, cls: Any, args: Sequence[Any]) -> None:
+    def __init__(self, cls: Any, args: Sequence[object]) -> None:
         self.cls = cls
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, object] = {}
         self.face = None
         self.tensors_at = tuple([isinstance(x, Tensor) for x in args])
         self.needs = tuple([isinstance(x, Tensor) and x._rg for x in args])
@@ -494,7 +498,7 @@ class Applied(Node):
                 out.append(g)
         return out
 
-    def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: object) -> Tensor:
+    def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: np.dtype) -> Tensor:
         """A gradient in the shape and dtype of the operand: larger ones are summed over."""
         got = g._array.shape
         if got != shape:
@@ -509,12 +513,14 @@ class Applied(Node):
         return g if g._array.dtype == kind else cast(g, kind)
 
 
-def _zeros(shape: tuple[int, ...], kind: Any) -> Tensor:
+def _zeros(shape: tuple[int, ...], kind: np.dtype) -> Tensor:
     zeros = wrap(np.zeros(shape, kind))
     return follow(zeros, 0) if current().grad else zeros
 
 
-def _rebuilt(node: Applied, array: Any, v: Any, history: Any) -> Tensor:
+def _rebuilt(
+    node: Applied, array: np.ndarray, v: list[int], history: tuple[object, Any, int]
+) -> Tensor:
     """A saved tensor: its array, with the history it had."""
     _, edge, nr = history
     out = blank(array, edge is not None, node if edge is _OWN else edge)
@@ -524,7 +530,7 @@ def _rebuilt(node: Applied, array: Any, v: Any, history: Any) -> Tensor:
     return out
 
 
-def _is_still(x: Tensor, array: Any, history: Any) -> bool:
+def _is_still(x: Tensor, array: np.ndarray, history: tuple[object, Any, int]) -> bool:
     """Whether a tensor is what it was when it was saved."""
     edge = history[1]
     return (
@@ -541,7 +547,7 @@ _UNRECORDED = Switch(grad=False)
 # Calls ------------------------------------------------------------------------------------------
 
 
-def _applied(cls: Any, args: tuple[Any, ...], setup: bool) -> Any:
+def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
     """Run forward, and give what it returns its history."""
     mode = current()
     if mode.tracing is not None:
@@ -630,11 +636,11 @@ _SAVED_AS_IS = (
 )
 
 
-def _type(x: object) -> tuple[tuple[int, ...], Any] | None:
+def _type(x: object) -> tuple[tuple[int, ...], np.dtype] | None:
     return (x._array.shape, x._array.dtype) if isinstance(x, Tensor) else None
 
 
-def _marked(given: Any, message: str) -> dict[int, Tensor]:
+def _marked(given: Iterable[object], message: str) -> dict[int, Tensor]:
     """The Tensors that were marked.  Raises RuntimeError if something else was."""
     found = {}
     for x in given:

@@ -39,7 +39,7 @@ class _Call(Evaluation):
     """
 
     def __init__(
-        self, name: str, func: Callable[..., Any], inputs: Any, create: bool, strict: bool
+        self, name: str, func: Callable[..., object], inputs: object, create: bool, strict: bool
     ) -> None:
         self.name, self.create, self.strict = name, create, strict
         given = _tensors(inputs, name, "inputs")
@@ -49,7 +49,7 @@ class _Call(Evaluation):
         if create:
             given = [x if x._rg else x.detach().requires_grad_() for x in given]
 
-        def call(xs: list[Tensor]) -> Any:
+        def call(xs: list[Tensor]) -> object:
             answer = func(*xs)
             _tensors(answer, name, "outputs of the user-provided function")
             return answer
@@ -184,7 +184,7 @@ def _tensors(given: Any, name: str, what: str) -> list[Tensor]:
 
 def jacobian(
     func: Callable[..., object],
-    inputs: object,
+    inputs: Tensor | tuple[Tensor, ...],
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -215,7 +215,7 @@ def jacobian(
 
 def hessian(
     func: Callable[..., object],
-    inputs: object,
+    inputs: Tensor | tuple[Tensor, ...],
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -240,8 +240,8 @@ def hessian(
 
 def vjp(
     func: Callable[..., object],
-    inputs: object,
-    v: object = None,
+    inputs: Tensor | tuple[Tensor, ...],
+    v: Tensor | tuple[Tensor, ...] | None = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -261,8 +261,8 @@ def vjp(
 
 def jvp(
     func: Callable[..., object],
-    inputs: object,
-    v: object = None,
+    inputs: Tensor | tuple[Tensor, ...],
+    v: Tensor | tuple[Tensor, ...] | None = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -282,8 +282,8 @@ def jvp(
 
 def vhp(
     func: Callable[..., object],
-    inputs: object,
-    v: object = None,
+    inputs: Tensor | tuple[Tensor, ...],
+    v: Tensor | tuple[Tensor, ...] | None = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -299,8 +299,8 @@ def vhp(
 
 def hvp(
     func: Callable[..., object],
-    inputs: object,
-    v: object = None,
+    inputs: Tensor | tuple[Tensor, ...],
+    v: Tensor | tuple[Tensor, ...] | None = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -319,8 +319,8 @@ def hvp(
 def _hessian_product(
     name: str,
     func: Callable[..., object],
-    inputs: object,
-    v: object,
+    inputs: Tensor | tuple[Tensor, ...],
+    v: Tensor | tuple[Tensor, ...] | None,
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:

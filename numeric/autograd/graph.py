@@ -46,7 +46,7 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: Any = None
+    ownership_token: object = None
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -98,7 +98,7 @@ class saved_tensors_hooks(Switch):  # noqa: N801  # the name by which programs k
     __slots__ = ("pack_hook", "unpack_hook")
 
     def __init__(
-        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+        self, pack_hook: Callable[[Tensor], object], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
         super().__init__(packing=(pack_hook, unpack_hook))
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook

@@ -11,6 +11,7 @@ from numeric.eager.tensor import Tensor, edge_of, method, retain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 _number = count().__next__
 
 
@@ -19,7 +20,9 @@ class RemovableHandle:
 
     __slots__ = ("_hooks", "id")
 
-    def __init__(self, hooks: dict[int, Any], hook: Callable[..., Any]) -> None:
+    def __init__(
+        self, hooks: dict[int, Callable[..., object]], hook: Callable[..., object]
+    ) -> None:
         self.id = _number()
         hooks[self.id] = hook
         self._hooks = hooks
@@ -102,12 +105,12 @@ def retain_grad(self: Tensor) -> None:
     retain(self)
 
 
-def _register_prehook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_prehook(self: Any, hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
     return RemovableHandle(self.extra().prehooks, hook)
 
 
-def _register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_hook(self: Any, hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new inputs."""
     return RemovableHandle(self.extra().posthooks, hook)
 

@@ -23,6 +23,7 @@ from symdiff.guesses import without
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.autograd.hooks import RemovableHandle
     from numeric.eager.specialised import Bound, Declaration, Pullback
     from numeric.eager.tensor import Tensor
     from symdiff.graph.expr import Expr
@@ -151,6 +152,10 @@ class Node(Record):
     bound: Bound
     extras: Extras | None
     serial: int
+
+    # Made by ``numeric.autograd.hooks``.
+    register_hook: Callable[[Callable[..., object]], RemovableHandle]
+    register_prehook: Callable[[Callable[..., object]], RemovableHandle]
 
     def name(self) -> str:
         """The name of the operation's backward, that of the class."""

@@ -324,7 +324,7 @@ def blank(array: np.ndarray | Shadow, rg: bool = False, edge: object = None) -> 
     return out
 
 
-def wrap(array: Any) -> Tensor:
+def wrap(array: object) -> Tensor:
     """A new Tensor of an array, which is used as it is; NumPy scalars become arrays."""
     if array.__class__ is not np.ndarray and array.__class__ is not Shadow:
         array = np.asarray(array)

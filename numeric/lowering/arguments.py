@@ -20,6 +20,8 @@ from symdiff.graph.expr import Expr, free_symbols, in_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numeric.lowering.values import Value
+
 
 # What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
 # number is an integer.
@@ -35,7 +37,7 @@ class Call(NamedTuple):
     the outputs, where they are known and may differ.
     """
 
-    values: tuple[Any, ...]
+    values: tuple[Value, ...]
     sizes: dict[str, int]
     precision: np.dtype
     points: tuple[int, ...] = ()
@@ -81,7 +83,7 @@ class Signature:
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
         self.arrays = all(x.shape and x.dtype is float for x in inputs) and not self.data
 
-    def bind(self, args: Sequence[Any], named: Mapping[str, Any]) -> Call:
+    def bind(self, args: Sequence[Any], named: Mapping[str, object]) -> Call:
         """The arguments of a call.
 
         Raises TypeError for a wrong number, name or dtype, ShapeError for a wrong shape.
@@ -128,7 +130,9 @@ class Signature:
             raise TypeError(f"no argument for {', '.join(missing)}; the inputs are {self}")
         return [given[name] for name in self.names]
 
-    def moved(self, method: str, args: Any, tangents: Any) -> tuple[Call, list[Any]]:
+    def moved(
+        self, method: str, args: Sequence[object], tangents: Sequence[object]
+    ) -> tuple[Call, list[np.ndarray | np.generic]]:
         """The arguments, and the tangents of the real ones."""
         for name, values in (("args", args), ("tangents", tangents)):
             if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
@@ -251,7 +255,7 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
     return array
 
 
-def bindable(x: Expr, value: object) -> Any:
+def bindable(x: Expr, value: Any) -> Any:
     """A value of an input as a constant: what a call would take, numbers without a precision."""
     array = checked("input", x, value)
     if value.__class__ in WEAK:
@@ -259,7 +263,9 @@ def bindable(x: Expr, value: object) -> Any:
     return _as_kind(x, array, False, _FLOAT)
 
 
-def _as_kind(x: Expr, array: np.ndarray, weak: bool, precision: np.dtype) -> Any:
+def _as_kind(
+    x: Expr, array: np.ndarray, weak: bool, precision: np.dtype
+) -> np.ndarray | np.generic:
     """The argument as programs take it: real inputs are floats, 0-d arrays are scalars."""
     if x.dtype is float and (weak or array.dtype.kind != "f"):
         array = array.astype(precision if weak else _FLOAT)
@@ -269,14 +275,14 @@ def _as_kind(x: Expr, array: np.ndarray, weak: bool, precision: np.dtype) -> Any
 # Cotangents -------------------------------------------------------------------------------------
 
 
-def cotangent(place: int, value: object, shape: tuple[int, ...]) -> Any:
+def cotangent(place: int, value: object, shape: tuple[int, ...]) -> np.ndarray | np.generic:
     """A cotangent given for output number ``place``, checked."""
     return _real_numbers(f"cotangent {place}", value, shape, "output")
 
 
 def tangent(
     method: str, x: Expr, value: object, shape: tuple[int, ...], precision: np.dtype
-) -> Any:
+) -> np.ndarray | np.generic:
     """The tangent given for the argument of ``x``, which has ``shape``, checked; zeros for None."""
     if value is None:
         return np.zeros(shape, precision)[()]
@@ -285,7 +291,9 @@ def tangent(
     return _real_numbers(f"{method}: tangent of {x.name}", value, shape, "argument")
 
 
-def _real_numbers(what: str, value: object, shape: tuple[int, ...], whose: str) -> Any:
+def _real_numbers(
+    what: str, value: object, shape: tuple[int, ...], whose: str
+) -> np.ndarray | np.generic:
     """``value`` as real numbers of ``shape``, which is that of the named side of the Function."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":

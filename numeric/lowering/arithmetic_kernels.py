@@ -9,7 +9,7 @@ against exact numbers and against many digits, which share nothing with printers
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numeric.lowering.arithmetic import integral, weak
 from numeric.lowering.names import MATH, NUMPY, Emitter
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.node_kernels import Kernel
+    from numeric.lowering.values import Value
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=2048)
 def _computed(
     op: ops.Sum | ops.Product, dtype: Dtype, kinds: tuple[Dtype, ...], flavour: str
-) -> Callable[..., Any]:
+) -> Callable[..., Value]:
     """The function of operands that an op is, as a program of the flavour computes it."""
     params = [named_dummy("x", (), kind) for kind in kinds]
     node = make(op, tuple(params), (), dtype)
@@ -38,7 +39,7 @@ def _computed(
     return lambda *args: program(*args, {})[0]
 
 
-def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Callable[..., Any]:
+def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Callable[..., Value]:
     # Operands of real values are real: ``real_operands`` casts the others before.
     kinds = tuple([float if node.dtype is float else x.dtype for x in node.args])
     return real_operands(node, _computed(op, node.dtype, kinds, flavour))
@@ -48,11 +49,11 @@ def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Cal
 def _sum(op: ops.Sum, node: Expr) -> Kernel:
     """The terms from left to right, then the constant; weak numbers stay weak."""
     if not op.coefs:
-        const: Any = weak(op.const, node.dtype is int)
+        const = weak(op.const, node.dtype is int)
         return lambda args, sizes: const
     run = _of_node(op, node)
 
-    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Value:
         return run(*args)
 
     return call

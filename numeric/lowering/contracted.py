@@ -127,7 +127,7 @@ def diagonals(letters: str, x: np.ndarray) -> np.ndarray:
     return result
 
 
-NAMES: dict[str, Any] = {"np": np, "stretched": stretched, "diagonals": diagonals}
+NAMES: dict[str, object] = {"np": np, "stretched": stretched, "diagonals": diagonals}
 """What the texts of contractions call."""
 
 # Those that np.einsum knows; it takes no more letters than these.

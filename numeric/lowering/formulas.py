@@ -32,7 +32,7 @@ class FormulaPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no t
     where those come from that SymPy's printer knows by itself.
     """
 
-    bodies: ClassVar[Mapping[str, Any]]
+    bodies: ClassVar[Mapping[str, object]]
     module: ClassVar[str]
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Printed(NamedTuple):
 
     function: Callable[..., Any]
     template: Template
-    names: dict[str, Any]
+    names: dict[str, object]
 
 
 @lru_cache(maxsize=2048)
@@ -108,7 +108,7 @@ def printed(formula: sp.Expr, arity: int, printer: type[FormulaPrinter]) -> Prin
         printer=writer,
     )
     text = " ".join(writer.text.split())
-    names: dict[str, Any] = {}
+    names: dict[str, object] = {}
     for name in _NAME.findall(text):
         if iskeyword(name) or _OPERAND.fullmatch(name) or name in names:
             continue

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @written("lower(f, [x, y])")
-def lower(outputs: Any, inputs: Any) -> Function:
+def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 
     Args:
@@ -88,7 +88,7 @@ class _Eager:
     """What takes over when a Function is called with eager tensors."""
 
     kind: type | tuple[type, ...] = ()
-    call: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any]
+    call: Callable[[Function, tuple[object, ...], dict[str, object]], object]
 
 
 _eager = _Eager()
@@ -130,7 +130,7 @@ class Function:
         self._signature = self._programs.signature
         # Python floats need no layer between the caller and the program; kinks have to be asked.
         self._direct = self._programs.flavour == MATH and not self._programs.strict
-        self._call: Callable[..., Any] = self._called
+        self._call: Callable[..., object] = self._called
         if self._direct:
             self._call = self._programs.entry("call", self._programs.value, self._called, many)
 
@@ -140,7 +140,7 @@ class Function:
     def __deepcopy__(self, memo: dict[int, object]) -> Function:
         return self  # calls change nothing that another holder could see
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _lowered_again, (
             *together([*self.outputs, *self.inputs]),
             len(self.outputs),
@@ -150,11 +150,11 @@ class Function:
 
     # Calls ----------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: object, **named: object) -> Any:
         """The values of the outputs: one value, or a tuple if the outputs were a list or tuple."""
         return self._call(*args, **named)
 
-    def _called(self, /, *args: object, **named: object) -> Any:
+    def _called(self, /, *args: object, **named: object) -> object:
         for value in args:
             if isinstance(value, _eager.kind):
                 return _eager.call(self, args, named)
@@ -165,7 +165,7 @@ class Function:
 
     # Forward and backward -------------------------------------------------------------------------
 
-    def forward(self, /, *args: Any, **named: Any) -> tuple[Any, Residuals]:
+    def forward(self, /, *args: object, **named: object) -> tuple[Any, Residuals]:
         """The outputs, as a call gives them, and the residuals that ``backward`` needs.
 
         Residuals never change: what they share with writeable arguments is copied.  A read-only
@@ -181,7 +181,12 @@ class Function:
         return self._structured(values), kept
 
     def backward(
-        self, residuals: Residuals, /, *cotangents: Any, accumulate: Any = None, wrt: Any = None
+        self,
+        residuals: Residuals,
+        /,
+        *cotangents: object,
+        accumulate: object = None,
+        wrt: object = None,
     ) -> Any:
         """The cotangents of the inputs for ``cotangents`` of the outputs, one for each output.
 
@@ -274,7 +279,7 @@ class Function:
         value, *row = self._programs.results(program, self._signature.bind(args, named))
         return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
 
-    def grad(self, /, *args: Any, wrt: Any = None, **named: Any) -> Any:
+    def grad(self, /, *args: object, wrt: object = None, **named: object) -> Any:
         """The gradient of a scalar output: an array if there is one input, else a tuple.
 
         Args:
@@ -382,7 +387,7 @@ class Function:
         count = len(self.outputs)
         return self._structured(values[:count]), self._structured(values[count:])
 
-    def hvp(self, args: object, tangents: object) -> Any:
+    def hvp(self, args: Any, tangents: Any) -> Any:
         """The Hessian of a scalar output times ``tangents``; no Hessian is built.
 
         ``r_j = sum_k d2y/dx_j dx_k . t_k`` has the shape of argument j.

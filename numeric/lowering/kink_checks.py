@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from symdiff.errors import NotDifferentiable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.lowering.values import Value
     from symdiff.calculus.kinks import Kink
     from symdiff.graph.expr import Expr
 
@@ -20,7 +21,7 @@ def questions(kinks: Sequence[Kink]) -> list[Expr]:
     return [x for kink in kinks for x in (kink.hit, kink.operand)]
 
 
-def hit(kinks: Sequence[Kink], values: Sequence[Any]) -> str | None:
+def hit(kinks: Sequence[Kink], values: Sequence[Value]) -> str | None:
     """Which kink was hit first, in words, from the values of the questions; None if none was."""
     for kink, where, value in zip(kinks, values[::2], values[1::2], strict=True):
         if np.any(where):
@@ -34,7 +35,7 @@ def hit(kinks: Sequence[Kink], values: Sequence[Any]) -> str | None:
     return None
 
 
-def refuse(kinks: Sequence[Kink], values: Sequence[object]) -> None:
+def refuse(kinks: Sequence[Kink], values: Sequence[Value]) -> None:
     """Raise NotDifferentiable if a kink was hit."""
     text = hit(kinks, values)
     if text is not None:

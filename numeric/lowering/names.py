@@ -33,14 +33,14 @@ class Emitter:
     def __init__(self, numbers: bool = False) -> None:
         self.numbers = numbers
         self.lock = fork_safe_lock()  # programs may be written when they are first called
-        self.namespace: dict[str, Any] = {
+        self.namespace: dict[str, object] = {
             **structure.NAMES,
             **{"inf": math.inf, "nan": math.nan, "quotient": quotient},
         }
         self.contractions: dict[str, None] = {}  # how each is computed, in words
-        self._named: dict[Any, str] = {}
+        self._named: dict[object, str] = {}
         self._counts: dict[str, int] = {}
-        self._structured: dict[Any, Template] = {}
+        self._structured: dict[object, Template] = {}
 
     def bind(
         self, key: object, name: str, make: Callable[[], object], numbered: bool = False
@@ -82,7 +82,7 @@ class Emitter:
     def of_numbers(self, step: Step, operands: Sequence[tuple[Shape, Dtype]]) -> str:
         """The name of the function of weak numbers that a step is: its kernel."""
 
-        def made() -> Callable[..., Any]:
+        def made() -> Callable[..., object]:
             (node,), _ = _stand_ins(step, operands)
             call = kernel(node)
             return lambda *values: call(values, {})

@@ -37,10 +37,16 @@ from symdiff.scalars.formula import VOCABULARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numeric.lowering.values import Value
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Op
 
-Kernel: TypeAlias = "Callable[[Sequence[np.ndarray], Mapping[str, int]], np.ndarray]"
+Kernel: TypeAlias = "Callable[[Sequence[Value], Mapping[str, int]], Value]"
+
+
+@singledispatch
+def _kernel(op: Op, node: Expr) -> Kernel:
+    raise TypeError(f"{op!r} has no kernel")
 
 
 def kernel(node: Expr) -> Kernel:
@@ -57,11 +63,6 @@ def kernel(node: Expr) -> Kernel:
     return _kernel(node.op, node)
 
 
-@singledispatch
-def _kernel(op: Op, node: Expr) -> Kernel:
-    raise TypeError(f"{op!r} has no kernel")
-
-
 register = _kernel.register  # the arithmetic of sums and products stands above, with programs
 
 
@@ -72,11 +73,11 @@ def _real(value: Any) -> Any:
     return (weak(value) if value.__class__ is int else value) * 1.0
 
 
-def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
+def _mixed(run: Callable[..., Value], args: Sequence[Any]) -> Any:
     """``run`` where values are weak: they take the others' precision, or the result is weak too."""
     strong = [a for a in args if a.__class__ not in WEAK]
     if not strong:
-        result = run(*map(as_strong, args))
+        result: Any = run(*map(as_strong, args))
         return result if result.__class__ in WEAK else result.item()
     real = [a.dtype for a in strong if a.dtype.kind == "f"]
     if not real:  # NumPy's integers and Python's numbers: as lowered code has them
@@ -86,13 +87,13 @@ def _mixed(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     return run(*values)
 
 
-def elementwise(run: Callable[..., object], exact: Callable[..., object] | None = None) -> Kernel:
+def elementwise(run: Callable[..., Value], exact: Callable[..., Value] | None = None) -> Kernel:
     """The kernel of a function of arrays that broadcasts; ``exact``: the same of Python's integers.
 
     The latter may raise ZeroDivisionError where NumPy has a value.
     """
 
-    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Any:
         for a in args:
             if a.__class__ in WEAK:
                 break
@@ -106,7 +107,7 @@ def elementwise(run: Callable[..., object], exact: Callable[..., object] | None 
     return call
 
 
-def real_operands(node: Expr, run: Callable[..., object]) -> Callable[..., Any]:
+def real_operands(node: Expr, run: Callable[..., Value]) -> Callable[..., Value]:
     """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
     whole = [x.dtype is not float for x in node.args]
     if node.dtype is not float or not any(whole):
@@ -145,14 +146,14 @@ def whole_numbers(array: np.ndarray) -> np.ndarray:
 
 @_kernel.register(ops.Exact)
 def _exact(op: ops.Exact, node: Expr) -> Kernel:
-    value: Any = float(op.value)
+    value: float = float(op.value)
     return lambda args, sizes: value
 
 
 @_kernel.register(ops.Size)
 def _size(op: ops.Size, node: Expr) -> Kernel:
     name = op.name
-    return lambda args, sizes: sizes[name]  # type: ignore[return-value]  # a weak number
+    return lambda args, sizes: sizes[name]
 
 
 # Pointwise functions ------------------------------------------------------------------------------
@@ -216,7 +217,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
 def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
     multiply = strong_product(op.kills)
 
-    def run(a: object, b: object) -> Any:
+    def run(a: np.ndarray, b: np.ndarray) -> Value:
         with np.errstate(all="ignore"):
             return multiply(a, b)
 
@@ -224,7 +225,7 @@ def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
 
 
 @lru_cache
-def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
+def strong_product(kills: tuple[bool, bool]) -> Callable[[np.ndarray, np.ndarray], Value]:
     """The product that is 0 instead of nan where a killing operand is 0.
 
     Only an inf or a nan makes a difference, and one pass over the product says whether there is
@@ -236,7 +237,7 @@ def strong_product(kills: tuple[bool, bool]) -> Callable[[Any, Any], Any]:
     """
     first, second = kills
 
-    def multiply(a: Any, b: Any) -> Any:
+    def multiply(a: np.ndarray, b: np.ndarray) -> Any:
         product = a * b
         array = product.__class__ is np.ndarray
         if math.isfinite(np.add.reduce(product, axis=None) if array else product):
@@ -281,7 +282,7 @@ def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
     run, spread = structure.function(nodes), ops.is_spread(nodes[0].op)
     shapes = [x.shape for x in nodes[0].args]
 
-    def call(args: Sequence[object], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Any:
         if any(a.__class__ in WEAK for a in args):
             if spread:
                 return args[0]

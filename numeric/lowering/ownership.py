@@ -17,6 +17,7 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numeric.lowering.values import Value
     from symdiff.graph.expr import Expr
 
 
@@ -61,7 +62,7 @@ def immutable(array: np.ndarray) -> bool:
 class Owner:
     """Makes results that share memory with nothing else that the caller or a residual holds."""
 
-    def __init__(self, taken: Iterable[Any]) -> None:
+    def __init__(self, taken: Iterable[object]) -> None:
         self.taken = {id(root(x)) for x in taken if isinstance(x, np.ndarray)}
 
     def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
@@ -86,7 +87,7 @@ class Owner:
         return value
 
 
-def snapshots(values: Iterable[object], arguments: Iterable[object]) -> tuple[Any, ...]:
+def snapshots(values: Iterable[Value], arguments: Iterable[Value]) -> tuple[Value, ...]:
     """``values`` safe from changes of the arguments: copied where they share their memory.
 
     Read-only arguments are shared, as nobody can change them.
@@ -162,7 +163,7 @@ def _overlaps_itself(a: np.ndarray) -> bool:
     return False
 
 
-def accumulated(targets: Sequence[np.ndarray | None], values: Sequence[Any]) -> tuple[Any, ...]:
+def accumulated(targets: Sequence[np.ndarray | None], values: Sequence[Value]) -> tuple[Value, ...]:
     """The targets after adding; all sums are made before the first target is written."""
     # A target may be an argument of the call, or the value of another cotangent.
     sums = [

@@ -23,17 +23,17 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numeric.lowering.node_kernels import Kernel
     from symdiff.graph.node import Dtype, Op
 
 
 @overload
-def interpret(outputs: Expr, env: Mapping[Any, Any]) -> Any: ...
+def interpret(outputs: Expr, env: Mapping[Any, object]) -> Any: ...
 @overload
-def interpret(outputs: Sequence[Expr], env: Mapping[Any, Any]) -> tuple[Any, ...]: ...
-def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, Any]) -> Any:
+def interpret(outputs: Sequence[Expr], env: Mapping[Any, object]) -> tuple[Any, ...]: ...
+def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
     """The values of ``outputs``, one or a tuple, where the symbols have the values of ``env``.
 
     Args:
@@ -139,7 +139,7 @@ def bind(
     ``order``: the nodes of the graph, whose axis lengths must all be known.
     """
     named = _by_name(symbols)
-    given: dict[Expr, Any] = {}
+    given: dict[Expr, object] = {}
     axes = dict.fromkeys(d for node in order for d in node.shape if isinstance(d, str))
     axes |= dict.fromkeys(node.op.name for node in order if isinstance(node.op, ops.Size))
     known: dict[str, int] = {}
@@ -182,7 +182,7 @@ def _by_name(symbols: Sequence[Expr]) -> dict[str, Expr]:
     return named
 
 
-def _symbol_of(key: Any, named: Mapping[str, Expr], axes: Mapping[str, None]) -> Expr | str:
+def _symbol_of(key: object, named: Mapping[str, Expr], axes: Mapping[str, None]) -> Expr | str:
     if isinstance(key, Expr):
         if isinstance(key.op, ops.Symbol):
             return key
@@ -196,7 +196,7 @@ def _symbol_of(key: Any, named: Mapping[str, Expr], axes: Mapping[str, None]) ->
     raise ValueError(f"unknown symbol {key}; the outputs have {_listed(named)}")
 
 
-def _listed(keys: Mapping[Any, Any]) -> str:
+def _listed(keys: Iterable[object]) -> str:
     return ", ".join(k.name if isinstance(k, Expr) else str(k) for k in keys) or "none"
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numeric.lowering.derivatives import Cut, Description
     from numeric.lowering.programs import Program
+    from numeric.lowering.values import Value
     from symdiff.calculus.kinks import Kink
     from symdiff.graph.expr import Expr
 
@@ -49,7 +50,7 @@ class Residuals:
         self,
         owner: Programs,
         call: Call,
-        values: tuple[Any, ...] | None,
+        values: tuple[Value, ...] | None,
         kink: str | None = None,
     ) -> None:
         self.owner, self.values, self.kink = owner, values, kink
@@ -89,7 +90,7 @@ class Programs:
         self.strict = raising()
         self.emitter = Emitter()
         self.lock = self.emitter.lock
-        self._found: dict[tuple[Any, ...], Lowered] = {}
+        self._found: dict[tuple[object, ...], Lowered] = {}
         self._kinks: dict[Lowered, tuple[list[Kink], Lowered]] = {}
         self.flavour = MATH if self.flat else NUMPY
         try:
@@ -151,7 +152,7 @@ class Programs:
 
     # Running --------------------------------------------------------------------------------------
 
-    def results(self, program: Lowered, call: Call, more: Sequence[object] = ()) -> list[Any]:
+    def results(self, program: Lowered, call: Call, more: Sequence[Value] = ()) -> list[Value]:
         """What a program of the inputs, and of ``more``, gives the caller.
 
         Raises NotDifferentiable at a kink, if those raise.
@@ -161,7 +162,7 @@ class Programs:
         given = (*call.values, *more) if more else call.values
         return self._handed_out(self._ran(program, given, call), program, call, given, call.kinds)
 
-    def forward(self, call: Call, copies: bool = True) -> tuple[list[Any], Residuals]:
+    def forward(self, call: Call, copies: bool = True) -> tuple[list[Value], Residuals]:
         """Values and residuals; without ``copies`` these may share the arguments' memory."""
         if self.strict:
             self._refuse_kinks(self.value, call)
@@ -179,7 +180,7 @@ class Programs:
         return values, Residuals(self, call, kept, kink)
 
     def backward(
-        self, residuals: Residuals, seeds: Sequence[Any], order: tuple[int, ...] | None = None
+        self, residuals: Residuals, seeds: Sequence[Value], order: tuple[int, ...] | None = None
     ) -> list[Any]:
         """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
         assert residuals.values is not None
@@ -199,7 +200,7 @@ class Programs:
             for v, i in zip(found, places, strict=True)
         ]
 
-    def _ran(self, program: Lowered, given: Sequence[object], call: Call) -> Sequence[Any]:
+    def _ran(self, program: Lowered, given: Sequence[Value], call: Call) -> Sequence[Value]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
         if self.flat and call.weak:
             return program.floats([plain(v) for v in given])
@@ -209,11 +210,11 @@ class Programs:
 
     def _handed_out(
         self,
-        values: Sequence[Any],
+        values: Sequence[Value],
         program: Lowered,
         call: Call,
-        taken: Sequence[Any],
-        kinds: Iterable[Any] | None,
+        taken: Sequence[object],
+        kinds: Iterable[np.dtype] | None,
     ) -> list[Any]:
         """The results in memory of their own: not that of ``taken``, nor of constants.
 

@@ -35,7 +35,7 @@ def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
     together = computations(found.order)
     number: dict[Expr, int] = {}
     origins: list[Expr] = []
-    shared: dict[Any, Any] = {}
+    shared: dict[tuple[object, ...], Any] = {}
     one = shared.setdefault
     steps: list[Step] = []
 
@@ -100,7 +100,7 @@ def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
     >>> computations([vectors, sd.sum(values), values])[values] == (values, vectors)
     True
     """
-    found: dict[tuple[Any, ...], list[tuple[int, Expr]]] = {}
+    found: dict[tuple[object, ...], list[tuple[int, Expr]]] = {}
     for node in nodes:
         if isinstance(node.op, ops.Part):
             key = (node.op.whole, *[behind(x) for x in node.args])
@@ -181,17 +181,17 @@ def _number(node: Expr) -> int | float:
 
 
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
-    values: list[Any] = [literals[x] for x in how.operands]
+    values = [literals[x] for x in how.operands]
     if how.form == "kernel":
-        return values[0]  # type: ignore[no-any-return]
+        return values[0]
     if how.form == "product":
         return quotient(values, how.detail)
     if how.form == "quotient":
         return quotient(values[: len(how.detail.signs)], how.detail.signs)
     assert how.form not in ("monomial", "shifted")  # these are never of numbers alone
     with np.errstate(all="ignore"):
-        value: Any = kernel(node)(values, {})  # weak operands make a weak value
-        return value  # type: ignore[no-any-return]
+        # Weak operands make a weak value.
+        return kernel(node)(values, {})  # type: ignore[return-value]
 
 
 def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:

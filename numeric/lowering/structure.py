@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Op, Shape
 
-NAMES: dict[str, Any] = {**contracted.NAMES, "full": full}
+NAMES: dict[str, object] = {**contracted.NAMES, "full": full}
 """What texts call under this very name; other names are bound."""
 
 

@@ -49,7 +49,7 @@ class Draft:
     asked for.
     """
 
-    def __init__(self, arity: int, bind: Callable[[str, Any], str]) -> None:
+    def __init__(self, arity: int, bind: Callable[[str, object], str]) -> None:
         self.bind = bind
         self.needs = [LOOSE] * arity
         self._met = [0] * arity

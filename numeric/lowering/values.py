@@ -7,7 +7,7 @@ costs nothing.  ``filled`` makes the array where one is wanted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 WEAK = frozenset({float, int, bool})
 
+# What programs take and give: arrays, NumPy's scalars, and weak numbers, those of Python.
+Value: TypeAlias = "np.ndarray | np.generic | float"
+
 
 def filled(
     value: Any, shape: Shape, sizes: Mapping[str, int], dtype: np.dtype | None = None
@@ -32,7 +35,7 @@ def filled(
     return np.broadcast_to(scalar, lengths(shape, sizes)) if shape else scalar
 
 
-def full(shape: tuple[int, ...], value: Any, *others: Any) -> Any:
+def full(shape: tuple[int, ...], value: object, *others: Any) -> Any:
     """``filled``, in the precision of the arrays among the ``others``, as programs call it.
 
     >>> full((2,), 0.5, np.ones(2, np.float32)), full((2,), np.array([1, 2]))
@@ -42,7 +45,7 @@ def full(shape: tuple[int, ...], value: Any, *others: Any) -> Any:
     return filled(value, shape, {}, np.result_type(*real) if real else None)
 
 
-def strong(value: Any) -> Any:
+def strong(value: Any) -> np.generic:
     """A weak number as a NumPy scalar.
 
     >>> strong(2**70), strong(True)

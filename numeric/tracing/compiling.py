@@ -39,19 +39,19 @@ class _Traced(NamedTuple):
     outer: list[Tensor]
     # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
     results: list[tuple[str, Any, Any]]
-    structure: Any
+    structure: object
     places: list[tuple[int, int, Place]]  # of results that are views
     checks: list[tuple[Expr, str]]
-    guard: dict[Any, Any]  # what must be as it was when the function was traced
+    guard: dict[object, object]  # what must be as it was when the function was traced
 
 
 class Compiled:
     """A function of Tensors that runs as lowered Functions, one for each signature."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., object]) -> None:
         self._fn = fn
         self._lock = fork_safe_lock()
-        self._traces: OrderedDict[tuple[Any, int], _Traced] = OrderedDict()
+        self._traces: OrderedDict[tuple[object, int], _Traced] = OrderedDict()
         functools.update_wrapper(self, fn, updated=())
 
     def __copy__(self) -> Compiled:
@@ -63,7 +63,7 @@ class Compiled:
     def __get__(self, instance: object, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """The function's results, by the trace for these arguments."""
         if current().tracing is not None:  # it becomes a part of what is traced
             return self._fn(*args, **kwargs)

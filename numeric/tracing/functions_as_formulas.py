@@ -56,15 +56,15 @@ class Capture(NamedTuple):
     outer: list[Tensor]
     outer_symbols: list[Expr]
     exprs: list[Expr] | None
-    kinds: list[Any]
+    kinds: list[np.dtype]
     shapes: list[tuple[int, ...]]
-    tree: Any
+    tree: object
     given: list[Tensor]
     results: list[Tensor]
     leaves: list[Tensor] | None = None
     checks: Sequence[tuple[Expr, str]] = ()
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Equal where results are the same expressions of the same symbols."""
         checks = tuple([x for x, _ in self.checks])
         return (tuple(self.exprs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
@@ -83,14 +83,14 @@ def captured(
         return traced(call, inputs, inputs, Inner(mode.tracing.name, mode.tracing.randomness))
     # Records hold no Tensors: the operands of what is recorded are kept, so that those from outside
     # can be inputs.  They are told by serial numbers, which grow as records are made.
-    kept: dict[Any, Tensor] = {}
+    kept: dict[tuple[Record, int], Tensor] = {}
     start = serial()
     leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
     with Switch(grad=True, inference=False, keeping=kept):
         answer = call(leaves)
     tree, tensors = flat(answer)
     symbols = [input_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
-    known: dict[Any, Any] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
+    known: dict[Record, object] = {edge_of(x): s for x, s in zip(leaves, symbols, strict=True)}
     outer: list[Tensor] = []
     outer_symbols: list[Expr] = []
     exprs: list[Expr] | None = None
@@ -117,18 +117,18 @@ _NO_FORMULA = (RuntimeError, ValueError, LookupError, TypeError, Unsupported, No
 
 # Expressions of what was recorded, by operation, parameters and operands: the next run of a
 # function will ask for the same ones.
-_expressions: dict[Any, Any] = {}
+_expressions: dict[tuple[object, ...], Any] = {}
 _REMEMBERED = 1024
 
 
-def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
+def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], object]:
     """How the expressions of a record are made; no data is kept alive for them.
 
     Conversions between dtypes, which are no part of an exact formula, are part of these.
     ``halves`` are the expressions of half precision, to which results are added.
     """
 
-    def made(record: Any, operands: list[Expr]) -> Any:
+    def made(record: Any, operands: list[Expr]) -> object:
         kind = type(record)
         if kind is TO.node:
             of, to = record.bound.kinds[0], record.bound.of.params[0]
@@ -147,7 +147,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Any]:
         kinds = [F16 if x in halves else None for x in operands]
         many = op.outputs > 1
 
-        def exprs() -> Any:
+        def exprs() -> object:
             ys = rounded(op, operands, kinds, params)
             return ys if many else ys[0]
 
@@ -191,7 +191,10 @@ def _stand_in(x: Tensor, connected: bool) -> Tensor:
 
 
 def _outer(
-    ends: Sequence[Record], known: dict[Any, Any], kept: dict[Any, Tensor], start: int
+    ends: Sequence[Record],
+    known: dict[Record, object],
+    kept: dict[tuple[Record, int], Tensor],
+    start: int,
 ) -> tuple[list[Tensor], list[Expr]]:
     """The tensors that were there before the run, and their symbols, added to ``known``.
 
@@ -200,10 +203,10 @@ def _outer(
     """
     found: list[Tensor] = []
     symbols: list[Expr] = []
-    numbered: dict[Any, list[int]] = {}
+    numbered: dict[Record, list[int]] = {}
     for record, nr in kept:
         numbered.setdefault(record, []).append(nr)
-    seen: set[Any] = set()
+    seen: set[Record] = set()
     stack: list[Any] = list(reversed(ends))
     while stack:
         record = stack.pop()
@@ -248,7 +251,7 @@ class Inner(Trace):
         self.length = length
         # Whether the run is a part of one that is kept for later calls.
         self.kept = self.below is not None and getattr(self.below, "kept", True)
-        self._held: list[Any] = []
+        self._held: list[object] = []
         self.draws: list[tuple[Expr, Tensor]] = []
 
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
@@ -265,7 +268,7 @@ class Inner(Trace):
         self.draws.append((found, whole))
         return Shadow(self, found, one._array, fixed=True)
 
-    def expr(self, x: Any) -> Expr:
+    def expr(self, x: object) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, np.ndarray) and array.ndim and not self.kept:
@@ -279,13 +282,12 @@ class Inner(Trace):
             self.outer.append(outer)
         return found
 
-    def _input(self, x: Any, array: Any) -> Expr:
+    def _input(self, x: object, array: np.ndarray) -> Expr:
         """A tensor or an array with data as an input of the formula, which serves others too."""
         found = self._found.get(id(x))
         if found is None:
             # What the run made is no tensor that derivatives are followed to.
-            fixed = not isinstance(x, Tensor) or x._traced is not None
-            outer = blank(array) if fixed else x
+            outer = x if isinstance(x, Tensor) and x._traced is None else blank(array)
             found = self._found[id(x)] = self.symbol(outer)
             self.outer.append(outer)
             self._held.append(x)
@@ -333,7 +335,7 @@ def layout_of(x: Tensor) -> np.ndarray:
 # Programs ---------------------------------------------------------------------------------------
 
 _lock = fork_safe_lock()
-_programs: OrderedDict[Any, Function] = OrderedDict()
+_programs: OrderedDict[object, Function] = OrderedDict()
 
 
 def program(key: object, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]) -> Function:
@@ -353,7 +355,7 @@ def program(key: object, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr
 def executed(
     function: Function,
     tensors: Sequence[Tensor],
-    kinds: Sequence[Any],
+    kinds: Sequence[np.dtype],
     checks: Sequence[tuple[Expr, str]] = (),
 ) -> list[Tensor]:
     """The results of a program on tensors, in given dtypes; recorded.

@@ -17,13 +17,13 @@ class Leaf(NamedTuple):
     place: int
 
 
-def flat(tree: object) -> tuple[Any, list[Tensor]]:
+def flat(tree: object) -> tuple[object, list[Tensor]]:
     """A nested structure with places instead of its tensors, and the tensors."""
     tensors: list[Tensor] = []
     return _collected(tree, tensors), tensors
 
 
-def contents(tree: object) -> Iterator[Any]:
+def contents(tree: object) -> Iterator[object]:
     """What a nested structure consists of."""
     if isinstance(tree, dict):
         tree = list(tree.values())
@@ -34,7 +34,7 @@ def contents(tree: object) -> Iterator[Any]:
         yield tree
 
 
-def _collected(tree: object, tensors: list[Tensor]) -> Any:
+def _collected(tree: object, tensors: list[Tensor]) -> object:
     """The structure with places instead of tensors, which are added to the list."""
     if isinstance(tree, Tensor):
         tensors.append(tree)
@@ -46,7 +46,7 @@ def _collected(tree: object, tensors: list[Tensor]) -> Any:
     return tree
 
 
-def filled(tree: Any, tensors: Sequence[Any]) -> Any:
+def filled(tree: object, tensors: Sequence[object]) -> Any:
     """The structure with tensors in their places."""
     if isinstance(tree, Leaf):
         return tensors[tree.place]
@@ -57,7 +57,7 @@ def filled(tree: Any, tensors: Sequence[Any]) -> Any:
     return tree
 
 
-def _dict_like(tree: Any, items: dict[Any, Any]) -> Any:
+def _dict_like(tree: Any, items: dict[object, object]) -> object:
     kind = type(tree)
     if kind is dict:
         return items
@@ -66,6 +66,6 @@ def _dict_like(tree: Any, items: dict[Any, Any]) -> Any:
     return kind(items)
 
 
-def _like(tree: Any, items: list[Any]) -> Any:
+def _like(tree: Any, items: list[object]) -> object:
     kind = type(tree)
     return kind(*items) if hasattr(tree, "_fields") else kind(items)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 
-def key(tree: object) -> Any:
+def key(tree: object) -> object:
     """A hashable stand-in of a structure: equal for arguments that may share a trace."""
     if isinstance(tree, Leaf):
         return tree
@@ -47,7 +47,7 @@ class Same:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __hash__(self) -> int:
@@ -60,15 +60,15 @@ class Same:
 _DEPTH, _SEEN = 5, 2000
 
 
-def surroundings(fn: object) -> dict[Any, Any]:
+def surroundings(fn: object) -> dict[object, object]:
     """What the function finds in closures, globals, defaults and objects: tensors and numbers.
 
     They are by the way on which they are found.  If one is another in the next call, the function
     is traced again; except for those that the function itself changes while it is traced.
     """
-    found: dict[Any, Any] = {}
+    found: dict[object, object] = {}
     seen: set[int] = set()
-    stack: list[tuple[Any, Any, int]] = [((), fn, 0)]
+    stack: list[tuple[tuple[object, ...], object, int]] = [((), fn, 0)]
     while stack and len(seen) < _SEEN:
         way, x, depth = stack.pop()
         if isinstance(x, bool | int | str | float | complex | None):
@@ -84,7 +84,7 @@ def surroundings(fn: object) -> dict[Any, Any]:
     return found
 
 
-def _inside(x: Any) -> Iterator[tuple[Any, Any]]:
+def _inside(x: Any) -> Iterator[tuple[object, object]]:
     if isinstance(x, dict):
         yield from ((key(k), y) for k, y in x.items())
     elif isinstance(x, list | tuple):

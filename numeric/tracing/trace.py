@@ -92,7 +92,7 @@ class Trace:
         self.symbols.append(found)
         return found
 
-    def expr(self, x: Any) -> Expr:
+    def expr(self, x: object) -> Expr:
         """The expression of an operand; a tensor from outside the function becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, Shadow):
@@ -136,7 +136,7 @@ class Trace:
             outs.append(blank(shadow, rg))
         return tuple(outs) if op.outputs > 1 else outs[0]
 
-    def through(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def through(self, name: str, call: Callable[..., Any], args: object, kwargs: object) -> Any:
         """A NumPy function of shadows, done on expressions and on stand-ins, as operations are."""
         try:
             values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))

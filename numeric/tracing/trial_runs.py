@@ -48,7 +48,7 @@ _memory: dict[tuple[object, ...], Done] = {}
 _REMEMBERED = 4096
 
 
-def done(op: Op, operands: Sequence[object], exprs: list[Expr], params: tuple[Any, ...]) -> Done:
+def done(op: Op, operands: Sequence[object], exprs: list[Expr], params: tuple[object, ...]) -> Done:
     """An operation on expressions, which is remembered: another run will do the same."""
     key: list[object] = [op, params, default()]
     for x, e in zip(operands, exprs, strict=True):

@@ -79,7 +79,7 @@ def vmap(
         batched = [_led(tensors[i], dims[i]) for i in places]
         n = _length(batched)
 
-        def call(slices: list[Tensor]) -> Any:
+        def call(slices: list[Tensor]) -> object:
             whole = list(tensors)
             for i, x in zip(places, slices, strict=True):
                 whole[i] = x
@@ -186,7 +186,7 @@ def _batches(
 
 def _slice(x: Tensor) -> Tensor:
     """Something that has the shape and dtype of a slice, and lies in memory as it does."""
-    array: Any = x._array
+    array = x._array
     if isinstance(array, Shadow):
         array = array.layout
     if not array.shape[0]:
@@ -227,7 +227,7 @@ def _dims_of(in_dims: object, args: tuple[object, ...], told: str) -> list[int |
     return out
 
 
-def _spread(d: object, arg: object, told: str) -> Iterator[tuple[Any, Any]]:
+def _spread(d: object, arg: object, told: str) -> Iterator[tuple[Any, object]]:
     """A specification of axes with each part of an argument."""
     if isinstance(d, int) or d is None:
         for part in contents(arg):
