@@ -7,13 +7,15 @@ only handed on or asked for its class is ``object``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
+    from numeric.eager.dtypes import dtype
     from numeric.eager.tensor import Tensor
+    from numeric.ops.creation import device
 
 # What ``tensor`` makes a Tensor of.
 TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
@@ -21,6 +23,10 @@ TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
 Values: TypeAlias = "np.ndarray | np.number | float"
 # What an operator takes beside a Tensor, and what a function takes for a Tensor or a number.
 Operand: TypeAlias = "Tensor | Values"
+# Arguments: axes, a dtype, a place.
+Dims: TypeAlias = "SupportsIndex | tuple[SupportsIndex, ...] | list[int] | list[SupportsIndex]"
+DtypeLike: TypeAlias = "dtype | type | None"
+DeviceLike: TypeAlias = "device | str | None"
 # What else an op needs: it goes into the formula, and is part of the key of what is compiled.
 Params: TypeAlias = tuple[Hashable, ...]
 # Arrays in double precision; such an array or one number; arrays of truth values, which choose.

@@ -24,7 +24,7 @@ _HEAD = '''\
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -33,12 +33,15 @@ from numeric.eager import dtypes
 from numeric.eager.record import Record
 from numeric.eager.tensor import Tensor
 from numeric.ops.creation import device as Device  # noqa: N812
+from numeric.ops.random_numbers import Generator
 from numeric.show.drawings import Drawing
+from numeric.types import DeviceLike, Dims, DtypeLike, Operand
 from symdiff.graph.expr import Expr
 
 class TensorMethods:
 '''
-# An operator answers NotImplemented to what it does not know: for the caller that is a TypeError.
+# An operator is asked for anything, and answers NotImplemented to what it does not know: for the
+# caller that is a TypeError.
 _OPERATORS = re.compile(
     "__[ri]?(add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)__"
     "|__(eq|ne|lt|le|gt|ge)__"
@@ -69,14 +72,16 @@ def behind(member: Any) -> Any:
 def _declared(name: str, member: Any) -> str:
     function = behind(member)
     signature = inspect.signature(function)
-    result = "Tensor" if _OPERATORS.fullmatch(name) else _type(signature.return_annotation)
+    operator = _OPERATORS.fullmatch(name)
+    result = "Tensor" if operator else _type(signature.return_annotation)
     if isinstance(member, property):
         text = f"    @property\n    def {name}(self) -> {result}: ...\n"
         if member.fset is not None:
             text += f"    @{name}.setter\n    def {name}(self, value: {result}) -> None: ...\n"
         return text
     ignored = "  # type: ignore[override]" if name in _OBJECT else ""
-    return f"    def {name}({_parameters(signature)}) -> {result}: ...{ignored}\n"
+    parameters = "self, other: builtins.object" if operator else _parameters(signature)
+    return f"    def {name}({parameters}) -> {result}: ...{ignored}\n"
 
 
 def _parameters(signature: inspect.Signature) -> str:

@@ -25,6 +25,7 @@ from numeric.ops.views_of_parts import select
 if TYPE_CHECKING:
     from numeric.eager import dtypes
     from numeric.eager.tensor import Tensor
+    from numeric.types import Dims
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
@@ -33,7 +34,7 @@ __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 def vector_norm(
     x: Tensor,
     ord: float = 2,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -49,7 +50,7 @@ def vector_norm(
     return moments.vector_norm(x, ord, dim, keepdim, dtype)
 
 
-def _two_axes(x: Tensor, dim: Any) -> tuple[int, int]:
+def _two_axes(x: Tensor, dim: Dims) -> tuple[int, int]:
     given = [index(k) for k in (dim if isinstance(dim, tuple | list) else (dim,))]
     if len(given) != 2:
         raise RuntimeError(
@@ -67,7 +68,7 @@ def _two_axes(x: Tensor, dim: Any) -> tuple[int, int]:
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
-    dim: Any = (-2, -1),
+    dim: Dims = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -125,7 +126,7 @@ def _widened(x: Tensor, dtype: dtypes.dtype) -> Tensor:
 def norm(
     A: Tensor,
     ord: float | str | None = None,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -183,7 +184,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         bad = singular(A._array)
         one = wrap(np.eye(A._array.shape[-1], dtype=A._array.dtype))
         rest = where(wrap(bad[..., None, None]), one, A)
-        return where(wrap(bad), math.inf, cond(rest, p))  # type: ignore[no-any-return]
+        return where(wrap(bad), math.inf, cond(rest, p))
     return mul(matrix_norm(A, cast("Any", p)), matrix_norm(inverse, cast("Any", p)))
 
 

@@ -19,6 +19,7 @@ from numeric.ops.reduction_arguments import renamed
 
 if TYPE_CHECKING:
     from numeric.eager import dtypes
+    from numeric.types import Dims
 
 __all__ = [
     "cholesky_solve",
@@ -69,7 +70,7 @@ def logdet(input: Tensor) -> Tensor:
     square("logdet", input)
     real("logdet", input)
     sign, logabsdet = linalg.slogdet(input)
-    return where(wrap(sign._array == -1), math.nan, logabsdet)  # type: ignore[no-any-return]
+    return where(wrap(sign._array == -1), math.nan, logabsdet)
 
 
 @method()
@@ -174,10 +175,10 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 def norm(
     input: Tensor,
     p: float | str | None = "fro",
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
 

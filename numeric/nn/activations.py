@@ -21,6 +21,7 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.eager.dtypes import dtype
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -355,7 +356,7 @@ def _implicit(dim: int | None, ndim: int) -> int:
 
 
 def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
 
@@ -367,7 +368,7 @@ def softmax(
 
 
 def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """``log(softmax(input))`` along the axis ``dim``, without underflow.
 
@@ -379,7 +380,7 @@ def log_softmax(
 
 
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """``softmax(-input)``.
 

@@ -13,6 +13,7 @@ from numeric.ops.rearranging import cat, stack
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+
 __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
@@ -106,7 +107,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
-    source: Any = vec
+    source: Tensor = vec
     start = 0
     p: Any
     for p in parameters:

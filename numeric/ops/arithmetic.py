@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from numeric.types import Operand, Params, Values
+
+    _Operator: TypeAlias = Callable[[Tensor, object], Tensor]
 
 
 __all__ = [
@@ -49,7 +53,7 @@ __all__ = [
 _NUMBERS = (bool, int, float)
 
 
-def taken(x: Any) -> Any:
+def taken(x: object) -> Any:
     """An operand of an operator: a Tensor, a Python number, or NotImplemented.
 
     NumPy's scalars count as Python numbers, its arrays as constants of their own dtype.
@@ -64,7 +68,15 @@ def taken(x: Any) -> Any:
     return float(x) if isinstance(x, float) else int(x) if isinstance(x, int) else NotImplemented
 
 
-def argument(function: str, name: str, place: int, x: Any, *, number: bool = False) -> Any:
+@overload
+def argument(function: str, name: str, place: int, x: object) -> Tensor: ...
+@overload
+def argument(
+    function: str, name: str, place: int, x: object, *, number: Literal[True]
+) -> Tensor | float: ...
+def argument(
+    function: str, name: str, place: int, x: object, *, number: bool = False
+) -> Tensor | float:
     """An operand of a function, where arrays of NumPy's do not count.
 
     Raises TypeError for anything but a Tensor, or a number where those are allowed.
@@ -72,9 +84,9 @@ def argument(function: str, name: str, place: int, x: Any, *, number: bool = Fal
     if isinstance(x, Tensor):
         return x
     if number and not isinstance(x, np.ndarray):
-        known = taken(x)
-        if known is not NotImplemented:
-            return known
+        operand: Tensor | float = taken(x)
+        if operand is not NotImplemented:
+            return operand
     known = isinstance(x, Expr) and hasattr(functions, function)
     remedy = f"; of expressions it is sd.{function}" if known else ""
     raise TypeError(
@@ -83,7 +95,7 @@ def argument(function: str, name: str, place: int, x: Any, *, number: bool = Fal
     )
 
 
-def elementwise(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -> Tensor:
+def elementwise(op: Op, operands: Sequence[Operand], params: Params = ()) -> Tensor:
     """``apply``, for operands that may be Python numbers only, or integers that wrap around."""
     if not any(isinstance(x, Tensor) for x in operands):
         operands = [wrap(np.asarray(x, of_number(x))) for x in operands]
@@ -100,7 +112,7 @@ def elementwise(op: Op, operands: Sequence[Any], params: tuple[Any, ...] = ()) -
 # The operations ---------------------------------------------------------------------------------
 
 
-def _subtractable(operands: Iterable[Any]) -> np.dtype:
+def _subtractable(operands: Iterable[Values]) -> np.dtype:
     operands = list(operands)
     bools = [isinstance(x, np.ndarray) and x.dtype.kind == "b" for x in operands]
     if any(bools):
@@ -117,21 +129,20 @@ def _subtractable(operands: Iterable[Any]) -> np.dtype:
     return promoted(operands)
 
 
-def _negatable(operands: Iterable[Any]) -> np.dtype:
+def _negatable(operands: Iterable[np.ndarray]) -> np.dtype:
     (x,) = operands
     if x.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
             "invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    kind: np.dtype = x.dtype
-    return kind
+    return x.dtype
 
 
-def _divisible(name: str) -> Callable[[Iterable[Any]], np.dtype]:
+def _divisible(name: str) -> Callable[[Iterable[Values]], np.dtype]:
     """The common dtype; RuntimeError for truth values, and for an integer divisor that is 0."""
 
-    def common(operands: Iterable[Any]) -> np.dtype:
+    def common(operands: Iterable[Values]) -> np.dtype:
         a, b = operands
         kind = promoted((a, b))
         if kind.kind == "b":
@@ -143,11 +154,12 @@ def _divisible(name: str) -> Callable[[Iterable[Any]], np.dtype]:
     return common
 
 
-def _truncated(a: Any, b: Any) -> Any:
+def _truncated(a: Values, b: Values) -> Values:
     if np.result_type(a, b).kind == "f":
         return np.trunc(np.divide(a, b))
     q = np.floor_divide(a, b)  # of integers, which real quotients would round
-    return q + ((q < 0) & (q * b != a))
+    quotient: Values = q + ((q < 0) & (q * b != a))
+    return quotient
 
 
 ADD = fast(Op("add", sd.add, pointwise=True, numbers=True))
@@ -186,7 +198,7 @@ _RSUB0, RSUB = (
 NEG = Op("neg", sd.negative, pointwise=True, promotion=_negatable)
 
 
-def _with_alpha(name: str, sign: int, promotion: Any) -> Op:
+def _with_alpha(name: str, sign: int, promotion: Callable[[Iterable[Values]], np.dtype]) -> Op:
     return Op(
         name,
         lambda a, b, alpha: a + sign * alpha * b,
@@ -229,7 +241,7 @@ _DIV_ROUNDED: dict[str | None, Op] = {
 }
 
 
-def _truncated_rest(a: Any, b: Any) -> Any:
+def _truncated_rest(a: Expr, b: Expr) -> Expr:
     """``a - b trunc(a / b)``, of the sign of a; ``mod`` does not round the quotient."""
     size = sd.where(sd.less(b, 0), -b, b)  # with a derivative at 0
     return sd.where(sd.less(a, 0), -sd.mod(-a, size), sd.mod(a, size))
@@ -267,7 +279,7 @@ _RECIPROCAL = Op(
 _PLAIN: Any = object()
 
 
-def _first_three(operands: Iterable[Any]) -> np.dtype:
+def _first_three(operands: Iterable[Values]) -> np.dtype:
     return promoted(list(operands)[:3])
 
 
@@ -285,7 +297,7 @@ _ADDCDIV = Op(
 )
 
 
-def _between(a: Any, b: Any, w: Any) -> Any:
+def _between(a: Expr, b: Expr, w: Expr) -> Expr:
     # From the nearer end, so that both ends are hit exactly.
     return sd.where(sd.less(sd.abs(w), 0.5), a + w * (b - a), b - (b - a) * (1 - w))
 
@@ -296,7 +308,7 @@ _LERP0, _LERP1 = (Op("lerp", _between, pointwise=True, label=f"LerpBackward{i}")
 # Functions --------------------------------------------------------------------------------------
 
 
-def _short(op: Op, input: Any, other: Any) -> Any:
+def _short(op: Op, input: Operand, other: Operand) -> Tensor | None:
     """The result of a function of two operands where the short way of operators is known to do."""
     if input.__class__ is Tensor:
         kind = other.__class__
@@ -305,10 +317,10 @@ def _short(op: Op, input: Any, other: Any) -> Any:
     return None
 
 
-def _summed(name: str, input: Any, other: Any, alpha: Any) -> Tensor:
+def _summed(name: str, input: Operand, other: Operand, alpha: float) -> Tensor:
     plain, scaled = _ALPHA[name]
     if alpha.__class__ is int and alpha == 1 and (out := _short(plain, input, other)) is not None:
-        return out  # type: ignore[no-any-return]
+        return out
     input = argument(name, "input", 1, input, number=True)
     other = argument(name, "other", 2, other, number=True)
     if not isinstance(alpha, _NUMBERS):
@@ -322,12 +334,12 @@ def _summed(name: str, input: Any, other: Any, alpha: Any) -> Tensor:
     return elementwise(scaled, (input, other), (alpha,))
 
 
-def _kinds(*operands: Any) -> list[str]:
+def _kinds(*operands: Operand) -> list[str]:
     """What the operands' elements are: "f" real, "b" truth values, else integers."""
     return [(x._array.dtype if isinstance(x, Tensor) else of_number(x)).kind for x in operands]
 
 
-def check_factor(name: str, factor: Any, kinds: Sequence[str]) -> None:
+def check_factor(name: str, factor: object, kinds: Sequence[str]) -> None:
     """Whether a factor suits operands of these kinds.  Raises RuntimeError if not."""
     if isinstance(factor, bool) and set(kinds) != {"b"}:
         raise RuntimeError(
@@ -340,7 +352,7 @@ def check_factor(name: str, factor: Any, kinds: Sequence[str]) -> None:
         )
 
 
-def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """``input + alpha * other``.
 
     >>> import numeric as torch
@@ -350,7 +362,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     return _summed("add", input, other, alpha)
 
 
-def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """``input - alpha * other``.
 
     >>> import numeric as torch
@@ -365,7 +377,7 @@ def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     return _summed("sub", input, other, alpha)
 
 
-def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def rsub(input: Tensor, other: Operand, *, alpha: float = 1) -> Tensor:
     """``other - alpha * input``.
 
     >>> import numeric as torch
@@ -380,7 +392,7 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     return elementwise(_RSUB0 if isinstance(other, Tensor) else RSUB, (input, other))
 
 
-def mul(input: Any, other: Any) -> Tensor:
+def mul(input: Operand, other: Operand) -> Tensor:
     """``input * other``.
 
     >>> import numeric as torch
@@ -388,12 +400,12 @@ def mul(input: Any, other: Any) -> Tensor:
     [3.0, 6.0]
     """
     if (out := _short(MUL, input, other)) is not None:
-        return out  # type: ignore[no-any-return]
+        return out
     input = argument("mul", "input", 1, input, number=True)
     return elementwise(MUL, (input, argument("mul", "other", 2, other, number=True)))
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = _PLAIN) -> Tensor:
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = _PLAIN) -> Tensor:
     """``input / other``, rounded by ``rounding_mode``: None, ``"floor"`` or ``"trunc"``.
 
     Only without rounding integers become real; with it the derivative is 0.
@@ -412,11 +424,11 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = _PLAIN) -> Tensor
     if rounding_mode is not _PLAIN:
         return elementwise(_DIV_ROUNDED[rounding_mode], (input, other))
     if isinstance(input, Tensor):
-        return _by(input, other)  # type: ignore[no-any-return]
+        return _by(input, other)
     return elementwise(DIV, (input, other))
 
 
-def true_divide(input: Any, other: Any) -> Tensor:
+def true_divide(input: Operand, other: Operand) -> Tensor:
     """``input / other``; integers become real.
 
     >>> import numeric as torch
@@ -426,7 +438,7 @@ def true_divide(input: Any, other: Any) -> Tensor:
     return div(input, other)
 
 
-def floor_divide(input: Any, other: Any) -> Tensor:
+def floor_divide(input: Operand, other: Operand) -> Tensor:
     """``floor(input / other)``; derivative 0.
 
     >>> import numeric as torch
@@ -436,14 +448,14 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     return div(input, other, rounding_mode="floor")
 
 
-def _modulo(name: str, ops: list[Op], input: Any, other: Any) -> Tensor:
+def _modulo(name: str, ops: list[Op], input: Operand, other: Operand) -> Tensor:
     input = argument(name, "input", 1, input, number=True)
     other = argument(name, "other", 2, other, number=True)
     # Numbers as divisors and tensors have records of different names.
     return elementwise(ops[isinstance(other, Tensor)], (input, other))
 
 
-def remainder(input: Any, other: Any) -> Tensor:
+def remainder(input: Operand, other: Operand) -> Tensor:
     """``input - other * floor(input / other)``, which has the sign of ``other``.
 
     >>> import numeric as torch
@@ -453,7 +465,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     return _modulo("remainder", _REMAINDER, input, other)
 
 
-def fmod(input: Any, other: Any) -> Tensor:
+def fmod(input: Operand, other: Operand) -> Tensor:
     """``input - other * trunc(input / other)``, which has the sign of ``input``.
 
     >>> import numeric as torch
@@ -517,7 +529,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     return elementwise(_ADDCDIV, operands)
 
 
-def _three(name: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> tuple[Any, ...]:
+def _three(
+    name: str, input: Operand, tensor1: Operand, tensor2: Operand, value: Operand
+) -> tuple[Any, ...]:
     return (
         argument(name, "input", 1, input),
         argument(name, "tensor1", 2, tensor1),
@@ -526,7 +540,7 @@ def _three(name: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> tup
     )
 
 
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """``input + weight * (end - input)``.
 
     Raises RuntimeError for operands of different dtypes.
@@ -550,7 +564,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 # Powers -----------------------------------------------------------------------------------------
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: Values, b: Values) -> Values:
     kind = np.result_type(a, b)
     if kind.kind == "f" or not np.any(np.less(b, 0)):
         return np.power(a, b)
@@ -576,7 +590,7 @@ _POW_TENSOR, _POW_BASE = (
 _SIMPLE = frozenset([*range(-16, 17), 0.5, -0.5])
 
 
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Operand, exponent: Operand) -> Tensor:
     """``input ** exponent``, one of which may be a number.
 
     Raises RuntimeError for integers to a negative Python integer.
@@ -629,26 +643,26 @@ subtract, multiply, divide, negative = sub, mul, div, neg
 # Operators --------------------------------------------------------------------------------------
 
 
-def _operator(op: Op) -> Any:
+def _operator(op: Op) -> _Operator:
     """The operator of an op that has a short way."""
 
-    def otherwise(self: Tensor, other: Any) -> Any:
-        other = taken(other)
-        return other if other is NotImplemented else elementwise(op, (self, other))
+    def otherwise(self: Tensor, other: object) -> Tensor:
+        operand = taken(other)
+        return operand if operand is NotImplemented else elementwise(op, (self, operand))
 
     return shortcut(op, otherwise)
 
 
-def operators(function: Callable[..., Tensor]) -> tuple[Any, Any]:
+def operators(function: Callable[..., Tensor]) -> tuple[_Operator, _Operator]:
     """The operator of a function, and the reflected one."""
 
-    def forward(self: Tensor, other: Any) -> Any:
-        other = taken(other)
-        return other if other is NotImplemented else function(self, other)
+    def forward(self: Tensor, other: object) -> Tensor:
+        operand = taken(other)
+        return operand if operand is NotImplemented else function(self, operand)
 
-    def reflected(self: Tensor, other: Any) -> Any:
-        other = taken(other)
-        return other if other is NotImplemented else function(other, self)
+    def reflected(self: Tensor, other: object) -> Tensor:
+        operand = taken(other)
+        return operand if operand is NotImplemented else function(operand, self)
 
     return forward, reflected
 
@@ -656,7 +670,7 @@ def operators(function: Callable[..., Tensor]) -> tuple[Any, Any]:
 _divided = _operator(DIV)
 
 
-def _by(self: Tensor, other: Any) -> Any:
+def _by(self: Tensor, other: object) -> Tensor:
     """``self / other``."""
     # Python refuses to divide by a number that is 0, also in formulas of derivatives.
     if other.__class__ is not Tensor and other.__class__ in _NUMBERS and other == 0:
@@ -664,10 +678,10 @@ def _by(self: Tensor, other: Any) -> Any:
     return _divided(self, other)
 
 
-def _over(self: Tensor, other: Any) -> Any:
+def _over(self: Tensor, other: object) -> Tensor:
     """``other / self``, for which the quotient alone is saved."""
-    other = taken(other)
-    return other if other is NotImplemented else binary(MUL, reciprocal(self), other)
+    operand = taken(other)
+    return operand if operand is NotImplemented else binary(MUL, reciprocal(self), operand)
 
 
 def _positive(self: Tensor) -> Tensor:
@@ -676,13 +690,13 @@ def _positive(self: Tensor) -> Tensor:
     return self
 
 
-def augmented(function: Callable[..., Tensor], name: str) -> Any:
+def augmented(function: Callable[..., Tensor], name: str) -> _Operator:
     """The augmented operator of a function: in place."""
     changed = inplace(function, name)
 
-    def operator(self: Tensor, other: Any) -> Any:
-        other = taken(other)
-        return other if other is NotImplemented else changed(self, other)
+    def operator(self: Tensor, other: object) -> Tensor:
+        operand = taken(other)
+        return operand if operand is NotImplemented else changed(self, operand)
 
     return operator
 
@@ -695,7 +709,11 @@ def _add_methods() -> None:
     method("__rmul__")(_operator(MUL))
     method("__rtruediv__")(_over)
     method("__pos__", "positive")(_positive)
-    changing: dict[str, Any] = {"pow": pow, "mod": remainder, "floordiv": floor_divide}
+    changing: dict[str, Callable[..., Tensor]] = {
+        "pow": pow,
+        "mod": remainder,
+        "floordiv": floor_divide,
+    }
     for name, function in changing.items():
         forward, reflected = operators(function)
         attach(f"__{name}__", forward)
@@ -707,7 +725,7 @@ def _add_methods() -> None:
         if name in short:
             operator = shortcut_inplace(short[name], operator)
         attach(f"__i{name}__", operator)
-    named: dict[str, Any] = {
+    named: dict[str, Callable[..., Tensor]] = {
         f.__name__: f
         for f in (add, sub, mul, div, true_divide, floor_divide, remainder, fmod, lerp, pow)
     }

@@ -18,6 +18,8 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.types import Operand
+
 __all__ = [
     "allclose",
     "bitwise_and",
@@ -50,7 +52,9 @@ __all__ = [
 ]
 
 
-def _met(name: str, kernel: Callable[..., Any], a: Any, b: Any, common: Any = None) -> Tensor:
+def _met(
+    name: str, kernel: Callable[..., np.ndarray], a: Operand, b: Operand, common: Any = None
+) -> Tensor:
     """The kernel on two operands, in one dtype."""
     trace = current().tracing
     if trace is not None:
@@ -72,15 +76,15 @@ def _met(name: str, kernel: Callable[..., Any], a: Any, b: Any, common: Any = No
 
 
 def _comparison(name: str, says: str, example: str, alias: str) -> Callable[..., Tensor]:
-    kernel: Callable[..., Any] = getattr(np, alias)
+    kernel: Callable[..., np.ndarray] = getattr(np, alias)
 
-    def function(input: Tensor, other: Any) -> Tensor:
+    def function(input: Tensor, other: Operand) -> Tensor:
         argument(name, "input", 1, input)
         return _met(name, kernel, input, argument(name, "other", 2, other, number=True))
 
-    def compared(self: Tensor, other: Any) -> Any:
-        other = taken(other)
-        return other if other is NotImplemented else _met(name, kernel, self, other)
+    def compared(self: Tensor, other: object) -> Tensor:
+        operand = taken(other)
+        return operand if operand is NotImplemented else _met(name, kernel, self, operand)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Where ``input {says} other``.
@@ -139,14 +143,15 @@ def isclose(
         which = "rtol" if rtol < 0 else "atol"
         raise RuntimeError(f"{which} must be greater than or equal to zero")
 
-    def close(x: Any, y: Any) -> Any:
-        found = x == y
+    def close(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        found: np.ndarray = x == y
         if x.dtype.kind == "b":
             return found
         if equal_nan and x.dtype.kind == "f":
             found = found | (np.isnan(x) & np.isnan(y))
         apart = np.abs(x - y)
-        return found | (np.isfinite(apart) & (apart <= atol + np.abs(rtol * y)))
+        near: np.ndarray = found | (np.isfinite(apart) & (apart <= atol + np.abs(rtol * y)))
+        return near
 
     return _met("isclose", close, a, b)
 
@@ -171,7 +176,9 @@ def allclose(
 # Kinds of numbers -------------------------------------------------------------------------------
 
 
-def _question(name: str, says: str, examples: str, kernel: Any) -> Callable[[Tensor], Tensor]:
+def _question(
+    name: str, says: str, examples: str, kernel: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[Tensor], Tensor]:
     def function(input: Tensor) -> Tensor:
         argument(name, "input", 1, input)
         return wrap(kernel(values_of(input)))
@@ -187,8 +194,9 @@ def _question(name: str, says: str, examples: str, kernel: Any) -> Callable[[Ten
     return function
 
 
-def _signbit(a: Any) -> Any:
-    return np.signbit(a) if a.dtype.kind == "f" else np.less(a, 0)
+def _signbit(a: np.ndarray) -> np.ndarray:
+    negative: np.ndarray = np.signbit(a) if a.dtype.kind == "f" else np.less(a, 0)
+    return negative
 
 
 isfinite = _question("isfinite", "numbers", "[True, True, False, False]", np.isfinite)
@@ -214,7 +222,7 @@ def logical_not(input: Tensor) -> Tensor:
 
 def _logical(word: str, example: str) -> Callable[[Tensor, Tensor], Tensor]:
     name = f"logical_{word}"
-    kernel: Callable[..., Any] = getattr(np, name)
+    kernel: Callable[..., np.ndarray] = getattr(np, name)
 
     def function(input: Tensor, other: Tensor) -> Tensor:
         argument(name, "input", 1, input)
@@ -240,7 +248,7 @@ logical_xor = _logical("xor", "[False, True, False]")
 # Bits -------------------------------------------------------------------------------------------
 
 
-def _bits(name: str, kernel: Callable[..., Any], input: Any, other: Any) -> Tensor:
+def _bits(name: str, kernel: Callable[..., np.ndarray], input: Operand, other: Operand) -> Tensor:
     for i, x in enumerate((input, other)):
         argument(name, ("input", "other")[i], i + 1, x, number=True)
     kind = promoted([x._array if isinstance(x, Tensor) else x for x in (input, other)])
@@ -249,7 +257,7 @@ def _bits(name: str, kernel: Callable[..., Any], input: Any, other: Any) -> Tens
     return _met(name, kernel, input, other)
 
 
-def bitwise_and(input: Any, other: Any) -> Tensor:
+def bitwise_and(input: Operand, other: Operand) -> Tensor:
     """``input & other`` of integers or truth values.
 
     >>> import numeric as torch
@@ -259,7 +267,7 @@ def bitwise_and(input: Any, other: Any) -> Tensor:
     return _bits("bitwise_and", operator.and_, input, other)
 
 
-def bitwise_or(input: Any, other: Any) -> Tensor:
+def bitwise_or(input: Operand, other: Operand) -> Tensor:
     """``input | other`` of integers or truth values.
 
     >>> import numeric as torch
@@ -269,7 +277,7 @@ def bitwise_or(input: Any, other: Any) -> Tensor:
     return _bits("bitwise_or", operator.or_, input, other)
 
 
-def bitwise_xor(input: Any, other: Any) -> Tensor:
+def bitwise_xor(input: Operand, other: Operand) -> Tensor:
     """``input ^ other`` of integers or truth values.
 
     >>> import numeric as torch
@@ -279,7 +287,7 @@ def bitwise_xor(input: Any, other: Any) -> Tensor:
     return _bits("bitwise_xor", operator.xor, input, other)
 
 
-def bitwise_left_shift(input: Any, other: Any) -> Tensor:
+def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
     """``input << other`` of integers.
 
     >>> import numeric as torch
@@ -289,7 +297,7 @@ def bitwise_left_shift(input: Any, other: Any) -> Tensor:
     return _bits("lshift", operator.lshift, input, other)
 
 
-def bitwise_right_shift(input: Any, other: Any) -> Tensor:
+def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """``input >> other`` of integers.
 
     >>> import numeric as torch
@@ -316,7 +324,7 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 
 def _add_methods() -> None:
-    bits: dict[str, Any] = {
+    bits: dict[str, Callable[..., Tensor]] = {
         "and": bitwise_and,
         "or": bitwise_or,
         "xor": bitwise_xor,

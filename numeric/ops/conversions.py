@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from symdiff.guesses import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numeric.types import DeviceLike, Dims, DtypeLike
 
 
 __all__ = ["clone", "contiguous_format", "detach", "is_same_size", "preserve_format"]
@@ -77,7 +79,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     return _read(self, "numpy")
 
 
-def _as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def _as_array(self: Tensor, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
     return np.array(_numpy(self), dtype=dtype, copy=copy)
 
 
@@ -179,12 +181,12 @@ def convert(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
 def _to(
     self: Tensor,
     *args: Any,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DtypeLike = None,
+    device: DeviceLike = None,
     other: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format: object = None,
 ) -> Tensor:
     """The tensor in another dtype, or in that of another tensor: ``to([device,] dtype)``.
 
@@ -230,7 +232,7 @@ _LETTERS = {
 
 
 def _casting(name: str, kind: Any) -> None:
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+    def cast(self: Tensor, memory_format: object = None) -> Tensor:
         return convert(self, kind)
 
     cast.__name__ = cast.__qualname__ = name
@@ -246,7 +248,7 @@ _CLASSES = {np.dtype(kind): f"torch.{name.capitalize()}Tensor" for name, kind in
 
 
 @method("type")
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: DtypeLike = None, non_blocking: bool = False) -> Any:
     """The tensor in another dtype, given as such or as ``"torch.FloatTensor"``; without, its name.
 
     Raises ValueError for an unknown name.
@@ -272,7 +274,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method("cpu")
-def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
     """The tensor itself: tensors are nowhere else."""
     return self
 
@@ -289,7 +291,7 @@ CLONE = Op("clone", lambda x, order: x, _copied, promotion=None, variant="ordere
 
 
 @method()
-def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+def clone(input: Tensor, *, memory_format: object = preserve_format) -> Tensor:
     """A differentiable copy in new memory.
 
     >>> import numeric as torch
@@ -300,7 +302,7 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 
 
 @method("contiguous")
-def _contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+def _contiguous(self: Tensor, memory_format: object = contiguous_format) -> Tensor:
     """The tensor with its elements in order in memory: itself, or a copy."""
     if self._array.flags.c_contiguous:
         return self
@@ -441,8 +443,8 @@ method("__deepcopy__")(_deepcopy)
 # Memory -------------------------------------------------------------------------------------------
 
 
-def _axis(name: str, dim: Any, ndim: int) -> int:
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+def _axis(name: str, dim: Dims, ndim: int) -> int:
+    if isinstance(dim, bool) or not isinstance(dim, SupportsIndex):
         raise TypeError(
             f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         )
@@ -452,14 +454,14 @@ def _axis(name: str, dim: Any, ndim: int) -> int:
 
 
 @method("size")
-def _size(self: Tensor, dim: Any = None) -> Any:
+def _size(self: Tensor, dim: Dims | None = None) -> Any:
     """The shape, or one length of it.  Raises IndexError for an axis that is not there."""
     shape = self._array.shape
     return Size(shape) if dim is None else shape[_axis("size", dim, len(shape))]
 
 
 @method("stride")
-def _stride(self: Tensor, dim: Any = None) -> Any:
+def _stride(self: Tensor, dim: Dims | None = None) -> Any:
     """How many elements apart neighbours are, along each axis or one."""
     a = self._array
     if a.size:
@@ -488,7 +490,7 @@ def _element_size(self: Tensor) -> int:
 
 
 @method("is_contiguous")
-def _is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
+def _is_contiguous(self: Tensor, memory_format: object = contiguous_format) -> bool:
     """Whether the elements are in order in memory."""
     return bool(self._array.flags.c_contiguous)
 

@@ -18,6 +18,8 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.types import DeviceLike, DtypeLike
+
 
 __all__ = [
     "arange",
@@ -182,7 +184,7 @@ def _tensor_argument(name: str, value: Any) -> Tensor:
     return value
 
 
-def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: Any = None) -> Tensor:
+def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: object = None) -> Tensor:
     """A leaf of an array, which is used as it is; ``where`` and ``out`` are only checked."""
     if where is not None and not isinstance(where, device):
         device(where)
@@ -202,8 +204,8 @@ def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: Any = N
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DtypeLike = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -392,7 +394,7 @@ def cast_numbers(values: Sequence[Any], kind: Any) -> np.ndarray:
     return array.astype(kind)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: DtypeLike = None, device: DeviceLike = None) -> Tensor:
     """The data as a tensor, sharing memory where it can: tensors as they are, arrays.
 
     >>> as_tensor([1.0, 2.0])
@@ -408,8 +410,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def asarray(
     obj: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DtypeLike = None,
+    device: DeviceLike = None,
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -441,7 +443,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def scalar_tensor(
-    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    s: Any, *, dtype: DtypeLike = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor without axes, of the default dtype unless another is asked for.
 
@@ -495,10 +497,10 @@ def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
 def zeros(
     *args: Any,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """A tensor of zeros.
 
@@ -513,10 +515,10 @@ def zeros(
 def ones(
     *args: Any,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """A tensor of ones.
 
@@ -530,10 +532,10 @@ def ones(
 def empty(
     *args: Any,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """A tensor whose values are to be written; until then they may be anything.
 
@@ -548,10 +550,10 @@ def full(
     size: Any,
     fill_value: Any,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """A tensor of one value, whose dtype it takes if none is given.
 
@@ -575,10 +577,10 @@ def eye(
     n: Any,
     m: Any = None,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """The identity matrix, with ``n`` rows and ``m`` columns (as many if None).
 
@@ -606,10 +608,10 @@ def arange(
     start: Any = None,
     end: Any = None,
     step: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """The numbers from ``start`` (0) up to ``end``, without it, by ``step`` (1).
 
@@ -683,10 +685,10 @@ def linspace(
     end: Any,
     steps: Any,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """``steps`` equidistant numbers from ``start`` to ``end``, both included.
 
@@ -723,10 +725,10 @@ def logspace(
     steps: Any,
     base: float = 10.0,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: object = None,
 ) -> Tensor:
     """``base`` to equidistant powers from ``start`` to ``end``.
 
@@ -752,10 +754,10 @@ def _like(name: str, input: Any, given: Any) -> tuple[tuple[int, ...], Any]:
 def zeros_like(
     input: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    memory_format: object = None,
 ) -> Tensor:
     """Zeros of another tensor's shape and dtype.
 
@@ -768,10 +770,10 @@ def zeros_like(
 def ones_like(
     input: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    memory_format: object = None,
 ) -> Tensor:
     """Ones of another tensor's shape and dtype.
 
@@ -784,10 +786,10 @@ def ones_like(
 def empty_like(
     input: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    memory_format: object = None,
 ) -> Tensor:
     """A tensor of another's shape and dtype whose values are to be written.
 
@@ -801,10 +803,10 @@ def full_like(
     input: Tensor,
     fill_value: Any,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    memory_format: object = None,
 ) -> Tensor:
     """A tensor of another's shape and dtype with one value.
 
@@ -818,7 +820,12 @@ def full_like(
 
 @method("new_tensor")
 def _new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DtypeLike = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A new leaf with a copy of the data, of this tensor's dtype."""
     if isinstance(data, Tensor):
@@ -839,8 +846,8 @@ def _new_method(name: str, make: Any) -> None:
         self: Tensor,
         *args: Any,
         size: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        dtype: DtypeLike = None,
+        device: DeviceLike = None,
         requires_grad: bool = False,
     ) -> Tensor:
         kind = kind_of(name, dtype) or self._array.dtype
@@ -861,8 +868,8 @@ def _new_full(
     size: Any,
     fill_value: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DtypeLike = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """As ``torch.full``, of this tensor's dtype."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -44,7 +44,7 @@ CUMMAX = Choice(result_type("cummax"), "CummaxBackward0", (0,))
 CUMMIN = Choice(result_type("cummin"), "CumminBackward0", (0,))
 
 
-def _scan(op: Op, input: Tensor, dim: Any, names: dict[str, Any]) -> Tensor:
+def _scan(op: Op, input: Tensor, dim: SupportsIndex | None, names: dict[str, Any]) -> Tensor:
     dim, _ = renamed(op.name, names, dim)
     axis = axis_of(required(op.name, dim), input._array.ndim)
     return apply(op, (input,), (axis,))
@@ -52,7 +52,11 @@ def _scan(op: Op, input: Tensor, dim: Any, names: dict[str, Any]) -> Tensor:
 
 @method()
 def cumsum(
-    input: Tensor, dim: Any = None, *, dtype: dtypes.dtype | None = None, **names: Any
+    input: Tensor,
+    dim: SupportsIndex | None = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: object,
 ) -> Tensor:
     """The running sums along the axis ``dim``; integers and truth values as int64.
 
@@ -67,7 +71,11 @@ def cumsum(
 
 @method()
 def cumprod(
-    input: Tensor, dim: Any = None, *, dtype: dtypes.dtype | None = None, **names: Any
+    input: Tensor,
+    dim: SupportsIndex | None = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **names: object,
 ) -> Tensor:
     """The running products along the axis ``dim``; derivatives hold at zeros too.
 
@@ -79,7 +87,7 @@ def cumprod(
 
 
 @method()
-def logcumsumexp(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+def logcumsumexp(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Tensor:
     """``log(cumsum(exp(x)))`` along the axis ``dim``, without overflow.
 
     Raises NotImplementedError for integers.
@@ -107,14 +115,20 @@ def _latest(a: Any, axis: int, ufunc: np.ufunc) -> Any:
     return np.maximum.accumulate(np.where(reached, places, 0), axis)
 
 
-def _extreme(choice: Choice, ufunc: np.ufunc, input: Tensor, dim: Any, names: Any) -> Any:
+def _extreme(
+    choice: Choice,
+    ufunc: np.ufunc,
+    input: Tensor,
+    dim: SupportsIndex | None,
+    names: dict[str, object],
+) -> Any:
     dim, _ = renamed(choice.op.name, names, dim)
     axis = axis_of(required(choice.op.name, dim), input._array.ndim)
     return choice(input, _latest(values_of(input), axis, ufunc), axis)
 
 
 @method()
-def cummax(input: Tensor, dim: Any = None, **names: Any) -> Any:
+def cummax(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Any:
     """The largest elements so far along ``dim``, and their places: (values, indices).
 
     Of equal ones the last counts.
@@ -127,7 +141,7 @@ def cummax(input: Tensor, dim: Any = None, **names: Any) -> Any:
 
 
 @method()
-def cummin(input: Tensor, dim: Any = None, **names: Any) -> Any:
+def cummin(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Any:
     """The smallest elements so far along ``dim``, and their places: (values, indices).
 
     Of equal ones the last counts.
@@ -164,7 +178,7 @@ def diff(
     dim: int = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The differences of neighbours along ``dim``, taken ``n`` times.
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.types import Dims
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-def axis_of(dim: Any, ndim: int) -> int:
+def axis_of(dim: SupportsIndex, ndim: int) -> int:
     """A dimension counted from the front; without any, 0 and -1 are allowed.
 
     Raises IndexError for one that is out of range.
@@ -29,7 +31,7 @@ def axis_of(dim: Any, ndim: int) -> int:
     return k % n
 
 
-def axes_of(dims: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(dims: Dims, ndim: int) -> tuple[int, ...]:
     """Different dimensions, counted from the front.
 
     >>> axes_of((0, -1), 3), axes_of(1, 3)

@@ -103,7 +103,7 @@ def writing_op(name: str, **options: Any) -> Op:
     def build(x: Expr, v: Expr, places: Expr, inside: Expr, *params: Any) -> Expr:
         return sd.where(inside, _spread(x, v, places, *params), x)
 
-    def kernel(a: Any, v: Any, places: Any, inside: Any, dims: Any, fit: str) -> Any:
+    def kernel(a: Any, v: Any, places: Any, inside: Any, dims: tuple[int, ...], fit: str) -> Any:
         out, key = np.array(a), merged_key(places, a.shape, dims)
         out[key] = _fitted(v, part_shape(a, places, dims), fit, np)
         return out
@@ -117,7 +117,7 @@ def adding_op(name: str, **options: Any) -> Op:
     def build(x: Expr, v: Expr, places: Expr, *params: Any) -> Expr:
         return x + _spread(x, v, places, *params)
 
-    def kernel(a: Any, v: Any, places: Any, dims: Any, fit: str) -> Any:
+    def kernel(a: Any, v: Any, places: Any, dims: tuple[int, ...], fit: str) -> Any:
         out = np.array(a)
         value = _fitted(v, part_shape(a, places, dims), fit, np)
         add = np.logical_or if a.dtype == bool else np.add
@@ -147,7 +147,7 @@ def part_shape(a: Any, places: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
     return (*rest[:first], *places.shape, *rest[first:])
 
 
-def _copied(a: Any, source: Any) -> Any:
+def _copied(a: Any, source: np.ndarray) -> Any:
     """The source in the dtype of ``a``, which the expression does not tell."""
     out = np.empty_like(a)
     np.copyto(out, source, casting="unsafe")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.types import Dims
     from symdiff.graph.expr import Expr
 
     Array = np.ndarray
@@ -488,7 +489,16 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 ger = outer
 
 
-def _paired(dims: Any, a: Array, b: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paired(
+    dims: Tensor
+    | SupportsIndex
+    | tuple[Dims, ...]
+    | list[Dims]
+    | list[list[int]]
+    | list[tuple[int, ...]],
+    a: Array,
+    b: Array,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes that ``tensordot`` sums over; raises RuntimeError where they do not fit."""
     if isinstance(dims, Tensor):
         dims = values_of(dims).tolist()
@@ -519,7 +529,16 @@ def _paired(dims: Any, a: Array, b: Array) -> tuple[tuple[int, ...], tuple[int, 
     return tuple(k % a.ndim for k in first), tuple(k % b.ndim for k in second)
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot(
+    a: Tensor,
+    b: Tensor,
+    dims: Tensor
+    | SupportsIndex
+    | tuple[Dims, ...]
+    | list[Dims]
+    | list[list[int]]
+    | list[tuple[int, ...]] = 2,
+) -> Tensor:
     """The sums of products over pairs of axes: so many last and first ones, or two lists of them.
 
     Raises RuntimeError where paired lengths differ, IndexError for an axis that there is not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numeric.eager import dtypes
+    from numeric.types import Dims
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -118,7 +119,7 @@ def _of_moment(
 
 
 @method()
-def var(input: Tensor, *args: Any, **names: Any) -> Tensor:
+def var(input: Tensor, *args: Any, **names: object) -> Tensor:
     """The variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
 
     Arguments are (dim=None, unbiased=True, keepdim=False), or ``correction`` (1 by default) in
@@ -134,7 +135,7 @@ def var(input: Tensor, *args: Any, **names: Any) -> Tensor:
 
 
 @method()
-def std(input: Tensor, *args: Any, **names: Any) -> Tensor:
+def std(input: Tensor, *args: Any, **names: object) -> Tensor:
     """The square root of ``var``, with the same arguments; its derivative for equal elements is 0.
 
     >>> import numeric as torch
@@ -145,7 +146,7 @@ def std(input: Tensor, *args: Any, **names: Any) -> Tensor:
 
 
 @method()
-def var_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor]:
     """``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
@@ -157,7 +158,7 @@ def var_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
 
 
 @method()
-def std_mean(input: Tensor, *args: Any, **names: Any) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor]:
     """``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
@@ -202,7 +203,7 @@ DIST = Op(
 
 
 def vector_norm(
-    input: Tensor, p: float, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+    input: Tensor, p: float, dim: Dims | None, keepdim: bool, dtype: dtypes.dtype | None
 ) -> Tensor:
     """The p-norm over the axes ``dim``, all of them for None.
 
@@ -329,7 +330,9 @@ LOG_SOFTMAX = Op(
 
 
 @method()
-def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object
+) -> Tensor:
     """``log(sum(exp(x)))`` over the axes ``dim``, without overflow; -inf of nothing.
 
     >>> import numeric as torch
@@ -341,7 +344,13 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
     return apply(LOGSUMEXP, (input,), (axes, keepdim))
 
 
-def _normalised(op: Op, input: Tensor, dim: Any, dtype: dtypes.dtype | None, names: Any) -> Tensor:
+def _normalised(
+    op: Op,
+    input: Tensor,
+    dim: SupportsIndex | None,
+    dtype: dtypes.dtype | None,
+    names: dict[str, object],
+) -> Tensor:
     dim, _ = renamed(op.name, names, dim)
     axis = axis_of(required(op.name, dim), input._array.ndim)
     if dtype is not None:
@@ -354,7 +363,10 @@ def _normalised(op: Op, input: Tensor, dim: Any, dtype: dtypes.dtype | None, nam
 
 @method()
 def softmax(
-    input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None, **names: Any
+    input: Tensor,
+    dim: SupportsIndex | None = None,
+    dtype: dtypes.dtype | None = None,
+    **names: object,
 ) -> Tensor:
     """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
 
@@ -370,7 +382,10 @@ def softmax(
 
 @method()
 def log_softmax(
-    input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None, **names: Any
+    input: Tensor,
+    dim: SupportsIndex | None = None,
+    dtype: dtypes.dtype | None = None,
+    **names: object,
 ) -> Tensor:
     """``x - logsumexp(x)`` along the axis ``dim``: the logarithm of ``softmax``.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from numeric.eager.recording import Views
 from numeric.eager.specialised import Bound, Pullback, Specialised
 from numeric.eager.tensor import Tensor, counter, edge_of, method
 from numeric.ops.conversions import own, remade
+
+if TYPE_CHECKING:
+    pass
 
 # Operations -------------------------------------------------------------------------------------
 
@@ -83,7 +86,7 @@ def _bound(op: Op, params: Any, count: int, types: Any, results: list[Any]) -> B
     return found
 
 
-def _kind(dtype: Any) -> Any:
+def _kind(dtype: np.dtype) -> np.dtype:
     # Unpickled dtypes may be equal without being the same.
     return OF_NUMPY[dtype].numpy
 

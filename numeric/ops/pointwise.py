@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from symdiff.graph.contraction import broadcast_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from numeric.types import Operand, Values
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -103,25 +104,25 @@ class Row(NamedTuple):
     and the value there.
     """
 
-    build: Callable[..., Any]
+    build: Callable[..., Expr]
     says: str
     example: tuple[float, float]
-    known: Any = None
+    known: Callable[[Expr, Expr], dict[Expr, Expr]] | tuple[()] | None = None
     whole: str = ""  # the kinds of NumPy dtypes that are kept, beside real ones; "": made real
     label: str | None = None
     also: tuple[str, ...] = ()  # other names
-    kernel: Callable[..., Any] | None = None  # where it is faster than the formula
+    kernel: Callable[..., Values] | None = None  # where it is faster than the formula
 
 
-def _sign_formula(x: Any) -> Any:
+def _sign_formula(x: Expr) -> Expr:
     """The sign, which is 0 at nan."""
     return sd.sign(sd.where(sd.equal(x, x), x, 0))
 
 
-def _keeping(name: str, kinds: str) -> Callable[[Iterable[Any]], np.dtype]:
+def _keeping(name: str, kinds: str) -> Callable[[Iterable[np.ndarray]], np.dtype]:
     """The dtype of one operand, which is real or of ``kinds``; NotImplementedError for others."""
 
-    def kept(operands: Iterable[Any]) -> np.dtype:
+    def kept(operands: Iterable[np.ndarray]) -> np.dtype:
         kind: np.dtype = next(iter(operands)).dtype
         if kind.kind != "f" and kind.kind not in kinds:
             if name == "relu":
@@ -136,10 +137,11 @@ def _relu(x: Expr) -> Expr:
     return sd.where(sd.less_equal(x, 0), 0, x)
 
 
-def _sigmoid(a: Any) -> Any:
+def _sigmoid(a: np.ndarray) -> Values:
     if a.dtype == np.float16:  # the exponential would overflow where the result is not yet 0
         return special.NUMPY["sigmoid"](a)
-    return 1 / (1 + np.exp(-a))
+    share: np.ndarray = 1 / (1 + np.exp(-a))
+    return share
 
 
 _HALF = Fraction(1, 2)
@@ -209,7 +211,7 @@ def _unary(name: str) -> Callable[[Tensor], Tensor]:
         reuse=row.known or None,
     )
 
-    def otherwise(input: Any) -> Any:
+    def otherwise(input: object) -> Tensor:
         if not isinstance(input, Tensor):
             argument(name, "input", 1, input)
         return apply(op, (input,))
@@ -301,7 +303,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return apply(_ROUND[decimals != 0], (input,), (decimals,))
 
 
-def _logit(x: Any, eps: float | None) -> Any:
+def _logit(x: Expr, eps: float | None) -> Expr:
     return sd.logit(x if eps is None else sd.clip(x, eps, 1 - eps))
 
 
@@ -320,7 +322,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return apply(_LOGIT, (input,), (eps,))
 
 
-def _replaced(x: Any, nan: Any, high: Any, low: Any) -> Any:
+def _replaced(x: Expr, nan: Expr, high: Expr, low: Expr) -> Expr:
     rest = sd.where(sd.greater(x, 0), high, sd.where(sd.less(x, 0), low, nan))
     return sd.where(sd.less(sd.abs(x), math.inf), x, rest)
 
@@ -367,19 +369,24 @@ def nan_to_num(
 # Functions of two operands ----------------------------------------------------------------------
 
 
-def _first_greater(a: Any, b: Any) -> Any:
+def _first_greater(a: Expr, b: Expr) -> Expr:
     return sd.where(sd.logical_or(sd.less_equal(b, a), _is_nan(b)), a, b)
 
 
-def _first_less(a: Any, b: Any) -> Any:
+def _first_less(a: Expr, b: Expr) -> Expr:
     return sd.where(sd.logical_or(sd.less_equal(a, b), _is_nan(b)), a, b)
 
 
-def _is_nan(x: Any) -> Any:
+def _is_nan(x: Expr) -> Expr:
     return sd.logical_not(sd.less_equal(x, math.inf))
 
 
-def _two(name: str, build: Any, kernel: Any = None, **options: Any) -> Op:
+def _two(
+    name: str,
+    build: Callable[..., Expr],
+    kernel: Callable[..., Values] | None = None,
+    **options: Any,
+) -> Op:
     return Op(name, build, kernel, pointwise=True, **options)
 
 
@@ -400,7 +407,7 @@ _TWO: dict[str, Op] = {
 }
 
 
-def _of_two(name: str, input: Any, other: Any) -> Tensor:
+def _of_two(name: str, input: Tensor, other: Tensor) -> Tensor:
     operands = argument(name, "input", 1, input), argument(name, "other", 2, other)
     return apply(_TWO[name], operands)
 
@@ -485,7 +492,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     return _of_two("minimum", input, other)
 
 
-def _xlogy_of(a: Any, b: Any) -> Any:
+def _xlogy_of(a: Values, b: Values) -> Values:
     kind = np.result_type(a, b)
     return special.NUMPY["xlogy"](np.asarray(a, kind), np.asarray(b, kind))
 
@@ -508,7 +515,7 @@ _XLOGY = [
 
 
 @method()
-def xlogy(input: Any, other: Any) -> Tensor:
+def xlogy(input: Operand, other: Operand) -> Tensor:
     """``input * log(other)``, and 0 where ``input`` is 0 unless ``other`` is nan.
 
     >>> import numeric as torch
@@ -525,7 +532,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
 # Clamping ---------------------------------------------------------------------------------------
 
 
-def _clamped(x: Any, *rest: Any) -> Any:
+def _clamped(x: Expr, *rest: Expr | None) -> Expr:
     *bounds, low, high = rest
     return sd.clip(x, bounds[0] if low else None, bounds[-1] if high else None)
 
@@ -540,7 +547,9 @@ _CLAMP = {
 }
 
 
-def _bounded(name: str, function: str, input: Tensor, min: Any, max: Any) -> Tensor:
+def _bounded(
+    name: str, function: str, input: Tensor, min: Operand | None, max: Operand | None
+) -> Tensor:
     argument(function, "input", 1, input)
     given = {"min": min, "max": max}
     bounds = [
@@ -559,7 +568,7 @@ def _bounded(name: str, function: str, input: Tensor, min: Any, max: Any) -> Ten
 
 
 @method("clamp", "clip")
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """``input`` with ``min`` and ``max``, numbers or Tensors, as bounds; ``max`` where they cross.
 
     The derivative is 1 inside and at the bounds; bounds have it where ``input`` is outside.
@@ -578,7 +587,7 @@ clip = clamp
 
 
 @method()
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """``input``, and ``min`` where that is larger.
 
     >>> import numeric as torch
@@ -589,7 +598,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 @method()
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """``input``, and ``max`` where that is smaller.
 
     >>> import numeric as torch
@@ -604,7 +613,13 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 _WHERE = Op("where", sd.where, pointwise=True, promotion=None)
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Operand, other: Operand) -> Tensor: ...
+def where(
+    condition: Tensor, input: Operand | None = None, other: Operand | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """``input`` where the condition is true, else ``other``; they may be numbers.
 
     A cotangent goes to the selected one only.  With a condition alone, the places where it is not
@@ -640,7 +655,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 @method("where")
-def _where(self: Tensor, condition: Tensor, other: Any) -> Any:
+def _where(self: Tensor, condition: Tensor, other: Operand) -> Tensor:
     """``self`` where the condition is true, else ``other``."""
     return where(condition, self, other)
 
@@ -648,11 +663,11 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Any:
 # Filling ----------------------------------------------------------------------------------------
 
 
-def _filled(x: Any, value: Any) -> Any:
+def _filled(x: Expr, value: Expr) -> Expr:
     return broadcast_to(sd.positive(value), x.shape)
 
 
-def _fill(a: Any, value: Any) -> Any:
+def _fill(a: np.ndarray, value: Values) -> np.ndarray:
     return np.full(a.shape, value, a.dtype)
 
 
@@ -663,7 +678,7 @@ _FILL = [
 
 
 @method()
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value: Operand) -> Tensor:
     """Let every element be ``value``, a number or a Tensor without axes."""
     value = argument("fill_", "value", 1, value, number=True)
     if isinstance(value, Tensor) and value._array.ndim:

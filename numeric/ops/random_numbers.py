@@ -27,6 +27,8 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.types import DeviceLike, DtypeLike
+
 
 __all__ = [
     "Generator",
@@ -57,7 +59,7 @@ class Generator:
     tensor([0.4963, 0.7682])
     """
 
-    def __init__(self, device: Any = None) -> None:
+    def __init__(self, device: DeviceLike = None) -> None:
         self.lock = fork_safe_lock()
         self._seed = 0
         self._bits: Any = None
@@ -243,7 +245,7 @@ def initial_seed() -> int:
     return _shared.initial_seed()
 
 
-def _source(generator: Any) -> Generator:
+def _source(generator: Generator | None) -> Generator:
     if generator is None:
         return _shared
     if not isinstance(generator, Generator):
@@ -251,14 +253,14 @@ def _source(generator: Any) -> Generator:
     return generator
 
 
-def _real(name: str, dtype: Any, otherwise: Any = None) -> Any:
+def _real(name: str, dtype: DtypeLike, otherwise: Any = None) -> Any:
     kind = kind_of(name, dtype) or otherwise or dtypes.default()
     if kind.kind != "f":
         raise NotImplementedError(f'"{name}" not implemented for {dtypes.OF_NUMPY[kind]}')
     return kind
 
 
-def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> np.ndarray:
+def _uniform(shape: tuple[int, ...], kind: Any, generator: Generator | None) -> np.ndarray:
     source = _source(generator)
 
     def fresh(shape: tuple[int, ...]) -> np.ndarray:
@@ -269,7 +271,11 @@ def _uniform(shape: tuple[int, ...], kind: Any, generator: Any) -> np.ndarray:
 
 
 def _normal(
-    shape: tuple[int, ...], kind: Any, generator: Any, mean: float = 0.0, std: float = 1.0
+    shape: tuple[int, ...],
+    kind: Any,
+    generator: Generator | None,
+    mean: float = 0.0,
+    std: float = 1.0,
 ) -> np.ndarray:
     source = _source(generator)
 
@@ -296,11 +302,11 @@ def _shape(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
 def rand(
     *args: Any,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    out: object = None,
 ) -> Tensor:
     """Numbers between 0 and 1, uniformly distributed.
 
@@ -316,11 +322,11 @@ def rand(
 def randn(
     *args: Any,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    out: object = None,
 ) -> Tensor:
     """Numbers of the standard normal distribution.
 
@@ -337,11 +343,11 @@ def randint(
     low: Any = None,
     high: Any = None,
     size: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    out: object = None,
 ) -> Tensor:
     """Whole numbers from ``low`` (0) to ``high``, without it: ``randint([low,] high, size)``.
 
@@ -369,7 +375,9 @@ def randint(
     return made(array, requires_grad, device, out)
 
 
-def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: Any) -> np.ndarray:
+def _whole(
+    low: int, high: int, shape: tuple[int, ...], kind: Any, generator: Generator | None
+) -> np.ndarray:
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -394,11 +402,11 @@ def _whole(low: int, high: int, shape: tuple[int, ...], kind: Any, generator: An
 def randperm(
     n: Any,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    out: object = None,
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order.
 
@@ -438,11 +446,11 @@ def normal(
     std: Any = 1.0,
     size: Any = None,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    out: object = None,
 ) -> Tensor:
     """Normal numbers of a mean and a standard deviation: tensors, or numbers and a size.
 
@@ -484,7 +492,9 @@ def normal(
 
 
 @method("normal_")
-def _normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+def _normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Fill the tensor with normal numbers."""
     if std < 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -494,7 +504,9 @@ def _normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
 
 
 @method("uniform_")
-def _uniform_(self: Tensor, *args: float, generator: Any = None, **bounds: float) -> Tensor:
+def _uniform_(
+    self: Tensor, *args: float, generator: Generator | None = None, **bounds: float
+) -> Tensor:
     """Fill the tensor with numbers between ``from`` (0) and ``to`` (1), uniformly distributed."""
     given = dict(zip(("from", "to"), args, strict=False)) | bounds
     low, high = given.pop("from", 0.0), given.pop("to", 1.0)
@@ -511,7 +523,7 @@ def _uniform_(self: Tensor, *args: float, generator: Any = None, **bounds: float
     return out
 
 
-def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
+def bernoulli(input: Tensor, *, generator: Generator | None = None, out: object = None) -> Tensor:
     """Ones and zeros: each element is the probability of a one.
 
     >>> _ = manual_seed(0)
@@ -525,7 +537,7 @@ def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tenso
     return made((u < p).astype(p.dtype), False, None, out)
 
 
-def _like(name: str, input: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
+def _like(name: str, input: Any, dtype: DtypeLike) -> tuple[tuple[int, ...], Any]:
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -536,11 +548,11 @@ def _like(name: str, input: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
 def rand_like(
     input: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    memory_format: object = None,
 ) -> Tensor:
     """As ``rand``, of another tensor's shape and dtype.
 
@@ -555,11 +567,11 @@ def rand_like(
 def randn_like(
     input: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    memory_format: object = None,
 ) -> Tensor:
     """As ``randn``, of another tensor's shape and dtype.
 
@@ -576,11 +588,11 @@ def randint_like(
     *args: Any,
     low: Any = None,
     high: Any = None,
-    dtype: Any = None,
+    dtype: DtypeLike = None,
     requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-    memory_format: Any = None,
+    device: DeviceLike = None,
+    generator: Generator | None = None,
+    memory_format: object = None,
 ) -> Tensor:
     """As ``randint``, of another tensor's shape and dtype.
 

@@ -27,6 +27,8 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.types import DeviceLike, Dims
+
 __all__ = [
     "cat",
     "column_stack",
@@ -228,13 +230,13 @@ ROT90 = Op("rot90", sd.rot90, promotion=None)
 REPEAT = Op("repeat", sd.tile, promotion=None)
 
 
-def _flipped(x: Tensor, dims: Any) -> Tensor:
+def _flipped(x: Tensor, dims: Dims) -> Tensor:
     if not x._array.ndim and axes_of(dims, 0):
         dims = ()
     return apply(FLIP, (x,), (axes_of(dims, x._array.ndim),))
 
 
-def flip(input: Tensor, dims: Any) -> Tensor:
+def flip(input: Tensor, dims: Dims) -> Tensor:
     """The elements in reverse order along some dimensions.
 
     >>> import numeric as torch
@@ -245,7 +247,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
 
 
 @method("flip")
-def _flip(self: Tensor, *axes: Any, dims: Any = None) -> Tensor:
+def _flip(self: Tensor, *axes: Any, dims: Dims | None = None) -> Tensor:
     """The elements in reverse order along dimensions given one by one or as one sequence."""
     return _flipped(self, sizes_of(axes) if dims is None else dims)
 
@@ -277,7 +279,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @method()
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: Any, dims: Dims | None = None) -> Tensor:
     """The elements moved along dimensions, in cycles; along all in a row without ``dims``.
 
     >>> import numeric as torch
@@ -302,7 +304,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 @method()
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims: Dims = (0, 1)) -> Tensor:
     """Turned by 90 degrees ``k`` times, from the first of two dimensions to the second.
 
     >>> import numeric as torch
@@ -347,7 +349,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     return _tiled(self, counts)
 
 
-def tile(input: Tensor, dims: Any) -> Tensor:
+def tile(input: Tensor, dims: Dims) -> Tensor:
     """Copies side by side, so many along each of the last dimensions.
 
     >>> import numeric as torch
@@ -359,7 +361,7 @@ def tile(input: Tensor, dims: Any) -> Tensor:
 
 
 @method("tile")
-def _tile(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
+def _tile(self: Tensor, *counts: Any, dims: Dims | None = None) -> Tensor:
     """Copies side by side, numbers given one by one or as one sequence."""
     return tile(self, sizes_of(counts) if dims is None else dims)
 
@@ -433,12 +435,17 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triangle(TRIU, input, diagonal)
 
 
-def _places(pair: Any, dtype: Any) -> Tensor:
+def _places(pair: Any, dtype: dtypes.dtype | None) -> Tensor:
     return wrap(np.stack(pair).astype((dtype or dtypes.int64).numpy))
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """The places of the lower triangle of a matrix: rows, then columns.
 
@@ -450,7 +457,12 @@ def tril_indices(
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """The places of the upper triangle of a matrix: rows, then columns.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numeric.eager import dtypes
+    from numeric.types import Dims
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -75,7 +76,7 @@ def _two(
     )
 
 
-def _reduced(ops: tuple[Op, Op], input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def _reduced(ops: tuple[Op, Op], input: Tensor, dim: Dims | None, keepdim: bool) -> Tensor:
     """One of ``_two``."""
     out: Tensor
     if dim is None and not keepdim:
@@ -127,11 +128,11 @@ NANSUM = Op(
 @method()
 def sum(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The sum over the axes ``dim``, all of them by default; 0 of nothing.
 
@@ -150,11 +151,11 @@ def sum(
 @method()
 def mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The arithmetic mean over the axes ``dim``, all of them by default; nan of nothing.
 
@@ -181,11 +182,11 @@ def mean(
 @method()
 def prod(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The product over the axis ``dim``, over all of them by default; 1 of nothing.
 
@@ -203,11 +204,11 @@ def prod(
 @method()
 def nansum(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The sum over the axes ``dim``, all of them by default, of the elements that are not nan.
 
@@ -225,11 +226,11 @@ def nansum(
 @method()
 def nanmean(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The mean over the axes ``dim``, all of them by default, of the elements that are not nan.
 
@@ -324,7 +325,7 @@ def _nonempty(name: str, input: Tensor, axes: Axes | None) -> None:
 
 
 def _of_extreme(
-    name: str, input: Tensor, dim: Any, keepdim: bool, names: dict[str, Any]
+    name: str, input: Tensor, dim: Dims | None, keepdim: bool, names: dict[str, Any]
 ) -> tuple[Axes, bool]:
     """The axes of an extreme, of which there is one, and ``keepdim``."""
     dim, keepdim = renamed(name, names, () if dim is None else dim, keepdim)
@@ -334,7 +335,7 @@ def _of_extreme(
 
 
 @method()
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> Tensor:
+def amax(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: object) -> Tensor:
     """The largest elements over the axes ``dim``, all of them by default.
 
     Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
@@ -348,7 +349,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> T
 
 
 @method()
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False, **names: Any) -> Tensor:
+def amin(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: object) -> Tensor:
     """The smallest elements over the axes ``dim``, all of them by default.
 
     Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
@@ -381,7 +382,7 @@ def _extremes(
     choice: Choice,
     places: Callable[..., Any],
     input: Tensor,
-    dim: Any,
+    dim: Tensor | SupportsIndex | None,
     keepdim: bool,
     names: dict[str, Any],
 ) -> Any:
@@ -403,7 +404,9 @@ def _extremes(
 
 
 @method()
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+def max(
+    input: Tensor, dim: Tensor | SupportsIndex | None = None, keepdim: bool = False, **names: object
+) -> Any:
     """The largest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
 
     Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
@@ -418,7 +421,9 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> 
 
 
 @method()
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+def min(
+    input: Tensor, dim: Tensor | SupportsIndex | None = None, keepdim: bool = False, **names: object
+) -> Any:
     """The smallest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
 
     Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
@@ -433,7 +438,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> 
 
 
 def _place(
-    name: str, places: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
+    name: str,
+    places: Callable[..., Any],
+    input: Tensor,
+    dim: Tensor | SupportsIndex | None,
+    keepdim: bool,
+    names: dict[str, object],
 ) -> Tensor:
     dim, keepdim = renamed(name, names, dim, keepdim)
     a = values_of(input)
@@ -449,7 +459,7 @@ def _place(
 
 
 @method()
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: object) -> Tensor:
     """The place of the first largest element along ``dim``, by default among all, as int64.
 
     >>> import numeric as torch
@@ -460,7 +470,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
 
 
 @method()
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: object) -> Tensor:
     """The place of the first smallest element along ``dim``, by default among all, as int64.
 
     >>> import numeric as torch
@@ -474,7 +484,12 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
 
 
 def _truth(
-    name: str, kernel: Callable[..., Any], input: Tensor, dim: Any, keepdim: bool, names: Any
+    name: str,
+    kernel: Callable[..., Any],
+    input: Tensor,
+    dim: Dims | None,
+    keepdim: bool,
+    names: dict[str, object],
 ) -> Tensor:
     dim, keepdim = renamed(name, names, dim, keepdim)
     a = values_of(input)
@@ -483,7 +498,7 @@ def _truth(
 
 
 @method()
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+def all(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object) -> Tensor:
     """Whether all elements over the axes ``dim``, all axes by default, are true (not 0).
 
     >>> import numeric as torch
@@ -494,7 +509,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> 
 
 
 @method()
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+def any(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object) -> Tensor:
     """Whether some element over the axes ``dim``, all axes by default, is true (not 0).
 
     >>> import numeric as torch
@@ -505,7 +520,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> 
 
 
 @method()
-def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+def count_nonzero(input: Tensor, dim: Dims | None = None, **names: object) -> Tensor:
     """The number of elements other than 0 over the axes ``dim``, all of them by default.
 
     >>> import numeric as torch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from numeric.ops.dim_arguments import axis_of
 if TYPE_CHECKING:
     from numeric.eager import dtypes
     from numeric.eager.tensor import Tensor
+    from numeric.types import Dims
 
 __all__: list[str] = []
 
+Axis = TypeVar("Axis")
 
-def axes_or_all(dim: Any, ndim: int) -> tuple[int, ...]:
+
+def axes_or_all(dim: Dims | None, ndim: int) -> tuple[int, ...]:
     """The axes ``dim``, one or several, in order; all of them for None and for none.
 
     Raises IndexError for an axis that there is not, RuntimeError for one that is named twice.
@@ -35,7 +38,9 @@ def axes_or_all(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(axes) if axes and ndim else tuple(range(ndim))
 
 
-def renamed(name: str, names: dict[str, Any], dim: Any, keepdim: bool = False) -> tuple[Any, bool]:
+def renamed(
+    name: str, names: dict[str, Any], dim: Dims | None, keepdim: bool = False
+) -> tuple[Any, bool]:
     """``dim`` and ``keepdim``, which may have been passed under their NumPy names.
 
     Raises TypeError for another name.
@@ -50,7 +55,7 @@ def renamed(name: str, names: dict[str, Any], dim: Any, keepdim: bool = False) -
     return dim, keepdim
 
 
-def nonzero_axis(name: str, shape: tuple[int, ...], dim: Any) -> int:
+def nonzero_axis(name: str, shape: tuple[int, ...], dim: SupportsIndex) -> int:
     """``axis_of``, for what needs an element along the axis; IndexError where there is none."""
     axis = axis_of(dim, len(shape))
     if shape and shape[axis] == 0:
@@ -58,7 +63,7 @@ def nonzero_axis(name: str, shape: tuple[int, ...], dim: Any) -> int:
     return axis
 
 
-def required(name: str, dim: Any) -> Any:
+def required(name: str, dim: Axis | None) -> Axis:
     """``dim``.  Raises TypeError where it was not passed."""
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def sort(
     dim: int = -1,
     descending: bool = False,
     stable: bool | None = None,
-    **names: Any,
+    **names: object,
 ) -> Any:
     """The elements along ``dim`` in order, and their places: (values, indices).
 
@@ -95,7 +95,7 @@ def msort(input: Tensor) -> Tensor:
 
 @method()
 def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: Any
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: object
 ) -> Tensor:
     """The places of the elements along ``dim`` in order, as int64.
 
@@ -114,7 +114,7 @@ def topk(
     dim: int = -1,
     largest: bool = True,
     sorted: bool = True,
-    **names: Any,
+    **names: object,
 ) -> Any:
     """The ``k`` largest elements along ``dim``, or the smallest, in order: (values, indices).
 
@@ -141,7 +141,7 @@ def topk(
 
 
 @method()
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **names: Any) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **names: object) -> Any:
     """The ``k``-th smallest elements along ``dim``, counted from 1: (values, indices).
 
     Raises RuntimeError where there is no k-th.
@@ -233,7 +233,13 @@ NANMEDIAN = _whole_median("nanmedian", _lower_nanmedian, True)
 
 
 def _medians(
-    op: Op, choice: Choice, skip: bool, input: Tensor, dim: Any, keepdim: bool, names: Any
+    op: Op,
+    choice: Choice,
+    skip: bool,
+    input: Tensor,
+    dim: SupportsIndex | None,
+    keepdim: bool,
+    names: dict[str, object],
 ) -> Any:
     dim, keepdim = renamed(op.name, names, dim, keepdim)
     if dim is None:
@@ -243,7 +249,9 @@ def _medians(
 
 
 @method()
-def median(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+def median(
+    input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False, **names: object
+) -> Any:
     """The lower middle element; with ``dim`` along it, with its place: (values, indices).
 
     Of all, equal ones share the derivative; along an axis it goes to the returned index.  A nan
@@ -257,7 +265,9 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) 
 
 
 @method()
-def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+def nanmedian(
+    input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False, **names: object
+) -> Any:
     """As ``median``, of the elements that are not nan.
 
     >>> import numeric as torch
@@ -307,7 +317,7 @@ _SHARES: dict[str, Callable[..., Any]] = {
 
 
 def _quantiles(
-    name: str, skip: bool, input: Tensor, q: Any, dim: Any, keepdim: bool, how: str
+    name: str, skip: bool, input: Tensor, q: Any, dim: SupportsIndex | None, keepdim: bool, how: str
 ) -> Tensor:
     a = values_of(input)
     if not a.size:
@@ -366,11 +376,11 @@ def _interpolated(
 def quantile(
     input: Tensor,
     q: float | Tensor,
-    dim: Any = None,
+    dim: SupportsIndex | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """The quantiles ``q`` in [0, 1] along ``dim``, of all by default, linear between elements.
 
@@ -389,11 +399,11 @@ def quantile(
 def nanquantile(
     input: Tensor,
     q: float | Tensor,
-    dim: Any = None,
+    dim: SupportsIndex | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    **names: Any,
+    **names: object,
 ) -> Tensor:
     """As ``quantile``, of the elements that are not nan.
 

@@ -17,6 +17,8 @@ from numeric.ops.dim_arguments import axes_of, axis_of, by_axis, sizes_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
+    from numeric.types import Dims
+
     pass
 
 __all__ = [
@@ -236,7 +238,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @method()
 @by_axis
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """Without dimensions of length 1: all of them, or those of ``dim`` that are.
 
     >>> import numeric as torch
@@ -247,7 +249,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     return apply(SQUEEZES[kind], (input,), (ones,))
 
 
-def _ones(x: Tensor, dim: Any) -> tuple[int, tuple[int, ...]]:
+def _ones(x: Tensor, dim: Dims | None) -> tuple[int, tuple[int, ...]]:
     """How dimensions to squeeze were given, and those of them that are of length 1."""
     shape = x._array.shape
     axes = range(len(shape)) if dim is None else axes_of(dim, len(shape))
@@ -508,7 +510,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-def permute(input: Tensor, dims: Any) -> Tensor:
+def permute(input: Tensor, dims: Dims) -> Tensor:
     """The dimensions in another order.
 
     Raises RuntimeError unless each dimension is named once.
@@ -531,7 +533,7 @@ def permute(input: Tensor, dims: Any) -> Tensor:
 
 
 @method("permute")
-def _permute(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
+def _permute(self: Tensor, *order: Any, dims: Dims | None = None) -> Tensor:
     """The dimensions in another order, given one by one or as one sequence."""
     order = order if dims is None else (dims,)
     if not order:
@@ -540,7 +542,7 @@ def _permute(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 
 @method("movedim", "moveaxis")
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """Dimensions moved to other places, the rest in order.
 
     >>> import numeric as torch
@@ -570,7 +572,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permute(input, [moved[k] if k in moved else next(rest) for k in range(n)])
 
 
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """Dimensions moved to other places, the rest in order.
 
     >>> import numeric as torch
@@ -659,7 +661,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 @method()
 @by_axis
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Dims | None = None) -> Tensor:
     """``squeeze`` in place.
 
     >>> import numeric as torch
