@@ -130,17 +130,23 @@ def _erfc(x: Any) -> Any:
     return mp.mpf(2) if x < 0 else mp.exp(-x * x) / (x * mp.sqrt(mp.pi))
 
 
+def summed(first: Any, following: Any, least: int = 0) -> Any:
+    """``first`` and more terms, ``following(term, k)`` the k-th, until they no longer count."""
+    term = total = first
+    k = 1
+    while k < least or abs(at(term)) > mp.eps**2 * abs(at(total)):
+        term = following(term, k)
+        total = total + term
+        k += 1
+    return total
+
+
 def erfcx(z: Any) -> Any:
     """Far out by its asymptotic series, whose terms fall there until they are below e^(-z²)."""
     if at(z) < 40:
         return exp(z * z) * erfc(z)
-    term = total = 1 / (z * mp.sqrt(mp.pi))
-    k = 1
-    while abs(at(term)) > mp.eps**2 * abs(at(total)):
-        term = term / (z * z) * (mp.mpf(1 - 2 * k) / 2)
-        total = total + term
-        k += 1
-    return total
+    first = 1 / (z * mp.sqrt(mp.pi))
+    return summed(first, lambda term, k: term / (z * z) * (mp.mpf(1 - 2 * k) / 2))
 
 
 def normal_density(z: Any) -> Any:
@@ -214,13 +220,9 @@ def scaled_bessel(kind: str, n: float) -> Any:
     sign = -1 if kind == "i" else 1
 
     def far(z: Any) -> Any:
-        term = total = sqrt(mp.pi / (2 * z)) if kind == "k" else 1 / sqrt(z * (2 * mp.pi))
-        k = 1
-        while abs(at(term)) > mp.eps**2 * abs(at(total)):
-            term = term / z * ((4 * mp.mpf(n) ** 2 - (2 * k - 1) ** 2) / (8 * k) * sign)
-            total = total + term
-            k += 1
-        return total
+        first = sqrt(mp.pi / (2 * z)) if kind == "k" else 1 / sqrt(z * (2 * mp.pi))
+        ratio = lambda k: (4 * mp.mpf(n) ** 2 - (2 * k - 1) ** 2) / (8 * k) * sign  # noqa: E731
+        return summed(first, lambda term, k: term / z * ratio(k))
 
     def function(z: Any) -> Any:
         if at(z) < 0:
@@ -290,24 +292,14 @@ def sinc(z: Any) -> Any:
     t = z * mp.pi
     if abs(at(t)) > 1:
         return sinpi(z) / t
-    total, term, k = t * 0 + 1, t * 0 + 1, 1
-    while k < 6 or abs(at(term)) > mp.eps:
-        term = term * t * t * mp.mpf(-1) / (2 * k * (2 * k + 1))
-        total = total + term
-        k += 1
-    return total
+    return summed(t * 0 + 1, lambda term, k: term * t * t * mp.mpf(-1) / (2 * k * (2 * k + 1)), 6)
 
 
 def sinhc(z: Any) -> Any:
     """Of sinh(z)/z the series near 0, as of ``sinc``."""
     if abs(at(z)) > 1:
         return (exp(z) - exp(-z)) / z / 2
-    total, term, k = z * 0 + 1, z * 0 + 1, 1
-    while k < 6 or abs(at(term)) > mp.eps:
-        term = term * z * z / (2 * k * (2 * k + 1))
-        total = total + term
-        k += 1
-    return total
+    return summed(z * 0 + 1, lambda term, k: term * z * z / (2 * k * (2 * k + 1)), 6)
 
 
 @cache
@@ -345,16 +337,6 @@ def planar(angle: bool, n: int, m: int) -> Any:
 
 def hypot_slope(a: Any, b: Any) -> Any:
     return a / hypot(a, b)
-
-
-@cache
-def sinc_derivative(n: int) -> Any:
-    """The n-th derivative, read off a series of sinc around the number."""
-
-    def value(x: Any) -> Any:
-        return sinc(Series([x, mp.mpf(1), *[mp.mpf(0)] * (n - 1)])).c[n] * mp.factorial(n)
-
-    return known(value, lambda z: sinc_derivative(n + 1)(z))
 
 
 def differentiated(function: Any, n: int) -> Any:
@@ -413,13 +395,8 @@ def elliptic(sign: int) -> Any:
     """K for sign 1, E for sign -1: near 0 the power series, else by E' and K' of the textbook."""
 
     def near(z: Any) -> Any:
-        term = total = z * 0 + mp.pi / 2
-        k = 0
-        while k < 8 or abs(at(term)) > mp.eps**2:
-            term = term * z * (mp.mpf(2 * k + 1) * (2 * k + sign) / (2 * k + 2) ** 2)
-            total = total + term
-            k += 1
-        return total
+        ratio = lambda k: mp.mpf(2 * k - 1) * (2 * k - 2 + sign) / (2 * k) ** 2  # noqa: E731
+        return summed(z * 0 + mp.pi / 2, lambda term, k: term * z * ratio(k), 9)
 
     def slope(z: Any) -> Any:
         if sign < 0:
@@ -486,6 +463,42 @@ def hurwitz_by_q(s: float, m: int = 0) -> Any:
     return known(lambda q: mp.zeta(s, q, m), slope)
 
 
+@cache
+def expn(n: int) -> Any:
+    """Of orders below 1 by their closed forms; DLMF 8.19.3 and 8.19.12."""
+    if n == 0:
+        return lambda z: exp(-z) / z
+    if n < 0:
+        return lambda z: (exp(-z) + expn(n + 1)(z) * -n) / z
+    return known(lambda x: mp.re(mp.expint(n, x)), lambda z: -expn(n - 1)(z))
+
+
+def dawsn(z: Any) -> Any:
+    """Far out by its asymptotic series, as ``erfcx``."""
+    if abs(at(z)) < 40:
+        return _dawsn(z)
+    return summed(1 / (2 * z), lambda term, k: term / (z * z) * (mp.mpf(2 * k - 1) / 2))
+
+
+_dawsn = known(
+    lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), lambda z: 1 - z * _dawsn(z) * 2
+)
+
+
+def expi_slope(z: Any) -> Any:
+    return exp(z) / z
+
+
+def coshc(z: Any) -> Any:
+    """cosh(z)/z."""
+    return (exp(z) + exp(-z)) / z / 2
+
+
+def chirp(wave: Any) -> Any:
+    """A wave whose frequency grows with the argument: the slope of Fresnel's integrals."""
+    return lambda z: wave(z * z * (mp.pi / 2))
+
+
 # Points -------------------------------------------------------------------------------------------
 
 _MAGNITUDES = (
@@ -546,7 +559,7 @@ class Row:
     name: str
     ours: Any
     exact: Any
-    kind: str  # elementary, special, composite, stepwise
+    kind: str = "elementary"  # or special, composite, stepwise
     arity: int = 1
     inside: Any = field(default=lambda *_: True, repr=False)
     near: tuple[float, ...] = ()
@@ -574,134 +587,17 @@ class Row:
         return sorted((n for n in every if sum(n) <= highest), key=lambda n: (sum(n), n))
 
 
-ROWS: dict[str, Row] = {}
+def named(name: str, exact: Any, kind: str = "elementary", **more: Any) -> Row:
+    """The row of a function of the vocabulary."""
+    return Row(name, lambda *xs: primitive(name, *xs), exact, kind, **more)
 
 
-def row(name: str, ours: Any, exact: Any, kind: str = "elementary", **more: Any) -> None:
-    """Add a row."""
-    assert name not in ROWS
-    ROWS[name] = Row(name, ours, exact, kind, **more)
-
-
-def named(name: str, exact: Any, kind: str = "elementary", **more: Any) -> None:
-    """Add the row of a function of the vocabulary."""
-    row(name, lambda *xs: primitive(name, *xs), exact, kind, **more)
-
-
-def special(name: str, parameters: tuple[Any, ...], exact: Any, **more: Any) -> None:
-    """Add the row of a special function with constant parameters, the last operand varying."""
+def special(name: str, parameters: tuple[Any, ...], exact: Any, **more: Any) -> Row:
+    """The row of a special function with constant parameters, the last operand varying."""
     title = f"{name}({', '.join(map(str, parameters))})" if parameters else name
     ours = lambda x: primitive(name, *map(sd.constant, parameters), x)  # noqa: E731
-    row(title, ours, exact, "special", digits=more.pop("digits", 60), **more)
+    return Row(title, ours, exact, "special", digits=more.pop("digits", 60), **more)
 
-
-HALF_PI = math.pi / 2
-POSITIVE: dict[str, Any] = {"low": 5e-324}
-NOT_NEGATIVE: dict[str, Any] = {"low": 0.0}
-
-named("exp", exp, near=(709.78,))
-named("expm1", lambda z: exp(z) - 1)
-named("exp2", lambda z: exp(z * mp.log(2)), near=(1024.0, -1074.0))
-named("log", log, near=(1.0,), **POSITIVE)
-named("log1p", lambda z: log(1 + z), near=(-1.0,), inside=lambda x: x > -1)
-named("log1mexp", lambda z: log(1 - exp(-z)), near=(math.log(2),), **POSITIVE)
-named("log2", lambda z: log(z) / mp.log(2), near=(1.0,), **POSITIVE)
-named("log10", lambda z: log(z) / mp.log(10), near=(1.0,), **POSITIVE)
-named("sigmoid", sigmoid)
-named("softplus", softplus)
-named("log_sigmoid", lambda z: -softplus(-z))
-named("logaddexp", lambda a, b: (
-    a + softplus(b - a) if at(a) > at(b) else b + softplus(a - b)), arity=2)  # fmt: skip
-named("exp_share", lambda a, b: sigmoid(a - b), arity=2)
-named("difference", lambda a, b: a - b, arity=2)
-named("xlogy", lambda x, y: x * log(y), arity=2, inside=lambda x, y: y > 0)
-named("xlog1py", lambda x, y: x * log(1 + y), arity=2, inside=lambda x, y: y > -1)
-named("entr", lambda z: -z * log(z), near=(math.exp(-1),), **POSITIVE)
-for _name, _exact in (
-    ("log_ratio", lambda x, y: log(x) - log(y)),
-    ("relative_difference", lambda x, y: x / y - 1),
-    ("rel_entr", lambda x, y: x * (log(x) - log(y))),
-    ("kl_div", lambda x, y: x * (log(x) - log(y)) - x + y),
-):
-    named(_name, _exact, arity=2, **POSITIVE)
-named("power", lambda x, y: exp(y * log(x)), arity=2, inside=lambda x, y: x > 0)
-named("cbrt", cbrt)
-named("norm_sqrt", sqrt, **POSITIVE)
-named("hypot", hypot, arity=2)
-named("cosine", lambda a, b: a / hypot(a, b), arity=2)
-named("hypot1", lambda z: sqrt(1 + z * z))
-named("sin", sin, near=(math.pi, 2 * math.pi))
-named("cos", cos, near=(HALF_PI, 3 * HALF_PI))
-named("tan", lambda z: sin(z) / cos(z), near=(HALF_PI, -HALF_PI, math.pi, 3 * HALF_PI))
-named("asin", asin, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
-named("acos", acos, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
-named("atan", atan)
-named("atan2", atan2, arity=2)
-named("sinh", lambda z: (exp(z) - exp(-z)) / 2)
-named("cosh", lambda z: (exp(z) + exp(-z)) / 2)
-named("tanh", tanh)
-named("sech", lambda z: 2 / (exp(z) + exp(-z)))
-named("sech2", lambda z: 4 / (exp(z) + exp(-z)) / (exp(z) + exp(-z)))
-named("asinh", asinh)
-named("acosh", acosh, near=(1.0,), inside=lambda x: x > 1)
-named("acosh_slope", lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)), near=(1.0,),
-      inside=lambda x: x > 1)  # fmt: skip
-named("atanh", atanh, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
-
-for _n in (0, 1, 4):
-    row(f"bose({_n})", lambda x, n=_n: primitive("bose", sd.constant(n), x), bose_derivative(_n),
-        inside=lambda x: x != 0)  # fmt: skip
-for _name, _angle in (("hypot_derivative", False), ("atan2_derivative", True)):
-    for _n, _m in ((1, 0), (2, 1)):
-        _orders = sd.constant(_n), sd.constant(_m)
-        row(f"{_name}({_n}, {_m})", lambda a, b, k=_name, n=_orders: primitive(k, *n, a, b),
-            planar(_angle, _n, _m), arity=2)  # fmt: skip
-
-row("x*y", lambda x, y: x * y, lambda x, y: x * y, arity=2)
-row("x/y", lambda x, y: x / y, lambda x, y: x / y, arity=2)
-for _p, _text in (
-    *((2, "2"), (3, "3"), (4, "4"), (5, "5"), (9, "9")),
-    *((-1, "-1"), (-2, "-2"), (-3, "-3"), (-4, "-4"), (-7, "-7")),
-):
-    row(f"x**{_text}", lambda x, p=_p: x**p, lambda x, p=_p: power(x, p))
-for _p in (0.5, -0.5, 1.5, -1.5, 2.5, 1.3, -2.7):
-    row(f"x**{_p}", lambda x, p=_p: x**p, lambda x, p=_p: power(x, mp.mpf(p)), **POSITIVE)
-
-named("abs", lambda z: -z if at(z) < 0 else z, "stepwise")
-named("maximum", lambda a, b: a if at(a) > at(b) else b, "stepwise", arity=2,
-      inside=lambda a, b: a != b)  # fmt: skip
-named("minimum", lambda a, b: b if at(a) > at(b) else a, "stepwise", arity=2,
-      inside=lambda a, b: a != b)  # fmt: skip
-named("mod", lambda a, b: a - b * mp.floor(at(a) / at(b)), "stepwise", arity=2,
-      inside=lambda a, b: a % b != 0, digits=1500)  # fmt: skip
-
-
-@cache
-def expn(n: int) -> Any:
-    """Of orders below 1 by their closed forms; DLMF 8.19.3 and 8.19.12."""
-    if n == 0:
-        return lambda z: exp(-z) / z
-    if n < 0:
-        return lambda z: (exp(-z) + expn(n + 1)(z) * -n) / z
-    return known(lambda x: mp.re(mp.expint(n, x)), lambda z: -expn(n - 1)(z))
-
-
-def dawsn(z: Any) -> Any:
-    """Far out by its asymptotic series, as ``erfcx``."""
-    if abs(at(z)) < 40:
-        return _dawsn(z)
-    term = total = 1 / (2 * z)
-    k = 1
-    while abs(at(term)) > mp.eps**2 * abs(at(total)):
-        term = term / (z * z) * (mp.mpf(2 * k - 1) / 2)
-        total = total + term
-        k += 1
-    return total
-
-
-_dawsn = known(
-    lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), lambda z: 1 - z * _dawsn(z) * 2
-)
 
 INTEGERS = (0.0, -1.0, -2.0, -3.0)
 
@@ -710,162 +606,482 @@ def no_pole(x: float) -> bool:
     return x > 0 or x != math.floor(x)
 
 
-special("erf", (), erf)
-special("erfc", (), erfc)
-special("erfcx", (), erfcx, near=(0.0, -26.6))
-for _n in (1, 3):
-    special("erfcx_derivative", (_n,), differentiated(erfcx, _n), near=(0.0, -26.6))
-special("erfinv", (), erfinv, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
-for _name, _exact in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope)):
-    special(_name, (), _exact, near=(2.0, 1.0), inside=lambda x: 0 < x < 2, low=0.0, high=2.0)
-special("ndtr", (), ndtr, near=(0.0, 37.5, -37.5, -38.6))
-for _n in (0, 3):
-    special("normal_density", (_n,), differentiated(normal_density, _n), near=(0.0, 37.5, -38.6))
-special("log_ndtr", (), log_ndtr, near=(0.0, 37.5, -37.5))
-for _n in (1, 3):
-    special("log_ndtr_derivative", (_n,), differentiated(log_ndtr, _n), near=(0.0, 38.5, -44.0))
-special("ndtri", (), ndtri, near=(1.0, 0.5), inside=lambda x: 0 < x < 1, low=0.0, high=1.0)
-for _n in (1, 2, 5, 0, -2):
-    special("expn", (_n,), expn(_n), near=(1.0, 716.0), low=5e-324, high=1e5)
-special("expi", (), known(mp.ei, lambda z: exp(z) / z), near=(0.37250741078136663, 40.0, 715.0),
-        inside=lambda x: x != 0, low=-1e5, high=1e5)  # fmt: skip
-special("expi_derivative", (1,), lambda z: exp(z) / z, near=(1.0, 715.0),
-        inside=lambda x: x != 0, low=-1e5, high=1e5)  # fmt: skip
-special("expi_derivative", (4,), differentiated(lambda z: exp(z) / z, 3), near=(9.0, 720.0),
-        inside=lambda x: x != 0, low=-1e5, high=1e5, digits=400)  # fmt: skip
-special("sine_integral", (), known(mp.si, lambda z: sinc(z / mp.pi)), low=-1e30, high=1e30)
-special("cosine_integral", (), known(mp.ci, lambda z: cos(z) / z), near=(0.6165054856207162,),
-        low=5e-324, high=1e30)  # fmt: skip
-for _n in (1, 4):
-    special("cosine_integral_derivative", (_n,), differentiated(lambda z: cos(z) / z, _n - 1),
-            near=(3.0,), low=5e-324, high=1e30, digits=400)  # fmt: skip
-for _name, _value, _both in (
-    ("sinh_integral", mp.shi, sinhc),
-    ("cosh_integral", lambda x: mp.re(mp.chi(x)), lambda z: (exp(z) + exp(-z)) / z / 2),
-):
-    _low = -1e5 if _name == "sinh_integral" else 5e-324
-    special(_name, (), known(_value, _both), near=(0.5238225713898644, 716.0), low=_low, high=1e5,
-            inside=lambda x: x != 0, digits=400)  # fmt: skip
-    for _n in (1, 4):
-        special(f"{_name}_derivative", (_n,), differentiated(_both, _n - 1), near=(1.0, 9.0, 716.0),
-                low=_low, high=1e5, inside=lambda x: x != 0, digits=400)  # fmt: skip
-for _name, _value, _wave in (("sine", mp.fresnels, sin), ("cosine", mp.fresnelc, cos)):
-    _slope = lambda z, wave=_wave: wave(z * z * (mp.pi / 2))  # noqa: E731
-    special(f"fresnel_{_name}", (), known(_value, _slope), near=(36974.0,), low=-1e30, high=1e30)
-    special(f"chirp_{_name}", (), _slope, near=(1.0, 1e3, 1e9), low=-1e30, high=1e30)
-special("dawsn", (), dawsn, near=(0.0, 0.9241388730045918, 12.0))
-for _n in (1, 4):
-    special("dawsn_derivative", (_n,), differentiated(dawsn, _n), near=(0.0, 0.9241388730045918))
-special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0)
-special("rgamma", (), rgamma, near=(*INTEGERS, 171.6), low=-180.0, high=200.0)
-for _n in (1, 3):
-    special("rgamma_derivative", (_n,), differentiated(rgamma, _n), near=(*INTEGERS, 171.6),
-            low=-175.0, high=200.0)  # fmt: skip
-special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0)
-special("digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0)
-for _n in (1, 2, 3, 171):
-    special("polygamma", (_n,), psi(_n), near=INTEGERS, inside=no_pole, low=-180.0, high=1e8)
-for _a in (0.5, 1, 2.5, 40):
-    special("gammainc", (_a,), gammainc(_a), low=5e-324, high=1e4)
-    special("gammaincc", (_a,), gammaincc(_a), low=5e-324, high=1e4)
-    special("gamma_density", (_a,), gamma_density(_a), low=5e-324)
-for _a, _b in ((0.5, 0.5), (2, 3), (7.5, 1.5)):
-    special("betainc", (_a, _b), betainc(_a, _b), near=(1.0,), low=5e-324,
-            inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
-special("beta_density", (-0.5, 1.5, 2), beta_density(-0.5, 1.5, 2), near=(1.0,), low=5e-324,
-        inside=lambda x: 0 < x < 1, high=1.0)  # fmt: skip
-row("beta", lambda a, b: primitive("beta", a, b),
-    lambda a, b: (1 / a + 1 / b) * (gamma(a + 1) * gamma(b + 1) / gamma(a + b + 1)),
-    "special", arity=2, low=1e-200, high=1e4, digits=450)  # fmt: skip
-row("poch", lambda z, m: primitive("poch", z, m), lambda z, m: gamma(z + m) / gamma(z),
-    "special", arity=2, low=1e-200, high=1e4, digits=260)  # fmt: skip
-row("binom", lambda n, k: primitive("binom", n, k),
-    lambda n, k: gamma(n + 1) / (gamma(k + 1) * gamma(n - k + 1)),
-    "special", arity=2, low=1e-200, high=1e4, digits=260, inside=lambda n, k: k < n)  # fmt: skip
-row("betaln", lambda a, b: primitive("betaln", a, b),
-    lambda a, b: psi(-1)(a) + psi(-1)(b) - psi(-1)(a + b), "special", arity=2,
-    low=1e-200, high=1e8, digits=260)  # fmt: skip
-for _n in (0, 1, 3):
-    special("jv", (_n,), bessel("j", _n), near=(2.404825557695773,), high=1e5, low=-1e5)
-    special("yv", (_n,), bessel("y", _n), near=(0.8935769662791675,), low=5e-324, high=1e5)
-    special("iv", (_n,), bessel("i", _n), high=1e5, low=-1e5)
-    special("kv", (_n,), bessel("k", _n), low=5e-324, high=1e5)
-for _name in POLYNOMIALS:
-    for _n in (2, 7, 50):
-        special(_name, (_n,), polynomial(_name, _n), near=(0.5, 1.0, -1.0))
-for _name in ("eval_gegenbauer", "eval_genlaguerre"):
-    for _n, _a in ((7, 2.5), (6, 0.3), (50, 0.3)):
-        special(_name, (_n, _a), polynomial(_name, _n, _a), near=(0.5, 1.0, -1.0))
-for _name, _exact, _domain in (
-    ("ellipk", elliptic(1), {"inside": lambda x: x < 1, "high": 1.0}),
-    ("ellipe", elliptic(-1), {"inside": lambda x: x < 1, "high": 1.0}),
-    ("ellipkm1", lambda z: elliptic(1)(1 - z), {"low": 5e-324, "digits": 700}),
-):
-    special(_name, (), _exact, near=(1.0, 0.5), **_domain)
-    for _n in (1, 3):
-        special(f"{_name}_derivative", (_n,), differentiated(_exact, _n), near=(1.0,), **_domain)
+HALF_PI = math.pi / 2
+POSITIVE: dict[str, Any] = {"low": 5e-324}
+NOT_NEGATIVE: dict[str, Any] = {"low": 0.0}
+
+LINE: dict[str, Any] = {"low": -1e30, "high": 1e30}
+WIDE: dict[str, Any] = {"inside": lambda x: x != 0, "low": -1e5, "high": 1e5}
+INSIDE_UNIT: dict[str, Any] = {"inside": lambda x: 0 < x < 1, "low": 5e-324, "high": 1.0}
+OF_TWO: dict[str, Any] = {"arity": 2, "low": 1e-200, "high": 1e4, "digits": 260}
 BRANCH_POINT = math.nextafter(-math.exp(-1), 0)  # the first number above -1/e
-for _name, _branch, _high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-324)):
-    _domain = {"near": (BRANCH_POINT, -0.25), "low": BRANCH_POINT, "high": _high}
-    special(_name, (), lambertw(_branch), **_domain)
-    for _n in (1, 3):
-        special(f"{_name}_derivative", (_n,), differentiated(lambertw(_branch), _n), **_domain)
-special("zeta", (), riemann, near=(1.0, 0.0, -2.0, -100.0, -260.0), inside=lambda x: x != 1,
-        low=-1e52)  # fmt: skip
-for _m in (1, 3):
-    special("zeta_derivative", (_m,), differentiated(riemann, _m), near=(1.0, -2.7172628292045743),
-            inside=lambda x: x != 1, low=-1e52)  # fmt: skip
-for _q in (0.3, 1.0, 50.25):
-    _domain = {"low": 1.0, "high": 1e52, "near": (1.0,), "inside": lambda s: s > 1, "digits": 60}
-    row(f"hurwitz_zeta(s, {_q})", lambda s, q=_q: sd.zeta(s, q), hurwitz(_q), "special", **_domain)
-    row(f"hurwitz_zeta_derivative(1, s, {_q})",
-        lambda s, q=_q: primitive("hurwitz_zeta_derivative", sd.constant(1), s, sd.constant(q)),
-        differentiated(hurwitz(_q), 1), "special", **_domain)  # fmt: skip
-for _s in (1.25, 2.0, 40.5):
-    special("hurwitz_zeta", (_s,), hurwitz_by_q(_s), near=(1.0,), low=5e-324)
-    special("hurwitz_zeta_derivative", (1, _s), hurwitz_by_q(_s, 1), near=(1.0,), low=5e-324)
-for _n in (0.5, -1.25):
-    special("jv", (_n,), bessel("j", _n), near=(2.404825557695773,), low=5e-324, high=1e5)
-    special("yv", (-_n,), bessel("y", -_n), near=(0.8935769662791675,), low=5e-324, high=1e5)
-    special("iv", (_n,), bessel("i", _n), low=5e-324, high=1e5)
-    special("kv", (_n,), bessel("k", _n), low=5e-324, high=1e5)
-for _n in (0, 1, 4, 0.5, -1.25):
-    _whole = _n == int(_n)
-    special("ive", (_n,), scaled_bessel("i", _n), near=(20.0,),
-            inside=lambda x: x != 0, low=-LARGEST if _whole else 5e-324)  # fmt: skip
-    special("kve", (_n,), scaled_bessel("k", _n), low=5e-324)
-for _m, _n in ((1, 0), (3, 2), (2, 0.5)):
-    special("ive_derivative", (_m, _n), differentiated(scaled_bessel("i", _n), _m), low=5e-324,
-            near=(20.0 + 2 * _m,))  # fmt: skip
-    special("kve_derivative", (_m, _n), differentiated(scaled_bessel("k", _n), _m), low=5e-324)
-row("sinc", lambda x: sd.sinc(x), sinc, "special", near=(1.0, 2.0), low=-1e16, high=1e16)
-for _n in (1, 4):
-    special("sinc_derivative", (_n,), sinc_derivative(_n), low=-1e16, high=1e16)
+
+ELEMENTARY = (
+    named("exp", exp, near=(709.78,)),
+    named("expm1", lambda z: exp(z) - 1),
+    named("exp2", lambda z: exp(z * mp.log(2)), near=(1024.0, -1074.0)),
+    named("log", log, near=(1.0,), **POSITIVE),
+    named("log1p", lambda z: log(1 + z), near=(-1.0,), inside=lambda x: x > -1),
+    named("log1mexp", lambda z: log(1 - exp(-z)), near=(math.log(2),), **POSITIVE),
+    named("log2", lambda z: log(z) / mp.log(2), near=(1.0,), **POSITIVE),
+    named("log10", lambda z: log(z) / mp.log(10), near=(1.0,), **POSITIVE),
+    named("sigmoid", sigmoid),
+    named("softplus", softplus),
+    named("log_sigmoid", lambda z: -softplus(-z)),
+    named(
+        "logaddexp",
+        lambda a, b: a + softplus(b - a) if at(a) > at(b) else b + softplus(a - b),
+        arity=2,
+    ),
+    named("exp_share", lambda a, b: sigmoid(a - b), arity=2),
+    named("difference", lambda a, b: a - b, arity=2),
+    named("xlogy", lambda x, y: x * log(y), arity=2, inside=lambda x, y: y > 0),
+    named("xlog1py", lambda x, y: x * log(1 + y), arity=2, inside=lambda x, y: y > -1),
+    named("entr", lambda z: -z * log(z), near=(math.exp(-1),), **POSITIVE),
+    named("log_ratio", lambda x, y: log(x) - log(y), arity=2, **POSITIVE),
+    named("relative_difference", lambda x, y: x / y - 1, arity=2, **POSITIVE),
+    named("rel_entr", lambda x, y: x * (log(x) - log(y)), arity=2, **POSITIVE),
+    named("kl_div", lambda x, y: x * (log(x) - log(y)) - x + y, arity=2, **POSITIVE),
+    named("power", lambda x, y: exp(y * log(x)), arity=2, inside=lambda x, y: x > 0),
+    named("cbrt", cbrt),
+    named("norm_sqrt", sqrt, **POSITIVE),
+    named("hypot", hypot, arity=2),
+    named("cosine", lambda a, b: a / hypot(a, b), arity=2),
+    named("hypot1", lambda z: sqrt(1 + z * z)),
+    named("sin", sin, near=(math.pi, 2 * math.pi)),
+    named("cos", cos, near=(HALF_PI, 3 * HALF_PI)),
+    named("tan", lambda z: sin(z) / cos(z), near=(HALF_PI, -HALF_PI, math.pi, 3 * HALF_PI)),
+    named("asin", asin, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
+    named("acos", acos, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
+    named("atan", atan),
+    named("atan2", atan2, arity=2),
+    named("sinh", lambda z: (exp(z) - exp(-z)) / 2),
+    named("cosh", lambda z: (exp(z) + exp(-z)) / 2),
+    named("tanh", tanh),
+    named("sech", lambda z: 2 / (exp(z) + exp(-z))),
+    named("sech2", lambda z: 4 / (exp(z) + exp(-z)) / (exp(z) + exp(-z))),
+    named("asinh", asinh),
+    named("acosh", acosh, near=(1.0,), inside=lambda x: x > 1),
+    named(
+        "acosh_slope",
+        lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)),
+        near=(1.0,),
+        inside=lambda x: x > 1,
+    ),
+    named("atanh", atanh, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
+    *(
+        Row(
+            f"bose({n})",
+            lambda x, n=n: primitive("bose", sd.constant(n), x),
+            bose_derivative(n),
+            inside=lambda x: x != 0,
+        )
+        for n in (0, 1, 4)
+    ),
+    *(
+        Row(
+            f"{name}({n}, {m})",
+            lambda a, b, k=name, n=n, m=m: primitive(k, sd.constant(n), sd.constant(m), a, b),
+            planar(angle, n, m),
+            arity=2,
+        )
+        for name, angle in (("hypot_derivative", False), ("atan2_derivative", True))
+        for n, m in ((1, 0), (2, 1))
+    ),
+    Row("x*y", lambda x, y: x * y, lambda x, y: x * y, arity=2),
+    Row("x/y", lambda x, y: x / y, lambda x, y: x / y, arity=2),
+    *(
+        Row(f"x**{p}", lambda x, p=p: x**p, lambda x, p=p: power(x, p))
+        for p in (2, 3, 4, 5, 9, -1, -2, -3, -4, -7)
+    ),
+    *(
+        Row(f"x**{p}", lambda x, p=p: x**p, lambda x, p=p: power(x, mp.mpf(p)), **POSITIVE)
+        for p in (0.5, -0.5, 1.5, -1.5, 2.5, 1.3, -2.7)
+    ),
+)
+
+STEPWISE = (
+    named("abs", lambda z: -z if at(z) < 0 else z, "stepwise"),
+    named(
+        "maximum",
+        lambda a, b: a if at(a) > at(b) else b,
+        "stepwise",
+        arity=2,
+        inside=lambda a, b: a != b,
+    ),
+    named(
+        "minimum",
+        lambda a, b: b if at(a) > at(b) else a,
+        "stepwise",
+        arity=2,
+        inside=lambda a, b: a != b,
+    ),
+    named(
+        "mod",
+        lambda a, b: a - b * mp.floor(at(a) / at(b)),
+        "stepwise",
+        arity=2,
+        inside=lambda a, b: a % b != 0,
+        digits=1500,
+    ),
+)
+
+
+def with_derivatives(
+    name: str, exact: Any, orders: tuple[int, ...], near: Any = (), **more: Any
+) -> list[Row]:
+    """The row of a function, and those of the functions that are its derivatives.
+
+    ``near`` are places for all of them, or by order.
+    """
+    places = near if isinstance(near, dict) else dict.fromkeys((0, *orders), near)
+    return [
+        special(name, (), exact, near=places.get(0, ()), **more),
+        *(
+            special(
+                f"{name}_derivative",
+                (n,),
+                differentiated(exact, n),
+                near=places.get(n, ()),
+                **more,
+            )
+            for n in orders
+        ),
+    ]
+
+
+SPECIAL = (
+    special("erf", (), erf),
+    special("erfc", (), erfc),
+    *with_derivatives("erfcx", erfcx, (1, 3), near=(0.0, -26.6)),
+    special(
+        "erfinv", (), erfinv, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0
+    ),
+    *(
+        special(name, (), of, near=(2.0, 1.0), inside=lambda x: 0 < x < 2, low=0.0, high=2.0)
+        for name, of in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope))
+    ),
+    special("ndtr", (), ndtr, near=(0.0, 37.5, -37.5, -38.6)),
+    *(
+        special("normal_density", (n,), differentiated(normal_density, n), near=(0.0, 37.5, -38.6))
+        for n in (0, 3)
+    ),
+    *with_derivatives(
+        "log_ndtr",
+        log_ndtr,
+        (1, 3),
+        near={0: (0.0, 37.5, -37.5), 1: (0.0, 38.5, -44.0), 3: (0.0, 38.5, -44.0)},
+    ),
+    special("ndtri", (), ndtri, near=(1.0, 0.5), inside=lambda x: 0 < x < 1, low=0.0, high=1.0),
+    *(
+        special("expn", (n,), expn(n), near=(1.0, 716.0), low=5e-324, high=1e5)
+        for n in (1, 2, 5, 0, -2)
+    ),
+    special("expi", (), known(mp.ei, expi_slope), near=(0.37250741078136663, 40.0, 715.0), **WIDE),
+    special("expi_derivative", (1,), expi_slope, near=(1.0, 715.0), **WIDE),
+    special(
+        "expi_derivative",
+        (4,),
+        differentiated(expi_slope, 3),
+        near=(9.0, 720.0),
+        digits=400,
+        **WIDE,
+    ),
+    special("sine_integral", (), known(mp.si, lambda z: sinc(z / mp.pi)), **LINE),
+    special(
+        "cosine_integral",
+        (),
+        known(mp.ci, lambda z: cos(z) / z),
+        near=(0.6165054856207162,),
+        low=5e-324,
+        high=1e30,
+    ),
+    *(
+        special(
+            "cosine_integral_derivative",
+            (n,),
+            differentiated(lambda z: cos(z) / z, n - 1),
+            near=(3.0,),
+            low=5e-324,
+            high=1e30,
+            digits=400,
+        )
+        for n in (1, 4)
+    ),
+    *(
+        row
+        for name, value, slope, low in (
+            ("sinh_integral", mp.shi, sinhc, -1e5),
+            ("cosh_integral", lambda x: mp.re(mp.chi(x)), coshc, 5e-324),
+        )
+        for row in (
+            special(
+                name,
+                (),
+                known(value, slope),
+                near=(0.5238225713898644, 716.0),
+                digits=400,
+                **(WIDE | {"low": low}),
+            ),
+            *(
+                special(
+                    f"{name}_derivative",
+                    (n,),
+                    differentiated(slope, n - 1),
+                    near=(1.0, 9.0, 716.0),
+                    digits=400,
+                    **(WIDE | {"low": low}),
+                )
+                for n in (1, 4)
+            ),
+        )
+    ),
+    special("fresnel_sine", (), known(mp.fresnels, chirp(sin)), near=(36974.0,), **LINE),
+    special("chirp_sine", (), chirp(sin), near=(1.0, 1e3, 1e9), **LINE),
+    special("fresnel_cosine", (), known(mp.fresnelc, chirp(cos)), near=(36974.0,), **LINE),
+    special("chirp_cosine", (), chirp(cos), near=(1.0, 1e3, 1e9), **LINE),
+    *with_derivatives(
+        "dawsn",
+        dawsn,
+        (1, 4),
+        near={
+            0: (0.0, 0.9241388730045918, 12.0),
+            1: (0.0, 0.9241388730045918),
+            4: (0.0, 0.9241388730045918),
+        },
+    ),
+    special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0),
+    special("rgamma", (), rgamma, near=(*INTEGERS, 171.6), low=-180.0, high=200.0),
+    *(
+        special(
+            "rgamma_derivative",
+            (n,),
+            differentiated(rgamma, n),
+            near=(*INTEGERS, 171.6),
+            low=-175.0,
+            high=200.0,
+        )
+        for n in (1, 3)
+    ),
+    special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0),
+    special(
+        "digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0
+    ),
+    *(
+        special("polygamma", (n,), psi(n), near=INTEGERS, inside=no_pole, low=-180.0, high=1e8)
+        for n in (1, 2, 3, 171)
+    ),
+    *(
+        row
+        for a in (0.5, 1, 2.5, 40)
+        for row in (
+            special("gammainc", (a,), gammainc(a), low=5e-324, high=1e4),
+            special("gammaincc", (a,), gammaincc(a), low=5e-324, high=1e4),
+            special("gamma_density", (a,), gamma_density(a), low=5e-324),
+        )
+    ),
+    *(
+        special("betainc", (a, b), betainc(a, b), near=(1.0,), **INSIDE_UNIT)
+        for a, b in ((0.5, 0.5), (2, 3), (7.5, 1.5))
+    ),
+    special(
+        "beta_density",
+        (-0.5, 1.5, 2),
+        beta_density(-0.5, 1.5, 2),
+        near=(1.0,),
+        **INSIDE_UNIT,
+    ),
+    named(
+        "beta",
+        lambda a, b: (1 / a + 1 / b) * (gamma(a + 1) * gamma(b + 1) / gamma(a + b + 1)),
+        "special",
+        **(OF_TWO | {"digits": 450}),
+    ),
+    named("poch", lambda z, m: gamma(z + m) / gamma(z), "special", **OF_TWO),
+    named(
+        "binom",
+        lambda n, k: gamma(n + 1) / (gamma(k + 1) * gamma(n - k + 1)),
+        "special",
+        inside=lambda n, k: k < n,
+        **OF_TWO,
+    ),
+    named(
+        "betaln",
+        lambda a, b: psi(-1)(a) + psi(-1)(b) - psi(-1)(a + b),
+        "special",
+        **(OF_TWO | {"high": 1e8}),
+    ),
+    *(
+        row
+        for n in (0, 1, 3)
+        for row in (
+            special("jv", (n,), bessel("j", n), near=(2.404825557695773,), high=1e5, low=-1e5),
+            special("yv", (n,), bessel("y", n), near=(0.8935769662791675,), low=5e-324, high=1e5),
+            special("iv", (n,), bessel("i", n), high=1e5, low=-1e5),
+            special("kv", (n,), bessel("k", n), low=5e-324, high=1e5),
+        )
+    ),
+    *(
+        special(name, (n,), polynomial(name, n), near=(0.5, 1.0, -1.0))
+        for name in POLYNOMIALS
+        for n in (2, 7, 50)
+    ),
+    *(
+        special(name, (n, a), polynomial(name, n, a), near=(0.5, 1.0, -1.0))
+        for name in ("eval_gegenbauer", "eval_genlaguerre")
+        for n, a in ((7, 2.5), (6, 0.3), (50, 0.3))
+    ),
+    *(
+        row
+        for name, of, domain in (
+            ("ellipk", elliptic(1), {"inside": lambda x: x < 1, "high": 1.0}),
+            ("ellipe", elliptic(-1), {"inside": lambda x: x < 1, "high": 1.0}),
+            ("ellipkm1", lambda z: elliptic(1)(1 - z), {"low": 5e-324, "digits": 700}),
+        )
+        for row in with_derivatives(
+            name, of, (1, 3), near={0: (1.0, 0.5), 1: (1.0,), 3: (1.0,)}, **domain
+        )
+    ),
+    *(
+        row
+        for name, branch, high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-324))
+        for row in with_derivatives(
+            name, lambertw(branch), (1, 3), (BRANCH_POINT, -0.25), low=BRANCH_POINT, high=high
+        )
+    ),
+    *with_derivatives(
+        "zeta",
+        riemann,
+        (1, 3),
+        near={
+            0: (1.0, 0.0, -2.0, -100.0, -260.0),
+            1: (1.0, -2.7172628292045743),
+            3: (1.0, -2.7172628292045743),
+        },
+        inside=lambda x: x != 1,
+        low=-1e52,
+    ),
+    *(
+        Row(
+            title.format(q),
+            ours,
+            of,
+            "special",
+            low=1.0,
+            high=1e52,
+            near=(1.0,),
+            inside=lambda s: s > 1,
+            digits=60,
+        )
+        for q in (0.3, 1.0, 50.25)
+        for title, ours, of in (
+            ("hurwitz_zeta(s, {})", lambda s, q=q: sd.zeta(s, q), hurwitz(q)),
+            (
+                "hurwitz_zeta_derivative(1, s, {})",
+                lambda s, q=q: primitive(
+                    "hurwitz_zeta_derivative", sd.constant(1), s, sd.constant(q)
+                ),
+                differentiated(hurwitz(q), 1),
+            ),
+        )
+    ),
+    *(
+        row
+        for s in (1.25, 2.0, 40.5)
+        for row in (
+            special("hurwitz_zeta", (s,), hurwitz_by_q(s), near=(1.0,), low=5e-324),
+            special("hurwitz_zeta_derivative", (1, s), hurwitz_by_q(s, 1), near=(1.0,), low=5e-324),
+        )
+    ),
+    *(
+        row
+        for n in (0.5, -1.25)
+        for row in (
+            special("jv", (n,), bessel("j", n), near=(2.404825557695773,), low=5e-324, high=1e5),
+            special("yv", (-n,), bessel("y", -n), near=(0.8935769662791675,), low=5e-324, high=1e5),
+            special("iv", (n,), bessel("i", n), low=5e-324, high=1e5),
+            special("kv", (n,), bessel("k", n), low=5e-324, high=1e5),
+        )
+    ),
+    *(
+        row
+        for n in (0, 1, 4, 0.5, -1.25)
+        for row in (
+            special(
+                "ive",
+                (n,),
+                scaled_bessel("i", n),
+                near=(20.0,),
+                inside=lambda x: x != 0,
+                low=-LARGEST if n == int(n) else 5e-324,
+            ),
+            special("kve", (n,), scaled_bessel("k", n), low=5e-324),
+        )
+    ),
+    *(
+        special(
+            f"{name}_derivative",
+            (m, n),
+            differentiated(scaled_bessel(name[0], n), m),
+            low=5e-324,
+            near=(20.0 + 2 * m,) if name == "ive" else (),
+        )
+        for m, n in ((1, 0), (3, 2), (2, 0.5))
+        for name in ("ive", "kve")
+    ),
+    named("sinc", sinc, "special", near=(1.0, 2.0), low=-1e16, high=1e16),
+    *(
+        special("sinc_derivative", (n,), differentiated(sinc, n), low=-1e16, high=1e16)
+        for n in (1, 4)
+    ),
+)
 
 # Compositions whose parts do not cancel as typed.
-row("1/cosh(x)", lambda x: 1 / sd.cosh(x), lambda z: 2 / (exp(z) + exp(-z)), "composite")
-row("1/(1 + exp(-x))", lambda x: 1 / (1 + sd.exp(-x)), sigmoid, "composite")
-row("x/(1 + x**2)", lambda x: x / (1 + x**2), lambda z: z / (1 + z * z), "composite")
-row("1/(1 + x**2)", lambda x: 1 / (1 + x**2), lambda z: 1 / (1 + z * z), "composite")
-row("x**3/expm1(x)", lambda x: x**3 / sd.expm1(x), lambda z: z * z * z / (exp(z) - 1), "composite",
-    inside=lambda x: x != 0)  # fmt: skip
-row("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400, "composite")
-row("x/10**400", lambda x: x / 10**400, lambda z: z / mp.mpf(10) ** 400, "composite")
-for _text, _factor in (
-    ("x*1e400", mp.mpf(10) ** 400),
-    ("-1e-400*x", -(mp.mpf(10) ** -400)),
-    ("x/1e-400", mp.mpf(10) ** 400),
-    ("x*7e-315/3e5", mp.mpf(7e-315) / 300000),
-    ("x*1e200*1e200", mp.mpf(1e200) ** 2),
-    ("x*1e-200*1e-200", mp.mpf(1e-200) ** 2),
-):
-    row(
-        f'parse("{_text}")', lambda x, t=_text: sd.parse(t), lambda z, c=_factor: z * c, "composite"
-    )
-for _sign, _text in ((1, ""), (-1, "-")):
-    row(f"{_text}xlogy(x, x)", lambda x, s=_sign: s * sd.xlogy(x, x),
-        lambda z, s=_sign: z * log(z) * s, "composite",
-        limits={(0.0,): (0, -mp.inf * _sign, mp.inf * _sign)}, **POSITIVE)  # fmt: skip
+COMPOSITE = (
+    Row("1/cosh(x)", lambda x: 1 / sd.cosh(x), lambda z: 2 / (exp(z) + exp(-z)), "composite"),
+    Row("1/(1 + exp(-x))", lambda x: 1 / (1 + sd.exp(-x)), sigmoid, "composite"),
+    Row("x/(1 + x**2)", lambda x: x / (1 + x**2), lambda z: z / (1 + z * z), "composite"),
+    Row("1/(1 + x**2)", lambda x: 1 / (1 + x**2), lambda z: 1 / (1 + z * z), "composite"),
+    Row(
+        "x**3/expm1(x)",
+        lambda x: x**3 / sd.expm1(x),
+        lambda z: z * z * z / (exp(z) - 1),
+        "composite",
+        inside=lambda x: x != 0,
+    ),
+    Row("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400, "composite"),
+    Row("x/10**400", lambda x: x / 10**400, lambda z: z / mp.mpf(10) ** 400, "composite"),
+    *(
+        Row(
+            f'parse("{text}")',
+            lambda x, t=text: sd.parse(t),
+            lambda z, c=factor: z * c,
+            "composite",
+        )
+        for text, factor in (
+            ("x*1e400", mp.mpf(10) ** 400),
+            ("-1e-400*x", -(mp.mpf(10) ** -400)),
+            ("x/1e-400", mp.mpf(10) ** 400),
+            ("x*7e-315/3e5", mp.mpf(7e-315) / 300000),
+            ("x*1e200*1e200", mp.mpf(1e200) ** 2),
+            ("x*1e-200*1e-200", mp.mpf(1e-200) ** 2),
+        )
+    ),
+    *(
+        Row(
+            f"{text}xlogy(x, x)",
+            lambda x, s=sign: s * sd.xlogy(x, x),
+            lambda z, s=sign: z * log(z) * s,
+            "composite",
+            limits={(0.0,): (0, -mp.inf * sign, mp.inf * sign)},
+            **POSITIVE,
+        )
+        for sign, text in ((1, ""), (-1, "-"))
+    ),
+)
+
+ROWS = {one.name: one for one in (*ELEMENTARY, *STEPWISE, *SPECIAL, *COMPOSITE)}
+assert len(ROWS) == len(ELEMENTARY) + len(STEPWISE) + len(SPECIAL) + len(COMPOSITE)
 
 WITHOUT_ROW = {
     **dict.fromkeys(("less", "less_equal", "equal", "not_equal"), "a truth value"),

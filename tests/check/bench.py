@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numeric as nm
-from tests.check import (  # noqa: F401
+from tests.check import (
     right_arrays,
     right_kinks,
     right_smooth,
@@ -14,10 +15,16 @@ from tests.check import (  # noqa: F401
     wrong_reductions,
     wrong_smooth,
 )
-from tests.check.entries import RIGHT as RIGHT
-from tests.check.entries import WRONG as WRONG
 from tests.check.entries import Entry as Entry
 from tests.check.forwards import FORWARDS as FORWARDS
+
+WRONG = (
+    *wrong_kinks.ENTRIES,
+    *wrong_products.ENTRIES,
+    *wrong_reductions.ENTRIES,
+    *wrong_smooth.ENTRIES,
+)
+RIGHT = tuple(chain(*right_arrays.ENTRIES, *right_kinks.ENTRIES, *right_smooth.ENTRIES))
 
 DEFAULT_GRADCHECK_PASSES = ("tanh: 0.05 % too large", "tanh: zero for |x| > 4")
 """What ``torch.autograd.gradcheck`` finds nothing wrong with, at its defaults."""

@@ -64,22 +64,19 @@ class Entry:
         return point
 
 
-WRONG: list[Entry] = []
-RIGHT: list[Entry] = []
+def wrong(
+    name: str, what: str, kinds: str, witness: Any, *, inputs: Any = None, **of: Any
+) -> Entry:
+    """A planted mistake; ``kinds`` are words, the best one first."""
+    return Entry(FORWARDS[name], what, of, frozenset(kinds.split()), inputs or {}, witness)
 
 
-def wrong(name: str, what: str, kinds: str, witness: Any, *, inputs: Any = None, **of: Any) -> None:
-    """Plant a mistake; ``kinds`` are words, the best one first."""
-    entry = Entry(FORWARDS[name], what, of, frozenset(kinds.split()), inputs or {}, witness)
-    WRONG.append(entry)
-
-
-def right(name: str, what: str, *, inputs: Any = None, single: bool = False, **of: Any) -> None:
-    """Offer derivatives that are right; ``single``: for inputs of float32, too."""
-    RIGHT.append(Entry(FORWARDS[name], what, of, inputs=inputs or {}))
-    if single:
-        what = f"{what}, float32 inputs"
-        RIGHT.append(Entry(FORWARDS[name], what, of, inputs=singles(name)))
+def right(
+    name: str, what: str, *, inputs: Any = None, single: bool = False, **of: Any
+) -> tuple[Entry, ...]:
+    """Derivatives that are right; ``single``: for inputs of float32, too."""
+    given = {what: inputs or {}} | ({f"{what}, float32 inputs": singles(name)} if single else {})
+    return tuple(Entry(FORWARDS[name], title, of, inputs=x) for title, x in given.items())
 
 
 def singles(name: str) -> dict[str, NDArray[np.float32]]:

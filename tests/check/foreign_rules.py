@@ -17,8 +17,9 @@ import numeric as nm
 import symdiff as sd
 from numeric.check.candidates import candidate
 from numeric.check.foreign import from_jax, from_torch
-from tests.check import foreign_arrays  # noqa: F401  # its rows
-from tests.check.foreign_table import ROWS
+from tests.check import foreign_arrays, foreign_table
+
+ROWS = foreign_table.ROWS + foreign_arrays.ROWS
 
 PACKAGES = {
     "torch": (),

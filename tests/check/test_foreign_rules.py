@@ -8,7 +8,8 @@ import symdiff as sd
 from numeric.check.foreign import from_tensors
 from numeric.check.report import Finding, Report
 from tests.check import foreign_rules
-from tests.check.foreign_table import ROWS, Row, X
+from tests.check.foreign_rules import ROWS
+from tests.check.foreign_table import Row, X
 
 
 def test_every_function_is_defined_once_and_taken_from_its_packages():
