@@ -140,23 +140,7 @@ def test_derivatives_at_each_point():
     assert S.jacobian(np.array([1.0, 2.0]), 3.0, wrt=y).tolist() == [[0.0, 1.0], [0.0, 2.0]]
 
 
-def test_python_numbers_precision_and_memory():
-    f = lower(x**3, x)
-    assert [type(f.jacobian(2.0)), type(f.hessian(2.0))] == [float, float]
-    assert f.hessian(2.0) == 12.0
-    one = lower(sd.sum(sd.sin(v)), v)
-    narrow = VT.astype(np.float32)
-    assert one.jacobian(narrow).dtype == one.hessian(narrow).dtype == np.float32
-    assert one.jvp((narrow,), (narrow,))[1].dtype == np.float32
+def test_a_constant_jacobian_is_made_anew():
     linear = lower(sd.constant(np.eye(3)) @ v, v)
     linear.jacobian(VT)[0, 0] = 7
     assert linear.jacobian(VT).tolist() == np.eye(3).tolist()
-
-
-def test_programs_are_written_when_first_needed():
-    f = lower(sd.sum(sd.sin(v)), v)
-    assert "def hessian" not in f.source
-    f.hessian(VT)
-    f.jvp((VT,), (VT,))
-    assert "def hessian" in f.source
-    assert "def jvp" in f.source

@@ -111,14 +111,6 @@ def test_backward_agrees_with_the_interpreted_pullback(name):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 
-def test_flavours_agree_to_rounding():
-    y = sd.sin(A * B) / (1 + A**2) + sd.sqrt(A) * B**3 / 3 + sd.where(A > B, sd.exp(-A), B) + A**1.3
-    f = nm.lower([y, *sd.grad(y, (A, B))], (A, B))
-    points = f(np.array([1.3]), np.array([-0.7]))
-    for scalar, point in zip(f(1.3, -0.7), points, strict=True):
-        assert abs(scalar - point[0]) <= 8 * np.spacing(abs(scalar))
-
-
 # Lines ------------------------------------------------------------------------------------------
 
 
@@ -390,12 +382,15 @@ def test_source_does_not_depend_on_hashes():
 
 def test_source_shows_gradients_once_they_are_written():
     f = nm.lower(A * B, (A, B))
-    assert "def backward" not in f.source
-    assert "def value_and_grad" not in f.source
-    _, kept = f.forward(1.0, 2.0)
-    f.backward(kept, 1.0)
-    f.value_and_grad(1.0, 2.0)
-    for name in ("value", "forward", "backward", "value_and_grad"):
+    asked = {
+        "backward": lambda: f.backward(f.forward(1.0, 2.0)[1], 1.0),
+        "value_and_grad": lambda: f.value_and_grad(1.0, 2.0),
+        "hessian": lambda: f.hessian(1.0, 2.0),
+        "jvp": lambda: f.jvp((1.0, 2.0), (1.0, 1.0)),
+    }
+    for name, ask in asked.items():
+        assert f"def {name}(" not in f.source
+        ask()
         assert f"def {name}(" in f.source
 
 

@@ -29,6 +29,14 @@ CASES = {
     "arrays": (sd.sum(sd.tanh(X @ V)), (X, V), (XS, VS), np.float64, ()),
     "one input": (sd.sum(V**3), V, (VS,), np.float64, ()),
     "single": (sd.sum(sd.tanh(X @ V)), (X, V), (XS.astype(single), VS.astype(single)), single, ()),
+    "single beside numbers": (
+        [sd.tanh(V) / 3 + sd.pi * sd.sqrt(sd.constant(2)), sd.sum(sd.where(V > 0, V, 1) * A), V[0]],
+        (V, A),
+        (VS.astype(single), 0.1),
+        single,
+        (),
+    ),
+    "views": ([V, V, V[1:], DATA, sd.detach(V), V[::-1]], (V,), (VS,), np.float64, ()),
     "integers": (sd.sum(X @ V), (X, V), (XS.round().astype(int), VS), np.float64, ()),
     "no reals": (sd.where(C, K / 2, 3), (K, C), (2, True), float, ()),
     "mixed": (sd.sum(sd.where(C, V, K * A)), (V, K, C, A), (VS, 2, True, 0.5), np.float64, ()),
@@ -138,6 +146,7 @@ def structure(result):
 def test_structures_shapes_dtypes_and_memory(name):
     case = Case(name)
     data = [*case.args, *(x.op.value for x in case.F.outputs if isinstance(x.op, ops.Constant))]
+    data += case.cotangents
     before = [np.copy(v) for v in data]
     for method, result, shape in case.results():
         assert structure(result) == shape, method
@@ -169,6 +178,12 @@ def refusals(F):
     ("args", "named", "error", "message"),
     [
         ((XS,), {}, TypeError, r"no argument for v; the inputs are X, v"),
+        ((XS[:, :1], VS), {}, sd.ShapeError, r"X: expected shape \(n, 2\), got \(3, 1\)"),
+        ((XS[0], VS), {}, sd.ShapeError, r"X: expected shape \(n, 2\), got \(2,\)"),
+        ((XS, VS.astype(object)), {}, TypeError, "got dtype object"),
+        ((XS, "no"), {}, TypeError, "v: expected dtype float"),
+        ((XS, [[1.0], [2.0, 3.0]]), {}, sd.ShapeError, "ragged"),
+        ((XS, np.ma.masked_array(VS)), {}, TypeError, "masked array"),
         ((XS, VS, VS), {}, TypeError, r"2 arguments expected \(X, v\), got 3"),
         ((XS,), {"v": VS, "w": VS}, TypeError, "no input is named 'w'; the inputs are X, v"),
         ((XS, VS), {"v": VS}, TypeError, "input v is given twice, by place and by name"),
