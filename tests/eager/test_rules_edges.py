@@ -169,7 +169,7 @@ SLOPES = {
 
 
 @pytest.mark.parametrize("name", SLOPES)
-def test_slopes(name):
+def test_slopes_at_edges(name):
     """Rules 49-56: kinks, bounds, ties and zeros, as each row says."""
     f, at, expected = SLOPES[name]
     xs = [leaf(x) for x in at]
@@ -256,7 +256,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values(name):
+def test_values_at_edges(name):
     """Rules 50-56: what comes out of nan, zeros, ties and nothing, as each row says."""
     f, numbers, expected = VALUES[name]
     check(f(torch.tensor(numbers)), expected)
@@ -565,7 +565,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name):
+def test_what_is_refused_at_edges(name):
     """Rules 50-56: what is not there is an error that says so."""
     refused(REFUSED[name])
 

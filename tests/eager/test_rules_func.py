@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward
+from tests.support.tensor_checks import check_all, check_backward, check_tree
 
 # PyTorch compiles its forward mode in a way that it deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -17,6 +17,7 @@ Pair = namedtuple("Pair", "left right")
 
 HERE = "test_rules_func.py"
 X, Y = [1.0, 2.0], [3.0, 4.0, 5.0]
+M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
 def constant(data):
@@ -35,6 +36,11 @@ def x():
 @pytest.fixture
 def y():
     return constant(Y)
+
+
+@pytest.fixture
+def m():
+    return constant(M)
 
 
 class Square(torch.autograd.Function):
@@ -57,72 +63,289 @@ class Square(torch.autograd.Function):
 # Gradients ----------------------------------------------------------------------------------------
 
 
-def test_grad(x):
-    check(func.grad(cubes)(x), [3, 12])
-    check(func.grad(lambda a: a**3)(constant(2.0)), 12.0)
-    check(func.grad(lambda a: a)(constant(2.0)), 1.0)
-    check(func.grad(lambda a: torch.ones(()).double())(x), [0, 0])
-    assert func.grad(cubes)(x.float()).dtype == torch.float32
-    assert not func.grad(cubes)(x).requires_grad
+TWO = constant(2.0)
+WEIGHTS = constant([1.0, 10.0])
+
+
+def weighed(a, b):
+    return a.sum() * (b**2).sum()
+
+
+# Values of transforms, at a vector of two, one of three, and a matrix of two rows.
+VALUES = {
+    "grad": (lambda x, y, m: func.grad(cubes)(x), [3, 12]),
+    "grad of a number": (lambda x, y, m: func.grad(lambda a: a**3)(TWO), 12.0),
+    "grad of the argument": (lambda x, y, m: func.grad(lambda a: a)(TWO), 1.0),
+    "grad of a constant": (lambda x, y, m: func.grad(lambda a: torch.ones(()).double())(x), [0, 0]),
+    "grad by the first": (lambda x, y, m: func.grad(weighed)(x, y), [50, 50]),
+    "argnums": (lambda x, y, m: func.grad(weighed, argnums=1)(x, y), [18, 24, 30]),
+    "negative argnums": (lambda x, y, m: func.grad(weighed, argnums=-1)(x, y), [18, 24, 30]),
+    "a tuple of argnums": (
+        lambda x, y, m: func.grad(weighed, argnums=(1, 0))(x, y),
+        ([18, 24, 30], [50, 50]),
+    ),
+    "one in a tuple": (lambda x, y, m: func.grad(weighed, argnums=(0,))(x, y), ([50, 50],)),
+    "grad with aux": (
+        lambda x, y, m: func.grad(lambda a: (cubes(a), {"twice": a * 2}), has_aux=True)(x),
+        ([3, 12], {"twice": [2, 4]}),
+    ),
+    "grad and value": (lambda x, y, m: func.grad_and_value(cubes)(x), ([3, 12], 9.0)),
+    "grad and value with aux": (
+        lambda x, y, m: func.grad_and_value(lambda a: (cubes(a), a * 2), has_aux=True)(x),
+        ([3, 12], (9.0, [2, 4])),
+    ),
+    "keywords": (lambda x, y, m: func.grad(lambda a, *, k: (a * k).sum())(x, k=x), X),
+    "other arguments": (
+        lambda x, y, m: func.grad(lambda a, how, i: cubes(a[i]) if how == "cube" else a.sum())(
+            x, "cube", torch.tensor([1])
+        ),
+        [0, 12],
+    ),
+    "twice": (lambda x, y, m: func.grad(func.grad(lambda a: a**4))(TWO), 48.0),
+    "three times": (lambda x, y, m: func.grad(func.grad(func.grad(lambda a: a**4)))(TWO), 48.0),
+    "twice of sin": (lambda x, y, m: func.grad(func.grad(torch.sin))(TWO), -np.sin(2.0)),
+    "perturbations told apart": (
+        lambda x, y, m: func.grad(lambda a: a * func.grad(lambda b: a * b)(constant(5.0)))(TWO),
+        4.0,
+    ),
+    "grad at the argument of grad": (
+        lambda x, y, m: func.grad(lambda a: func.grad(lambda b: (a * b) ** 2)(a))(TWO),
+        24.0,  # 2a³
+    ),
+    "autograd inside": (
+        lambda x, y, m: func.grad(
+            lambda a: (torch.autograd.grad(cubes(a), a, create_graph=True)[0] ** 2).sum()
+        )(x),
+        [36, 288],
+    ),
+    "closures over the argument": (lambda x, y, m: func.grad(lambda a: (a * x).sum())(x), X),
+    "detached": (lambda x, y, m: func.grad(lambda a: (a * a.detach()).sum())(x), X),
+    "hessian": (lambda x, y, m: func.hessian(cubes)(x), [[6, 0], [0, 12]]),
+    "hessian of a vector": (
+        lambda x, y, m: func.hessian(lambda a: a**3)(x),
+        [[[6, 0], [0, 0]], [[0, 0], [0, 12]]],
+    ),
+    "hessian of a dictionary": (
+        lambda x, y, m: func.hessian(lambda d: (d["a"].sum() * d["b"] ** 2).sum())(
+            {"a": x, "b": y}
+        ),
+        {
+            "a": {"a": np.zeros((2, 2)), "b": 2 * np.outer([1, 1], Y)},
+            "b": {"a": 2 * np.outer(Y, [1, 1]), "b": 6 * np.eye(3)},
+        },
+    ),
+    "hessian by two": (
+        lambda x, y, m: func.hessian(lambda a, b: (a.sum() * b**2).sum(), argnums=(0, 1))(x, y),
+        (
+            (np.zeros((2, 2)), 2 * np.outer([1, 1], Y)),
+            (2 * np.outer(Y, [1, 1]), 6 * np.eye(3)),
+        ),
+    ),
+    "third derivatives": (lambda x, y, m: func.jacrev(func.hessian(cubes))(x[:1]), [[[6.0]]]),
+    "third derivatives, forward": (
+        lambda x, y, m: func.jacfwd(func.jacrev(func.grad(cubes)))(x[:1]),
+        [[[6.0]]],
+    ),
+    "vjp of several": (
+        lambda x, y, m: func.vjp(lambda a, b: (a * 2, {"s": b.sum()}), x, y)[1](
+            (x, {"s": constant(3.0)})
+        ),
+        ([2, 4], [3, 3, 3]),
+    ),
+    "vjp of a dictionary": (
+        lambda x, y, m: func.vjp(lambda d: d["a"] * d["b"].sum(), {"a": x, "b": y})[1](x),
+        ({"a": [12, 24], "b": [5, 5, 5]},),
+    ),
+    "jvp": (lambda x, y, m: func.jvp(lambda a: a**2, (x,), (WEIGHTS,)), ([1, 4], [2, 40])),
+    "jvp of several": (
+        lambda x, y, m: func.jvp(lambda a, b: {"o": a.sum() * b}, (x, y), (x, y)),
+        ({"o": [9, 12, 15]}, {"o": [18, 24, 30]}),
+    ),
+    "jvp with aux": (
+        lambda x, y, m: func.jvp(lambda a: (a**2, a.sum()), (x,), (x,), has_aux=True),
+        ([1, 4], [2, 8], 3.0),
+    ),
+    "jvp of a constant": (lambda x, y, m: func.jvp(lambda a: y, (x,), (x,)), (Y, [0, 0, 0])),
+    "forward over reverse": (
+        lambda x, y, m: func.jvp(func.grad(cubes), (x,), (WEIGHTS,))[1],
+        [6, 120],
+    ),
+    "reverse over forward": (
+        lambda x, y, m: func.grad(lambda a: func.jvp(cubes, (a,), (WEIGHTS,))[1])(x),
+        [6, 120],
+    ),
+    "reverse over reverse": (
+        lambda x, y, m: func.vjp(func.grad(cubes), x)[1](WEIGHTS),
+        ([6, 120],),
+    ),
+    "forward over forward": (
+        lambda x, y, m: func.jvp(
+            lambda a: func.jvp(torch.sin, (a,), (WEIGHTS,))[1], (x,), (WEIGHTS,)
+        )[1],
+        -np.sin(X) * [1, 100],
+    ),
+    "vmap": (lambda x, y, m: func.vmap(lambda a: a.sum())(m), [6, 15]),
+    "vmap of two": (lambda x, y, m: func.vmap(torch.dot)(m, m), [14, 77]),
+    "one of two": (lambda x, y, m: func.vmap(torch.dot, in_dims=(0, None))(m, y), [26, 62]),
+    "in_dims": (lambda x, y, m: func.vmap(lambda a: a.sum(), in_dims=1)(m), [5, 7, 9]),
+    "negative in_dims": (lambda x, y, m: func.vmap(lambda a: a.sum(), in_dims=-1)(m), [5, 7, 9]),
+    "torch.vmap": (lambda x, y, m: torch.vmap(lambda a: a * 2)(m), 2 * np.array(M)),
+    "chunks": (lambda x, y, m: func.vmap(lambda a: a * 2, chunk_size=1)(m), 2 * np.array(M)),
+    "no slices": (lambda x, y, m: func.vmap(lambda a: a * 2)(m[:0]), np.zeros((0, 3))),
+    "out_dims": (
+        lambda x, y, m: func.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(m),
+        2 * np.array(M),
+    ),
+    "negative out_dims": (
+        lambda x, y, m: func.vmap(lambda a: a * 2, out_dims=-1)(m),
+        2 * np.array(M).T,
+    ),
+    "out_dims of two": (
+        lambda x, y, m: func.vmap(lambda a: (a.sum(), a), in_dims=1, out_dims=(0, 1))(m),
+        ([5, 7, 9], M),
+    ),
+    "two results": (lambda x, y, m: func.vmap(lambda a: (a.sum(), a))(m), ([6, 15], M)),
+    "the same for all": (lambda x, y, m: func.vmap(lambda a: y)(m), [Y, Y]),
+    "no axis": (
+        lambda x, y, m: func.vmap(lambda a: y * 2, out_dims=None)(m),
+        2 * np.array(Y),
+    ),
+    "made inside": (
+        lambda x, y, m: func.vmap(lambda a: torch.zeros_like(a) + 1)(m),
+        np.ones((2, 3)),
+    ),
+    "new inside": (lambda x, y, m: func.vmap(lambda a: a.new_zeros(2))(m), np.zeros((2, 2))),
+    "a number": (
+        lambda x, y, m: func.vmap(lambda a, s: a * s, in_dims=(0, None))(m, 2.0),
+        2 * np.array(M),
+    ),
+    "all of a keyword": (
+        lambda x, y, m: func.vmap(lambda a, k=None: a.sum() * k)(m, k=y),
+        np.outer([6, 15], Y),
+    ),
+    "a dictionary": (
+        lambda x, y, m: func.vmap(lambda d: {"o": d["a"] * d["b"]}, in_dims=({"a": 0, "b": None},))(
+            {"a": m, "b": y}
+        ),
+        {"o": np.array(M) * Y},
+    ),
+    "one axis for a container": (
+        lambda x, y, m: func.vmap(lambda t: t[0] + t[1]["k"], in_dims=((0, None),))((m, {"k": y})),
+        np.array(M) + Y,
+    ),
+    "batches of batches": (lambda x, y, m: func.vmap(func.vmap(lambda a: a * a))(m), np.square(M)),
+    "a table": (
+        lambda x, y, m: func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))(y, y),
+        np.outer(Y, Y),
+    ),
+    "gather": (
+        lambda x, y, m: func.vmap(lambda a, i: torch.gather(a, 0, i))(m, PLACES),
+        [[1, 3], [5, 5]],
+    ),
+    "indices": (lambda x, y, m: func.vmap(lambda a, i: a[i])(m, PLACES), [[1, 3], [5, 5]]),
+    "indices of one": (lambda x, y, m: func.vmap(lambda i: y[i])(PLACES), [[3, 5], [4, 4]]),
+    "one_hot": (
+        lambda x, y, m: func.vmap(lambda i: torch.nn.functional.one_hot(i, 3))(PLACE),
+        [[1, 0, 0], [0, 0, 1]],
+    ),
+    "an index of one": (lambda x, y, m: func.vmap(lambda i: y[i])(PLACE), [3, 5]),
+    "an index": (lambda x, y, m: func.vmap(lambda a, i: a[i] * 2)(m, PLACE), [2, 12]),
+    "a column": (lambda x, y, m: func.vmap(lambda i: m[:, i])(PLACE), [[1, 4], [3, 6]]),
+    "an element": (lambda x, y, m: func.vmap(lambda i: m[i // 2, i])(PLACE), [1, 6]),
+    "gradients": (lambda x, y, m: func.vmap(func.grad(cubes))(m), 3 * np.square(M)),
+    "Jacobians": (
+        lambda x, y, m: func.vmap(func.jacrev(torch.sin))(m),
+        [np.diag(np.cos(r)) for r in M],
+    ),
+    "Jacobians, forward": (
+        lambda x, y, m: func.vmap(func.jacfwd(torch.sin))(m),
+        [np.diag(np.cos(r)) for r in M],
+    ),
+    "Hessians": (
+        lambda x, y, m: func.vmap(func.hessian(cubes))(m),
+        [np.diag(6 * np.array(r)) for r in M],
+    ),
+    "tangents": (
+        lambda x, y, m: func.vmap(lambda a, t: func.jvp(torch.sin, (a,), (t,))[1])(m, m),
+        np.cos(M) * M,
+    ),
+    "tangents at one": (
+        lambda x, y, m: func.vmap(lambda t: func.jvp(torch.sin, (y,), (t,))[1])(m),
+        np.cos(Y) * M,
+    ),
+    "a basis through a pullback": (
+        lambda x, y, m: func.vmap(func.vjp(lambda a: a**2, y)[1])(torch.eye(3).double()),
+        (np.diag(2 * np.array(Y)),),
+    ),
+    "gradients with aux": (
+        lambda x, y, m: func.vmap(func.grad(lambda a: ((a**2).sum(), a.sum()), has_aux=True))(m),
+        (2 * np.array(M), [6, 15]),
+    ),
+    "a gradient through a batch": (
+        lambda x, y, m: func.grad(lambda z: func.vmap(lambda a: (a**2).sum())(z).sum())(m),
+        2 * np.array(M),
+    ),
+    "a Jacobian of a batch": (
+        lambda x, y, m: func.jacrev(func.vmap(lambda a: a.sum()))(m)[0],
+        [[1, 1, 1], [0, 0, 0]],
+    ),
+    "a program": (lambda x, y, m: func.grad(lambda a: (Square.apply(a) * a).sum())(x), [3, 12]),
+    "Jacobian of a program": (
+        lambda x, y, m: func.jacrev(lambda a: Square.apply(a) * a)(x),
+        [[3, 0], [0, 12]],
+    ),
+    "second derivatives of a program": (
+        lambda x, y, m: func.jacrev(func.jacrev(lambda a: (Square.apply(a) * a).sum()))(x),
+        [[6, 0], [0, 12]],
+    ),
+    "a program twice": (
+        lambda x, y, m: func.grad(lambda a: func.grad(lambda b: Square.apply(b) * b)(a))(TWO),
+        12.0,
+    ),
+}
+PLACES, PLACE = torch.tensor([[0, 2], [1, 1]]), torch.tensor([0, 2])
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_transforms(name, x, y, m):
+    """Rule 62: results have the structure of what is asked for, and require no gradients."""
+    call, expected = VALUES[name]
+    check_tree(call(x, y, m), expected)
     assert x.grad is None
 
 
-def test_argnums(x, y):
-    """Rule 62: int or tuple; a tuple gives a tuple."""
+def test_dtypes_and_flags(x, m):
+    """Rule 62: of the argument and of the result; nothing requires gradients."""
+    assert func.grad(cubes)(x.float()).dtype == torch.float32
+    assert func.vmap(lambda a: a * 2)(torch.ones(2)).dtype == torch.float32
+    assert func.vmap(lambda a: a > 2)(m).dtype == torch.bool
+    g, (value, aux) = func.grad_and_value(lambda a: (cubes(a), a * 2), has_aux=True)(x)
+    assert not any(t.requires_grad for t in (g, value, aux))
 
-    def f(a, b):
-        return a.sum() * (b**2).sum()
 
-    check(func.grad(f)(x, y), [50, 50])
-    check(func.grad(f, argnums=1)(x, y), [18, 24, 30])
-    check(func.grad(f, argnums=-1)(x, y), [18, 24, 30])
-    both = func.grad(f, argnums=(1, 0))(x, y)
-    assert isinstance(both, tuple)
-    check(both[0], [18, 24, 30])
-    check(both[1], [50, 50])
-    check_all(func.grad(f, argnums=(0,))(x, y), [50, 50])
+def test_what_argnums_refuse(x, y):
+    """Rule 62: arguments that are not there, and one twice."""
     refused(
         (
             RuntimeError,
             "Got argnum=2, but only 2 positional inputs",
-            lambda: func.grad(f, argnums=2)(x, y),
+            lambda: func.grad(weighed, argnums=2)(x, y),
         ),
         (
             RuntimeError,
             "argnums elements must be unique",
-            lambda: func.grad(f, argnums=(0, 0))(x, y),
+            lambda: func.grad(weighed, argnums=(0, 0))(x, y),
         ),
     )
 
 
-def test_has_aux(x):
-    """Rule 62: (gradient, aux); aux is not differentiated."""
-    g, aux = func.grad(lambda a: (cubes(a), {"twice": a * 2}), has_aux=True)(x)
-    check(g, [3, 12])
-    check(aux["twice"], [2, 4])
-    assert not aux["twice"].requires_grad
+def test_what_has_aux_refuses(x):
+    """Rule 62: what is no pair."""
+    says = r"should be a tuple: \(output, aux\)"
     refused(
-        (
-            RuntimeError,
-            r"should be a tuple: \(output, aux\)",
-            lambda: func.grad(cubes, has_aux=True)(x),
-        ),
-        (
-            RuntimeError,
-            r"should be a tuple: \(output, aux\)",
-            lambda: func.grad(lambda a: (cubes(a), a, a), has_aux=True)(x),
-        ),
+        (RuntimeError, says, lambda: func.grad(cubes, has_aux=True)(x)),
+        (RuntimeError, says, lambda: func.grad(lambda a: (cubes(a), a, a), has_aux=True)(x)),
     )
-
-
-def test_grad_and_value(x):
-    g, value = func.grad_and_value(cubes)(x)
-    check(g, [3, 12])
-    check(value, 9.0)
-    assert not value.requires_grad
-    g, (value, aux) = func.grad_and_value(lambda a: (cubes(a), a * 2), has_aux=True)(x)
-    check(value, 9.0)
-    check(aux, [2, 4])
 
 
 def test_containers_keep_their_types(x, y):
@@ -174,29 +397,7 @@ def test_what_grad_refuses(x):
     )
 
 
-def test_other_arguments(x):
-    """Rule 62: kwargs are not differentiated; arguments that are not chosen may be anything."""
-    check(func.grad(lambda a, *, k: (a * k).sum())(x, k=x), X)
-    g = func.grad(lambda a, how, i: cubes(a[i]) if how == "cube" else a.sum())(
-        x, "cube", torch.tensor([1])
-    )
-    check(g, [0, 12])
-
-
 # Nesting and records ------------------------------------------------------------------------------
-
-
-def test_nesting():
-    """To depth 3, and with perturbations that are told apart."""
-    t = constant(2.0)
-    check(func.grad(func.grad(lambda a: a**4))(t), 48.0)
-    check(func.grad(func.grad(func.grad(lambda a: a**4)))(t), 48.0)
-    check(func.grad(lambda a: a * func.grad(lambda b: a * b)(constant(5.0)))(t), 4.0)
-    check(func.grad(func.grad(torch.sin))(t), -np.sin(2.0))
-    check(func.grad(lambda a: func.grad(lambda b: (a * b) ** 2)(a))(t), 24.0)  # 2a^3
-    check(func.hessian(cubes)(constant(X)), [[6, 0], [0, 12]])
-    check(func.jacrev(func.hessian(cubes))(constant([1.0])), [[[6.0]]])
-    check(func.jacfwd(func.jacrev(func.grad(cubes)))(constant([1.0])), [[[6.0]]])
 
 
 def test_outer_records(x):
@@ -215,8 +416,7 @@ def test_outer_records(x):
     check(torch.autograd.grad(h.sum(), w)[0], [2, 2])
 
 
-def test_closures_over_the_argument_are_constants(x):
-    check(func.grad(lambda a: (a * x).sum())(x), X)
+def test_closures_over_the_argument_are_constants():
     w = leaf(X)
     g = func.grad(lambda a: (a * w).sum())(w)
     check(g, X)
@@ -237,7 +437,6 @@ def test_recording_off(x):
         return (a - c).sum()
 
     check(func.grad(f)(x), [1, 1])
-    check(func.grad(lambda a: (a * a.detach()).sum())(x), X)
 
 
 def test_values_may_decide(x):
@@ -276,20 +475,8 @@ def test_changes_in_place(x):
     check(x, X)
 
 
-def test_autograd_inside(x):
-    def f(a):
-        (g,) = torch.autograd.grad((a**3).sum(), a, create_graph=True)
-        return (g * g).sum()
-
-    check(func.grad(f)(x), [36, 288])
-
-
 def test_custom_functions(x):
     """What has no formula is differentiated by its own backward."""
-    check(func.grad(lambda a: (Square.apply(a) * a).sum())(x), [3, 12])
-    check(func.jacrev(lambda a: Square.apply(a) * a)(x), [[3, 0], [0, 12]])
-    check(func.jacrev(func.jacrev(lambda a: (Square.apply(a) * a).sum()))(x), [[6, 0], [0, 12]])
-    check(func.grad(lambda a: func.grad(lambda b: Square.apply(b) * b)(a))(constant(2.0)), 12.0)
     value, pullback = func.vjp(lambda a: Square.apply(a) * a, x)
     check(value, [1, 8])
     check(pullback(x)[0], [3, 24])
@@ -323,27 +510,17 @@ def test_jacobians(jacobian, x, y):
     check(jacobian(lambda a: a)(x), np.eye(2))
     check(jacobian(cubes)(x), [3, 12])
     check(jacobian(lambda a: torch.ones(3).double())(x), np.zeros((3, 2)))
-    j = jacobian(lambda a, b: (a.sum() * b, a), argnums=(0, 1))(x, y)
-    check(j[0][0], np.outer(Y, [1, 1]))
-    check(j[0][1], 3 * np.eye(3))
-    check(j[1][0], np.eye(2))
-    check(j[1][1], np.zeros((2, 3)))
-    j = jacobian(lambda d: {"out": d["a"] * d["b"].sum()})({"a": x, "b": y})
-    check(j["out"]["a"], 12 * np.eye(2))
-    check(j["out"]["b"], np.outer(X, [1, 1, 1]))
-    check_all(jacobian(lambda a: (a**2, a.sum()), has_aux=True)(x), [[2, 0], [0, 4]], 3.0)
+    check_tree(
+        jacobian(lambda a, b: (a.sum() * b, a), argnums=(0, 1))(x, y),
+        ((np.outer(Y, [1, 1]), 3 * np.eye(3)), (np.eye(2), np.zeros((2, 3)))),
+    )
+    check_tree(
+        jacobian(lambda d: {"out": d["a"] * d["b"].sum()})({"a": x, "b": y}),
+        {"out": {"a": 12 * np.eye(2), "b": np.outer(X, [1, 1, 1])}},
+    )
+    check_tree(jacobian(lambda a: (a**2, a.sum()), has_aux=True)(x), ([[2, 0], [0, 4]], 3.0))
     m = constant(np.arange(6.0).reshape(2, 3))
     assert tuple(jacobian(lambda a: a.t() @ a)(m).shape) == (3, 3, 2, 3)
-
-
-def test_hessian(x, y):
-    check(func.hessian(lambda a: a**3)(x), [[[6, 0], [0, 0]], [[0, 0], [0, 12]]])
-    h = func.hessian(lambda d: (d["a"].sum() * d["b"] ** 2).sum())({"a": x, "b": y})
-    check(h["a"]["b"], 2 * np.outer([1, 1], Y))
-    check(h["b"]["b"], 6 * np.eye(3))
-    h = func.hessian(lambda a, b: (a.sum() * b**2).sum(), argnums=(0, 1))(x, y)
-    check(h[0][1], 2 * np.outer([1, 1], Y))
-    check(h[0][0], np.zeros((2, 2)))
 
 
 def test_dtypes_of_jacobians(x):
@@ -374,22 +551,13 @@ def test_what_jacobians_refuse(x):
 # Products -----------------------------------------------------------------------------------------
 
 
-def test_vjp(x, y):
-    """Rule 62: the pullback returns a tuple."""
-    value, pullback = func.vjp(lambda a: a**2, x)
-    check(value, [1, 4])
+def test_vjp(x):
+    """Rule 62: the pullback returns a tuple, as often as it is called."""
+    value, pullback, aux = func.vjp(lambda a: (a**2, a.sum()), x, has_aux=True)
+    check_tree((value, aux), ([1, 4], 3.0))
     assert not value.requires_grad
-    pulled = pullback(constant([1.0, 10.0]))
-    assert isinstance(pulled, tuple)
-    check(pulled[0], [2, 40])
-    check(pullback(x)[0], [2, 8])
-    _, pullback = func.vjp(lambda a, b: (a * 2, {"s": b.sum()}), x, y)
-    check_all(pullback((x, {"s": constant(3.0)})), [2, 4], [3, 3, 3])
-    value, _, aux = func.vjp(lambda a: (a**2, a.sum()), x, has_aux=True)
-    check(value, [1, 4])
-    check(aux, 3.0)
-    _, pullback = func.vjp(lambda d: d["a"] * d["b"].sum(), {"a": x, "b": y})
-    check(pullback(x)[0]["b"], [5, 5, 5])
+    check_tree(pullback(WEIGHTS), ([2, 40],))
+    check_tree(pullback(x), ([2, 8],))
 
 
 def test_what_vjp_refuses(x):
@@ -406,15 +574,6 @@ def test_what_vjp_refuses(x):
             lambda: func.vjp(lambda a, n: a * n, x, 2),
         ),
     )
-
-
-def test_jvp(x, y):
-    check_all(func.jvp(lambda a: a**2, (x,), (constant([1.0, 10.0]),)), [1, 4], [2, 40])
-    _, t = func.jvp(lambda a, b: {"o": a.sum() * b}, (x, y), (x, y))
-    check(t["o"], [18, 24, 30])
-    _, _, aux = func.jvp(lambda a: (a**2, a.sum()), (x,), (x,), has_aux=True)
-    check(aux, 3.0)
-    check(func.jvp(lambda a: y, (x,), (x,))[1], [0, 0, 0])
 
 
 def test_jvp_at_kinks():
@@ -446,17 +605,6 @@ def test_what_jvp_refuses(x):
             "strict=True",
             lambda: func.jvp(lambda a: constant(1.0), (x,), (x,), strict=True),
         ),
-    )
-
-
-def test_hessian_vector_products(x):
-    """Forward over reverse, and reverse over forward."""
-    v = constant([1.0, 10.0])
-    check(func.jvp(func.grad(cubes), (x,), (v,))[1], [6, 120])
-    check(func.grad(lambda a: func.jvp(cubes, (a,), (v,))[1])(x), [6, 120])
-    check(func.vjp(func.grad(cubes), x)[1](v)[0], [6, 120])
-    check(
-        func.jvp(lambda a: func.jvp(torch.sin, (a,), (v,))[1], (x,), (v,))[1], -np.sin(X) * [1, 100]
     )
 
 
@@ -501,68 +649,15 @@ def test_a_mapped_view_shares_the_memory_of_the_argument():
 
 # Batches ------------------------------------------------------------------------------------------
 
-M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-
-
-@pytest.fixture
-def m():
-    return constant(M)
-
-
-def test_vmap(m, y):
-    check(func.vmap(lambda a: a.sum())(m), [6, 15])
-    check(func.vmap(torch.dot)(m, m), [14, 77])
-    check(func.vmap(torch.dot, in_dims=(0, None))(m, y), [26, 62])
-    check(func.vmap(lambda a: a.sum(), in_dims=1)(m), [5, 7, 9])
-    check(func.vmap(lambda a: a.sum(), in_dims=-1)(m), [5, 7, 9])
-    check(torch.vmap(lambda a: a * 2)(m), 2 * np.array(M))
-    assert func.vmap(lambda a: a * 2)(torch.ones(2)).dtype == torch.float32
-    assert func.vmap(lambda a: a > 2)(m).dtype == torch.bool
-    check(func.vmap(lambda a: a * 2, chunk_size=1)(m), 2 * np.array(M))
-    assert tuple(func.vmap(lambda a: a * 2)(torch.ones(0, 3)).shape) == (0, 3)
-
-
-def test_out_dims(m):
-    check(func.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(m), 2 * np.array(M))
-    check(func.vmap(lambda a: a * 2, out_dims=-1)(m), 2 * np.array(M).T)
-    check_all(func.vmap(lambda a: (a.sum(), a), in_dims=1, out_dims=(0, 1))(m), [5, 7, 9], M)
-    _, a = func.vmap(lambda a: (a.sum(), a))(m)
-    check(a, M)
-
-
-def test_what_is_the_same_for_all(m, y):
-    check(func.vmap(lambda a: y)(m), [Y, Y])
-    check(func.vmap(lambda a: y * 2, out_dims=None)(m), 2 * np.array(Y))
-    check(func.vmap(lambda a: torch.zeros_like(a) + 1)(m), np.ones((2, 3)))
-    check(func.vmap(lambda a: a.new_zeros(2))(m), np.zeros((2, 2)))
-    check(func.vmap(lambda a, s: a * s, in_dims=(0, None))(m, 2.0), 2 * np.array(M))
-    out = func.vmap(lambda a, k=None: a.sum() * k)(m, k=y)  # all of k for each slice
-    check(out, np.outer([6, 15], Y))
-
 
 def test_trees(m, y):
-    """Rule 62: tuples, and all other containers, of arguments, axes and results."""
-    out = func.vmap(lambda d: {"o": d["a"] * d["b"]}, in_dims=({"a": 0, "b": None},))(
-        {"a": m, "b": y}
-    )
-    check(out["o"], np.array(M) * Y)
+    """Rule 62: named tuples and lists, of arguments, axes and results."""
     out = func.vmap(lambda p: Pair(p.left * 2, p.right))(Pair(m, m))
     assert isinstance(out, Pair)
-    check(out.left, 2 * np.array(M))
+    check_all(out, 2 * np.array(M), M)
     out = func.vmap(lambda pair: [pair[0] + pair[1]], in_dims=((0, None),))((m, y))
     assert isinstance(out, list)
-    check(out[0], np.array(M) + Y)
-    out = func.vmap(lambda t: t[0] + t[1]["k"], in_dims=((0, None),))((m, {"k": y}))
-    check(out, np.array(M) + Y)
-
-
-def test_nested_batches(m, y):
-    check(func.vmap(func.vmap(lambda a: a * a))(m), np.square(M))
-    table = func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))
-    check(table(y, y), np.outer(Y, Y))
-    t = constant(np.arange(24.0).reshape(2, 3, 4))
-    deep = func.vmap(func.vmap(func.vmap(lambda a: a * 2), in_dims=0), in_dims=2, out_dims=2)(t)
-    check(deep, 2 * np.arange(24.0).reshape(2, 3, 4))
+    check_all(out, np.array(M) + Y)
 
 
 def test_what_vmap_refuses(m, y):
@@ -668,23 +763,6 @@ def test_operations_of_batches(name, m, y):
     check(g, np.stack(loop), rtol=1e-5)
 
 
-def test_indices_of_batches(m, y):
-    i = torch.tensor([[0, 2], [1, 1]])
-    check(func.vmap(lambda a, i: torch.gather(a, 0, i))(m, i), [[1, 3], [5, 5]])
-    check(func.vmap(lambda a, i: a[i])(m, i), [[1, 3], [5, 5]])
-    check(func.vmap(lambda i: y[i])(i), [[3, 5], [4, 4]])
-    one = func.vmap(lambda i: torch.nn.functional.one_hot(i, 3))(torch.tensor([0, 2]))
-    check(one, [[1, 0, 0], [0, 0, 1]])
-
-
-def test_one_index_for_each_slice(m, y):
-    i = torch.tensor([0, 2])
-    check(func.vmap(lambda i: y[i])(i), [3, 5])
-    check(func.vmap(lambda a, i: a[i] * 2)(m, i), [2, 12])
-    check(func.vmap(lambda i: m[:, i])(i), [[1, 4], [3, 6]])
-    check(func.vmap(lambda i: m[i // 2, i])(i), [1, 6])
-
-
 @ours
 def test_gradients_of_one_element_of_each_slice(m):
     """PyTorch wants its value there."""
@@ -744,11 +822,6 @@ def test_transforms_inside_batches(m):
     check(func.vmap(deeper)(m), M * sums)
     check(func.vmap(pulled)(m), np.broadcast_to(sums, (2, 3)))
     check(func.vmap(func.grad(lambda a: (a.detach() * a).sum()))(m), M)
-    check_all(
-        func.vmap(func.grad(lambda a: ((a**2).sum(), a.sum()), has_aux=True))(m),
-        2 * np.array(M),
-        [6, 15],
-    )
 
     def writes(a):
         b = a.clone()
@@ -876,23 +949,6 @@ def test_batches_of_records(m):
     check(torch.autograd.grad(out[1], mm)[0], [[0, 0, 0], [8, 10, 12]])
     with torch.no_grad():
         assert not func.vmap(lambda a: (a * w).sum())(m).requires_grad
-    check(func.grad(lambda z: func.vmap(lambda a: (a**2).sum())(z).sum())(m), 2 * np.array(M))
-    check(func.jacrev(func.vmap(lambda a: a.sum()))(m)[0], [[1, 1, 1], [0, 0, 0]])
-
-
-def test_batches_of_derivatives(m, y):
-    check(func.vmap(func.grad(cubes))(m), 3 * np.square(M))
-    check(func.vmap(func.jacrev(torch.sin))(m), [np.diag(np.cos(r)) for r in M])
-    check(func.vmap(func.jacfwd(torch.sin))(m), [np.diag(np.cos(r)) for r in M])
-    check(func.vmap(func.hessian(cubes))(m), [np.diag(6 * np.array(r)) for r in M])
-    check(func.vmap(lambda a, t: func.jvp(torch.sin, (a,), (t,))[1])(m, m), np.cos(M) * M)
-    check(func.vmap(lambda t: func.jvp(torch.sin, (y,), (t,))[1])(m), np.cos(Y) * M)
-
-
-def test_the_basis_through_a_pullback(y):
-    """A Jacobian by vmap of vjp."""
-    _, pullback = func.vjp(lambda a: a**2, y)
-    check_all(func.vmap(pullback)(torch.eye(3).double()), np.diag(2 * np.array(Y)))
 
 
 # Networks -----------------------------------------------------------------------------------------

@@ -197,38 +197,38 @@ _transforms(
     "arguments-are-chosen-from-the-end",
     "        places.append(i % len(args))",
     "        places.append((len(args) - 1 - i) % len(args))",
-    "test_argnums",
+    "test_values_of_transforms",
 )
 
 _transforms(
     "batches-come-out-where-they-went-in",
     "moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]",
     "moved = results",
-    "test_out_dims",
+    "test_values_of_transforms",
 )
 _transforms(
     "batches-go-in-by-the-first-axis",
     "    return x.movedim(dim, 0) if dim else x",
     "    return x",
-    "test_vmap",
+    "test_values_of_transforms",
 )
 _transforms(
     "tangents-change-places",
     "    lambda ys, xs, ts: derivative.jvp(ys, xs, ts),",
     "    lambda ys, xs, ts: derivative.jvp(ys, xs, ts[::-1]),",
-    "test_rules_func.py::test_jvp",
+    "test_values_of_transforms",
 )
 _transforms(
     "blocks-of-a-hessian-change-places",
     "    lambda ys, xs, _: [d for g in gradients(ys, xs) for d in _jacobians(g, xs, 1)],",
     "    lambda ys, xs, _: [d for g in gradients(ys, xs) for d in _jacobians(g, xs[::-1], 1)],",
-    "test_rules_functional.py::test_hessians",
+    "test_values_of_products_and_matrices",
 )
 _transforms(
     "hessian-products-are-twice-as-large",
     "    lambda ys, xs, vs: derivative.jvp(gradients(ys, xs), xs, vs),",
     "    lambda ys, xs, vs: derivative.jvp(gradients(ys, xs), xs, [2 * v for v in vs]),",
-    "test_products_return_the_output_and_the_result",
+    "test_values_of_products_and_matrices",
 )
 
 # Dtypes -------------------------------------------------------------------------------------------

@@ -34,3 +34,16 @@ def check_leaf(t):
     assert t.is_leaf
     assert t.grad_fn is None
     assert t.requires_grad
+
+
+def check_tree(found, expected):
+    """Tuples and dictionaries of one structure, and tensors of these values in them."""
+    if isinstance(expected, dict):
+        assert list(found) == list(expected)
+        check_tree(tuple(found.values()), tuple(expected.values()))
+    elif isinstance(expected, tuple):
+        assert isinstance(found, tuple)
+        for part, values in zip(found, expected, strict=True):
+            check_tree(part, values)
+    else:
+        check(found, expected)
