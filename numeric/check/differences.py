@@ -102,50 +102,64 @@ def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True
     >>> derivative(lambda v: v @ v, np.array([1.0, 2.0])).value.tolist()
     [2.0, 4.0]
     """
-    point = np.array(x)
-    if point.dtype.kind not in "fiu":
-        raise TypeError(f"derivative: the point has to be real, not {point.dtype}")
-    if point.dtype.kind != "f":
-        point = point.astype(float)
-    bare = not isinstance(x, np.ndarray | np.generic)
-
-    def called(place: tuple[int, ...], value: Any) -> Any:
-        if not point.ndim:
-            return fn(value.item() if bare else value)
-        moved = point.astype(np.result_type(point, np.asarray(value)))
-        moved[place] = value
-        return fn(moved)
-
-    result = np.asarray(fn(point.item() if bare and not point.ndim else point.copy()[()]))
-    if result.dtype.kind not in "fiub":
-        raise TypeError(f"derivative: the function's value has to be real, not {result.dtype}")
-    rounded = result.dtype if result.dtype.kind == "f" else np.dtype(np.float64)
-    rounded = max(rounded, point.dtype, key=unit_roundoff)
+    function = _Function(fn, x)
+    point = function.point
     rows = []
     with np.errstate(all="ignore"):
         for place in np.ndindex(point.shape):
-
-            def at(value: object, place: tuple[int, ...] = place) -> Array:
-                try:
-                    found = np.asarray(called(place, value))
-                except OUTSIDE:
-                    return np.full(result.size, np.nan)
-                if found.dtype.kind == "c":  # as of a negative number to a fractional power
-                    return np.full(result.size, np.nan)
-                return found.astype(float).ravel()
-
-            line = Line(at, float(point[place]), point.dtype, rounded)
+            values = partial(function.values, place)
+            line = Line(values, float(point[place]), point.dtype, function.rounded)
             row = _by_differences(line)
             if complex_step:
-                row = _by_complex_step(row, line.x, partial(called, place))
+                row = _by_complex_step(row, line.x, partial(function.moved, place))
             rows.append(row)
-    shape = result.shape + point.shape
+    shape = function.result.shape + point.shape
     parts = [
         np.stack([row[k] for row in rows], axis=-1).reshape(shape) if rows else np.zeros(shape)
         for k in range(5)
     ]
     value, error, method, left, right = parts if shape else [part.item() for part in parts]
     return Derivative(value, error, method, (left, right))
+
+
+class _Function:
+    """A function of real numbers at a point, and beside it in one of them."""
+
+    def __init__(self, fn: Callable[[Any], Any], x: object) -> None:
+        point = np.array(x)
+        if point.dtype.kind not in "fiu":
+            raise TypeError(f"derivative: the point has to be real, not {point.dtype}")
+        self.fn, self.point = fn, point if point.dtype.kind == "f" else point.astype(float)
+        self.bare = not isinstance(x, np.ndarray | np.generic)  # so is what the function is given
+        here = self.point.copy()[()]
+        self.result = np.asarray(fn(here.item() if self.bare and not point.ndim else here))
+        if self.result.dtype.kind not in "fiub":
+            kind = self.result.dtype
+            raise TypeError(f"derivative: the function's value has to be real, not {kind}")
+
+    @property
+    def rounded(self) -> np.dtype:
+        """What values are rounded to."""
+        kind = self.result.dtype if self.result.dtype.kind == "f" else np.dtype(np.float64)
+        return max(kind, self.point.dtype, key=unit_roundoff)
+
+    def moved(self, place: tuple[int, ...], value: Any) -> Any:
+        """What the function gives where one number is another."""
+        if not self.point.ndim:
+            return self.fn(value.item() if self.bare else value)
+        moved = self.point.astype(np.result_type(self.point, np.asarray(value)))
+        moved[place] = value
+        return self.fn(moved)
+
+    def values(self, place: tuple[int, ...], value: object) -> Array:
+        """The numbers that it gives; nan where there are none."""
+        try:
+            found = np.asarray(self.moved(place, value))
+        except OUTSIDE:
+            return np.full(self.result.size, np.nan)
+        if found.dtype.kind == "c":  # as of a negative number to a fractional power
+            return np.full(self.result.size, np.nan)
+        return found.astype(float).ravel()
 
 
 _Row: TypeAlias = "tuple[Array, Array, np.ndarray, Array, Array]"

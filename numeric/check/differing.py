@@ -22,7 +22,7 @@ from numeric.check.judging import Run, judge, overflowing, typical
 from numeric.check.kinds import explain
 from numeric.check.pairs import Ground, Pair, worded
 from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
-from numeric.check.sides import Sides
+from numeric.check.sides import Side, Sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,66 +187,69 @@ class _Search:
 
     # A function -----------------------------------------------------------------------------------
 
-    def _function(self, formula: Expr, side: Any, found: Comparison) -> Comparison | None:
+    def _function(self, formula: Expr, side: Side, found: Comparison) -> Comparison | None:
         """How the floats of a function compare with a formula; None if rounding explains all."""
-        quantity = Quantity("value", (formula,), ("the value",), self.sides.symbols)
+        assert side.function is not None
         name = "f" if side is self.sides.f else "g"
-        probe = Probe(side.function, quantity, f"{name}=", Budget(self.ground.budget + 200))
+        quantity = Quantity("value", (formula,), ("the value",), self.sides.symbols)
         forward = Forward(formula, self.sides.symbols)
+        probe = Probe(side.function, quantity, f"{name}=", Budget(self.ground.budget + 200))
+        drawn, groups = self._drawn(forward, found)
+        if not len(groups):
+            return None
+        try:
+            run = self._run(probe, drawn, groups)
+        except Misshapen as error:
+            return self._told(False, "broadcast", f"{name} gives another shape: {error}")
+        judge(run, self.ground.rng)
+        rows = np.flatnonzero(_by_point(run.wrong[0]).any(axis=1))
+        if len(rows):
+            run.wrong[0][rows[overflowing(run, forward, rows)]] = False
+        shown = _shown(probe, run, formula, name)
+        return None if shown is None else self._at(*shown, quantity, name, found)
+
+    def _drawn(
+        self, forward: Forward, found: Comparison
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The points at which the formula has values, with that of what was found."""
         drawn, groups = self.ground.drawn
         if found.point is not None:
             drawn = {k: np.concatenate([x, found.point[k][None]]) for k, x in drawn.items()}
             groups = np.append(groups, "given")
         values = forward.values(drawn).reshape(len(groups), -1)
         kept = np.isfinite(values).all(axis=1)
-        drawn = {name: x[kept] for name, x in drawn.items()}
-        groups = groups[kept]
-        if not len(groups):
-            return None
-        unit = typical(quantity, drawn)
-        try:
-            got = probe.at_all(drawn)
-        except Misshapen as error:
-            return self._told(False, "broadcast", f"{name} gives another shape: {error}")
+        return {name: x[kept] for name, x in drawn.items()}, groups[kept]
+
+    def _run(self, probe: Probe, drawn: dict[str, np.ndarray], groups: np.ndarray) -> Run:
+        """What the function gives at the points, as far as the budget goes."""
+        unit = typical(probe.quantity, drawn)
+        got = probe.at_all(drawn)
         done = len(got[0])
-        drawn, groups = {k: x[:done] for k, x in drawn.items()}, groups[:done]
         self.ground.looked = max(self.ground.looked, done)
-        run = Run(
-            quantity,
+        return Run(
+            probe.quantity,
             np.dtype("float64"),
-            drawn,
-            groups,
+            {k: x[:done] for k, x in drawn.items()},
+            groups[:done],
             got,
             self.ground.borders,
             tuple(self.sides.kept),
             unit,
         )
-        judge(run, self.ground.rng)
-        rows = np.flatnonzero(run.wrong[0].reshape(done, -1).any(axis=1))
-        if len(rows):
-            run.wrong[0][rows[overflowing(run, forward, rows)]] = False
-        if run.wrong[0].any():
-            evidence = Evidence(
-                run, 0, formula, lambda p: _called(probe, p), frozenset(probe.dtypes)
-            )
-            explained = worded(explain(evidence), name)
-            row = int(worst_rows(run, 0)[0])
-            at = shrunk(probe, run, 0, row, badness(run, 0, row))
-        elif run.conventions[0].any():
-            explained = Explanation("tie", "they differ where a border is met exactly")
-            row = int(np.flatnonzero(run.conventions[0].reshape(done, -1).any(axis=1))[0])
-            at = run.at(row), got[0][row], run.conventions[0][row]
-        elif run.loose[0].any():
-            explained = Explanation("cancellation", f"{name} loses digits", True)
-            off = np.where(run.loose[0], np.abs(got[0] - run.exact[0]), 0).reshape(done, -1)
-            row = int(np.argmax(off.max(axis=1)))
-            at = run.at(row), got[0][row], run.loose[0][row]
-        else:
-            return None
-        point, value, mask = at
+
+    def _at(
+        self,
+        explained: Explanation,
+        point: Point,
+        value: np.ndarray,
+        mask: np.ndarray,
+        quantity: Quantity,
+        name: str,
+        found: Comparison,
+    ) -> Comparison:
+        """What is told of a point where ``value`` is off, in the elements of ``mask``."""
         exact = quantity.precise(point, 0)
-        floats = as_floats(exact)
-        off = np.nan_to_num(np.where(mask, np.abs(value - floats), -1.0), nan=np.inf)
+        off = np.nan_to_num(np.where(mask, np.abs(value - as_floats(exact)), -1.0), nan=np.inf)
         place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
         true, given = exact[place], float(value[place])
         return replace(
@@ -256,6 +259,34 @@ class _Search:
             component=place,
             values=(true, given) if name == "g" else (given, true),
         )
+
+
+def _shown(
+    probe: Probe, run: Run, formula: Expr, name: str
+) -> tuple[Explanation, Point, np.ndarray, np.ndarray] | None:
+    """The worst that is off, why, and where it shows best: the point, the value, its elements."""
+    if run.wrong[0].any():
+        evidence = Evidence(run, 0, formula, lambda p: _called(probe, p), frozenset(probe.dtypes))
+        row = int(worst_rows(run, 0)[0])
+        explained = worded(explain(evidence), name)
+        return explained, *shrunk(probe, run, 0, row, badness(run, 0, row))
+    if run.conventions[0].any():
+        mask = run.conventions[0]
+        explained = Explanation("tie", "they differ where a border is met exactly")
+        row = int(np.flatnonzero(_by_point(mask).any(axis=1))[0])
+    elif run.loose[0].any():
+        mask = run.loose[0]
+        explained = Explanation("cancellation", f"{name} loses digits", True)
+        off = _by_point(np.where(mask, np.abs(run.got[0] - run.exact[0]), 0))
+        row = int(np.argmax(off.max(axis=1)))
+    else:
+        return None
+    return explained, run.at(row), run.got[0][row], mask[row]
+
+
+def _by_point(elements: np.ndarray) -> np.ndarray:
+    """A row for each point, of the elements there."""
+    return elements.reshape(len(elements), -1)
 
 
 def _shape(f: Expr) -> str:

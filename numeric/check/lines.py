@@ -218,7 +218,7 @@ class Line:
 
     def __init__(
         self,
-        function: Callable[[object], Array],
+        function: Callable[[np.floating], Array],
         x: float,
         dtype: Any = np.float64,
         rounded: object = np.float64,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ class Recorded:
     points: Mapping[str, np.ndarray]
     gradient: Mapping[str, np.ndarray]
     value: np.ndarray | None = None
+    _rows: dict[bytes, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         points = {name: np.array(a) for name, a in self.points.items()}
@@ -66,8 +67,8 @@ class Recorded:
                 )
         for a in arrays:
             a.flags.writeable = False
-        for field, found in (("points", points), ("gradient", gradient), ("value", value)):
-            object.__setattr__(self, field, found)
+        for name, found in (("points", points), ("gradient", gradient), ("value", value)):
+            object.__setattr__(self, name, found)
         object.__setattr__(self, "_rows", self._numbered())
 
     def __repr__(self) -> str:
@@ -106,7 +107,7 @@ class Recorded:
 
         def row(arrays: Sequence[object]) -> int:
             by_name = dict(zip(names, arrays, strict=True))
-            found = self._rows.get(_key([by_name[name] for name in self.points]))  # type: ignore[attr-defined]
+            found = self._rows.get(_key([by_name[name] for name in self.points]))
             if found is None:
                 raise LookupError(f"{name} has no point {by_name}")
             return int(found)
@@ -147,7 +148,8 @@ class Recorded:
             return
         arrays = {f"points/{name}": a for name, a in self.points.items()}
         arrays |= {f"gradient/{name}": a for name, a in self.gradient.items()}
-        np.savez(path, **arrays, **({} if self.value is None else {"value": self.value}))  # type: ignore[arg-type]
+        arrays |= {} if self.value is None else {"value": self.value}
+        np.savez(path, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> Recorded:

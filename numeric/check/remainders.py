@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from numeric.check.lines import (
 from numeric.html_tables import headline, page, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -42,7 +42,9 @@ ABOVE = 32.0
 FITTED = 6
 """... and slopes are fitted to the finest so many of these; with less than half, there is none."""
 
-RIGHT, WRONG, UNKNOWN = "right", "wrong", "cannot tell"
+RIGHT: Final = "right"
+WRONG: Final = "wrong"
+UNKNOWN: Final = "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -158,66 +160,101 @@ def taylor(
     ('wrong', [1.0, 1.0])
     """
     several = isinstance(x, tuple)
-    point = [np.asarray(v) for v in (x if several else (x,))]
-    point = [v if v.dtype.kind == "f" else v.astype(float) for v in point]
     if hess is not None and several:
         raise ValueError("taylor: a Hessian is for one input; pass x as one array")
-    given = [v.copy()[()] for v in point]
-    value = np.asarray(fn(*given))
-    if value.ndim:
-        raise ValueError(
-            f"taylor: the function has to be scalar, its value has shape {value.shape}"
-        )
-    if not np.isfinite(value):
-        raise ValueError(f"taylor: the function is {value} at x")
-    gradient = grad(*given) if callable(grad) else grad
-    parts = [np.asarray(g) for g in (gradient if several else (gradient,))]
+    scalar = _Scalar(fn, x if several else (x,))
+    gradient = scalar.derivative(grad)
+    parts = _gradient(scalar.point, gradient if several else (gradient,))
+    slope = np.concatenate([g.astype(float).ravel() for g in parts])
+    matrix = None if hess is None else _hessian(scalar.point[0], scalar.derivative(hess))
+    rounded = _coarsest([scalar.value, *parts, *scalar.point])
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        runs = [
+            _along(partial(scalar.moved, v), v, scalar.vector, slope, matrix, rounded)
+            for v in scalar.scale * rng.standard_normal((directions, scalar.vector.size))
+        ]
+    slopes, table, left, bound, size = map(np.stack, zip(*runs, strict=True))
+    verdict = _verdict(abs(float(scalar.value)), table, left, bound, size)
+    return Taylor(verdict, slopes, table, left, bound, size)
+
+
+class _Scalar:
+    """A scalar function about a point; all numbers of its arguments are one vector."""
+
+    def __init__(self, fn: Callable[..., Any], x: Sequence[object]) -> None:
+        self.fn = fn
+        point = [np.asarray(v) for v in x]
+        self.point = [v if v.dtype.kind == "f" else v.astype(float) for v in point]
+        self.given = [v.copy()[()] for v in self.point]
+        self.value = np.asarray(fn(*self.given))
+        if self.value.ndim:
+            raise ValueError(
+                f"taylor: the function has to be scalar, its value has shape {self.value.shape}"
+            )
+        if not np.isfinite(self.value):
+            raise ValueError(f"taylor: the function is {self.value} at x")
+        self.vector: Array = np.concatenate([v.astype(float).ravel() for v in self.point])
+
+    @property
+    def scale(self) -> float:
+        """How far is moved: about as far as the numbers are from 0, and 1 at least."""
+        usual = float(np.median(np.abs(self.vector))) if self.vector.size else 1.0
+        return float(2.0 ** np.round(np.log2(max(1.0, usual))))
+
+    def derivative(self, given: Any) -> Any:
+        """A derivative at the point, which is given, or by a function."""
+        return given(*self.given) if callable(given) else given
+
+    def moved(self, v: Array, h: float | np.floating) -> Array:
+        """The value beside the point; nan where there is none."""
+        rest, arguments = self.vector + h * v, []
+        for part in self.point:
+            here, rest = rest[: part.size], rest[part.size :]
+            arguments.append(here.reshape(part.shape).astype(part.dtype)[()])
+        try:
+            return np.array([float(self.fn(*arguments))])
+        except OUTSIDE:
+            return np.array([np.nan])
+
+
+def _coarsest(arrays: Sequence[np.ndarray]) -> np.dtype:
+    """The dtype of real numbers that rounds most."""
+    return max((a.dtype for a in arrays if a.dtype.kind == "f"), key=unit_roundoff)
+
+
+def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.ndarray]:
+    """The gradient by each argument, if it has the shapes of these."""
+    parts = [np.asarray(g) for g in given]
     if [g.shape for g in parts] != [v.shape for v in point]:
         raise ValueError(
             f"taylor: the gradient is of shape {[g.shape for g in parts]}, "
             f"x of {[v.shape for v in point]}"
         )
-    matrix = None
-    if hess is not None:
-        matrix = np.asarray(hess(*given) if callable(hess) else hess)
-        if matrix.shape != 2 * point[0].shape:
-            raise ValueError(
-                f"taylor: the Hessian is of shape {matrix.shape}, x of {point[0].shape}"
-            )
-        matrix = matrix.reshape(2 * (point[0].size,)).astype(float)
-    kinds = [a.dtype for a in (value, *parts, *point) if a.dtype.kind == "f"]
-    rounded = max(kinds, key=unit_roundoff)
-    flat = np.concatenate([v.astype(float).ravel() for v in point])
-    slope = np.concatenate([g.astype(float).ravel() for g in parts])
-    scale = 2.0 ** np.round(np.log2(max(1.0, float(np.median(np.abs(flat))) if flat.size else 1.0)))
-    rng = np.random.default_rng(seed)
+    return parts
 
-    def moved(v: Array, h: Any) -> Array:
-        rest, arguments = flat + h * v, []
-        for part in point:
-            here, rest = rest[: part.size], rest[part.size :]
-            arguments.append(here.reshape(part.shape).astype(part.dtype)[()])
-        try:
-            return np.array([float(fn(*arguments))])
-        except OUTSIDE:
-            return np.array([np.nan])
 
-    with np.errstate(all="ignore"):
-        runs = [
-            _along(partial(moved, v), v, flat, slope, matrix, rounded)
-            for v in scale * rng.standard_normal((directions, flat.size))
-        ]
-    slopes, table, left, bound, size = (np.stack([run[k] for run in runs]) for k in range(5))
+def _hessian(point: np.ndarray, given: object) -> Array:
+    """The Hessian as a matrix, if it has the shape of one."""
+    matrix = np.asarray(given)
+    if matrix.shape != 2 * point.shape:
+        raise ValueError(f"taylor: the Hessian is of shape {matrix.shape}, x of {point.shape}")
+    return matrix.reshape(2 * (point.size,)).astype(float)
+
+
+def _verdict(
+    value: float, table: Array, left: Array, bound: Array, size: Array
+) -> Literal["right", "wrong", "cannot tell"]:
+    """Wrong if more is left than may be; right if that would let an error show, or all is 0."""
     with np.errstate(invalid="ignore"):
         change = np.nanmax(np.where(np.isfinite(table[..., 1]), table[..., 1], 0.0))
-        vanishes = (size <= bound) & (bound <= SUFFICIENT * (abs(float(value)) + change) + NOTHING)
+        vanishes = (size <= bound) & (bound <= SUFFICIENT * (value + change) + NOTHING)
         told = (bound <= TELLS * size) | vanishes
-    verdict: Any = WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN
-    return Taylor(verdict, slopes, table, left, bound, size)
+    return WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN
 
 
 def _along(
-    function: Callable[[object], Array],
+    function: Callable[[float | np.floating], Array],
     v: Array,
     x: Array,
     gradient: Array,
@@ -248,7 +285,7 @@ def _along(
         remainders.append(remainders[-1] - steps**order / order * term.sum())
     table: Array = np.abs(np.stack([steps, *remainders], axis=-1))
     slopes = [_slope(steps, column, noise) for column in table.T[1:]]
-    return tuple(np.array(a) for a in (slopes, table, left, bound, size))  # type: ignore[return-value]
+    return np.array(slopes), table, np.array(left), np.array(bound), np.array(size)
 
 
 def _slope(steps: Array, remainders: Array, noise: float) -> float:

@@ -73,12 +73,14 @@ class Equations:
 
     def fun(self, t: object, y: object) -> NDArray[np.float64]:
         """dy/dt."""
-        return self.function(t, np.asarray(y))  # type: ignore[no-any-return]
+        found: NDArray[np.float64] = self.function(t, np.asarray(y))
+        return found
 
     def jac(self, t: object, y: object) -> NDArray[np.float64]:
         """The Jacobian of ``fun`` by y: ``J[i, j]``."""
-        function = self.function
-        return function.jacobian(t, np.asarray(y), wrt=function.inputs[1])  # type: ignore[no-any-return]
+        vector = self.function.inputs[1]
+        found: NDArray[np.float64] = self.function.jacobian(t, np.asarray(y), wrt=vector)
+        return found
 
     def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:
         """The vector of values of the unknowns, given in their order or by name."""

@@ -76,9 +76,12 @@ class Problem:
 
     def jac(self, x: object) -> NDArray[np.float64]:
         """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
+        found: NDArray[np.float64]
         if self._vector:
-            return self.function.jacobian(np.asarray(x), mode="auto")  # type: ignore[no-any-return]
-        return self.function.grad(np.asarray(x))  # type: ignore[no-any-return]
+            found = self.function.jacobian(np.asarray(x), mode="auto")
+        else:
+            found = self.function.grad(np.asarray(x))
+        return found
 
     @property
     def hess(self) -> Callable[[object], NDArray[np.float64]]:
@@ -99,10 +102,12 @@ class Problem:
         return self._hessp
 
     def _hess(self, x: object) -> NDArray[np.float64]:
-        return self.function.hessian(np.asarray(x))  # type: ignore[no-any-return]
+        found: NDArray[np.float64] = self.function.hessian(np.asarray(x))
+        return found
 
     def _hessp(self, x: object, p: object) -> NDArray[np.float64]:
-        return self.function.hvp(np.asarray(x), np.asarray(p))  # type: ignore[no-any-return]
+        found: NDArray[np.float64] = self.function.hvp(np.asarray(x), np.asarray(p))
+        return found
 
     def _scalar(self, method: str) -> None:
         if self._vector:

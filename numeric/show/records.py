@@ -18,6 +18,7 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.eager.record import Edge, Node
     from symdiff.display.diagrams import Diagram
 
 _SMALL = 6  # elements of a tensor whose value is shown
@@ -36,25 +37,28 @@ def recorded(f: object, limit: int, direction: str) -> Diagram:
     Arrows lead from a result to its ``grad_fn``, along ``next_functions`` and to the leaves.
     """
     down = checked("draw", limit, direction)
-    given = f if isinstance(f, tuple | list) else [f]
+    given: Sequence[Any] = f if isinstance(f, tuple | list) else [f]
     # A custom Function's grad_fn is a face of its node.
-    results = [x._call if isinstance(x, BackwardCFunction) else x for x in given]
+    results: list[Tensor | Record] = [
+        x._call if isinstance(x, BackwardCFunction) else x for x in given
+    ]
     titles = {x: f"result {k}" if len(results) > 1 else "result" for k, x in enumerate(results)}
     drawn = Graph(list(titles), _operands)
 
-    def vertices(shown: Sequence[object]) -> dict[Any, Vertex]:
+    def vertices(shown: Sequence[Tensor | Record]) -> dict[Tensor | Record, Vertex]:
         return {x: _vertex(x, titles.get(x)) for x in shown}
 
     return drawn.diagram(vertices, _labels, _folded, limit, down).reversed()
 
 
-def _operands(x: Any) -> Sequence[object]:
+def _operands(x: Any) -> Sequence[Tensor | Record]:
     """What a vertex leads to: the record of a tensor, its edges, the leaf where they end."""
     if isinstance(x, Tensor):
         return () if x.is_leaf else (edge_of(x),)
     if isinstance(x, AccumulateGrad):
         return () if x.variable is None else (x.variable,)
-    return x.edges  # type: ignore[no-any-return]
+    edges: Sequence[Record] = x.edges
+    return edges
 
 
 def _labels(x: Any) -> Sequence[str]:
@@ -114,7 +118,7 @@ def _end_lines(x: AccumulateGrad) -> list[str]:
     return [*lines, *_hooks(x)]
 
 
-def _saved(x: Any) -> list[str]:
+def _saved(x: Node) -> list[str]:
     """What a node saved for its backward pass; of operands, which."""
     if x.saved is None:
         return ["saved values are freed"]
@@ -131,13 +135,13 @@ def _saved(x: Any) -> list[str]:
     return lines
 
 
-def _changed(x: Any, i: int) -> list[str]:
+def _changed(x: Node, i: int) -> list[str]:
     """What is to be said of a saved value that was changed in place: ``backward`` will raise."""
     counter, then = x.check[2 * i : 2 * i + 2] or ([0], 0)
     return [] if counter[0] == then else [f"changed: version {counter[0]}, was {then}"]
 
 
-def _hooks(x: Any) -> list[str]:
+def _hooks(x: Edge) -> list[str]:
     extras = x.extras
     if extras is None:
         return []

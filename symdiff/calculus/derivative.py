@@ -64,6 +64,18 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
     return xs, many
 
 
+def _in_a_row(first: object, more: tuple[Expr, ...]) -> object:
+    """The inputs of ``grad``: one, a sequence, or several in a row."""
+    if not more:
+        return first
+    if isinstance(first, tuple | list):
+        raise TypeError(
+            f"grad: {more[0]!r} stands beside a sequence of inputs; weights are given by name, "
+            "grad_outputs=..."
+        )
+    return [first, *more]
+
+
 def _seeds(outputs: list[Expr], values: object, many: bool, name: str, what: str) -> list[Expr]:
     """Cotangents or tangents, checked against the shapes that they must have."""
     given = list(values) if isinstance(values, tuple | list) and many else [values]
@@ -154,15 +166,9 @@ def grad(
     >>> grad(q @ q, q[:2]) is 2 * q[:2]
     True
     """
-    if more:
-        if isinstance(inputs, tuple | list):
-            raise TypeError(
-                f"grad: {more[0]!r} stands beside a sequence of inputs; weights are given by name, "
-                "grad_outputs=..."
-            )
-        inputs = [inputs, *more]  # type: ignore[list-item]  # mypy does not see that it is no list
+    given = _in_a_row(inputs, more)
     ys, many_outputs = _sequence(outputs, "grad", "outputs")
-    xs, many = _inputs(inputs, "grad", ys)
+    xs, many = _inputs(given, "grad", ys)
     if grad_outputs is None:
         seeds = _ones(ys, "grad", "grad_outputs")
     else:
