@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
-import numpy as np
 import pytest
 from hypothesis import given
 
@@ -15,6 +13,7 @@ from symdiff.calculus import derivative, rules
 from symdiff.calculus.derivative import cotangents
 from symdiff.graph import ops
 from tests.support.budget import sample
+from tests.support.displacements import CLOSE, DIGITS, displaced, robot, weights
 from tests.support.fields import HIGH
 from tests.support.oracles import agree, bound, inputs_of, no_ties, values_of
 from tests.support.refusals import refused
@@ -26,31 +25,6 @@ if TYPE_CHECKING:
     from symdiff import Expr
     from tests.support.fields import Array
 
-DIGITS = 80
-STEP = 25  # decimal places: the error of the differences is h^2, rounding leaves 80 - 25 digits
-CLOSE = 1e-20
-
-
-def weights(f: Expr) -> Any:
-    """The seed of f: 1 for a scalar, else 1, 2, 3 ..."""
-    shape = tuple(map(int, f.shape))
-    return np.arange(1.0, 1 + np.prod(shape)).reshape(shape) if shape else 1
-
-
-def displaced(f: Expr, v: Expr, env: Mapping[Expr, Array]) -> Array:
-    """``sum_i weight_i df_i / dv`` by central differences in the value of the node v alone."""
-    (at,) = values_of([v], env, HIGH)
-    h = mp.mpf(10) ** -STEP
-    out = np.empty(at.shape, object)
-    for place in np.ndindex(at.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = at.copy()
-            moved[place] = at[place] + sign * h
-            ends.append(np.sum(weights(f) * values_of([f], {**env, v: moved}, HIGH)[0]))
-        out[place] = (ends[0] - ends[1]) / (2 * h)
-    return out
-
 
 def check(f: Expr, env: Mapping[Expr, Array]) -> int:
     """Compare the cotangent of every node; the number of nodes that were no symbols."""
@@ -59,7 +33,7 @@ def check(f: Expr, env: Mapping[Expr, Array]) -> int:
         values = values_of(list(found.values()), env, HIGH)
         for (v, expr), value in zip(found.items(), values, strict=True):
             assert expr.shape == v.shape
-            agree(value, displaced(f, v, env), f"cotangent of {v!r}", f, CLOSE)
+            agree(value, displaced(f, v, env, weights(f)), f"cotangent of {v!r}", f, CLOSE)
     return sum(not isinstance(v.op, ops.Symbol) for v in found)
 
 
@@ -73,21 +47,13 @@ def test_every_cotangent_is_the_difference_quotient(drawn: tuple[Any, Sequence[A
         check(case.ours(xs), bound(xs, point, HIGH))
 
 
-def robot() -> tuple[Expr, dict[Expr, Array]]:
-    q, A, x = sd.symbol("q", 3), sd.symbol("A", (2, 3)), sd.symbol("x")
-    inner = sd.sin(q[0]) * q[1] + x**2
-    f = sd.norm(A @ sd.exp(q) * inner) * sd.where(inner > 0, inner, x) + sd.sum(q[1:] / x)
-    point = [[0.5, 1.5, -0.25], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], 1.25]
-    exact = [np.vectorize(Fraction, otypes=[object])(v) for v in point]
-    return f, bound((q, A, x), exact, HIGH)
-
-
 def test_shared_nodes_collect_what_all_their_users_send() -> None:
-    assert check(*robot()) > 10
+    f, _, env = robot()
+    assert check(f, env) > 10
 
 
 def test_the_cotangents_of_symbols_are_the_gradient() -> None:
-    f, _ = robot()
+    f, *_ = robot()
     found = cotangents(f)
     xs = list(f.free_symbols)
     assert [found[x] for x in xs] == list(sd.grad(f, xs))
@@ -165,7 +131,7 @@ def test_planted_mistakes_at_inner_nodes_are_seen(
     wrong: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cotangents that are wrong at nodes that two paths leave, and right wherever one does."""
-    f, env = robot()
+    f, _, env = robot()
 
     def forgetful(outputs: Any, inputs: Any, seeds: Any) -> Any:
         order = sd.nodes(outputs)

@@ -26,15 +26,22 @@ def latex(value):
     return body
 
 
-def test_short_containers_stand_in_a_line():
-    assert latex((x, y**2)) == r"\left(x, \; y^{2}\right)"
-    assert latex([x, y]) == r"\left[x, \; y\right]"
-    assert latex((x,)) == r"\left(x,\right)"
-    assert latex({x: y}) == r"\left\{x : \; y\right\}"
-    assert latex({"a_b": y, 3: x}) == (
-        r"\left\{\mathtt{\text{'}a\_b\text{'}} : \; y, \; \mathtt{3} : \; x\right\}"
-    )
-    assert latex((x, [y])) == r"\left(x, \; \left[y\right]\right)"
+SHORT = [
+    ((x, y**2), r"\left(x, \; y^{2}\right)"),
+    ([x, y], r"\left[x, \; y\right]"),
+    ((x,), r"\left(x,\right)"),
+    ({x: y}, r"\left\{x : \; y\right\}"),
+    (
+        {"a_b": y, 3: x},
+        r"\left\{\mathtt{\text{'}a\_b\text{'}} : \; y, \; \mathtt{3} : \; x\right\}",
+    ),
+    ((x, [y]), r"\left(x, \; \left[y\right]\right)"),
+]
+
+
+@pytest.mark.parametrize(("value", "wanted"), SHORT)
+def test_short_containers_stand_in_a_line(value, wanted):
+    assert latex(value) == wanted
 
 
 def test_long_ones_have_several_lines():
@@ -63,22 +70,20 @@ def test_results_with_names_say_them():
     assert all(rf"\mathtt{{{name}}} = " in text for name in sd.svd(A)._fields)
 
 
+LOOP = [x]
+LOOP.append(LOOP)
+
+
 @pytest.mark.parametrize(
     "value",
     [
         *((), [], {}, [()], (x, 1), [x, None], {"k": 1}, {1.5: x}, {(1, 2): x}, x, "x", {x}),
-        *((x, np.ones(2)), [[[[[[x]]]]]]),
+        *((x, np.ones(2)), [[[[[[x]]]]]], LOOP),
     ],
     ids=repr,
 )
 def test_other_containers_are_left_alone(value):
     assert bundle(value) is None
-
-
-def test_containers_in_themselves_are_left_alone():
-    loop = [x]
-    loop.append(loop)
-    assert bundle(loop) is None
 
 
 def test_what_is_shown_is_bounded():

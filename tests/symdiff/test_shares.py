@@ -5,7 +5,6 @@ The differences are of the tests' own interpreter, at many digits; it knows no d
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
@@ -23,6 +22,7 @@ from symdiff.calculus.variables import component
 from symdiff.graph import ops
 from symdiff.graph.node import make
 from tests.support.budget import sample
+from tests.support.displacements import CLOSE, DIGITS, displaced, robot, weights
 from tests.support.fields import HIGH
 from tests.support.oracles import agree, bound, inputs_of, no_ties, values_of
 from tests.support.refusals import refused
@@ -34,37 +34,18 @@ if TYPE_CHECKING:
     from symdiff import Expr
     from tests.support.fields import Array
 
-DIGITS = 80
-STEP = 25  # decimal places: the error of the differences is h^2, rounding leaves 80 - 25 digits
-CLOSE = 1e-20
 SAME = 1e-60  # of what is the same but for the order of sums
-
-
-def weights(f: Expr) -> Any:
-    """The seed of f: 1 for a scalar, else 1, 2, 3 ..."""
-    shape = tuple(map(int, f.shape))
-    return np.arange(1.0, 1 + np.prod(shape)).reshape(shape) if shape else None
 
 
 def stand_in(v: Expr) -> Expr:
     return make(ops.dummy_op("_", v.shape, v.dtype), (), v.shape, v.dtype)
 
 
-def pulled_by_differences(v: Expr, k: int | None, at: list[Array], seed: Array) -> Array:
+def pulled_by_differences(v: Expr, k: int, at: list[Array], seed: Array) -> Array:
     """``sum_i seed_i dv_i / d operand``, v being computed from displaced values of one operand."""
     operands = [stand_in(x) for x in v.args]
     alone = make(v.op, tuple(operands), v.shape, v.dtype)
-    h = mp.mpf(10) ** -STEP
-    out = np.empty(at[k].shape, object)
-    for place in np.ndindex(out.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = [x.copy() for x in at]
-            moved[k][place] = at[k][place] + sign * h
-            env = dict(zip(operands, moved, strict=True))
-            ends.append(np.sum(seed * values_of([alone], env, HIGH)[0]))
-        out[place] = (ends[0] - ends[1]) / (2 * h)
-    return out
+    return displaced(alone, operands[k], dict(zip(operands, at, strict=True)), seed)
 
 
 def check(found: Shares, f: Expr, x: Expr, env: Mapping[Expr, Array]) -> int:
@@ -115,20 +96,6 @@ def check(found: Shares, f: Expr, x: Expr, env: Mapping[Expr, Array]) -> int:
     return len(found.edges)
 
 
-def displaced(v: Expr, root: Expr, env: Mapping[Expr, Array], seed: Array) -> Array:
-    """``sum_i seed_i dv_i / d root`` by differences."""
-    h = mp.mpf(10) ** -STEP
-    out = np.empty(env[root].shape, object)
-    for place in np.ndindex(out.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = env[root].copy()
-            moved[place] = moved[place] + sign * h
-            ends.append(np.sum(seed * values_of([v], {root: moved}, HIGH)[0]))
-        out[place] = (ends[0] - ends[1]) / (2 * h)
-    return out
-
-
 @sample(40)
 @given(programs_at_points(("pointwise", "contraction", "linear", "opaque", "literal"), steps=4))
 def test_steps_multiply_out_to_the_gradient(drawn: tuple[Any, Sequence[Array]]) -> None:
@@ -137,26 +104,11 @@ def test_steps_multiply_out_to_the_gradient(drawn: tuple[Any, Sequence[Array]]) 
         no_ties(case, point, HIGH)
         xs = inputs_of(case)
         f, env = case.ours(xs), bound(xs, point, HIGH)
+        seed = sd.constant(weights(f))
         for x in xs:
-            seed = None if weights(f) is None else sd.constant(weights(f))
-            found = shares(f, x, seed)
+            found, inside = shares(f, x, seed), cotangents(f, seed, x)
             check(found, f, x, env)
-            inside = cotangents(f, seed, x)
             assert all(found.cotangents[v] is inside[v] for v in found.path if v in inside)
-
-
-def robot() -> tuple[Expr, list[Expr], dict[Expr, Array]]:
-    q, A, x = sd.symbol("q", 3), sd.symbol("A", (3, 3)), sd.symbol("x")
-    inner = sd.sin(q[0]) * q[1] + x**2
-    f = sd.norm(A @ sd.exp(q) * inner) * sd.where(inner > 0, inner, x) + sd.sum(q[1:] / x)
-    f = f * sd.det(A) + sd.atan2(x, x * q[2]) + sd.sum(sd.inv(A) @ q) + sd.max(q)
-    point = [
-        [0.5, 1.5, -0.25],
-        [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [1.0, 0.0, 1.0]],
-        1.25,
-    ]
-    exact = [np.vectorize(Fraction, otypes=[object])(v) for v in point]
-    return f, [q, A, x, q[0], q[1:], A[0]], bound((q, A, x), exact, HIGH)
 
 
 def test_every_variable_of_one_formula() -> None:
