@@ -99,81 +99,97 @@ def test_root_of_a_maximum(order):
                 assert value == 0
 
 
-def test_where_of_an_array_with_a_root_at_zero():
-    f = sd.sum(sd.where(v > 0, sd.sqrt(v), v))
-    at = np.array([0.0, 4.0, -1.0])
-    for value in evaluations(sd.grad(f, v), {v: at}):
-        np.testing.assert_array_equal(value, [1, 0.25, 1])
-    for value in evaluations(sd.hessian(f, v), {v: at}):
-        np.testing.assert_array_equal(value, np.diag([0, -1 / 32, 0]))
-    third = sd.jacobian(sd.hessian(f, v), v)
-    for value in evaluations(third, {v: at}):
-        expected = np.zeros((3, 3, 3))
-        expected[1, 1, 1] = 3 / 8 * 4.0**-2.5
+def elements(shape, values):
+    """An array that is 0 but for some elements."""
+    result = np.zeros(shape)
+    for place, value in values.items():
+        result[place] = value
+    return result
+
+
+M, w = sd.symbol("M", (2, 3)), sd.symbol("w", (2,))
+ONES, COUNTED = np.ones((2, 3)), np.array([[1.0, 2.0, 3.0], [0.0, 5.0, 6.0]])
+POWERS, AT = np.array([1.0, 2.0, 4.0]), np.array([0.0, 4.0, -1.0])
+ROOTS = sd.sum(sd.where(v > 0, sd.sqrt(v), v))
+# d/dM of where(c, M @ log(v), 0) is an outer product of the mask with log(v)
+LOGS = sd.sum(sd.where(sd.constant(np.array([True, False])), M @ sd.log(v), 0))
+# rows that the mask drops do not see log(0), whatever stands in them
+KEPT = sd.where((v > 0)[:2], (M @ sd.where(v > 0, v, 1))[:2], 0)
+SAFE = sd.sum(sd.where(v > 0, sd.sqrt(v), 0)) + sd.sum(KEPT)
+# row 1 is dropped; its cotangent is exactly 0 and meets inf entries of the other operand
+DROPPED = sd.sum(sd.where(w > 0, M @ (1 / v), 0) * w)
+BELOW = np.array([-1.0, -2.0])
+SPREAD, PRODUCT = sd.where(v > 0, sd.sqrt(v), 0) * M, M @ sd.where(v > 0, sd.sqrt(v), 0)
+BEHIND_MASKS = {
+    "gradient of an array with a root at 0": (sd.grad(ROOTS, v), {v: AT}, [1, 0.25, 1]),
+    "its Hessian": (sd.hessian(ROOTS, v), {v: AT}, np.diag([0, -1 / 32, 0])),
+    "its third derivative": (
+        sd.jacobian(sd.hessian(ROOTS, v), v),
+        {v: AT},
+        elements((3, 3, 3), {(1, 1, 1): 3 / 8 * 4.0**-2.5}),
+    ),
+    "a matrix product by its vector": (
+        sd.grad(LOGS, v),
+        {M: COUNTED, v: POWERS},
+        COUNTED[0] / POWERS,
+    ),
+    "a matrix product by its matrix": (
+        sd.grad(LOGS, M),
+        {M: COUNTED, v: POWERS},
+        [np.log(POWERS), [0, 0, 0]],
+    ),
+    "rows that are dropped": (
+        sd.grad(SAFE, v),
+        {M: COUNTED, v: np.array([1.0, 0.0, 4.0])},
+        [0.5 + 1, 0, 0.25 + 3],
+    ),
+    **{
+        f"rows beside an operand that is infinite at {first}, by {s}": (
+            sd.grad(DROPPED, s),
+            {M: ONES, v: np.array([first, 2.0, 4.0]), w: BELOW},
+            np.zeros(s.shape),
+        )
+        for first in (1.0, 0.0)
+        for s in (v, M)
+    },
+    "a batched Jacobian": (
+        sd.jacobian(SPREAD, v),
+        {M: ONES, v: AT},
+        elements((2, 3, 3), {(0, 1, 1): 0.25, (1, 1, 1): 0.25}),
+    ),
+    "the Jacobian of a product": (
+        sd.jacobian(PRODUCT, v),
+        {M: ONES, v: AT},
+        [[0, 0.25, 0], [0, 0.25, 0]],
+    ),
+    "its Jacobian": (
+        sd.jacobian(sd.jacobian(PRODUCT, v), v),
+        {M: ONES, v: AT},
+        elements((2, 3, 3), {(0, 1, 1): -1 / 32, (1, 1, 1): -1 / 32}),
+    ),
+    "a mixed one": (
+        sd.jacobian(sd.jacobian(PRODUCT, M), v),
+        {M: ONES, v: AT},
+        elements((2, 2, 3, 3), {(0, 0, 1, 1): 0.25, (1, 1, 1, 1): 0.25}),
+    ),
+    "a slice": (
+        sd.grad(sd.sum(sd.sqrt(v)[1:]), v),
+        {v: np.array([0.0, 4.0, 1.0])},
+        [0, 0.25, 0.5],
+    ),
+    "elements that are taken": (
+        sd.grad(sd.sum(sd.take(sd.sqrt(v), np.array([2, 1]))), v),
+        {v: np.array([0.0, 4.0, 1.0])},
+        [0, 0.25, 0.5],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND_MASKS)
+def test_derivatives_behind_masks(name):
+    expr, at, expected = BEHIND_MASKS[name]
+    for value in evaluations(expr, at):
         np.testing.assert_allclose(value, expected, rtol=1e-15)
-
-
-M = sd.symbol("M", (2, 3))
-
-
-def test_mask_behind_a_matrix_product():
-    # d/dM of where(c, M @ log(v), 0) is an outer product of the mask with log(v)
-    f = sd.sum(sd.where(sd.constant(np.array([True, False])), M @ sd.log(v), 0))
-    m = np.array([[1.0, 2.0, 3.0], [0.0, 5.0, 6.0]])
-    at = np.array([1.0, 2.0, 4.0])
-    for value in evaluations(sd.grad(f, v), {M: m, v: at}):
-        np.testing.assert_allclose(value, m[0] / at)
-    for value in evaluations(sd.grad(f, M), {M: m, v: np.array([1.0, 2.0, 4.0])}):
-        np.testing.assert_allclose(value, [np.log(at), [0, 0, 0]])
-    # rows that the mask drops do not see log(0), whatever stands in them
-    rows = sd.where((v > 0)[:2], (M @ sd.where(v > 0, v, 1))[:2], 0)
-    g = sd.sum(sd.where(v > 0, sd.sqrt(v), 0)) + sd.sum(rows)
-    for value in evaluations(sd.grad(g, v), {M: m, v: np.array([1.0, 0.0, 4.0])}):
-        np.testing.assert_allclose(value, [0.5 + 1, 0, 0.25 + 3])
-
-
-def test_dropped_rows_of_a_product_with_an_infinite_operand():
-    # row 1 is dropped; its cotangent is exactly 0 and meets inf entries of the other operand
-    w = sd.symbol("w", (2,))
-    inner = 1 / v
-    f = sd.sum(sd.where(w > 0, M @ inner, 0) * w)
-    env = {M: np.ones((2, 3)), v: np.array([1.0, 2.0, 4.0]), w: np.array([-1.0, -2.0])}
-    for value in evaluations(sd.grad(f, v), env):
-        np.testing.assert_array_equal(value, [0, 0, 0])
-    env[v] = np.array([0.0, 2.0, 4.0])
-    for value in evaluations(sd.grad(f, v), env):
-        np.testing.assert_array_equal(value, [0, 0, 0])
-    for value in evaluations(sd.grad(f, M), env):
-        np.testing.assert_array_equal(value, np.zeros((2, 3)))
-
-
-def test_batched_jacobian_behind_a_mask():
-    f = sd.where(v > 0, sd.sqrt(v), 0) * M
-    at = {M: np.ones((2, 3)), v: np.array([0.0, 4.0, -1.0])}
-    expected = np.zeros((2, 3, 3))
-    expected[:, 1, 1] = 0.25
-    for value in evaluations(sd.jacobian(f, v), at):
-        np.testing.assert_array_equal(value, expected)
-    g = M @ sd.where(v > 0, sd.sqrt(v), 0)
-    for value in evaluations(sd.jacobian(g, v), at):
-        np.testing.assert_array_equal(value, [[0, 0.25, 0], [0, 0.25, 0]])
-    for value in evaluations(sd.jacobian(sd.jacobian(g, v), v), at):
-        want = np.zeros((2, 3, 3))
-        want[:, 1, 1] = -1 / 32
-        np.testing.assert_array_equal(value, want)
-    for value in evaluations(sd.jacobian(sd.jacobian(g, M), v), at):
-        want = np.zeros((2, 2, 3, 3))
-        want[0, 0, 1, 1] = want[1, 1, 1, 1] = 0.25
-        np.testing.assert_array_equal(value, want)
-
-
-def test_a_slice_drops_an_infinite_partial():
-    f = sd.sum(sd.sqrt(v)[1:])
-    for value in evaluations(sd.grad(f, v), {v: np.array([0.0, 4.0, 1.0])}):
-        np.testing.assert_array_equal(value, [0, 0.25, 0.5])
-    g = sd.sum(sd.take(sd.sqrt(v), np.array([2, 1])))
-    for value in evaluations(sd.grad(g, v), {v: np.array([0.0, 4.0, 1.0])}):
-        np.testing.assert_array_equal(value, [0, 0.25, 0.5])
 
 
 def test_without_a_selection_arithmetic_is_ieee():
@@ -190,20 +206,6 @@ def test_without_a_selection_arithmetic_is_ieee():
     assert np.isnan(value)
 
 
-def test_graphs_without_selections_contain_no_mask():
-    f = sd.sum(sd.tanh(M @ sd.exp(v)) ** 2) + sd.logsumexp(v) + v @ v
-    for d in (sd.grad(f, v), sd.hessian(f, v)):
-        for node in sd.nodes(d):
-            assert not isinstance(node.op, ops.Strong)
-            assert not (isinstance(node.op, ops.Contract) and any(node.op.kills))
-
-
-def test_masks_are_hoisted_where_the_graph_shows_them():
-    f = sd.where(x > 0, sd.log(x) * sd.sqrt(x), x)
-    for d in (sd.diff(f, x), sd.grad(f, (x, y))[0]):
-        assert not any(isinstance(node.op, ops.Strong) for node in sd.nodes(d))
-
-
 def strong_products(expr):
     """How many products and contractions ask for zeros when they run."""
     return sum(
@@ -213,21 +215,37 @@ def strong_products(expr):
     )
 
 
-def test_slices_carry_products_inside():
-    f = sd.sum(sd.sqrt(v)[1:]) + sd.sum(sd.exp(M)[:, 1])
-    for d in (*sd.grad(f, (v, M)), sd.jacobian(sd.sqrt(v)[:2], v), sd.hessian(f, v)):
-        assert strong_products(d) == 0
+LONG = sd.symbol("w", (6,))
+SMOOTH = sd.sum(sd.tanh(M @ sd.exp(v)) ** 2) + sd.logsumexp(v) + v @ v
+SLICED = sd.sum(sd.sqrt(v)[1:]) + sd.sum(sd.exp(M)[:, 1])
+HOISTED = sd.where(x > 0, sd.log(x) * sd.sqrt(x), x)
+JOINED = sd.tanh(sd.concat([v, v**2]) @ LONG)
+COVERED = sd.exp(v)[:1] @ LONG[:1] + sd.exp(v)[1:] @ LONG[4:]
+STACKED = sd.stack([sd.sin(x), sd.exp(x), x]) @ v
+WITHOUT_MASKS = {
+    "no selections": [sd.grad(SMOOTH, v), sd.hessian(SMOOTH, v)],
+    "hoisted": [sd.diff(HOISTED, x), sd.grad(HOISTED, (x, y))[0]],
+    "slices": [
+        *sd.grad(SLICED, (v, M)),
+        sd.jacobian(sd.sqrt(v)[:2], v),
+        sd.hessian(SLICED, v),
+    ],
+    "joins and slices that cover": [
+        sd.grad(JOINED, v),
+        sd.grad(COVERED, v),
+        sd.diff(STACKED, x),
+        sd.jvp(JOINED, v, v),
+    ],
+}
 
 
-def test_joins_and_covering_slices_are_not_masked():
-    w = sd.symbol("w", (6,))
-    joined = sd.tanh(sd.concat([v, v**2]) @ w)
-    halves = sd.exp(v)
-    covered = halves[:1] @ w[:1] + halves[1:] @ w[4:]
-    stacked = sd.stack([sd.sin(x), sd.exp(x), x]) @ v
-    for d in (sd.grad(joined, v), sd.grad(covered, v), sd.diff(stacked, x), sd.jvp(joined, v, v)):
+@pytest.mark.parametrize("name", WITHOUT_MASKS)
+def test_nothing_is_masked_that_the_graph_shows(name):
+    for d in WITHOUT_MASKS[name]:
         assert strong_products(d) == 0
-        assert not any(isinstance(node.op, ops.Unslice) for node in sd.nodes(d))
+        assert name[:5] != "joins" or not any(
+            isinstance(node.op, ops.Unslice) for node in sd.nodes(d)
+        )
 
 
 def test_nothing_is_strong_where_the_other_factor_is_always_finite():

@@ -51,14 +51,14 @@ _marks(
     "unslices-write-no-zeros",
     "return self.after != self.before",
     "return False",
-    "test_a_slice_drops_an_infinite_partial",
+    "test_derivatives_behind_masks",
 )
 _marks(
     "everything-is-finite",
     "return math.prod(bound(x) for x in factors) <= _LARGEST",
     "return math.prod(bound(x) for x in factors) <= math.inf",
     "test_derivative_of_the_selected_branch",
-    "test_mask_behind_a_matrix_product",
+    "test_derivatives_behind_masks",
 )
 _marks(
     "masks-are-not-hoisted",
