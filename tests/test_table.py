@@ -48,10 +48,11 @@ LENGTHS = tuple(
     ((n,), (m,)) for n, m in ((4, 2), (5, 3), (5, 2), (4, 4), (2, 3), (3, 6), (1, 1), (1, 4))
 )
 
-# Places in a matrix of three by three.
+# Places in a matrix of three by three, and rows some of which are one.
+TWICE = ([2, 2, 1, 2],)
 KEYS: tuple[Any, ...] = (
     *(0, -1, slice(1, None), slice(None, None, -2), (slice(None), 1), (..., 0), [2, 0]),
-    *((np.array([0, 1]), np.array([2, 2])), ([2, 2, 1, 2],), (slice(None), [1, 1])),
+    *((np.array([0, 1]), np.array([2, 2])), (slice(None), [1, 1])),
     np.array([[True, False, True], [False, False, False], [True, True, True]]),
     *(np.array([True, False, True]), ..., (), (None, 1), slice(0, 0), (0, 0)),
 )
@@ -830,22 +831,22 @@ ROWS = (
         lambda x, y: sd.index_update(x, slice(0, 2), y),
     ),
     *(
-        one
-        for key in KEYS
-        for one in (
-            row(
-                f"index_add {key}",
-                (((3, 3), np.ones((3, 3))[key].shape),),
-                lambda x, y, key=key: added(x, key, y),
-                lambda x, y, key=key: sd.index_add(x, key, y),
-            ),
-            row(
-                f"index_update {key}",
-                (((3, 3), np.ones((3, 3))[key].shape),),
-                lambda x, y, key=key: updated(x, key, y),
-                lambda x, y, key=key: sd.index_update(x, key, y),
-            ),
+        row(
+            f"index_add {key}",
+            (((3, 3), np.ones((3, 3))[key].shape),),
+            lambda x, y, key=key: added(x, key, y),
+            lambda x, y, key=key: sd.index_add(x, key, y),
         )
+        for key in (*KEYS, TWICE)
+    ),
+    *(
+        row(
+            f"index_update {key}",
+            (((3, 3), np.ones((3, 3))[key].shape),),
+            lambda x, y, key=key: updated(x, key, y),
+            lambda x, y, key=key: sd.index_update(x, key, y),
+        )
+        for key in KEYS
     ),
     row(
         "kron",
@@ -1323,6 +1324,17 @@ def _title(value: Any) -> str:
 @pytest.mark.parametrize(("one", "shapes"), CASES, ids=_title)
 def test_row(one, shapes):
     assert check(one, shapes) >= 1
+
+
+def test_of_several_updates_of_a_place_the_last_counts():
+    shapes = ((3, 3), (4, 3))
+    several = row(
+        "index_update",
+        (shapes,),
+        lambda x, y: updated(x, TWICE, y),
+        lambda x, y: sd.index_update(x, TWICE, y),
+    )
+    assert check(several, shapes) >= 1
 
 
 def test_every_public_function_has_a_row_or_a_reason():
