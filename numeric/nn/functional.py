@@ -87,7 +87,7 @@ def _added(widths: Any) -> list[tuple[int, int]]:
     return [(max(low, 0), max(high, 0)) for low, high in widths]
 
 
-def _padded(x: Expr, widths: Any, mode: str, value: Any) -> Expr:
+def _padded(x: Expr, widths: Any, mode: str, value: Expr) -> Expr:
     words = {"constant_values": value} if mode == "constant" else {}
     return sd.pad(x[_cut(widths)], _added(widths), mode, **words)
 

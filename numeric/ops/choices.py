@@ -38,7 +38,7 @@ def _chosen(
 ) -> Callable[..., Any]:
     """The elements of x at places along an axis, which ``reduced`` takes away."""
 
-    def chosen(x: Any, places: Any, axis: int, reduced: bool) -> Any:
+    def chosen(x: Any, places: np.ndarray, axis: int, reduced: bool) -> Any:
         if not x.ndim:
             return x.copy() if isinstance(x, np.ndarray) else x
         if reduced:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numeric.eager import dtypes
+    from symdiff.graph.expr import Expr
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]
 
@@ -102,7 +103,7 @@ def logcumsumexp(input: Tensor, dim: SupportsIndex | None = None, **names: objec
     return _scan(LOGCUMSUMEXP, input, dim, names)
 
 
-def _latest(a: Any, axis: int, ufunc: np.ufunc) -> Any:
+def _latest(a: np.ndarray, axis: int, ufunc: np.ufunc) -> np.ndarray:
     """The places of the running extremes: of equal ones the last; a nan stays."""
     if not a.ndim:
         return np.zeros((), np.int64)
@@ -156,7 +157,7 @@ def cummin(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> 
 # Differences -------------------------------------------------------------------------------------
 
 
-def _differences(x: Any, n: int, axis: int) -> Any:
+def _differences(x: Expr, n: int, axis: int) -> Expr:
     before = (slice(None),) * axis
     for _ in range(n):
         x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]

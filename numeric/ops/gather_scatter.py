@@ -39,6 +39,8 @@ from numeric.ops.views import common_shape, expand
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numeric.types import Operand
+
 
 __all__ = [
     "argwhere",
@@ -440,7 +442,7 @@ def _elementwise(how: Any, op: Op, x: Tensor, v: Tensor, k: int, places: np.ndar
     return out if shape else out.reshape(())
 
 
-def _reduced(x: Tensor, dim: int, at: Tensor, src: Any, how: str) -> Tensor:
+def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand, how: str) -> Tensor:
     """What is there, plus or times what is scattered; not differentiable, as in PyTorch."""
     if how not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")

@@ -84,7 +84,7 @@ def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) 
     return tuple(key)
 
 
-def read_kernel(a: Any, places: Any, dims: tuple[int, ...]) -> Any:
+def read_kernel(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
     """What ``_read`` builds, by NumPy's indexing.
 
     NumPy puts the dimension of the index first in memory, PyTorch leaves it where it is.
@@ -103,7 +103,14 @@ def writing_op(name: str, **options: Any) -> Op:
     def build(x: Expr, v: Expr, places: Expr, inside: Expr, *params: Any) -> Expr:
         return sd.where(inside, _spread(x, v, places, *params), x)
 
-    def kernel(a: Any, v: Any, places: Any, inside: Any, dims: tuple[int, ...], fit: str) -> Any:
+    def kernel(
+        a: np.ndarray,
+        v: np.ndarray,
+        places: np.ndarray,
+        inside: np.ndarray,
+        dims: tuple[int, ...],
+        fit: str,
+    ) -> np.ndarray:
         out, key = np.array(a), merged_key(places, a.shape, dims)
         out[key] = _fitted(v, part_shape(a, places, dims), fit, np)
         return out
@@ -117,7 +124,9 @@ def adding_op(name: str, **options: Any) -> Op:
     def build(x: Expr, v: Expr, places: Expr, *params: Any) -> Expr:
         return x + _spread(x, v, places, *params)
 
-    def kernel(a: Any, v: Any, places: Any, dims: tuple[int, ...], fit: str) -> Any:
+    def kernel(
+        a: np.ndarray, v: np.ndarray, places: np.ndarray, dims: tuple[int, ...], fit: str
+    ) -> np.ndarray:
         out = np.array(a)
         value = _fitted(v, part_shape(a, places, dims), fit, np)
         add = np.logical_or if a.dtype == bool else np.add
@@ -136,7 +145,7 @@ def filling_op(name: str, label: str) -> Op:
     return Op(name, build, promotion=None, label=label)
 
 
-def part_shape(a: Any, places: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
+def part_shape(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what is read at places.
 
     >>> part_shape(np.zeros((2, 3, 4)), np.zeros((5, 6)), (1,))
@@ -147,7 +156,7 @@ def part_shape(a: Any, places: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
     return (*rest[:first], *places.shape, *rest[first:])
 
 
-def _copied(a: Any, source: np.ndarray) -> Any:
+def _copied(a: np.ndarray, source: np.ndarray) -> np.ndarray:
     """The source in the dtype of ``a``, which the expression does not tell."""
     out = np.empty_like(a)
     np.copyto(out, source, casting="unsafe")
@@ -283,7 +292,9 @@ def _last_ones(
     return apply(MASKED_FILLS[0], (v, mask, 0)), "broadcast"
 
 
-def added(op: Op, x: Tensor, v: Tensor, flat: Any, dims: tuple[int, ...], fit: str) -> Tensor:
+def added(
+    op: Op, x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str
+) -> Tensor:
     """``x`` with ``v`` added at places."""
     return apply(op, (x, v, flat), (dims, fit))
 

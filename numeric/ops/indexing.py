@@ -32,6 +32,8 @@ from numeric.ops.views import ALIAS, UNSQUEEZE, view
 from numeric.ops.views_of_parts import SELECT, SLICE
 
 if TYPE_CHECKING:
+    from numeric.types import Operand
+
     pass
 
 INDEX = indexed_op("index", read_kernel)
@@ -47,17 +49,20 @@ _ZERO_DIM = (
 # Keys -------------------------------------------------------------------------------------------
 
 
-def _parts(key: Any) -> tuple[Any, ...]:
+def _parts(key: object) -> tuple[object, ...]:
     """The entries of a key; a list that contains more than numbers is a tuple."""
     if isinstance(key, tuple):
         return key
-    short = isinstance(key, list) and len(key) < 32
-    if short and any(x is None or x is Ellipsis or isinstance(x, _NESTED) for x in key):
+    if (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(x is None or x is Ellipsis or isinstance(x, _NESTED) for x in key)
+    ):
         return tuple(key)
     return (key,)
 
 
-def _part(x: Any) -> Any:
+def _part(x: object) -> Any:
     """An entry as None, Ellipsis, a slice, an int, or an array of integers or booleans."""
     if x is None or x is Ellipsis or x.__class__ is slice or x.__class__ is int:
         return x
@@ -89,14 +94,14 @@ def _part(x: Any) -> Any:
     return int(array)
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Any:
     """A sequence, with Tensors of one integer as numbers."""
     if isinstance(x, list | tuple):
         return [_plain(y) for y in x]
     return values_of(x) if isinstance(x, Tensor) else x
 
 
-def _axes_used(part: Any) -> int:
+def _axes_used(part: object) -> int:
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
@@ -115,7 +120,7 @@ def _bounds(part: slice, length: int) -> tuple[int, int, int]:
 # Views ------------------------------------------------------------------------------------------
 
 
-def _viewed(x: Tensor, key: Any, alone: bool) -> tuple[Tensor, dict[int, np.ndarray]]:
+def _viewed(x: Tensor, key: object, alone: bool) -> tuple[Tensor, dict[int, np.ndarray]]:
     """The view that the key's integers, slices and None make, and arrays by dimensions of it.
 
     A slice that is a whole dimension makes a view only where it is ``alone`` the key.
@@ -183,7 +188,7 @@ def _quick(x: Tensor, key: Any) -> Tensor | None:
 
 
 @method("__getitem__")
-def _getitem(self: Tensor, key: Any) -> Tensor:
+def _getitem(self: Tensor, key: object) -> Tensor:
     """The part of the tensor that a key says: a view, unless there are arrays of indices."""
     mode = current()
     recorded = (self._rg and mode.grad) or mode.tracing is not None
@@ -207,7 +212,7 @@ def _getitem(self: Tensor, key: Any) -> Tensor:
 
 
 @method("__setitem__")
-def _setitem(self: Tensor, key: Any, value: Any) -> None:
+def _setitem(self: Tensor, key: object, value: Operand) -> None:
     """Write a value, broadcast, where ``self[key]`` is."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.number | np.bool_):

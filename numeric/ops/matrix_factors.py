@@ -7,7 +7,7 @@ raised in a backward pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -21,11 +21,13 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import opaque
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from numeric.eager.tensor import Tensor
     from symdiff.graph.expr import Expr
 
     Array = np.ndarray
+    _Pulled: TypeAlias = tuple[Sequence[Any], Sequence[bool] | None]
 
 __all__: list[str] = []
 
@@ -41,7 +43,7 @@ LinAlgError.__module__ = "numeric.linalg"
 
 
 def _fail(
-    name: str, a: Array, broken: Callable[[Array], Any], says: str, where: str = ""
+    name: str, a: Array, broken: Callable[[Array], object], says: str, where: str = ""
 ) -> NoReturn:
     """Raise LinAlgError for the first matrix of ``a`` for which ``broken`` is not 0."""
     stack = a.reshape((-1, *a.shape[-2:]))
@@ -166,9 +168,10 @@ def _cholesky(a: Array, upper: bool) -> Array:
     return factor.swapaxes(-1, -2) if upper else factor
 
 
-def _eigh(a: Array, uplo: Any) -> tuple[Array, Array]:
+def _eigh(a: Array, uplo: Literal["L", "U"]) -> tuple[Array, Array]:
     try:
-        return tuple(np.linalg.eigh(a, uplo))  # type: ignore[return-value]
+        values, vectors = np.linalg.eigh(a, uplo)
+        return values, vectors
     except np.linalg.LinAlgError:  # what is not finite
         finite: Array = np.asarray(np.isfinite(a).all(axis=(-2, -1), keepdims=True))
         values, vectors = np.linalg.eigh(np.where(finite, a, 0), uplo)
@@ -185,10 +188,11 @@ def _finite(a: Array) -> None:
 def svd(a: Array, full: bool) -> tuple[Array, Array, Array]:
     """``U``, ``S`` and ``Vh``.  Raises LinAlgError for entries that are not finite."""
     _finite(a)
-    return tuple(np.linalg.svd(a, full_matrices=full))  # type: ignore[return-value]
+    u, s, vh = np.linalg.svd(a, full_matrices=full)
+    return u, s, vh
 
 
-def _values(a: Array, uplo: Any) -> Array:
+def _values(a: Array, uplo: Literal["L", "U"]) -> Array:
     try:
         return np.linalg.eigvalsh(a, uplo)
     except np.linalg.LinAlgError:
@@ -217,7 +221,8 @@ def _pinv(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
 
 
 def _qr(a: Array) -> tuple[Array, Array]:
-    return tuple(np.linalg.qr(a))  # type: ignore[return-value]
+    q, r = np.linalg.qr(a)
+    return q, r
 
 
 def _lstsq(
@@ -244,7 +249,7 @@ def _lstsq(
 # Formulas ----------------------------------------------------------------------------------------
 
 
-def _solution(a: Any, b: Any, left: bool, vector: bool) -> Any:
+def _solution(a: Expr, b: Expr, left: bool, vector: bool) -> Expr:
     if vector:
         return sd.squeeze(sd.solve(a, sd.expand_dims(b, -1)), -1)
     if left:
@@ -252,7 +257,7 @@ def _solution(a: Any, b: Any, left: bool, vector: bool) -> Any:
     return sd.matrix_transpose(sd.solve(sd.matrix_transpose(a), sd.matrix_transpose(b)))
 
 
-def _solved(a: Any, b: Any, y: Any, left: bool, vector: bool) -> dict[Any, Any]:
+def _solved(a: Expr, b: Expr, y: Expr, left: bool, vector: bool) -> dict[Expr, Expr]:
     """What the rule knows the solution by: as columns."""
     if vector:
         return {sd.solve(a, sd.expand_dims(b, -1)): sd.expand_dims(y, -1)}
@@ -262,7 +267,7 @@ def _solved(a: Any, b: Any, y: Any, left: bool, vector: bool) -> dict[Any, Any]:
     return {turned: sd.matrix_transpose(y)}
 
 
-def _by_substitution(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+def _by_substitution(a: Expr, b: Expr, upper: bool, left: bool, unit: bool) -> Expr:
     if left:
         return sd.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
     a, b = sd.matrix_transpose(a), sd.matrix_transpose(b)
@@ -270,15 +275,15 @@ def _by_substitution(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any
     return sd.matrix_transpose(x)
 
 
-def _by_factor(b: Any, a: Any, upper: bool) -> Any:
+def _by_factor(b: Expr, a: Expr, upper: bool) -> Expr:
     lower = sd.matrix_transpose(a) if upper else a
     first = sd.solve_triangular(lower, b, lower=True)
     return sd.solve_triangular(sd.matrix_transpose(lower), first)
 
 
 def _least_squares(
-    a: Any, b: Any, rcond: float, vector: bool, residuals: bool, full: bool
-) -> tuple[Any, Any]:
+    a: Expr, b: Expr, rcond: float, vector: bool, residuals: bool, full: bool
+) -> tuple[Expr, Expr]:
     if vector:
         b = sd.expand_dims(b, -1)
     x = sd.pinv(a, constant_rank=True) @ b
@@ -286,7 +291,7 @@ def _least_squares(
     return (sd.squeeze(x, -1) if vector else x), rest
 
 
-def _svd_formula(x: Any, rest: Any = None) -> tuple[Any, Any, Any]:
+def _svd_formula(x: Any, rest: Expr | None = None) -> tuple[Expr, Expr, Expr]:
     """With vectors ``rest`` beyond the singular values, which count as constants."""
     u, s, vh = sd.svd(x)
     if rest is None:
@@ -296,7 +301,7 @@ def _svd_formula(x: Any, rest: Any = None) -> tuple[Any, Any, Any]:
     return u, s, sd.concat([vh, rest], axis=-2)
 
 
-def _orthogonal(x: Any, mode: str, rest: Any = None) -> tuple[Any, Any]:
+def _orthogonal(x: Expr, mode: str, rest: Expr | None = None) -> tuple[Expr, Expr]:
     q, r = sd.qr(x)
     if mode == "r":
         return sd.zeros((0,)), r
@@ -308,7 +313,7 @@ def _orthogonal(x: Any, mode: str, rest: Any = None) -> tuple[Any, Any]:
 # What results say of the parts of a pullback -----------------------------------------------------
 
 
-def _gaps(values: Any, sign: int, diagonal: bool) -> Any:
+def _gaps(values: Expr, sign: int, diagonal: bool) -> Expr:
     """As an op of differentials has it, ``1/(x_j + sign x_i)``; but inf where two cancel."""
     rows, columns = sd.expand_dims(values, -1), sd.expand_dims(values, -2)
     difference = columns + sign * rows
@@ -318,12 +323,12 @@ def _gaps(values: Any, sign: int, diagonal: bool) -> Any:
     return 1 / (difference + one) - one if sign < 0 else 1 / difference
 
 
-def _eigh_known(x: Any, values: Any, vectors: Any, uplo: str) -> dict[Expr, Expr]:
+def _eigh_known(x: Expr, values: Expr, vectors: Expr, uplo: str) -> dict[Expr, Expr]:
     formula = opaque(ops.opaque_op(opaque_ops.Gaps, -1, False), sd.eigh(x).eigenvalues)
     return {formula: _gaps(values, -1, False)}
 
 
-def _svd_known(x: Any, *others: Any) -> dict[Expr, Expr]:
+def _svd_known(x: Expr, *others: Expr) -> dict[Expr, Expr]:
     u, s, vh = others[-3:]
     k = s.shape[-1]
     if u.shape[-1] != k:
@@ -342,13 +347,13 @@ def _svd_known(x: Any, *others: Any) -> dict[Expr, Expr]:
     return known
 
 
-def _adjugate(x: Any) -> Any:
+def _adjugate(x: Expr) -> Expr:
     """The inverse as the transposed cofactors by the determinant, which may be 0."""
     cofactors = opaque(ops.opaque_op(opaque_ops.Cofactor), x)
     return sd.matrix_transpose(cofactors) / sd.expand_dims(sd.det(x), (-2, -1))
 
 
-def _cholesky_known(x: Any, y: Any, upper: bool) -> dict[Expr, Expr]:
+def _cholesky_known(x: Expr, y: Expr, upper: bool) -> dict[Expr, Expr]:
     return {sd.cholesky(x): sd.matrix_transpose(y)} if upper else {}
 
 
@@ -360,13 +365,13 @@ class _Singular(Node):
 
     __slots__ = ()
 
-    def pull(self, g: Any, marked: bool) -> Any:
+    def pull(self, g: Any, marked: bool) -> _Pulled:
         try:
             return Node.pull(self, g, marked)
         except np.linalg.LinAlgError:
             return self._nowhere(), None
 
-    def pull_recorded(self, gs: Any, marked: bool) -> Any:
+    def pull_recorded(self, gs: Sequence[Any], marked: bool) -> _Pulled:
         try:
             return Node.pull_recorded(self, gs, marked)
         except np.linalg.LinAlgError:
@@ -384,7 +389,7 @@ class _Slogdet(_Singular):
 
     __slots__ = ()
 
-    def pull(self, g: Any, marked: bool) -> Any:
+    def pull(self, g: Sequence[Array | None], marked: bool) -> _Pulled:
         if g[1] is None:
             self.values()
             return [None], None
@@ -398,7 +403,7 @@ class _Slogdet(_Singular):
             assert other.keeps == self.pullback.keeps
             return bound.fitted(other, other.function(*self.values(), *g, bound.sizes), g[0]), None
 
-    def pull_recorded(self, gs: Any, marked: bool) -> Any:
+    def pull_recorded(self, gs: Sequence[Tensor | None], marked: bool) -> _Pulled:
         if gs[1] is None:
             self.values()
             return [None], None
@@ -412,10 +417,10 @@ def _refusing(says: str) -> type[Node]:
     class Refusing(Node):
         __slots__ = ()
 
-        def pull(self, g: Any, marked: bool) -> Any:
+        def pull(self, g: object, marked: bool) -> NoReturn:
             raise RuntimeError(says)
 
-        def pull_recorded(self, gs: Any, marked: bool) -> Any:
+        def pull_recorded(self, gs: Sequence[object], marked: bool) -> NoReturn:
             raise RuntimeError(says)
 
     return Refusing
@@ -424,7 +429,13 @@ def _refusing(says: str) -> type[Node]:
 # Operations --------------------------------------------------------------------------------------
 
 
-def _op(name: str, build: Any, kernel: Any, label: str, **options: Any) -> Op:
+def _op(
+    name: str,
+    build: Callable[..., Expr | tuple[Expr, ...]],
+    kernel: Callable[..., object] | None,
+    label: str,
+    **options: Any,
+) -> Op:
     return Op(name, build, kernel, promotion=None, label=f"{label}Backward0", **options)
 
 

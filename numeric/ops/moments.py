@@ -172,7 +172,7 @@ def std_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor
 # Norms -------------------------------------------------------------------------------------------
 
 
-def _norm_formula(x: Any, axes: Axes, keepdim: bool, p: float) -> Any:
+def _norm_formula(x: Expr, axes: Axes, keepdim: bool, p: float) -> Expr:
     """The p-norm over axes; where it is 0, and at elements 0 for p < 2, its derivative is 0."""
     if p == 2:
         return sd.norm(x, axis=axes, keepdims=keepdim)
@@ -245,34 +245,35 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 # Sums of exponentials ----------------------------------------------------------------------------
 
 
-_top: Any = np.maximum.reduce
+_top: Callable[..., np.ndarray] = np.maximum.reduce
 
 
-def _shifted(a: Any, axes: Axes | int) -> tuple[Any, Any]:
+def _shifted(a: np.ndarray, axes: Axes | int) -> tuple[np.ndarray, np.ndarray]:
     """``a`` less its largest elements, and these; an infinite one is not taken away."""
     top = _top(a, axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), np.zeros((), a.dtype), top)
     return a - top, top
 
 
-def _logsumexp(a: Any, axes: Axes, keepdim: bool) -> Any:
+def _logsumexp(a: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     rest, top = _shifted(a, axes)
-    result = np.log(add(np.exp(rest), axes, keepdims=True)) + top
+    result: np.ndarray = np.log(add(np.exp(rest), axes, keepdims=True)) + top
     return result if keepdim else np.squeeze(result, axes)
 
 
-def _softmax(a: Any, axes: Axes) -> Any:
-    powers = np.exp(a - _top(a, axes, keepdims=True, initial=-np.inf))
+def _softmax(a: np.ndarray, axes: Axes) -> np.ndarray:
+    powers: np.ndarray = np.exp(a - _top(a, axes, keepdims=True, initial=-np.inf))
     powers /= add(powers, axes, keepdims=True)
     return powers
 
 
-def _log_softmax(a: Any, axes: Axes) -> Any:
+def _log_softmax(a: np.ndarray, axes: Axes) -> np.ndarray:
     rest = a - _top(a, axes, keepdims=True, initial=-np.inf)
-    return rest - np.log(add(np.exp(rest), axes, keepdims=True))
+    logarithm: np.ndarray = rest - np.log(add(np.exp(rest), axes, keepdims=True))
+    return logarithm
 
 
-def _lines(x: Any, axes: Axes) -> tuple[Any, tuple[int, ...]]:
+def _lines(x: Expr, axes: Axes) -> tuple[Any, tuple[int, ...]]:
     """``x`` with the axes at the end, and the permutation that puts them back."""
     order = (*(k for k in range(x.ndim) if k not in axes), *axes)
     return sd.permute_dims(x, order), tuple(order.index(k) for k in range(x.ndim))

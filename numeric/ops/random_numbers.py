@@ -27,7 +27,7 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.types import DeviceLike, DtypeLike
+    from numeric.types import DeviceLike, DtypeLike, Values
 
 
 __all__ = [
@@ -173,12 +173,12 @@ _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)  # of pi, in parts
 
 
-def _fma(a: Any, b: Any, c: Any) -> np.ndarray:
+def _fma(a: np.ndarray, b: Values, c: Values) -> np.ndarray:
     return fused(a, b, c, F32)
 
 
 def _polynomial(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
-    y: Any = np.float32(coefficients[0])
+    y: Values = np.float32(coefficients[0])
     for c in coefficients[1:]:
         y = _fma(x, y, np.float32(c))
     return np.asarray(y)

@@ -25,9 +25,10 @@ from numeric.ops.views import (
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numeric.types import DeviceLike, Dims
+    from symdiff.graph.expr import Expr
 
 __all__ = [
     "cat",
@@ -478,7 +479,7 @@ def _diagonal_key(n: int, offset: int) -> tuple[Any, ...]:
     return ..., places + max(0, -offset), places + max(0, offset)
 
 
-def _embedded(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+def _embedded(x: Any, offset: int, dim1: int, dim2: int) -> Expr:
     n, size = x.shape[-1], x.shape[-1] + abs(offset)
     square = sd.index_add(sd.zeros((*x.shape[:-1], size, size)), _diagonal_key(n, offset), x)
     return sd.moveaxis(square, (-2, -1), (dim1, dim2))
@@ -533,12 +534,12 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def _written(name: str, viewed: Any) -> Op:
     """An op on (x, src): ``src`` where ``viewed`` of x is, x elsewhere."""
 
-    def build(x: Any, src: Any, *params: Any) -> Any:
+    def build(x: Any, src: Expr, *params: Hashable) -> Any:
         places = viewed(np.arange(int(np.prod(x.shape))).reshape(x.shape), *params)
         flat = sd.index_update(sd.reshape(x, -1), places.ravel(), sd.reshape(src, -1))
         return sd.reshape(flat, x.shape)
 
-    def kernel(a: Any, src: Any, *params: Any) -> Any:
+    def kernel(a: np.ndarray, src: np.ndarray, *params: Hashable) -> np.ndarray:
         out = np.array(a, order="C")
         viewed(out, *params)[...] = src
         return out
@@ -546,7 +547,7 @@ def _written(name: str, viewed: Any) -> Op:
     return Op(name, build, kernel, promotion=None, concrete=True)
 
 
-def _at_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+def _at_diagonal(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
     out = np.diagonal(a, offset, dim1, dim2)
     out.flags.writeable = True
     return out

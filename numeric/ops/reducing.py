@@ -90,11 +90,11 @@ def _reduced(ops: tuple[Op, Op], input: Tensor, dim: Dims | None, keepdim: bool)
 
 
 # Reductions of any arrays, for which NumPy's stubs have no type.
-add: Any = np.add.reduce
-_multiply: Any = np.multiply.reduce
+add: Callable[..., np.ndarray] = np.add.reduce
+_multiply: Callable[..., np.ndarray] = np.multiply.reduce
 
 
-def total(a: Any, axes: Axes, keepdim: bool) -> Any:
+def total(a: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     kind = a.dtype
     if kind is F32 or kind is F64:
         return add(a, axes, keepdims=keepdim)
@@ -103,15 +103,16 @@ def total(a: Any, axes: Axes, keepdim: bool) -> Any:
     return add(a, axes, kind, keepdims=keepdim)  # narrow integers stay narrow
 
 
-def average(a: Any, axes: Axes, keepdim: bool) -> Any:
-    return np.true_divide(total(a, axes, keepdim), count(a.shape, axes), dtype=a.dtype)
+def average(a: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    mean: np.ndarray = np.true_divide(total(a, axes, keepdim), count(a.shape, axes), dtype=a.dtype)
+    return mean
 
 
 def count(shape: tuple[int, ...], axes: Axes) -> int:
     return math.prod([shape[k] for k in axes])
 
 
-def _prod(a: Any, axes: Axes, keepdim: bool) -> Any:
+def _prod(a: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     return _multiply(a, axes, a.dtype, keepdims=keepdim)
 
 

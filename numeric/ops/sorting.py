@@ -21,6 +21,8 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symdiff.graph.expr import Expr
+
 
 __all__ = [
     "argsort",
@@ -184,37 +186,38 @@ def _median_place(a: np.ndarray, axis: int, skip: bool) -> np.ndarray:
     return np.squeeze(np.take_along_axis(order, middle, axis), axis)
 
 
-def _middle(a: np.ndarray, skip: bool) -> Any:
+def _middle(a: np.ndarray, skip: bool) -> np.ndarray:
     flat = a.reshape(-1)
     if not flat.size:
         return np.full((), np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)
-    return flat[_median_place(flat, 0, skip)]
+    found: np.ndarray = flat[_median_place(flat, 0, skip)]
+    return found
 
 
-def _shared(x: Any, y: Any) -> Any:
+def _shared(x: Expr, y: Expr) -> Expr:
     """The mean of the elements of x that are y, which among these is y."""
     both = sd.logical_and(sd.isnan(x), sd.isnan(y))
     same = sd.logical_or(sd.equal(x, y), both)
     return sd.sum(sd.where(same, x, 0 * x)) / sd.sum(same)
 
 
-def _lower_median(x: Any) -> Any:
+def _lower_median(x: Any) -> Expr:
     """The lower middle element, nan where there is one, as an expression."""
     n = int(np.prod(x.shape))
     ordered = sd.sort(sd.reshape(x, (n,)))
     return sd.where(sd.isnan(ordered[n - 1]), ordered[n - 1], ordered[(n - 1) // 2])
 
 
-def _lower_nanmedian(x: Any) -> Any:
+def _lower_nanmedian(x: Any) -> Expr:
     ordered = sd.sort(sd.reshape(x, (int(np.prod(x.shape)),)))
     count = sd.sum(sd.equal(ordered, ordered))
     return sd.take(ordered, sd.maximum(sd.floor_divide(count - 1, 2), 0))
 
 
-def _whole_median(name: str, middle: Callable[..., Any], skip: bool) -> Op:
+def _whole_median(name: str, middle: Callable[[Expr], Expr], skip: bool) -> Op:
     """The median of all elements; equal ones share its derivative."""
 
-    def build(x: Any) -> Any:
+    def build(x: Expr) -> Expr:
         return _shared(x, middle(x)) if 0 not in x.shape else sd.sum(x)
 
     return Op(

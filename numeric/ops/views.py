@@ -53,7 +53,7 @@ def viewing(name: str, build: Any, kernel: Any, label: str | None = None, **opti
     return Op(name, build, kernel, promotion=None, view=True, label=label, **options)
 
 
-def _expanded(a: Any, shape: tuple[int, ...]) -> Any:
+def _expanded(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     new = len(shape) - a.ndim
     steps = [
         0 if n == 1 and m != 1 else step
@@ -101,8 +101,8 @@ def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
 
 
-def _is_viewable(a: Any, shape: tuple[int, ...]) -> bool:
-    if a.__class__ is Shadow:
+def _is_viewable(a: np.ndarray | Shadow, shape: tuple[int, ...]) -> bool:
+    if isinstance(a, Shadow):
         a = a.layout
     return not a.size or np.may_share_memory(a.reshape(shape), a)
 

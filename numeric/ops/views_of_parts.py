@@ -19,6 +19,8 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symdiff.graph.expr import Expr
+
 __all__ = [
     "chunk",
     "diagonal",
@@ -46,12 +48,12 @@ def _writeable(view: Any, of: Any) -> Any:
     return view
 
 
-def _windows(a: Any, dim: int, size: int, step: int) -> Any:
+def _windows(a: np.ndarray, dim: int, size: int, step: int) -> np.ndarray:
     wide = sliding_window_view(a, size, dim, writeable=a.flags.writeable)
     return wide[(*_key(dim, slice(None, None, step)), ...)]
 
 
-def _windows_formula(x: Any, dim: int, size: int, step: int) -> Any:
+def _windows_formula(x: Any, dim: int, size: int, step: int) -> Expr:
     starts = np.arange(0, x.shape[dim] - size + 1, step)
     return sd.moveaxis(sd.take(x, starts[:, None] + np.arange(size), axis=dim), dim + 1, -1)
 
