@@ -45,18 +45,131 @@ def test_dtype_of_data(make, data, dtype):
     assert t.tolist() == np.asarray(data).tolist()
 
 
-def test_tensors_keep_their_dtype():
-    """Rule 57: ``as_tensor`` of a tensor is that tensor."""
-    t = torch.ones(2, dtype=torch.float64)
-    assert torch.as_tensor(t) is t
-    assert t.clone().dtype == torch.float64
+ERRORS = (TypeError, ValueError, RuntimeError)
+MATRIX, ZERO_D = torch.ones(2, 2), torch.tensor(1.0)
+
+# What is refused: the error, what it says, and the call.
+REFUSED = {
+    "Rule 57: ragged data": (ValueError, "expected sequence of length 2",
+                             lambda: torch.tensor([[1, 2], [3]])),
+    "Rule 57: a text": (ERRORS, None, lambda: torch.tensor("a")),
+    "Rule 57: a list of None": (ERRORS, None, lambda: torch.tensor([None])),
+    "Rule 57: an integer too large": ((RuntimeError, ValueError, OverflowError), "Overflow",
+                                      lambda: torch.tensor(2**70)),
+    "Rule 57: integers as default": (TypeError, None,
+                                     lambda: torch.set_default_dtype(torch.int64)),
+    "Rule 58: bool - bool": (RuntimeError, "bool", lambda: torch.tensor(True) - torch.tensor(True)),
+    "Rule 58: -bool": (RuntimeError, "bool", lambda: -torch.tensor(True)),
+    "Rule 58: float & float": ((RuntimeError, TypeError), None, lambda: MATRIX & MATRIX),
+    "Rule 58: ~float": ((RuntimeError, TypeError), None, lambda: ~MATRIX),
+    "Rule 58: matmul of two dtypes": (RuntimeError, "dtype", lambda: MATRIX @ MATRIX.double()),
+    "Rule 58: mm of two dtypes": (RuntimeError, "dtype",
+                                  lambda: torch.mm(MATRIX, MATRIX.double())),
+    "Rule 58: a vector of another dtype": (RuntimeError, "dtype",
+                                           lambda: MATRIX @ MATRIX[0].double()),
+    "Rule 58: vectors of two dtypes": (RuntimeError, "dtype",
+                                       lambda: MATRIX[0] @ MATRIX[0].double()),
+    "Rule 59: a negative power": (RuntimeError, "negative", lambda: torch.tensor([1, 2]) ** -1),
+    "Rule 60: bool of several": (RuntimeError, "ambiguous", lambda: bool(MATRIX)),
+    "Rule 60: not of several": (RuntimeError, "ambiguous", lambda: not (MATRIX > 0)),
+    "Rule 60: item of several": (RuntimeError, None, lambda: MATRIX.item()),
+    "Rule 60: item of none": (RuntimeError, None, lambda: torch.ones(0).item()),
+    "Rule 60: float of several": (ValueError, "one element", lambda: float(MATRIX)),
+    "Rule 60: int of several": (ValueError, "one element", lambda: int(MATRIX)),
+    "Rule 60: the length of a number": (TypeError, "0-d", lambda: len(ZERO_D)),
+    "Rule 60: iteration of a number": (TypeError, "0-d", lambda: iter(ZERO_D)),
+    "Rule 60: a float as index of a list": (TypeError, None, lambda: [1, 2][ZERO_D]),
+    "Rule 60: several as index of a list": (TypeError, None,
+                                            lambda: [1, 2][torch.tensor([0, 1])]),
+    "Rule 60: a float as index": ((IndexError, TypeError), None, lambda: MATRIX[1.0]),
+}  # fmt: skip
 
 
-def test_explicit_dtype():
-    """Rule 57: dtype= decides."""
-    assert torch.tensor([1.7, 2.2], dtype=torch.int64).tolist() == [1, 2]
-    assert torch.tensor([1, 2], dtype=torch.float64).dtype == torch.float64
-    assert torch.tensor([0, 2], dtype=torch.bool).tolist() == [False, True]
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_dtypes_refuse(name):
+    """Rules 57-60: what has no dtype, no common one, or is no number."""
+    refused(REFUSED[name])
+
+
+# What comes out in Python, of this very type.
+VALUES = {
+    "Rule 57: floats as integers": (
+        lambda: torch.tensor([1.7, 2.2], dtype=torch.int64).tolist(),
+        [1, 2],
+    ),
+    "Rule 57: integers as truth": (
+        lambda: torch.tensor([0, 2], dtype=torch.bool).tolist(),
+        [False, True],
+    ),
+    "Rule 57: a large integer": (lambda: torch.tensor(2**40).item(), 2**40),
+    "Rule 58: True + True": (lambda: (torch.tensor(True) + torch.tensor(True)).item(), True),
+    "Rule 58: True * False": (lambda: (torch.tensor(True) * torch.tensor(False)).item(), False),
+    "Rule 58: True & False": (lambda: (torch.tensor(True) & torch.tensor(False)).item(), False),
+    "Rule 58: True | False": (lambda: (torch.tensor(True) | torch.tensor(False)).item(), True),
+    "Rule 58: True ^ True": (lambda: (torch.tensor(True) ^ torch.tensor(True)).item(), False),
+    "Rule 58: ~True": (lambda: (~torch.tensor(True)).item(), False),
+    "Rule 58: integers & 3": (lambda: (torch.tensor([5, 6]) & 3).tolist(), [1, 2]),
+    "Rule 58: integers | 8": (lambda: (torch.tensor([5, 6]) | 8).tolist(), [13, 14]),
+    "Rule 58: integers ^ 1": (lambda: (torch.tensor([5, 6]) ^ 1).tolist(), [4, 7]),
+    "Rule 58: ~integers": (lambda: (~torch.tensor([5, 6])).tolist(), [-6, -7]),
+    "Rule 58: integers == floats": (
+        lambda: (torch.tensor([1, 2]) == torch.tensor([1.0, 2.5])).tolist(),
+        [True, False],
+    ),
+    "Rule 58: integers < a float": (lambda: (torch.tensor([1, 2]) < 1.5).tolist(), [True, False]),
+    "Rule 58: a large integer == another": (
+        lambda: (torch.tensor([2**53]) == 2**53 + 1).item(),
+        False,
+    ),
+    "Rule 58: float32 == a number": (lambda: (torch.tensor([0.1]) == 0.1).item(), True),
+    "Rule 59: int": (lambda: torch.tensor([0.0, 1.7, -1.7]).int().tolist(), [0, 1, -1]),
+    "Rule 59: bool": (lambda: torch.tensor([0.0, 1.7]).bool().tolist(), [False, True]),
+    "Rule 59: a power of integers": (lambda: (torch.tensor([2, 3]) ** 2).tolist(), [4, 9]),
+    "Rule 59: integers as exponents": (lambda: (2 ** torch.tensor([2, 3])).tolist(), [4, 8]),
+    "Rule 59: a power -1.0": (lambda: (torch.tensor([1, 2]) ** -1.0).tolist(), [1.0, 0.5]),
+    "Rule 60: bool": (lambda: bool(torch.tensor([[1.0]])), True),
+    "Rule 60: bool of 0": (lambda: bool(torch.tensor(0)), False),
+    "Rule 60: item of one": (lambda: torch.tensor([[2.5]]).item(), 2.5),
+    "Rule 60: item of an integer": (lambda: torch.tensor(2).item(), 2),
+    "Rule 60: item of a float": (lambda: torch.tensor(2.0).item(), 2.0),
+    "Rule 60: item of a truth value": (lambda: torch.tensor(True).item(), True),
+    "Rule 60: item of what requires gradients": (lambda: leaf([2.5]).item(), 2.5),
+    "Rule 60: item of a result": (lambda: leaf([2.5]).sum().item(), 2.5),
+    "Rule 60: float": (lambda: float(torch.tensor([2.5])), 2.5),
+    "Rule 60: int": (lambda: int(torch.tensor(2.7)), 2),
+    "Rule 60: len": (lambda: len(torch.ones(3, 2)), 3),
+    "Rule 60: rows": (lambda: [tuple(row.shape) for row in torch.ones(3, 2)], [(2,)] * 3),
+    "Rule 60: an index of a list": (lambda: [10, 20, 30][torch.tensor(2)], 30),
+    "Rule 60: an index of a text": (lambda: "abc"[torch.tensor([1])], "b"),
+    "Rule 60: range": (lambda: list(range(torch.tensor(3))), [0, 1, 2]),
+    "Rule 60: in": (lambda: 2 in torch.tensor([1, 2]), True),
+    "Rule 60: not in": (lambda: 5 in torch.tensor([1, 2]), False),
+    "Rule 60: a tensor in": (lambda: torch.tensor(1) in torch.tensor([1, 2]), True),
+    "Rule 60: tolist": (lambda: torch.tensor([[1, 2], [3, 4]]).tolist(), [[1, 2], [3, 4]]),
+    "Rule 60: tolist of a number": (lambda: torch.tensor(1.5).tolist(), 1.5),
+    "Rule 60: tolist of what requires gradients": (lambda: leaf([1.5]).tolist(), [1.5]),
+    "Rule 60: a format": (lambda: f"{torch.tensor(2.5):.2f}", "2.50"),
+    "Rule 60: no format": (lambda: f"{torch.tensor(2.5)}", "2.5"),
+    "Rule 60: several without format": (
+        lambda: f"{torch.tensor([1.0, 2.0])}",
+        "tensor([1., 2.])",
+    ),
+    "Rule 60: abs": (lambda: abs(torch.tensor([1.0, -2.5])).tolist(), [1.0, 2.5]),
+    "Rule 60: sum": (lambda: sum(torch.tensor([1.0, -2.5])).item(), -1.5),
+    "Rule 60: max": (lambda: max(torch.tensor([1.0, -2.5])).item(), 1.0),
+    "Rule 60: pow": (lambda: pow(torch.tensor([1.0, -2.5]), 2).tolist(), [1.0, 6.25]),
+    "Rule 60: sorted": (lambda: sorted(torch.tensor([1.0, -2.5]))[0].item(), -2.5),
+    "Rule 60: int of elements": (lambda: [int(v) for v in torch.arange(3)], [0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_comes_out_in_python(name):
+    """Rules 57-60: numbers, truth values and lists of them."""
+    call, expected = VALUES[name]
+    found = call()
+    assert found == expected
+    assert type(found) is type(expected)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +200,42 @@ def test_dtype_of_factories(make, dtype):
     assert make().dtype == getattr(torch, dtype)
 
 
+I32, I64, F32, F64 = torch.int32, torch.int64, torch.float32, torch.float64
+NUMBERS = torch.tensor([1, 2])
+
+# Results, and their dtypes.
+RESULTS = {
+    "Rule 57: a clone": (lambda: torch.ones(2, dtype=F64).clone(), F64),
+    "Rule 57: integers as floats": (lambda: torch.tensor([1, 2], dtype=F64), F64),
+    "Rule 57: numbers among the data": (lambda: torch.tensor([torch.tensor(1.5)]), F32),
+    "Rule 58: numbers of two widths": (lambda: torch.tensor(1.0) + _ones("float64", ()), F64),
+    "Rule 58: a number and Python's": (lambda: torch.tensor(1, dtype=I32) + 1, I32),
+    "Rule 58: an integer and a float": (lambda: torch.tensor(1) + 1.5, F32),
+    "Rule 58: matmul of integers": (lambda: NUMBERS @ NUMBERS, I64),
+    "Rule 58: where": (lambda: torch.where(NUMBERS > 1, torch.ones(2), _ones("float64")), F64),
+    "Rule 58: where of a number": (lambda: torch.where(NUMBERS > 1, torch.ones(2), 1), F32),
+    "Rule 58: cat": (lambda: torch.cat([NUMBERS, torch.ones(2)]), F32),
+    "Rule 58: a number of NumPy": (lambda: torch.ones(2) * np.float32(2), F32),
+    "Rule 58: a wide number of NumPy": (lambda: torch.ones(2) * np.float64(2), F32),
+    "Rule 58: an array of NumPy": (lambda: torch.as_tensor(np.ones(2)), F64),
+    "Rule 58: sum in float64": (lambda: NUMBERS.sum(dtype=F64), F64),
+    "Rule 58: sum of floats in float64": (lambda: NUMBERS.float().sum(dtype=F64), F64),
+    "Rule 58: cumsum in float32": (lambda: NUMBERS.cumsum(0, dtype=F32), F32),
+    "Rule 58: prod in float32": (lambda: NUMBERS.prod(dtype=F32), F32),
+    "Rule 59: long": (lambda: torch.ones(2).long(), I64),
+    "Rule 59: short": (lambda: torch.ones(2).short(), torch.int16),
+    "Rule 59: half": (lambda: torch.ones(2).half(), torch.float16),
+    "Rule 59: double": (lambda: torch.ones(2).int().double(), F64),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_dtype_of_results(name):
+    """Rules 57-59: as each row says."""
+    call, dtype = RESULTS[name]
+    assert call().dtype == dtype
+
+
 def test_arange_values():
     """Rule 57: as range; the number of steps is rounded up."""
     assert torch.arange(2, 8, 3).tolist() == [2, 5]
@@ -105,8 +254,6 @@ def test_default_dtype():
         assert (torch.tensor([1, 2]) / 2).dtype == torch.float64
         assert torch.tensor(1).dtype == torch.int64
         assert torch.tensor(np.float32(1)).dtype == torch.float32
-        with pytest.raises(TypeError):
-            torch.set_default_dtype(torch.int64)
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -193,13 +340,6 @@ def test_0d_tensors_raise_only_the_category(dtype, zero):
     assert (_ones(zero, ()) * _ones(dtype)).dtype == getattr(torch, expected)
 
 
-def test_0d_tensors_among_themselves():
-    """Rule 58: promote as tensors do."""
-    assert (_ones("float32", ()) + _ones("float64", ())).dtype == torch.float64
-    assert (_ones("int32", ()) + 1).dtype == torch.int32
-    assert (_ones("int64", ()) + 1.5).dtype == torch.float32
-
-
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
 def test_true_division_of_integers(dtype):
     """Rule 58: gives the default float."""
@@ -221,21 +361,6 @@ def test_unary_functions_that_keep_integers(name):
     assert getattr(torch, name)(torch.tensor([-1, 2])).dtype == torch.int64
 
 
-def test_bools():
-    """Rule 58: bool + bool is bool; a difference is refused."""
-    t, f = torch.tensor(True), torch.tensor(False)
-    assert (t + t).item() is True
-    assert (t * f).item() is False
-    assert (t & f).item() is False
-    assert (t | f).item() is True
-    assert (t ^ t).item() is False
-    assert (~t).item() is False
-    refused(
-        (RuntimeError, "bool", lambda: t - f),
-        (RuntimeError, "bool", lambda: -t),
-    )
-
-
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
 def test_sums_of_integers(name, dtype):
@@ -244,31 +369,6 @@ def test_sums_of_integers(name, dtype):
     assert getattr(t, name)(0).dtype == torch.int64
     if not name.startswith("cum"):
         assert getattr(t, name)().dtype == torch.int64
-
-
-def test_matmul_does_not_promote():
-    """Rule 58: operands must have one dtype."""
-    a, b = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
-    for f in (lambda: a @ b, lambda: torch.mm(a, b), lambda: a @ b[0], lambda: a[0] @ b[0]):
-        with pytest.raises(RuntimeError, match="dtype"):
-            f()
-    assert (torch.ones(2, 2, dtype=torch.int64) @ torch.ones(2, 2, dtype=torch.int64)).dtype == (
-        torch.int64
-    )
-
-
-def test_comparisons_promote():
-    """Rule 58: and give bool."""
-    assert (torch.tensor([1, 2]) == torch.tensor([1.0, 2.5])).tolist() == [True, False]
-    assert (torch.tensor([1, 2]) < 1.5).tolist() == [True, False]
-
-
-def test_where_promotes():
-    """Rule 58: where and cat promote."""
-    mask = torch.tensor([True, False])
-    assert torch.where(mask, _ones("float32"), _ones("float64")).dtype == torch.float64
-    assert torch.where(mask, _ones("float32"), 1).dtype == torch.float32
-    assert torch.cat([_ones("int64"), _ones("float32")]).dtype == torch.float32
 
 
 def test_can_cast():
@@ -328,68 +428,7 @@ def test_conversions_are_differentiable(convert):
     check(x.grad, [2.0, 4.0])
 
 
-def test_casts():
-    """Rule 59: the named casts."""
-    x = torch.tensor([0.0, 1.7, -1.7])
-    assert x.int().tolist() == [0, 1, -1]
-    assert x.long().dtype == torch.int64
-    assert x.short().dtype == torch.int16
-    assert x.half().dtype == torch.float16
-    assert x.bool().tolist() == [False, True, True]
-    assert x.int().double().dtype == torch.float64
-
-
-def test_negative_powers_of_integers():
-    """Rule 59: refused."""
-    with pytest.raises(RuntimeError, match="negative"):
-        torch.tensor([1, 2]) ** -1
-    check(torch.tensor([1, 2]) ** -1.0, [1.0, 0.5])
-    assert (torch.tensor([2, 3]) ** 2).tolist() == [4, 9]
-    assert (2 ** torch.tensor([2, 3])).tolist() == [4, 8]
-
-
 # Rule 60 ------------------------------------------------------------------------------------------
-
-
-def test_bool_of_a_tensor():
-    """Rule 60: of one element; of several 'ambiguous'."""
-    assert bool(torch.tensor([[1.0]]))
-    assert not bool(torch.tensor(0))
-    refused(
-        (RuntimeError, "ambiguous", lambda: bool(torch.ones(2))),
-        (RuntimeError, "ambiguous", lambda: not (torch.ones(2) > 0)),
-    )
-
-
-def test_item():
-    """Rule 60: of one element a Python number; of several a RuntimeError."""
-    assert torch.tensor([[2.5]]).item() == 2.5
-    assert type(torch.tensor(2).item()) is int
-    assert type(torch.tensor(2.0).item()) is float
-    assert torch.tensor(True).item() is True
-    refused(
-        (RuntimeError, None, lambda: torch.ones(2).item()),
-        (RuntimeError, None, lambda: torch.ones(0).item()),
-    )
-
-
-def test_numbers_of_tensors():
-    """Rule 60: float() and int() of several elements: ValueError."""
-    assert float(torch.tensor([2.5])) == 2.5
-    assert int(torch.tensor(2.7)) == 2
-    for convert in (float, int):
-        with pytest.raises(ValueError, match="one element"):
-            convert(torch.ones(2))
-
-
-def test_0d_tensors_have_no_length():
-    """Rule 60: TypeError '0-d'."""
-    refused(
-        (TypeError, "0-d", lambda: len(torch.tensor(1.0))),
-        (TypeError, "0-d", lambda: iter(torch.tensor(1.0))),
-    )
-    assert len(torch.ones(3, 2)) == 3
-    assert [tuple(row.shape) for row in torch.ones(3, 2)] == [(2,)] * 3
 
 
 def test_iteration_is_differentiable():
@@ -400,40 +439,7 @@ def test_iteration_is_differentiable():
     check_backward((a * b).sum(), (x, [[3.0, 4.0], [1.0, 2.0]]))
 
 
-def test_0d_integers_are_indices():
-    """Rule 60: of lists and ranges; floats are not."""
-    i = torch.tensor(2)
-    assert [10, 20, 30][i] == 30
-    assert list(range(torch.tensor(3))) == [0, 1, 2]
-    assert "abc"[torch.tensor([1])] == "b"
-    refused(
-        (TypeError, None, lambda: [1, 2][torch.tensor(1.0)]),
-        (TypeError, None, lambda: [1, 2][torch.tensor([0, 1])]),
-    )
-
-
-def test_contains():
-    """Rule 60: ``in`` compares elements."""
-    assert 2 in torch.tensor([1, 2])
-    assert 5 not in torch.tensor([1, 2])
-    assert torch.tensor(1) in torch.tensor([1, 2])
-
-
-def test_tolist():
-    """Rule 60: nested lists of Python numbers; a 0-d tensor gives a number."""
-    assert torch.tensor([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
-    assert torch.tensor(1.5).tolist() == 1.5
-    assert leaf([1.5]).tolist() == [1.5]
-
-
 # More of rules 57-60 ------------------------------------------------------------------------------
-
-
-def test_tensors_inside_lists():
-    """Rule 57: 0-d tensors among data give their values."""
-    t = torch.tensor([torch.tensor(1.5), torch.tensor(2.5)])
-    check(t, [1.5, 2.5])
-    assert t.dtype == torch.float32
 
 
 def test_copying_a_tensor_warns():
@@ -443,30 +449,6 @@ def test_copying_a_tensor_warns():
         t = torch.tensor(x)
     assert not t.requires_grad
     check(t, [1.0])
-
-
-def test_ragged_data():
-    """Rule 57: refused."""
-    refused(
-        (ValueError, "expected sequence of length 2", lambda: torch.tensor([[1, 2], [3]])),
-        ((TypeError, ValueError, RuntimeError), None, lambda: torch.tensor("a")),
-        ((TypeError, ValueError, RuntimeError), None, lambda: torch.tensor([None])),
-    )
-
-
-def test_numbers_out_of_range():
-    """Rule 57: integers that do not fit are refused."""
-    assert torch.tensor(2**40).item() == 2**40
-    with pytest.raises((RuntimeError, ValueError, OverflowError), match="Overflow"):
-        torch.tensor(2**70)
-
-
-def test_numpy_and_tensors():
-    """Rule 58: a NumPy array next to a tensor counts with its dtype, a NumPy number as a number."""
-    t = torch.ones(2)
-    assert (t * np.float32(2)).dtype == torch.float32
-    assert (t * np.float64(2)).dtype == torch.float32
-    assert torch.as_tensor(np.ones(2)).dtype == torch.float64
 
 
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div", "maximum", "pow", "atan2"])
@@ -491,19 +473,8 @@ def test_integers_next_to_floats(op):
     assert i.grad is None
 
 
-def test_comparison_of_a_large_integer():
-    """Rule 58: comparisons with numbers keep the tensor's width."""
-    assert (torch.tensor([2**53]) == 2**53 + 1).item() is False
-    assert (torch.tensor([0.1]) == 0.1).item() is True
-
-
-def test_reductions_in_a_given_dtype():
-    """Rule 58: dtype= casts before."""
-    i = torch.tensor([1, 2])
-    assert i.sum(dtype=torch.float64).dtype == torch.float64
-    assert i.float().sum(dtype=torch.float64).dtype == torch.float64
-    assert i.cumsum(0, dtype=torch.float32).dtype == torch.float32
-    assert i.prod(dtype=torch.float32).dtype == torch.float32
+def test_gradients_of_sums_in_a_given_dtype():
+    """Rule 58: dtype= casts before, and the gradient is cast back."""
     x = torch.ones(2, requires_grad=True)
     x.sum(dtype=torch.float64).backward()
     assert x.grad.dtype == torch.float32
@@ -526,51 +497,6 @@ def test_indices_and_masks_have_fixed_dtypes():
         assert (t > 1).dtype == torch.bool
         assert t.sort().indices.dtype == torch.int64
         assert t.max(0).values.dtype == dtype
-
-
-def test_bitwise_operators():
-    """Rule 58: of integers and bools; of floats refused."""
-    i = torch.tensor([5, 6])
-    assert (i & 3).tolist() == [1, 2]
-    assert (i | 8).tolist() == [13, 14]
-    assert (i ^ 1).tolist() == [4, 7]
-    assert (~i).tolist() == [-6, -7]
-    refused(
-        ((RuntimeError, TypeError), None, lambda: torch.ones(2) & torch.ones(2)),
-        ((RuntimeError, TypeError), None, lambda: ~torch.ones(2)),
-    )
-
-
-def test_float_of_what_requires_grad():
-    """Rule 60: ``item`` does not ask for detach."""
-    x = leaf([2.5])
-    assert x.item() == 2.5
-    assert x.sum().item() == 2.5
-
-
-def test_complex_numbers_are_refused_or_complex():
-    """Rule 60: indexing with a float is refused."""
-    with pytest.raises((IndexError, TypeError)):
-        torch.ones(2)[1.0]
-
-
-def test_formatting():
-    """Rule 60: 0-d tensors format as numbers."""
-    t = torch.tensor(2.5)
-    assert f"{t:.2f}" == "2.50"
-    assert f"{t}" == "2.5"
-    assert f"{torch.tensor([1.0, 2.0])}" == "tensor([1., 2.])"
-
-
-def test_python_builtins():
-    """Rule 60: abs, sum, max, divmod, pow of tensors."""
-    t = torch.tensor([1.0, -2.5])
-    check(abs(t), [1.0, 2.5])
-    check(sum(t), -1.5)
-    check(max(t), 1.0)
-    check(pow(t, 2), [1.0, 6.25])
-    assert sorted(t)[0].item() == -2.5
-    assert [int(v) for v in torch.arange(3)] == [0, 1, 2]
 
 
 def test_reversed_and_membership_of_rows():

@@ -37,8 +37,10 @@ def check_leaf(t):
 
 
 def check_tree(found, expected):
-    """Tuples and dictionaries of one structure, and tensors of these values in them."""
-    if isinstance(expected, dict):
+    """Tuples and dictionaries of one structure, and tensors of these values, or None, in them."""
+    if expected is None:
+        assert found is None
+    elif isinstance(expected, dict):
         assert list(found) == list(expected)
         check_tree(tuple(found.values()), tuple(expected.values()))
     elif isinstance(expected, tuple):
