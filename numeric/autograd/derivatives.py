@@ -63,7 +63,7 @@ def backward(
         if not wanted:
             raise RuntimeError("'inputs' argument to backward() cannot be empty.")
     seeds = _seeds(outputs, grad_tensors, create_graph)
-    roots = [(edge_of(y), y._nr) for y in outputs]  # may fail, and nothing has changed then
+    roots = _roots(outputs)  # may fail, and nothing has changed then
     if inputs is not None:
         if not all(x._rg for x in wanted):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -142,7 +142,7 @@ def grad(
     seeds = _seeds(ys, grad_outputs, create_graph)
     targets = [_target(x) for x in xs]
     found = run(
-        [(edge_of(y), y._nr) for y in ys],
+        _roots(ys),
         seeds,
         retain=retain,
         create=create_graph,
@@ -243,6 +243,10 @@ def _ends(given: End | Iterable[End]) -> list[End]:
     ends = list(given)
     _tensors([x for x in ends if not isinstance(x, GradientEdge)])
     return ends
+
+
+def _roots(outputs: Sequence[Tensor]) -> list[tuple[Any, int]]:
+    return [(edge_of(y), y._nr) for y in outputs]
 
 
 def _target(x: End) -> tuple[Any, int]:

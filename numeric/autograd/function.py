@@ -330,7 +330,7 @@ class Applied(Node):
 
     foreign = True
     partial = True
-    outputs: int  # type: ignore[misc]  # they differ between calls
+    outputs: int  # they differ between calls
     bound: Any  # None, and so is
     pullback: Any
     results: list[tuple[tuple[int, ...], np.dtype] | None]

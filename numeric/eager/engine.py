@@ -18,7 +18,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numeric.eager.record import Edge, Node
+
 # Held while a leaf's ``grad`` is read and added to: several threads may run backward at once.
 _accumulating = fork_safe_lock()
 
@@ -46,7 +48,7 @@ NOT_RECORDED = (
     "call backward(create_graph=True) or autograd.grad(..., create_graph=True)"
 )
 
-Root = tuple[Any, int]
+Root: TypeAlias = "tuple[Edge, int]"
 
 
 def run(
@@ -90,12 +92,12 @@ def run(
     return task.captured
 
 
-def _reachable(roots: Sequence[Root]) -> dict[Any, int]:
+def _reachable(roots: Sequence[Root]) -> dict[Edge, int]:
     """How many edges lead to each record that the roots depend on; being a root counts as one.
 
     It runs over the whole record before anything else does: hence the bound methods.
     """
-    deps: dict[Any, int] = {}
+    deps: dict[Edge, int] = {}
     for node, _ in roots:
         deps[node] = deps.get(node, 0) + 1
     stack = list(deps)
@@ -114,41 +116,41 @@ def _reachable(roots: Sequence[Root]) -> dict[Any, int]:
 class _Task:
     """One run: the cotangents that have arrived, and the nodes that are ready."""
 
-    def __init__(self, retain: bool, create: bool, deps: dict[Any, int]) -> None:
+    def __init__(self, retain: bool, create: bool, deps: dict[Edge, int]) -> None:
         self.retain, self.create, self.deps = retain, create, deps
-        self.arrived: dict[Any, Any] = {}  # of nodes with several results a list, by number
-        self.marked: set[Any] = set()
-        self.owned: set[Any] = set()
-        self.heap: list[tuple[int, Any]] = []  # (-serial, node): the most recent first
+        self.arrived: dict[Edge, Any] = {}  # of nodes with several results a list, by number
+        self.marked: set[Edge] = set()
+        self.owned: set[Edge] = set()
+        self.heap: list[tuple[int, Node]] = []  # (-serial, node): the most recent first
         self.captured: dict[Root, Any] = {}
         # With targets: what runs, and what is captured.
-        self.needed: set[Any] | None = None
-        self.wanted: dict[Any, list[int]] = {}
+        self.needed: set[Edge] | None = None
+        self.wanted: dict[Edge, list[int]] = {}
         # Arrays that somebody else holds by now, alive so that their ids are theirs alone.
-        self.taken: dict[int, Any] = {}
+        self.taken: dict[int, np.ndarray] = {}
         self.grads: set[int] = set()  # those of them that have become a ``grad``
 
-    def limit(self, roots: Iterable[Any], targets: Sequence[Root], *, capture: bool) -> None:
+    def limit(self, roots: Iterable[Edge], targets: Sequence[Root], *, capture: bool) -> None:
         """Run only what leads from the roots to the targets."""
         goals = {node for node, _ in targets}
-        needed: set[Any] = set()
+        needed: set[Edge] = set()
         nodes = sorted((n for n in self.deps if not n.is_leaf), key=lambda n: n.serial)
         for node in nodes:  # operands before consumers
             if any(edge in needed or edge in goals for edge in node.edges):
                 needed.add(node)
         if capture:
-            for node, nr in targets:
-                self.wanted.setdefault(node, []).append(nr)
+            for end, nr in targets:
+                self.wanted.setdefault(end, []).append(nr)
         else:
             needed |= goals  # also nodes: what is wanted of their results is kept as they run
         self.needed = needed
-        for node in roots:  # whose hooks run in any case
-            if node not in needed:
-                self.wanted.setdefault(node, [])
+        for root in roots:  # whose hooks run in any case
+            if root not in needed:
+                self.wanted.setdefault(root, [])
 
     # Arrivals ---------------------------------------------------------------------------------
 
-    def arrive(self, node: Any) -> None:
+    def arrive(self, node: Edge) -> None:
         """One more consumer of the node is done."""
         left = self.deps[node] - 1
         self.deps[node] = left
@@ -160,7 +162,7 @@ class _Task:
             else:
                 heappush(self.heap, (-node.serial, node))
 
-    def give(self, node: Any, nr: int, g: Any, marked: bool) -> None:
+    def give(self, node: Edge, nr: int, g: Any, marked: bool) -> None:
         """Add a cotangent to what has arrived at an output.
 
         An element that one of them reaches unmarked is not ignored, so that a sum is marked only if
@@ -181,7 +183,7 @@ class _Task:
             known = slots[nr]
             slots[nr] = g if known is None else known + g
 
-    def add(self, known: Any, g: Any, node: Any) -> Any:
+    def add(self, known: Any, g: Any, node: Edge) -> Any:
         """The sum of two cotangents; in place where the first is a sum of our own."""
         if self.create or known.size < _SMALL:
             return known + g
@@ -204,7 +206,8 @@ class _Task:
         careful = self.create or self.needed is not None or current().anomaly
         # The only ready node, where there is one: in a chain of operations none goes through the
         # heap.  While this is a node the heap is empty, or the order would be another one.
-        ready = None
+        ready: Node | None = None
+        marks: Sequence[bool] | None
         while True:
             if ready is not None:
                 node, ready = ready, None
@@ -269,7 +272,7 @@ class _Task:
                         heappush(heap, (-ready.serial, ready))
                         ready = None
 
-    def spread(self, node: Any, gs: Sequence[Any], marks: Sequence[bool] | None) -> None:
+    def spread(self, node: Node, gs: Sequence[Any], marks: Sequence[bool] | None) -> None:
         """Hand the cotangents of a node's operands on; None is a zero that nobody made."""
         nrs = node.nrs
         for k, edge in enumerate(node.edges):
@@ -277,7 +280,7 @@ class _Task:
                 self.give(edge, nrs[k] if nrs else 0, gs[k], marks is not None and marks[k])
             self.arrive(edge)
 
-    def step(self, node: Any, g: Any) -> None:
+    def step(self, node: Node, g: Any) -> None:
         """Run one node, with hooks, captures, and everything that few nodes need.
 
         The order of events is PyTorch's: what is asked for is captured, then come the hooks of the
@@ -326,7 +329,7 @@ class _Task:
             out = self.posted(node, out, gs)
         self.spread(node, out, marks)
 
-    def pulled(self, node: Any, gs: Sequence[Any]) -> tuple[Sequence[Any], Any]:
+    def pulled(self, node: Node, gs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[bool] | None]:
         """The cotangents of the edges, of those that lead to targets, and which are marked."""
         marked = node in self.marked
         if self.needed is not None:
@@ -336,8 +339,8 @@ class _Task:
                 if found is not None:
                     return found
         if self.create:
-            return node.pull_recorded(gs, marked)  # type: ignore[no-any-return]
-        return node.pull(gs if node.outputs > 1 else gs[0], marked)  # type: ignore[no-any-return]
+            return node.pull_recorded(gs, marked)
+        return node.pull(gs if node.outputs > 1 else gs[0], marked)
 
     def called(self, node: Any, gs: Sequence[Any]) -> list[Any]:
         """What a backward of the user's returns, which sees Tensors and may keep any of them.
@@ -345,9 +348,9 @@ class _Task:
         Weak references tell which of them it did keep: those arrays are the user's from then on.
         """
         if self.create:
-            out = node.called([self.apart(g) for g in gs])
+            out: list[Any] = node.called([self.apart(g) for g in gs])
             self.taken.update((id(t._array), t._array) for t in out if t is not None)
-            return out  # type: ignore[no-any-return]
+            return out
         shown = [None if g is None else wrap(self.apart(g)) for g in gs]
         refs = []
         for t in shown:
@@ -363,7 +366,7 @@ class _Task:
                 self.taken[id(kept._array)] = kept._array
         return out
 
-    def filled(self, node: Any, gs: Sequence[Any]) -> list[Any]:
+    def filled(self, node: Node, gs: Sequence[Any]) -> list[Any]:
         """Zeros for the outputs that nothing came back to."""
         out = list(gs)
         for i, (shape, kind) in enumerate(node.result_shapes()):
@@ -374,10 +377,10 @@ class _Task:
 
     # Hooks ------------------------------------------------------------------------------------
 
-    def hooked(self, node: Any, gs: Sequence[Any]) -> list[Any]:
+    def hooked(self, node: Edge, gs: Sequence[Any]) -> list[Any]:
         """The cotangents after the hooks of the node's results."""
         out = list(gs)
-        for nr, hooks in node.extras.tensor_hooks.items():
+        for nr, hooks in node.extra().tensor_hooks.items():
             for hook in list(hooks.values()):
                 if out[nr] is None:  # of several results, one that was not used
                     if hook(None) is not None:
@@ -387,43 +390,41 @@ class _Task:
                 out[nr] = self.taken_back(_replaced(hook(given), given))
         return out
 
-    def prepared(self, node: Any, gs: Sequence[Any]) -> list[Any]:
+    def prepared(self, node: Edge, gs: Sequence[Any]) -> list[Any]:
         """The cotangents after the node's own prehooks."""
         out = list(gs)
-        for hook in list(node.extras.prehooks.values()):
+        for hook in list(node.extra().prehooks.values()):
             given = tuple(None if g is None else self.shown(g) for g in out)
             answer = hook(given)
             if answer is not None:
-                _same_length(answer, given, "prehook")
-                out = [None if g is None else self.taken_back(g) for g in answer]
+                found = _same_length(answer, given, "prehook")
+                out = [None if g is None else self.taken_back(g) for g in found]
         return out
 
-    def retained(self, node: Any, gs: Sequence[Any]) -> None:
+    def retained(self, node: Edge, gs: Sequence[Any]) -> None:
         """The results that retain their gradients get them."""
-        for nr, ref in list(node.extras.retains.items()):
+        for nr, ref in list(node.extra().retains.items()):
             tensor = ref()
             if tensor is not None and gs[nr] is not None:
                 self.store(tensor, gs[nr], clone=True)
 
-    def posted(self, node: Any, out: Sequence[Any], gs: Sequence[Any]) -> Sequence[Any]:
+    def posted(self, node: Node, out: Sequence[Any], gs: Sequence[Any]) -> Sequence[Any]:
         """The operands' cotangents after the node's posthooks."""
-        for hook in list(node.extras.posthooks.values()):
+        for hook in list(node.extra().posthooks.values()):
             inputs = node.by_operand([None if g is None else self.shown(g) for g in out])
             answer = hook(inputs, tuple(None if g is None else self.shown(g) for g in gs))
             if answer is not None:
-                _same_length(answer, inputs, "posthook")
-                chosen = node.by_edge(answer)
+                chosen = node.by_edge(_same_length(answer, inputs, "posthook"))
                 out = [None if g is None else self.taken_back(g) for g in chosen]
         return out
 
     def shown(self, g: Any) -> Tensor:
         """A cotangent as the user sees it."""
         g = self.apart(g)
-        if self.create:
-            return g  # type: ignore[no-any-return]
-        t = wrap(g)
-        t._no_expr = NOT_RECORDED
-        self.taken[id(t._array)] = t._array
+        t: Tensor = g if self.create else wrap(g)
+        if not self.create:
+            t._no_expr = NOT_RECORDED
+            self.taken[id(t._array)] = t._array
         return t
 
     def apart(self, g: Any) -> Any:
@@ -469,7 +470,7 @@ class _Task:
             for hook in list(end.extras.posthooks.values()):
                 hook((), (self.shown(g),))
 
-    def cast(self, g: Any, kind: Any) -> Any:
+    def cast(self, g: Any, kind: np.dtype) -> Any:
         """A cotangent in the leaf's dtype."""
         if self.create:
             return g if g._array.dtype is kind else cast(g, kind)
@@ -495,18 +496,18 @@ class _Task:
                 array = _like(array, x._array)
             self.taken[id(array)] = array
             self.grads.add(id(array))
-            x._grad = wrap(array)
+            known = wrap(array)
         elif clone:  # a retained gradient is replaced, only that of a leaf changes
-            x._grad = wrap(known._array + g)
+            known = wrap(known._array + g)
         else:
             np.add(known._array, g, out=known._array, casting="unsafe")
             counter(known)[0] += 1
             if known._edge is not None or known._views is not None:
                 changed(known)
-        x._grad._no_expr = NOT_RECORDED  # type: ignore[union-attr]
+        x._grad, known._no_expr = known, NOT_RECORDED
 
 
-def _own(array: Any, like: Any) -> bool:
+def _own(array: np.ndarray, like: np.ndarray) -> bool:
     """Whether an array may become a ``grad`` as it is: of its own memory, in the leaf's order."""
     flags = array.flags
     return bool(
@@ -517,7 +518,7 @@ def _own(array: Any, like: Any) -> bool:
     )
 
 
-def _like(array: Any, leaf: Any) -> Any:
+def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     """A copy in the memory order of the leaf, where that is dense, else in C order."""
     if leaf.flags.c_contiguous or not _dense(leaf) or leaf.shape != array.shape:
         return np.array(array, order="C")
@@ -526,7 +527,7 @@ def _like(array: Any, leaf: Any) -> Any:
     return out
 
 
-def _dense(array: Any) -> bool:
+def _dense(array: np.ndarray) -> bool:
     """Whether the elements fill a piece of memory, in whatever order."""
     expected = array.itemsize
     for stride, n in sorted(zip(array.strides, array.shape, strict=True)):
@@ -554,7 +555,8 @@ def _replaced(answer: object, given: Tensor) -> Tensor:
     return answer
 
 
-def _same_length(answer: object, given: Sequence[object], what: str) -> None:
+def _same_length(answer: object, given: Sequence[object], what: str) -> tuple[Any, ...]:
+    """What a hook returned, checked."""
     if not isinstance(answer, tuple):
         raise TypeError(f"expected tuple, but {what} returned '{type(answer).__name__}'")
     if len(answer) != len(given):
@@ -562,9 +564,10 @@ def _same_length(answer: object, given: Sequence[object], what: str) -> None:
             f"{what} returned an incorrect number of values (got {len(answer)}, expected "
             f"{len(given)})"
         )
+    return answer
 
 
-def _located(node: Any) -> None:
+def _located(node: Node) -> None:
     """Under anomaly detection, say where the operation that fails was recorded."""
     if current().anomaly:
         made = None if node.extras is None else node.extras.made
@@ -581,7 +584,7 @@ def _located(node: Any) -> None:
         )
 
 
-def _no_nan(node: Any, out: Sequence[Any]) -> None:
+def _no_nan(node: Node, out: Sequence[Any]) -> None:
     for i, g in enumerate(out):
         array = g._array if isinstance(g, Tensor) else g
         if array is not None and np.isnan(array).any():

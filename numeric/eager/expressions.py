@@ -9,9 +9,9 @@ from __future__ import annotations
 import weakref
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from numeric.eager.record import Known, Record
+from numeric.eager.record import Known, LeafRecord, Node, Record
 from numeric.eager.tensor import Tensor, attach, edge_of, method
 from symdiff.graph.leaves import KINDS, as_expr, symbol
 from symdiff.locks import fork_safe_lock
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from symdiff.graph.expr import Expr
+
+# The expression of a record, or those of its results.
+Formulas: TypeAlias = "Expr | tuple[Expr, ...]"
 
 
 class _Numbers:
@@ -50,12 +53,12 @@ class _Numbers:
 _numbers = _Numbers()
 
 
-def symbol_of(leaf: Any) -> Expr:
+def symbol_of(leaf: LeafRecord) -> Expr:
     """The symbol of the record of a leaf.
 
     Raises ValueError for a name that is no identifier.
     """
-    found: Expr | None = leaf.symbol
+    found = leaf.symbol
     if found is None:
         name = leaf.label
         if name is None and leaf.variable is not None:
@@ -69,8 +72,8 @@ def symbol_of(leaf: Any) -> Expr:
 def expression(
     record: Record,
     nr: int = 0,
-    known: Mapping[Record, object] | None = None,
-    made: Callable[[Any, list[Expr]], Any] = lambda record, operands: record.expr(operands),
+    known: Mapping[Record, Any] | None = None,
+    made: Callable[[Any, list[Expr]], Formulas] = lambda record, operands: record.expr(operands),
 ) -> Expr:
     """The expression of an output of a record.
 
@@ -81,15 +84,15 @@ def expression(
 
     Raises ValueError for two leaves of one name.
     """
-    done: dict[Any, Any] = dict(known or {})
-    names: dict[str, Any] = {}
-    stack: list[Any] = [record]
+    done: dict[Record, Any] = dict(known or {})
+    names: dict[str, LeafRecord] = {}
+    stack = [record]
     while stack:
         top = stack[-1]
         if top in done:
             stack.pop()
-        elif top.is_leaf and not isinstance(top, Known):
-            done[top] = symbol_of(stack.pop())
+        elif isinstance(top, LeafRecord) and not isinstance(top, Known):
+            done[stack.pop()] = symbol_of(top)
             _claim(names, top)
         else:
             operands = before(top)
@@ -101,18 +104,20 @@ def expression(
     return _output(done[record], nr)
 
 
-def before(record: Any) -> Iterable[Any]:
+def before(record: Record) -> Iterable[object]:
     """What a record was made of: records, numbers and arrays; nothing for leaves."""
     if isinstance(record, Known):
         return record.operands
-    if record.is_leaf:
+    if not isinstance(record, Node):
         return ()
-    return record.edges if record.operands is None else record.operands  # type: ignore[no-any-return]
+    return record.edges if record.operands is None else record.operands
 
 
-def _operands(record: Any, operands: Iterable[Any], done: Mapping[Any, Any]) -> list[Expr]:
+def _operands(
+    record: Record, operands: Iterable[object], done: Mapping[Record, Formulas]
+) -> list[Expr]:
     """The expressions of a record's operands; numbers and arrays stand for themselves."""
-    nrs = repeat(0) if record.is_leaf else iter(record.nrs or [0] * len(record.edges))
+    nrs = iter(record.nrs or repeat(0)) if isinstance(record, Node) else repeat(0)
     exprs = []
     for x in operands:
         if isinstance(x, Record):
@@ -122,13 +127,13 @@ def _operands(record: Any, operands: Iterable[Any], done: Mapping[Any, Any]) -> 
     return exprs
 
 
-def _output(found: Any, nr: int) -> Expr:
-    return found[nr] if isinstance(found, tuple) else found  # type: ignore[no-any-return]
+def _output(found: Formulas, nr: int) -> Expr:
+    return found[nr] if isinstance(found, tuple) else found
 
 
-def _claim(names: dict[str, Any], leaf: Any) -> None:
+def _claim(names: dict[str, LeafRecord], leaf: LeafRecord) -> None:
     """Note whose a name is.  Raises ValueError if it is another leaf's."""
-    name = leaf.symbol.name
+    name = symbol_of(leaf).name
     other = names.setdefault(name, leaf)
     if other is leaf:
         return
@@ -182,8 +187,8 @@ def _leaves(self: Tensor) -> dict[str, Tensor]:
     [('w', 3.0)]
     """
     found: dict[str, Tensor] = {}
-    seen: set[Any] = set()
-    stack: list[Any] = [edge_of(self)]
+    seen: set[Record] = set()
+    stack: list[object] = [edge_of(self)]
     while stack:
         record = stack.pop()
         if not isinstance(record, Record) or record in seen:
@@ -191,7 +196,6 @@ def _leaves(self: Tensor) -> dict[str, Tensor]:
         seen.add(record)
         operands = list(before(record))
         stack += reversed(operands)
-        leaf = None if operands else record.variable  # type: ignore[attr-defined]
-        if leaf is not None:
-            found[symbol_of(record).name] = leaf
+        if not operands and isinstance(record, LeafRecord) and record.variable is not None:
+            found[symbol_of(record).name] = record.variable
     return found

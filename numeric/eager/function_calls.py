@@ -110,8 +110,8 @@ class FunctionBackward0(Node):
     __slots__ = ("function", "mask", "op", "outputs", "places", "residuals", "types")
 
     partial = True
-    outputs: int  # type: ignore[misc]  # they differ between Functions
-    op: Op  # type: ignore[misc]
+    outputs: int  # they differ between Functions
+    op: Op
     pullback: Any  # None: there is nothing short for the engine
     bound: Any  # of the same formula as an op; None until it is needed
     function: Function

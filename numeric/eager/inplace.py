@@ -19,7 +19,7 @@ from numeric.eager.operations import Op
 from numeric.eager.record import Constant, Node, Nowhere, serial
 from numeric.eager.recording import cast, record
 from numeric.eager.tensor import Tensor, blank, counter, edge_of, method, retain
-from numeric.modes import current
+from numeric.modes import Mode, current
 from symdiff import opaque_ops
 from symdiff.functions.elementwise import where
 from symdiff.functions.indexing import taken
@@ -134,7 +134,7 @@ def _as_it_was(x: Tensor) -> Tensor:
 _FILLING = ("fill_", "zero_")
 
 
-def _check_target(x: Tensor, mode: Any, name: str = "") -> None:
+def _check_target(x: Tensor, mode: Mode, name: str = "") -> None:
     if x._inference and not mode.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
@@ -151,7 +151,7 @@ def _check_target(x: Tensor, mode: Any, name: str = "") -> None:
     check_memory(x._array, name)
 
 
-def check_memory(array: Any, name: str) -> None:
+def check_memory(array: np.ndarray, name: str) -> None:
     """Whether each element has a place of its own.  Raises RuntimeError if not."""
     if name in _FILLING or not array.size:
         return

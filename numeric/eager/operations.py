@@ -36,7 +36,7 @@ _KNOWN = 4096
 
 # NumPy's function by the one that makes its expressions, the first of several names; ``np.rint``
 # lacks the digits that rounding takes.
-_NUMPYS: dict[Any, Callable[..., Any]] = {
+_NUMPYS: dict[Callable[..., object], Callable[..., Any]] = {
     functions.where: np.where,
     functions.dot: np.dot,  # quicker to start than ``np.matmul``
     functions.outer: np.multiply.outer,
@@ -107,7 +107,7 @@ class Op(Declaration):
         kinds: tuple[np.dtype, ...] | None = None,
         base: type[Node] = Node,
         variant: str = "",
-        origin: Any = None,
+        origin: object = None,
     ) -> None:
         if kernel is None:
             kernel = _NUMPYS.get(build)
@@ -123,8 +123,8 @@ class Op(Declaration):
         space["__module__"] = __name__
         self.node: type[Node] = type(self.label, (base,), space)
         self.short: Callable[[Tensor, Operand], Tensor]  # see ``fast_paths``; few ops have one
-        self.bounds: dict[Any, Bound] = {}
-        self.known: dict[Any, Specialised] = {}
+        self.bounds: dict[object, Bound] = {}
+        self.known: dict[object, Specialised] = {}
         self.key, self.origin = ":".join(filter(None, (name, self.label, variant))), origin
         if origin is None and DECLARED.setdefault(self.key, self) is not self:
             raise ValueError(f"an op {self.key} is declared already: give this one a variant")
@@ -132,7 +132,7 @@ class Op(Declaration):
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
 
-    def bound(self, arrays: Sequence[Any], params: tuple[Any, ...] = ()) -> Bound:
+    def bound(self, arrays: Sequence[object], params: tuple[object, ...] = ()) -> Bound:
         """What belongs to these parameters, shapes and dtypes of operands."""
         # An operation of three operands takes some 3 us, so that a key of less than shapes and
         # dtypes as they are is worth while only where this one is new.
@@ -180,8 +180,8 @@ class Op(Declaration):
 
     def specialised(
         self,
-        params: tuple[Any, ...],
-        shapes: Sequence[Any],
+        params: tuple[object, ...],
+        shapes: Sequence[tuple[int | str, ...]],
         kinds: tuple[type, ...],
         uniform: bool = False,
     ) -> Specialised:
@@ -224,7 +224,7 @@ def _kinds(arrays: Sequence[object]) -> tuple[type, ...]:
 
 def _letters(
     shapes: Sequence[tuple[int, ...]], stretches: bool
-) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
+) -> tuple[list[tuple[int | str, ...]], dict[str, int]]:
     """Shapes with a letter per length, equal lengths getting equal letters.
 
     Lengths 0 and 1 stay numbers where axes of length 1 may be stretched.

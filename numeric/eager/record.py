@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class Record:
     __slots__ = ("__weakref__",)
 
     differentiable = False
-    is_leaf = True
+    is_leaf: ClassVar[bool] = True
     kind = "f"  # of the values: real, integer ...
 
     def shown(self) -> Any:
@@ -135,13 +135,13 @@ class Node(Record):
     )
 
     differentiable = True
-    is_leaf = False
-    outputs: ClassVar[int] = 1
+    is_leaf: ClassVar[Literal[False]] = False
+    outputs: int = 1
     prefix: ClassVar[str] = ""
     numbers: ClassVar[bool] = False  # Python numbers count among the operands
     foreign: ClassVar[bool] = False  # its backward is the user's, on Tensors
     partial: ClassVar[bool] = False  # results that nothing came back to are left out
-    op: ClassVar[Declaration]
+    op: Declaration
 
     edges: tuple[Edge, ...]
     nrs: tuple[int, ...] | None
@@ -172,11 +172,11 @@ class Node(Record):
         return tuple([(None, 0) if end is None else (end[0].shown(), end[1]) for end in ends])
 
     @property
-    def metadata(self) -> dict[Any, Any]:
+    def metadata(self: Edge) -> dict[Any, Any]:
         """A dictionary for the user's own notes."""
         return self.extra().metadata
 
-    def extra(self) -> Extras:
+    def extra(self: Edge) -> Extras:
         """The extras, made when they are first needed."""
         if self.extras is None:
             self.extras = Extras()
@@ -276,8 +276,7 @@ class Node(Record):
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
         """The expressions of the results, from those of the operands."""
-        result: Expr | tuple[Expr, ...] = self.bound.expr(operands)
-        return result
+        return self.bound.expr(operands)
 
     def state(self) -> dict[str, Any]:
         """What a pickle of the node contains."""
@@ -301,19 +300,13 @@ def _has_edge(x: object) -> bool:
     return isinstance(x, Record) and x.differentiable
 
 
-class AccumulateGrad(Record):
-    """The end of a record at a leaf that requires gradients; it holds the leaf weakly."""
+class LeafRecord(Record):
+    """What stands behind an operand that no operation made, which it holds weakly."""
 
-    __slots__ = ("_leaf", "extras", "kind", "label", "shape", "symbol")
-
-    differentiable = True
-    edges: ClassVar[tuple[Edge, ...]] = ()
-    next_functions: ClassVar[tuple[tuple[Record | None, int], ...]] = ()
-    outputs: ClassVar[int] = 1
+    __slots__ = ("_leaf", "kind", "label", "shape", "symbol")
 
     def __init__(self, leaf: Tensor) -> None:
         self._leaf = weakref.ref(leaf)
-        self.extras: Extras | None = None
         # What expressions need to know of a leaf that may be gone by then.
         self.symbol: Expr | None = None
         self.label, self.shape = leaf._name, leaf._array.shape
@@ -323,6 +316,22 @@ class AccumulateGrad(Record):
     def variable(self) -> Tensor | None:
         """The leaf; None once nothing else holds it."""
         return self._leaf()
+
+
+class AccumulateGrad(LeafRecord):
+    """The end of a record at a leaf that requires gradients."""
+
+    __slots__ = ("extras",)
+
+    differentiable = True
+    is_leaf: ClassVar[Literal[True]] = True
+    edges: ClassVar[tuple[Edge, ...]] = ()
+    next_functions: ClassVar[tuple[tuple[Record | None, int], ...]] = ()
+    outputs: ClassVar[int] = 1
+
+    def __init__(self, leaf: Tensor) -> None:
+        super().__init__(leaf)
+        self.extras: Extras | None = None
 
     def name(self) -> str:
         """The name by which programs know the class."""
@@ -349,18 +358,10 @@ class Nowhere(AccumulateGrad):
         return None
 
 
-class Constant(Record):
+class Constant(LeafRecord):
     """An operand that requires no gradient: known by name and shape in expressions."""
 
-    __slots__ = ("_leaf", "kind", "label", "shape", "symbol")
-
-    def __init__(self, leaf: Tensor) -> None:
-        self._leaf = weakref.ref(leaf)
-        self.symbol: Expr | None = None
-        self.label, self.shape = leaf._name, leaf._array.shape
-        self.kind = leaf._array.dtype.kind
-
-    variable = AccumulateGrad.variable
+    __slots__ = ()
 
 
 class Known(Constant):

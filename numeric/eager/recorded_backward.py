@@ -49,19 +49,19 @@ class Operation(NamedTuple):
     smooth: list[bool]
 
 
-def operation(p: Pullback, k: int, kind: object = None) -> Operation:
+def operation(p: Pullback, k: int, kind: np.dtype | None = None) -> Operation:
     """The pullback to the k-th operand of its mask.
 
     ``kind`` is the dtype of that operand, of an op whose formula says itself what is converted to
     what.
     """
-    found: Operation | None = p.operations.get((k, kind))
+    found = p.operations.get((k, kind))
     if found is None:
         found = once(p.operations, (k, kind), LOCK, partial(_operation, p, k, kind))
     return found
 
 
-def _operation(p: Pullback, k: int, kind: Any) -> Operation:
+def _operation(p: Pullback, k: int, kind: np.dtype | None) -> Operation:
     """The op's formula is made anew for the shapes it meets: from the pulled back op's own.
 
     Its parameter are the shapes of the operands that were pulled back to, None where all operands
@@ -111,7 +111,7 @@ def _operation(p: Pullback, k: int, kind: Any) -> Operation:
     return Operation(op, [kept.index(i) for i in taken], smooth)
 
 
-def _op(p: Pullback, k: int, kind: object) -> Op:
+def _op(p: Pullback, k: int, kind: np.dtype | None) -> Op:
     """The op alone: so do pickles name it."""
     return operation(p, k, kind).op
 
@@ -129,7 +129,7 @@ def _label(parent: Declaration, e: Expr) -> str:
 # What nodes saved, as Tensors -------------------------------------------------------------------
 
 
-def restored(node: Node, i: int, value: object, place: int) -> Any:
+def restored(node: Node, i: int, value: object, place: int) -> object:
     """The Tensor that was saved: its array, with the history it had; numbers as they are."""
     if value.__class__ is not np.ndarray:
         return value
@@ -159,7 +159,7 @@ def _numbered(x: Tensor, nr: int) -> None:
         x._nr, x._special = nr, True
 
 
-def _held(x: object) -> Any:
+def _held(x: object) -> object:
     """``x`` where a formula has no derivative by it: so that the result does not depend on it."""
     if not isinstance(x, Tensor) or not x._rg or x._nr:
         return x
@@ -172,7 +172,9 @@ def _held(x: object) -> Any:
 # Nodes ------------------------------------------------------------------------------------------
 
 
-def pull_recorded(node: Node, gs: Sequence[Any], marked: bool) -> tuple[list[Any], Any]:
+def pull_recorded(
+    node: Node, gs: Sequence[Any], marked: bool
+) -> tuple[list[Tensor], list[bool] | None]:
     """As ``node.pull``, on Tensors, and recorded."""
     p = node.variant(gs, marked)
     if node.partial:
@@ -181,7 +183,7 @@ def pull_recorded(node: Node, gs: Sequence[Any], marked: bool) -> tuple[list[Any
     return differentiated(p, node.bound, _kept(node, p), gs)
 
 
-def _kept(node: Node, p: Pullback) -> list[Any]:
+def _kept(node: Node, p: Pullback) -> list[object]:
     """What a pullback takes of what the node saved."""
     values, place = node.values(), node.kept().index
     return [restored(node, place(i), values[place(i)], i) for i in p.keeps]
@@ -189,7 +191,7 @@ def _kept(node: Node, p: Pullback) -> list[Any]:
 
 def pull_asked(
     node: Node, gs: Sequence[Any], marked: bool, asked: Sequence[bool], recorded: bool
-) -> tuple[list[Any], Any] | None:
+) -> tuple[list[Any], list[bool] | None] | None:
     """As ``pull`` and ``pull_recorded``, for some of the edges; None is a cotangent of the others.
 
     No tuple if the node has its own way of pulling back, or has not saved what this takes.
@@ -201,6 +203,7 @@ def pull_asked(
     q = p.of.pullback(tuple([m and next(edges) for m in p.mask])).variant(marked)
     if not set(q.keeps) <= set(p.keeps):
         return None
+    found: Sequence[object]
     if recorded:
         found, marks = differentiated(q, bound, _kept(node, q), gs)
     else:
@@ -216,8 +219,8 @@ def pull_asked(
 
 
 def differentiated(
-    p: Pullback, bound: Bound, kept: Sequence[Any], gs: Sequence[Tensor]
-) -> tuple[list[Any], Any]:
+    p: Pullback, bound: Bound, kept: Sequence[object], gs: Sequence[Tensor]
+) -> tuple[list[Tensor], list[bool] | None]:
     """A pullback of what was kept and of cotangents, as recorded operations."""
     out = []
     operands = [*kept, *gs]
@@ -245,7 +248,7 @@ def _cotangent(p: Pullback, bound: Bound, k: int, operands: Sequence[Any]) -> Te
     todo = operation(p, k, bound.kinds[p.wanted[k]] if converts else None)  # type: ignore[index]
     given = _given(todo, operands)
     shapes = None if bound.shapes is None else tuple(bound.shapes)
-    g: Tensor = apply(todo.op, given, (shapes,))
+    g = apply(todo.op, given, (shapes,))
     # What belongs to the operation is looked up once for a call, where that settles its shapes.
     if shapes is not None or todo.op.pointwise:
         arrays = [x._array if isinstance(x, Tensor) else x for x in given]
@@ -253,14 +256,14 @@ def _cotangent(p: Pullback, bound: Bound, k: int, operands: Sequence[Any]) -> Te
     return g
 
 
-def _given(todo: Operation, operands: Sequence[object]) -> list[Any]:
+def _given(todo: Operation, operands: Sequence[object]) -> list[object]:
     pairs = zip(todo.takes, todo.smooth, strict=True)
     return [operands[i] if smooth else _held(operands[i]) for i, smooth in pairs]
 
 
-def _computed(op: Op, bound: Bound, operands: Sequence[Any]) -> Tensor:
+def _computed(op: Op, bound: Bound, operands: Sequence[object]) -> Tensor:
     """As ``apply``, of what is bound already, within the engine."""
-    arrays = []
+    arrays: list[object] = []
     recorded = special = False
     for x in operands:
         if isinstance(x, Tensor):

@@ -316,10 +316,10 @@ def watched_version(x: Tensor) -> list[int]:
             "Inference tensors cannot be saved for backward. To work around you can make a clone "
             "to get a normal tensor and use it in autograd."
         )
-    v: Any = x._v
+    v = x._v
     if v is None:
         v = x._v = [0]
-    return v  # type: ignore[no-any-return]
+    return v
 
 
 def noted(node: Node, operands: Sequence[object]) -> None:

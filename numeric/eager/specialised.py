@@ -32,6 +32,8 @@ from symdiff.locks import fork_safe_lock, once
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numeric.eager.recorded_backward import Operation
+
 # What the pullback is written in: the operands, or the results where that is possible.
 INPUTS, RESULT = "inputs", "result"
 
@@ -84,7 +86,7 @@ class Specialised:
     def __init__(
         self,
         op: Declaration,
-        params: tuple[Any, ...],
+        params: tuple[object, ...],
         xs: Sequence[Expr],
         uniform: bool,
     ) -> None:
@@ -121,17 +123,17 @@ class Bound:
         self,
         of: Specialised,
         sizes: dict[str, int],
-        shapes: Sequence[Any] | None,
-        kinds: Sequence[Any] | None,
+        shapes: Sequence[tuple[int, ...]] | None,
+        kinds: Sequence[np.dtype | None] | None,
     ) -> None:
         self.of, self.sizes, self.shapes, self.kinds = of, sizes, shapes, kinds
-        self.results: list[tuple[tuple[int, ...], Any]] = []  # once known: shapes and dtypes
+        self.results: list[tuple[tuple[int, ...], np.dtype]] = []  # once known: shapes and dtypes
         # Whether the program gives what is asked for: right shapes and dtypes; new memory, too.
         self.fits = self.fresh = False
         # Sums take more than half precision has: they are made of single, and rounded at the end.
         self.half = kinds is not None and not of.op.pointwise and _HALF in kinds
         # What recorded passes run, by pullback, operand and dtype: see ``recorded_backward``.
-        self.recorded: dict[tuple[Pullback, int, Any], Any] = {}
+        self.recorded: dict[tuple[Pullback, int, np.dtype | None], tuple[Operation, Bound]] = {}
 
     def forward(self, arrays: Sequence[Any]) -> Any:
         """The results on arrays: a value, or a tuple of several."""
@@ -156,7 +158,7 @@ class Bound:
         """The program itself, of operands and {}, once its only result is known to need nothing."""
         return self.of.forward() if self.fresh and self.shapes is None else None
 
-    def _fitted(self, arrays: Sequence[object], values: Sequence[object]) -> list[Any]:
+    def _fitted(self, arrays: Sequence[object], values: Sequence[object]) -> list[np.ndarray]:
         """Results of a program as arrays of the shapes and dtypes that they should have.
 
         Programs give Python numbers for constants, and doubles where formulas contain some.  What
@@ -174,7 +176,7 @@ class Bound:
             kind, known = np.result_type(*given), True
         elif not (op.pointwise or real) and op.outputs == 1 and given[0].dtype.kind in "iu":
             kind, known = given[0].dtype, True
-        out: list[Any] = []
+        out: list[np.ndarray] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):
             shape = given[0].shape if self.shapes is None else lengths(y.shape, self.sizes)
@@ -188,7 +190,7 @@ class Bound:
                 self.fits = self.fresh
         return out
 
-    def fitted(self, p: Pullback, values: Sequence[Any], g: Any) -> list[Any]:
+    def fitted(self, p: Pullback, values: Sequence[Any], g: Any) -> list[np.ndarray]:
         """The cotangents that a pullback gave, in the shapes and dtypes of the operands."""
         shapes, kinds = self.shapes, self.kinds
         if shapes is None or kinds is None:
@@ -202,7 +204,7 @@ class Bound:
                 out.append(_filled(v, shapes[i], kinds[i]))
         return out
 
-    def expr(self, operands: Sequence[Expr]) -> Any:
+    def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
         """The expressions of the results, from those of the operands."""
         ys = self.of.op.results(operands, self.of.params)
         return ys if self.of.op.outputs > 1 else ys[0]
@@ -222,14 +224,14 @@ def _shared(value: Any, arrays: Sequence[object]) -> bool:
     return False
 
 
-def _same(array: Any, value: Any) -> bool:
+def _same(array: np.ndarray, value: object) -> bool:
     """Whether a value needed nothing to become an array; NumPy's scalars count as arrays."""
     if isinstance(value, np.generic):
         return not array.shape and bool(array.dtype == value.dtype)
     return array is value
 
 
-def _filled(value: Any, shape: tuple[int, ...], kind: Any) -> Any:
+def _filled(value: Any, shape: tuple[int, ...], kind: np.dtype | None) -> np.ndarray:
     """A kernel's value as an array of ``shape``, of dtype ``kind`` unless that is None."""
     if value.__class__ in WEAK:
         return np.full(shape, value, dtype=kind)
@@ -295,7 +297,7 @@ class Pullback:
         )
         self.clean = of.uniform and self.pointwise
         # What this is as operations, by operand and dtype: see ``recorded_backward``.
-        self.operations: dict[tuple[int, Any], Any] = {}
+        self.operations: dict[tuple[int, object], Operation] = {}
 
     def _needed(self) -> tuple[int, ...]:
         """Which operands and results have to be saved: those that the formulas contain."""

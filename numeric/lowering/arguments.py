@@ -20,7 +20,7 @@ from symdiff.graph.expr import Expr, free_symbols, in_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numeric.lowering.values import Value
+    from numeric.types import Values
 
 
 # What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
@@ -37,7 +37,7 @@ class Call(NamedTuple):
     the outputs, where they are known and may differ.
     """
 
-    values: tuple[Value, ...]
+    values: tuple[Values, ...]
     sizes: dict[str, int]
     precision: np.dtype
     points: tuple[int, ...] = ()
@@ -132,7 +132,7 @@ class Signature:
 
     def moved(
         self, method: str, args: Sequence[object], tangents: Sequence[object]
-    ) -> tuple[Call, list[np.ndarray | np.generic]]:
+    ) -> tuple[Call, list[np.ndarray | np.number]]:
         """The arguments, and the tangents of the real ones."""
         for name, values in (("args", args), ("tangents", tangents)):
             if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
@@ -263,9 +263,7 @@ def bindable(x: Expr, value: Any) -> Any:
     return _as_kind(x, array, False, _FLOAT)
 
 
-def _as_kind(
-    x: Expr, array: np.ndarray, weak: bool, precision: np.dtype
-) -> np.ndarray | np.generic:
+def _as_kind(x: Expr, array: np.ndarray, weak: bool, precision: np.dtype) -> np.ndarray | np.number:
     """The argument as programs take it: real inputs are floats, 0-d arrays are scalars."""
     if x.dtype is float and (weak or array.dtype.kind != "f"):
         array = array.astype(precision if weak else _FLOAT)
@@ -275,14 +273,14 @@ def _as_kind(
 # Cotangents -------------------------------------------------------------------------------------
 
 
-def cotangent(place: int, value: object, shape: tuple[int, ...]) -> np.ndarray | np.generic:
+def cotangent(place: int, value: object, shape: tuple[int, ...]) -> np.ndarray | np.number:
     """A cotangent given for output number ``place``, checked."""
     return _real_numbers(f"cotangent {place}", value, shape, "output")
 
 
 def tangent(
     method: str, x: Expr, value: object, shape: tuple[int, ...], precision: np.dtype
-) -> np.ndarray | np.generic:
+) -> np.ndarray | np.number:
     """The tangent given for the argument of ``x``, which has ``shape``, checked; zeros for None."""
     if value is None:
         return np.zeros(shape, precision)[()]
@@ -293,7 +291,7 @@ def tangent(
 
 def _real_numbers(
     what: str, value: object, shape: tuple[int, ...], whose: str
-) -> np.ndarray | np.generic:
+) -> np.ndarray | np.number:
     """``value`` as real numbers of ``shape``, which is that of the named side of the Function."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":

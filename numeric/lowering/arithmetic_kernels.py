@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.node_kernels import Kernel
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=2048)
 def _computed(
     op: ops.Sum | ops.Product, dtype: Dtype, kinds: tuple[Dtype, ...], flavour: str
-) -> Callable[..., Value]:
+) -> Callable[..., Values]:
     """The function of operands that an op is, as a program of the flavour computes it."""
     params = [named_dummy("x", (), kind) for kind in kinds]
     node = make(op, tuple(params), (), dtype)
@@ -39,7 +39,7 @@ def _computed(
     return lambda *args: program(*args, {})[0]
 
 
-def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Callable[..., Value]:
+def _of_node(op: ops.Sum | ops.Product, node: Expr, flavour: str = NUMPY) -> Callable[..., Values]:
     # Operands of real values are real: ``real_operands`` casts the others before.
     kinds = tuple([float if node.dtype is float else x.dtype for x in node.args])
     return real_operands(node, _computed(op, node.dtype, kinds, flavour))
@@ -53,7 +53,7 @@ def _sum(op: ops.Sum, node: Expr) -> Kernel:
         return lambda args, sizes: const
     run = _of_node(op, node)
 
-    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Value:
+    def call(args: Sequence[Values], sizes: Mapping[str, int]) -> Values:
         return run(*args)
 
     return call

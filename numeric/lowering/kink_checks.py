@@ -11,7 +11,7 @@ from symdiff.errors import NotDifferentiable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.calculus.kinks import Kink
     from symdiff.graph.expr import Expr
 
@@ -21,7 +21,7 @@ def questions(kinks: Sequence[Kink]) -> list[Expr]:
     return [x for kink in kinks for x in (kink.hit, kink.operand)]
 
 
-def hit(kinks: Sequence[Kink], values: Sequence[Value]) -> str | None:
+def hit(kinks: Sequence[Kink], values: Sequence[Values]) -> str | None:
     """Which kink was hit first, in words, from the values of the questions; None if none was."""
     for kink, where, value in zip(kinks, values[::2], values[1::2], strict=True):
         if np.any(where):
@@ -35,7 +35,7 @@ def hit(kinks: Sequence[Kink], values: Sequence[Value]) -> str | None:
     return None
 
 
-def refuse(kinks: Sequence[Kink], values: Sequence[Value]) -> None:
+def refuse(kinks: Sequence[Kink], values: Sequence[Values]) -> None:
     """Raise NotDifferentiable if a kink was hit."""
     text = hit(kinks, values)
     if text is not None:

@@ -37,11 +37,11 @@ from symdiff.scalars.formula import VOCABULARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Op
 
-Kernel: TypeAlias = "Callable[[Sequence[Value], Mapping[str, int]], Value]"
+Kernel: TypeAlias = "Callable[[Sequence[Values], Mapping[str, int]], Values]"
 
 
 @singledispatch
@@ -73,7 +73,7 @@ def _real(value: Any) -> Any:
     return (weak(value) if value.__class__ is int else value) * 1.0
 
 
-def _mixed(run: Callable[..., Value], args: Sequence[Any]) -> Any:
+def _mixed(run: Callable[..., Values], args: Sequence[Any]) -> Any:
     """``run`` where values are weak: they take the others' precision, or the result is weak too."""
     strong = [a for a in args if a.__class__ not in WEAK]
     if not strong:
@@ -87,13 +87,13 @@ def _mixed(run: Callable[..., Value], args: Sequence[Any]) -> Any:
     return run(*values)
 
 
-def elementwise(run: Callable[..., Value], exact: Callable[..., Value] | None = None) -> Kernel:
+def elementwise(run: Callable[..., Values], exact: Callable[..., Values] | None = None) -> Kernel:
     """The kernel of a function of arrays that broadcasts; ``exact``: the same of Python's integers.
 
     The latter may raise ZeroDivisionError where NumPy has a value.
     """
 
-    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[Values], sizes: Mapping[str, int]) -> Any:
         for a in args:
             if a.__class__ in WEAK:
                 break
@@ -107,7 +107,7 @@ def elementwise(run: Callable[..., Value], exact: Callable[..., Value] | None = 
     return call
 
 
-def real_operands(node: Expr, run: Callable[..., Value]) -> Callable[..., Value]:
+def real_operands(node: Expr, run: Callable[..., Values]) -> Callable[..., Values]:
     """``run`` with integer operands made real where the value is: they overflow, and lack 1/x."""
     whole = [x.dtype is not float for x in node.args]
     if node.dtype is not float or not any(whole):
@@ -217,7 +217,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
 def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
     multiply = strong_product(op.kills)
 
-    def run(a: np.ndarray, b: np.ndarray) -> Value:
+    def run(a: np.ndarray, b: np.ndarray) -> Any:
         with np.errstate(all="ignore"):
             return multiply(a, b)
 
@@ -225,7 +225,7 @@ def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
 
 
 @lru_cache
-def strong_product(kills: tuple[bool, bool]) -> Callable[[np.ndarray, np.ndarray], Value]:
+def strong_product(kills: tuple[bool, bool]) -> Callable[[np.ndarray, np.ndarray], Values]:
     """The product that is 0 instead of nan where a killing operand is 0.
 
     Only an inf or a nan makes a difference, and one pass over the product says whether there is
@@ -282,7 +282,7 @@ def _of_arrays(nodes: Sequence[Expr]) -> Callable[..., Any]:
     run, spread = structure.function(nodes), ops.is_spread(nodes[0].op)
     shapes = [x.shape for x in nodes[0].args]
 
-    def call(args: Sequence[Value], sizes: Mapping[str, int]) -> Any:
+    def call(args: Sequence[Values], sizes: Mapping[str, int]) -> Any:
         if any(a.__class__ in WEAK for a in args):
             if spread:
                 return args[0]

@@ -17,7 +17,7 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
 
 
@@ -87,7 +87,7 @@ class Owner:
         return value
 
 
-def snapshots(values: Iterable[Value], arguments: Iterable[Value]) -> tuple[Value, ...]:
+def snapshots(values: Iterable[Values], arguments: Iterable[Values]) -> tuple[Values, ...]:
     """``values`` safe from changes of the arguments: copied where they share their memory.
 
     Read-only arguments are shared, as nobody can change them.
@@ -163,7 +163,9 @@ def _overlaps_itself(a: np.ndarray) -> bool:
     return False
 
 
-def accumulated(targets: Sequence[np.ndarray | None], values: Sequence[Value]) -> tuple[Value, ...]:
+def accumulated(
+    targets: Sequence[np.ndarray | None], values: Sequence[Values]
+) -> tuple[Values, ...]:
     """The targets after adding; all sums are made before the first target is written."""
     # A target may be an argument of the call, or the value of another cotangent.
     sums = [

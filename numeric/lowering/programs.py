@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numeric.lowering.arguments import Call
     from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
 
 
@@ -97,10 +97,10 @@ class Lowered:
             found = once(self.found, flavour, self.emitter.lock, write)
         return found
 
-    def arrays(self, values: Sequence[Value], sizes: Mapping[str, int]) -> tuple[Value, ...]:
+    def arrays(self, values: Sequence[Values], sizes: Mapping[str, int]) -> tuple[Values, ...]:
         """The results for arrays and NumPy scalars."""
         program = self.program(NUMPY)
-        run: Callable[..., tuple[Value, ...]] = program.function
+        run: Callable[..., tuple[Values, ...]] = program.function
         if not program.masked:
             return run(*values, sizes)
         before = noise()
@@ -110,11 +110,11 @@ class Lowered:
         finally:
             set_noise(before)
 
-    def floats(self, values: Sequence[Value]) -> tuple[Value, ...]:
+    def floats(self, values: Sequence[Values]) -> tuple[Values, ...]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
         if self.has_math:
             try:
-                results: tuple[Value, ...] = self.program(MATH).function(*values, {})
+                results: tuple[Values, ...] = self.program(MATH).function(*values, {})
             except NOT_IN_MATH:
                 pass
             except Unsupported:  # a function of the user's that has no body for floats
@@ -136,12 +136,12 @@ def python_number(value: Any, real: bool) -> Any:
     return float(value) if real else value
 
 
-def plain(value: Value) -> Value:
+def plain(value: Values) -> Any:
     """A NumPy scalar as a Python number; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def at_points(lowered: Lowered, values: Sequence[Value], call: Call) -> list[np.ndarray]:
+def at_points(lowered: Lowered, values: Sequence[Values], call: Call) -> list[np.ndarray]:
     """The results at one point after the other, as arrays of shape points + shape of the result."""
     count = math.prod(call.points)
     shapes = [lengths(x.shape, call.sizes) for x in lowered.params]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numeric.lowering.derivatives import Cut, Description
     from numeric.lowering.programs import Program
-    from numeric.lowering.values import Value
+    from numeric.types import Values
     from symdiff.calculus.kinks import Kink
     from symdiff.graph.expr import Expr
 
@@ -50,7 +50,7 @@ class Residuals:
         self,
         owner: Programs,
         call: Call,
-        values: tuple[Value, ...] | None,
+        values: tuple[Values, ...] | None,
         kink: str | None = None,
     ) -> None:
         self.owner, self.values, self.kink = owner, values, kink
@@ -152,7 +152,7 @@ class Programs:
 
     # Running --------------------------------------------------------------------------------------
 
-    def results(self, program: Lowered, call: Call, more: Sequence[Value] = ()) -> list[Value]:
+    def results(self, program: Lowered, call: Call, more: Sequence[Values] = ()) -> list[Values]:
         """What a program of the inputs, and of ``more``, gives the caller.
 
         Raises NotDifferentiable at a kink, if those raise.
@@ -162,7 +162,7 @@ class Programs:
         given = (*call.values, *more) if more else call.values
         return self._handed_out(self._ran(program, given, call), program, call, given, call.kinds)
 
-    def forward(self, call: Call, copies: bool = True) -> tuple[list[Value], Residuals]:
+    def forward(self, call: Call, copies: bool = True) -> tuple[list[Values], Residuals]:
         """Values and residuals; without ``copies`` these may share the arguments' memory."""
         if self.strict:
             self._refuse_kinks(self.value, call)
@@ -180,7 +180,7 @@ class Programs:
         return values, Residuals(self, call, kept, kink)
 
     def backward(
-        self, residuals: Residuals, seeds: Sequence[Value], order: tuple[int, ...] | None = None
+        self, residuals: Residuals, seeds: Sequence[Values], order: tuple[int, ...] | None = None
     ) -> list[Any]:
         """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
         assert residuals.values is not None
@@ -200,7 +200,7 @@ class Programs:
             for v, i in zip(found, places, strict=True)
         ]
 
-    def _ran(self, program: Lowered, given: Sequence[Value], call: Call) -> Sequence[Value]:
+    def _ran(self, program: Lowered, given: Sequence[Values], call: Call) -> Sequence[Values]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
         if self.flat and call.weak:
             return program.floats([plain(v) for v in given])
@@ -210,7 +210,7 @@ class Programs:
 
     def _handed_out(
         self,
-        values: Sequence[Value],
+        values: Sequence[Values],
         program: Lowered,
         call: Call,
         taken: Sequence[object],

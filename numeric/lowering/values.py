@@ -7,7 +7,7 @@ costs nothing.  ``filled`` makes the array where one is wanted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Shape
 
 WEAK = frozenset({float, int, bool})
-
-# What programs take and give: arrays, NumPy's scalars, and weak numbers, those of Python.
-Value: TypeAlias = "np.ndarray | np.generic | float"
 
 
 def filled(

@@ -36,6 +36,7 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.eager.expressions import Formulas
     from symdiff.graph.expr import Expr
 
 # Lowered programs that are kept: those used most recently.
@@ -121,14 +122,14 @@ _expressions: dict[tuple[object, ...], Any] = {}
 _REMEMBERED = 1024
 
 
-def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], object]:
+def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
     """How the expressions of a record are made; no data is kept alive for them.
 
     Conversions between dtypes, which are no part of an exact formula, are part of these.
     ``halves`` are the expressions of half precision, to which results are added.
     """
 
-    def made(record: Any, operands: list[Expr]) -> object:
+    def made(record: Any, operands: list[Expr]) -> Any:
         kind = type(record)
         if kind is TO.node:
             of, to = record.bound.kinds[0], record.bound.of.params[0]
@@ -204,16 +205,16 @@ def _outer(
     found: list[Tensor] = []
     symbols: list[Expr] = []
     numbered: dict[Record, list[int]] = {}
-    for record, nr in kept:
-        numbered.setdefault(record, []).append(nr)
+    for owner, nr in kept:
+        numbered.setdefault(owner, []).append(nr)
     seen: set[Record] = set()
-    stack: list[Any] = list(reversed(ends))
+    stack: list[object] = list(reversed(ends))
     while stack:
         record = stack.pop()
         if not isinstance(record, Record) or record in seen or record in known:
             continue
         seen.add(record)
-        inside = isinstance(record, Known) or (not record.is_leaf and record.serial >= start)  # type: ignore[attr-defined]
+        inside = isinstance(record, Known) or (isinstance(record, Node) and record.serial >= start)
         if inside and not (isinstance(record, Known) and record in numbered):
             stack += reversed(list(before(record)))
             continue
@@ -225,9 +226,10 @@ def _outer(
             values[nr] = input_symbol(f"c{len(found)}", x)
             found.append(x)
             symbols.append(values[nr])
-        many = getattr(record, "outputs", 1) > 1
         known[record] = (
-            tuple(values.get(i) for i in range(record.outputs)) if many else values[0]  # type: ignore[attr-defined]
+            tuple(values.get(i) for i in range(record.outputs))
+            if isinstance(record, Node) and record.outputs > 1
+            else values[0]
         )
     return found, symbols
 

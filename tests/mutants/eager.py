@@ -138,7 +138,7 @@ _hooks(
 )
 _hooks(
     "prehooks-of-nodes-do-not-count",
-    "                out = [None if g is None else self.taken_back(g) for g in answer]\n"
+    "                out = [None if g is None else self.taken_back(g) for g in found]\n"
     "        return out\n\n    def retained",
     "                pass\n        return out\n\n    def retained",
     "test_node_prehook_changes_the_cotangent",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,19 +12,16 @@ from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from numeric.types import Values
     from symdiff.calculus.custom_ops import Custom, CustomPullback
 
-Array: TypeAlias = "NDArray[Any]"
 
-
-def value(op: Custom, *operands: Any, shape: tuple[int, ...]) -> Any:
+def value(op: Custom, *operands: object, shape: tuple[int, ...]) -> Any:
     """The value of a custom function; ShapeError or TypeError if it is not a real one of shape."""
     return _checked(f"{op.name}: forward", op.forward(*map(_guarded, operands)), shape)
 
 
-def pulled(op: CustomPullback, g: Array, out: Array, *operands: Any) -> Any:
+def pulled(op: CustomPullback, g: np.ndarray, out: np.ndarray, *operands: Any) -> Any:
     """The cotangents of the operands ``op.places``, for each of the batch of cotangents ``g``."""
     assert op.custom.vjp_numpy is not None
     name, shape = op.custom.name, np.shape(out)
@@ -54,13 +51,13 @@ def _guarded(x: Any) -> Any:
     return view
 
 
-def _cotangent(name: str, k: int, found: Any, operand: Any) -> Any:
+def _cotangent(name: str, k: int, found: object, operand: Values) -> Any:
     if found is None:
         return np.zeros_like(operand)
     return _checked(f"{name}: vjp_numpy, for operand {k},", found, np.shape(operand))
 
 
-def _checked(what: str, result: Any, shape: tuple[int, ...]) -> Any:
+def _checked(what: str, result: object, shape: tuple[int, ...]) -> Any:
     array = np.asarray(result)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{what} returned dtype {array.dtype}, expected real numbers")

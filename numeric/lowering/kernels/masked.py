@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
     from symdiff.graph.axes import Word
 
-Array: TypeAlias = "NDArray[Any]"
 
 # Elements of the largest block of terms that is written out.
 _BLOCK = 1 << 20
 
 
 def masked(
-    words: Sequence[Word], out: Word, kills: Sequence[bool], run: Callable[..., Array]
-) -> Callable[..., Array]:
+    words: Sequence[Word], out: Word, kills: Sequence[bool], run: Callable[..., np.ndarray]
+) -> Callable[..., np.ndarray]:
     """``run``; where that is not finite, the sum of the terms in which no masked operand is 0.
 
     ``run`` takes the operands, and the lengths of axes.  ``kills`` says which operands are masked.
@@ -42,7 +41,7 @@ def masked(
     """
     unique = [tuple(dict.fromkeys(word)) for word in words]
 
-    def call(*args: Any) -> Array:
+    def call(*args: Any) -> np.ndarray:
         before = noise()
         try:
             set_noise(SILENCE)
@@ -66,21 +65,21 @@ def masked(
     return call
 
 
-def _diagonal(x: Array, word: Word, unique: Word) -> Array:
+def _diagonal(x: np.ndarray, word: Word, unique: Word) -> np.ndarray:
     """A view of ``x[word]``, which has an axis for each letter."""
     (named,), view = canonical([word], unique)  # einsum has 52 letters
-    diagonal: Array = np.einsum(x, named, view)
+    diagonal: np.ndarray = np.einsum(x, named, view)
     return diagonal
 
 
 def _terms(
-    operands: Sequence[Array],
+    operands: Sequence[np.ndarray],
     words: Sequence[Word],
     places: Sequence[NDArray[np.intp]],
     out: Word,
     kills: Sequence[bool],
-    dtype: np.dtype[Any],
-) -> Array:
+    dtype: np.dtype,
+) -> np.ndarray:
     """The sums of terms at these places of ``out``, in blocks of bounded size."""
     index = dict(zip(out, places, strict=True))
     length = {
@@ -106,13 +105,13 @@ def _terms(
 
 
 def _block(
-    operands: Sequence[Array],
+    operands: Sequence[np.ndarray],
     words: Sequence[Word],
     part: Mapping[int, NDArray[np.intp]],
     fixed: Mapping[int, int],
     inner: Sequence[int],
     kills: Sequence[bool],
-) -> Array:
+) -> np.ndarray:
     product: Any = 1
     killed: Any = False
     for x, word, kill in zip(operands, words, kills, strict=True):
@@ -124,5 +123,5 @@ def _block(
         product = product * factor
         if kill:
             killed = killed | (factor == 0)
-    total: Array = np.where(killed, 0, product).sum(axis=tuple(range(1, 1 + len(inner))))
+    total: np.ndarray = np.where(killed, 0, product).sum(axis=tuple(range(1, 1 + len(inner))))
     return total

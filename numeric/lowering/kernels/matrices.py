@@ -7,22 +7,20 @@ or noise would look like an answer.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Array: TypeAlias = "NDArray[Any]"
+    pass
 
 
-def _symmetric(a: Array) -> Array:
-    result: Array = (a + a.swapaxes(-1, -2)) / 2
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    result: np.ndarray = (a + a.swapaxes(-1, -2)) / 2
     return result
 
 
-def cholesky(a: Array) -> Array:
+def cholesky(a: np.ndarray) -> np.ndarray:
     """The lower Cholesky factor of the symmetric part; raises LinAlgError unless it is positive.
 
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
@@ -31,7 +29,7 @@ def cholesky(a: Array) -> Array:
     return np.linalg.cholesky(_symmetric(a))
 
 
-def eigh(a: Array) -> tuple[Array, ...]:
+def eigh(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """Eigenvalues, ascending, and eigenvectors of the symmetric part.
 
     Raises LinAlgError for entries that are not finite.
@@ -43,7 +41,7 @@ def eigh(a: Array) -> tuple[Array, ...]:
     return tuple(np.linalg.eigh(_symmetric(a)))
 
 
-def eigvalsh(a: Array) -> tuple[Array, ...]:
+def eigvalsh(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """The eigenvalues alone, which costs less.
 
     >>> eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
@@ -53,7 +51,7 @@ def eigvalsh(a: Array) -> tuple[Array, ...]:
     return (np.linalg.eigvalsh(_symmetric(a)),)
 
 
-def svd(a: Array) -> tuple[Array, ...]:
+def svd(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """Left singular vectors, singular values and right singular vectors (as columns).
 
     Raises LinAlgError for entries that are not finite.
@@ -66,7 +64,7 @@ def svd(a: Array) -> tuple[Array, ...]:
     return u, s, vt.swapaxes(-1, -2)
 
 
-def svdvals(a: Array) -> tuple[Array, ...]:
+def svdvals(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """The singular values alone, which costs less.
 
     >>> svdvals(np.array([[0.0, 3.0], [4.0, 0.0]]))[0].tolist()
@@ -76,12 +74,12 @@ def svdvals(a: Array) -> tuple[Array, ...]:
     return (np.linalg.svd(a, compute_uv=False),)
 
 
-def _finite(name: str, a: Array) -> None:
+def _finite(name: str, a: np.ndarray) -> None:
     if not np.isfinite(a).all():
         raise np.linalg.LinAlgError(f"{name}: the matrix has entries that are not finite")
 
 
-def gaps(sign: int, diagonal: bool, x: Array) -> Array:
+def gaps(sign: int, diagonal: bool, x: np.ndarray) -> np.ndarray:
     """``1 / (x_j + sign * x_i)``, on the diagonal too if so said (else 0 there).
 
     Raises LinAlgError where two of the n elements cancel to n eps times the largest size of one:
@@ -104,11 +102,11 @@ def gaps(sign: int, diagonal: bool, x: Array) -> Array:
             else "singular vectors have no derivative here: singular values are 0 to rounding"
         )
     with np.errstate(all="ignore"):
-        inverse: Array = np.where(skipped, 0, 1 / gap)
+        inverse: np.ndarray = np.where(skipped, 0, 1 / gap)
     return inverse
 
 
-def pinv(a: Array, limits: tuple[float, float, bool] | None = None) -> tuple[Array, ...]:
+def pinv(a: np.ndarray, limits: tuple[float, float, bool] | None = None) -> tuple[np.ndarray, ...]:
     """The pseudoinverse, and 1 where all singular values count, else 0.
 
     Those up to max(m, n) eps times the largest count as 0.  ``limits`` are others: (atol, rtol,
@@ -126,11 +124,11 @@ def pinv(a: Array, limits: tuple[float, float, bool] | None = None) -> tuple[Arr
     size = abs(s)
     kept = size > np.maximum(atol, rtol * np.max(size, axis=-1, initial=0))[..., None]
     factors = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(a.dtype)
-    result: Array = (v * factors[..., None, :]) @ u.swapaxes(-1, -2)
+    result: np.ndarray = (v * factors[..., None, :]) @ u.swapaxes(-1, -2)
     return result, kept.all(axis=-1).astype(a.dtype)
 
 
-def refusing(p: Array, full: Array) -> Array:
+def refusing(p: np.ndarray, full: np.ndarray) -> np.ndarray:
     """The pseudoinverse p; raises LinAlgError where not all singular values count.
 
     >>> refusing(np.array([[0.5, 0.0]]), np.float64(1)).tolist()
@@ -143,7 +141,7 @@ def refusing(p: Array, full: Array) -> Array:
     return p
 
 
-def qr(a: Array) -> tuple[Array, ...]:
+def qr(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """The factors of ``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long.
 
     >>> [abs(x).round(12).tolist() for x in qr(np.array([[3.0], [4.0]]))]
@@ -153,7 +151,7 @@ def qr(a: Array) -> tuple[Array, ...]:
     return q, r
 
 
-def qr_q(a: Array) -> tuple[Array, ...]:
+def qr_q(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """Q alone, which is that of as many leading columns as there are rows.
 
     >>> abs(qr_q(np.array([[3.0], [4.0]]))[0]).round(12).tolist()
@@ -162,17 +160,17 @@ def qr_q(a: Array) -> tuple[Array, ...]:
     return (np.linalg.qr(a[..., : a.shape[-2]]).Q,)
 
 
-def qr_r(a: Array) -> tuple[Array, ...]:
+def qr_r(a: np.ndarray) -> tuple[np.ndarray, ...]:
     """R alone, which costs half.
 
     >>> abs(qr_r(np.array([[3.0], [4.0]]))[0]).round(12).tolist()
     [[5.0]]
     """
-    r: Array = np.linalg.qr(a, mode="r")  # type: ignore[assignment]
+    r: np.ndarray = np.linalg.qr(a, mode="r")  # type: ignore[assignment]
     return (r,)
 
 
-def cofactor_tangent(a: Array, e: Array) -> Array:
+def cofactor_tangent(a: np.ndarray, e: np.ndarray) -> np.ndarray:
     """The derivative of the cofactor matrix of ``a`` along ``e``, also where a is singular.
 
     Up to 3 rows by the formula.  Beyond, with A = U S V', cof(A + tE) is det(U) det(V) U
@@ -187,14 +185,14 @@ def cofactor_tangent(a: Array, e: Array) -> Array:
     if n <= 1:
         return np.zeros_like(e)
     if n == 2:
-        signed: Array = np.flip(e, (-2, -1)) * np.array([[1, -1], [-1, 1]], dtype=e.dtype)
+        signed: np.ndarray = np.flip(e, (-2, -1)) * np.array([[1, -1], [-1, 1]], dtype=e.dtype)
         return signed
     if n == 3:
         turned = [(i + 1) % 3 for i in range(3)], [(i + 2) % 3 for i in range(3)]
         first, second = (
             np.cross(x[..., turned[0], :], y[..., turned[1], :]) for x, y in ((a, e), (e, a))
         )
-        both: Array = first + second
+        both: np.ndarray = first + second
         return both
     finite = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
     u, s, v = svd(np.where(finite, a, 0))
@@ -207,7 +205,7 @@ def cofactor_tangent(a: Array, e: Array) -> Array:
     inner = -p * f.swapaxes(-1, -2)
     diagonal = np.arange(n)
     inner[..., diagonal, diagonal] += np.einsum("...ij,...jj->...i", p, f)
-    result: Array = sign * (u @ inner @ v.swapaxes(-1, -2))
+    result: np.ndarray = sign * (u @ inner @ v.swapaxes(-1, -2))
     return np.where(finite, result, np.nan)
 
 
@@ -219,7 +217,7 @@ def cofactor_tangent(a: Array, e: Array) -> Array:
 _PADE = [math.comb(13, k) * math.factorial(26 - k) / math.factorial(26) for k in range(14)]
 _NORM = 5.371920351148152
 
-Blocks: TypeAlias = "list[list[Array]]"
+Blocks: TypeAlias = "list[list[np.ndarray]]"
 
 
 def _times(x: Blocks, y: Blocks) -> Blocks:
@@ -238,7 +236,7 @@ def _combined(*terms: tuple[float, Blocks]) -> Blocks:
     ]
 
 
-def expm(a: Array, *directions: Array) -> Array:
+def expm(a: np.ndarray, *directions: np.ndarray) -> np.ndarray:
     """The matrix exponential, or with directions E1 .. Ek the corner of that of a block matrix.
 
     The block matrix has A on its diagonal and E1 .. Ek above it; the corner is the integral of
@@ -270,11 +268,11 @@ def expm(a: Array, *directions: Array) -> Array:
             [np.where(k < halvings, new, old) for new, old in zip(*rows, strict=True)]
             for rows in zip(square, r, strict=True)
         ]
-    result: Array = np.where(finite, r[0][-1], np.nan).astype(work, copy=False)
+    result: np.ndarray = np.where(finite, r[0][-1], np.nan).astype(work, copy=False)
     return result
 
 
-def _approximant(x: Blocks, unit: Array) -> Blocks:
+def _approximant(x: Blocks, unit: np.ndarray) -> Blocks:
     """``q(X)^-1 p(X)`` of the [13/13] approximant, by its even and odd powers."""
     m, b = len(x), _PADE
     one = [[unit] + [np.zeros_like(unit)] * (m - i - 1) for i in range(m)]

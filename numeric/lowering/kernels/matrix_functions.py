@@ -19,13 +19,11 @@ from symdiff.errors import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
-Array: TypeAlias = "NDArray[Any]"
-Blocks: TypeAlias = "list[list[Array]]"
+Blocks: TypeAlias = "list[list[np.ndarray]]"
 
 
-def _symmetric(a: Array) -> bool:
+def _symmetric(a: np.ndarray) -> bool:
     """Whether all the matrices are symmetric, to the last bit."""
     return np.array_equal(a, a.swapaxes(-1, -2))
 
@@ -51,13 +49,13 @@ def _scipy(name: str) -> Any:
     return scipy_linalg(f"{name} of a matrix that is not symmetric")
 
 
-def _prepared(name: str, a: Array) -> Array:
+def _prepared(name: str, a: np.ndarray) -> np.ndarray:
     if not np.isfinite(a).all():
         raise np.linalg.LinAlgError(f"{name}: the matrix has entries that are not finite")
     return a.astype(np.float64, copy=False)
 
 
-def _refuse(name: str, values: Array, rounding: float, norm: Any, zero: bool) -> None:
+def _refuse(name: str, values: np.ndarray, rounding: float, norm: np.ndarray, zero: bool) -> None:
     """Raise LinAlgError where an eigenvalue is below 0, or is 0 and not ``zero``, to rounding."""
     least = rounding * norm
     below = values.real < -least if zero else values.real <= least
@@ -66,7 +64,7 @@ def _refuse(name: str, values: Array, rounding: float, norm: Any, zero: bool) ->
         raise np.linalg.LinAlgError(f"{name}: the matrix has an eigenvalue {which}, to rounding")
 
 
-def _known(name: str, a: Array, root: Array) -> None:
+def _known(name: str, a: np.ndarray, root: np.ndarray) -> None:
     """Raise LinAlgError where the root is as large as one of what rounding made of a Jordan block.
 
     Errors of 4 n eps move its two equal eigenvalues by the root of that, off the negative axis or
@@ -81,7 +79,7 @@ def _known(name: str, a: Array, root: Array) -> None:
         )
 
 
-def _schur(name: str, a: Array) -> tuple[Array, Array]:
+def _schur(name: str, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The complex Schur form, its real eigenvalues real, and the vectors."""
     linalg = _scipy(name)
     exponent = math.frexp(_norm(a))[1] - 1  # elsewhere than near 1 its rotations underflow
@@ -89,27 +87,27 @@ def _schur(name: str, a: Array) -> tuple[Array, Array]:
     return t * math.ldexp(1.0, exponent), z
 
 
-def _norm(a: Array) -> Any:
+def _norm(a: np.ndarray) -> Any:
     """The largest sum of a column, of each matrix."""
     return np.max(np.sum(abs(a), axis=-2), axis=-1, initial=0)
 
 
-def _over(vectors: Array, a: Array) -> Array:
+def _over(vectors: np.ndarray, a: np.ndarray) -> np.ndarray:
     """``V A V*``."""
-    result: Array = vectors @ a @ vectors.swapaxes(-1, -2).conj()
+    result: np.ndarray = vectors @ a @ vectors.swapaxes(-1, -2).conj()
     return result
 
 
-def _into(vectors: Array, a: Array) -> Array:
+def _into(vectors: np.ndarray, a: np.ndarray) -> np.ndarray:
     """``V* A V``."""
-    result: Array = vectors.swapaxes(-1, -2).conj() @ a @ vectors
+    result: np.ndarray = vectors.swapaxes(-1, -2).conj() @ a @ vectors
     return result
 
 
 # Square roots -----------------------------------------------------------------------------------
 
 
-def sqrtm(a: Array) -> Array:
+def sqrtm(a: np.ndarray) -> np.ndarray:
     """The principal square root; raises LinAlgError where there is none, or none that is real.
 
     >>> sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]])).tolist()
@@ -123,7 +121,7 @@ def sqrtm(a: Array) -> Array:
         _refuse("sqrtm", values, rounding, size, zero=True)
         roots = np.sqrt(np.maximum(values, 0))[..., None, :]
         half = (vectors * roots) @ vectors.swapaxes(-1, -2) / 2
-        root: Array = half + half.swapaxes(-1, -2)  # symmetric to the last bit, as A is
+        root: np.ndarray = half + half.swapaxes(-1, -2)  # symmetric to the last bit, as A is
     else:
         root, solve = np.empty_like(a), _triangular_sylvester("sqrtm", a * 1j)
         for place in np.ndindex(a.shape[:-2]):
@@ -137,7 +135,7 @@ def sqrtm(a: Array) -> Array:
     return root.astype(work, copy=False)
 
 
-def _triangular_root(t: Array, d: Array, solve: Callable[..., Array]) -> Array:
+def _triangular_root(t: np.ndarray, d: np.ndarray, solve: Callable[..., np.ndarray]) -> np.ndarray:
     """``R`` with the diagonal ``d`` and, above it, ``R² = T``; both are triangular.
 
     By halves: the corner solves ``R1 X + X R2 = C`` (Higham, 6.2).
@@ -152,15 +150,17 @@ def _triangular_root(t: Array, d: Array, solve: Callable[..., Array]) -> Array:
     return r
 
 
-def _triangular_sylvester(name: str, *like: Array) -> Callable[[Array, Array, Array], Array]:
+def _triangular_sylvester(
+    name: str, *like: np.ndarray
+) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """What solves ``A X + X B = C`` for triangular matrices, real ones with blocks of two rows."""
     (solver,) = _scipy(name).get_lapack_funcs(("trsyl",), like)
 
-    def solve(a: Array, b: Array, c: Array) -> Array:
+    def solve(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         x, shrunk, close = solver(a, b, c)
         if close and c.any():
             raise np.linalg.LinAlgError(f"Singular matrix: {name}: eigenvalues cancel, to rounding")
-        result: Array = x / shrunk
+        result: np.ndarray = x / shrunk
         return result
 
     return solve
@@ -177,7 +177,7 @@ _NODES = _NODES + 0.5
 _NORM = 0.25
 
 
-def logm(a: Array, *directions: Array) -> Array:
+def logm(a: np.ndarray, *directions: np.ndarray) -> np.ndarray:
     """The principal logarithm, or with directions E1 .. Ek the corner of that of a block matrix.
 
     The block matrix has A on its diagonal and E1 .. Ek above it.  Square roots are taken until it
@@ -197,7 +197,7 @@ def logm(a: Array, *directions: Array) -> Array:
     near = _norm(a - unit) <= 0.5
     rest = a - near[..., None, None] * unit
 
-    def logarithms(values: Array, near: Array, norm: Any) -> Any:
+    def logarithms(values: np.ndarray, near: np.ndarray, norm: np.ndarray) -> Any:
         _refuse("logm", values + near, rounding, norm, zero=False)
         return np.where(near, _log1p(values), np.log(values + near))
 
@@ -225,7 +225,7 @@ def logm(a: Array, *directions: Array) -> Array:
     return result.astype(work, copy=False)
 
 
-def _log1p(x: Array) -> Any:
+def _log1p(x: np.ndarray) -> Any:
     """``log(1 + x)`` for small x, real or complex: NumPy's of complex numbers is log of the sum."""
     u, v = x.real, x.imag
     with np.errstate(all="ignore"):  # of x that are not small, which are not asked for
@@ -233,10 +233,14 @@ def _log1p(x: Array) -> Any:
     return size if x.dtype.kind == "f" else size + 1j * np.arctan2(v, 1 + u)
 
 
-Halving: TypeAlias = "Callable[[Array, Array], tuple[Array, Callable[[Array], Array]]]"
+Halving: TypeAlias = (
+    "Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]"
+)
 
 
-def _diagonal(y: Array, logs: Array) -> tuple[Array, Callable[[Array], Array]]:
+def _diagonal(
+    y: np.ndarray, logs: np.ndarray
+) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """``√(1 + Y) - 1``, by the logarithms of its diagonal plus 1, and what divides by the root.
 
     It solves ``√(1 + Y) X + X √(1 + Y) = C``.  Y is diagonal.
@@ -246,12 +250,14 @@ def _diagonal(y: Array, logs: Array) -> tuple[Array, Callable[[Array], Array]]:
     return np.expm1(logs)[..., None, :] * np.eye(logs.shape[-1]), lambda c: c / sums
 
 
-def _triangular(y: Array, logs: Array) -> tuple[Array, Callable[[Array], Array]]:
+def _triangular(
+    y: np.ndarray, logs: np.ndarray
+) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """The same for one triangular Y."""
     solve = _triangular_sylvester("logm", y)
     root = _triangular_root(y, np.exp(logs), solve)
 
-    def solved(c: Array) -> Array:
+    def solved(c: np.ndarray) -> np.ndarray:
         x = np.empty(c.shape, complex)
         for place in np.ndindex(c.shape[:-2]):
             x[place] = solve(root, root, c[place])
@@ -260,7 +266,9 @@ def _triangular(y: Array, logs: Array) -> tuple[Array, Callable[[Array], Array]]
     return np.triu(root, 1) + np.diag(np.expm1(logs)), solved
 
 
-def _logarithm(y: Array, logs: Array, directions: list[Array], halving: Halving) -> Array:
+def _logarithm(
+    y: np.ndarray, logs: np.ndarray, directions: list[np.ndarray], halving: Halving
+) -> np.ndarray:
     """The last block of the first row of log(1 + Y), Y on the diagonal and the directions above it.
 
     Nothing cancels: the diagonals of the roots less 1 come from the logarithms of the first one,
@@ -286,7 +294,7 @@ def _logarithm(y: Array, logs: Array, directions: list[Array], halving: Halving)
         for i in range(m - j):
             rest = x[i][j] - c * (x[i][j] @ own + _inner(x, w, i, j))
             w[i].append(inverse @ rest)
-    result: Array = np.tensordot(_WEIGHTS, w[0][-1], 1) * 2.0**halvings
+    result: np.ndarray = np.tensordot(_WEIGHTS, w[0][-1], 1) * 2.0**halvings
     if not directions:
         result[np.diag_indices_from(result)] = logs
     return result
@@ -303,7 +311,12 @@ def _inner(x: Blocks, y: Blocks, i: int, j: int) -> Any:
 _FEW = 64
 
 
-def sylvester(solve: Callable[[Array, Array], Array], a: Array, b: Array, c: Array) -> Array:
+def sylvester(
+    solve: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+) -> np.ndarray:
     """``X`` with ``A X + X B = C``; C may have more leading axes than A and B.
 
     By eigenvectors where A and B are symmetric, else by Schur forms (Bartels and Stewart).  Few
@@ -320,7 +333,7 @@ def sylvester(solve: Callable[[Array, Array], Array], a: Array, b: Array, c: Arr
         sums = left[..., :, None] + right[..., None, :]
         if not sums.all():
             raise np.linalg.LinAlgError("Singular matrix")
-        result: Array = u @ (u.swapaxes(-1, -2) @ c @ v / sums) @ v.swapaxes(-1, -2)
+        result: np.ndarray = u @ (u.swapaxes(-1, -2) @ c @ v / sums) @ v.swapaxes(-1, -2)
         return result
     if size > _FEW and (linalg := _found_scipy()):
         result = np.full(c.shape, np.nan, np.result_type(a, b, c))

@@ -17,6 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.types import Values
     from symdiff.graph.number import Number
 
 
@@ -46,7 +47,7 @@ class Monomial(NamedTuple):
         return math.ldexp(1.0, (largest_exponent - 40) // degree - (degree == 1))
 
 
-def monomial(of: Monomial) -> Callable[..., Any]:
+def monomial(of: Monomial) -> Callable[..., Values]:
     """The function of arrays and numbers that computes a monomial."""
     count = len(of.exponents)
     over = [k for k, p in enumerate(of.exponents) for _ in range(p)]
@@ -54,11 +55,11 @@ def monomial(of: Monomial) -> Callable[..., Any]:
     signs = (1, *[1] * len(over), *[-1] * len(under))
     coef = float(of.coef)
 
-    def written(values: Any, dtype: Any) -> Any:
+    def written(values: Sequence[Any], dtype: np.dtype) -> Any:
         factors = [dtype.type(coef), *(values[k] for k in over), *(values[k] for k in under)]
         return in_turn(factors, signs)
 
-    def split(values: Any, like: Any) -> Any:
+    def split(values: Sequence[Any], like: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         number: Any = coef
         exponent: Any = 0
         graded = {g.place: g for g in of.graded}
@@ -105,7 +106,7 @@ def monomial(of: Monomial) -> Callable[..., Any]:
 _FURTHEST = 10_000
 
 
-def over_sum(signs: tuple[int, ...], places: tuple[int, ...]) -> Callable[..., Any]:
+def over_sum(signs: tuple[int, ...], places: tuple[int, ...]) -> Callable[..., Values]:
     """The function that divides by a sum, at ``places``; by the last values where it overflows.
 
     >>> bool(over_sum((1, -1), (1,))(1e200, np.inf, 1e200, 1e200) == 1e-200)
@@ -157,13 +158,13 @@ def _power(value: Any, x: Any, y: Any, shift: int) -> tuple[Any, Any]:
     return np.where(limit, own, np.copysign(m, value)), np.where(limit, of_own, e)
 
 
-def _exp2(value: Any, x: Any, _: int) -> tuple[Any, Any]:
+def _exp2(value: Any, x: Any, _: int) -> tuple[np.ndarray, np.ndarray]:
     whole = np.clip(np.rint(x), -_FURTHEST, _FURTHEST)
     limit = ~np.isfinite(x)
     return np.where(limit, value, np.exp2(x - whole)), np.where(limit, 0, whole).astype(int)
 
 
-def _bose(value: Any, order: Any, x: Any, _: int) -> tuple[Any, Any]:
+def _bose(value: Any, order: Any, x: Any, _: int) -> tuple[np.ndarray, np.ndarray]:
     """±n!/x^(n+1) near the pole, e^-x in the tail; between them the value is a float."""
     n = int(np.ravel(order)[0])
     size, tail = np.abs(x), np.abs(x) > _TAIL
@@ -183,11 +184,15 @@ def _bose(value: Any, order: Any, x: Any, _: int) -> tuple[Any, Any]:
 # Beyond these the value is, to the last bit, the leading term.
 _POLE, _TAIL = 1e-18, 40.0
 
-GRADED: dict[str, Callable[..., tuple[Any, Any]]] = {"power": _power, "exp2": _exp2, "bose": _bose}
+GRADED: dict[str, Callable[..., tuple[np.ndarray, np.ndarray]]] = {
+    "power": _power,
+    "exp2": _exp2,
+    "bose": _bose,
+}
 """Of a function's value, its operands and a shift: the value as a number and an exponent of two."""
 
 
-def shifted_power(shift: int) -> Callable[[Any, Any, Any], Any]:
+def shifted_power(shift: int) -> Callable[..., Values]:
     """The function of x, y and their x^(y + shift) that makes it exact where y + shift is rounded.
 
     That rounding counts for y below 1/2, as many times as log(x); elsewhere it is one of y.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,14 +17,12 @@ from symdiff.graph.axes import shape_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-Array: TypeAlias = "NDArray[Any]"
-
 
 def _solve_columns(
-    a: Array, b: Array, solve: Callable[[Array, Array], Array] | None = None
-) -> Array:
+    a: np.ndarray,
+    b: np.ndarray,
+    solve: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
     """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once.
 
     By NumPy, unless something else is to ``solve``.
@@ -40,7 +38,7 @@ def _solve_columns(
     return np.moveaxis(x, range(-1 - extra, -1), range(extra))
 
 
-def solve_banded(upper: int, bands: Array, b: Array) -> Array:
+def solve_banded(upper: int, bands: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``X`` with ``A X = B`` by the diagonals of A, ``upper`` of which are above the main one.
 
     Raises LinAlgError where A is singular, Unsupported without SciPy.
@@ -52,7 +50,7 @@ def solve_banded(upper: int, bands: Array, b: Array) -> Array:
     bands, b = real(bands), real(b)
     sides = bands.shape[-2] - 1 - upper, upper
 
-    def solve(a: Array, b: Array) -> Array:
+    def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         x = np.empty(b.shape, np.result_type(a, b))
         for place in np.ndindex(x.shape[:-2] if x.size else (0,)):
             x[place] = linalg.solve_banded(sides, a[place], b[place], check_finite=False)
@@ -61,13 +59,13 @@ def solve_banded(upper: int, bands: Array, b: Array) -> Array:
     return _solve_columns(bands, b, solve)
 
 
-def real(x: Array) -> Array:
+def real(x: np.ndarray) -> np.ndarray:
     """``x`` in a precision that LAPACK has."""
     narrow = x.dtype.kind == "f" and x.dtype.itemsize < 8
     return x.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def cofactor(a: Array) -> Array:
+def cofactor(a: np.ndarray) -> np.ndarray:
     """The cofactor matrices of the last two axes, ``d det / d A``, also of singular matrices.
 
     Up to 3 rows by the formula; beyond, with A = U S Vᵀ, as det(U) det(V) U cof(S) Vᵀ, since
@@ -81,7 +79,7 @@ def cofactor(a: Array) -> Array:
     if n <= 1:
         return np.ones_like(a)
     if n == 2:
-        signed: Array = np.flip(a, (-2, -1)) * np.array([[1, -1], [-1, 1]], dtype=a.dtype)
+        signed: np.ndarray = np.flip(a, (-2, -1)) * np.array([[1, -1], [-1, 1]], dtype=a.dtype)
         return signed
     if n == 3:
         # Row i of the cofactor matrix is the cross product of the two other rows, in cyclic order.
@@ -94,7 +92,7 @@ def cofactor(a: Array) -> Array:
     return np.where(finite, result, np.nan)
 
 
-def prod_others(x: Array) -> Array:
+def prod_others(x: np.ndarray) -> np.ndarray:
     """``value[..., i] = prod over j != i of x[..., j]``, by running products of both sides.
 
     >>> prod_others(np.array([2.0, 0.0, 3.0])).tolist()
@@ -108,7 +106,7 @@ def prod_others(x: Array) -> Array:
     return before * after
 
 
-def logsumexp(x: Array) -> Array:
+def logsumexp(x: np.ndarray) -> np.ndarray:
     """``log(sum(exp(x)))`` over the last axis, less the largest element: no exponential overflows.
 
     >>> float(logsumexp(np.array([1000.0, 1000.0]))) == 1000.0 + math.log(2.0)
@@ -119,24 +117,26 @@ def logsumexp(x: Array) -> Array:
     before = noise()
     try:
         set_noise(SILENCE)  # exp underflows beside the largest; log(0) is right for none
-        total: Array = np.log(np.add.reduce(np.exp(x - top), axis=-1)) + top[..., 0]
+        total: np.ndarray = np.log(np.add.reduce(np.exp(x - top), axis=-1)) + top[..., 0]
     finally:
         set_noise(before)
     return total
 
 
-def pinv(limits: tuple[float, float, bool] | None, full: bool) -> Callable[[Array], Array]:
+def pinv(
+    limits: tuple[float, float, bool] | None, full: bool
+) -> Callable[[np.ndarray], np.ndarray]:
     """The pseudoinverse; if ``full``, it is refused where not all singular values count."""
 
-    def run(a: Array) -> Array:
+    def run(a: np.ndarray) -> np.ndarray:
         p, rank = matrices.pinv(real(a), limits)
         return matrices.refusing(p, rank) if full else p
 
     return run
 
 
-def _extreme(name: str, function: Callable[..., Any]) -> Callable[[Array], Any]:
-    def run(x: Array) -> Any:
+def _extreme(name: str, function: Callable[..., np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    def run(x: np.ndarray) -> np.ndarray:
         if not x.shape[-1]:
             raise ValueError(f"{name}: the last axis of shape {shape_text(x.shape)} has no element")
         return function(x, axis=-1)
@@ -170,7 +170,9 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
 }
 """Each op's function of arrays; leading axes are batch, float32 stays float32."""
 
-PARTS: dict[type[ops.Part], dict[tuple[int, ...], Callable[[Array], tuple[Array, ...]]]] = {
+PARTS: dict[
+    type[ops.Part], dict[tuple[int, ...], Callable[[np.ndarray], tuple[np.ndarray, ...]]]
+] = {
     opaque_ops.Eigh: {(0,): matrices.eigvalsh, (0, 1): matrices.eigh},
     opaque_ops.Svd: {(1,): matrices.svdvals, (0, 1, 2): matrices.svd},
     opaque_ops.QrFactors: {(0,): matrices.qr_q, (1,): matrices.qr_r, (0, 1): matrices.qr},
@@ -186,7 +188,7 @@ Those that give fewer come first: of them all, the first that gives what is want
 @lru_cache
 def of_parts(
     whole: type[ops.Part], wanted: tuple[int, ...]
-) -> Callable[[Array], tuple[Array, ...]]:
+) -> Callable[[np.ndarray], tuple[np.ndarray, ...]]:
     """The function that computes the results ``wanted``, and not much more.
 
     >>> [x.tolist() for x in of_parts(opaque_ops.Eigh, (0,))(np.array([[3.0]]))]
@@ -195,7 +197,7 @@ def of_parts(
     given, run = next((k, f) for k, f in PARTS[whole].items() if set(wanted) <= set(k))
     places = [given.index(k) for k in wanted]
 
-    def chosen(a: Array) -> tuple[Array, ...]:
+    def chosen(a: np.ndarray) -> tuple[np.ndarray, ...]:
         results = run(real(a))
         return tuple([results[k] for k in places])
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Array: TypeAlias = "NDArray[Any]"
 
-
-def take(x: Array, index: Array) -> Array:
+def take(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     """``x[..., index[..., j]]``; ``index`` may lack leading axes of ``x``.
 
     Raises IndexError for an index out of bounds.
@@ -25,11 +23,11 @@ def take(x: Array, index: Array) -> Array:
     if index.ndim == 1:
         return x[..., index]
     wide = np.broadcast_to(index, x.shape[:-1] + index.shape[-1:])
-    result: Array = np.take_along_axis(x, wide, axis=-1)
+    result: np.ndarray = np.take_along_axis(x, wide, axis=-1)
     return result
 
 
-def put(x: Array, index: Array, length: int) -> Array:
+def put(x: np.ndarray, index: np.ndarray, length: int) -> np.ndarray:
     """Zeros of ``length`` on the last axis, ``x`` added at ``index``, repeated places included.
 
     Raises IndexError for an index out of bounds.
@@ -52,7 +50,7 @@ def put(x: Array, index: Array, length: int) -> Array:
     return result
 
 
-def searchsorted(edges: Array, x: Array, side: Literal["left", "right"]) -> Any:
+def searchsorted(edges: np.ndarray, x: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
     """The places of ``x`` in ascending ``edges``, whose leading axes are the last ones of ``x``.
 
     >>> searchsorted(np.array([[1, 3], [5, 7]]), np.array([[2, 2], [9, 9]]), "left").tolist()
@@ -66,7 +64,7 @@ def searchsorted(edges: Array, x: Array, side: Literal["left", "right"]) -> Any:
     return result
 
 
-def recurrence(a: Array, b: Array, reverse: bool) -> Array:
+def recurrence(a: np.ndarray, b: np.ndarray, reverse: bool) -> np.ndarray:
     """``s_i = a_i s_(i-1) + b_i`` along the last axis, or over ``s_(i+1)`` from its end.
 
     >>> recurrence(np.array([5, 2, 3]), np.array([1, 1, 1]), False).tolist()
@@ -79,7 +77,7 @@ def recurrence(a: Array, b: Array, reverse: bool) -> Array:
     return result
 
 
-def shift(x: Array, offset: int) -> Array:
+def shift(x: np.ndarray, offset: int) -> np.ndarray:
     """``x[..., i - offset]``, zeros from outside.
 
     >>> shift(np.array([1, 2, 3]), 1).tolist(), shift(np.array([1, 2, 3]), -2).tolist()
@@ -93,7 +91,7 @@ def shift(x: Array, offset: int) -> Array:
     return result
 
 
-def overlaps(x: Array) -> Array:
+def overlaps(x: np.ndarray) -> np.ndarray:
     """``value[..., k]``, the sum of ``x[..., i, j]`` over ``i + j = k``, by the shorter axis.
 
     >>> overlaps(np.array([[1.0, 2.0], [10.0, 20.0]])).tolist()
@@ -107,7 +105,7 @@ def overlaps(x: Array) -> Array:
     return value
 
 
-def fourier(x: Array, sines: bool) -> Array:
+def fourier(x: np.ndarray, sines: bool) -> np.ndarray:
     """``sum_k x[..., k] cos(2πjk/n)`` for each j, or with sines.
 
     >>> fourier(np.array([1.0, 2.0]), False).tolist()
@@ -124,33 +122,33 @@ def fourier(x: Array, sines: bool) -> Array:
     return half.imag[..., mirrored] * np.where(2 * place > n, 1, -1).astype(half.real.dtype)
 
 
-def cumprod(x: Array) -> Array:
+def cumprod(x: np.ndarray) -> np.ndarray:
     """The running products of the last axis."""
-    result: Array = np.cumprod(x, axis=-1)
+    result: np.ndarray = np.cumprod(x, axis=-1)
     return result
 
 
-def logcumsumexp(x: Array) -> Array:
+def logcumsumexp(x: np.ndarray) -> np.ndarray:
     """``log(cumsum(exp(x)))`` of the last axis: no exponential overflows.
 
     >>> logcumsumexp(np.array([1000.0, -np.inf])).tolist()
     [1000.0, 1000.0]
     """
     with np.errstate(invalid="ignore"):  # -inf and -inf
-        result: Array = np.logaddexp.accumulate(x, axis=-1)
+        result: np.ndarray = np.logaddexp.accumulate(x, axis=-1)
     return result
 
 
-def argsort(x: Array) -> Array:
+def argsort(x: np.ndarray) -> np.ndarray:
     """The places of the elements of the last axis in ascending order, equal ones in their order."""
-    result: Array = np.argsort(x, axis=-1, kind="stable")
+    result: np.ndarray = np.argsort(x, axis=-1, kind="stable")
     return result
 
 
 # Linear maps of trailing axes that write into zeros ---------------------------------------------
 
 
-def unslice(x: Array, shape: tuple[int, ...], key: Any) -> Array:
+def unslice(x: np.ndarray, shape: tuple[int, ...], key: Any) -> np.ndarray:
     """Zeros of ``shape``, with ``x`` at ``key``.
 
     >>> unslice(np.array([1, 2]), (3,), np.s_[1:]).tolist()
@@ -177,7 +175,7 @@ class Scatter:
         self.targets, self.starts = np.unique(flat[self.order], return_index=True)
         self.repeats = self.targets.size < flat.size
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         """The sums of the elements of each place."""
         batch = x.shape[: x.ndim - self.axes]
         x = x.reshape((*batch, self.order.size))[..., self.order]

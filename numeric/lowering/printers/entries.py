@@ -19,7 +19,7 @@ def entry(
     body: tuple[Sequence[str], Sequence[str]],
     dtypes: Sequence[type],
     cast: Sequence[bool],
-    slow: Callable[..., Any],
+    slow: Callable[..., object],
     *,
     many: bool,
 ) -> Callable[..., Any]:

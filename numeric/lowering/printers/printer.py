@@ -65,7 +65,7 @@ class Printer(ABC):
         self.emitter = emitter
         self.schedule = schedule = divided(shared(schedule))
         self.steps = schedule.definitions()
-        self._of_op: dict[Any, Template] = {}
+        self._of_op: dict[object, Template] = {}
         self._ways: dict[str, Callable[[Step], Template]] = {
             "input": self._input,
             "number": self._number,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numeric import special
 from numeric.lowering.kernels.monomials import monomial, shifted_power
@@ -58,5 +58,5 @@ class PythonPrinter(Printer):
         """A call of the function that makes x**(y + k) exact."""
         k = step.detail
         name = self.emitter.bind(("shifted", k), "shifted_power", lambda: shifted_power(k))
-        power: Any = self.emitter.function("power", special.NUMPY["power"])
+        power = self.emitter.function("power", special.NUMPY["power"])
         return f"{name}({{0}}, {{2}}, {power}({{0}}, {{1}}))"
