@@ -10,14 +10,27 @@ optim = torch.optim
 Parameter = torch.nn.Parameter
 
 
+PROGRAMS = {}
+
+
+def program(seed=0):
+    """A generator becomes one of the programs, which start from their seed."""
+
+    def registered(generator):
+        PROGRAMS[generator.__name__] = generator, seed
+        return generator
+
+    return registered
+
+
 def parameter(*shape, scale=1.0, dtype):
     """A random leaf."""
     return (torch.randn(shape, dtype=dtype) * scale).requires_grad_()
 
 
+@program(seed=20)
 def variational_autoencoder(dtype):
     """The reparametrisation trick; a Bernoulli decoder; the divergence in closed form."""
-    torch.manual_seed(20)
     x = torch.rand(12, 6, dtype=dtype).round()
     enc, dec = parameter(6, 4, scale=0.3, dtype=dtype), parameter(2, 6, scale=0.3, dtype=dtype)
     optimizer = optim.Adam([enc, dec], lr=0.03)
@@ -33,9 +46,9 @@ def variational_autoencoder(dtype):
         optimizer.step()
 
 
+@program(seed=21)
 def graph_network(dtype):
     """Messages along edges, added up at their ends, in two rounds."""
-    torch.manual_seed(21)
     src, dst = torch.tensor([[0, 1, 1, 2, 3, 4, 4, 0], [1, 0, 2, 3, 4, 0, 2, 3]])
     h0 = torch.randn(5, 3, dtype=dtype)
     wm, wu = parameter(6, 4, scale=0.5, dtype=dtype), parameter(7, 3, scale=0.5, dtype=dtype)
@@ -54,9 +67,9 @@ def graph_network(dtype):
                 p.sub_(g, alpha=0.1)
 
 
+@program(seed=22)
 def temporal_difference(dtype):
     """Q-learning with a target network that follows slowly."""
-    torch.manual_seed(22)
     s, s2 = torch.randn(16, 3, dtype=dtype), torch.randn(16, 3, dtype=dtype)
     action, reward = torch.randint(0, 4, (16, 1)), torch.randn(16, dtype=dtype)
     done = torch.rand(16) < 0.25
@@ -82,9 +95,9 @@ def temporal_difference(dtype):
         yield loss, q[1].grad, target[1]
 
 
+@program(seed=23)
 def normalised_batches(dtype):
     """Batch normalisation with running statistics, dropout by hand, a residual connection."""
-    torch.manual_seed(23)
     gain, shift = Parameter(torch.ones(5, dtype=dtype)), Parameter(torch.zeros(5, dtype=dtype))
     w = Parameter(torch.randn(5, 5, dtype=dtype) / math.sqrt(5))
     mean, var = torch.zeros(5, dtype=dtype), torch.ones(5, dtype=dtype)
@@ -106,9 +119,9 @@ def normalised_batches(dtype):
     yield w, gain, shift
 
 
+@program(seed=24)
 def contrastive(dtype):
     """Pairs of views that shall be near each other on the sphere."""
-    torch.manual_seed(24)
     a, b = torch.randn(2, 6, 4, dtype=dtype)
     w, temperature = parameter(4, 3, dtype=dtype), parameter(dtype=dtype)
     for _ in range(8):
@@ -124,9 +137,9 @@ def contrastive(dtype):
             p.grad = None
 
 
+@program(seed=25)
 def ordinary_differential_equation(dtype):
     """Runge and Kutta through a small network, differentiated through all its steps."""
-    torch.manual_seed(25)
     w1, w2 = parameter(2, 6, scale=0.5, dtype=dtype), parameter(6, 2, scale=0.5, dtype=dtype)
 
     def f(t, y):
@@ -151,9 +164,9 @@ def ordinary_differential_equation(dtype):
                 p.grad.zero_()
 
 
+@program(seed=26)
 def quantised(dtype):
     """Straight-through rounding; a learned scale; gradients reversed by a hook."""
-    torch.manual_seed(26)
     x, y = torch.randn(10, 3, dtype=dtype), torch.randn(10, 2, dtype=dtype)
     w, scale = parameter(3, 2, dtype=dtype), torch.tensor(0.3, dtype=dtype, requires_grad=True)
     critic = parameter(2, dtype=dtype)
@@ -171,9 +184,9 @@ def quantised(dtype):
         optimizer.step()
 
 
+@program(seed=27)
 def alignment(dtype):
     """A soft minimum of paths through a table that is filled in place."""
-    torch.manual_seed(27)
     a, b = parameter(5, dtype=dtype), torch.randn(4, dtype=dtype)
     for _ in range(5):
         cost = (a[:, None] - b[None, :]) ** 2
@@ -188,9 +201,9 @@ def alignment(dtype):
         a = (a - 0.1 * g).detach().requires_grad_()
 
 
+@program(seed=28)
 def volume_rendering(dtype):
     """Rays through a density: transmittance by a cumulative product."""
-    torch.manual_seed(28)
     density, colour = parameter(4, 10, dtype=dtype), parameter(4, 10, 3, dtype=dtype)
     goal = torch.rand(4, 3, dtype=dtype)
     optimizer = optim.SGD([density, colour], lr=1.0, momentum=0.9)
@@ -208,6 +221,7 @@ def volume_rendering(dtype):
         yield loss, depth, density.grad, image
 
 
+@program()
 def pendulum(dtype):
     """Motion from a Lagrangian, by its second derivatives."""
     state = torch.tensor([1.0, 0.5, 0.0, 0.2], dtype=dtype)
@@ -227,9 +241,9 @@ def pendulum(dtype):
         yield mass, force, state
 
 
+@program(seed=29)
 def hamiltonian_monte_carlo(dtype):
     """Leapfrog steps on a mixture of two, accepted or not."""
-    torch.manual_seed(29)
     centres = torch.tensor([[1.0, 0.0], [-1.0, 0.5]], dtype=dtype)
 
     def energy(x):
@@ -252,9 +266,9 @@ def hamiltonian_monte_carlo(dtype):
         yield x, accept
 
 
+@program(seed=30)
 def spectral_normalisation(dtype):
     """A weight divided by its norm, which is followed by power iteration without gradients."""
-    torch.manual_seed(30)
     w, u = parameter(4, 3, dtype=dtype), torch.randn(4, dtype=dtype)
     x = torch.randn(8, 4, dtype=dtype)
     for _ in range(6):
@@ -270,9 +284,9 @@ def spectral_normalisation(dtype):
         w.data.sub_(g)
 
 
+@program(seed=31)
 def convolution(dtype):
     """A convolution as unfolding and a product, pooling by the greatest, on small images."""
-    torch.manual_seed(31)
     images, labels = torch.randn(6, 6, 6, dtype=dtype), torch.randint(0, 2, (6,))
     kernel, bias = parameter(3, 9, scale=0.5, dtype=dtype), torch.zeros(3, dtype=dtype)
     head = parameter(12, 2, scale=0.5, dtype=dtype)
@@ -290,9 +304,9 @@ def convolution(dtype):
         yield loss, kernel.grad, bias.grad, logits.argmax(1) == labels
 
 
+@program(seed=32)
 def gated_recurrence(dtype):
     """A gated unit on sequences of several lengths, masked."""
-    torch.manual_seed(32)
     x, lengths = torch.randn(3, 5, 2, dtype=dtype), torch.tensor([5, 3, 4])
     wi, wh = parameter(2, 12, scale=0.4, dtype=dtype), parameter(4, 12, scale=0.4, dtype=dtype)
     mask = torch.arange(5)[None, :] < lengths[:, None]
@@ -313,9 +327,9 @@ def gated_recurrence(dtype):
         )
 
 
+@program(seed=33)
 def transport(dtype):
     """Optimal transport with entropy, through fixed-point steps in logarithms."""
-    torch.manual_seed(33)
     x, y = parameter(4, 2, dtype=dtype), torch.randn(5, 2, dtype=dtype)
     for _ in range(5):
         cost = torch.sum((x[:, None] - y) ** 2, dim=-1) + 1e-12
@@ -331,9 +345,9 @@ def transport(dtype):
         del x.grad
 
 
+@program(seed=34)
 def per_sample_gradients(dtype):
     """The gradient of each sample by itself, clipped, with noise."""
-    torch.manual_seed(34)
     x, y = torch.randn(6, 3, dtype=dtype), torch.randn(6, dtype=dtype)
     w = parameter(3, dtype=dtype)
     for _ in range(5):
@@ -347,23 +361,3 @@ def per_sample_gradients(dtype):
         yield losses, rows, (rows - one).abs().max() < 1e-5, norms
         with torch.no_grad():
             w -= 0.5 * step
-
-
-PROGRAMS = (
-    variational_autoencoder,
-    graph_network,
-    temporal_difference,
-    normalised_batches,
-    contrastive,
-    ordinary_differential_equation,
-    quantised,
-    alignment,
-    volume_rendering,
-    pendulum,
-    hamiltonian_monte_carlo,
-    spectral_normalisation,
-    convolution,
-    gated_recurrence,
-    transport,
-    per_sample_gradients,
-)

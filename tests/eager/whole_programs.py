@@ -8,21 +8,20 @@ PyTorch yields, for tests that have no PyTorch.
 import sys
 from pathlib import Path
 
-from tests.eager import model_programs
 from tests.eager.chosen import ORACLE, torch
+from tests.eager.model_programs import PROGRAMS, parameter, program
 from tests.eager.record import read, write
 
 F = torch.nn.functional
 grad = torch.autograd.grad
 optim = torch.optim
-parameter = model_programs.parameter
 RECORDS = Path(__file__).parent.parent / "data" / "eager_whole_programs.zip"
 DTYPES = ("float64", "float32")
 
 
+@program(seed=0)
 def linear_regression(dtype):
     """Gradient descent by hand, under no_grad."""
-    torch.manual_seed(0)
     x = torch.randn(40, 3, dtype=dtype)
     y = x @ torch.tensor([1.5, -2.0, 0.5], dtype=dtype) + 0.75
     y = y + 0.1 * torch.randn(40, dtype=dtype)
@@ -40,9 +39,9 @@ def linear_regression(dtype):
     yield w, b
 
 
+@program(seed=1)
 def two_layers(dtype):
     """A multi-layer perceptron, fifty steps of gradient descent with momentum."""
-    torch.manual_seed(1)
     x = torch.rand(32, 2, dtype=dtype) * 4 - 2
     y = (x[:, :1] * x[:, 1:]).sin()
     w1, b1 = parameter(2, 16, dtype=dtype), torch.zeros(16, dtype=dtype, requires_grad=True)
@@ -59,6 +58,7 @@ def two_layers(dtype):
             yield w1, b1, w2
 
 
+@program()
 def newton(dtype):
     """Newton's method: the Hessian by double backward, elementwise and as a matrix."""
     x = torch.tensor([0.5, 2.0, -3.0], dtype=dtype, requires_grad=True)
@@ -80,9 +80,9 @@ def newton(dtype):
         yield f, g, h, p
 
 
+@program(seed=2)
 def newton_conjugate_gradients(dtype):
     """Newton's method without a Hessian: products with vectors by double backward."""
-    torch.manual_seed(2)
     a = torch.randn(12, 5, dtype=dtype)
     x = torch.zeros(5, dtype=dtype, requires_grad=True)
     for _ in range(4):
@@ -100,9 +100,9 @@ def newton_conjugate_gradients(dtype):
         yield f, g, step
 
 
+@program(seed=3)
 def meta_gradient(dtype):
     """Gradients through two inner steps of gradient descent, by the start and by the rate."""
-    torch.manual_seed(3)
     w = parameter(2, dtype=dtype)
     rate = torch.tensor(-2.0, dtype=dtype, requires_grad=True)
     optimizer = optim.Adam([w, rate], lr=0.05)
@@ -124,9 +124,9 @@ def meta_gradient(dtype):
     yield w, rate
 
 
+@program(seed=4)
 def gradient_penalty(dtype):
     """A critic whose gradient by its input is kept near the length 1."""
-    torch.manual_seed(4)
     w1, w2 = parameter(2, 8, dtype=dtype), parameter(8, 1, dtype=dtype)
 
     def critic(x):
@@ -147,9 +147,9 @@ def gradient_penalty(dtype):
         optimizer.step()
 
 
+@program(seed=5)
 def accumulation(dtype):
     """Four mini-batches, one step: their gradients add up to that of the batch."""
-    torch.manual_seed(5)
     x, y = torch.randn(24, 3, dtype=dtype), torch.randn(24, dtype=dtype)
     w = parameter(3, dtype=dtype)
     optimizer = optim.SGD([w], lr=0.2, weight_decay=0.01)
@@ -165,9 +165,9 @@ def accumulation(dtype):
     yield (w,)
 
 
+@program(seed=6)
 def frozen_layers(dtype):
     """The first layer is frozen, then trained too, at a rate of its own."""
-    torch.manual_seed(6)
     x, y = torch.randn(20, 4, dtype=dtype), torch.randint(0, 3, (20,))
     layers = [parameter(4, 6, dtype=dtype), parameter(6, 3, dtype=dtype)]
     layers[0].requires_grad_(False)
@@ -184,9 +184,9 @@ def frozen_layers(dtype):
     yield layers
 
 
+@program(seed=7)
 def oscillator(dtype):
     """A network that solves u'' = -u with u(0) = 0, u'(0) = 1, by the residual."""
-    torch.manual_seed(7)
     t = torch.linspace(0, 2, 12, dtype=dtype).reshape(-1, 1).requires_grad_()
     w1, b1 = parameter(1, 10, dtype=dtype), parameter(10, dtype=dtype)
     w2, b2 = parameter(10, 10, scale=0.4, dtype=dtype), parameter(10, dtype=dtype)
@@ -205,9 +205,9 @@ def oscillator(dtype):
             yield u, du, ddu
 
 
+@program(seed=8)
 def lbfgs(dtype):
     """L-BFGS by hand: the two-loop recursion, and a line search that goes back."""
-    torch.manual_seed(8)
     x = torch.randn(30, 3, dtype=dtype)
     y = (x[:, 0] * x[:, 1]).sign().clamp(min=0)
     params = [parameter(3, 4, dtype=dtype), torch.zeros(4, dtype=dtype).requires_grad_()]
@@ -252,9 +252,9 @@ def lbfgs(dtype):
     yield params
 
 
+@program(seed=9)
 def logistic_regression(dtype):
     """Two classes, Adam with weight decay, and how many it gets right."""
-    torch.manual_seed(9)
     x = torch.cat([torch.randn(24, 2, dtype=dtype) + 1, torch.randn(16, 2, dtype=dtype) - 1])
     y = torch.cat([torch.ones(24, dtype=dtype), torch.zeros(16, dtype=dtype)])
     w, b = torch.zeros(2, 1, dtype=dtype), torch.zeros(1, dtype=dtype)
@@ -275,9 +275,9 @@ def logistic_regression(dtype):
         yield loss, w, b, right
 
 
+@program(seed=10)
 def characters(dtype):
     """The next character of a text, from the last three: embeddings and cross entropy."""
-    torch.manual_seed(10)
     text = "the cat sat on the mat and the rat ran at the hat"
     letters = sorted(set(text))
     codes = torch.tensor([letters.index(c) for c in text])
@@ -303,6 +303,7 @@ def characters(dtype):
         yield chosen.mean(), F.softmax(logits, 1).max(1)[0].mean(), F.nll_loss(logits, y)
 
 
+@program()
 def rosenbrock(dtype):
     """The banana valley, by Adam."""
     x = torch.tensor([-1.5, 2.0], dtype=dtype, requires_grad=True)
@@ -316,9 +317,9 @@ def rosenbrock(dtype):
             yield f, x.grad, x
 
 
+@program(seed=11)
 def recurrent(dtype):
     """A recurrent network on a wave: the state is detached between pieces, gradients clipped."""
-    torch.manual_seed(11)
     wave = torch.arange(41, dtype=dtype).mul(0.3).sin()
     wx, wh = parameter(1, 6, dtype=dtype), parameter(6, 6, scale=0.4, dtype=dtype)
     wo = parameter(6, 1, dtype=dtype)
@@ -340,9 +341,9 @@ def recurrent(dtype):
             yield loss, norm, h, wh.grad
 
 
+@program(seed=12)
 def attention(dtype):
     """One block of masked self-attention with two heads and layer norms, by AdamW."""
-    torch.manual_seed(12)
     x, y = torch.randn(2, 5, 8, dtype=dtype), torch.randn(2, 5, 8, dtype=dtype)
     qkv, out = parameter(8, 24, scale=0.3, dtype=dtype), parameter(8, 8, scale=0.3, dtype=dtype)
     gain = torch.ones(8, dtype=dtype, requires_grad=True)
@@ -363,9 +364,9 @@ def attention(dtype):
         yield loss, weights[0, 0], qkv.grad.norm(), out.grad, gain.grad
 
 
+@program(seed=13)
 def interrupted(dtype):
     """Training that is stopped, saved and taken up by new objects."""
-    torch.manual_seed(13)
     x, y = torch.randn(10, 3, dtype=dtype), torch.randn(10, dtype=dtype)
     w = parameter(3, dtype=dtype)
     optimizer = optim.Adam([w], lr=0.1)
@@ -380,34 +381,12 @@ def interrupted(dtype):
             optimizer.load_state_dict(saved)
 
 
-PROGRAMS = {
-    program.__name__: program
-    for program in (
-        linear_regression,
-        two_layers,
-        newton,
-        newton_conjugate_gradients,
-        meta_gradient,
-        gradient_penalty,
-        accumulation,
-        frozen_layers,
-        oscillator,
-        lbfgs,
-        logistic_regression,
-        characters,
-        rosenbrock,
-        recurrent,
-        attention,
-        interrupted,
-        *model_programs.PROGRAMS,
-    )
-}
-
-
 def run(name, dtype):
     """What a program yields: for each step a list of numbers."""
+    generator, seed = PROGRAMS[name]
+    torch.manual_seed(seed)
     steps = []
-    for things in PROGRAMS[name](getattr(torch, dtype)):
+    for things in generator(getattr(torch, dtype)):
         step = []
         for thing in things:
             if isinstance(thing, torch.Tensor):
