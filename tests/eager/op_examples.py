@@ -923,12 +923,6 @@ EXAMPLES = {
 }
 
 
-def example(name, call, *operands):
-    """Add an example; its operands are arrays, or shapes with a domain."""
-    assert name not in EXAMPLES, name
-    EXAMPLES[name] = (call, *operands)
-
-
 # --- functions of one operand ----------------------------------------------------------------------
 
 INSIDE = [-0.9, -0.31, 0.02, 0.55, 0.97]
@@ -945,35 +939,58 @@ SMOOTH = {
     "expm1": [*REAL, 1e-12, -50.0], "log1p": [-0.9, 1e-12, 2.0], "logit": [0.01, 0.3, 0.5, 0.98],
     "sigmoid": [*REAL, -700.0], "sinc": [-3.3, -0.7, 0.3, 1.4, 6.1],
 }  # fmt: skip
-for _n, _at in SMOOTH.items():
-    example(f"{_n} at points", lambda T, x, n=_n: getattr(T, n)(x), _at)
-    example(f"{_n}: a method", lambda T, x, n=_n: getattr(x, n)(), _at)
-    example(f"{_n}: in place", changed(lambda y, n=_n: getattr(y, f"{n}_")()), _at)
+EXAMPLES |= {
+    **{
+        f"{n} at points": (lambda T, x, n=n: getattr(T, n)(x), at)
+        for n, at in SMOOTH.items()
+    },
+    **{
+        f"{n}: a method": (lambda T, x, n=n: getattr(x, n)(), at)
+        for n, at in SMOOTH.items()
+    },
+    **{
+        f"{n}: in place": (changed(lambda y, n=n: getattr(y, f"{n}_")()), at)
+        for n, at in SMOOTH.items()
+    },
+}  # fmt: skip
 
 # --- quantiles, sorting, scanning --------------------------------------------------------------------
 
-for _n in ("lower", "higher", "nearest", "midpoint"):
-    example(f"quantile {_n}", lambda T, x, n=_n: x.quantile(0.4, interpolation=n), V4)
-for _n, _f in {
+OF_NOTHING = {
     "sort 0": lambda T, x: x.sort(0)[0], "sort 1": lambda T, x: x.sort(1)[0],
     "topk": lambda T, x: x.topk(0)[0], "kthvalue": lambda T, x: x.kthvalue(1, 1)[0],
     "median": lambda T, x: x.median(1)[0], "diff": lambda T, x: x.diff(),
     **{f"{n} {d}": lambda T, x, n=n, d=d: getattr(x, n)(d)
        for n in ("cumsum", "cumprod", "logcumsumexp", "cummax") for d in (0, 1)},
-}.items():  # fmt: skip
-    example(f"{_n} of nothing", _f, EMPTY)
+}  # fmt: skip
+EXAMPLES |= {
+    **{
+        f"quantile {n}": (lambda T, x, n=n: x.quantile(0.4, interpolation=n), V4)
+        for n in ("lower", "higher", "nearest", "midpoint")
+    },
+    **{
+        f"{n} of nothing": (f, EMPTY)
+        for n, f in OF_NOTHING.items()
+    },
+}  # fmt: skip
 
 # --- products --------------------------------------------------------------------------------------
 
-example("x.T @ y.T", lambda T, x, y: x.T @ y.T, X(3, 2), X(4, 3))
-example("x @ x.T", lambda T, x: x @ x.T, X(3, 2))
-example("x.T @ x", lambda T, x: x.T @ x, X(3, 2))
-for _s in (((2, 0), (0, 3)), ((0, 2), (2, 3)), ((0,), (0,))):
-    example(f"x @ y with nothing to sum {_s}", lambda T, x, y: x @ y, *map(np.ones, _s))
-for _n in ("matmul", "mm", "inner", "kron"):
-    example(f"{_n}: a method", lambda T, x, y, n=_n: getattr(x, n)(y), X(2, 2), X(2, 2))
-example("addmm: in place", lambda T, x, y: (x * 1).addmm_(x, y), X(2, 2), X(2, 2))
-example("trace: a method", lambda T, x: x.trace(), X(3, 2))
+EXAMPLES |= {
+    "x.T @ y.T": (lambda T, x, y: x.T @ y.T, X(3, 2), X(4, 3)),
+    "x @ x.T": (lambda T, x: x @ x.T, X(3, 2)),
+    "x.T @ x": (lambda T, x: x.T @ x, X(3, 2)),
+    **{
+        f"x @ y with nothing to sum {s}": (lambda T, x, y: x @ y, *map(np.ones, s))
+        for s in (((2, 0), (0, 3)), ((0, 2), (2, 3)), ((0,), (0,)))
+    },
+    **{
+        f"{n}: a method": (lambda T, x, y, n=n: getattr(x, n)(y), X(2, 2), X(2, 2))
+        for n in ("matmul", "mm", "inner", "kron")
+    },
+    "addmm: in place": (lambda T, x, y: (x * 1).addmm_(x, y), X(2, 2), X(2, 2)),
+    "trace: a method": (lambda T, x: x.trace(), X(3, 2)),
+}  # fmt: skip
 
 # --- decompositions --------------------------------------------------------------------------------
 
@@ -1017,26 +1034,39 @@ LINALG = {
     "svd of nothing": (lambda T, x: T.linalg.svd(x)[0], ((0, 3, 3),)),
     "svd: product": (lambda T, x: T.linalg.svd(x)[1].prod(), (S3,)),
 }  # fmt: skip
-for _n, (_f, _shapes) in LINALG.items():
-    for _s in _shapes:
-        example(f"linalg: {_n} {_s}", _f, *regular(_s))
-for _u, _k in itertools.product((True, False), repeat=2):
-    example(f"linalg: solve_triangular {_u} {_k}", lambda T, a, b, u=_u, k=_k: T.linalg.solve_triangular(
-        a, b, upper=u, unitriangular=k), *regular(S3, (3, 2)))  # fmt: skip
-for _s in ((T43, (4, 2)), (W34, (3, 2)), (S3, S3), (B43, (2, 4, 1)), (B34, (2, 3, 2))):
-    example(f"linalg: lstsq {_s}", lambda T, a, b: T.linalg.lstsq(a, b).solution, *regular(*_s))
-for _k, _s in itertools.product(
-    (None, "gels", "gelsy", "gelsd", "gelss"),
-    [(T43, (4, 2)), (W34, (3, 2)), (B43, (2, 4, 2)), (T43, (4,))],
-):
-    example(f"linalg: lstsq by {_k} {_s}", lambda T, a, b, k=_k: tuple(T.linalg.lstsq(a.detach(), b.detach(), driver=k)),
-            *regular(*_s))  # fmt: skip
-for _s in ([(2, 3), (3, 4)], [(2, 3), (3, 4), (4, 5)], [(3,), (3, 4), (4,)], [(3,), (3, 4)],
-           [(2, 5), (5, 1), (1, 4), (4, 3)]):  # fmt: skip
-    example(f"linalg: multi_dot {_s}", lambda T, *xs: T.linalg.multi_dot(xs), *regular(*_s))
-for _s in (T43, W34):
-    example(f"linalg: pinv of rank 2 {_s}", lambda T, a, b: T.linalg.pinv(a @ b, rtol=1e-5),
-            *regular((_s[0], 2), (2, _s[1])))  # fmt: skip
+EXAMPLES |= {
+    **{
+        f"linalg: {n} {s}": (f, *regular(s))
+        for n, (f, shapes) in LINALG.items()
+        for s in shapes
+    },
+    **{
+        f"linalg: solve_triangular {u} {k}": (
+            lambda T, a, b, u=u, k=k: T.linalg.solve_triangular(a, b, upper=u, unitriangular=k),
+            *regular(S3, (3, 2)))
+        for u, k in itertools.product((True, False), repeat=2)
+    },
+    **{
+        f"linalg: lstsq {s}": (lambda T, a, b: T.linalg.lstsq(a, b).solution, *regular(*s))
+        for s in ((T43, (4, 2)), (W34, (3, 2)), (S3, S3), (B43, (2, 4, 1)), (B34, (2, 3, 2)))
+    },
+    **{
+        f"linalg: lstsq by {k} {s}": (
+            lambda T, a, b, k=k: tuple(T.linalg.lstsq(a.detach(), b.detach(), driver=k)), *regular(*s))
+        for k in (None, "gels", "gelsy", "gelsd", "gelss")
+        for s in ((T43, (4, 2)), (W34, (3, 2)), (B43, (2, 4, 2)), (T43, (4,)))
+    },
+    **{
+        f"linalg: multi_dot {s}": (lambda T, *xs: T.linalg.multi_dot(xs), *regular(*s))
+        for s in ([(2, 3), (3, 4)], [(2, 3), (3, 4), (4, 5)], [(3,), (3, 4), (4,)], [(3,), (3, 4)],
+                  [(2, 5), (5, 1), (1, 4), (4, 3)])
+    },
+    **{
+        f"linalg: pinv of rank 2 {s}": (lambda T, a, b: T.linalg.pinv(a @ b, rtol=1e-5),
+            *regular((s[0], 2), (2, s[1])))
+        for s in (T43, W34)
+    },
+}  # fmt: skip
 ASYMMETRIC = [[2.0, 7.0], [1.0, 3.0]]
 EXAMPLES |= {
     "linalg: one triangle: cholesky": (lambda T, x: T.linalg.cholesky(x), ASYMMETRIC),
@@ -1058,33 +1088,41 @@ ACTIVATIONS = [
     ("elu", {"alpha": 0.5}), ("celu", {"alpha": 0.5}), ("gelu", {"approximate": "tanh"}),
     ("softplus", {"beta": 2, "threshold": 5}), ("threshold", {"threshold": 0.25, "value": 7}),
 ]  # fmt: skip
-for _n, _kw in ACTIVATIONS:
-    # The side of a second derivative at a kink differs.
-    _more = [] if ("elu" in _n[1:] and "leaky" not in _n and _n != "gelu") or _n == "elu" else [0.0]
-    for _k, _at in {
-        "at points": POINTS + _more,
-        "smooth": [[-2.3, -0.8, -0.3], [0.4, 1.7, 4.4]],
-    }.items():
-        if (_n, _k) == ("tanh", "smooth"):
-            continue  # 1 - y², far out: only the absolute error is small
-        example(
-            f"F.{_n} {_kw or ''} {_k}",
-            lambda T, x, n=_n, kw=_kw: getattr(T.nn.functional, n)(x, **kw),
-            _at,
-        )
-for _n in ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardtanh"):
-    example(f"F.{_n} of nan", lambda T, x, n=_n: getattr(T.nn.functional, n)(x.detach()), [NAN])
-for _n in ("softmax", "log_softmax", "softmin"):
-    example(
-        f"F.{_n} far out",
-        lambda T, x, n=_n: getattr(T.nn.functional, n)(x, dim=0),
-        [1000.0, -1000.0, 999.0],
-    )
-for _s in (((4, 3), (2, 3), (2,)), ((4, 3), (2, 3)), ((3,), (2, 3), (2,)), ((5, 4, 3), (2, 3), (2,)),
-           ((5, 4, 3), (2, 3)), ((4, 3), (3,))):  # fmt: skip
-    example(f"F.linear {_s}", lambda T, *xs: T.nn.functional.linear(*xs), *[X(*s) for s in _s])
-example("F.prelu", lambda T, x, w: T.nn.functional.prelu(x, w), X(4, 3), X(3))
-example("F.prelu one", lambda T, x, w: T.nn.functional.prelu(x, w), X(4, 3), [0.3])
+# Those of which the side of a second derivative at the kink, 0, differs.
+SIDED = ("elu", "celu", "selu", "relu", "relu6")
+
+
+def activation(name, words):
+    return lambda T, x: getattr(T.nn.functional, name)(x, **words)
+
+
+EXAMPLES |= {
+    **{
+        f"F.{n} {kw or ''} at points": (activation(n, kw), POINTS + ([] if n in SIDED else [0.0]))
+        for n, kw in ACTIVATIONS
+    },
+    # Of tanh it would be 1 - y², far out: only the absolute error is small.
+    **{
+        f"F.{n} {kw or ''} smooth": (activation(n, kw), [[-2.3, -0.8, -0.3], [0.4, 1.7, 4.4]])
+        for n, kw in ACTIVATIONS
+        if n != "tanh"
+    },
+    **{
+        f"F.{n} of nan": (lambda T, x, n=n: getattr(T.nn.functional, n)(x.detach()), [NAN])
+        for n in ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardtanh")
+    },
+    **{
+        f"F.{n} far out": (lambda T, x, n=n: getattr(T.nn.functional, n)(x, dim=0), [1000.0, -1000.0, 999.0])
+        for n in ("softmax", "log_softmax", "softmin")
+    },
+    **{
+        f"F.linear {shapes}": (lambda T, *xs: T.nn.functional.linear(*xs), *[X(*s) for s in shapes])
+        for shapes in (((4, 3), (2, 3), (2,)), ((4, 3), (2, 3)), ((3,), (2, 3), (2,)),
+                       ((5, 4, 3), (2, 3), (2,)), ((5, 4, 3), (2, 3)), ((4, 3), (3,)))
+    },
+    "F.prelu": (lambda T, x, w: T.nn.functional.prelu(x, w), X(4, 3), X(3)),
+    "F.prelu one": (lambda T, x, w: T.nn.functional.prelu(x, w), X(4, 3), [0.3]),
+}  # fmt: skip
 
 SCORES, TARGETS = [[0.5, -1.0, 2.0], [1.5, 0.0, -0.5]], [[0.25, 1.0, 0.0], [0.75, 0.5, 0.125]]
 WEIGHTS = [1.0, 2.0, 0.5]
@@ -1121,22 +1159,30 @@ def loss(name, words, classes=None):
     return call
 
 
-for _n, _kw in BY_PLACE:
-    example(f"F.{_n} {_kw}", loss(_n, _kw), SCORES, TARGETS)
-for _r in ("batchmean", "none"):  # the slope of a target of 0 is infinite
-    example(
-        f"F.kl_div {_r}",
-        loss("kl_div", {"reduction": _r}),
-        SCORES,
-        [[0.27, 0.87, 0.07], [0.67, 0.47, 0.17]],
-    )
-for _n, _kw in BY_CLASS:
-    example(f"F.{_n} by class {_kw}", loss(_n, _kw, [2, 0]), SCORES)
-for _r, _kw in itertools.product(("mean", "sum", "none"), ({}, {"weight": WEIGHTS})):
-    example(f"F.cross_entropy of images {_r} {_kw}",
-            loss("cross_entropy", {**_kw, "reduction": _r}, [[[1, -100], [0, 2]], [[2, 2], [1, 0]]]), X(2, 3, 2, 2))  # fmt: skip
-for _n in ("l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss"):
-    example(f"F.{_n} at its kink", loss(_n, {}), [1.0, 2.0], [1.0, 2.0])
+EXAMPLES |= {
+    **{
+        f"F.{n} {kw}": (loss(n, kw), SCORES, TARGETS)
+        for n, kw in BY_PLACE
+    },
+    **{
+        f"F.kl_div {r}": (loss("kl_div", {"reduction": r}), SCORES, [[0.27, 0.87, 0.07], [0.67, 0.47, 0.17]])
+        for r in ("batchmean", "none")
+    },
+    **{
+        f"F.{n} by class {kw}": (loss(n, kw, [2, 0]), SCORES)
+        for n, kw in BY_CLASS
+    },
+    **{
+        f"F.cross_entropy of images {r} {kw}": (
+            loss("cross_entropy", {**kw, "reduction": r}, [[[1, -100], [0, 2]], [[2, 2], [1, 0]]]),
+            X(2, 3, 2, 2))
+        for r, kw in itertools.product(("mean", "sum", "none"), ({}, {"weight": WEIGHTS}))
+    },
+    **{
+        f"F.{n} at its kink": (loss(n, {}), [1.0, 2.0], [1.0, 2.0])
+        for n in ("l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss")
+    },
+}  # fmt: skip
 LOGITS = [-1000.0, -5.0, 0.0, 5.0, 1000.0]
 EXAMPLES |= {
     "F.binary_cross_entropy_with_logits far out": (loss("binary_cross_entropy_with_logits", {"reduction": "none"}), LOGITS, [1.0, 0.0, 1.0, 1.0, 0.0]),
@@ -1153,22 +1199,31 @@ PADS = [
     ((1, 2), {}), ((1, 0, 0, 1), {"value": 7.0}), ((-1, 1), {}), ((2, 1), {"mode": "replicate"}),
     ((1, 1), {"mode": "reflect"}), ((1, 1), {"mode": "circular"}),
 ]  # fmt: skip
-for _w, _kw in PADS:
-    example(
-        f"F.pad {_w} {_kw}",
-        lambda T, x, w=_w, kw=_kw: T.nn.functional.pad(x, w, **kw),
+EXAMPLES |= {
+    f"F.pad {w} {kw}": (
+        lambda T, x, w=w, kw=kw: T.nn.functional.pad(x, w, **kw),
         [[1.0, 2.0], [3.0, 4.0]],
     )
+    for w, kw in PADS
+}
 
 # --- arithmetic, selections ------------------------------------------------------------------------
 
 AT, BESIDE = [0.5, 2.0], [0.3, 1.6, 2.45, -0.9]
-for _n, _f in {
+AUGMENTED = {
     "iadd": op.iadd, "isub": op.isub, "imul": op.imul, "itruediv": op.itruediv, "ipow": op.ipow, "imod": op.imod,
     "add_ alpha": lambda y, v: y.add_(v, alpha=2), "sub_": lambda y, v: y.sub_(v), "div_": lambda y, v: y.div_(v),
-}.items():  # fmt: skip
-    example(f"{_n} of a number", changed(lambda y, f=_f: f(y, 3)), AT)
-    example(f"{_n} of a tensor", changed(_f), AT, [3.0, 3.0])
+}  # fmt: skip
+EXAMPLES |= {
+    **{
+        f"{n} of a number": (changed(lambda y, f=f: f(y, 3)), AT)
+        for n, f in AUGMENTED.items()
+    },
+    **{
+        f"{n} of a tensor": (changed(f), AT, [3.0, 3.0])
+        for n, f in AUGMENTED.items()
+    },
+}  # fmt: skip
 IN_PLACE = {
     "mul_": lambda y: y.mul_(y * 1), "pow_": lambda y: y.pow_(2), "remainder_": lambda y: y.remainder_(1.5),
     "fmod_": lambda y: y.fmod_(1.5), "addcmul_": lambda y: y.addcmul_(y * 1, y * 1, value=2),
@@ -1176,8 +1231,7 @@ IN_PLACE = {
     "clamp_": lambda y: y.clamp_(0.4, 2), "clamp_min_": lambda y: y.clamp_min_(0.4),
     "nan_to_num_": lambda y: y.nan_to_num_(), "fill_ of a number": lambda y: y.fill_(7), "zero_": lambda y: y.zero_(),
 }  # fmt: skip
-for _n, _f in IN_PLACE.items():
-    example(f"{_n} of what it changes", changed(_f), [0.3, 1.6, 2.5])
+EXAMPLES |= {f"{n} of what it changes": (changed(f), [0.3, 1.6, 2.5]) for n, f in IN_PLACE.items()}
 EXAMPLES |= {
     "add alpha": (lambda T, a, b: T.add(a, b, alpha=3), BESIDE, [0.7, 1.2, -3.1, 0.2]),
     "add alpha 0.25": (lambda T, a, b: a.add(b, alpha=0.25), BESIDE, [0.7, 1.2, -3.1, 0.2]),
@@ -1213,8 +1267,7 @@ WAYS = {
     "expand of 0-d": lambda T, x: x.sum().expand(3), "repeat of 0-d": lambda T, x: x.sum().repeat(2),
     "stack of 0-d": lambda T, x: T.stack([x.sum(), x.sum()]), "hstack of 0-d": lambda T, x: T.hstack([x.sum(), x.sum()]),
 }  # fmt: skip
-for _n, _f in WAYS.items():
-    example(f"another way: {_n}", _f, SIX)
+EXAMPLES |= {f"another way: {n}": (f, SIX) for n, f in WAYS.items()}
 AT_0_D = {
     "gather": lambda T, x: x.gather(0, T.tensor(0)), "gather twice": lambda T, x: x.gather(0, T.tensor([0, 0])),
     "scatter": lambda T, x: x.scatter(0, T.tensor(0), x * 2), "scatter_add": lambda T, x: x.scatter_add(0, T.tensor(0), x * 2),
@@ -1224,16 +1277,14 @@ AT_0_D = {
     "masked_fill": lambda T, x: x.masked_fill(T.tensor([True, False]), 0.0), "[None]": lambda T, x: x[None],
     "[...]": lambda T, x: x[...], "[True]": lambda T, x: x[T.tensor(True)],
 }  # fmt: skip
-for _n, _f in AT_0_D.items():
-    example(f"without dimensions: {_n}", _f, 3.0)
+EXAMPLES |= {f"without dimensions: {n}": (f, 3.0) for n, f in AT_0_D.items()}
 PLACES = {
     "index_put twice": (lambda T, x, v: x.index_put((T.tensor([1, 1, 0]),), v, accumulate=True), [0.0, 0.0], [1.0, 2.0, 4.0]),
     "index_add alpha twice": (lambda T, x, v: x.index_add(0, T.tensor([1, 1]), v, alpha=3), [0.0, 0.0], [1.0, 1.0]),
     "scatter multiply": (lambda T, x: x.detach().scatter(0, T.tensor([1, 1]), 3.0, reduce="multiply"), [1.0, 1.0]),
     "writing nowhere": (written(lambda T, y: (setitem(y, False, 7.0), setitem(y, T.tensor([False, False]), 7.0))), [1.0, 2.0]),
 }  # fmt: skip
-for _n, _entry in PLACES.items():
-    example(_n, *_entry)
+EXAMPLES |= PLACES
 
 # --- without operands --------------------------------------------------------------------------------
 

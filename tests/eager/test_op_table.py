@@ -18,6 +18,12 @@ def test_row(row, recorded):
     assert not wrong, "\n".join(wrong)
 
 
+def test_every_recorded_row_is_there(recorded):
+    """And every refusal: none is lost by a name that stands twice."""
+    assert set(recorded[0]) == {row.name for row in op_examples.ROWS}
+    assert set(recorded[1]) == set(op_table.REFUSED)
+
+
 def differences(row, facts):
     """What differs from the recorded facts of a row, as texts."""
     assert facts["checksum"] == record.checksum(row), "run python -m tests.eager.record"
