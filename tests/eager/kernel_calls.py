@@ -5,6 +5,8 @@ The rows of ``op_table`` reach most; ``MORE`` has calls for those that they do n
 times both.
 """
 
+# ruff: noqa: E501  # rows of a table
+
 import contextlib
 import warnings
 from dataclasses import dataclass
@@ -95,7 +97,7 @@ def kernel_calls(kinds=True):
             for row in op_table.ROWS:
                 _run(row, kinds)
             for call in MORE:
-                call(numeric)
+                call()
     finally:
         operations.Op.bound = bound
         for op, kernel in kernels:
@@ -134,105 +136,103 @@ def _number(*shape):
     return numeric.tensor(rng.uniform(0.2, 0.8, shape), requires_grad=True)
 
 
+def _numbers(shape, *shapes):
+    return [_number(*s) for s in (shape, *shapes)]
+
+
 def _positive(*shape):
     x = _number(*shape)
     return x @ x.mT + numeric.eye(shape[-1], dtype=numeric.float64)
 
 
-def _linear_algebra(torch):
-    x, y, square = _number(2, 4, 3), _number(2, 3, 4), _number(2, 3, 3)
-    b = _number(2, 3, 2)
-    linalg = torch.linalg
-    s = square + 2 * torch.eye(3, dtype=torch.float64)
-    for upper in (False, True):
-        factor = linalg.cholesky(_positive(2, 3, 3), upper=upper)
-        torch.cholesky_solve(b, factor, upper=upper)
-        for unit in (False, True):
-            linalg.solve_triangular(factor, b, upper=upper, unitriangular=unit)
-            linalg.solve_triangular(factor, b.mT, upper=upper, left=False, unitriangular=unit)
-    linalg.inv(s)
-    linalg.det(s)
-    linalg.slogdet(s)
-    singular = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+def _symmetric():
+    x = _number(2, 3, 3)
+    return x + x.mT
+
+
+def _regular():
+    return _number(2, 3, 3) + 2 * numeric.eye(3, dtype=numeric.float64)
+
+
+def _factor(upper):
+    return numeric.linalg.cholesky(_positive(2, 3, 3), upper=upper)
+
+
+def _log_of_singular():
+    """The derivative is infinite, and nan."""
+    singular = numeric.ones(2, 2, dtype=numeric.float64, requires_grad=True)
     size = linalg.slogdet(singular).logabsdet
-    with contextlib.suppress(RuntimeError):  # the derivative is infinite, and nan
-        torch.autograd.grad(size, singular, create_graph=True)
-    linalg.solve(s, b)
-    linalg.solve(s, b.mT, left=False)
-    linalg.solve(s, _number(2, 3))
-    for uplo in ("L", "U"):
-        linalg.eigh(square + square.mT, UPLO=uplo)
-        linalg.eigvalsh((square + square.mT).detach(), UPLO=uplo)
-    for z in (x, y):
-        linalg.svd(z, full_matrices=False)
-        linalg.svd(z[0], full_matrices=True)
-        linalg.svdvals(z.detach())
-        linalg.qr(z)
-        linalg.qr(z, mode="r")
-        linalg.qr(z[0], mode="complete")
-        linalg.pinv(z)
-    linalg.pinv(square + square.mT, hermitian=True)
-    linalg.lstsq(x, _number(2, 4, 2))
-    linalg.matrix_exp(square)
-    linalg.cross(_number(2, 3), _number(2, 3))
+    with contextlib.suppress(RuntimeError):
+        numeric.autograd.grad(size, singular, create_graph=True)
 
 
-def _losses(torch):
-    x, t = _number(2, 3), _number(2, 3)
-    w = _number(3).detach()
-    f = torch.nn.functional
-    for r in ("none", "mean", "sum"):
-        f.l1_loss(x, t, reduction=r)
-        for size in (0.1, 1.0):
-            f.smooth_l1_loss(x, t, reduction=r, beta=size)
-            f.huber_loss(x, t, reduction=r, delta=size)
-        f.binary_cross_entropy(x, t, weight=w, reduction=r)
-        for more in ({}, {"weight": w}, {"pos_weight": w}, {"weight": w, "pos_weight": w}):
-            f.binary_cross_entropy_with_logits(x, t, reduction=r, **more)
-        classes = torch.tensor([[[0, 1], [2, 1]], [[0, 0], [1, 2]]])
-        f.cross_entropy(_number(2, 3, 2, 2), classes, weight=w, reduction=r)
+linalg, F = numeric.linalg, numeric.nn.functional
+B32 = (2, 3, 2)
+CLASSES = numeric.tensor([[[0, 1], [2, 1]], [[0, 0], [1, 2]]])
+NAN = numeric.tensor([1.0, float("nan"), 2.0, float("nan")], requires_grad=True)
+WEIGHT = _number(3).detach()
+WEIGHTS = ({}, {"weight": WEIGHT}, {"pos_weight": WEIGHT}, {"weight": WEIGHT, "pos_weight": WEIGHT})
 
-
-def _pads(torch):
-    for mode in ("replicate", "reflect"):
-        for axes in (1, 2, 3):
-            x = _number(*(1, 2, 3, 4, 5)[: axes + 2])
-            torch.nn.functional.pad(x, (1, 1) * axes, mode=mode)
-    torch.nn.functional.pad(_number(1, 2, 3), (2, 1), mode="circular")
-
-
-def _others(torch):
-    x, v = _number(2, 3), _number(3)
-    f = torch.nn.functional
-    torch.div(x, v, rounding_mode=None)
-    for exponent in (0, 1, 2, 3, -1, 0.5, 1.7):
-        torch.pow(x, exponent)
-    torch.deg2rad(x)
-    torch.rad2deg(x)
-    torch.sgn(x)
-    torch.xlogy(2.0, x)
-    torch.xlogy(x, 2.0)
-    torch.clamp_min(x, v)
-    torch.clamp_max(x, v)
-    torch.aminmax(x)
-    torch.aminmax(x, dim=1)
-    torch.std_mean(x)
-    torch.vdot(v, v)
-    torch.inner(x, x)
-    torch.inner(x, _number())
-    for alpha in (1, 2):
-        torch.addmm(x, _number(2, 4), _number(4, 3), alpha=alpha, beta=alpha)
-        torch.addmv(v, _number(3, 2), _number(2), alpha=alpha, beta=alpha)
-        torch.addr(x, _number(2), v, alpha=alpha, beta=alpha)
-        torch.baddbmm(_number(2, 2, 3), _number(2, 2, 4), _number(2, 4, 3), alpha=alpha, beta=alpha)
-    for a in (v, x, torch.tensor([1.0, float("nan"), 2.0, float("nan")], requires_grad=True)):
-        torch.nanmedian(a)
-        torch.nanmedian(a, dim=0)
-    torch.slice_scatter(x, _number(2, 2), 1, 0, 2)
-    torch.diagonal_scatter(_number(3, 3), v)
-    f.threshold(x, 0.5, 2.0)
-    f.linear(v, x)
-    f.linear(_number(2, 2, 3), x)
-
-
-MORE = (_linear_algebra, _losses, _pads, _others)
+# Decompositions of matrices that suit them.
+DECOMPOSING = (
+    *(lambda u=u: numeric.cholesky_solve(_number(*B32), _factor(u), upper=u) for u in (False, True)),
+    *(lambda u=u, d=d: linalg.solve_triangular(_factor(u), _number(*B32), upper=u, unitriangular=d)
+      for u in (False, True) for d in (False, True)),
+    *(lambda u=u, d=d: linalg.solve_triangular(_factor(u), _number(*B32).mT, upper=u, left=False, unitriangular=d)
+      for u in (False, True) for d in (False, True)),
+    *(lambda f=f: f(_regular()) for f in (linalg.inv, linalg.det, linalg.slogdet)),
+    _log_of_singular,
+    lambda: linalg.solve(_regular(), _number(*B32)),
+    lambda: linalg.solve(_regular(), _number(*B32).mT, left=False),
+    lambda: linalg.solve(_regular(), _number(2, 3)),
+    *(lambda u=u: linalg.eigh(_symmetric(), UPLO=u) for u in ("L", "U")),
+    *(lambda u=u: linalg.eigvalsh(_symmetric().detach(), UPLO=u) for u in ("L", "U")),
+    *(lambda f=f, s=s: f(_number(*s)) for s in ((2, 4, 3), (2, 3, 4)) for f in (
+        lambda z: linalg.svd(z, full_matrices=False), lambda z: linalg.svd(z[0], full_matrices=True),
+        lambda z: linalg.svdvals(z.detach()), linalg.qr, lambda z: linalg.qr(z, mode="r"),
+        lambda z: linalg.qr(z[0], mode="complete"), linalg.pinv)),
+    lambda: linalg.pinv(_symmetric(), hermitian=True),
+    lambda: linalg.lstsq(*_numbers((2, 4, 3), (2, 4, 2))),
+    lambda: linalg.matrix_exp(_number(2, 3, 3)),
+    lambda: linalg.cross(*_numbers((2, 3), (2, 3))),
+)  # fmt: skip
+LOSSES = (
+    *(lambda r=r: F.l1_loss(*_numbers((2, 3), (2, 3)), reduction=r) for r in ("none", "mean", "sum")),
+    *(lambda r=r, s=s: F.smooth_l1_loss(*_numbers((2, 3), (2, 3)), reduction=r, beta=s)
+      for r in ("none", "mean", "sum") for s in (0.1, 1.0)),
+    *(lambda r=r, s=s: F.huber_loss(*_numbers((2, 3), (2, 3)), reduction=r, delta=s)
+      for r in ("none", "mean", "sum") for s in (0.1, 1.0)),
+    *(lambda r=r: F.binary_cross_entropy(*_numbers((2, 3), (2, 3)), weight=WEIGHT, reduction=r)
+      for r in ("none", "mean", "sum")),
+    *(lambda r=r, w=w: F.binary_cross_entropy_with_logits(*_numbers((2, 3), (2, 3)), reduction=r, **w)
+      for r in ("none", "mean", "sum") for w in WEIGHTS),
+    *(lambda r=r: F.cross_entropy(_number(2, 3, 2, 2), CLASSES, weight=WEIGHT, reduction=r)
+      for r in ("none", "mean", "sum")),
+)  # fmt: skip
+OTHERS = (
+    *(lambda m=m, n=n: F.pad(_number(*(1, 2, 3, 4, 5)[: n + 2]), (1, 1) * n, mode=m)
+      for m in ("replicate", "reflect") for n in (1, 2, 3)),
+    lambda: F.pad(_number(1, 2, 3), (2, 1), mode="circular"),
+    lambda: numeric.div(*_numbers((2, 3), (3,)), rounding_mode=None),
+    *(lambda e=e: numeric.pow(_number(2, 3), e) for e in (0, 1, 2, 3, -1, 0.5, 1.7)),
+    *(lambda f=f: f(_number(2, 3)) for f in (
+        numeric.deg2rad, numeric.rad2deg, numeric.sgn, numeric.aminmax, numeric.std_mean)),
+    lambda: numeric.xlogy(2.0, _number(2, 3)),
+    lambda: numeric.xlogy(_number(2, 3), 2.0),
+    *(lambda f=f: f(*_numbers((2, 3), (3,))) for f in (numeric.clamp_min, numeric.clamp_max)),
+    lambda: numeric.aminmax(_number(2, 3), dim=1),
+    lambda: numeric.vdot(*_numbers((3,), (3,))),
+    lambda: numeric.inner(*_numbers((2, 3), (2, 3))),
+    lambda: numeric.inner(*_numbers((2, 3), ())),
+    *(lambda f=f, s=s, a=a: f(*_numbers(*s), alpha=a, beta=a) for a in (1, 2) for f, s in (
+        (numeric.addmm, ((2, 3), (2, 4), (4, 3))), (numeric.addmv, ((3,), (3, 2), (2,))),
+        (numeric.addr, ((2, 3), (2,), (3,))), (numeric.baddbmm, ((2, 2, 3), (2, 2, 4), (2, 4, 3))))),
+    *(lambda a=a: numeric.nanmedian(a) for a in (_number(3), _number(2, 3), NAN)),
+    *(lambda a=a: numeric.nanmedian(a, dim=0) for a in (_number(3), _number(2, 3), NAN)),
+    lambda: numeric.slice_scatter(*_numbers((2, 3), (2, 2)), 1, 0, 2),
+    lambda: numeric.diagonal_scatter(*_numbers((3, 3), (3,))),
+    lambda: F.threshold(_number(2, 3), 0.5, 2.0),
+    lambda: F.linear(*_numbers((3,), (2, 3))),
+    lambda: F.linear(*_numbers((2, 2, 3), (2, 3))),
+)  # fmt: skip
+MORE = (*DECOMPOSING, *LOSSES, *OTHERS)

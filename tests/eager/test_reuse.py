@@ -48,7 +48,7 @@ def calls():
                 xs = op_table.arrays_of(row, case)
                 row.call(numeric, *op_table.tensors_of(xs, case, "float64", numeric, 1))
             for call in MORE:
-                call(numeric)
+                call()
     finally:
         operations.Op.bound = bound
     return found
