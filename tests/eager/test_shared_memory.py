@@ -4,6 +4,7 @@ The oracle is NumPy, where memory is shared by itself: what a program does to on
 there to arrays with leading axes.  Numbers are small integers, so that nothing is rounded.
 """
 
+import operator
 import random
 
 import hypothesis.strategies as st
@@ -14,12 +15,41 @@ from hypothesis import given
 import numeric as T
 from tests.support.budget import sample
 
-VIEWS = ("first", "rest", "steps", "turned", "detached", "mapped")
-WRITES = ("double", "add", "put", "zero", "add other")
-
 
 def trailing(a, *key, lead):
     return a[(slice(None),) * lead + key]
+
+
+def _add_total(arrays, a, lead):
+    total = arrays[0].sum(tuple(range(lead, arrays[0].ndim)))
+    a += total.reshape(total.shape + (1,) * (a.ndim - lead))
+
+
+# What a step makes, each of a tensor, and of an array with so many leading axes.
+VIEWS = {
+    # with an ellipsis: a view, of one element too
+    "first": (lambda t: t[0], lambda a, lead: trailing(a, 0, ..., lead=lead)),
+    "rest": (lambda t: t[1:], lambda a, lead: trailing(a, slice(1, None), lead=lead)),
+    "steps": (
+        lambda t: t[:, ::2],
+        lambda a, lead: trailing(a, slice(None), slice(None, None, 2), lead=lead),
+    ),
+    "turned": (lambda t: t.t(), lambda a, lead: np.swapaxes(a, -1, -2)),
+    "detached": (lambda t: t.detach(), lambda a, lead: a[...]),
+    "new": (lambda t: t + 1, lambda a, lead: np.array(a + 1)),
+}
+DRAWN = ("first", "rest", "steps", "turned", "detached", "mapped")
+# What it writes to it, knowing all that there are.
+WRITES = {
+    "double": (lambda ts, t: t.mul_(2), lambda arrays, a, lead: np.multiply(a, 2, out=a)),
+    "add": (lambda ts, t: operator.iadd(t, 3), lambda arrays, a, lead: np.add(a, 3, out=a)),
+    "put": (
+        lambda ts, t: operator.setitem(t, 0, 5.0),
+        lambda arrays, a, lead: np.copyto(trailing(a, 0, ..., lead=lead), 5),
+    ),
+    "zero": (lambda ts, t: t.zero_(), lambda arrays, a, lead: a.fill(0)),
+    "add other": (lambda ts, t: t.add_(ts[0].sum()), _add_total),
+}
 
 
 class Step:
@@ -28,10 +58,10 @@ class Step:
     def __init__(self, source, ranks, own):
         self.of = source.randrange(len(ranks))
         rank = ranks[self.of]
-        kinds = [v for v in VIEWS if rank > 1 or v not in ("steps", "turned", "mapped")]
+        kinds = [v for v in DRAWN if rank > 1 or v not in ("steps", "turned", "mapped")]
         self.kind = source.choice(kinds if rank else ["detached"])
         if own[self.of] and source.random() < 0.5:
-            self.kind = source.choice(WRITES)
+            self.kind = source.choice(list(WRITES))
         elif source.random() < 0.2 or not own[self.of]:
             self.kind = "new"
         self.axis, self.inner = source.randrange(max(rank, 1)), source.choice(["first", "rest"])
@@ -48,65 +78,24 @@ class Step:
 
     def run(self, ts):
         """On tensors."""
-        t, kind = ts[self.of], self.kind
-        if kind == "double":
-            t.mul_(2)
-        elif kind == "add":
-            t += 3
-        elif kind == "put":
-            t[0] = 5.0
-        elif kind == "zero":
-            t.zero_()
-        elif kind == "add other":
-            t.add_(ts[0].sum())
-        elif kind == "mapped":
-            ts.append(T.vmap(lambda u: self.view(u, self.inner), in_dims=self.axis)(t))
+        t = ts[self.of]
+        if self.kind in WRITES:
+            WRITES[self.kind][0](ts, t)
+        elif self.kind == "mapped":
+            ts.append(T.vmap(VIEWS[self.inner][0], in_dims=self.axis)(t))
         else:
-            ts.append(self.view(t, kind))
-
-    @staticmethod
-    def view(t, kind):
-        if kind == "new":
-            return t + 1
-        if kind == "first":
-            return t[0]
-        if kind == "detached":
-            return t.detach()
-        return t.t() if kind == "turned" else t[:, ::2] if kind == "steps" else t[1:]
+            ts.append(VIEWS[self.kind][0](t))
 
     def plain(self, arrays, lead):
         """On arrays with so many leading axes."""
-        a, kind = arrays[self.of], self.kind
-        if kind == "double":
-            a *= 2
-        elif kind == "add":
-            a += 3
-        elif kind == "put":
-            trailing(a, 0, ..., lead=lead)[...] = 5
-        elif kind == "zero":
-            a[...] = 0
-        elif kind == "add other":
-            first = arrays[0]
-            total = first.sum(tuple(range(lead, first.ndim)))
-            a += total.reshape(total.shape + (1,) * (a.ndim - lead))
-        elif kind == "mapped":
+        a = arrays[self.of]
+        if self.kind in WRITES:
+            WRITES[self.kind][1](arrays, a, lead)
+        elif self.kind == "mapped":
             turned = np.moveaxis(a, lead + self.axis, lead)
-            arrays.append(self.plain_view(turned, self.inner, lead + 1))
+            arrays.append(VIEWS[self.inner][1](turned, lead + 1))
         else:
-            arrays.append(self.plain_view(a, kind, lead))
-
-    @staticmethod
-    def plain_view(a, kind, lead):
-        if kind == "new":
-            return np.array(a + 1)
-        if kind == "first":  # with an ellipsis: a view, of one element too
-            return trailing(a, 0, ..., lead=lead)
-        if kind == "detached":
-            return a[...]
-        if kind == "turned":
-            return np.swapaxes(a, -1, -2)
-        key = (slice(None), slice(None, None, 2)) if kind == "steps" else (slice(1, None),)
-        return trailing(a, *key, lead=lead)
+            arrays.append(VIEWS[self.kind][1](a, lead))
 
 
 class Program:
