@@ -63,21 +63,25 @@ def test_backward_works_after_unpickling_to_the_second_order():
     assert str(y2.expr) == str(y.expr) or y2.expr is not None
 
 
-def test_also_in_another_process(tmp_path):
-    w, _, y, z, _ = program()
-    path = tmp_path / "graph.pickle"
-    path.write_bytes(pickle.dumps((w, y, z)))
-    code = (
-        "import pickle, sys, numeric\n"
-        "w, y, z = pickle.load(open(sys.argv[1], 'rb'))\n"
-        "for root in (y, z):\n"
-        "    w.grad = None; root.backward(retain_graph=True); print(w.grad.tolist())\n"
-    )
+def elsewhere(path, value, code):
+    """What code prints in another process, line by line, where ``value`` was unpickled."""
+    path.write_bytes(pickle.dumps(value))
+    code = f"import pickle, sys, numeric\nvalue = pickle.load(open(sys.argv[1], 'rb'))\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    found = [np.array(ast.literal_eval(line)) for line in done.stdout.splitlines()]
+    return [np.array(ast.literal_eval(line)) for line in done.stdout.splitlines()]
+
+
+def test_also_in_another_process(tmp_path):
+    w, _, y, z, _ = program()
+    code = (
+        "w, *roots = value\n"
+        "for root in roots:\n"
+        "    w.grad = None; root.backward(retain_graph=True); print(w.grad.tolist())\n"
+    )
+    found = elsewhere(tmp_path / "graph.pickle", (w, y, z), code)
     for p, q in zip(derivatives(w, y, z), found, strict=True):
         assert np.allclose(p, q, rtol=1e-5)
 
@@ -169,11 +173,9 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
     """What declares ops is imported where a pickle names one; nothing else declares any."""
     w = leaf([0.5, -1.0])
     y = torch.nn.functional.gelu(w, approximate="tanh").sum()
-    path = tmp_path / "graph.pickle"
-    path.write_bytes(pickle.dumps((w, y)))
     code = (
-        "import importlib, pickle, sys, numeric\n"
-        "w, y = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "import importlib\n"
+        "w, y = value\n"
         "y.backward(); print(w.grad.tolist())\n"
         "from numeric.eager.operations import DECLARED\n"
         "from numeric.ops.pickling import LATER\n"
@@ -182,12 +184,9 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
         "for room in numeric._ROOMS: importlib.import_module(f'numeric.{room}')\n"
         "assert set(DECLARED) == known, set(DECLARED) - known\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    (found,) = elsewhere(tmp_path / "graph.pickle", (w, y), code)
     y.backward()
-    assert np.allclose(w.grad.tolist(), ast.literal_eval(done.stdout), rtol=1e-6)
+    assert np.allclose(w.grad.tolist(), found, rtol=1e-6)
 
 
 def test_two_ops_of_one_name_are_refused():
