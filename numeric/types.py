@@ -23,8 +23,9 @@ TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
 Values: TypeAlias = "np.ndarray | np.number | float"
 # What an operator takes beside a Tensor, and what a function takes for a Tensor or a number.
 Operand: TypeAlias = "Tensor | Values"
-# Arguments: axes, a dtype, a place.
+# Arguments: axes, lengths, a dtype, a place.
 Dims: TypeAlias = "SupportsIndex | tuple[SupportsIndex, ...] | list[int] | list[SupportsIndex]"
+SizeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"
 DtypeLike: TypeAlias = "dtype | type | None"
 DeviceLike: TypeAlias = "device | str | None"
 # What else an op needs: it goes into the formula, and is part of the key of what is compiled.

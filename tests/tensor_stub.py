@@ -35,7 +35,7 @@ from numeric.eager.tensor import Tensor
 from numeric.ops.creation import device as Device  # noqa: N812
 from numeric.ops.random_numbers import Generator
 from numeric.show.drawings import Drawing
-from numeric.types import DeviceLike, Dims, DtypeLike, Operand
+from numeric.types import DeviceLike, Dims, DtypeLike, Operand, SizeLike, TensorLike
 from symdiff.graph.expr import Expr
 
 class TensorMethods:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from numeric.eager.traced_arrays import Shadow
 from numeric.warnings_off import SILENCE, noise, set_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numeric.types import DeviceLike, DtypeLike
+    from numeric.types import DeviceLike, DtypeLike, Operand, SizeLike, TensorLike, Values
 
 
 __all__ = [
@@ -65,7 +65,7 @@ class device:  # noqa: N801  # the name by which programs know it
 
     type: str
 
-    def __init__(self, type: Any = "cpu") -> None:
+    def __init__(self, type: DeviceLike = "cpu") -> None:
         name = type.type if isinstance(type, device) else type
         if not isinstance(name, str) or name.split(":")[0] != "cpu":
             raise RuntimeError(f"Expected one of cpu device type at start of device string: {name}")
@@ -83,7 +83,7 @@ class device:  # noqa: N801  # the name by which programs know it
     def __hash__(self) -> int:
         return hash("cpu")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return device, ("cpu",)
 
 
@@ -93,7 +93,7 @@ CPU = device("cpu")
 _OF_TYPE = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_}
 
 
-def kind_of(name: str, given: Any) -> Any:
+def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
     """NumPy's dtype for the argument ``dtype`` of function ``name``; None for None.
 
     Raises TypeError for what is no dtype.
@@ -108,7 +108,7 @@ def kind_of(name: str, given: Any) -> Any:
     return found.numpy
 
 
-def integer(value: Any) -> int | None:
+def integer(value: object) -> int | None:
     """A length or position as an int; None for what is not one."""
     if isinstance(value, int):
         return None if isinstance(value, bool) else value
@@ -121,7 +121,7 @@ def integer(value: Any) -> int | None:
     return int(value) if isinstance(value, np.integer) else None
 
 
-def sizes(name: str, args: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(name: str, args: Sequence[object]) -> tuple[int, ...]:
     """The shape in ``f(2, 3)`` or ``f((2, 3))``, of function ``name``.
 
     Raises TypeError for what is not a length, RuntimeError for one below zero.
@@ -150,7 +150,7 @@ def sizes(name: str, args: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _size(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+def _size(name: str, args: Sequence[object], size: SizeLike | None) -> tuple[int, ...]:
     if size is not None:
         return sizes(name, (size,))
     if not args:
@@ -158,7 +158,7 @@ def _size(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
     return sizes(name, args)
 
 
-def number(name: str, argument: str, value: Any) -> Any:
+def number(name: str, argument: str, value: object) -> float:
     """A Python number, from one, a NumPy scalar or a tensor without axes.
 
     Raises TypeError for anything else.
@@ -170,13 +170,14 @@ def number(name: str, argument: str, value: Any) -> Any:
         and value.ndim == 0
         and value.dtype.kind in "biuf"
     ):
-        return value.item()
+        found: float = value.item()
+        return found
     if isinstance(value, bool | int | float):
         return value
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 
 
-def _tensor_argument(name: str, value: Any) -> Tensor:
+def _tensor_argument(name: str, value: object) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
@@ -184,7 +185,9 @@ def _tensor_argument(name: str, value: Any) -> Tensor:
     return value
 
 
-def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: object = None) -> Tensor:
+def made(
+    array: np.ndarray, requires_grad: bool, where: DeviceLike = None, out: object = None
+) -> Tensor:
     """A leaf of an array, which is used as it is; ``where`` and ``out`` are only checked."""
     if where is not None and not isinstance(where, device):
         device(where)
@@ -202,7 +205,7 @@ def made(array: np.ndarray, requires_grad: bool, where: Any = None, out: object 
 
 
 def tensor(
-    data: Any,
+    data: TensorLike,
     *,
     dtype: DtypeLike = None,
     device: DeviceLike = None,
@@ -236,7 +239,7 @@ def tensor(
     return x
 
 
-def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> np.ndarray:
+def converted(data: object, kind: np.dtype | None, caller: str, copy: bool = True) -> np.ndarray:
     """The data as an array of dtype ``kind``, or of the dtype it implies."""
     if isinstance(data, Tensor):
         data = values_of(data)
@@ -255,7 +258,7 @@ def converted(data: Any, kind: Any, caller: str, copy: bool = True) -> np.ndarra
     return _filled(leaves, found if kind is None else kind, shape)
 
 
-def as_kind(array: np.ndarray, kind: Any, copy: bool) -> np.ndarray:
+def as_kind(array: np.ndarray, kind: np.dtype | None, copy: bool) -> np.ndarray:
     """The array in another dtype, by C's conversions; always new memory for ``copy``."""
     before = noise()
     try:
@@ -284,7 +287,7 @@ def _usable(array: np.ndarray) -> np.ndarray:
     return array if array.__class__ is np.ndarray else array.view(np.ndarray)
 
 
-def _is_sequence(x: Any) -> bool:
+def _is_sequence(x: object) -> bool:
     if isinstance(x, np.ndarray):
         return x.ndim > 0
     if isinstance(x, Tensor | str | bytes | dict | np.generic):
@@ -327,9 +330,9 @@ def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
     return np.stack([a.astype(kind) for a in arrays])
 
 
-def _implied(leaves: Sequence[Any]) -> Any:
+def _implied(leaves: Sequence[object]) -> np.dtype:
     """The dtype of numbers where none is asked for."""
-    kinds: dict[Any, None] = {}
+    kinds: dict[np.dtype, None] = {}
     for x in leaves:
         cls = type(x)
         if isinstance(x, Tensor):
@@ -353,13 +356,13 @@ def _implied(leaves: Sequence[Any]) -> Any:
 _SCALARS = frozenset((bool, int, float))
 
 
-def _filled(leaves: Sequence[Any], kind: Any, shape: Sequence[int]) -> np.ndarray:
+def _filled(leaves: Sequence[object], kind: np.dtype, shape: Sequence[int]) -> np.ndarray:
     if not all(type(x) in _SCALARS for x in leaves):
         leaves = [_scalar(x) for x in leaves]
     return cast_numbers(leaves, kind).reshape(shape)
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: object) -> object:
     if isinstance(x, Tensor):
         if x._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
@@ -367,7 +370,7 @@ def _scalar(x: Any) -> Any:
     return x.item() if isinstance(x, np.ndarray | np.generic) else x
 
 
-def cast_numbers(values: Sequence[Any], kind: Any) -> np.ndarray:
+def cast_numbers(values: Sequence[Any], kind: np.dtype) -> np.ndarray:
     """Python numbers as an array of dtype ``kind``.
 
     Raises ValueError for what 64 bits do not hold, RuntimeError for what the dtype does not.
@@ -394,7 +397,7 @@ def cast_numbers(values: Sequence[Any], kind: Any) -> np.ndarray:
     return array.astype(kind)
 
 
-def as_tensor(data: Any, dtype: DtypeLike = None, device: DeviceLike = None) -> Tensor:
+def as_tensor(data: TensorLike, dtype: DtypeLike = None, device: DeviceLike = None) -> Tensor:
     """The data as a tensor, sharing memory where it can: tensors as they are, arrays.
 
     >>> as_tensor([1.0, 2.0])
@@ -408,7 +411,7 @@ def as_tensor(data: Any, dtype: DtypeLike = None, device: DeviceLike = None) -> 
 
 
 def asarray(
-    obj: Any,
+    obj: TensorLike,
     *,
     dtype: DtypeLike = None,
     device: DeviceLike = None,
@@ -443,7 +446,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def scalar_tensor(
-    s: Any, *, dtype: DtypeLike = None, device: DeviceLike = None, requires_grad: bool = False
+    s: Operand, *, dtype: DtypeLike = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor without axes, of the default dtype unless another is asked for.
 
@@ -456,7 +459,7 @@ def scalar_tensor(
 
 
 @method("__init__")
-def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
+def construct(self: Tensor, *args: object, **kwargs: DeviceLike) -> None:
     """What ``Tensor(...)`` makes: of lengths, of a sequence, or of another tensor."""
     where = kwargs.pop("device", None)
     if kwargs:
@@ -495,8 +498,8 @@ def construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
 
 
 def zeros(
-    *args: Any,
-    size: Any = None,
+    *args: SizeLike,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -513,8 +516,8 @@ def zeros(
 
 
 def ones(
-    *args: Any,
-    size: Any = None,
+    *args: SizeLike,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -530,8 +533,8 @@ def ones(
 
 
 def empty(
-    *args: Any,
-    size: Any = None,
+    *args: SizeLike,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -547,8 +550,8 @@ def empty(
 
 
 def full(
-    size: Any,
-    fill_value: Any,
+    size: SizeLike,
+    fill_value: Operand,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -569,13 +572,13 @@ def full(
     return made(_constant(sizes("full", (size,)), value, kind), requires_grad, device, out)
 
 
-def _constant(shape: Sequence[int], value: Any, kind: Any) -> np.ndarray:
+def _constant(shape: Sequence[int], value: float, kind: np.dtype) -> np.ndarray:
     return np.full(shape, cast_numbers([value], kind)[0], kind)
 
 
 def eye(
-    n: Any,
-    m: Any = None,
+    n: SupportsIndex,
+    m: SupportsIndex | None = None,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -604,10 +607,10 @@ def eye(
 
 
 def arange(
-    *args: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
+    *args: Operand,
+    start: Operand | None = None,
+    end: Operand | None = None,
+    step: Operand | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -621,7 +624,7 @@ def arange(
     >>> arange(3), arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
-    given = [*args]
+    given: list[Operand | None] = [*args]
     if len(given) == 1 and end is None:
         given = [0 if start is None else start, given[0]]
     elif not given:
@@ -645,7 +648,7 @@ def arange(
 _BOUNDS = ("start", "end", "step")
 
 
-def _ranged(a: Any, b: Any, h: Any, kind: Any) -> np.ndarray:
+def _ranged(a: float, b: float, h: float, kind: np.dtype) -> np.ndarray:
     if h == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(a) and math.isfinite(b)):
@@ -663,7 +666,7 @@ def _ranged(a: Any, b: Any, h: Any, kind: Any) -> np.ndarray:
     return np.asarray(int(a) + int(h) * np.arange(n), dtype=kind)
 
 
-def _stepped(a: float, h: float, n: int, kind: Any) -> np.ndarray:
+def _stepped(a: float, h: float, n: int, kind: np.dtype) -> np.ndarray:
     """``a + h * i`` as PyTorch rounds it: whole pairs of vectors from their own, rounded, base."""
     i = np.arange(n)
     out = fused(i, h, a, dtypes.F64).astype(kind)
@@ -674,16 +677,16 @@ def _stepped(a: float, h: float, n: int, kind: Any) -> np.ndarray:
     return out
 
 
-def fused(x: Any, y: Any, z: Any, kind: Any) -> np.ndarray:
+def fused(x: Values, y: Values, z: Values, kind: np.dtype) -> np.ndarray:
     """``x * y + z`` in a real dtype, rounded once, as far as there is a wider one."""
     wide = np.longdouble if kind.itemsize == 8 else np.float64
     return np.asarray(np.multiply(x, y, dtype=wide) + z).astype(kind)
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: Any,
+    start: Operand,
+    end: Operand,
+    steps: SupportsIndex,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -700,7 +703,7 @@ def linspace(
     return made(_spaced(a, b, integer(steps), kind), requires_grad, device, out)
 
 
-def _spaced(a: Any, b: Any, n: int | None, kind: Any) -> np.ndarray:
+def _spaced(a: float, b: float, n: int | None, kind: np.dtype) -> np.ndarray:
     """Both halves are counted from their own end, in the dtype itself."""
     if n is None:
         raise TypeError("linspace(): argument 'steps' must be int")
@@ -720,9 +723,9 @@ def _spaced(a: Any, b: Any, n: int | None, kind: Any) -> np.ndarray:
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: Any,
+    start: Operand,
+    end: Operand,
+    steps: SupportsIndex,
     base: float = 10.0,
     *,
     dtype: DtypeLike = None,
@@ -746,7 +749,7 @@ def logspace(
 # Like another -----------------------------------------------------------------------------------
 
 
-def _like(name: str, input: Any, given: Any) -> tuple[tuple[int, ...], Any]:
+def _like(name: str, input: Tensor, given: DtypeLike) -> tuple[tuple[int, ...], np.dtype]:
     x = _tensor_argument(name, input)
     return x._array.shape, kind_of(name, given) or x._array.dtype
 
@@ -801,7 +804,7 @@ def empty_like(
 
 def full_like(
     input: Tensor,
-    fill_value: Any,
+    fill_value: Operand,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -821,7 +824,7 @@ def full_like(
 @method("new_tensor")
 def _new_tensor(
     self: Tensor,
-    data: Any,
+    data: TensorLike,
     *,
     dtype: DtypeLike = None,
     device: DeviceLike = None,
@@ -841,11 +844,11 @@ def _new_tensor(
     return made(converted(data, kind, "new_tensor"), requires_grad, device)
 
 
-def _new_method(name: str, make: Any) -> None:
+def _new_method(name: str, make: Callable[..., np.ndarray]) -> None:
     def new(
         self: Tensor,
-        *args: Any,
-        size: Any = None,
+        *args: SizeLike,
+        size: SizeLike | None = None,
         dtype: DtypeLike = None,
         device: DeviceLike = None,
         requires_grad: bool = False,
@@ -865,8 +868,8 @@ for _name in ("zeros", "ones", "empty"):
 @method("new_full")
 def _new_full(
     self: Tensor,
-    size: Any,
-    fill_value: Any,
+    size: SizeLike,
+    fill_value: Operand,
     *,
     dtype: DtypeLike = None,
     device: DeviceLike = None,
@@ -881,7 +884,7 @@ def _new_full(
 # Questions --------------------------------------------------------------------------------------
 
 
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Whether something is a Tensor.
 
     >>> is_tensor(zeros(1)), is_tensor(1)
@@ -909,7 +912,7 @@ def is_floating_point(input: Tensor) -> bool:
     return _tensor_argument("is_floating_point", input)._array.dtype.kind == "f"
 
 
-def result_type(tensor1: Any, tensor2: Any) -> Dtype:
+def result_type(tensor1: Operand, tensor2: Operand) -> Dtype:
     """The dtype in which two tensors or numbers meet.
 
     >>> result_type(tensor([1]), 2.0)

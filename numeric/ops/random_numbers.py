@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, SupportsInt
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.types import DeviceLike, DtypeLike, Values
+    from numeric.types import DeviceLike, DtypeLike, Operand, SizeLike, Values
 
 
 __all__ = [
@@ -62,20 +62,20 @@ class Generator:
     def __init__(self, device: DeviceLike = None) -> None:
         self.lock = fork_safe_lock()
         self._seed = 0
-        self._bits: Any = None
+        self._bits: np.random.MT19937
         self._kept: float | None = None
         self.manual_seed(67280421310721)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, lock=fork_safe_lock())
 
     def __copy__(self) -> Generator:
         return copy.deepcopy(self)  # two sources that shared their state would be one
 
-    def manual_seed(self, seed: Any) -> Generator:
+    def manual_seed(self, seed: SupportsInt) -> Generator:
         """Start again from ``seed``, of which the last 32 bits count."""
         seed = int(seed)
         if not -(1 << 63) <= seed < 1 << 64:
@@ -105,7 +105,7 @@ class Generator:
         pairs = self.bits32(2 * n).reshape(n, 2)
         return np.asarray((pairs[:, 0] << np.uint64(32)) | pairs[:, 1])
 
-    def uniform(self, n: int, kind: Any) -> np.ndarray:
+    def uniform(self, n: int, kind: np.dtype) -> np.ndarray:
         """``n`` numbers from 0 to 1, without 1."""
         if kind is F64:
             return (self.bits64(n) & np.uint64((1 << 53) - 1)) * 2.0**-53
@@ -116,7 +116,7 @@ class Generator:
         bits = self.bits32(n) if bound < _WIDE else self.bits64(n)
         return np.asarray(bits % np.uint64(bound))
 
-    def normal(self, n: int, kind: Any, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+    def normal(self, n: int, kind: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """``n`` numbers of a normal distribution."""
         if n < _BLOCK:
             ones = np.array([self._one() for _ in range(n)], dtype=F64)
@@ -216,7 +216,7 @@ _shared.seed()
 # Functions --------------------------------------------------------------------------------------
 
 
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: SupportsInt) -> Generator:
     """Start the shared generator again from ``seed``.
 
     >>> _ = manual_seed(0)
@@ -253,14 +253,14 @@ def _source(generator: Generator | None) -> Generator:
     return generator
 
 
-def _real(name: str, dtype: DtypeLike, otherwise: Any = None) -> Any:
+def _real(name: str, dtype: DtypeLike, otherwise: np.dtype | None = None) -> np.dtype:
     kind = kind_of(name, dtype) or otherwise or dtypes.default()
     if kind.kind != "f":
         raise NotImplementedError(f'"{name}" not implemented for {dtypes.OF_NUMPY[kind]}')
     return kind
 
 
-def _uniform(shape: tuple[int, ...], kind: Any, generator: Generator | None) -> np.ndarray:
+def _uniform(shape: tuple[int, ...], kind: np.dtype, generator: Generator | None) -> np.ndarray:
     source = _source(generator)
 
     def fresh(shape: tuple[int, ...]) -> np.ndarray:
@@ -272,7 +272,7 @@ def _uniform(shape: tuple[int, ...], kind: Any, generator: Generator | None) -> 
 
 def _normal(
     shape: tuple[int, ...],
-    kind: Any,
+    kind: np.dtype,
     generator: Generator | None,
     mean: float = 0.0,
     std: float = 1.0,
@@ -293,15 +293,15 @@ def _drawn(shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray
     return numbers
 
 
-def _shape(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+def _shape(name: str, args: Sequence[object], size: SizeLike | None) -> tuple[int, ...]:
     if size is None and not args:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     return sizes(name, args if size is None else (size,))
 
 
 def rand(
-    *args: Any,
-    size: Any = None,
+    *args: SizeLike,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -320,8 +320,8 @@ def rand(
 
 
 def randn(
-    *args: Any,
-    size: Any = None,
+    *args: SizeLike,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -339,10 +339,10 @@ def randn(
 
 
 def randint(
-    *args: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
+    *args: SizeLike,
+    low: SupportsIndex | None = None,
+    high: SupportsIndex | None = None,
+    size: SizeLike | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,
@@ -357,26 +357,26 @@ def randint(
     >>> randint(10, (4,))
     tensor([4, 9, 3, 0])
     """
-    given = [*args]
+    given: list[Any] = [*args]
     if size is None and given:
         size = given.pop()
     if high is None and given:
         high = given.pop()
     if low is None:
         low = given.pop() if given else 0
-    bounds = integer(low), integer(high)
-    if given or None in bounds or not isinstance(size, tuple | list):
+    first, last = integer(low), integer(high)
+    if given or first is None or last is None or not isinstance(size, tuple | list):
         raise TypeError(
             "randint() received an invalid combination of arguments; expected "
             "randint(high, size) or randint(low, high, size)"
         )
     kind = kind_of("randint", dtype) or dtypes.INT64
-    array = _whole(*bounds, sizes("randint", (size,)), kind, generator)  # type: ignore[arg-type]
+    array = _whole(first, last, sizes("randint", (size,)), kind, generator)
     return made(array, requires_grad, device, out)
 
 
 def _whole(
-    low: int, high: int, shape: tuple[int, ...], kind: Any, generator: Generator | None
+    low: int, high: int, shape: tuple[int, ...], kind: np.dtype, generator: Generator | None
 ) -> np.ndarray:
     if low >= high:
         raise RuntimeError(
@@ -400,7 +400,7 @@ def _whole(
 
 
 def randperm(
-    n: Any,
+    n: SupportsIndex,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -442,9 +442,9 @@ def _order(source: Generator, count: int) -> list[int]:
 
 
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
+    mean: Operand = 0.0,
+    std: Operand = 1.0,
+    size: SizeLike | None = None,
     *,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
@@ -537,7 +537,7 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None, out: object 
     return made((u < p).astype(p.dtype), False, None, out)
 
 
-def _like(name: str, input: Any, dtype: DtypeLike) -> tuple[tuple[int, ...], Any]:
+def _like(name: str, input: object, dtype: DtypeLike) -> tuple[tuple[int, ...], np.dtype]:
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -585,9 +585,9 @@ def randn_like(
 
 def randint_like(
     input: Tensor,
-    *args: Any,
-    low: Any = None,
-    high: Any = None,
+    *args: SizeLike,
+    low: SupportsIndex | None = None,
+    high: SupportsIndex | None = None,
     dtype: DtypeLike = None,
     requires_grad: bool = False,
     device: DeviceLike = None,

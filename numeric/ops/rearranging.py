@@ -25,9 +25,10 @@ from numeric.ops.views import (
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
+    from types import EllipsisType
 
-    from numeric.types import DeviceLike, Dims
+    from numeric.types import DeviceLike, Dims, Params, SizeLike
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -74,7 +75,7 @@ STACK = Op(
 )
 
 
-def _tensors(name: str, tensors: Any) -> list[Tensor]:
+def _tensors(name: str, tensors: object) -> list[Tensor]:
     if not isinstance(tensors, tuple | list):
         raise TypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
@@ -89,7 +90,7 @@ def _tensors(name: str, tensors: Any) -> list[Tensor]:
 
 
 @by_axis
-def cat(tensors: Any, dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after the other along a dimension.
 
     Raises RuntimeError where their other lengths differ.
@@ -128,7 +129,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
 
 
 @by_axis
-def concat(tensors: Any, dim: int = 0) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """As ``cat``.
 
     >>> import numeric as torch
@@ -139,7 +140,7 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
 
 
 @by_axis
-def concatenate(tensors: Any, dim: int = 0) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """As ``cat``.
 
     >>> import numeric as torch
@@ -150,7 +151,7 @@ def concatenate(tensors: Any, dim: int = 0) -> Tensor:
 
 
 @by_axis
-def stack(tensors: Any, dim: int = 0) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension.
 
     >>> import numeric as torch
@@ -171,7 +172,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return apply(STACK, parts, (place,))
 
 
-def hstack(tensors: Any) -> Tensor:
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Vectors one after the other, others side by side.
 
     >>> import numeric as torch
@@ -182,7 +183,7 @@ def hstack(tensors: Any) -> Tensor:
     return cat(parts, 0 if parts and parts[0]._array.ndim == 1 else 1)
 
 
-def vstack(tensors: Any) -> Tensor:
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Vectors as rows, others one below the other.
 
     >>> import numeric as torch
@@ -192,7 +193,7 @@ def vstack(tensors: Any) -> Tensor:
     return cat([atleast_2d(x) for x in _tensors("vstack", tensors)], 0)
 
 
-def row_stack(tensors: Any) -> Tensor:
+def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """As ``vstack``.
 
     >>> import numeric as torch
@@ -202,7 +203,7 @@ def row_stack(tensors: Any) -> Tensor:
     return vstack(tensors)
 
 
-def dstack(tensors: Any) -> Tensor:
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors along their third dimension.
 
     >>> import numeric as torch
@@ -212,7 +213,7 @@ def dstack(tensors: Any) -> Tensor:
     return cat([atleast_3d(x) for x in _tensors("dstack", tensors)], 2)
 
 
-def column_stack(tensors: Any) -> Tensor:
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Vectors as columns, others side by side.
 
     >>> import numeric as torch
@@ -248,7 +249,7 @@ def flip(input: Tensor, dims: Dims) -> Tensor:
 
 
 @method("flip")
-def _flip(self: Tensor, *axes: Any, dims: Dims | None = None) -> Tensor:
+def _flip(self: Tensor, *axes: Dims, dims: Dims | None = None) -> Tensor:
     """The elements in reverse order along dimensions given one by one or as one sequence."""
     return _flipped(self, sizes_of(axes) if dims is None else dims)
 
@@ -280,7 +281,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @method()
-def roll(input: Tensor, shifts: Any, dims: Dims | None = None) -> Tensor:
+def roll(input: Tensor, shifts: SizeLike, dims: Dims | None = None) -> Tensor:
     """The elements moved along dimensions, in cycles; along all in a row without ``dims``.
 
     >>> import numeric as torch
@@ -334,7 +335,7 @@ def _tiled(x: Tensor, counts: tuple[int, ...]) -> Tensor:
 
 
 @method()
-def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
+def repeat(self: Tensor, *counts: SizeLike, repeats: SizeLike | None = None) -> Tensor:
     """Copies side by side, so many along each dimension; new dimensions come in front.
 
     >>> import numeric as torch
@@ -362,7 +363,7 @@ def tile(input: Tensor, dims: Dims) -> Tensor:
 
 
 @method("tile")
-def _tile(self: Tensor, *counts: Any, dims: Dims | None = None) -> Tensor:
+def _tile(self: Tensor, *counts: SizeLike, dims: Dims | None = None) -> Tensor:
     """Copies side by side, numbers given one by one or as one sequence."""
     return tile(self, sizes_of(counts) if dims is None else dims)
 
@@ -370,7 +371,11 @@ def _tile(self: Tensor, *counts: Any, dims: Dims | None = None) -> Tensor:
 @method()
 @by_axis
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Tensor | SizeLike | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element so many times in a row along a dimension; of all in a row for None.
 
@@ -436,7 +441,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triangle(TRIU, input, diagonal)
 
 
-def _places(pair: Any, dtype: dtypes.dtype | None) -> Tensor:
+def _places(pair: tuple[np.ndarray, ...], dtype: dtypes.dtype | None) -> Tensor:
     return wrap(np.stack(pair).astype((dtype or dtypes.int64).numpy))
 
 
@@ -474,7 +479,7 @@ def triu_indices(
     return _places(np.triu_indices(row, offset, col), dtype)
 
 
-def _diagonal_key(n: int, offset: int) -> tuple[Any, ...]:
+def _diagonal_key(n: int, offset: int) -> tuple[EllipsisType | np.ndarray, ...]:
     places = np.arange(n)
     return ..., places + max(0, -offset), places + max(0, offset)
 
@@ -531,10 +536,10 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 # Parts written over -----------------------------------------------------------------------------
 
 
-def _written(name: str, viewed: Any) -> Op:
+def _written(name: str, viewed: Callable[..., np.ndarray]) -> Op:
     """An op on (x, src): ``src`` where ``viewed`` of x is, x elsewhere."""
 
-    def build(x: Any, src: Expr, *params: Hashable) -> Any:
+    def build(x: Any, src: Expr, *params: Hashable) -> Expr:
         places = viewed(np.arange(int(np.prod(x.shape))).reshape(x.shape), *params)
         flat = sd.index_update(sd.reshape(x, -1), places.ravel(), sd.reshape(src, -1))
         return sd.reshape(flat, x.shape)
@@ -558,7 +563,7 @@ SLICE_SCATTER = _written("slice_scatter", lambda a, k, *s: a[(*[_WHOLE] * k, sli
 DIAGONAL_SCATTER = _written("diagonal_scatter", _at_diagonal)
 
 
-def _replace(op: Op, x: Tensor, src: Tensor, part: Sequence[int], params: Any) -> Tensor:
+def _replace(op: Op, x: Tensor, src: Tensor, part: Sequence[int], params: Params) -> Tensor:
     if tuple(part) != src._array.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "

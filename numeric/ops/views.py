@@ -17,7 +17,10 @@ from numeric.ops.dim_arguments import axes_of, axis_of, by_axis, sizes_of
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
-    from numeric.types import Dims
+    from collections.abc import Callable, Sequence
+
+    from numeric.types import Dims, SizeLike
+    from symdiff.graph.expr import Expr
 
     pass
 
@@ -48,7 +51,13 @@ __all__ = [
 # What views compute -----------------------------------------------------------------------------
 
 
-def viewing(name: str, build: Any, kernel: Any, label: str | None = None, **options: Any) -> Op:
+def viewing(
+    name: str,
+    build: Callable[..., Expr | Sequence[Expr]],
+    kernel: Callable[..., np.ndarray | Sequence[np.ndarray]],
+    label: str | None = None,
+    **options: Any,
+) -> Op:
     """An op whose kernel returns views, for any dtype."""
     return Op(name, build, kernel, promotion=None, view=True, label=label, **options)
 
@@ -108,7 +117,7 @@ def _is_viewable(a: np.ndarray | Shadow, shape: tuple[int, ...]) -> bool:
 
 
 @method()
-def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
+def view(self: Tensor, *shape: SizeLike, size: SizeLike | None = None) -> Tensor:
     """The same memory under another shape; one length may be -1.
 
     Raises RuntimeError where the numbers of elements differ, or the memory has to be copied.
@@ -151,7 +160,7 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return apply(op, (x,), (target,))
 
 
-def reshape(input: Tensor, shape: Any) -> Tensor:
+def reshape(input: Tensor, shape: SizeLike) -> Tensor:
     """The elements under another shape: a view where that is possible.
 
     Raises RuntimeError where the numbers of elements differ.
@@ -164,7 +173,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 
 @method("reshape")
-def _reshape(self: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
+def _reshape(self: Tensor, *lengths: SizeLike, shape: SizeLike | None = None) -> Tensor:
     """The elements under another shape, given as lengths or one sequence of them."""
     lengths = lengths if shape is None else (shape,)
     if not lengths:
@@ -203,7 +212,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method()
 @by_axis
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: SizeLike) -> Tensor:
     """One dimension made several; one of the lengths may be -1.
 
     >>> import numeric as torch
@@ -311,7 +320,7 @@ def _stretched(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
 
 
 @method()
-def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+def expand(self: Tensor, *sizes: SizeLike, size: SizeLike | None = None) -> Tensor:
     """Dimensions of length 1 repeated without memory, and new ones in front; -1 keeps a length.
 
     >>> import numeric as torch
@@ -333,7 +342,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method()
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: SizeLike) -> Tensor:
     """Expanded to ``size``.
 
     >>> import numeric as torch
@@ -364,7 +373,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return known
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """All expanded to the shape they broadcast to.
 
     >>> import numeric as torch
@@ -376,11 +385,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([x if x._array.shape == shape else _stretched(x, shape) for x in given])
 
 
-def _listed(tensors: Any) -> Any:
+def _listed(tensors: Sequence[Tensor | Sequence[Tensor]]) -> Sequence[Any]:
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Vectors along one dimension each of a grid; "xy" swaps the first two dimensions.
 
     >>> import numeric as torch
@@ -410,8 +419,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(out)
 
 
-def _ranked(rank: int) -> Any:
-    def ranked(tensors: tuple[Any, ...]) -> Any:
+def _ranked(rank: int) -> Callable[[Sequence[Tensor | Sequence[Tensor]]], Any]:
+    def ranked(tensors: Sequence[Tensor | Sequence[Tensor]]) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             x = tensors[0]
             if not x._array.ndim:
@@ -427,7 +436,7 @@ def _ranked(rank: int) -> Any:
 _ranked_1, _ranked_2, _ranked_3 = map(_ranked, (1, 2, 3))
 
 
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Numbers as vectors of one element, others as they are.
 
     >>> import numeric as torch
@@ -437,7 +446,7 @@ def atleast_1d(*tensors: Any) -> Any:
     return _ranked_1(tensors)
 
 
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Vectors as matrices of one row, others as they are.
 
     >>> import numeric as torch
@@ -447,7 +456,7 @@ def atleast_2d(*tensors: Any) -> Any:
     return _ranked_2(tensors)
 
 
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Vectors and matrices with three dimensions, others as they are.
 
     >>> import numeric as torch
@@ -533,7 +542,7 @@ def permute(input: Tensor, dims: Dims) -> Tensor:
 
 
 @method("permute")
-def _permute(self: Tensor, *order: Any, dims: Dims | None = None) -> Tensor:
+def _permute(self: Tensor, *order: Dims, dims: Dims | None = None) -> Tensor:
     """The dimensions in another order, given one by one or as one sequence."""
     order = order if dims is None else (dims,)
     if not order:
