@@ -65,7 +65,7 @@ def test_a_run_counts_what_was_drawn_and_keeps_what_failed(suite, tmp_path):
 
 
 def test_a_test_of_ours_runs_under_its_own_warnings_and_settings(tmp_path):
-    test = "tests/symdiff/test_printing.py::test_scalars_survive_the_round_trip"
+    test = "tests/symdiff/test_products.py::test_products_keep_their_value"
     result = fuzz.run(test, 0, tmp_path)
     assert result.end == "passed"
     assert result.drawn > 0

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath as mp
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import symdiff as sd
@@ -61,6 +61,11 @@ def readable(expr):
 
 @sample(100)
 @given(formulas)
+@example(-((x + y) * (z - x)) / 3)
+@example((x + y) * (x * y) / -2)
+@example(1 / (2 * x) / (x + y) ** 2)
+@example((2 * x) ** Fraction(1, 2) * y)
+@example(sd.constant(2) ** Fraction(1, 2) * x / 3)
 def test_a_typed_formula_is_read_as_the_same_node(expr):
     assume(readable(expr))
     assert reading(sd.text(expr), expr) is expr, sd.text(expr)

@@ -13,10 +13,26 @@ import sympy
 import symdiff as sd
 from symdiff.display import notebooks, typeset
 from symdiff.display.notebooks import bundle
-from tests.symdiff.test_latex import assert_balanced
 
 x, y = sd.symbols("x y")
 v, A = sd.symbol("v", 3), sd.symbol("A", (3, 3))
+
+
+def assert_balanced(text):
+    r"""Braces, ``\left`` with ``\right`` and environments close in the order in which they open."""
+    text = re.sub(r"\\[{}]", "", text)
+    stack = []
+    for sign in re.findall(r"\\left|\\right|\\begin\{\w+\}|\\end\{\w+\}|[{}]", text):
+        if sign in ("{", r"\left") or sign.startswith(r"\begin"):
+            stack.append(sign)
+        else:
+            opened = stack.pop()
+            assert (opened, sign) in {("{", "}"), (r"\left", r"\right")} or (
+                opened.replace("begin", "end") == sign
+            )
+    assert not stack
+    assert "\x00" not in text
+    assert not re.search("[\ue000\ue001]", text)
 
 
 def latex(value):
