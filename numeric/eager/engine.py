@@ -77,6 +77,7 @@ def run(
         seeds = [follow(seed) for seed in seeds]
     if targets is not None:
         task.limit([node for node, _ in roots], targets, capture=not accumulate)
+    # ``create`` decides whether the pass is recorded, whatever is in force around it.
     with Switch(grad=create):
         before = noise()
         try:
@@ -156,6 +157,7 @@ class _Task:
         self.deps[node] = left
         if not left:
             if self.needed is not None and node not in self.needed and node not in self.wanted:
+                # It leads to no target: what arrived is dropped now, and not kept until the end.
                 self.arrived.pop(node, None)
             elif node.is_leaf:
                 self.leaf(node)
@@ -381,6 +383,7 @@ class _Task:
         """The cotangents after the hooks of the node's results."""
         out = list(gs)
         for nr, hooks in node.extra().tensor_hooks.items():
+            # A list of its own, as a hook may remove itself.
             for hook in list(hooks.values()):
                 if out[nr] is None:  # of several results, one that was not used
                     if hook(None) is not None:
@@ -448,6 +451,7 @@ class _Task:
         leaf = end.variable
         if g is None or end.__class__ is Nowhere:
             return
+        # Before the hooks, which see the gradient in the dtype of the leaf.
         if leaf is not None:
             g = self.cast(g, leaf._array.dtype)
         if end.extras is not None:
@@ -461,6 +465,7 @@ class _Task:
             g = self.prepared(end, [g])[0]
         if leaf._post and not self.create:
             g = np.array(g)  # hooks may change what others still have to read
+        # Hooks come after, without the lock: they may take long, or run backward themselves.
         with _accumulating:
             self.store(leaf, g)
         if leaf._post:
@@ -491,6 +496,7 @@ class _Task:
             unfollowed(x._grad)
             return
         if known is None:
+            # NumPy makes scalars of results without axes.
             array = np.asarray(g)
             if clone or id(array) in self.taken or not _own(array, x._array):
                 array = _like(array, x._array)
@@ -530,6 +536,7 @@ def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
 def _dense(array: np.ndarray) -> bool:
     """Whether the elements fill a piece of memory, in whatever order."""
     expected = array.itemsize
+    # From the smallest step up, each axis goes on where those before end.
     for stride, n in sorted(zip(array.strides, array.shape, strict=True)):
         if n > 1:
             if stride != expected:

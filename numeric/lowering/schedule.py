@@ -75,11 +75,14 @@ def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
     for node in found.order:
         if node not in number:  # else with another result of its computation
             how = found.spellings[node]
+            # Leaves are steps where a step needs them; many numbers are folded, or part of a
+            # spelling.
             for x in how.operands:
                 if x not in number:
                     leaf(x)
             add(how, together.get(node, (node,)), node in found.static)
     for y in found.outputs:
+        # A number, a length or an array that is a result, and that no step needed.
         if y not in number:
             leaf(y)
     results = tuple([number[y] for y in found.outputs])
@@ -143,6 +146,7 @@ class _Walk:
         return found
 
     def _walk(self) -> None:
+        # The stack gives the last one first: reversed, steps stand in the order of the formula.
         stack = [(y, False) for y in reversed(self.outputs)]
         while stack:
             node, ready = stack.pop()
@@ -163,6 +167,8 @@ class _Walk:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
+            # Of numbers a kernel makes an array, which is no weak number, unless it spreads its
+            # operand.
             if how.form not in ("kernel", "component") or ops.is_spread(node.op):
                 if all(x in self.literals for x in how.operands):
                     self.literals[node] = _folded(node, how, self.literals)
@@ -182,6 +188,7 @@ def _number(node: Expr) -> int | float:
 
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
     values = [literals[x] for x in how.operands]
+    # It spreads its operand, and a weak number stands for an array of any shape.
     if how.form == "kernel":
         return values[0]
     if how.form == "product":
@@ -200,9 +207,11 @@ def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
     under = math.prod(v for v, sign in zip(values, signs, strict=True) if sign < 0)
     if min(signs) > 0:
         return over
+    # One after the other, as programs do it: this overflows where they would.
     if under and signs[0] > 0:
         return in_turn(values, signs)  # type: ignore[no-any-return]
     if under:
         return over / under
+    # Division by 0, for which Python raises and arrays have inf and nan.
     with np.errstate(all="ignore"):
         return (np.float64(over) / np.float64(under)).item()

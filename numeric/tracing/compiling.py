@@ -79,10 +79,12 @@ class Compiled:
         traced = self._known(signature, around)
         if traced is None:
             traced = self._trace(structure, tensors, around)
+            # Only the table is locked: the user's function may take long, or call this one.
             with self._lock:
                 place = next(
                     i for i in range(_SAME) if (signature, i) not in self._traces or i == _SAME - 1
                 )
+                # When all places are taken, the last one is given to the newest.
                 self._traces[signature, place] = traced
                 if len(self._traces) > _KEPT:
                     self._traces.popitem(last=False)
@@ -117,6 +119,8 @@ class Compiled:
             exprs: list[Expr] = []
             for y in outs:
                 place = next((i for i, x in enumerate(given) if x is y), None)
+                # What is an argument, or was there before, is that very tensor in each call, not a
+                # result.
                 if place is not None:
                     results.append(("argument", place, None))
                 elif not isinstance(y._array, Shadow) and not trace.knows(y):
@@ -124,6 +128,7 @@ class Compiled:
                 else:
                     results.append(("output", len(exprs), (y._array.dtype, requires(y))))
                     exprs.append(trace.expr(y))
+        # Behind the results, so that a call computes both at once.
         exprs += counted(trace.checks)
         function = lower(exprs, trace.symbols) if exprs else None
         # What the function itself changes while it runs, as a counter of calls, is no condition:
@@ -158,6 +163,8 @@ def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
     for kind, what, like in traced.results:
         if kind == "output":
             dtype, recorded = like
+            # The call is one recorded operation, but not every result required gradients in the
+            # trace.
             y = values[what] if recorded else values[what].detach()
             outs.append(y if y._array.dtype == dtype else cast(y, dtype))
         else:

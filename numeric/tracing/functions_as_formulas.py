@@ -87,6 +87,7 @@ def captured(
     kept: dict[tuple[Record, int], Tensor] = {}
     start = serial()
     leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
+    # Recorded whatever is in force around it: expressions are read from the record.
     with Switch(grad=True, inference=False, keeping=kept):
         answer = call(leaves)
     tree, tensors = flat(answer)
@@ -98,6 +99,7 @@ def captured(
     try:
         ends = [(edge_of(y), y._nr) for y in tensors]
         for end, y in zip(ends, tensors, strict=True):
+            # A result may be a tensor from outside that no operation took.
             kept.setdefault(end, y)
         outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
         known_tensors = zip([*symbols, *outer_symbols], [*leaves, *outer], strict=True)
@@ -165,6 +167,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
 
 def _kept(what: tuple[object, ...], operands: Sequence[Expr], make: Callable[[], object]) -> Any:
     """``make()``, or what it gave for the same operation and operands before."""
+    # Its numbers would be kept alive.
     if any(isinstance(x.op, ops.Constant) for x in operands):
         return make()
     key = (*what, default(), *(x.serial for x in operands))
@@ -216,6 +219,7 @@ def _outer(
         seen.add(record)
         inside = isinstance(record, Known) or (isinstance(record, Node) and record.serial >= start)
         if inside and not (isinstance(record, Known) and record in numbered):
+            # Operands in their order: equal runs number their inputs alike, and share a program.
             stack += reversed(list(before(record)))
             continue
         if record not in numbered:  # nothing holds the tensor any more
@@ -253,6 +257,7 @@ class Inner(Trace):
         self.length = length
         # Whether the run is a part of one that is kept for later calls.
         self.kept = self.below is not None and getattr(self.below, "kept", True)
+        # What is found by its id lives as long, or another object could get that id.
         self._held: list[object] = []
         self.draws: list[tuple[Expr, Tensor]] = []
 
@@ -344,6 +349,7 @@ def program(key: object, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr
     """The lowered function of ``build()``, which gives outputs and inputs; one for each key."""
     with _lock:
         found = _programs.get(key)
+        # Under the lock: who asks for the same program meanwhile waits, and makes no second one.
         if found is None:
             outputs, inputs = build()
             found = _programs[key] = lower(list(outputs), list(inputs))

@@ -48,6 +48,7 @@ def _collected(tree: object, tensors: list[Tensor]) -> object:
 
 def filled(tree: object, tensors: Sequence[object]) -> Any:
     """The structure with tensors in their places."""
+    # A Leaf is a tuple itself, so that it is asked for before tuples are.
     if isinstance(tree, Leaf):
         return tensors[tree.place]
     if isinstance(tree, dict):
@@ -61,6 +62,7 @@ def _dict_like(tree: Any, items: dict[object, object]) -> object:
     kind = type(tree)
     if kind is dict:
         return items
+    # Its constructor takes what makes new values first.
     if issubclass(kind, defaultdict):
         return kind(tree.default_factory, items)
     return kind(items)
@@ -68,4 +70,5 @@ def _dict_like(tree: Any, items: dict[object, object]) -> object:
 
 def _like(tree: Any, items: list[object]) -> object:
     kind = type(tree)
+    # A named tuple takes its fields one by one.
     return kind(*items) if hasattr(tree, "_fields") else kind(items)

@@ -27,18 +27,22 @@ def key(tree: object) -> object:
     """A hashable stand-in of a structure: equal for arguments that may share a trace."""
     if isinstance(tree, Leaf):
         return tree
+    # In its order: what the function does may depend on that.
     if isinstance(tree, dict):
         return ("dict", *((k, key(x)) for k, x in tree.items()))
     if isinstance(tree, list | tuple):
         return (type(tree), *map(key, tree))
+    # Its numbers are constants of the trace.
     if isinstance(tree, np.ndarray):
         return ("array", tree.shape, tree.dtype, tree.tobytes())
+    # As text: 0.0 and -0.0 are equal, though functions tell them apart, and nan equals nothing.
     if isinstance(tree, float):
         return (float, tree.hex())
     try:
         hash(tree)
     except TypeError:
         return Same(tree)
+    # With the type, as 1 and True are equal.
     return (type(tree), tree)
 
 
@@ -57,6 +61,7 @@ class Same:
         return isinstance(other, Same) and self.value is other.value
 
 
+# How far, and at how many objects, every call looks.
 _DEPTH, _SEEN = 5, 2000
 
 
@@ -71,6 +76,8 @@ def surroundings(fn: object) -> dict[object, object]:
     stack: list[tuple[tuple[object, ...], object, int]] = [((), fn, 0)]
     while stack and len(seen) < _SEEN:
         way, x, depth = stack.pop()
+        # Before ``seen``: equal small numbers are one object, and are a condition on each way to
+        # it.
         if isinstance(x, bool | int | str | float | complex | None):
             found[way] = key(x)
             continue
@@ -78,6 +85,7 @@ def surroundings(fn: object) -> dict[object, object]:
             continue
         seen.add(id(x))
         if isinstance(x, Tensor):
+            # Its numbers are no condition: they are an input, and may be others in each call.
             found[way] = Same(x), x._array.shape, x._array.dtype
         elif depth < _DEPTH:
             stack += [((way, name), y, depth + 1) for name, y in _inside(x)]
@@ -105,6 +113,7 @@ def _inside(x: Any) -> Iterator[tuple[object, object]]:
         yield from ((n, x.__globals__[n]) for n in _names(x.__code__) if n in x.__globals__)
     elif hasattr(x, "__dict__") and not hasattr(x, "__path__") and not hasattr(x, "__spec__"):
         yield from vars(x).items()
+        # What runs is its class's, and classes are not looked into.
         if callable(x):
             yield "call", type(x).__call__
 

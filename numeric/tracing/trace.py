@@ -128,6 +128,7 @@ class Trace:
             # a tensor from outside is not written to, as that is not.
             part = None if parent is None else functools.partial(_part, op, done.rest, params, i)
             fixed = op.view and parent is None
+            # As in an eager run, what is computed without recording is a constant for derivatives.
             value = y if grad or not real else detach(y)
             shadow = Shadow(self, value, layout, parent=parent, part=part, fixed=fixed)
             if parent is not None:
@@ -159,6 +160,7 @@ class Trace:
             Shadow(self, self.expr(t), stand_in_for(t)) if isinstance(t, Tensor) else t
             for t in (a, b)
         )
+        # Asked first, as the error is to be that of an eager comparison.
         try:
             np.broadcast_shapes(np.shape(stand_in_for(a)), np.shape(stand_in_for(b)))
         except ValueError:
@@ -183,6 +185,7 @@ class Trace:
         if root.fixed:
             refuse(f"{name} changes an argument in place")
         inplace.check_memory(shadow, name)
+        # A shadow without a parent keeps the value before, whatever is written later.
         old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)
         out = compute(old)
         inplace.check_result(x, out, name)
@@ -273,6 +276,7 @@ def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, str]]) -> Non
     """Raise IndexError if one of the values of ``counted`` is not 0; maybe later, in a trace."""
     for value, (_, text) in zip(values, checks, strict=True):
         array = value._array
+        # In a trace nobody knows the numbers yet: the calls of what is traced check them.
         if isinstance(array, Shadow):
             outer = current().tracing
             assert outer is not None

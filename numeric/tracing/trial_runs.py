@@ -50,17 +50,20 @@ _REMEMBERED = 4096
 
 def done(op: Op, operands: Sequence[object], exprs: list[Expr], params: tuple[object, ...]) -> Done:
     """An operation on expressions, which is remembered: another run will do the same."""
+    # With the default dtype, which is that of what Python's numbers become.
     key: list[object] = [op, params, default()]
     for x, e in zip(operands, exprs, strict=True):
         key.append(e.serial)
         a: Any = x._array if isinstance(x, Tensor) else x
         if isinstance(a, Shadow):
             a = a.layout
+        # With the strides, which decide what is a view of what.
         key.append((a.shape, a.strides, a.dtype) if hasattr(a, "strides") else type(a))
     remembered = tuple(key)
     found = _memory.get(remembered)
     if found is None:
         found = _do(op, operands, exprs, params)
+        # All at once: what is wanted again is soon there again, and no order of use has to be kept.
         if len(_memory) >= _REMEMBERED:
             _memory.clear()
         _memory[remembered] = found
@@ -81,6 +84,7 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
         exprs[0] = converted(exprs[0], tried[0].dtype, np.dtype(params[0]))
     before = noise()
     try:
+        # Ones may be outside of a domain; what NumPy says of them, it does not say of the program.
         set_noise(SILENCE)
         values = (
             op.bound(tried, params).forward(tried)
@@ -90,6 +94,7 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
         ys = rounded(op, exprs, [getattr(a, "dtype", None) for a in tried], params)
     except (Unsupported, NotImplementedError) as error:
         refuse(f"{op.name} has no formula here ({error})")
+    # NumPy's words for shapes that do not fit; the error is to be that of an eager operation.
     except ValueError:
         if not op.pointwise:
             raise
@@ -138,6 +143,7 @@ def without_values(layout: np.ndarray) -> np.ndarray:
     """
     if layout.flags.c_contiguous or layout.flags.f_contiguous:
         return np.empty_like(layout)
+    # Elements before the first one would lie before the new memory: kept as it is.
     if not all(s >= 0 for s in layout.strides):
         return layout
     reach = sum((n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True))

@@ -180,6 +180,7 @@ def _batches(
     """The expressions for all slices, with a leading axis where they are to have it."""
     free = {x for y in outs for x in y.free_symbols}
     used = {x: z for x, z in known.items() if x in free}
+    # ``batch`` takes free symbols alone, and one at least.
     wide = batch(outs, used) if used else [broadcast_to(y, (n, *y.shape)) for y in outs]
     return [z if lead else y for y, z, lead in zip(outs, wide, led, strict=True)]
 
@@ -189,6 +190,7 @@ def _slice(x: Tensor) -> Tensor:
     array = x._array
     if isinstance(array, Shadow):
         array = array.layout
+    # An empty batch has no slice; the function is traced all the same, for the shapes of results.
     if not array.shape[0]:
         return blank(np.empty(array.shape[1:], array.dtype))
     return blank(array[0])
@@ -257,6 +259,7 @@ def _out_dims(out_dims: object, tree: object, name: str) -> list[int | None]:
     try:
         pairs = list(_spread(out_dims, tree, told))
     except ValueError:
+        # What was raised speaks of inputs; this makes the error below, of results.
         pairs = [(out_dims, None)]
     if any(not (d is None or isinstance(d, int)) for d, _ in pairs):
         raise ValueError(

@@ -128,6 +128,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
     d, base = split_coefficient(p)
     if base is None:
         return Flow(scale(number.times(c, d), expr), mark)
+    # Nearly all: no zeros to keep, and no axes of a batch.
     if mark == NONE and base.op is not _WHERE and expr.shape == p.shape:
         return Flow(scaled_product(c, expr, p), NONE)
     layers: list[Layer] = []
@@ -138,6 +139,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         return shown(_closed(scaled_product(c, expr, p), layers), mark)
     if mark == HOISTED:
         several = _separate(expr)
+        # Each part meets p at its own place, and none what p is elsewhere, which may be inf or nan.
         if len(several) > 1:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
             return shown(_closed(total(shares), layers))
@@ -153,6 +155,7 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
             if isinstance(layer, ops.Unslice):
                 if len(layer.before) > p.ndim:  # it leaves out places of the batch, too
                     p = broadcast_to(p, shape)
+                # Opened, the flow is only what lies in the slice, so that p is cut to its place.
                 cut = layer.transposed(0, shape)
                 p, shape = linear(cut, p), cut.result(shape)
     diagonal = flow.mark == HOISTED and is_diagonal(expr)
@@ -170,6 +173,7 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     if mark == NONE and alike:
         return Flow(scaled_product(c, expr, p), NONE)
     p = scale(c, p)
+    # Where p is always finite, 0 times it is 0 without being told.
     kill = mark == DEEP and not finite([p])
     if alike:
         return Flow(strong(expr, p) if kill else mul(expr, p), mark)
@@ -192,6 +196,7 @@ def gathered(flows: Sequence[Flow]) -> Flow:
     """The sum of the flows that arrived at a node; marked if they leave elements out."""
     marks = [g.mark for g in flows]
     if len(flows) > 1 and any(marks):
+        # A flow that is 0 reaches no element: unmarked, it must not take the mark of the others.
         flows = [g for g in flows if not is_zero(g.expr)] or flows[:1]
         if any(g.mark == HOISTED for g in flows):
             flows = _branches(_slices(flows))
@@ -217,6 +222,7 @@ def _branches(flows: Sequence[Flow]) -> list[Flow]:
         else:
             rest.append(g)
     for condition, (true, false) in branches.items():
+        # Both sides are there, so that no element is left out.
         if true and false:
             rest.append(Flow(select(condition, total(true), total(false)), NONE))
         else:
@@ -307,6 +313,7 @@ def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> 
     for op, inner in shares:
         key: tuple[Any, ...] = (..., *(slice(*step) for step in op.steps))
         result[key] |= inner
+    # Kept as long as the node is, so as small as it can be: where all is written, no axis matters.
     return np.ones((1,) * x.ndim, np.bool_) if result.all() else result
 
 
@@ -336,6 +343,7 @@ def _end_to_end(parts: dict[tuple[ops.Unslice, ...], Expr]) -> Expr | None:
         if not alike or (step != 1 and stop - start != 1):
             return None
         found.append((start, stop, x))
+    # By place alone: ``<`` of expressions makes a node.
     found.sort(key=lambda part: part[:2])
     if any(a[1] != b[0] for a, b in pairwise(found)):
         return None
@@ -368,6 +376,7 @@ def bound(x: Expr, depth: int = _DEPTH) -> float:
     if value is not None:
         return _size(value)
     op = x.op
+    # Truth values and identities have 0 and 1 alone.
     if x.dtype is bool or (isinstance(op, ops.Contract) and not x.args):
         return 1.0
     if isinstance(op, ops.Constant):
@@ -387,6 +396,7 @@ def bound(x: Expr, depth: int = _DEPTH) -> float:
         moves = not op.sums and len(op.letters) == 1
     else:
         moves = isinstance(op, ops.Linear) and op.selects
+    # What only moves or picks elements has no larger ones.
     if moves:
         return max(bound(a, depth - 1) for a in x.args)
     return math.inf
