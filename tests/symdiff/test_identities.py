@@ -115,24 +115,29 @@ def test_a_masked_factor_of_a_contraction_wins_over_an_infinite_number():
             assert nm.lower(product, [v, x])(np.array([-1.0, 2.0, 0.0]), 0.0).tolist() == expected
 
 
-def test_second_derivatives_are_constant_where_they_are():
-    assert sd.hessian(sd.norm(v) ** 2, v) is 2 * EYE
-    assert sd.hessian(sd.var(v), v) is 2 * EYE / 3 - sd.constant(2) / 9
-    assert sd.grad(sd.sum(v - sd.mean(v)), v) is sd.zeros(3)
+SPELLINGS = [
+    (lambda: sd.hessian(sd.norm(v) ** 2, v), 2 * EYE),
+    (lambda: sd.hessian(sd.var(v), v), 2 * EYE / 3 - sd.constant(2) / 9),
+    (lambda: sd.grad(sd.sum(v - sd.mean(v)), v), sd.zeros(3)),
+    # Directions that commute come out of the exponential.
+    (lambda: sd.diff(sd.expm(t * A), t), A @ sd.expm(t * A)),
+    (lambda: sd.diff(sd.expm(t * A), t, 2), A @ (A @ sd.expm(t * A))),
+    (lambda: sd.diff(sd.expm(t**2 * A), t), (2 * t * A) @ sd.expm(t**2 * A)),
+    (lambda: sd.expm(A.T), sd.expm(A).T),
+]
 
 
-def test_directions_that_commute_come_out_of_the_exponential():
-    first = sd.diff(sd.expm(t * A), t)
-    assert first is A @ sd.expm(t * A)
-    assert sd.diff(first, t) is A @ first
-    assert sd.diff(sd.expm(t**2 * A), t) is (2 * t * A) @ sd.expm(t**2 * A)
-    assert sd.expm(A.T) is sd.expm(A).T
+@pytest.mark.parametrize(("make", "wanted"), SPELLINGS, ids=lambda v: "" if callable(v) else str(v))
+def test_what_identities_make_of_derivatives(make, wanted):
+    assert make() is wanted
+
+
+def test_second_derivatives_along_directions_that_commute():
     at = nm.lower(sd.diff(sd.expm(t**2 * A), t, 2), [t, A])(0.5, AT_X)
     m = mp.matrix(AT_X.tolist())
-    for i in range(3):
-        for j in range(3):
-            exact = mp.diff(lambda s, i=i, j=j: mp.expm(s**2 * m)[i, j], 0.5, 2)
-            assert at[i, j] == pytest.approx(float(exact), rel=1e-12)
+    for i, j in np.ndindex(3, 3):
+        exact = mp.diff(lambda s, i=i, j=j: mp.expm(s**2 * m)[i, j], 0.5, 2)
+        assert at[i, j] == pytest.approx(float(exact), rel=1e-12)
 
 
 @pytest.mark.parametrize("build", [lambda s, a, b: s * a + b, lambda s, a, b: b + s * a.T])
@@ -140,10 +145,9 @@ def test_directions_that_do_not_commute_stay(build):
     other = np.diag([0.5, 1.0, -0.75]) + 0.25
     got = nm.lower(sd.diff(sd.expm(build(t, A, X)), t), [t, A, X])(0.5, AT_X, other)
     a, b = mp.matrix(AT_X.tolist()), mp.matrix(other.tolist())
-    for i in range(3):
-        for j in range(3):
-            exact = mp.diff(lambda s, i=i, j=j: mp.expm(build(s, a, b))[i, j], 0.5)
-            assert got[i, j] == pytest.approx(float(exact), rel=1e-12, abs=1e-13)
+    for i, j in np.ndindex(3, 3):
+        exact = mp.diff(lambda s, i=i, j=j: mp.expm(build(s, a, b))[i, j], 0.5)
+        assert got[i, j] == pytest.approx(float(exact), rel=1e-12, abs=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import string
-import unicodedata
 from fractions import Fraction
 
 import pytest
@@ -15,7 +14,6 @@ from symdiff import ParseError, parse
 from symdiff.interchange.parser import CONSTANTS, FUNCTIONS
 from symdiff.scalars.vocabulary import FACTS
 from tests.support.orders import order_count
-from tests.support.refusals import refused
 
 x, y, z = sd.symbols("x y z")
 HALF = Fraction(1, 2)
@@ -93,33 +91,37 @@ def test_language(text, expected):
     assert parse(text) is expected
 
 
-def test_names_are_symbols_of_that_name():
-    expr = parse("alpha + 2*I")
-    assert set(expr.free_symbols) == set(sd.symbols("alpha I"))
+MICRO, MU, V = "\u00b5", "\u03bc", sd.symbol("v", 3)
+OF_NAMES = [
+    ("alpha + 2*I", [], sd.symbol("alpha") + 2 * sd.symbol("I")),
+    ("2*v", [V], 2 * V),
+    ("2*v", {"v": x + y}, 2 * (x + y)),
+    ("e*pi", [sd.symbol("e")], sd.symbol("e") * sd.pi),
+    # Identifiers are normalised as Python does.
+    (MICRO, [], sd.symbol(MU)),
+    (MU, [], sd.symbol(MU)),
+    (f"2*{MICRO} + ﬁ*x", [], 2 * sd.symbol(MU) + sd.symbol("fi") * x),
+    (f"{MICRO}*x", {MICRO: y}, y * x),
+]
 
 
-def test_names_can_be_given_other_meanings():
-    v = sd.symbol("v", 3)
-    assert parse("2*v", [v]) is 2 * v
-    assert parse("2*v", {"v": x + y}) is 2 * (x + y)
-    assert parse("e*pi", [sd.symbol("e")]) is sd.symbol("e") * sd.pi
-    refused(
-        (sd.ShapeError, None, lambda: parse("v + w", [v, sd.symbol("w", 4)])),
+@pytest.mark.parametrize(("text", "names", "expected"), OF_NAMES)
+def test_names_are_symbols_or_what_is_given(text, names, expected):
+    assert parse(text, names) is expected
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "call"),
+    [
+        (sd.ShapeError, None, lambda: parse("v + w", [V, sd.symbol("w", 4)])),
         (AttributeError, None, lambda: parse("x", [x + y])),
-    )
-
-
-def test_a_text_is_a_str():
-    with pytest.raises(TypeError, match="bytes"):
-        parse(b"x")
-
-
-def test_identifiers_are_normalised_as_python_does():
-    micro, mu = "\u00b5", "\u03bc"
-    assert unicodedata.normalize("NFKC", micro) == mu
-    assert parse(micro) is parse(mu) is sd.symbol(mu)
-    assert parse(f"2*{micro} + ﬁ*x") is 2 * sd.symbol(mu) + sd.symbol("fi") * x
-    assert parse(f"{micro}*x", {micro: y}) is y * x
+        (TypeError, "bytes", lambda: parse(b"x")),
+        (ParseError, "1000000 are the limit", lambda: parse("x" * 1_000_001)),
+    ],
+)
+def test_what_is_no_text_and_no_name(error, says, call):
+    with pytest.raises(error, match=says):
+        call()
 
 
 ORDERS = {
@@ -360,15 +362,10 @@ def test_positions_in_later_parts_and_after_wide_characters():
     assert caught.value.position == text.index("sin")
 
 
-def test_too_long_a_text():
-    with pytest.raises(ParseError, match="1000000 are the limit"):
-        parse("x" * 1_000_001)
-
-
-def test_nothing_warns_or_escapes():
-    for text in ("1if x else y", "1or x", "0in x", "'\\d'", "x is 1"):
-        with pytest.raises(ParseError):
-            parse(text)
+@pytest.mark.parametrize("text", ["1if x else y", "1or x", "0in x", "'\\d'", "x is 1"])
+def test_nothing_warns_or_escapes(text):
+    with pytest.raises(ParseError):
+        parse(text)
 
 
 SAFE = string.ascii_letters + string.digits + "+-*/%<>=!(),.^_ \n&|~[]{}'\"\\:;@#$?\0éµ²"

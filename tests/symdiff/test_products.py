@@ -105,19 +105,31 @@ def test_like_bases_merge_through_nesting_where_a_leaf_is_among_them(product, me
     assert product is merged
 
 
-def test_what_does_not_merge():
-    # without a leaf, only equal bases side by side: anything more destroys sharing
-    f, g = sd.exp(x), sd.sin(x)
-    assert f * g * g is not f * g**2
-    assert (f * g) * (f * g) is (f * g) ** 2
-    # integers may overflow on the way: their values are those of NumPy, in the order as written
-    assert n * (m * n) is not n**2 * m
-    assert (x * n) * m is not x * (n * m)
-    assert (x * n) / x is not n
-    # a product of more than eight factors is one factor
-    many = product_of(sd.symbols([f"q{k}" for k in range(9)]), 0)
-    assert (many * x) / many is x * many / many
-    assert x * many / sd.symbol("q0") is not many * x
+EXP, SIN = sd.exp(x), sd.sin(x)
+# Of more than eight factors, which are one.
+MANY = product_of(sd.symbols([f"q{k}" for k in range(9)]), 0)
+
+
+@pytest.mark.parametrize(
+    ("product", "other"),
+    [
+        # Without a leaf, only equal bases side by side: anything more destroys sharing.
+        (EXP * SIN * SIN, EXP * SIN**2),
+        # Integers may overflow on the way: their values are those of NumPy, as written.
+        (n * (m * n), n**2 * m),
+        ((x * n) * m, x * (n * m)),
+        ((x * n) / x, n),
+        (x * MANY / sd.symbol("q0"), MANY * x),
+    ],
+    ids=str,
+)
+def test_what_does_not_merge(product, other):
+    assert product is not other
+
+
+def test_equal_products_merge():
+    assert (EXP * SIN) * (EXP * SIN) is (EXP * SIN) ** 2
+    assert (MANY * x) / MANY is x * MANY / MANY
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-120, 1e120, 1e300])
