@@ -36,7 +36,9 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"
 # Gradients --------------------------------------------------------------------------------------
 
 
-def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    func: Callable[..., object], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The function that computes the gradient of ``func``, whose result has one element.
 
     Args:
@@ -53,7 +55,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         gradient, answer = _gradient(func, argnums, has_aux, args, kwargs, values=has_aux)
         return (gradient, answer[1]) if has_aux else gradient
 
@@ -61,7 +63,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def grad_and_value(
-    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """As ``grad``; the function returns (gradient, value), or (gradient, (value, anything else)).
 
@@ -71,7 +73,7 @@ def grad_and_value(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         gradient, (value, aux) = _gradient(func, argnums, has_aux, args, kwargs, values=True)
         return gradient, ((value, aux) if has_aux else value)
 
@@ -79,11 +81,11 @@ def grad_and_value(
 
 
 def _gradient(
-    func: Callable[..., Any],
-    argnums: Any,
+    func: Callable[..., object],
+    argnums: int | tuple[int, ...],
     has_aux: bool,
-    args: tuple[Any, ...],
-    kwargs: Any,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
     values: bool,
 ) -> tuple[Any, Any]:
     """The gradient; if ``values``, the value and what else the function returned."""
@@ -123,11 +125,11 @@ class _Call(Evaluation):
     def __init__(
         self,
         name: str,
-        func: Callable[..., Any],
-        argnums: Any,
+        func: Callable[..., object],
+        argnums: int | tuple[int, ...],
         has_aux: bool,
-        args: tuple[Any, ...],
-        kwargs: Any,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
     ) -> None:
         self.name, self.has_aux = name, has_aux
         chosen, places = _chosen(argnums, args)
@@ -137,13 +139,13 @@ class _Call(Evaluation):
             raise RuntimeError(f"{_NAMES[name]}: Expected primals to contain at least one Tensor.")
         counts = []
 
-        def call(given: list[Tensor]) -> Any:
+        def call(given: list[Tensor]) -> object:
             parts = filled(structure, given)
             replaced = list(args)
             many = isinstance(argnums, tuple)
             for place, part in zip(places, parts if many else [parts], strict=True):
                 replaced[place] = part
-            answer = func(*replaced, **kwargs)
+            answer: Any = func(*replaced, **kwargs)
             if has_aux and not (isinstance(answer, tuple) and len(answer) == 2):
                 raise RuntimeError(
                     f"{_NAMES[name]}: output of function f should be a tuple: (output, aux) if "
@@ -155,13 +157,13 @@ class _Call(Evaluation):
         super().__init__(call, inputs, structure)
         self.differentiated = counts[0]
 
-    def answer(self, values: list[Any]) -> tuple[Any, Any]:
+    def answer(self, values: list[Tensor]) -> tuple[Any, Any]:
         """The value, and what else the function returned, from one thing for each tensor."""
         answer = self.by_results(values)
         return answer if self.has_aux else (answer, None)
 
 
-def _check_inputs(name: str, parts: Iterable[Any]) -> None:
+def _check_inputs(name: str, parts: Iterable[object]) -> None:
     """Raise for what is no tensor, or has no derivative."""
     for part in parts:
         if not isinstance(part, Tensor):
@@ -174,7 +176,7 @@ def _check_inputs(name: str, parts: Iterable[Any]) -> None:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 
-def _checked(name: str, value: Any) -> int:
+def _checked(name: str, value: object) -> int:
     """How many tensors there are in what a function returned.  Raises RuntimeError for others."""
     if name == "grad" and not isinstance(value, Tensor):
         raise RuntimeError(
@@ -197,9 +199,9 @@ def _checked(name: str, value: Any) -> int:
     return len(parts)
 
 
-def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[Any, list[int]]:
+def _chosen(argnums: int | tuple[int, ...], args: tuple[object, ...]) -> tuple[object, list[int]]:
     many = isinstance(argnums, tuple)
-    numbers = argnums if many else (argnums,)
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     places = []
     for i in numbers:
         if not isinstance(i, int) or not -len(args) <= i < len(args):
@@ -215,8 +217,8 @@ def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[Any, list[int]]:
 
 
 def jacrev(
-    func: Callable[..., Any],
-    argnums: Any = 0,
+    func: Callable[..., object],
+    argnums: int | tuple[int, ...] = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
@@ -238,15 +240,15 @@ def jacrev(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         return _jacobians("jacrev", JACOBIAN, func, argnums, has_aux, args, kwargs)
 
     return wrapper
 
 
 def jacfwd(
-    func: Callable[..., Any],
-    argnums: Any = 0,
+    func: Callable[..., object],
+    argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
     randomness: str = "error",
@@ -259,13 +261,13 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         return _jacobians("jacfwd", JACOBIAN_FORWARD, func, argnums, has_aux, args, kwargs)
 
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that computes the Hessian: shape of the result + of the argument, twice.
 
     >>> import numeric as torch
@@ -275,7 +277,7 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         return _jacobians("hessian", HESSIANS, func, argnums, False, args, kwargs)
 
     return wrapper
@@ -284,11 +286,11 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
 def _jacobians(
     name: str,
     wanted: Derivative,
-    func: Callable[..., Any],
-    argnums: Any,
+    func: Callable[..., object],
+    argnums: int | tuple[int, ...],
     has_aux: bool,
-    args: tuple[Any, ...],
-    kwargs: Any,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
 ) -> Any:
     """Jacobians of every result by every argument, or Hessians, nested like both."""
     call = _Call(name, func, argnums, has_aux, args, kwargs)
@@ -304,7 +306,7 @@ def _jacobians(
 # Products with Jacobians --------------------------------------------------------------------------
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:
     """``func(*primals)``, and the function of cotangents that pulls them back.
 
     The latter takes what is nested like the result, and returns a tuple: for each primal what is
@@ -320,7 +322,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     shape_of, outputs = flat(value)
 
     def pullback(
-        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+        cotangents: object, retain_graph: bool = True, create_graph: bool | None = None
     ) -> tuple[Any, ...]:
         structure, gs = flat(cotangents)
         if structure != shape_of:
@@ -341,9 +343,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 def jvp(
-    func: Callable[..., Any],
-    primals: tuple[Any, ...],
-    tangents: tuple[Any, ...],
+    func: Callable[..., object],
+    primals: tuple[object, ...],
+    tangents: tuple[object, ...],
     *,
     strict: bool = False,
     has_aux: bool = False,
@@ -374,7 +376,7 @@ def jvp(
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def _tangents(primals: Any, tangents: Any) -> list[Tensor]:
+def _tangents(primals: object, tangents: object) -> list[Tensor]:
     """The tensors of the tangents; raises RuntimeError unless they are as those of the primals."""
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):

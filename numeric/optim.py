@@ -29,6 +29,11 @@ from symdiff.guesses import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    Parameters: TypeAlias = (
+        Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
+    )
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
@@ -60,7 +65,7 @@ class Optimizer:
     tensor([ 0.7500, -1.7500], requires_grad=True)
     """
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
@@ -69,7 +74,7 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
@@ -124,13 +129,13 @@ class Optimizer:
                         p.grad.requires_grad_(False)
                     p.grad.zero_()
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Change the parameters; ``closure``, if given, computes loss and gradients first."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
         """State and options, with numbers in the place of the parameters; tensors are shared."""
-        numbers: dict[Any, int] = {}
+        numbers: dict[Tensor, int] = {}
         groups, start = [], 0
         for group in self.param_groups:
             for i, p in enumerate(group["params"], start):
@@ -155,7 +160,7 @@ class Optimizer:
                 "loaded state dict contains a parameter group that doesn't match the size of "
                 "optimizer's group"
             )
-        params: dict[Any, Tensor] = {}
+        params: dict[object, Tensor] = {}
         for own, new in pairs:
             params.update(zip(new["params"], own["params"], strict=True))
             new["params"] = own["params"]
@@ -199,7 +204,7 @@ def _cast(state: Any, p: Tensor, key: str | None = None) -> Any:
 class _ByParameter(Optimizer):
     """Optimisers whose rule sees one parameter at a time."""
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Change every parameter that has a gradient.
 
         ``closure``, if given, computes loss and gradients first; its result is returned.
@@ -220,7 +225,7 @@ class _ByParameter(Optimizer):
         raise NotImplementedError
 
 
-def _non_negative(what: str, value: Any) -> None:
+def _non_negative(what: str, value: float | Tensor) -> None:
     """Raise ValueError for an option below zero, or nan."""
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -228,7 +233,7 @@ def _non_negative(what: str, value: Any) -> None:
         raise ValueError(f"Invalid {what}: {value}")
 
 
-def _number(value: Any) -> Any:
+def _number(value: float | Tensor) -> float | Tensor:
     """An option that may be a tensor; one that requires gradients stays one."""
     return value.item() if isinstance(value, Tensor) and not value.requires_grad else value
 
@@ -263,8 +268,8 @@ class SGD(_ByParameter):
 
     def __init__(
         self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
         weight_decay: float = 0,
@@ -344,8 +349,8 @@ class Adam(_ByParameter):
 
     def __init__(
         self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -445,8 +450,8 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Iterable[Any],
-        lr: Any = 1e-3,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,12 +25,18 @@ from numeric.eager.tensor import Tensor, counter, edge_of, method
 from numeric.ops.conversions import own, remade
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Sequence
+
+    from numeric.eager.record import Extras
+    from numeric.eager.specialised import Declaration
+    from numeric.types import Params
+
+Leaf = TypeVar("Leaf", AccumulateGrad, Constant)
 
 # Operations -------------------------------------------------------------------------------------
 
 
-def _reduced_op(op: Op, _: Any) -> Any:
+def _reduced_op(op: Op, _: object) -> object:
     if op.origin is None:
         return _op_at, (op.key,)
     if not isinstance(op.origin, weakref.ref):
@@ -57,7 +63,7 @@ def _op_at(key: str) -> Op:
     return found
 
 
-def _reduced_specialised(of: Specialised, _: Any) -> Any:
+def _reduced_specialised(of: Specialised, _: object) -> tuple[object, ...]:
     shapes, kinds = [x.shape for x in of.xs], tuple([x.dtype for x in of.xs])
     return _specialised, (of.op, of.params, shapes, kinds, of.uniform)
 
@@ -66,16 +72,18 @@ def _specialised(op: Op, *args: Any) -> Specialised:
     return op.specialised(*args)
 
 
-def _reduced_bound(bound: Bound, _: Any) -> Any:
+def _reduced_bound(bound: Bound, _: object) -> tuple[object, ...]:
     types = None
     if bound.shapes is not None and bound.kinds is not None:
         types = list(zip(bound.shapes, bound.kinds, strict=True))
     return _bound, (bound.of.op, bound.of.params, len(bound.of.xs), types, bound.results)
 
 
-def _bound(op: Op, params: Any, count: int, types: Any, results: list[Any]) -> Bound:
+def _bound(
+    op: Op, params: Params, count: int, types: Any, results: Sequence[tuple[Any, np.dtype]]
+) -> Bound:
     if types is None:
-        arrays: list[Any] = [np.ones(1)] * count
+        arrays: list[np.ndarray | float] = [np.ones(1)] * count
     else:
         arrays = [
             1.0 if k is None else np.broadcast_to(np.zeros((), _kind(k)), s) for s, k in types
@@ -91,11 +99,17 @@ def _kind(dtype: np.dtype) -> np.dtype:
     return OF_NUMPY[dtype].numpy
 
 
-def _reduced_pullback(p: Pullback, _: Any) -> Any:
+def _reduced_pullback(p: Pullback, _: object) -> tuple[object, ...]:
     return _pullback, (p.of, p.mask, p.marked, p.absent, p.keeps)
 
 
-def _pullback(of: Specialised, mask: Any, marked: bool, absent: Any, keeps: Any) -> Pullback:
+def _pullback(
+    of: Specialised,
+    mask: tuple[bool, ...],
+    marked: bool,
+    absent: tuple[int, ...],
+    keeps: Sequence[int],
+) -> Pullback:
     found = of.pullback(mask).variant(marked, absent)
     if found.keeps != keeps:
         raise pickle.UnpicklingError(f"{of.op}: another version saved other values")
@@ -105,13 +119,13 @@ def _pullback(of: Specialised, mask: Any, marked: bool, absent: Any, keeps: Any)
 # Nodes and leaves -------------------------------------------------------------------------------
 
 
-def _reduced_node(node: Node, _: Any) -> Any:
+def _reduced_node(node: Node, _: object) -> tuple[object, ...]:
     _without_hooks(node.extras)
     kind, op = type(node), node.op
     return _node, (op if isinstance(op, Op) and op.node is kind else kind, node.state())
 
 
-def _without_hooks(extras: Any) -> None:
+def _without_hooks(extras: Extras | None) -> None:
     if extras is not None and (
         any(extras.tensor_hooks.values()) or extras.prehooks or extras.posthooks
     ):
@@ -120,7 +134,7 @@ def _without_hooks(extras: Any) -> None:
         )
 
 
-def _node(kind: Any, state: dict[str, Any]) -> Node:
+def _node(kind: Op | type[Node], state: dict[str, Any]) -> Node:
     cls = kind.node if isinstance(kind, Op) else kind
     node: Node = cls.__new__(cls)
     if state["saved"] is not None:
@@ -137,7 +151,7 @@ def _typed(a: Any) -> Any:
     return a if a.dtype is kind else a.view(kind)
 
 
-def _reduced_leaf(leaf: Any, _: Any) -> Any:
+def _reduced_leaf(leaf: AccumulateGrad | Constant, _: object) -> tuple[object, ...]:
     if isinstance(leaf, AccumulateGrad):
         _without_hooks(leaf.extras)
     tensor = leaf.variable
@@ -146,20 +160,26 @@ def _reduced_leaf(leaf: Any, _: Any) -> Any:
     return _gone, (type(leaf), leaf.label, leaf.shape, leaf.kind)
 
 
-def _gone(cls: Any, label: Any, shape: Any, kind: str) -> Any:
+def _gone(cls: type[Leaf], label: str | None, shape: tuple[int, ...], kind: str) -> Leaf:
     """The end of a record at a leaf that nothing else holds."""
     tensor = Tensor.__new__(Tensor)
     tensor._array, tensor._name = np.broadcast_to(np.zeros((), kind), shape), label
     return cls(tensor)
 
 
-def _reduced_known(known: Known, _: Any) -> Any:
+def _reduced_known(known: Known, _: object) -> tuple[object, ...]:
     parts = known.op, known.operands, known.params, known.nr
     return _known, (*parts, known.label, known.shape, known.kind)
 
 
 def _known(
-    op: Any, operands: Any, params: Any, nr: int, label: Any, shape: Any, kind: str
+    op: Declaration | None,
+    operands: tuple[object, ...],
+    params: Params,
+    nr: int,
+    label: str | None,
+    shape: tuple[int, ...],
+    kind: str,
 ) -> Known:
     found = Known.__new__(Known)
     like = _gone(Constant, label, shape, kind)
@@ -182,11 +202,11 @@ for _cls, _reduced in {
     setattr(_cls, "__reduce_ex__", _reduced)  # noqa: B010  # one of each, for the type checker
 
 
-def _history(record: Any) -> list[Any]:
+def _history(record: Record) -> list[Record]:
     """A record and all that it depends on, operands before users."""
-    order: list[Any] = []
-    seen: set[Any] = set()
-    stack: list[tuple[Any, bool]] = [(record, False)]
+    order: list[Record] = []
+    seen: set[Record] = set()
+    stack: list[tuple[Record, bool]] = [(record, False)]
     while stack:
         top, ready = stack.pop()
         if ready:
@@ -196,7 +216,7 @@ def _history(record: Any) -> list[Any]:
             stack.append((top, True))
             stack += [(x, False) for x in before(top) if isinstance(x, Record)]
     leaves = [x for x in order if x.is_leaf and not isinstance(x, Known)]
-    made = [x for x in order if not x.is_leaf]
+    made = [x for x in order if isinstance(x, Node)]
     known = [x for x in order if isinstance(x, Known)]
     # Nodes and constants whose formula is known may depend on one another; nodes alone keep the
     # order in which they were made.
@@ -209,7 +229,7 @@ def _history(record: Any) -> list[Any]:
 
 
 @method("__reduce_ex__")
-def _reduced_tensor(self: Tensor, _: Any) -> Any:
+def _reduced_tensor(self: Tensor, _: object) -> tuple[object, ...]:
     edge: Any = edge_of(self) if self._stale else self._edge
     attributes = {name: x for name in _KEPT if (x := getattr(self, name)) != getattr(Tensor, name)}
     if edge is None or (edge.is_leaf and not isinstance(edge, Known)):
@@ -225,7 +245,7 @@ def _reduced_tensor(self: Tensor, _: Any) -> Any:
 _KEPT = ("_nr", "_origin", "_inference", "_volatile", "_no_expr", "_retains")
 
 
-def _memory(a: Any) -> tuple[Any, ...]:
+def _memory(a: np.ndarray) -> tuple[Any, ...]:
     """An array as a part of the memory that it shares."""
     root = a
     while isinstance(root.base, np.ndarray):
@@ -240,7 +260,9 @@ def _memory(a: Any) -> tuple[Any, ...]:
     return root, a.shape, a.dtype, start, a.strides
 
 
-def _tensor(cls: Any, memory: tuple[Any, ...], rg: bool, attached: dict[str, Any]) -> Tensor:
+def _tensor(
+    cls: type[Tensor], memory: tuple[Any, ...], rg: bool, attached: dict[str, object]
+) -> Tensor:
     array = memory[0]
     if len(memory) > 1:
         _, shape, dtype, start, strides = memory
