@@ -62,7 +62,6 @@ class Square(torch.autograd.Function):
 
 # Gradients ----------------------------------------------------------------------------------------
 
-
 TWO = constant(2.0)
 WEIGHTS = constant([1.0, 10.0])
 

@@ -9,6 +9,7 @@ from tests.support.tensor_checks import (
     check_all,
     check_backward,
     check_constant,
+    check_derivatives,
     check_leaf,
     check_tree,
     leaf_and_copy,
@@ -17,7 +18,6 @@ from tests.support.tensor_checks import (
 grad = torch.autograd.grad
 
 # Rule 20 ------------------------------------------------------------------------------------------
-
 
 TEN = torch.tensor(10.0).double()
 
@@ -119,10 +119,7 @@ def test_grad_of_non_leaves():
 def test_grad_to_any_order():
     """Rule 20: derivatives of a power, one after the other."""
     x = leaf(2.0)
-    y, expected = x**5, [80.0, 160.0, 240.0, 240.0, 120.0]
-    for e in expected:
-        (y,) = grad(y, x, create_graph=True)
-        check(y, e)
+    check_derivatives(x**5, x, 80.0, 160.0, 240.0, 240.0, 120.0)
 
 
 # Rule 21 ------------------------------------------------------------------------------------------

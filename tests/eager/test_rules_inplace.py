@@ -7,7 +7,7 @@ import pytest
 
 from tests.eager.chosen import check, leaf, names, ours, torch, weighted
 from tests.support.refusals import refused
-from tests.support.tensor_checks import check_all, check_backward, leaf_and_copy
+from tests.support.tensor_checks import check_all, check_backward, check_derivatives, leaf_and_copy
 
 MODIFIED = "modified by an inplace operation"
 
@@ -459,7 +459,6 @@ def test_view_made_in_no_grad():
 
 # Rule 38 ------------------------------------------------------------------------------------------
 
-
 INDEX, MASK = torch.tensor([[1], [0]]), torch.tensor([[True, False, True], [False, True, False]])
 ROW, PLACES = torch.tensor([1]), (torch.tensor([0, 1]), torch.tensor([2, 0]))
 ROWS = [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
@@ -772,15 +771,17 @@ def test_double_backward_through_views_and_writes():
     x = leaf([1.0, 2.0, 3.0])
     h = x**2
     h[1:].mul_(x[:2])
-    (g,) = torch.autograd.grad((h**2).sum(), x, create_graph=True)
-    a, b, c = 1.0, 2.0, 3.0
-    # h = (a², b²a, c²b)
-    check(g, [4 * a**3 + 2 * a * b**4, 4 * b**3 * a**2 + 2 * b * c**4, 4 * c**3 * b**2])
-    check_all(torch.autograd.grad(g.sum(), x), [
-        12 * a**2 + 2 * b**4 + 8 * b**3 * a,
-        8 * a * b**3 + 12 * b**2 * a**2 + 2 * c**4 + 8 * c**3 * b,
-        8 * b * c**3 + 12 * c**2 * b**2,
-    ])  # fmt: skip
+    a, b, c = 1.0, 2.0, 3.0  # h = (a², b²a, c²b)
+    check_derivatives(
+        h**2,
+        x,
+        [4 * a**3 + 2 * a * b**4, 4 * b**3 * a**2 + 2 * b * c**4, 4 * c**3 * b**2],
+        [
+            12 * a**2 + 2 * b**4 + 8 * b**3 * a,
+            8 * a * b**3 + 12 * b**2 * a**2 + 2 * c**4 + 8 * c**3 * b,
+            8 * b * c**3 + 12 * c**2 * b**2,
+        ],
+    )
 
 
 def test_multi_view_outputs_of_constants_and_their_views():

@@ -181,7 +181,7 @@ _records(
     "what-unpacks-has-any-shape",
     "        if array.shape != self.shape:",
     "        if array.ndim != len(self.shape):",
-    "test_unpack_must_return_the_shape",
+    "test_unpack_must_return_a_tensor_of_the_shape",
 )
 
 _records(

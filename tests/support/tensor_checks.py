@@ -1,6 +1,6 @@
 """What eager programs leave: gradients after a pass, and several results at once."""
 
-from tests.eager.chosen import check, leaf
+from tests.eager.chosen import check, leaf, torch
 
 
 def check_backward(y, *expected, **options):
@@ -49,3 +49,10 @@ def check_tree(found, expected):
             check_tree(part, values)
     else:
         check(found, expected)
+
+
+def check_derivatives(y, x, *expected):
+    """The derivatives of the sum of ``y`` by ``x``, that of their sum, and so on."""
+    for values in expected:
+        (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        check(y, values)
