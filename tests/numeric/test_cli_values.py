@@ -1,6 +1,7 @@
 """Values and derivatives of the command line beside mpmath, which shares nothing with it."""
 
 import re
+import shlex
 
 import mpmath
 import pytest
@@ -50,25 +51,21 @@ def test_values(run, formula, digits):
     assert agree(out.strip(), FORMULAS[formula](*at(60)), digits)
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-def test_gradients(run, formula):
-    status, out, err = run("grad", formula, *AT, "--digits", "20")
-    assert (status, err) == (0, "")
-    names, values = named(out)
-    assert names == ("df/dx", "df/dy")
-    for value, order in zip(values, [(1, 0), (0, 1)], strict=True):
-        assert agree(value, mpmath.diff(FORMULAS[formula], tuple(at(60)), order), 20)
-    assert named(run("grad", formula, "y", *AT, "--digits", "20")[1]) == (names[1:], values[1:])
+FIRST = {"df/dx": (1, 0), "df/dy": (0, 1)}
+SECOND = {"d2f/dx dx": (2, 0), "d2f/dx dy": (1, 1), "d2f/dy dy": (0, 2)}
 
 
+@pytest.mark.parametrize(("command", "orders"), [("grad", FIRST), ("hessian", SECOND)])
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_hessians(run, formula):
-    status, out, err = run("hessian", formula, *AT, "--digits", "20")
+def test_gradients_and_hessians(run, formula, command, orders):
+    status, out, err = run(command, formula, *AT, "--digits", "20")
     assert (status, err) == (0, "")
     names, values = named(out)
-    assert names == ("d2f/dx dx", "d2f/dx dy", "d2f/dy dy")
-    for value, order in zip(values, [(2, 0), (1, 1), (0, 2)], strict=True):
+    assert names == tuple(orders)
+    for value, order in zip(values, orders.values(), strict=True):
         assert agree(value, mpmath.diff(FORMULAS[formula], tuple(at(60)), order), 20)
+    of_y = named(run(command, formula, "y", *AT, "--digits", "20")[1])
+    assert of_y == (names[-1:], values[-1:])
 
 
 @pytest.mark.parametrize("command", ["grad", "hessian"])
@@ -85,19 +82,34 @@ def test_derivatives_without_values_are_formulas(run, command):
     assert all(a is sd.parse(str(b)) for a, b in zip(found, expected[command], strict=True))
 
 
-def test_arrays_have_their_shapes_from_their_values(run):
-    assert run("eval", "q @ A @ q", "--at", "q=[1, 0.5],A=[[2, 1], [1, 4]]") == (0, "4.0\n", "")
-    assert run("eval", "[q[0], 2*q[1]]", "--at", "q=[0.1, 1/3]", "--digits", "20") == (
-        0,
-        "[0.1, 0.66666666666666666667]\n",
-        "",
-    )
-    assert run("grad", "q @ q", "--at", "q=[1, 0.1]") == (0, "df/dq = 2*q = [2.0, 0.2]\n", "")
-    assert run("diff", "q @ q", "q[1]", "--at", "q=[1, 0.1]")[1].splitlines()[1] == "0.2"
-    assert run("hessian", "q @ q", "--at", "q=[1, 0.1]")[1].endswith(
-        " = [[2.0, 0.0], [0.0, 2.0]]\n"
-    )
-    assert run("steps", "q @ q", "q", "--at", "q=[1, 2]")[1].endswith("df/dq = 2*q = [2, 4]\n")
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("eval 'q @ A @ q' --at 'q=[1, 0.5],A=[[2, 1], [1, 4]]'", "4.0"),
+        ("eval '[q[0], 2*q[1]]' --at 'q=[0.1, 1/3]' --digits 20", "[0.1, 0.66666666666666666667]"),
+        ("grad 'q @ q' --at 'q=[1, 0.1]'", "df/dq = 2*q = [2.0, 0.2]"),
+        ("diff 'q @ q' 'q[1]' --at 'q=[1, 0.1]'", "2*q[1]\n0.2"),
+        ("grad 'x*(q @ q)' q --inputs q=3", "df/dq = 2*x*q"),
+        ("grad 'x*(q @ q)' 'q[0]' x --inputs q=2", "df/dq[0] = 2*x*q[0]\ndf/dx = q @ q"),
+        ("grad '(q @ q)*x' --inputs q=2", "df/dq = 2*x*q\ndf/dx = q @ q"),
+        ("grad 'x*(q @ q)' --inputs q=2", "df/dx = q @ q\ndf/dq = 2*x*q"),
+        ("latex 'x**2/2'", r"\frac{x^{2}}{2}"),
+        ("latex 'A @ q' --inputs A=3x2,q=2", "A q"),
+        ("grad 'x**2' --latex", r"\frac{\partial f}{\partial x} = 2 x"),
+    ],
+)
+def test_what_is_printed(run, line, printed):
+    assert run(*shlex.split(line)) == (0, f"{printed}\n", "")
+
+
+def test_the_last_line_is_the_value(run):
+    for line, last in (
+        ("hessian 'q @ q' --at 'q=[1, 0.1]'", " = [[2.0, 0.0], [0.0, 2.0]]\n"),
+        ("steps 'q @ q' q --at 'q=[1, 2]'", "df/dq = 2*q = [2, 4]\n"),
+    ):
+        assert run(*shlex.split(line))[1].endswith(last)
+    mixed = r"\frac{\partial^{2} f}{\partial x \, \partial y} = 2 x"
+    assert mixed in run("hessian", "x**2*y", "--latex")[1].splitlines()
 
 
 def test_decimals_are_exact_in_values_that_are_formulas(run):
@@ -105,21 +117,6 @@ def test_decimals_are_exact_in_values_that_are_formulas(run):
     mp.dps = 40
     assert status == 0
     assert agree(out.strip(), mp.pi / 10 + mp.mpf(1) / 400 + mp.log10(mp.mpf(3) / 2), 30)
-
-
-def test_variables_may_be_arrays_and_elements(run):
-    assert run("grad", "x*(q @ q)", "q", "--inputs", "q=3") == (0, "df/dq = 2*x*q\n", "")
-    assert run("grad", "x*(q @ q)", "q[0]", "x", "--inputs", "q=2")[1].startswith("df/dq[0] = 2*")
-    for formula, names in (("x*(q @ q)", ("df/dx", "df/dq")), ("(q @ q)*x", ("df/dq", "df/dx"))):
-        assert named(run("grad", formula, "--inputs", "q=2")[1])[0] == names
-
-
-def test_latex(run):
-    assert run("latex", "x**2/2") == (0, "\\frac{x^{2}}{2}\n", "")
-    assert run("latex", "A @ q", "--inputs", "A=3x2,q=2") == (0, "A q\n", "")
-    assert run("grad", "x**2", "--latex") == (0, "\\frac{\\partial f}{\\partial x} = 2 x\n", "")
-    mixed = r"\frac{\partial^{2} f}{\partial x \, \partial y} = 2 x"
-    assert mixed in run("hessian", "x**2*y", "--latex")[1].splitlines()
 
 
 def test_formulas_with_parts_of_their_own_are_complete(run):

@@ -154,33 +154,19 @@ def test_sums_are_those_of_einsum(text, lengths):
 
 
 @pytest.mark.parametrize("text", SUMMING)
-def test_integers_stay_exact_integers(text):
+def test_integers_and_single_precision_keep_their_dtype(text):
+    """Integers are exact, also of operands that are strided, reversed and broadcast."""
     op, arrays = contraction(text), operands(text, of_sizes(text, (3, 2, 4)), int)
-    result = computed(op, arrays)
-    assert np.asarray(result).dtype == int
-    np.testing.assert_array_equal(result, np.einsum(text, *arrays))
-
-
-@pytest.mark.parametrize("text", SUMMING)
-def test_float32_stays_float32(text):
-    op, arrays = contraction(text), operands(text, of_sizes(text, (3, 2)), np.float32)
-    assert computed(op, arrays).dtype == np.float32
-
-
-@pytest.mark.parametrize("text", SUMMING)
-def test_operands_may_be_strided_reversed_and_broadcast(text):
-    sizes = of_sizes(text, (3, 2, 4))
-    arrays = []
-    for k, x in enumerate(operands(text, sizes, int)):
-        views = (
-            np.repeat(x, 2, axis=0)[::2],
-            np.flip(x).copy()[(slice(None, None, -1),) * x.ndim],
-            np.broadcast_to(x[..., :1], x.shape),
-        )
-        arrays.append(views[k % 3])
-    op = contraction(text)
-    result = computed(op, arrays)
-    np.testing.assert_array_equal(result, np.einsum(text, *arrays))
+    views = []
+    for k, x in enumerate(arrays):
+        strided = np.repeat(x, 2, axis=0)[::2]
+        reverse = np.flip(x).copy()[(slice(None, None, -1),) * x.ndim]
+        views.append((strided, reverse, np.broadcast_to(x[..., :1], x.shape))[k % 3])
+    for given in (arrays, views):
+        result = computed(op, given)
+        assert np.asarray(result).dtype == int
+        np.testing.assert_array_equal(result, np.einsum(text, *given))
+    assert computed(op, [x.astype(np.float32) for x in arrays]).dtype == np.float32
 
 
 @pytest.mark.parametrize("lengths", [(3, 2), (1, 2), (1,), (0,), (2, 0)])
@@ -297,15 +283,16 @@ def test_a_zero_of_a_masked_operand_wins_over_inf_and_nan(text, lengths):
 
 
 def test_a_masked_contraction_that_is_finite_is_the_plain_one():
-    a, b = RNG.normal(size=(2, 5, 5))
-    op = contraction("ij,jk->ik", (True, False))
-    np.testing.assert_array_equal(computed(op, [a, b]), a @ b)
-
-
-def test_an_unmasked_zero_times_inf_is_nan():
-    op = contraction("i,i->")
+    a, b = RNG.normal(size=(2, 5, 5)).astype(np.float32)
+    for kills in ((True, False), (False, False)):
+        result = computed(contraction("ij,jk->ik", kills), [a, b])
+        np.testing.assert_array_equal(result, a @ b)
+        assert result.dtype == np.float32
     with np.errstate(invalid="ignore"):
-        assert math.isnan(computed(op, [np.zeros(2), np.array([INF, 1])]))
+        assert math.isnan(computed(contraction("i,i->"), [np.zeros(2), np.array([INF, 1])]))
+    single = [np.array(v, np.float32) for v in ([0, 1], [INF, 2])]
+    result = computed(contraction("i,i->", (True, False)), single)
+    assert (result, result.dtype) == (2, np.float32)
 
 
 @pytest.mark.parametrize("text", ["ij,jk->ik", "i,ij,j->", "i,j,k->", "bi,bij,bj->b"])
@@ -317,10 +304,3 @@ def test_masked_terms_are_summed_in_blocks(text, monkeypatch):
     op = contraction(text, (True,) + (False,) * (len(arrays) - 1))
     result = computed(op, arrays)
     np.testing.assert_allclose(result, terms(op, arrays), rtol=1e-13, atol=1e-13)
-
-
-def test_masks_keep_float32():
-    a, b = np.array([0, 1], np.float32), np.array([INF, 2], np.float32)
-    result = computed(contraction("i,i->", (True, False)), [a, b])
-    assert result == 2
-    assert result.dtype == np.float32
