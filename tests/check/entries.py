@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tests.check.forwards import Forward
 
-OFFERED = ("gradient", "vjp", "jvp", "hessian")
-
 
 @dataclass(frozen=True, eq=False)
 class Entry:

@@ -64,14 +64,6 @@ def test_grad_refuses():
             call(WT * 0)
 
 
-def test_one_name_gives_a_bare_gradient_and_a_list_a_tuple():
-    value, gradient = F.value_and_grad(XT, WT, 0.1, wrt="w")
-    assert gradient.shape == (3,)
-    (alone,) = F.value_and_grad(XT, WT, 0.1, wrt=["w"])[1]
-    same(gradient, alone)
-    assert value == F(XT, WT, 0.1)
-
-
 @pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "trust-ncg"])
 def test_scipy_minimises(method):
     hessian = {} if method == "BFGS" else {"hessp": G.hvp}

@@ -192,10 +192,3 @@ def test_everything_is_named_and_nothing_overflows(name):
     main, bar = picture.figure.axes
     assert (main.get_xlabel(), main.get_ylabel(), bar.get_ylabel()) == ("x", "y", "f(x, y)")
     assert clear(picture)
-
-
-def test_pyplot_knows_nothing_of_it():
-    from matplotlib import pyplot
-
-    assert nm.plot_field(x * y, (x, y))._repr_png_()
-    assert pyplot.get_fignums() == []

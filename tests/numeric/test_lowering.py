@@ -227,22 +227,11 @@ class triple(sp.Function):  # noqa: N801  # printed so
         return f"(3*{printer._print(self.args[0])})"
 
 
-class nameless(sp.Function):  # noqa: N801
-    """A function class without any body."""
-
-    nargs = 1
-
-
 def test_functions_without_a_body_for_floats_run_in_numpy():
     f = nm.lower(sd.pointwise("triple", lambda x: triple(x))(A) + 1, (A,))
     assert f(2.0) == 7.0
     assert type(f(2.0)) is float
     np.testing.assert_array_equal(f(np.ones(2)), [4, 4])
-
-
-def test_functions_without_any_body_fail_at_lowering():
-    with pytest.raises(sd.Unsupported, match="nameless"):
-        nm.lower(sd.pointwise("nameless", lambda x: nameless(x))(A), (A,))
 
 
 def test_axis_lengths_of_zero():

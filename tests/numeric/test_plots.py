@@ -506,12 +506,12 @@ def test_no_text_is_taken_for_mathematics(words):
     assert [t.get_text() for t in figure.legends[0].get_texts()] == [words]
 
 
-def test_pyplot_knows_nothing_of_it():
+def test_pyplot_knows_nothing_of_them():
     from matplotlib import pyplot
 
-    before = pyplot.get_fignums()
-    nm.plot(x**2, x)._repr_png_()
-    assert pyplot.get_fignums() == before == []
+    for picture in (nm.plot(x**2, x), nm.plot_field(x * y, (x, y))):
+        assert picture._repr_png_()
+        assert pyplot.get_fignums() == []
 
 
 def test_axes_may_be_given():
