@@ -108,20 +108,6 @@ def test_what_may_be_infinite_or_not_real_is_refused_by_name(expression, box, na
         check.enclose(expression, {x: box})
 
 
-@pytest.mark.parametrize(
-    ("value", "match"),
-    [
-        ((2, 1), "down to"),
-        ((0, np.inf), "not finite"),
-        (np.nan, "not finite"),
-        ((0, 1, 2), "tuple of 3"),
-    ],
-)
-def test_ranges_that_are_none_are_refused(value, match):
-    with pytest.raises(ValueError, match=match):
-        check.enclose(x, {x: value})
-
-
 def test_ends_are_exact_numbers():
     tenth = check.enclose(x, {x: 0.1})
     assert tenth.lower == tenth.upper == 0.1
@@ -160,27 +146,35 @@ def test_arrays_are_enclosed_by_components():
     assert ends(total) == (5, 5)
 
 
-def test_solve_of_a_matrix_that_may_be_singular_is_refused():
-    A = sd.symbol("A", (2, 2))
-    b = np.array([1.0, 2.0])
-    refused(
-        (ValueError, "singular", lambda: check.enclose(sd.solve(A, b), {A: (-1, 1)}, pieces=4)),
-        (ValueError, "element", lambda: check.enclose(sd.solve(A, b), {A: np.ones((2, 2))})),
-    )
-
-
 def test_an_order_that_is_not_decided_is_refused_and_one_that_is_not():
     v = sd.symbol("v", 3)
     inside = check.enclose(sd.sort(v), {v: ([2.0, 0.0, 5.0], [3.0, 1.0, 6.0])})
     assert [ends(e) for e in inside] == [(0, 1), (2, 3), (5, 6)]
-    with pytest.raises(ValueError, match="order"):
-        check.enclose(sd.argmax(v), {v: (0, 1)}, pieces=4)
+    refused((ValueError, "order", lambda: check.enclose(sd.argmax(v), {v: (0, 1)}, pieces=4)))
 
 
-def test_decompositions_are_refused_by_name():
-    A = sd.symbol("A", (2, 2))
-    with pytest.raises(sd.Unsupported, match="eigvalsh"):
-        check.enclose(sd.eigvalsh(A), {A: np.eye(2)})
+def test_refusals():
+    A, b, one = sd.symbol("A", (2, 2)), np.array([1.0, 2.0]), np.ones((2, 2))
+    slope = sd.diff(primitive("log_ndtr", x), x)
+    refused(
+        (ValueError, "down to", lambda: check.enclose(x, {x: (2, 1)})),
+        (ValueError, "not finite", lambda: check.enclose(x, {x: (0, np.inf)})),
+        (ValueError, "not finite", lambda: check.enclose(x, {x: np.nan})),
+        (ValueError, "tuple of 3", lambda: check.enclose(x, {x: (0, 1, 2)})),
+        # a matrix that may be singular
+        (ValueError, "singular", lambda: check.enclose(sd.solve(A, b), {A: (-1, 1)}, pieces=4)),
+        (ValueError, "element", lambda: check.enclose(sd.solve(A, b), {A: one})),
+        (sd.Unsupported, "eigvalsh", lambda: check.enclose(sd.eigvalsh(A), {A: np.eye(2)})),
+        # what would take too long
+        (sd.Unsupported, "beyond", lambda: check.enclose(sd.zeta(x), {x: 1e300})),
+        (sd.Unsupported, "beyond", lambda: check.enclose(sd.zeta(x, 3), {x: 1e300})),
+        # a power series divided by what may be 0
+        (
+            ValueError,
+            "enclose: log_ndtr_derivative of",
+            lambda: check.enclose(slope, {x: (-20.4, -19.9)}, pieces=1),
+        ),
+    )
 
 
 def test_a_value_of_zero_or_at_a_jump_is_enclosed_as_narrowly_as_it_can():
@@ -238,19 +232,7 @@ def test_extreme_numbers_have_enclosures_that_print(expression, value):
     assert found.floats[0] <= found.floats[1]
 
 
-@pytest.mark.parametrize("expression", [sd.zeta(x), sd.zeta(x, 3)])
-def test_what_would_take_too_long_is_refused(expression):
-    with pytest.raises(sd.Unsupported, match="beyond"):
-        check.enclose(expression, {x: 1e300})
-
-
 def test_a_range_that_the_formula_does_not_need_is_fine():
     assert check.enclose(sd.constant(Fraction(1, 3)), {x: (0, 1)}).contains(Fraction(1, 3))
     third = check.enclose(sd.constant(Fraction(1, 3)) + y, {x: (0, 1), y: 0})
     assert third.contains(Fraction(1, 3))
-
-
-def test_a_power_series_divided_by_what_may_be_zero_is_refused_as_others_are():
-    slope = sd.diff(primitive("log_ndtr", x), x)
-    with pytest.raises(ValueError, match="enclose: log_ndtr_derivative of"):
-        check.enclose(slope, {x: (-20.4, -19.9)}, pieces=1)

@@ -47,7 +47,6 @@ def cases(count):
 
 
 AT_EDGES = {"lambertwm1", "lambertwm1_derivative", "lambertw", "lambertw_derivative"}
-seeds = given(seed=st.integers(0, 2**64))
 x, y = sd.symbols("x y")
 
 # One case -----------------------------------------------------------------------------------------
@@ -303,52 +302,27 @@ def test_every_function_of_the_vocabulary_has_an_enclosure():
     assert {*FUNCTIONS, "where"} == set(VOCABULARY)
 
 
-def test_enclosures_of_functions_contain_the_value_at_points():
+# What is drawn, how often, and the share of cases that may not count, of which kinds.
+PROPERTIES = {
+    "functions at points": (of_vocabulary, 240, 0.02, (False,)),
+    "formulas at points": (of_formulas, 430, 0.02, ("refused", False, "unknown")),
+    "functions over ranges": (of_function_ranges, 80, 0.1, ("refused",)),
+    "formulas over boxes": (of_boxes, 250, 0.15, ("refused",)),
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_enclosures_contain_the_values(name):
+    property_, count, share, kinds = PROPERTIES[name]
     counts = Counter()
 
-    @cases(240)
-    @seeds
+    @cases(count)
+    @given(seed=st.integers(0, 2**64))
     def contained(seed):
-        assert not (wrong := of_vocabulary(random.Random(seed), counts)), wrong
+        assert not (wrong := property_(random.Random(seed), counts)), wrong
 
     contained()
-    assert counts[False] <= 0.02 * counts.total()
-
-
-def test_enclosures_of_formulas_contain_the_value_at_points():
-    counts = Counter()
-
-    @cases(430)
-    @seeds
-    def contained(seed):
-        assert not (wrong := of_formulas(random.Random(seed), counts)), wrong
-
-    contained()
-    assert counts["refused"] + counts[False] + counts["unknown"] <= 0.02 * counts.total()
-
-
-def test_enclosures_of_functions_contain_the_values_over_ranges():
-    counts = Counter()
-
-    @cases(80)
-    @seeds
-    def contained(seed):
-        assert not (wrong := of_function_ranges(random.Random(seed), counts)), wrong
-
-    contained()
-    assert counts["refused"] <= 0.1 * counts.total()
-
-
-def test_enclosures_over_boxes_contain_the_values_at_points_of_them():
-    counts = Counter()
-
-    @cases(250)
-    @seeds
-    def contained(seed):
-        assert not (wrong := of_boxes(random.Random(seed), counts)), wrong
-
-    contained()
-    assert counts["refused"] <= 0.15 * counts.total()
+    assert sum(counts[kind] for kind in kinds) <= share * counts.total()
 
 
 # The tester is tested -----------------------------------------------------------------------------

@@ -389,17 +389,25 @@ def test_what_does_not_depend_on_an_input_is_zero():
 # What is given ------------------------------------------------------------------------------------
 
 
-def test_given_tolerances_are_taken_as_they_are():
-    def wrong(by):
-        return lambda x: hooked(x * x, lambda g: g * by)
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({"rtol": 1e-3}, True),
+        ({"rtol": 1e-4}, False),
+        ({"atol": 1e-2}, True),
+        ({"atol": 1e-4}, False),
+        ({"eps": 1e-6, "atol": 1e-5, "rtol": 1e-3}, True),
+        ({"eps": 1e-6}, False),
+    ],
+)
+def test_given_tolerances_are_taken_as_they_are(options, passes):
+    def wrong(x):
+        return hooked(x * x, lambda g: g * (1 + BY))
 
-    x = leaf([1.0, 2.0])
-    assert gradcheck(wrong(1 + BY), x, rtol=1e-3)
-    assert fails(wrong(1 + BY), x, rtol=1e-4)
-    assert gradcheck(wrong(1 + BY), x, atol=1e-2)
-    assert fails(wrong(1 + BY), x, atol=1e-4)
-    assert gradcheck(wrong(1 + BY), x, eps=1e-6, atol=1e-5, rtol=1e-3)
-    assert fails(wrong(1 + BY), x, eps=1e-6)
+    assert (gradcheck if passes else fails)(wrong, leaf([1.0, 2.0]), **options)
+
+
+def test_a_given_step_is_taken_as_it_is():
     with pytest.warns(UserWarning, match="only known to be within 1 of right"):
         assert gradcheck(lambda x: x**3, leaf([0.01]), eps=1.0)
     assert fails(lambda x: x**3, leaf([0.01]), eps=1.0, atol=1e-5, rtol=1e-3)

@@ -34,9 +34,7 @@ def test_remainders_fall_as_the_lines_beside_them():
     picture = taylor(lambda v: np.exp(v).sum(), np.exp, np.zeros(3), lambda v: np.diag(np.exp(v)))
     picture = picture.plot()
     (ax,) = picture.axes
-    colours = list(
-        dict.fromkeys(line.get_color() for line in ax.lines if line.get_marker() != "None")
-    )
+    colours = marked(ax)
     assert len(colours) == 3
     for k, colour in enumerate(colours, 1):
         assert len(slopes(ax, colour)) == 5
@@ -54,9 +52,7 @@ def test_remainders_fall_as_the_lines_beside_them():
 def test_a_wrong_gradient_does_not_fall_as_its_line():
     picture = taylor(lambda v: np.exp(v).sum(), lambda v: 1.5 * np.exp(v), np.zeros(3)).plot()
     (ax,) = picture.axes
-    colours = list(
-        dict.fromkeys(line.get_color() for line in ax.lines if line.get_marker() != "None")
-    )
+    colours = marked(ax)
     np.testing.assert_allclose(slopes(ax, colours[1]), 1, atol=0.35)
     assert "wrong" in picture.figure.get_suptitle()
 

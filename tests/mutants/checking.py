@@ -14,13 +14,13 @@ _audit(
     "a-tenth-passes-for-rounding",
     "    return np.asarray(ROUNDINGS * run.u * run.scale[i] + tiny)",
     "    return np.asarray(1e13 * ROUNDINGS * run.u * run.scale[i] + tiny)",
-    "test_a_backward_off_by_half_a_permille_fails",
+    "test_mistakes_are_caught_and_named[tanh: 0.05 % too large]",
 )
 _audit(
     "nothing-is-confirmed",
     "    return np.asarray(wrong & ~(beyond | near | unknown))",
     "    return np.asarray(wrong & False)",
-    "test_a_backward_of_tanh_that_is_zero_beyond_4_fails",
+    "test_mistakes_are_caught_and_named[tanh: zero for |x| > 4]",
 )
 _audit(
     "nan-is-right",
@@ -82,7 +82,7 @@ _enclose(
     "combined(hull, (a, b)) if chosen is None else a",
     "a if chosen is None else a",
     "test_known_ranges",
-    "test_enclosures_over_boxes_contain_the_values_at_points_of_them",
+    "test_enclosures_contain_the_values[formulas over boxes]",
 )
 _enclose(
     "digits-are-rounded-inwards",
