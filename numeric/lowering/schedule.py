@@ -75,14 +75,12 @@ def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
     for node in found.order:
         if node not in number:  # else with another result of its computation
             how = found.spellings[node]
-            # Leaves are steps where a step needs them; many numbers are folded, or part of a
-            # spelling.
+            # Leaves are steps where one needs them: many numbers are folded, or in a spelling.
             for x in how.operands:
                 if x not in number:
                     leaf(x)
             add(how, together.get(node, (node,)), node in found.static)
     for y in found.outputs:
-        # A number, a length or an array that is a result, and that no step needed.
         if y not in number:
             leaf(y)
     results = tuple([number[y] for y in found.outputs])
