@@ -32,8 +32,8 @@ POINTS = 12
 
 
 def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -118,9 +118,9 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    func: Callable[..., object],
+    inputs: object,
+    grad_outputs: object = None,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -191,8 +191,8 @@ def gradgradcheck(
 
 
 def _checked(
-    func: Callable[..., Any],
-    args: tuple[Any, ...],
+    func: Callable[..., object],
+    args: tuple[object, ...],
     tolerances: tuple[float | None, float | None, float | None],
     options: dict[str, Any],
 ) -> bool:
@@ -281,7 +281,7 @@ def _narrow(
 
 
 def _rounding(
-    func: Callable[..., Any], args: tuple[Any, ...], wide: tuple[Any, ...]
+    func: Callable[..., object], args: tuple[Any, ...], wide: tuple[Any, ...]
 ) -> Iterator[list[list[NDArray[np.float64]]]]:
     """How far the Jacobians in the two precisions are apart, at points about the arguments.
 
@@ -351,29 +351,29 @@ def _joint(function: Function) -> Callable[..., object]:
 
     class Joint(autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *xs: Any) -> Any:
+        def forward(ctx: Any, *xs: object) -> object:
             value, ctx.gradient = function.value_and_grad(*_arrays(xs))
             return wrap(np.array(value))
 
         @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
+        def backward(ctx: Any, g: Tensor) -> object:
             return tuple([None if v is None else g * wrap(np.array(v)) for v in ctx.gradient])
 
     return Joint.apply
 
 
-def _gradient(function: Function) -> Callable[..., Any]:
+def _gradient(function: Function) -> Callable[..., object]:
     """The gradient of a scalar Function, with the derivatives of its ``hvp``."""
 
     class Gradient(autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *xs: Any) -> Any:
+        def forward(ctx: Any, *xs: object) -> object:
             ctx.args = _arrays(xs)
             found = function.value_and_grad(*ctx.args)[1]
             return tuple([wrap(np.array(v)) for v in found if v is not None])
 
         @staticmethod
-        def backward(ctx: Any, *gs: object) -> Any:
+        def backward(ctx: Any, *gs: object) -> object:
             rest = iter(gs)
             tangents = [
                 _arrays([next(rest)])[0] if x.dtype is float else None for x in function.inputs

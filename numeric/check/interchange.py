@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mpmath
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from mpmath import mpf
 
     from numeric.check.report import Finding, Report, Sample
 
 DIGITS = 40
 """Of exact values: twice those that a report promises, and more than any float has."""
 
+T = TypeVar("T")
+
 _EXACT = ("expected", "valid")  # the fields that hold exact values
 
 
-def dumped(record: Any) -> str:
+def dumped(record: object) -> str:
     """The JSON of a report, or of a part of one.
 
     >>> import numpy as np
@@ -53,7 +57,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a report cannot hold {value!r}: neither a number, an array nor a text")
 
 
-def _decimals(value: Any) -> Any:
+def _decimals(value: object) -> object:
     """Exact numbers as decimal strings; None stays."""
     if value is None:
         return None
@@ -62,7 +66,7 @@ def _decimals(value: Any) -> Any:
     return decimal(value, DIGITS)
 
 
-def decimal(value: Any, digits: int) -> str:
+def decimal(value: object, digits: int) -> str:
     """A number with so many significant digits, without zeros at its end.
 
     >>> decimal(mpmath.mpf(1) / 4, 20), decimal(float("-inf"), 20)
@@ -105,11 +109,11 @@ def _finding(finding: type[Finding], entry: dict[str, Any]) -> Finding:
     return finding(**entry | read)
 
 
-def _optional(read: Callable[[Any], Any], value: Any) -> Any:
+def _optional(read: Callable[[Any], T], value: object) -> T | None:
     return None if value is None else read(value)
 
 
-def _number(text: str) -> Any:
+def _number(text: str) -> mpf:
     with mpmath.workdps(DIGITS + 10):
         return mpmath.mpf(text)
 
@@ -119,7 +123,7 @@ def _array(entry: dict[str, Any]) -> np.ndarray:
     return np.array(flat, dtype).reshape(entry["shape"])
 
 
-def _flat(data: Any, depth: int) -> Any:
+def _flat(data: Any, depth: int) -> Iterator[float]:
     """The numbers in nested lists, "nan" and "inf" read."""
     if depth:
         for row in data:

@@ -29,6 +29,8 @@ from symdiff.graph.axis_lengths import lengths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mpmath import mpf
+
     from symdiff.graph.expr import Expr
 
     Place = tuple[Expr, tuple[int, ...]]  # an element of a symbol
@@ -121,10 +123,11 @@ class Reference:
             return np.shape(self.env[x])
         return lengths(x.shape, self.sizes)
 
-    def _by(self, orders: Counter[Place]) -> Any:
+    def _by(self, orders: Counter[Place]) -> np.ndarray:
         """The derivative by elements of symbols, every element of it."""
         if any(x not in self.env for x, _ in orders):  # the formula does not contain it
-            return np.vectorize(lambda _: self._digits(mp.mpf(0)), otypes=[object])(self.value)
+            zero = self._digits(mp.mpf(0))
+            return np.full(np.shape(self.value), zero, dtype=object)
         for growth in _GROWTH:
             depth, spare = (self.digits + _SPARE) * growth, (self.digits + _GUARD) * growth
             coarse, _ = self._quotients(orders, depth, spare)
@@ -149,10 +152,10 @@ class Reference:
             f"above and {other} from below"
         )
 
-    def _digits(self, value: object) -> Digits:
+    def _digits(self, value: mpf) -> Digits:
         return Digits.of(value, self.digits)
 
-    def _settled(self, quotients: Sequence[object], noise: object) -> Any:
+    def _settled(self, quotients: Sequence[mpf], noise: mpf | None) -> mpf | None:
         """What all quotients agree on; None if they do not.
 
         A 0 counts with the smallest steps alone, for which the size of rounding errors is given:
@@ -182,9 +185,9 @@ class Reference:
         places, times = list(orders), list(orders.values())
         with mp.workdps(spare + depth * sum(times)):
             steps = [self._size(place) * mp.mpf(10) ** -depth for place in places]
-            values: dict[tuple[int, ...], Any] = {}
+            values: dict[tuple[int, ...], mpf] = {}
 
-            def at(offsets: tuple[int, ...]) -> Any:
+            def at(offsets: tuple[int, ...]) -> mpf:
                 if offsets not in values:
                     moved = (k * h for k, h in zip(offsets, steps, strict=True))
                     values[offsets] = self._value(dict(zip(places, moved, strict=True)))
@@ -192,7 +195,7 @@ class Reference:
 
             found = []
             for signs in itertools.product((1, -1), repeat=len(places)):
-                total: object = 0
+                total: mpf = 0
                 for ks in itertools.product(*(range(n + 1) for n in times)):
                     weight = prod(
                         (-1) ** (n - k) * comb(n, k) for n, k in zip(times, ks, strict=True)
@@ -204,13 +207,13 @@ class Reference:
             scale = prod(h**n for h, n in zip(steps, times, strict=True))
             return found, np.asarray(size / scale * mp.eps * 2**10, dtype=object)
 
-    def _size(self, place: Place) -> Any:
+    def _size(self, place: Place) -> mpf:
         x, index = place
         value = self.env[x]
         number = plain_number(value[index] if index else value)
         return mp.fabs(number) or mp.mpf(1)
 
-    def _value(self, moved: Mapping[Place, object]) -> Any:
+    def _value(self, moved: Mapping[Place, mpf]) -> mpf:
         """The value with elements moved by so much."""
         env = dict(self.env)
         for (x, index), distance in moved.items():

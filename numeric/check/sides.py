@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -45,9 +45,9 @@ class Sides:
     @classmethod
     def of(
         cls,
-        f: Any,
-        g: Any,
-        inputs: Mapping[str, Any] | None,
+        f: object,
+        g: object,
+        inputs: Mapping[str, object] | None,
         domain: Mapping[str, tuple[float, float]] | None,
     ) -> Sides:
         """From what users give; see ``why``."""
@@ -55,7 +55,7 @@ class Sides:
             inputs = _found(f, g)
         symbols: tuple[Expr, ...] = ()
         drawn: tuple[Input, ...] = ()
-        kept: dict[str, Any] = {}
+        kept: dict[str, np.ndarray] = {}
         if inputs:
             symbols, drawn, kept, _ = read_inputs("why", inputs, domain)
         one, other = (_side(x, symbols) for x in (f, g))
@@ -139,7 +139,7 @@ def _numbers(f: Expr) -> Expr:
     return sd.where(f, 1, 0) if f.dtype is bool else f
 
 
-def _arranged(function: Any, names: list[str]) -> Callable[..., Any]:
+def _arranged(function: Callable[..., object], names: list[str]) -> Callable[..., object]:
     """The function of the inputs in their order; its parameters may have their names in another."""
     try:
         parameters = [

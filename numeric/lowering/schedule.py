@@ -75,7 +75,6 @@ def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
     for node in found.order:
         if node not in number:  # else with another result of its computation
             how = found.spellings[node]
-            # Leaves are steps where one needs them: many numbers are folded, or in a spelling.
             for x in how.operands:
                 if x not in number:
                     leaf(x)

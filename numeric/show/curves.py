@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numeric.show.subjects import Slice
 
     Array = NDArray[np.float64]
+    Index = NDArray[np.intp]
 
 ERROR = 1 / 2000
 """Of the height of the axes: how far a curve may be from the line between two points.
@@ -154,13 +155,13 @@ def _widened(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _merged(old: Array, new: Array, places: Any, slots: Any, total: int) -> Array:
+def _merged(old: Array, new: Array, places: Index, slots: Index, total: int) -> Array:
     found = np.empty(total)
     found[places], found[slots] = old, new
     return found
 
 
-def _spread(rough: NDArray[np.bool_], places: Any, slots: Any, total: int) -> NDArray[np.bool_]:
+def _spread(rough: NDArray[np.bool_], places: Index, slots: Index, total: int) -> NDArray[np.bool_]:
     """What was said of segments, of their halves."""
     found = np.zeros(total, bool)
     found[places[:-1]] = rough
@@ -168,7 +169,9 @@ def _spread(rough: NDArray[np.bool_], places: Any, slots: Any, total: int) -> ND
     return found[:-1]
 
 
-def _error(left: Array, middle: Array, right: Array, ends: tuple[float, float], tall: float) -> Any:
+def _error(
+    left: Array, middle: Array, right: Array, ends: tuple[float, float], tall: float
+) -> Array:
     """How far the middle is from the line, in heights; 0 where nothing of it is to be seen."""
     with np.errstate(all="ignore"):
         low, high = ends[0] - tall / 10, ends[1] + tall / 10
@@ -177,7 +180,8 @@ def _error(left: Array, middle: Array, right: Array, ends: tuple[float, float], 
         seen = np.stack([(v >= low) & (v <= high) for v in (left, middle, right)]).any(axis=0)
         seen |= (np.minimum(left, right) < low) & (np.maximum(left, right) > high)
         # A line ends where there is no value.
-        return np.where(seen & np.isfinite(error), error, 0.0).max(axis=0)
+        shown: Array = np.where(seen & np.isfinite(error), error, 0.0).max(axis=0)
+    return shown
 
 
 def _joined(
