@@ -173,7 +173,7 @@ class Problem:
         self.outputs, self.sizes, self.digits = outputs, sizes, digits
         self.shape = tuple(map(int, bound(outputs[0].shape, sizes)))
 
-    def at_point(self, env: Mapping[Expr, Any]) -> Enclosure | NDArray[np.object_]:
+    def at_point(self, env: Mapping[Expr, object]) -> Enclosure | NDArray[np.object_]:
         """The enclosure at the numbers of ``env``."""
         best: list[Element] = []
         for guard in _GUARDS:
@@ -194,7 +194,7 @@ class Problem:
         return not value.has(0) and bool(value.upper - value.lower < size * arb(10) ** -self.digits)
 
     def over_box(
-        self, low: Mapping[Expr, Any], high: Mapping[Expr, Any], pieces: int
+        self, low: Mapping[Expr, object], high: Mapping[Expr, object], pieces: int
     ) -> Enclosure | NDArray[np.object_]:
         """The hull of the enclosures over parts of the box: the widest one is halved next."""
         ctx.prec = int((self.digits + _GUARDS[0]) * _BITS)
@@ -220,7 +220,7 @@ class Problem:
         """The hull of the enclosures over the parts."""
         return combined(hull, values)
 
-    def values(self, low: Mapping[Expr, Any], high: Mapping[Expr, Any]) -> list[Element]:
+    def values(self, low: Mapping[Expr, object], high: Mapping[Expr, object]) -> list[Element]:
         """The elements of the result."""
         env = {x: _range(low[x], high[x]) for x in low}
         try:

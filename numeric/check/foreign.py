@@ -53,7 +53,7 @@ class Taped(Source):
         shared = a.flags.writeable and all(s > 0 for s in a.strides)
         return self.lib.from_numpy(a if shared else a.copy())
 
-    def _result(self, y: Any) -> Any:
+    def _result(self, y: object) -> Any:
         if not isinstance(y, self.lib.Tensor):
             raise TypeError(f"{self.name} returned {type(y).__name__}, not one tensor")
         return y
@@ -64,7 +64,7 @@ class Taped(Source):
         real = [x.requires_grad_() for x in xs if x.is_floating_point()]
         return self._result(self.fn(*xs)), real
 
-    def _pulled(self, y: Any, xs: Sequence[Any], w: Any, **options: bool) -> Sequence[Any]:
+    def _pulled(self, y: object, xs: Sequence[object], w: object, **options: bool) -> Sequence[Any]:
         grads: Sequence[Any] = self.lib.autograd.grad(
             y, xs, w, allow_unused=True, materialize_grads=True, **options
         )
@@ -231,7 +231,7 @@ class Jax(Source):
     def hessian(self, *arrays: np.ndarray) -> Any:
         """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
 
-        def second(*args: Any) -> Any:
+        def second(*args: object) -> Any:
             fn, *real = self._by_real_places(args)
             order = tuple(range(len(real)))
             return self.jax.jacrev(self.jax.jacrev(fn, order), order)(*real)
@@ -243,7 +243,7 @@ class Jax(Source):
         """The function of its real operands alone, and these."""
         places = real_places(args)
 
-        def fn(*xs: Any) -> Any:
+        def fn(*xs: object) -> Any:
             given = dict(zip(places, xs, strict=True))
             return self.fn(*[given.get(i, a) for i, a in enumerate(args)])
 

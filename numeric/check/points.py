@@ -47,7 +47,7 @@ class Input:
     low: float = -np.inf
     high: float = np.inf
     mode: str = "real"
-    given: Any = None  # an example
+    given: object = None  # an example
     seed: bool = False  # a cotangent or tangent: what is linear in it needs few magnitudes
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:

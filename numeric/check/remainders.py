@@ -118,9 +118,9 @@ class Taylor:
 
 def taylor(
     fn: Callable[..., Any],
-    grad: Any,
+    grad: object,
     x: Any,
-    hess: Any = None,
+    hess: object = None,
     *,
     directions: int = 5,
     seed: int = 0,
@@ -202,7 +202,7 @@ class _Scalar:
         usual = float(np.median(np.abs(self.vector))) if self.vector.size else 1.0
         return float(2.0 ** np.round(np.log2(max(1.0, usual))))
 
-    def derivative(self, given: Any) -> Any:
+    def derivative(self, given: object) -> Any:
         """A derivative at the point, which is given, or by a function."""
         return given(*self.given) if callable(given) else given
 

@@ -110,7 +110,7 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
     """
     free = dict.fromkeys([*sd.free_symbols([f]), *map(root, variables)])
     if at is None:
-        given: Mapping[Any, Any] = {}
+        given: Mapping[Any, object] = {}
     elif isinstance(at, Mapping):
         given = at
     elif len(variables) == 1 and not variables[0].args and np.ndim(at) == 0:
