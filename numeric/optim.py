@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    Parameters: TypeAlias = (
+    _Parameters: TypeAlias = (
         Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
     )
 
@@ -65,7 +65,7 @@ class Optimizer:
     tensor([ 0.7500, -1.7500], requires_grad=True)
     """
 
-    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: _Parameters, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
@@ -268,7 +268,7 @@ class SGD(_ByParameter):
 
     def __init__(
         self,
-        params: Parameters,
+        params: _Parameters,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
@@ -349,7 +349,7 @@ class Adam(_ByParameter):
 
     def __init__(
         self,
-        params: Parameters,
+        params: _Parameters,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -450,7 +450,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Parameters,
+        params: _Parameters,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

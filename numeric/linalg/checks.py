@@ -127,7 +127,7 @@ def equation_fits(name: str, a: Tensor, shape: Sequence[int], left: bool) -> Non
     fit_batches(shape[:-2], a._array.shape[:-2])
 
 
-def _tolerance(name: str, value: Any) -> float | None:
+def _tolerance(name: str, value: Tensor | float | None) -> float | None:
     if isinstance(value, Tensor):
         if value._array.size != 1:
             raise NotImplementedError(f"{name} differing between matrices is not supported")
@@ -135,13 +135,16 @@ def _tolerance(name: str, value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def ranks(values: Any, absolute: float, relative: float) -> Any:
+def ranks(values: np.ndarray, absolute: float, relative: float) -> np.ndarray:
     """How many singular values of each matrix are beyond both tolerances."""
     least = np.maximum(absolute, relative * np.max(values, axis=-1, initial=0))
-    return np.sum(values > least[..., None], axis=-1)
+    count: np.ndarray = np.sum(values > least[..., None], axis=-1)
+    return count
 
 
-def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[float, float]:
+def tolerances(
+    A: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None
+) -> tuple[float, float]:
     """Below the larger of the first, and the second times the largest, singular values are 0."""
     absolute, relative = _tolerance("atol", atol), _tolerance("rtol", rtol)
     if relative is None:

@@ -135,10 +135,10 @@ def solve_triangular(
 @operands("A")
 def pinv(
     A: Tensor,
-    rcond: Any = None,
+    rcond: Tensor | float | None = None,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
     hermitian: bool = False,
 ) -> Tensor:
     """The pseudoinverse of Moore and Penrose.

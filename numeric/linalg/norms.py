@@ -190,7 +190,12 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
 
 @operands("A")
 def matrix_rank(
-    A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
+    A: Tensor,
+    tol: Tensor | float | None = None,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    hermitian: bool = False,
 ) -> Tensor:
     """How many singular values are not 0, as ``pinv`` has it; ``tol`` is an ``atol``.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numeric.eager.dtypes import dtype
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -54,11 +55,13 @@ __all__ = [
 ]
 
 
-def _op(name: str, build: Callable[..., Expr], kernel: Any = None, **words: Any) -> Op:
+def _op(
+    name: str, build: Callable[..., Expr], kernel: Callable[..., Values] | None = None, **words: Any
+) -> Op:
     return Op(name, build, kernel, pointwise=True, **words)
 
 
-def _scaled_elu(x: Expr, negative: Any, inner: Any, positive: Any) -> Expr:
+def _scaled_elu(x: Expr, negative: float, inner: float, positive: float) -> Expr:
     return sd.where(x <= 0, negative * sd.expm1(inner * x), positive * x)
 
 
@@ -102,7 +105,7 @@ THRESHOLD = _op(
 PRELU = Op("prelu_kernel", lambda x, w: sd.where(x > 0, x, w * x))
 
 
-def _real(name: str, input: Any) -> Tensor:
+def _real(name: str, input: object) -> Tensor:
     """``input``, a Tensor of real numbers; raises TypeError, NotImplementedError otherwise."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symdiff.graph.expr import Expr
+
+    _Widths: TypeAlias = Sequence[tuple[int, int]]
 
 # Type checkers follow `import *`, but mypy reads no list that is made of other lists.
 if not TYPE_CHECKING:
@@ -78,16 +80,16 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 _MODES = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}
 
 
-def _cut(widths: Any) -> tuple[slice, ...]:
+def _cut(widths: _Widths) -> tuple[slice, ...]:
     """What negative widths leave."""
     return tuple(slice(max(-low, 0), -max(-high, 0) or None) for low, high in widths)
 
 
-def _added(widths: Any) -> list[tuple[int, int]]:
+def _added(widths: _Widths) -> list[tuple[int, int]]:
     return [(max(low, 0), max(high, 0)) for low, high in widths]
 
 
-def _padded(x: Expr, widths: Any, mode: str, value: Expr) -> Expr:
+def _padded(x: Expr, widths: _Widths, mode: str, value: Expr) -> Expr:
     words = {"constant_values": value} if mode == "constant" else {}
     return sd.pad(x[_cut(widths)], _added(widths), mode, **words)
 
@@ -140,7 +142,7 @@ def pad(
     return apply(_PAD[key], (input,), (widths, _MODES.get(mode, mode), value))
 
 
-def _check_widths(shape: tuple[int, ...], widths: Any, mode: str, n: int) -> None:
+def _check_widths(shape: tuple[int, ...], widths: _Widths, mode: str, n: int) -> None:
     if mode != "constant" and not n < len(shape) <= n + 2:
         raise NotImplementedError(
             f"Padding size {2 * n} is not supported for {len(shape)}D input tensor: "

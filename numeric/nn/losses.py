@@ -149,7 +149,9 @@ def _compared(name: str, input: Tensor, target: Tensor) -> None:
             )
 
 
-def _weighted(loss: Any, weight: Tensor | None, input: Tensor, target: Tensor, kind: str) -> Tensor:
+def _weighted(
+    loss: Callable[[str], Tensor], weight: Tensor | None, input: Tensor, target: Tensor, kind: str
+) -> Tensor:
     """``loss(reduction)``, or its weighted sum; a mean divides by the sum of the weights."""
     if weight is None:
         return loss(kind)  # type: ignore[no-any-return]
@@ -266,10 +268,11 @@ def _entropy(p: Expr, t: Expr) -> Expr:
     return sd.where(p * (1 - p) < _LEAST, end, -t * sd.log(p) - (1 - t) * sd.log1p(-p))
 
 
-def _entropy_kernel(p: Array, t: Array) -> Any:
+def _entropy_kernel(p: Array, t: Array) -> Array:
     first = np.maximum(np.log(p), -100)
     second = np.maximum(np.log1p(-p), -100)
-    return (t - 1) * second - t * first
+    loss: Array = (t - 1) * second - t * first
+    return loss
 
 
 def _logistic(x: Expr, t: Expr) -> Expr:
@@ -429,7 +432,7 @@ class _Classes:
         rows = start if inner == 1 else start // inner * (n * inner) + start % inner
         self.flat = (rows * n if inner == 1 else rows) + t.astype(np.int64, copy=False) * inner
 
-    def used(self) -> Any:
+    def used(self) -> Array:
         """The weight of each target: 0 of ignored ones."""
         w = np.ones(self.n, self.dtype) if self.weights is None else self.weights
         used = np.take(beside(w, self.classes), self.classes)
@@ -572,7 +575,7 @@ def cross_entropy(
     return apply(SMOOTHED, operands, (axis, reduction))
 
 
-def _along(w: Array, axis: int, ndim: int) -> Any:
+def _along(w: Array, axis: int, ndim: int) -> Array:
     """``w`` along an axis, to be broadcast."""
     return w.reshape([-1 if k == axis else 1 for k in range(ndim)])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from numeric.eager.dtypes import get_default_dtype
@@ -26,7 +24,7 @@ class Parameter(Tensor):
     tensor([2., 2.], grad_fn=<MulBackward0>)
     """
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         if data is None:
             data = wrap(np.zeros(0, get_default_dtype().numpy))
         source = data.detach()

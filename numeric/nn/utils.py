@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def clip_grad_norm_(
         grads = _gradients(parameters)
         if not grads:
             return wrap(np.zeros((), np.float32))
-        total: Any = stack([g.norm(order) for g in grads]).norm(order)
+        total = stack([g.norm(order) for g in grads]).norm(order)
         if error_if_nonfinite and not np.isfinite(total._array):
             raise RuntimeError(
                 f"The total norm of order {order} for gradients from `parameters` is non-finite, "
@@ -109,14 +109,14 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     source: Tensor = vec
     start = 0
-    p: Any
+    p: Tensor
     for p in parameters:
         stop = start + p.numel()
         p.data = source[start:stop].view_as(p).data
         start = stop
 
 
-def _gradients(parameters: Any) -> list[Tensor]:
+def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """The gradients that there are."""
     given = [parameters] if isinstance(parameters, Tensor) else parameters
     return [p._grad for p in given if p._grad is not None]

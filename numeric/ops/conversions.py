@@ -26,7 +26,7 @@ from symdiff.guesses import without
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numeric.types import DeviceLike, Dims, DtypeLike
+    from numeric.types import DeviceLike, Dims, DtypeLike, Operand
 
 
 __all__ = ["clone", "contiguous_format", "detach", "is_same_size", "preserve_format"]
@@ -83,7 +83,9 @@ def _as_array(self: Tensor, dtype: np.dtype | None = None, copy: bool | None = N
     return np.array(_numpy(self), dtype=dtype, copy=copy)
 
 
-def _of_array(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+def _of_array(
+    self: Tensor, array: np.ndarray, context: object = None, return_scalar: bool = False
+) -> Tensor:
     """What NumPy's functions make of tensors; truth values become ``uint8``, as in PyTorch."""
     array = np.asarray(array)
     return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
@@ -132,7 +134,7 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0) if self._array.ndim else self
 
 
-def _contains(self: Tensor, element: Any) -> bool:
+def _contains(self: Tensor, element: Operand) -> bool:
     if not isinstance(element, Tensor | bool | int | float | np.number):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
@@ -168,7 +170,7 @@ for _name, _function in _PROTOCOL.items():
 # Other dtypes -------------------------------------------------------------------------------------
 
 
-def convert(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
+def convert(x: Tensor, kind: np.dtype, copy: bool = False) -> Tensor:
     """``x`` in another dtype; ``x`` itself if it has it, unless a copy is wanted."""
     if x._array.dtype is kind and not copy:
         return x
@@ -183,7 +185,7 @@ def _to(
     *args: Any,
     dtype: DtypeLike = None,
     device: DeviceLike = None,
-    other: Any = None,
+    other: Tensor | None = None,
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: object = None,
@@ -231,7 +233,7 @@ _LETTERS = {
 }
 
 
-def _casting(name: str, kind: Any) -> None:
+def _casting(name: str, kind: np.dtype) -> None:
     def cast(self: Tensor, memory_format: object = None) -> Tensor:
         return convert(self, kind)
 
@@ -248,7 +250,7 @@ _CLASSES = {np.dtype(kind): f"torch.{name.capitalize()}Tensor" for name, kind in
 
 
 @method("type")
-def _type(self: Tensor, dtype: DtypeLike = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: DtypeLike | str = None, non_blocking: bool = False) -> Any:
     """The tensor in another dtype, given as such or as ``"torch.FloatTensor"``; without, its name.
 
     Raises ValueError for an unknown name.
@@ -381,7 +383,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 attach("data", property(_data, _set_data))
 
 
-def own(x: Tensor) -> dict[str, Any]:
+def own(x: Tensor) -> dict[str, object]:
     """What users have attached to a tensor."""
     found = {name: value for name, value in x.__dict__.items() if not hasattr(Tensor, name)}
     if x._name is not None:
@@ -389,7 +391,7 @@ def own(x: Tensor) -> dict[str, Any]:
     return found
 
 
-def remade(cls: type[Tensor], array: Any, rg: bool, own: dict[str, Any]) -> Tensor:
+def remade(cls: type[Tensor], array: np.ndarray, rg: bool, own: dict[str, object]) -> Tensor:
     x = cls.__new__(cls)
     kind = OF_NUMPY[array.dtype].numpy  # unpickled dtypes may be equal without being the same
     x._array = array if array.dtype is kind else array.view(kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -93,6 +93,10 @@ CPU = device("cpu")
 _OF_TYPE = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_}
 
 
+@overload
+def kind_of(name: str, given: Dtype | type) -> np.dtype: ...
+@overload
+def kind_of(name: str, given: DtypeLike) -> np.dtype | None: ...
 def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
     """NumPy's dtype for the argument ``dtype`` of function ``name``; None for None.
 

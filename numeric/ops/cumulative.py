@@ -26,7 +26,7 @@ __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]
 
 
 def _running(
-    name: str, function: Callable[..., Any], kernel: Callable[..., Any], **options: Any
+    name: str, function: Callable[..., Expr], kernel: Callable[..., np.ndarray], **options: Any
 ) -> Op:
     """The operation of running results; of a tensor without axes it is the tensor."""
     return Op(
@@ -45,7 +45,7 @@ CUMMAX = Choice(result_type("cummax"), "CummaxBackward0", (0,))
 CUMMIN = Choice(result_type("cummin"), "CumminBackward0", (0,))
 
 
-def _scan(op: Op, input: Tensor, dim: SupportsIndex | None, names: dict[str, Any]) -> Tensor:
+def _scan(op: Op, input: Tensor, dim: SupportsIndex | None, names: dict[str, object]) -> Tensor:
     dim, _ = renamed(op.name, names, dim)
     axis = axis_of(required(op.name, dim), input._array.ndim)
     return apply(op, (input,), (axis,))

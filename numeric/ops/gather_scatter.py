@@ -37,7 +37,7 @@ from numeric.ops.index_formulas import (
 from numeric.ops.views import common_shape, expand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numeric.types import Operand
 
@@ -103,7 +103,7 @@ def _integers(name: str, x: Tensor, wide: bool = False) -> np.ndarray:
 
 
 @method()
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
     """Write ``src``, broadcast and in this dtype.
 
     >>> import numeric as torch
@@ -131,7 +131,7 @@ def _mask(name: str, mask: Tensor) -> np.ndarray:
     return values_of(mask)
 
 
-def _value(name: str, value: Any, kind: np.dtype) -> Any:
+def _value(name: str, value: Operand | None, kind: np.dtype) -> Operand | None:
     """What all elements of dtype ``kind`` at some places become."""
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
@@ -144,7 +144,7 @@ def _value(name: str, value: Any, kind: np.dtype) -> Any:
 
 
 @method()
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """One value where the mask holds, ``input`` elsewhere.
 
     >>> import numeric as torch
@@ -277,7 +277,9 @@ def _check_source(name: str, x: Tensor, k: int, at: np.ndarray, source: Tensor) 
 
 @method()
 @by_axis
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
+) -> Tensor:
     """``alpha * source`` added at places of a dimension.
 
     >>> import numeric as torch
@@ -323,7 +325,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @method()
 @by_axis
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Operand) -> Tensor:
     """One value at places of a dimension.
 
     >>> import numeric as torch
@@ -403,9 +405,9 @@ def scatter(
     input: Tensor,
     dim: int,
     index: Tensor,
-    src: Any = None,
+    src: Operand | None = None,
     *,
-    value: Any = None,
+    value: Operand | None = None,
     reduce: str | None = None,
 ) -> Tensor:
     """``src`` written to the places along a dimension that ``index`` says, or one value.
@@ -433,7 +435,9 @@ def scatter(
     return watched(_elementwise(written, SCATTER, input, src, k, places), [index])
 
 
-def _elementwise(how: Any, op: Op, x: Tensor, v: Tensor, k: int, places: np.ndarray) -> Tensor:
+def _elementwise(
+    how: Callable[..., Tensor], op: Op, x: Tensor, v: Tensor, k: int, places: np.ndarray
+) -> Tensor:
     shape = x._array.shape
     if not shape:
         x, v, places = x.reshape(1), v.reshape(1), places.reshape(1)
@@ -442,7 +446,7 @@ def _elementwise(how: Any, op: Op, x: Tensor, v: Tensor, k: int, places: np.ndar
     return out if shape else out.reshape(())
 
 
-def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand, how: str) -> Tensor:
+def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand | None, how: str) -> Tensor:
     """What is there, plus or times what is scattered; not differentiable, as in PyTorch."""
     if how not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -528,7 +532,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 # Arrays of indices ------------------------------------------------------------------------------
 
 
-def _one_mask(indices: Iterable[Any]) -> bool:
+def _one_mask(indices: Iterable[object]) -> bool:
     """Whether a single boolean array is all that indexes, besides slices and numbers."""
     found = [i for i in indices if not (i is None or i is ... or isinstance(i, slice | int))]
     if len(found) != 1:
@@ -542,7 +546,7 @@ def _put(
     arrays: Mapping[int, np.ndarray],
     v: Tensor,
     accumulate: bool,
-    indices: Iterable[Any],
+    indices: Iterable[object],
 ) -> Tensor:
     """``x`` with values at places of the dimensions that ``arrays`` index."""
     shape, dims = x._array.shape, tuple(arrays)
@@ -573,13 +577,15 @@ def _put(
     return written(INDEX_PUT, x, v, flat, dims)
 
 
-def put_at(x: Tensor, arrays: Mapping[int, np.ndarray], v: Tensor, at: Sequence[Any]) -> None:
+def put_at(x: Tensor, arrays: Mapping[int, np.ndarray], v: Tensor, at: Sequence[object]) -> None:
     """Write values, in place, where arrays that are in bounds index dimensions."""
     write(x, lambda old: watched(_put(old, arrays, v, False, at), at), "index_put_")
 
 
 @method()
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put(
+    input: Tensor, indices: Iterable[object], values: Tensor, accumulate: bool = False
+) -> Tensor:
     """``values`` at ``input[indices]``; added to what is there with ``accumulate``.
 
     >>> import numeric as torch

@@ -23,7 +23,7 @@ from symdiff.functions.indexing import taken
 from symdiff.graph.leaves import dummy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
 
@@ -74,11 +74,11 @@ def _fitted(v: Any, shape: Any, fit: str, namespace: Any) -> Any:
     return namespace.broadcast_to(v, shape)
 
 
-def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) -> Any:
+def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) -> tuple[Any, ...]:
     """The merged index as NumPy's key."""
     lengths = [shape[k] for k in dims]
     arrays = (places,) if len(dims) == 1 else np.unravel_index(places, lengths)
-    key: list[Any] = [_WHOLE] * (dims[-1] + 1)
+    key: list[slice | np.ndarray] = [_WHOLE] * (dims[-1] + 1)
     for k, array in zip(dims, arrays, strict=True):
         key[k] = array
     return tuple(key)
@@ -92,7 +92,7 @@ def read_kernel(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> np.
     return np.asarray(a[merged_key(places, a.shape, dims)], order="C")
 
 
-def indexed_op(name: str, kernel: Any = None, **options: Any) -> Op:
+def indexed_op(name: str, kernel: Callable[..., np.ndarray] | None = None, **options: Any) -> Op:
     """An op that reads: operands are x and the index, the parameter is ``dims``."""
     return Op(name, _read, kernel, promotion=None, **options)
 
@@ -189,7 +189,7 @@ def flat_index(arrays: Mapping[int, np.ndarray], shape: Sequence[int]) -> np.nda
     return flat
 
 
-def noted(arrays: dict[int, Any], dim: int, part: np.ndarray, shape: Sequence[int]) -> int:
+def noted(arrays: dict[int, np.ndarray], dim: int, part: np.ndarray, shape: Sequence[int]) -> int:
     """Add an array of indices, or those of a mask, for a dimension; the dimension after it.
 
     Raises IndexError for a mask of another shape.
@@ -299,7 +299,7 @@ def added(
     return apply(op, (x, v, flat), (dims, fit))
 
 
-def watched(out: Tensor, at: Iterable[Any]) -> Tensor:
+def watched(out: Tensor, at: Iterable[object]) -> Tensor:
     """``out``, whose record will notice if index Tensors among ``at`` were changed in place."""
     node = out._edge
     if out._rg and getattr(node, "saved", None):

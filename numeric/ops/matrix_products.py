@@ -20,9 +20,9 @@ from numeric.ops.arithmetic import check_factor
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from numeric.types import Dims
+    from numeric.types import Dims, Values
     from symdiff.graph.expr import Expr
 
     Array = np.ndarray
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def _product(name: str, label: str | None = None, build: Any = sd.matmul) -> Op:
+def _product(name: str, label: str | None = None, build: Callable[..., Expr] = sd.matmul) -> Op:
     return Op(name, build, promotion=None, label=label, stretches=build is sd.matmul)
 
 
@@ -66,7 +66,7 @@ _MATMUL = {(1, 1): DOT, (2, 1): MV, (2, 2): MM, (1, 2): ROW}
 # Checks -----------------------------------------------------------------------------------------
 
 
-def _tensors(name: str, *operands: Any, names: Sequence[str] = ("input", "other")) -> None:
+def _tensors(name: str, *operands: object, names: Sequence[str] = ("input", "other")) -> None:
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise TypeError(
@@ -156,12 +156,12 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 @method("__matmul__")
-def _at(self: Tensor, other: Any) -> Any:
+def _at(self: Tensor, other: object) -> Tensor:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @method("__rmatmul__")
-def _at_reflected(self: Tensor, other: Any) -> Any:
+def _at_reflected(self: Tensor, other: object) -> Tensor:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
@@ -275,7 +275,7 @@ class _Added:
         self,
         name: str,
         build: Callable[..., Expr],
-        promotion: Any = None,
+        promotion: Callable[[Iterable[Values]], np.dtype] | None = None,
     ) -> None:
         self.plain = Op(name, lambda x, a, b: x + build(a, b), promotion=promotion)
         self.scaled = Op(
@@ -292,7 +292,9 @@ class _Added:
             variant="alone",
         )
 
-    def __call__(self, x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any, shape: Any) -> Any:
+    def __call__(
+        self, x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float, shape: tuple[int, ...]
+    ) -> Tensor:
         own = x._array.shape
         for i in _misfits(own, shape):
             wanted = shape[-1 - i] if i < len(shape) else 1
@@ -332,7 +334,9 @@ _BADDBMM = _Added("baddbmm", sd.matmul)
 
 
 @method()
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """``beta*input + alpha*(mat1 @ mat2)`` for matrices; ``input`` is stretched.
 
     Raises RuntimeError where shapes or dtypes do not fit.
@@ -353,7 +357,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 
 @method()
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta*input + alpha*(mat @ vec)`` for a matrix and a vector; ``input`` is stretched.
 
     Raises RuntimeError where shapes or dtypes do not fit.
@@ -374,7 +378,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 
 @method()
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta*input + alpha*outer(vec1, vec2)``; ``input`` is stretched.
 
     Raises RuntimeError where shapes do not fit.
@@ -392,7 +396,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
 @method()
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """``beta*input + alpha*bmm(batch1, batch2)``; ``input`` is stretched.
 

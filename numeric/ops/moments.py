@@ -44,10 +44,10 @@ __all__ = [
 # Moments -----------------------------------------------------------------------------------------
 
 
-def _moment(function: Callable[..., Expr]) -> Callable[..., Any]:
+def _moment(function: Callable[..., Expr]) -> Callable[..., Expr]:
     """A formula of deviations; there are none without axes, and too few of them are nan."""
 
-    def build(x: Any, axes: Axes, keepdim: bool, correction: float) -> Any:
+    def build(x: Expr, axes: Axes, keepdim: bool, correction: float) -> Expr:
         if x.ndim:
             return function(x, axes, correction=correction, keepdims=keepdim)
         return x * (math.nan if correction >= 1 else 0.0)
@@ -55,7 +55,9 @@ def _moment(function: Callable[..., Expr]) -> Callable[..., Any]:
     return build
 
 
-def _with_mean(build: Callable[..., Any], average: Callable[..., Any]) -> Callable[..., Any]:
+def _with_mean(
+    build: Callable[..., Expr], average: Callable[..., Expr]
+) -> Callable[..., tuple[Expr, Expr]]:
     return lambda x, axes, keepdim, correction: (
         build(x, axes, keepdim, correction),
         average(x, axes, keepdim),
@@ -78,7 +80,7 @@ STD_MEAN = Op(
     promotion=None,
     outputs=2,
 )
-_ABSENT: Any = object()
+_ABSENT: object = object()
 
 
 def _of_moment(
@@ -119,7 +121,7 @@ def _of_moment(
 
 
 @method()
-def var(input: Tensor, *args: Any, **names: object) -> Tensor:
+def var(input: Tensor, *args: object, **names: object) -> Tensor:
     """The variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
 
     Arguments are (dim=None, unbiased=True, keepdim=False), or ``correction`` (1 by default) in
@@ -135,7 +137,7 @@ def var(input: Tensor, *args: Any, **names: object) -> Tensor:
 
 
 @method()
-def std(input: Tensor, *args: Any, **names: object) -> Tensor:
+def std(input: Tensor, *args: object, **names: object) -> Tensor:
     """The square root of ``var``, with the same arguments; its derivative for equal elements is 0.
 
     >>> import numeric as torch
@@ -146,7 +148,7 @@ def std(input: Tensor, *args: Any, **names: object) -> Tensor:
 
 
 @method()
-def var_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, *args: object, **names: object) -> tuple[Tensor, Tensor]:
     """``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
@@ -158,7 +160,7 @@ def var_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor
 
 
 @method()
-def std_mean(input: Tensor, *args: Any, **names: object) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, *args: object, **names: object) -> tuple[Tensor, Tensor]:
     """``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
@@ -273,16 +275,16 @@ def _log_softmax(a: np.ndarray, axes: Axes) -> np.ndarray:
     return logarithm
 
 
-def _lines(x: Expr, axes: Axes) -> tuple[Any, tuple[int, ...]]:
+def _lines(x: Expr, axes: Axes) -> tuple[Expr, tuple[int, ...]]:
     """``x`` with the axes at the end, and the permutation that puts them back."""
     order = (*(k for k in range(x.ndim) if k not in axes), *axes)
     return sd.permute_dims(x, order), tuple(order.index(k) for k in range(x.ndim))
 
 
-def _exponentials(function: Callable[..., Expr]) -> Callable[..., Any]:
+def _exponentials(function: Callable[..., Expr]) -> Callable[..., Expr]:
     """A formula along one axis, with that axis at the end while it is evaluated."""
 
-    def build(x: Any, axes: Axes) -> Any:
+    def build(x: Expr, axes: Axes) -> Expr:
         if not x.ndim:
             return sd.reshape(function(sd.reshape(x, (1,)), 0), ())
         lines, back = _lines(x, axes)
@@ -291,10 +293,10 @@ def _exponentials(function: Callable[..., Expr]) -> Callable[..., Any]:
     return build
 
 
-def _known(change: Callable[..., Any]) -> Callable[..., Any]:
+def _known(change: Callable[[Expr], Expr]) -> Callable[..., dict[Expr, Expr]]:
     """That exponentials of the shifted operand are known from the result."""
 
-    def known(x: Any, y: Any, axes: Axes) -> dict[Any, Any]:
+    def known(x: Expr, y: Expr, axes: Axes) -> dict[Expr, Expr]:
         if not x.ndim:
             lines, stand_in = sd.reshape(x, (1,)), sd.reshape(y, (1,))
         else:

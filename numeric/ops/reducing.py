@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -44,27 +44,28 @@ __all__ = [
 ]
 
 Axes = tuple[int, ...]
+Result = TypeVar("Result")
 
 
-def _all_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+def _all_axes(function: Callable[..., Result]) -> Callable[..., Result]:
     """The reduction of all axes, from one of given axes."""
     return lambda x: function(x, tuple(range(x.ndim)), False)
 
 
-def of_axes(function: Callable[..., Expr]) -> Callable[..., Any]:
+def of_axes(function: Callable[..., Expr]) -> Callable[..., Expr]:
     """The formula of a reduction, from symdiff's function."""
     return lambda x, axes, keepdim, *rest: function(x, axes, *rest, keepdims=keepdim)
 
 
-def without_axes(function: Callable[..., Expr]) -> Callable[..., Any]:
+def without_axes(function: Callable[..., Expr]) -> Callable[..., dict[Expr, Expr]]:
     """That a result with axes of length 1 tells the one without."""
     return lambda x, y, axes, keepdim: {function(x, axes): sd.squeeze(y, axes) if keepdim else y}
 
 
 def _two(
     name: str,
-    build: Callable[..., Any],
-    kernel: Callable[..., Any] | None = None,
+    build: Callable[..., Expr],
+    kernel: Callable[..., np.ndarray] | None = None,
     **options: Any,
 ) -> tuple[Op, Op]:
     """The reduction of all axes, and that of given ones: their nodes end in 0 and 1."""
@@ -259,7 +260,7 @@ def nanmean(
 # Extremes ----------------------------------------------------------------------------------------
 
 
-def _extreme(ufunc: Any) -> Callable[..., Any]:
+def _extreme(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     return lambda a, axes, keepdim: ufunc.reduce(a, axes, keepdims=keepdim)
 
 
@@ -381,7 +382,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 def _extremes(
     op: Op,
     choice: Choice,
-    places: Callable[..., Any],
+    places: Callable[..., object],
     input: Tensor,
     dim: Tensor | SupportsIndex | None,
     keepdim: bool,
@@ -440,7 +441,7 @@ def min(
 
 def _place(
     name: str,
-    places: Callable[..., Any],
+    places: Callable[..., object],
     input: Tensor,
     dim: Tensor | SupportsIndex | None,
     keepdim: bool,
@@ -486,7 +487,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
 
 def _truth(
     name: str,
-    kernel: Callable[..., Any],
+    kernel: Callable[..., object],
     input: Tensor,
     dim: Dims | None,
     keepdim: bool,

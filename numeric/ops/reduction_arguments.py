@@ -11,6 +11,8 @@ from numeric.eager.recording import cast
 from numeric.ops.dim_arguments import axis_of
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from numeric.eager import dtypes
     from numeric.eager.tensor import Tensor
     from numeric.types import Dims
@@ -70,11 +72,12 @@ def required(name: str, dim: Axis | None) -> Axis:
     return dim
 
 
-def found(value: Any, kind: Any = np.int64) -> Any:
+def found(value: Any, kind: DTypeLike = np.int64) -> np.ndarray:
     """What NumPy found, in a dtype."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value, kind)
-    return value if value.dtype == kind else value.astype(kind)
+    array: np.ndarray = value if value.dtype == kind else value.astype(kind)
+    return array
 
 
 def in_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:

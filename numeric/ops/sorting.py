@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numeric.types import Operand, Params
     from symdiff.graph.expr import Expr
 
 
@@ -178,7 +179,7 @@ def _median_place(a: np.ndarray, axis: int, skip: bool) -> np.ndarray:
     """
     order = _order(a, axis, False)
     n = a.shape[axis]
-    present: Any = np.count_nonzero(np.equal(a, a), axis=axis, keepdims=True)
+    present: np.ndarray = np.count_nonzero(np.equal(a, a), axis=axis, keepdims=True)
     if skip:
         middle = np.maximum(np.floor_divide(np.subtract(present, 1), 2), 0)
     else:
@@ -311,7 +312,7 @@ QUANTILE = Op(
 )
 
 # How much of the way from the place below to the one above.
-_SHARES: dict[str, Callable[..., Any]] = {
+_SHARES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "lower": np.zeros_like,
     "higher": np.ceil,
     "nearest": np.round,
@@ -320,7 +321,13 @@ _SHARES: dict[str, Callable[..., Any]] = {
 
 
 def _quantiles(
-    name: str, skip: bool, input: Tensor, q: Any, dim: SupportsIndex | None, keepdim: bool, how: str
+    name: str,
+    skip: bool,
+    input: Tensor,
+    q: Tensor | float,
+    dim: SupportsIndex | None,
+    keepdim: bool,
+    how: str,
 ) -> Tensor:
     a = values_of(input)
     if not a.size:
@@ -350,12 +357,12 @@ def _quantiles(
 
 
 def _interpolated(
-    skip: bool, input: Tensor, lines: Any, q: Tensor, params: tuple[Any, ...], how: str
+    skip: bool, input: Tensor, lines: np.ndarray, q: Tensor, params: Params, how: str
 ) -> Tensor:
     """The quantiles, from the order of the lines."""
     order = _order(lines, -1, False)
     n = lines.shape[-1]
-    present: Any = np.count_nonzero(np.equal(lines, lines), axis=-1, keepdims=True)
+    present: np.ndarray = np.count_nonzero(np.equal(lines, lines), axis=-1, keepdims=True)
     # How many count; where a nan does, only that one, which is the last.
     tops = np.maximum(present - 1, 0) if skip else np.asarray([n - 1])
     ranks = tops * np.atleast_1d(values_of(q))
@@ -363,7 +370,7 @@ def _interpolated(
     ends = [k.astype(np.int64) for k in (low, high)]
     if not skip:
         ends = [np.where(np.less(present, n), n - 1, k) for k in ends]
-    share: Any
+    share: Tensor
     if how != "linear":
         share = wrap(_SHARES[how](ranks - low).astype(lines.dtype))
     elif q._rg:
@@ -453,7 +460,7 @@ def unique(
 
 def searchsorted(
     sorted_sequence: Tensor,
-    input: Any,
+    input: Operand,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -469,7 +476,7 @@ def searchsorted(
     """
     table, wanted = values_of(sorted_sequence), input
     wanted = values_of(wanted) if isinstance(wanted, Tensor) else np.asarray(wanted)
-    where: Any = "right" if right or side == "right" else "left"
+    where: Literal["left", "right"] = "right" if right or side == "right" else "left"
     if table.ndim == 1:
         found = np.searchsorted(table, wanted, where)
     else:
@@ -486,7 +493,7 @@ def searchsorted(
 
 
 def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """``searchsorted`` with its arguments the other way round.
 

@@ -19,6 +19,7 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numeric.types import Params
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -37,11 +38,11 @@ _WHOLE = slice(None)
 # What views compute -----------------------------------------------------------------------------
 
 
-def _key(place: int, item: Any) -> tuple[Any, ...]:
+def _key(place: int, item: slice | int) -> tuple[slice | int, ...]:
     return (*[_WHOLE] * place, item)
 
 
-def _writeable(view: Any, of: Any) -> Any:
+def _writeable(view: np.ndarray, of: np.ndarray) -> np.ndarray:
     """A view that NumPy made read-only for no reason of memory."""
     if of.flags.writeable:
         view.flags.writeable = True
@@ -100,7 +101,7 @@ def _unbinding(outputs: int) -> Op:
     return viewing("unbind", parts, parts, outputs=outputs, concrete=True, origin=origin)
 
 
-def _several(op: Op, x: Tensor, params: tuple[Any, ...]) -> tuple[Tensor, ...]:
+def _several(op: Op, x: Tensor, params: Params) -> tuple[Tensor, ...]:
     """The results of a view with several, which cannot be changed in place."""
     one = op.outputs == 1
     outs = (apply(op, (x,), params),) if one else apply_several(op, (x,), params)
@@ -192,7 +193,11 @@ def _length(name: str, x: Tensor, dim: int) -> tuple[int, int]:
 @method()
 @by_axis
 def split(
-    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+    tensor: Tensor,
+    split_size_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    split_size: Any = None,
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension, of one length (the last may be shorter) or of given lengths.
 
