@@ -154,7 +154,7 @@ def _weighted(
 ) -> Tensor:
     """``loss(reduction)``, or its weighted sum; a mean divides by the sum of the weights."""
     if weight is None:
-        return loss(kind)  # type: ignore[no-any-return]
+        return loss(kind)
     if weight._array.shape != input._array.shape:
         raise ValueError("Weights and input must have the same size.")
     single = loss("none")

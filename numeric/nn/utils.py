@@ -63,7 +63,7 @@ def clip_grad_norm_(
         factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for g in grads:
             g.mul_(factor)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grad_value_(

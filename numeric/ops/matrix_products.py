@@ -353,7 +353,7 @@ def addmm(
             f"mat1 must be a matrix, got {a.ndim if a.ndim != 2 else b.ndim}-D tensor"
         )
     _fit(a, b)
-    return _ADDMM(input, mat1, mat2, beta, alpha, (a.shape[0], b.shape[1]))  # type: ignore[no-any-return]
+    return _ADDMM(input, mat1, mat2, beta, alpha, (a.shape[0], b.shape[1]))
 
 
 @method()
@@ -374,7 +374,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
             f"vector + matrix @ vector expected, got {input._array.ndim}, {a.ndim}, {b.ndim}"
         )
     _fit(a, b)
-    return _ADDMV(input, mat, vec, beta, alpha, a.shape[:1])  # type: ignore[no-any-return]
+    return _ADDMV(input, mat, vec, beta, alpha, a.shape[:1])
 
 
 @method()
@@ -391,7 +391,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     a, b = vec1._array, vec2._array
     if not a.ndim == b.ndim == 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1, but got {a.ndim}-D")
-    return _ADDR(input, vec1, vec2, beta, alpha, (a.size, b.size))  # type: ignore[no-any-return]
+    return _ADDR(input, vec1, vec2, beta, alpha, (a.size, b.size))
 
 
 @method()
@@ -410,7 +410,7 @@ def baddbmm(
     _tensors("baddbmm", input, batch1, batch2, names=("input", "batch1", "batch2"))
     _stacks(batch1, batch2)
     shape = (*batch1._array.shape[:2], batch2._array.shape[2])
-    return _BADDBMM(input, batch1, batch2, beta, alpha, shape)  # type: ignore[no-any-return]
+    return _BADDBMM(input, batch1, batch2, beta, alpha, shape)
 
 
 for _function in (addmm, addmv, addr, baddbmm):
