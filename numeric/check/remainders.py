@@ -168,11 +168,10 @@ def taylor(
     slope = np.concatenate([g.astype(float).ravel() for g in parts])
     matrix = None if hess is None else _hessian(scalar.point[0], scalar.derivative(hess))
     rounded = _coarsest([scalar.value, *parts, *scalar.point])
-    rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         runs = [
             _along(partial(scalar.moved, v), v, scalar.vector, slope, matrix, rounded)
-            for v in scalar.scale * rng.standard_normal((directions, scalar.vector.size))
+            for v in scalar.directions(directions, seed)
         ]
     slopes, table, left, bound, size = map(np.stack, zip(*runs, strict=True))
     verdict = _verdict(abs(float(scalar.value)), table, left, bound, size)
@@ -196,11 +195,12 @@ class _Scalar:
             raise ValueError(f"taylor: the function is {self.value} at x")
         self.vector: Array = np.concatenate([v.astype(float).ravel() for v in self.point])
 
-    @property
-    def scale(self) -> float:
-        """How far is moved: about as far as the numbers are from 0, and 1 at least."""
+    def directions(self, count: int, seed: int) -> Array:
+        """Random ones, about as long in each number as these are, and 1 at least."""
         usual = float(np.median(np.abs(self.vector))) if self.vector.size else 1.0
-        return float(2.0 ** np.round(np.log2(max(1.0, usual))))
+        scale = 2.0 ** np.round(np.log2(max(1.0, usual)))
+        drawn = np.random.default_rng(seed).standard_normal((count, self.vector.size))
+        return np.asarray(scale * drawn)
 
     def derivative(self, given: object) -> Any:
         """A derivative at the point, which is given, or by a function."""
