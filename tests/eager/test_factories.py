@@ -1,5 +1,7 @@
 """Tensors from data, and filled ones."""
 
+# ruff: noqa: E501  # rows of a table
+
 import math
 
 import numpy as np
@@ -118,79 +120,74 @@ def test_of_a_tensor():
         assert x.new_tensor(torch.tensor([1])).dtype is torch.float32
 
 
-def test_name():
-    x = torch.tensor(1.5, requires_grad=True, name="x")
-    assert x.name == "x"
-    assert x.requires_grad
-    assert torch.tensor(1.5).name is None
-
-
 def test_constructor():
-    assert torch.Tensor([1, 2]).dtype is torch.float32
-    assert torch.Tensor(2, 3).shape == torch.Tensor(torch.Size([2, 3])).shape == (2, 3)
-    assert torch.Tensor().shape == (0,)
-    assert torch.Tensor((2, 3)).tolist() == [2.0, 3.0]
-    x = torch.tensor([1, 2])
+    x, w = torch.tensor([1, 2]), torch.ones(2, requires_grad=True)
     assert torch.Tensor(x).data_ptr() == x.data_ptr()
-    w = torch.ones(2, requires_grad=True)
     torch.Tensor(w).sum().backward()
     assert w.grad.tolist() == [1.0, 1.0]
-    assert torch.Tensor.__new__ is object.__new__
 
 
-def test_size():
-    s = torch.Size([2, 3])
-    assert isinstance(s, tuple)
-    assert s.numel() == 6
-    sums = [s + (1,), (1,) + s, s * 2, s[:1]]  # noqa: RUF005
-    assert sums == [(2, 3, 1), (1, 2, 3), (2, 3, 2, 3), (2,)]
-    assert all(isinstance(x, torch.Size) for x in sums)
-    assert repr(s) == "torch.Size([2, 3])"
+REAL, WHOLE, WIDE = torch.ones(1), torch.tensor([1]), torch.tensor(1.0, dtype=torch.float64)
+SIZE, CPU = torch.Size([2, 3]), torch.device("cpu")
 
 
-def test_limits():
-    info = torch.finfo(torch.float32)
-    assert (info.eps, info.max, info.tiny, info.bits, info.dtype) == (
-        1.1920928955078125e-07,
-        3.4028234663852886e38,
-        1.1754943508222875e-38,
-        32,
-        "float32",
-    )
-    assert repr(torch.finfo()) == (
-        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
-        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
-    )
-    assert repr(torch.finfo(torch.float64)) == (
-        "finfo(resolution=1e-15, min=-1.79769e+308, max=1.79769e+308, eps=2.22045e-16, "
-        "smallest_normal=2.22507e-308, tiny=2.22507e-308, dtype=float64)"
-    )
-    assert torch.iinfo(torch.int64).max == 2**63 - 1
-    assert repr(torch.iinfo(torch.uint8)) == "iinfo(min=0, max=255, dtype=uint8)"
-
-
-def test_questions():
-    x, i, s = torch.ones(1), torch.tensor([1]), torch.tensor(1.0, dtype=torch.float64)
-    assert torch.is_tensor(x)
-    assert not torch.is_tensor(1.0)
+def in_inference_mode():
     with torch.inference_mode():
-        assert torch.is_inference(torch.ones(1))
-    assert not torch.is_inference(x)
-    assert (torch.is_floating_point(x), i.is_floating_point()) == (True, False)
-    assert torch.result_type(x, 2) is torch.float32
-    assert torch.result_type(i, 2.0) is torch.float32
-    assert torch.result_type(1, 2.0) is torch.float32
-    assert torch.result_type(True, False) is torch.bool
-    assert torch.result_type(s, x) is torch.float32
-    assert torch.promote_types(torch.uint8, torch.int8) is torch.int16
-    assert torch.can_cast(torch.float64, torch.float32)
-    assert not torch.can_cast(torch.float32, torch.int64)
-    assert (torch.float32.itemsize, torch.uint8.is_signed) == (4, False)
+        return torch.is_inference(torch.ones(1))
 
 
-def test_device():
-    cpu = torch.device("cpu")
-    assert (repr(cpu), str(cpu), cpu.type, cpu.index) == ("device(type='cpu')", "cpu", "cpu", None)
-    assert torch.ones(1, device=cpu).device == cpu
-    assert torch.ones(1).device != "cpu"
-    assert len({cpu, torch.device("cpu")}) == 1
+# What a call gives, of that type and equal to it.
+ANSWERS = {
+    "name": (lambda: torch.tensor(1.5, requires_grad=True, name="x").name, "x"),
+    "requires_grad": (lambda: torch.tensor(1.5, requires_grad=True, name="x").requires_grad, True),
+    "no name": (lambda: torch.tensor(1.5).name, None),
+    "Tensor of a list": (lambda: torch.Tensor([1, 2]).dtype, torch.float32),
+    "Tensor of a tuple": (lambda: torch.Tensor((2, 3)).tolist(), [2.0, 3.0]),
+    "Tensor of lengths": (lambda: torch.Tensor(2, 3).shape, SIZE),
+    "Tensor of a size": (lambda: torch.Tensor(SIZE).shape, SIZE),
+    "Tensor of nothing": (lambda: torch.Tensor().shape, torch.Size([0])),
+    "Tensor.__new__": (lambda: torch.Tensor.__new__ is object.__new__, True),
+    "numel": (lambda: SIZE.numel(), 6),
+    "size + tuple": (lambda: SIZE + (1,), torch.Size([2, 3, 1])),  # noqa: RUF005
+    "tuple + size": (lambda: (1,) + SIZE, torch.Size([1, 2, 3])),  # noqa: RUF005
+    "size twice": (lambda: SIZE * 2, torch.Size([2, 3, 2, 3])),
+    "part of a size": (lambda: SIZE[:1], torch.Size([2])),
+    "a size is a tuple": (lambda: isinstance(SIZE, tuple), True),
+    "size in words": (lambda: repr(SIZE), "torch.Size([2, 3])"),
+    "eps": (lambda: torch.finfo(torch.float32).eps, 1.1920928955078125e-07),
+    "max": (lambda: torch.finfo(torch.float32).max, 3.4028234663852886e38),
+    "tiny": (lambda: torch.finfo(torch.float32).tiny, 1.1754943508222875e-38),
+    "bits": (lambda: torch.finfo(torch.float32).bits, 32),
+    "dtype": (lambda: torch.finfo(torch.float32).dtype, "float32"),
+    "finfo": (lambda: repr(torch.finfo()),
+              "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
+              "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"),
+    "finfo of float64": (lambda: repr(torch.finfo(torch.float64)),
+                         "finfo(resolution=1e-15, min=-1.79769e+308, max=1.79769e+308, eps=2.22045e-16, "
+                         "smallest_normal=2.22507e-308, tiny=2.22507e-308, dtype=float64)"),
+    "max of int64": (lambda: torch.iinfo(torch.int64).max, 2**63 - 1),
+    "iinfo": (lambda: repr(torch.iinfo(torch.uint8)), "iinfo(min=0, max=255, dtype=uint8)"),
+    "is_tensor": (lambda: [torch.is_tensor(REAL), torch.is_tensor(1.0)], [True, False]),
+    "is_inference": (lambda: [in_inference_mode(), torch.is_inference(REAL)], [True, False]),
+    "is_floating_point": (lambda: [torch.is_floating_point(REAL), WHOLE.is_floating_point()], [True, False]),
+    "result_type": (lambda: [torch.result_type(*pair) for pair in ((REAL, 2), (WHOLE, 2.0), (1, 2.0), (WIDE, REAL))],
+                    [torch.float32] * 4),
+    "result_type of bool": (lambda: torch.result_type(True, False), torch.bool),
+    "promote_types": (lambda: torch.promote_types(torch.uint8, torch.int8), torch.int16),
+    "can_cast": (lambda: [torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)],
+                 [True, False]),
+    "itemsize": (lambda: torch.float32.itemsize, 4),
+    "is_signed": (lambda: torch.uint8.is_signed, False),
+    "device in words": (lambda: [repr(CPU), str(CPU)], ["device(type='cpu')", "cpu"]),
+    "parts of a device": (lambda: [CPU.type, CPU.index], ["cpu", None]),
+    "device of a tensor": (lambda: [torch.ones(1, device=CPU).device == CPU, torch.ones(1).device == "cpu"], [True, False]),
+    "devices as keys": (lambda: len({CPU, torch.device("cpu")}), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name):
+    call, expected = ANSWERS[name]
+    found = call()
+    assert found == expected
+    assert type(found) is type(expected)

@@ -78,20 +78,6 @@ def noticed(traces):
     return count
 
 
-def test_a_slightly_wrong_rule_is_noticed(traces, monkeypatch):
-    """Products of which one derivative is wrong by 0.1 %."""
-    right = engine._Task.spread
-
-    def wrong(self, node, gs, marks):
-        if node.name() == "StackBackward0":
-            gs = [None if g is None else g * 1.001 for g in gs]
-        right(self, node, gs, marks)
-
-    monkeypatch.setattr(engine._Task, "loop", slow_loop)
-    monkeypatch.setattr(engine._Task, "spread", wrong)
-    assert noticed(traces) > 3
-
-
 def slow_loop(self):
     """The engine's loop without its short cuts."""
     while self.heap:
@@ -100,66 +86,67 @@ def slow_loop(self):
 
 
 def test_the_slow_loop_is_right(traces, monkeypatch):
-    """The stand-in of the loop is no fault itself."""
+    """The stand-in of the loop, which faults are planted beside, is no fault itself."""
     monkeypatch.setattr(engine._Task, "loop", slow_loop)
     assert noticed(traces) == 0
 
 
-def test_a_missing_version_is_noticed(traces, monkeypatch):
-    """In-place operations that do not count."""
-    monkeypatch.setattr(inplace, "counter", lambda x: [0])
-    assert noticed(traces) > 20
+def slightly_wrong(right):
+    def spread(self, node, gs, marks):
+        if node.name() == "StackBackward0":
+            gs = [None if g is None else g * 1.001 for g in gs]
+        right(self, node, gs, marks)
+
+    return spread
 
 
-def test_a_missing_check_is_noticed(traces, monkeypatch):
-    """Saved tensors that nobody checks."""
-
-    def unchecked(self):
+def unchecked(right):
+    def values(self):
         self.check = ()
         return right(self)
 
-    right = Node.values
-    monkeypatch.setattr(Node, "values", unchecked)
-    monkeypatch.setattr(engine._Task, "loop", slow_loop)
-    assert noticed(traces) > 3
+    return values
 
 
-def test_a_missing_history_is_noticed(traces, monkeypatch):
-    """In-place operations through views that the base's history does not know."""
-    right = inplace.rebase
-    monkeypatch.setattr(inplace, "rebase", lambda x, out: x._base or right(x, out))
-    assert noticed(traces) > 10
-
-
-def test_a_wrong_accumulation_is_noticed(traces, monkeypatch):
-    """Gradients that replace what was there."""
-    right = engine._Task.store
-
-    def replaced(self, x, g, **options):
+def replacing(right):
+    def store(self, x, g, **options):
         x._grad = None
         right(self, x, g, **options)
 
-    monkeypatch.setattr(engine._Task, "store", replaced)
-    assert noticed(traces) > 20
+    return store
 
 
-def test_a_missing_hook_is_noticed(traces, monkeypatch):
-    """Hooks of tensors that do not run."""
-    monkeypatch.setattr(engine._Task, "hooked", lambda self, node, gs: list(gs))
-    assert noticed(traces) > 10
-
-
-def test_a_wrong_step_of_an_optimizer_is_noticed(traces, monkeypatch):
-    """A momentum that is forgotten."""
-    right = numeric.optim.SGD.step
-
-    def wrong(self, *args):
+def without_momentum(right):
+    def step(self, *args):
         for group in self.param_groups:
             group["momentum"] = 0.0
         return right(self, *args)
 
-    monkeypatch.setattr(numeric.optim.SGD, "step", wrong)
-    assert noticed(traces) > 0
+    return step
+
+
+# What is replaced, by what is made of it, and more than how many programs have to notice.
+FAULTS = {
+    "products of which one derivative is wrong by 0.1 %": (
+        engine._Task, "spread", slightly_wrong, 3),
+    "in-place operations that do not count": (
+        inplace, "counter", lambda right: lambda x: [0], 20),
+    "saved tensors that nobody checks": (Node, "values", unchecked, 3),
+    "writes through views that the base's history does not know": (
+        inplace, "rebase", lambda right: lambda x, out: x._base or right(x, out), 10),
+    "gradients that replace what was there": (engine._Task, "store", replacing, 20),
+    "hooks of tensors that do not run": (
+        engine._Task, "hooked", lambda right: lambda self, node, gs: list(gs), 10),
+    "a momentum that is forgotten": (numeric.optim.SGD, "step", without_momentum, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_noticed(fault, traces, monkeypatch):
+    owner, name, plant, most = FAULTS[fault]
+    monkeypatch.setattr(engine._Task, "loop", slow_loop)
+    monkeypatch.setattr(owner, name, plant(getattr(owner, name)))
+    assert noticed(traces) > most
 
 
 # --- what random programs found ------------------------------------------------------------------

@@ -11,10 +11,6 @@ A = np.array([[0.5, -1.2, 2.2], [1.7, 0.3, -0.4]])
 INF, NAN = math.inf, math.nan
 
 
-# Edges: program, operand, value and gradient of the sum as PyTorch 2.13 gives them.
-SIX = [[1.0, 3.0, 3.0], [2.0, 0.0, -1.0]]
-
-
 EMPTY = np.zeros((0, 3))
 ERRORS = {
     "dim": (lambda: leaf(A).sum(5), IndexError, r"expected to be in range of \[-2, 1\], but got 5"),
@@ -64,21 +60,6 @@ def test_several_results_share_a_node():
     check(x.grad, [1 / 3] * 3)
     (var + mean).backward()
     check(x.grad, [2 / 3 - 2, 2 / 3 - 1, 2 / 3 + 3], rtol=1e-12)
-
-
-def test_named_results():
-    """``max(dim)`` gives a named tuple; its indices are constants, and no operand of the node."""
-    x = leaf(SIX)
-    r = x.max(1)
-    assert repr(r).startswith("torch.return_types.max(\nvalues=tensor([3., 2.]")
-    values, indices = r
-    assert r.values is values
-    assert r.indices is indices
-    assert indices.tolist() == [1, 0]
-    assert (indices.dtype, indices.requires_grad) == (torch.int64, False)
-    assert len(values.grad_fn.next_functions) == 1
-    assert values.output_nr == 0
-    assert torch.aminmax(x).max.item() == 3
 
 
 def test_too_few_degrees_of_freedom():
