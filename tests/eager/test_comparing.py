@@ -5,22 +5,25 @@ import operator as op
 import pytest
 
 from tests.eager.chosen import torch
-from tests.support.refusals import refused
+from tests.support.refusals import refusing
+
+ONE, OTHERS = torch.ones(2), ("a", None, [1.0, 1.0])
 
 
-def test_comparison_with_other_things():
-    """Equality of different things is false; order has no meaning."""
-    x = torch.ones(2)
-    for other in ("a", None, [1.0, 1.0]):
-        assert (x == other) is False
-        assert (x != other) is True
-        for f in (op.lt, op.le, op.gt, op.ge):
-            with pytest.raises(TypeError, match="not supported between"):
-                f(x, other)
-        with pytest.raises(TypeError):
-            torch.eq(x, other)
-    with pytest.raises(TypeError):
-        torch.eq(1, x)
+@pytest.mark.parametrize("other", OTHERS)
+def test_different_things_are_not_equal(other):
+    assert (other == ONE) is False
+    assert (other != ONE) is True
+
+
+test_errors = refusing([
+    *((lambda f=f, y=y: f(ONE, y), TypeError, "not supported between")
+      for y in OTHERS for f in (op.lt, op.le, op.gt, op.ge)),
+    *((lambda y=y: torch.eq(ONE, y), TypeError, None) for y in OTHERS),
+    (lambda: torch.eq(1, ONE), TypeError, None),
+    (lambda: torch.isclose(ONE, ONE.double()), RuntimeError, "Float did not match Double"),
+    (lambda: torch.allclose(ONE, torch.tensor([1])), RuntimeError, "did not match"),
+])  # fmt: skip
 
 
 def test_hashes_are_identities():
@@ -30,13 +33,7 @@ def test_hashes_are_identities():
     assert hash(x) == id(x)
 
 
-def test_isclose_wants_one_dtype():
-    """Unlike the comparisons."""
-    x = torch.ones(1)
-    refused(
-        (RuntimeError, "Float did not match Double", lambda: torch.isclose(x, x.double())),
-        (RuntimeError, "did not match", lambda: torch.allclose(x, torch.tensor([1]))),
-    )
+def test_isclose_of_integers():
     assert torch.isclose(torch.tensor([1]), torch.tensor([1])).tolist() == [True]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import numeric as torch
+from tests.support.refusals import refusing
 
 
 def leaf(*values, **keywords):
@@ -153,10 +154,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "says"), REFUSED)
-def test_refused(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
+test_refused = refusing(REFUSED)
 
 
 # Memory of arrays

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numeric as torch
+from tests.support.refusals import refusing
 
 T = torch
 
@@ -28,8 +29,7 @@ def test_default_dtype():
             torch.set_default_dtype(bad)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "text"),
+test_errors = refusing(
     [
         (lambda: T.tensor([[1, 2], [3]]), ValueError, r"length 2 at dim 1 \(got 1\)"),
         (lambda: T.tensor([[1, 2], 3]), TypeError, "not a sequence"),
@@ -77,11 +77,8 @@ def test_default_dtype():
         (lambda: T.finfo(T.int64), TypeError, "floating point input type"),
         (lambda: T.iinfo(T.float32), TypeError, "integer input type"),
         (lambda: T.device("cuda"), RuntimeError, "device"),
-    ],
+    ]
 )
-def test_errors(call, error, text):
-    with pytest.raises(error, match=text):
-        call()
 
 
 def test_rounding_of_ranges():

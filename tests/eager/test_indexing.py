@@ -104,45 +104,40 @@ def test_what_is_saved():
                 y.sum().backward()
 
 
+BY_INDEX = [
+    lambda x, i: x[i],
+    lambda x, i: x[i, i],
+    lambda x, i: x.index_select(0, i),
+    lambda x, i: x.gather(0, i[:, None]),
+    lambda x, i: torch.take(x, i),
+    lambda x, i: x.index_add(0, i, x),
+    lambda x, i: x.index_copy(0, i, x),
+    lambda x, i: x.index_fill(0, i, 0.0),
+    lambda x, i: x.index_put((i,), x),
+    lambda x, i: x.scatter(0, i[:, None], x),
+    lambda x, i: x.scatter(0, i[:, None], 1.0),
+    lambda x, i: x.scatter_add(0, i[:, None], x),
+]
+BY_MASK = [
+    lambda x, m: x[m],
+    lambda x, m: torch.masked_select(x, m),
+    lambda x, m: x.masked_fill(m, 0.0),
+    lambda x, m: x.masked_scatter(m, x),
+    lambda x, m: x.index_put((m,), x[0]),
+]
+
+
 @pytest.mark.parametrize(
-    "program",
+    ("program", "places", "data"),
     [
-        lambda x, i: x[i],
-        lambda x, i: x[i, i],
-        lambda x, i: x.index_select(0, i),
-        lambda x, i: x.gather(0, i[:, None]),
-        lambda x, i: torch.take(x, i),
-        lambda x, i: x.index_add(0, i, x),
-        lambda x, i: x.index_copy(0, i, x),
-        lambda x, i: x.index_fill(0, i, 0.0),
-        lambda x, i: x.index_put((i,), x),
-        lambda x, i: x.scatter(0, i[:, None], x),
-        lambda x, i: x.scatter(0, i[:, None], 1.0),
-        lambda x, i: x.scatter_add(0, i[:, None], x),
+        *((program, rows, [[1.0, 2.0], [3.0, 4.0]]) for program in BY_INDEX),
+        *((program, torch.tensor([True, False]), [1.0, 2.0]) for program in BY_MASK),
     ],
 )
-def test_an_index_is_watched(program):
-    i = rows.clone()
-    y = program(leaf([[1.0, 2.0], [3.0, 4.0]]), i)
+def test_an_index_is_watched(program, places, data):
+    i = places.clone()
+    y = program(leaf(data), i)
     i.zero_()
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        lambda x, m: x[m],
-        lambda x, m: torch.masked_select(x, m),
-        lambda x, m: x.masked_fill(m, 0.0),
-        lambda x, m: x.masked_scatter(m, x),
-        lambda x, m: x.index_put((m,), x[0]),
-    ],
-)
-def test_a_mask_is_watched(program):
-    m = torch.tensor([True, False])
-    y = program(leaf([1.0, 2.0]), m)
-    m.fill_(True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
 

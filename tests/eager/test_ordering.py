@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
+from tests.support.refusals import refusing
 
 A = np.array([[0.5, -1.2, 2.2], [1.7, 0.3, -0.4]])
 
@@ -31,12 +32,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name):
-    """Builtin errors with PyTorch's phrases."""
-    program, error, phrase = ERRORS[name]
-    with pytest.raises(error, match=phrase):
-        program()
+test_errors = refusing(ERRORS)
 
 
 # Named tuples: the function, and the names of what it gives.

@@ -1,10 +1,12 @@
 """Elementwise functions beyond ``op_examples``: refusals, selections, departures."""
 
+# ruff: noqa: E501  # rows of a table
+
 import numpy as np
 import pytest
 
 from tests.eager.chosen import check, derivatives, leaf, ours, torch
-from tests.support.refusals import refused
+from tests.support.refusals import refusing
 
 
 def second(gs, x):
@@ -18,25 +20,29 @@ def second(gs, x):
 # Functions of one operand -------------------------------------------------------------------------
 
 
-def test_functions_want_tensors():
-    """Python numbers and text are refused."""
-    for x in (2.0, "a", np.ones(2)):
-        with pytest.raises(TypeError, match=r"argument 'input' \(position 1\) must be Tensor"):
-            torch.sin(x)
-    with pytest.raises(TypeError):
-        torch.abs(torch.ones(1), 1)
+X, ONES, BOOL = leaf([0.5, 2.0]), torch.ones(2), torch.tensor([True])
+FIRST, OTHER = (
+    rf"argument '{n}' \(position {k}\) must be Tensor" for k, n in ((1, "input"), (2, "other"))
+)
+test_errors = refusing([
+    *((lambda x=x: torch.sin(x), TypeError, FIRST) for x in (2.0, "a", np.ones(2))),
+    (lambda: torch.abs(torch.ones(1), 1), TypeError, None),
+    *((lambda f=f: f(BOOL), NotImplementedError, "not implemented for 'Bool'")
+      for f in (torch.abs, torch.floor, torch.round, torch.trunc)),
+    (lambda: torch.relu(BOOL), RuntimeError, "Boolean inputs"),
+    *((lambda f=f: f(X, 1.0), TypeError, OTHER)
+      for f in (torch.maximum, torch.atan2, torch.logaddexp, torch.hypot, torch.fmin)),
+    (lambda: torch.clamp(ONES), RuntimeError, "At least one"),
+    (lambda: torch.clamp(ONES, ONES, 1.0), TypeError, None),
+    (lambda: torch.clamp(ONES, "a"), TypeError, None),
+    (lambda: torch.where(ONES, ONES, ONES), RuntimeError, "boolean tensor, but got a tensor with dtype Float"),
+    (lambda: torch.where(ONES > 0, ONES, torch.ones(3)), RuntimeError, "must match"),
+])  # fmt: skip
 
 
 def test_truth_values():
-    """Rounding and absolute values are for numbers."""
-    x = torch.tensor([True])
-    for f in (torch.abs, torch.floor, torch.round, torch.trunc):
-        with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
-            f(x)
-    with pytest.raises(RuntimeError, match="Boolean inputs"):
-        torch.relu(x)
-    assert torch.sign(x).tolist() == [True]
-    assert torch.sigmoid(x).dtype == torch.float32
+    assert torch.sign(BOOL).tolist() == [True]
+    assert torch.sigmoid(BOOL).dtype == torch.float32
 
 
 # Kinks, edges and tails ---------------------------------------------------------------------------
@@ -63,24 +69,10 @@ def test_hypot_does_not_overflow():
 
 
 def test_numbers_as_operands():
-    """xlogy and where take numbers; the others want Tensors."""
-    x = leaf([0.5, 2.0])
-    check(torch.xlogy(x, 2), [0.5 * np.log(2), 2 * np.log(2)])
-    check(torch.xlogy(2, x), [2 * np.log(0.5), 2 * np.log(2)])
+    """xlogy takes them on both sides."""
+    check(torch.xlogy(X, 2), [0.5 * np.log(2), 2 * np.log(2)])
+    check(torch.xlogy(2, X), [2 * np.log(0.5), 2 * np.log(2)])
     assert torch.xlogy(torch.ones(1), 2.0).dtype == torch.float32
-    for f in (torch.maximum, torch.atan2, torch.logaddexp, torch.hypot, torch.fmin):
-        with pytest.raises(TypeError, match=r"argument 'other' \(position 2\) must be Tensor"):
-            f(x, 1.0)
-
-
-def test_clamp_errors():
-    """No bound, or a number and a tensor."""
-    x = torch.ones(2)
-    refused(
-        (RuntimeError, "At least one", lambda: torch.clamp(x)),
-        (TypeError, None, lambda: torch.clamp(x, x, 1.0)),
-        (TypeError, None, lambda: torch.clamp(x, "a")),
-    )
 
 
 # Selections ---------------------------------------------------------------------------------------
@@ -98,19 +90,6 @@ def test_where():
     check(gb, [10.0, 24.0])
     check(a.where(condition, 0), [[1.0, 0.0], [0.0, 0.0]])
     assert [i.tolist() for i in torch.where(condition)] == [[0], [0]]
-
-
-def test_where_wants_a_condition():
-    """Numbers are no truth values; shapes must broadcast."""
-    x = torch.ones(2)
-    refused(
-        (
-            RuntimeError,
-            "boolean tensor, but got a tensor with dtype Float",
-            lambda: torch.where(x, x, x),
-        ),
-        (RuntimeError, "must match", lambda: torch.where(x > 0, x, torch.ones(3))),
-    )
 
 
 @ours
@@ -154,6 +133,3 @@ def test_zeros_of_two_selections_stay_zeros():
     z = x.sqrt()
     y = torch.where(x > 1, z, 0.0) + 2 * torch.where(x > 3, z, 0.0)
     check(derivatives(y, [x])[0], [0.0, 0.75])
-
-
-# What is saved ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
+from tests.support.refusals import refusing
 
 A = np.array([[0.5, -1.2, 2.2], [1.7, 0.3, -0.4]])
 INF, NAN = math.inf, math.nan
@@ -35,12 +36,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name):
-    """Builtin errors with PyTorch's phrases."""
-    program, error, phrase = ERRORS[name]
-    with pytest.raises(error, match=phrase):
-        program()
+test_errors = refusing(ERRORS)
 
 
 def test_sums_of_half_precision_are_made_of_single():

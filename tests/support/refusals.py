@@ -16,3 +16,20 @@ def refused(*rows: tuple[Any, str | None, Callable[[], Any]]) -> None:
         with pytest.raises(error, match=says):  # noqa: PT012
             call()
             pytest.fail(f"not refused: what should say {says!r}")
+
+
+def refusing(
+    rows: Any, *given: Callable[[], Any]
+) -> Callable[[Callable[..., Any], Any, str | None], None]:
+    """A test with a case to each row: a call, its error, and the pattern that the error matches.
+
+    Rows are listed, or named in a dictionary.  Calls take what ``given`` make anew.
+    """
+    named = rows if isinstance(rows, dict) else {str(k): row for k, row in enumerate(rows)}
+
+    @pytest.mark.parametrize(("call", "error", "says"), list(named.values()), ids=list(named))
+    def test(call: Callable[..., Any], error: Any, says: str | None) -> None:
+        with pytest.raises(error, match=says):
+            call(*[make() for make in given])
+
+    return test
