@@ -7,7 +7,6 @@ import pytest
 
 import numeric as torch
 import symdiff as sd
-from numeric.lowering import derivatives
 from tests.support.refusals import refused
 
 X, Y = sd.symbols("x y")
@@ -34,29 +33,6 @@ def test_a_call_is_one_recorded_operation_that_accumulates_into_leaves():
     F(x=x, y=y).backward()
     assert x.grad.item() == pytest.approx(2 * 2 * np.cos(0.5), rel=1e-6)
     assert y.grad.dtype == torch.float32
-
-
-def test_its_own_programs_run():
-    f = torch.lower(sd.sin(X) * Y, (X, Y))
-    ran = []
-    forward = f._programs.of(derivatives.forward)
-    backward = f._programs.of(derivatives.backward, None)
-    for program, name in ((forward, "forward"), (backward, "backward")):
-        inner = program.arrays
-
-        def arrays(*args, inner=inner, name=name):
-            ran.append(name)
-            return inner(*args)
-
-        program.arrays = arrays
-    x = leaf(0.5)
-    z = f(x, torch.tensor(2.0))
-    assert ran == ["forward"]
-    z.backward()
-    assert ran == ["forward", "backward"]
-    with torch.no_grad():
-        f(x, 2.0)
-    assert ran == ["forward", "backward"]
 
 
 def test_nothing_is_recorded_or_kept_under_no_grad_or_without_need():

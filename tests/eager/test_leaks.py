@@ -5,6 +5,7 @@ PyTorch keeps some of these promises; those it does not keep are marked.
 
 import functools
 import gc
+import operator
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -331,43 +332,31 @@ def test_memory_is_kept_while_it_is_needed(name):
 # Depth --------------------------------------------------------------------------------------------
 
 
-def _chain(n):
-    x = leaf(1.0)
-    y = x
-    for _ in range(n):
-        y = y + x
-    return x, y
+# Rule 19: how many operations, each, and the slope of the last result; None: without backward.
+CHAINS = {
+    "sums": (100_000, operator.add, 100_001.0),
+    "products, dropped without backward": (100_000, lambda y, x: y * 1.00001, None),
+    "a history of writes in place": (20_000, operator.iadd, 20_001.0),
+    "very deep": (1_000_000, operator.add, 1_000_001.0),
+}
 
 
-def test_deep_chain_backward_and_free():
-    """Rule 19: 10⁵ operations."""
-    x, y = _chain(100_000)
-    y.backward()
-    check(x.grad, 100_001.0)
-    ref = weakref.ref(y)
-    del y
-    assert ref() is None
-
-
-def test_deep_chain_of_products():
-    """Rule 19: where each operation saves values, dropped without backward."""
-    x = leaf(1.0)
-    y = x
-    for _ in range(100_000):
-        y = y * 1.00001
-    node = watched(y.grad_fn)
-    del y
-    assert node() is None
-
-
-def test_deep_chain_of_in_place_operations():
-    """Rule 19: a history of rewrites."""
+@pytest.mark.parametrize(
+    "name", [*list(CHAINS)[:-1], pytest.param("very deep", marks=pytest.mark.slow)]
+)
+def test_deep_chains_run_and_are_freed(name):
+    """Rule 19: in linear time, without recursion."""
+    length, step, slope = CHAINS[name]
     x = leaf(1.0)
     y = x * 1
-    for _ in range(20_000):
-        y += x
-    y.backward()
-    check(x.grad, 20_001.0)
+    for _ in range(length):
+        y = step(y, x)
+    refs = weakref.ref(y), watched(y.grad_fn)
+    if slope is not None:
+        y.backward()
+        check(x.grad, slope)
+    del y
+    assert [r() is None for r in refs] == [True, True]
 
 
 def test_deep_chain_dropped_in_the_middle_of_a_run():
@@ -386,15 +375,6 @@ def test_deep_chain_dropped_in_the_middle_of_a_run():
         y.backward()
     del y
     assert x.grad is None
-
-
-@pytest.mark.slow
-def test_very_deep_chain():
-    """Rule 19: 10⁶ operations, in linear time."""
-    x, y = _chain(1_000_000)
-    y.backward()
-    check(x.grad, 1_000_001.0)
-    del y
 
 
 # Threads ------------------------------------------------------------------------------------------
@@ -434,29 +414,6 @@ def test_concurrent_grad():
         for h in results:
             np.testing.assert_allclose(h, k * (k - 1) * np.array([0.5, 1.0]) ** (k - 2))
     assert w.grad is None
-
-
-def test_modes_do_not_leak_into_other_threads():
-    """Rule 25: work under no_grad in one thread, recording in another."""
-    w = leaf([1.0])
-    barrier = threading.Barrier(2, timeout=30)
-
-    def recorded():
-        barrier.wait()
-        return all((w * 2).requires_grad for _ in range(200))
-
-    def unrecorded():
-        barrier.wait()
-        flags = []
-        for _ in range(200):
-            with torch.no_grad():
-                flags.append((w * 2).requires_grad)
-        return not any(flags)
-
-    with ThreadPoolExecutor(2) as pool:
-        a, b = pool.submit(recorded), pool.submit(unrecorded)
-        assert a.result()
-        assert b.result()
 
 
 def test_backward_in_another_thread():
