@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, torch
-from tests.eager.differences import agree
 from tests.support.refusals import refusing
 
 F = torch.nn.functional
@@ -30,10 +29,7 @@ def test_relu_in_place():
         F.relu(x, inplace=True)
 
 
-def test_prelu_and_dropout():
-    rng = np.random.default_rng(0)
-    agree(F.prelu, rng.standard_normal((4, 3)), rng.standard_normal(3))
-    agree(F.prelu, rng.standard_normal((4, 3)), [0.3])
+def test_dropout():
     x = leaf(np.ones(1000))
     assert F.dropout(x, 0.5, training=False) is x
     y = F.dropout(x, 0.75)

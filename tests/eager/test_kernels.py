@@ -165,29 +165,22 @@ def outcome(run):
             return None
 
 
-@pytest.mark.parametrize("fault", ["value", "nan", "dtype", "shape", "memory"])
-def test_a_wrong_kernel_is_noticed(fault, calls):
-    """Another number, at nan only, in single precision, of nothing, in strided memory."""
+# Another number, at nan only, in single precision, of nothing, in strided memory.
+FAULTS = {
+    "value": lambda out, x: np.where(out == 3.0, np.nextafter(out, 4), out),
+    "nan": lambda out, x: np.where(np.isnan(out), 0, out).astype(out.dtype),
+    "dtype": lambda out, x: out.astype(np.float64),
+    "shape": lambda out, x: out if out.size else np.zeros(0),
+    "memory": lambda out, x: out if x.flags.c_contiguous else out + 1,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_wrong_kernel_is_noticed(fault, calls, monkeypatch):
     op = next(op for op in calls if op.name == "cumsum")
     kernel = op.kernel
-
-    def wrong(*args):
-        out = kernel(*args)
-        if fault == "value":
-            return np.where(out == 3.0, np.nextafter(out, 4), out)
-        if fault == "nan":
-            return np.where(np.isnan(out), 0, out).astype(out.dtype)
-        if fault == "dtype":
-            return out.astype(np.float64)
-        if fault == "shape":
-            return out if out.size else np.zeros(0)
-        return out if args[0].flags.c_contiguous else out + 1
-
-    op.kernel = wrong
-    try:
-        assert [text for call in calls[op] for text in differences(call)]
-    finally:
-        op.kernel = kernel
+    monkeypatch.setattr(op, "kernel", lambda x, *rest: FAULTS[fault](kernel(x, *rest), x))
+    assert [text for call in calls[op] for text in differences(call)]
 
 
 def test_without_kernel_is_the_expression():
