@@ -152,12 +152,14 @@ def _run(
     known = dict(zip(slices, full, strict=True))
     led = [*[d is not None for d in moves], *[True] * len(capture.checks)]
     try:
+        # The key has what ``full`` is made of, and what the run of a slice gave.
         function = program(
             ("vmap", n, len(trace.draws), tuple(led), capture.key()),
             lambda: (_batches(outs, led, known, n), [*full, *capture.outer_symbols]),
         )
     except Unsupported as error:
         raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
+    # In the order of the program's inputs.
     given = [*batched, *(x for _, x in trace.draws), *capture.outer]
     return executed(function, given, capture.kinds, capture.checks)
 
@@ -193,6 +195,7 @@ def _slice(x: Tensor) -> Tensor:
     # An empty batch has no slice; the function is traced all the same, for the shapes of results.
     if not array.shape[0]:
         return blank(np.empty(array.shape[1:], array.dtype))
+    # Only its layout is asked for, so that the first one does for all.
     return blank(array[0])
 
 
