@@ -63,7 +63,7 @@ _RELATIONS = {ast.Lt: "less", ast.LtE: "less_equal", ast.Eq: "equal"}
 # Programs -----------------------------------------------------------------------------------------
 
 
-class Program:
+class Statements:
     """The statements of a program, and the functions that it calls."""
 
     def __init__(self, source: str) -> None:
@@ -168,7 +168,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
     """
     lowered = F._programs.of(derivatives.value_and_grad, F._programs.real)
     written = lowered.program(MATH)
-    program = Program(written.source)
+    program = Statements(written.source)
     for name in sorted(program.called & {*ASSUMED, "sqrt"}):
         if written.function.__globals__.get(name) is not getattr(math, name):
             raise Unsupported(f"certify: no bound is known of the rounding errors of this {name}")
@@ -197,7 +197,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
 
 
 def _refuse_others(
-    program: Program, outputs: Sequence[Expr], ranges: Mapping[Expr, tuple[float, float]]
+    program: Statements, outputs: Sequence[Expr], ranges: Mapping[Expr, tuple[float, float]]
 ) -> None:
     """Raise Unsupported if the program, read without rounding, has not the values of ``outputs``.
 
@@ -217,7 +217,7 @@ def _refuse_others(
 
 
 def _parts(
-    program: Program,
+    program: Statements,
     symbols: Sequence[Expr],
     ranges: Mapping[Expr, tuple[float, float]],
     names: Sequence[str],

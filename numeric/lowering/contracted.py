@@ -1,4 +1,4 @@
-"""Contractions as NumPy expressions: what the steps of a plan are in source."""
+"""Contractions as NumPy expressions: what the stages of a plan are in source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from symdiff.graph.axes import canonical
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numeric.lowering.contraction import Plan, Step
+    from numeric.lowering.contraction import Plan, Stage
     from numeric.lowering.texts import Piece
     from symdiff.graph.axes import Word
     from symdiff.graph.node import Dim
@@ -50,39 +50,41 @@ def written(of: Plan, d: Draft, operands: Sequence[Piece]) -> Piece:
     >>> d.template(written(plan((A @ v).op, [A.shape, v.shape]), d, [0, 1])).text
     '{0} @ {1}'
     """
-    if any(of.kills) or len(of.steps) > _INLINE:
+    if any(of.kills) or len(of.stages) > _INLINE:
         return d.call(d.bind("contract", _function(of)), *operands, "sizes")
     values = list(operands)
-    for step in of.steps:
-        values.append(_step(step, d, [values[k] for k in step.places], of.length))
+    for stage in of.stages:
+        values.append(_stage(stage, d, [values[k] for k in stage.places], of.length))
     return values[-1]
 
 
-def _step(step: Step, d: Draft, values: Sequence[Piece], length: Mapping[int, Dim]) -> Piece:
+def _stage(stage: Stage, d: Draft, values: Sequence[Piece], length: Mapping[int, Dim]) -> Piece:
     if len(values) == 2:
-        return _PAIRS[step.kind](d, Pair(step.words[0], step.words[1], step.out), *values, length)
+        return _PAIRS[stage.kind](
+            d, Pair(stage.words[0], stage.words[1], stage.out), *values, length
+        )
     if not values:
-        return _identity(d, step.out, length)
-    (x,), (word,) = values, step.words
-    return (_sum if step.kind == "sum" else rearranged)(d, x, word, step.out, length)
+        return _identity(d, stage.out, length)
+    (x,), (word,) = values, stage.words
+    return (_sum if stage.kind == "sum" else rearranged)(d, x, word, stage.out, length)
 
 
 @lru_cache(maxsize=1024)
-def _step_function(step: Step, dims: tuple[tuple[int, Dim], ...]) -> Callable[..., np.ndarray]:
-    d = Draft(len(step.places), lambda name, value: name)
-    template = d.template(_step(step, d, range(len(step.places)), dict(dims)))
-    return compiled(template.text, len(step.places), NAMES)
+def _stage_function(stage: Stage, dims: tuple[tuple[int, Dim], ...]) -> Callable[..., np.ndarray]:
+    d = Draft(len(stage.places), lambda name, value: name)
+    template = d.template(_stage(stage, d, range(len(stage.places)), dict(dims)))
+    return compiled(template.text, len(stage.places), NAMES)
 
 
 def _function(of: Plan) -> Callable[..., np.ndarray]:
-    """The function of the operands and the lengths of axes that takes the steps one by one."""
-    calls = [_step_function(step, tuple(of.length.items())) for step in of.steps]
+    """The function of the operands and the lengths of axes that takes the stages one by one."""
+    calls = [_stage_function(stage, tuple(of.length.items())) for stage in of.stages]
 
     def run(*args: Any) -> np.ndarray:
         values, sizes = list(args[:-1]), args[-1]
-        for step, call in zip(of.steps, calls, strict=True):
-            result = call(*[values[k] for k in step.places], sizes)
-            for k in step.places:  # each value is used once: it is dropped
+        for stage, call in zip(of.stages, calls, strict=True):
+            result = call(*[values[k] for k in stage.places], sizes)
+            for k in stage.places:  # each value is used once: it is dropped
                 values[k] = None
             values.append(result)
         return values[-1]  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""How a contraction is computed: classified once, from letters and shapes, into the cheapest steps.
+"""How a contraction is computed: classified once, from letters and shapes, into cheapest stages.
 
-A plan is data: steps over numbered values, the operands first, each step's result behind them.
-What ``explain`` says and what programs contain (``contracted``) are both read off the steps.
+A plan is data: stages over numbered values, the operands first, each stage's result behind them.
+What ``explain`` says and what programs contain (``contracted``) are both read off the stages.
 
 A contraction of many operands is made of contractions of two, along a path planned here; letters
 that only one operand has are summed before.  ``PAIRS`` lists how two operands meet: each line a
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NOMINAL = 256
 
 
-class Step(NamedTuple):
+class Stage(NamedTuple):
     """The values at ``places`` become one: ``words`` are their letters, ``out`` is its."""
 
     kind: str
@@ -42,12 +42,12 @@ class Step(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The step in words."""
+        """The stage in words."""
         return f"{self.kind} {letters_text(self.words, self.out)}"
 
 
 class Plan(NamedTuple):
-    """A classified contraction: its class, its letters, its steps, and the lengths of letters.
+    """A classified contraction: its class, its letters, its stages, and the lengths of letters.
 
     ``kills`` is empty unless zeros have to win.
     """
@@ -55,14 +55,16 @@ class Plan(NamedTuple):
     kind: str
     words: tuple[Word, ...]
     out: Word
-    steps: tuple[Step, ...]
+    stages: tuple[Stage, ...]
     length: Mapping[int, Dim]
     kills: tuple[bool, ...] = ()
 
     @property
     def text(self) -> str:
         """The plan in words."""
-        return ", ".join([*(step.text for step in self.steps), *["zeros masked"] * any(self.kills)])
+        return ", ".join(
+            [*(stage.text for stage in self.stages), *["zeros masked"] * any(self.kills)]
+        )
 
 
 def plan(op: Contract, shapes: Sequence[Shape]) -> Plan:
@@ -99,9 +101,9 @@ def _plan(
     new = dict.fromkeys(k for k in out if k not in length)
     length |= zip(new, created, strict=True)
     if len(words) > 1:
-        steps = _pairwise(words, out, length)
-        kind = steps[-1].kind if len(words) == 2 else "path"
-        return Plan(kind, words, out, steps, length, kills)
+        stages = _pairwise(words, out, length)
+        kind = stages[-1].kind if len(words) == 2 else "path"
+        return Plan(kind, words, out, stages, length, kills)
     if fill:
         kind = "fill"
     elif not words:
@@ -110,13 +112,13 @@ def _plan(
         kind = "view" if len(set(out)) == len(out) else "diagonal"
     else:
         kept = tuple(k for k in dict.fromkeys(words[0]) if k in out)
-        steps = (Step("sum", (0,), words, kept),)
+        stages = (Stage("sum", (0,), words, kept),)
         if kept != out:
             kind = "view" if len(set(out)) == len(out) else "diagonal"
-            steps += (Step(kind, (1,), (kept,), out),)
-        return Plan("sum", words, out, steps, length)
-    step = Step(kind, (0,) if words else (), words, out)
-    return Plan(kind, words, out, (step,), length)
+            stages += (Stage(kind, (1,), (kept,), out),)
+        return Plan("sum", words, out, stages, length)
+    stage = Stage(kind, (0,) if words else (), words, out)
+    return Plan(kind, words, out, (stage,), length)
 
 
 def letters_text(words: Sequence[Word], out: Word) -> str:
@@ -186,17 +188,17 @@ PAIRS: tuple[tuple[str, Callable[[Pair], bool]], ...] = (
 # Many operands, two at a time ---------------------------------------------------------------------
 
 
-def _pairwise(words: Sequence[Word], out: Word, length: Mapping[int, Dim]) -> tuple[Step, ...]:
+def _pairwise(words: Sequence[Word], out: Word, length: Mapping[int, Dim]) -> tuple[Stage, ...]:
     sizes = {k: dim if isinstance(dim, int) else _NOMINAL for k, dim in length.items()}
-    steps: list[Step] = []
+    stages: list[Stage] = []
     left: list[tuple[int, Word]] = []
     for i, word in enumerate(words):
         others = {k for j, other in enumerate(words) if j != i for k in other}
         kept = tuple(k for k in dict.fromkeys(word) if k in out or k in others)
         place = i
         if kept != word:
-            place = len(words) + len(steps)
-            steps.append(Step("view" if set(kept) == set(word) else "sum", (i,), (word,), kept))
+            place = len(words) + len(stages)
+            stages.append(Stage("view" if set(kept) == set(word) else "sum", (i,), (word,), kept))
         left.append((place, kept))
     while len(left) > 1:
         i, j = _cheapest([word for _, word in left], sizes)
@@ -206,9 +208,9 @@ def _pairwise(words: Sequence[Word], out: Word, length: Mapping[int, Dim]) -> tu
         result = tuple(k for k in dict.fromkeys(a + b) if k in wanted) if left else out
         pair = Pair(a, b, result)
         kind = next(kind for kind, applies in PAIRS if applies(pair))
-        left.append((len(words) + len(steps), result))
-        steps.append(Step(kind, (first, second), (a, b), result))
-    return tuple(steps)
+        left.append((len(words) + len(stages), result))
+        stages.append(Stage(kind, (first, second), (a, b), result))
+    return tuple(stages)
 
 
 def _cheapest(words: Sequence[Word], length: Mapping[int, int]) -> tuple[int, int]:

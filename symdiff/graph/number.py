@@ -259,11 +259,16 @@ def raised(base: Number, exponent: int | Fraction) -> Number | None:
     fraction = Fraction(base)
     if root > 64:
         return None
-    p, exact_p = sp.integer_nthroot(fraction.numerator, root)
-    q, exact_q = sp.integer_nthroot(fraction.denominator, root)
-    return (
-        raised(norm(Fraction(int(p), int(q))), exponent.numerator) if exact_p and exact_q else None
-    )
+    p, q = _root(fraction.numerator, root), _root(fraction.denominator, root)
+    return None if p is None or q is None else raised(norm(Fraction(p, q)), exponent.numerator)
+
+
+def _root(n: int, k: int) -> int | None:
+    """The k-th root of a positive integer, if that is one: by Newton's steps, from above."""
+    root = 1 << -(-n.bit_length() // k)
+    while (less := ((k - 1) * root + n // root ** (k - 1)) // k) < root:
+        root = less
+    return root if root**k == n else None
 
 
 def _raised_float(base: float, exponent: int | Fraction) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST = 8
 
 
-class Part(NamedTuple):
+class Placed(NamedTuple):
     """``coefficient * unslice(inner)``."""
 
     coefficient: Number
@@ -40,21 +40,21 @@ class Part(NamedTuple):
         return linear(self.op, scale(self.coefficient, inner))
 
 
-def parts(x: Expr) -> list[Part]:
+def parts(x: Expr) -> list[Placed]:
     """The few parts of which x is visibly the sum; none if it is anything else."""
     c, base = split_coefficient(x)
     if base is None:
         return []
     op = base.op
     if isinstance(op, ops.Unslice):
-        return [Part(c, op, base.args[0])]
+        return [Placed(c, op, base.args[0])]
     if not isinstance(op, ops.Sum) or op.const or len(base.args) > _MOST:
         return []
     found = []
     for d, y in zip(op.coefs, base.args, strict=True):
         if not isinstance(y.op, ops.Unslice):
             return []
-        found.append(Part(number.times(c, d), y.op, y.args[0]))
+        found.append(Placed(number.times(c, d), y.op, y.args[0]))
     return found
 
 

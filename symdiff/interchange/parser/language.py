@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Function(NamedTuple):
+class Entry(NamedTuple):
     """A function of the language: what it builds, and how many operands it takes (None: any)."""
 
     build: Callable[..., Expr]
@@ -32,31 +32,31 @@ def _log(x: Expr, base: Expr | None = None) -> Expr:
     return functions.log(x) if base is None else functions.log(x) / functions.log(base)
 
 
-def _nested(build: Callable[[Expr, Expr], Expr]) -> Function:
-    return Function(lambda *operands: reduce(build, operands), 2, None)
+def _nested(build: Callable[[Expr, Expr], Expr]) -> Entry:
+    return Entry(lambda *operands: reduce(build, operands), 2, None)
 
 
-def _reciprocal(build: Callable[[Expr], Expr]) -> Function:
-    return Function(lambda x: int_power(build(x), -1, True), 1, 1)
+def _reciprocal(build: Callable[[Expr], Expr]) -> Entry:
+    return Entry(lambda x: int_power(build(x), -1, True), 1, 1)
 
 
-def _functions() -> dict[str, Function]:
+def _functions() -> dict[str, Entry]:
     table = {}
     for name in VOCABULARY:
-        table[name] = Function(partial(primitive, name), arity(name), arity(name))
+        table[name] = Entry(partial(primitive, name), arity(name), arity(name))
     unary = "sqrt square reciprocal negative positive round deg2rad rad2deg logit"
     unary += " factorial j0 j1 y0 y1 i0 i1 k0 k1 i0e i1e k0e k1e exp1"
     binary = "add subtract multiply divide power greater greater_equal polygamma expn"
     binary += " jv yv iv kv ive kve multigammaln"
     for n, names in ((1, unary), (2, binary)):
-        table |= {name: Function(getattr(functions, name), n, n) for name in names.split()}
+        table |= {name: Entry(getattr(functions, name), n, n) for name in names.split()}
     for name in VOCABULARY:
         if issubclass(VOCABULARY[name], Polynomial):  # whose orders are checked
             table[name] = table[name]._replace(build=getattr(functions, name))
     table |= {
-        "lambertw": Function(functions.lambertw, 1, 2),
-        "zeta": Function(functions.zeta, 1, 2),
-        "log": Function(_log, 1, 2),
+        "lambertw": Entry(functions.lambertw, 1, 2),
+        "zeta": Entry(functions.zeta, 1, 2),
+        "log": Entry(_log, 1, 2),
         "maximum": _nested(functions.maximum),
         "minimum": _nested(functions.minimum),
         "sec": _reciprocal(functions.cos),
@@ -67,8 +67,8 @@ def _functions() -> dict[str, Function]:
         "coth": _reciprocal(functions.tanh),
         # Products in the derivatives of selections: 0 where the first factor, or either one, is
         # exactly 0.
-        "strong": Function(partial(strong, kills=(True, False)), 2, 2),
-        "strong_both": Function(partial(strong, kills=(True, True)), 2, 2),
+        "strong": Entry(partial(strong, kills=(True, False)), 2, 2),
+        "strong_both": Entry(partial(strong, kills=(True, True)), 2, 2),
     }
     aliases = {name: facts.aliases for name, facts in FACTS.items()}
     aliases |= {"divide": "true_divide", "deg2rad": "radians", "rad2deg": "degrees"}
@@ -77,7 +77,7 @@ def _functions() -> dict[str, Function]:
     return table
 
 
-FUNCTIONS: dict[str, Function] = _functions()
+FUNCTIONS: dict[str, Entry] = _functions()
 """The functions that a text may call."""
 
 CONSTANTS: dict[str, Expr] = {

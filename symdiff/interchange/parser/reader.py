@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from symdiff.graph.number import Number
-    from symdiff.interchange.parser.scanner import Part
+    from symdiff.interchange.parser.scanner import Stretch
 
 T = TypeVar("T")
 # Their operands may be other than expressions.
@@ -87,7 +87,7 @@ class Reader:
     """Makes an expression of one part."""
 
     def __init__(
-        self, text: str, part: Part, names: Mapping[str, Expr], earlier: list[Terms]
+        self, text: str, part: Stretch, names: Mapping[str, Expr], earlier: list[Terms]
     ) -> None:
         self.text, self.part, self.names, self.earlier = text, part, names, earlier
 

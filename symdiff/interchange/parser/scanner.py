@@ -88,7 +88,7 @@ _REMEDIES = {
 INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
 
-class Part:
+class Stretch:
     """The words of a stretch of the text, with their origins; names stand for earlier parts."""
 
     def __init__(self) -> None:
@@ -101,9 +101,9 @@ class Part:
         self.words.append(word + " ")
         self.origins.append(origin)
 
-    def cut(self, start: int) -> Part:
+    def cut(self, start: int) -> Stretch:
         """Take the words from number ``start`` on out of this part."""
-        part = Part()
+        part = Stretch()
         part.words, part.origins = self.words[start:], self.origins[start:]
         del self.words[start:], self.origins[start:]
         return part
@@ -162,13 +162,13 @@ def lines(text: str) -> Iterator[Line]:
     yield Line("", start, start, len(text))
 
 
-def scan(text: str, start: int, stop: int) -> list[Part]:
+def scan(text: str, start: int, stop: int) -> list[Stretch]:
     """The parts of a formula in the text; each names earlier ones (``__part0``, ...).
 
     The last part is the whole.
     """
-    parts: list[Part] = []
-    part = Part()
+    parts: list[Stretch] = []
+    part = Stretch()
     levels = [_Level(0)]
     after_operand = False  # only there are + and - signs between two operands
     after_name = False
@@ -208,7 +208,7 @@ def scan(text: str, start: int, stop: int) -> list[Part]:
 
 
 def _check_sign(
-    text: str, sign: str, position: int, level: _Level, part: Part, after_name: bool
+    text: str, sign: str, position: int, level: _Level, part: Stretch, after_name: bool
 ) -> None:
     """Refuse a colon outside of subscripts, and an equals sign that gives no argument by name."""
     if sign == ":":
