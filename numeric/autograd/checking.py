@@ -49,18 +49,16 @@ def gradcheck(
         func: a function of tensors, with a tensor or a tuple of tensors as its result.
         inputs: its argument, or a tuple of its arguments; should be float64.
         eps: how far inputs are moved; they are moved in place, and back.
-        atol: absolute tolerance.
-        rtol: relative tolerance.
+        atol, rtol: absolute and relative tolerance.
         raise_exception: raise instead of returning False.
         nondet_tol: how far two backward passes may differ.
         check_undefined_grad: make the last of these checks.
-        check_grad_dtypes: has no effect: gradients always have the dtype of what they are for.
         check_batched_grad: compare with ``grad(..., is_grads_batched=True)``, too.
         check_batched_forward_grad: see ``check_forward_ad``.
         check_forward_ad: has to be False, as operations have no forward mode of their own.
         check_backward_ad: has to be True.
-        fast_mode: has no effect: the whole Jacobian is always compared.
-        masked: has no effect: there are no sparse tensors.
+        check_grad_dtypes, fast_mode, masked: have no effect: gradients always have the dtype of
+            what they are for, the whole Jacobian is compared, no tensor is sparse.
 
     Raises RuntimeError if the derivatives are wrong; ValueError if no input requires gradients;
     and whatever ``func`` raises.
@@ -146,22 +144,12 @@ def gradgradcheck(
     What is checked is a function of the inputs and of the weights of the results.
 
     Args:
-        func: as for ``gradcheck``, and so are the other options.
+        func: as for ``gradcheck``, and so are the options that are not listed here.
         inputs: as for ``gradcheck``.
         grad_outputs: the weights; by default random ones, of which derivatives are checked too.
-        eps: see ``gradcheck``.
-        atol: see ``gradcheck``.
-        rtol: see ``gradcheck``.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
-        raise_exception: see ``gradcheck``.
-        nondet_tol: see ``gradcheck``.
-        check_undefined_grad: see ``gradcheck``.
-        check_grad_dtypes: see ``gradcheck``.
-        check_batched_grad: see ``gradcheck``.
         check_fwd_over_rev: has to be False.
         check_rev_over_rev: has to be True.
-        fast_mode: see ``gradcheck``.
-        masked: see ``gradcheck``.
 
     Raises as ``gradcheck``.
 

@@ -35,6 +35,8 @@ _ndarray = np.ndarray
 def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
     """The result of an operation, recorded if one of the operands requires gradients.
 
+    It is one long function, as ``record`` is: each call of another would be a fiftieth of its time.
+
     Args:
         op: what to do.
         operands: Tensors; Python numbers and arrays, which are constants of the formula.

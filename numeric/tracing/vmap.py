@@ -64,7 +64,6 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", repr(func))
-    told = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -74,29 +73,45 @@ def vmap(
                 "are trying to vmap over a function with no inputs. The latter is unsupported."
             )
         tree, tensors = flat(args)
-        dims = _dims_of(in_dims, args, told)
-        places = [i for i, d in enumerate(dims) if d is not None]
-        batched = [_led(tensors[i], dims[i]) for i in places]
-        n = _length(batched)
+        dims = _dims_of(in_dims, args, name)
 
-        def call(slices: list[Tensor]) -> object:
-            whole = list(tensors)
-            for i, x in zip(places, slices, strict=True):
-                whole[i] = x
+        def call(whole: list[Tensor]) -> object:
             answer = func(*filled(tree, whole), **kwargs)
             _check_results(name, answer)
             return answer
 
-        # A trace even where no other is: no slice has values that the function might look at.
-        trace = Inner("vmap", randomness, n)
-        capture = traced(call, batched, [_slice(x) for x in batched], trace, False)
-        moves = _out_dims(out_dims, capture.tree, name)
-        results = _run(name, capture, trace, batched, n, moves)
-        _share(capture, results, batched, moves)
-        moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
-        return filled(capture.tree, moved)
+        return _mapped(call, tensors, dims, out_dims, randomness, name)
 
     return wrapper
+
+
+def _mapped(
+    call: Callable[[list[Tensor]], object],
+    tensors: Sequence[Tensor],
+    dims: Sequence[int | None],
+    out_dims: object,
+    randomness: str,
+    name: str,
+) -> Any:
+    """``call`` of each slice of those tensors that have an axis in ``dims``, at once."""
+    places = [i for i, d in enumerate(dims) if d is not None]
+    batched = [_led(tensors[i], dims[i]) for i in places]
+    n = _length(batched)
+
+    def of_slices(slices: list[Tensor]) -> object:
+        whole = list(tensors)
+        for i, x in zip(places, slices, strict=True):
+            whole[i] = x
+        return call(whole)
+
+    # A trace even where no other is: no slice has values that the function might look at.
+    trace = Inner("vmap", randomness, n)
+    capture = traced(of_slices, batched, [_slice(x) for x in batched], trace, False)
+    moves = _out_dims(out_dims, capture.tree, name)
+    results = _run(name, capture, trace, batched, n, moves)
+    _share(capture, results, batched, moves)
+    moved = [y.movedim(0, d) if d else y for y, d in zip(results, moves, strict=True)]
+    return filled(capture.tree, moved)
 
 
 def _led(x: Tensor, dim: int | None) -> Tensor:
@@ -199,8 +214,9 @@ def _slice(x: Tensor) -> Tensor:
     return blank(array[0])
 
 
-def _dims_of(in_dims: object, args: tuple[object, ...], told: str) -> list[int | None]:
+def _dims_of(in_dims: object, args: tuple[object, ...], name: str) -> list[int | None]:
     """The mapped axis of each tensor, not negative; None where there is none."""
+    told = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
             f"{told}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
