@@ -369,16 +369,16 @@ def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     if not node.shape:
         return operands
     sources = [thin(x) for x in operands]
+    # Numbers have no shape to keep, also where they are stretched.
+    shaped = [k for k, x in enumerate(node.args) if x not in weak]
     kept = {
         k - len(y.shape)
-        for y in sources
+        for y in [sources[k] for k in shaped]
         if y is not None
         for k, dim in enumerate(y.shape)
         if dim == node.shape[k - len(y.shape)]
     }
-    whole = any(y is None and x not in weak for x, y in zip(node.args, sources, strict=True))
-    if not whole and len(kept) < len(node.shape):
+    if shaped and all(sources[k] is not None for k in shaped) and len(kept) < len(node.shape):
         # One that is stretched is enough: the others are stretched with it.
-        first = next((k for k, y in enumerate(sources) if y is not None), None)
-        sources = [None if k == first else y for k, y in enumerate(sources)]
+        sources[shaped[0]] = None
     return tuple(x if y is None else y for x, y in zip(operands, sources, strict=True))

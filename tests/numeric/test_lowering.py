@@ -401,3 +401,10 @@ def test_a_factor_of_one_keeps_its_brackets():
     k = sd.tril(sd.ones((2, 2))) + sd.tril(sd.ones((2, 2)), k=-1)
     v = sd.symbol("v", (2, 2))
     assert nm.lower(k * v, v)(np.full((2, 2), 5.0)).tolist() == [[5.0, 0.0], [10.0, 5.0]]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_what_is_stretched_beside_a_stretched_number_keeps_its_shape(n):
+    v = sd.symbol("v", "n")
+    second = nm.lower(sd.hessian(sd.sin(sd.sum(v) / v.size), v), v)
+    np.testing.assert_allclose(second(np.ones(n)), np.full((n, n), -np.sin(1) / n**2), rtol=1e-14)
