@@ -29,11 +29,6 @@ from symdiff.guesses import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeAlias
-
-    _Parameters: TypeAlias = (
-        Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
-    )
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
@@ -65,7 +60,7 @@ class Optimizer:
     tensor([ 0.7500, -1.7500], requires_grad=True)
     """
 
-    def __init__(self, params: _Parameters, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Iterable[object], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
@@ -268,7 +263,7 @@ class SGD(_ByParameter):
 
     def __init__(
         self,
-        params: _Parameters,
+        params: Iterable[object],
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
@@ -349,7 +344,7 @@ class Adam(_ByParameter):
 
     def __init__(
         self,
-        params: _Parameters,
+        params: Iterable[object],
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -450,7 +445,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: _Parameters,
+        params: Iterable[object],
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -7,17 +7,12 @@ what is right does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from numeric.check.evidence import ORDINARY, Evidence, Explanation, worst_rows
 from numeric.check.mistakes import mistake
 from numeric.check.places import place
 from symdiff.graph.node import topological
-
-if TYPE_CHECKING:
-    pass
 
 
 def explain(evidence: Evidence) -> Explanation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -284,9 +284,9 @@ def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
 # Copies -------------------------------------------------------------------------------------------
 
 
-def _copied(a: np.ndarray, order: str) -> np.ndarray:
+def _copied(a: np.ndarray, order: Literal["C", "K"]) -> np.ndarray:
     """A copy in C's order of elements (``C``), or with axes in the order they have (``K``)."""
-    return a.copy("C" if 0 in a.strides else order)  # type: ignore[arg-type]
+    return a.copy("C" if 0 in a.strides else order)
 
 
 CLONE = Op("clone", lambda x, order: x, _copied, promotion=None, variant="ordered")
@@ -445,8 +445,8 @@ method("__deepcopy__")(_deepcopy)
 # Memory -------------------------------------------------------------------------------------------
 
 
-def _axis(name: str, dim: Dims, ndim: int) -> int:
-    if isinstance(dim, bool) or not isinstance(dim, SupportsIndex):
+def _axis(name: str, dim: Any, ndim: int) -> int:
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(
             f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         )

@@ -34,8 +34,6 @@ from numeric.ops.views_of_parts import SELECT, SLICE
 if TYPE_CHECKING:
     from numeric.types import Operand
 
-    pass
-
 INDEX = indexed_op("index", read_kernel)
 
 _WHOLE = slice(None)

@@ -494,12 +494,7 @@ ger = outer
 
 
 def _paired(
-    dims: Tensor
-    | SupportsIndex
-    | tuple[Dims, ...]
-    | list[Dims]
-    | list[list[int]]
-    | list[tuple[int, ...]],
+    dims: Any,
     a: Array,
     b: Array,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -536,12 +531,7 @@ def _paired(
 def tensordot(
     a: Tensor,
     b: Tensor,
-    dims: Tensor
-    | SupportsIndex
-    | tuple[Dims, ...]
-    | list[Dims]
-    | list[list[int]]
-    | list[tuple[int, ...]] = 2,
+    dims: Tensor | SupportsIndex | Sequence[Dims] = 2,
 ) -> Tensor:
     """The sums of products over pairs of axes: so many last and first ones, or two lists of them.
 

@@ -6,12 +6,7 @@ explain.  They are followed for short arrays; in long ones, equal elements keep 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    pass
 
 __all__: list[str] = []
 

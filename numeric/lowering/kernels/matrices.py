@@ -7,12 +7,9 @@ or noise would look like an answer.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    pass
 
 
 def _symmetric(a: np.ndarray) -> np.ndarray:
