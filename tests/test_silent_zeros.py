@@ -32,19 +32,9 @@ VECTOR = {
 }
 
 
-@pytest.mark.parametrize("name", MATRIX)
-def test_derivative_by_a_matrix(name):
-    f, expected = MATRIX[name]
-    value = nm.interpret(sd.grad(f(), A), {A: a})
-    np.testing.assert_allclose(value, expected, rtol=64 * np.finfo(float).eps * np.linalg.cond(a))
-
-
-@pytest.mark.parametrize("name", VECTOR)
-def test_derivative_by_a_vector(name):
-    f, expected = VECTOR[name]
-    value = nm.interpret(sd.grad(f(), v), {v: u})
-    np.testing.assert_allclose(value, expected, rtol=64 * np.finfo(float).eps)
-
-
-def test_the_hessian_of_a_quadratic_form_is_closed():
-    assert sd.hessian(v @ A @ v, v) is A + A.T
+@pytest.mark.parametrize("name", [*MATRIX, *VECTOR])
+def test_derivatives_by_matrices_and_vectors(name):
+    x, at, condition = (A, a, np.linalg.cond(a)) if name in MATRIX else (v, u, 1)
+    f, expected = (MATRIX | VECTOR)[name]
+    value = nm.interpret(sd.grad(f(), x), {x: at})
+    np.testing.assert_allclose(value, expected, rtol=64 * np.finfo(float).eps * condition)
