@@ -14,7 +14,7 @@ from tests.accuracy import ROWS, Exact, error, judge, sample
 from tests.support.accuracy_misses import MISSES
 from tests.support.budget import FUZZ
 
-COUNTS = {"elementary": 8, "composite": 8, "stepwise": 3, "special": 2}
+COUNTS = {"elementary": 24, "composite": 24, "stepwise": 8, "special": 4}
 SLOW_ORACLE = {
     *("betaln", "erfcinv", "erfcinv_slope"),
     *("ellipkm1", "ellipkm1_derivative(1)", "ellipkm1_derivative(3)"),
