@@ -187,6 +187,17 @@ def test_the_table_of_folders_is_that_of_the_tree():
             assert f"`{sub}`" in inside[room.relative_to(ROOT).as_posix()], sub
 
 
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page):
+    named = re.findall(
+        r"`((?:symdiff|numeric|tests|docs|benchmarks|manual)/[\w./*]+)`", page.read_text()
+    )
+    assert [name for name in named if not any(ROOT.glob(name.rstrip("/")))] == []
+
+
 def test_a_printer_is_a_module_of_its_target():
     line = next(line for line in DESIGN.splitlines() if line.startswith("A target that is not"))
     folder, *modules = words(line)
