@@ -181,8 +181,9 @@ def test_a_mask_does_not_reach_the_mixed_derivative(formula, wanted):
         assert _lazily(mixed, [mp.mpf(2), mp.mpf(0)], MPMATH) == wanted
 
 
-def test_an_order_has_no_derivative():
-    refused(
+@pytest.mark.parametrize(
+    ("error", "says", "call"),
+    [
         (
             NotDifferentiable,
             "polygamma has no derivative by its argument",
@@ -190,7 +191,20 @@ def test_an_order_has_no_derivative():
         ),
         (NotDifferentiable, "sinc_derivative", lambda: partial(v.sinc_derivative(A, B), 0)),
         (Unsupported, "order 1/2", lambda: v.polygamma(sp.Rational(1, 2), A)),
-    )
+        (Unsupported, "order _0", lambda: plain(v.sinc_derivative(A, B))),
+        *(
+            (
+                Unsupported,
+                "zeta has no derivative by its first",
+                lambda cls=cls, operands=operands: plain(cls(2, *operands)),
+            )
+            for cls, operands in ((v.zeta_derivative, (A,)), (v.hurwitz_zeta_derivative, (A, B)))
+        ),
+    ],
+)
+def test_orders_are_refused(error, says, call):
+    with pytest.raises(error, match=says):
+        call()
 
 
 # Partial derivatives of composed formulas ---------------------------------------------------------
@@ -332,12 +346,6 @@ def test_what_has_no_counterpart_is_refused_by_name(formula, named):
     )
 
 
-@pytest.mark.parametrize("name", ["zeta_derivative", "hurwitz_zeta_derivative"])
-def test_what_sympy_does_not_have_is_refused(name):
-    with pytest.raises(Unsupported, match="zeta has no derivative by its first"):
-        plain(VOCABULARY[name](2, *[A, B][: arity(name) - 1]))
-
-
 @pytest.mark.parametrize("name", [n for n in VOCABULARY if not n.endswith("zeta_derivative")])
 def test_plain_is_the_same_function_in_sympys_own_classes(name):
     count = arity(name)
@@ -421,6 +429,14 @@ def test_a_decision_has_the_value_of_its_formula(cls):
         (v.where(1, A, B), A),
         (v.where(0, A, B), B),
         (v.where(A, B, B), B),
+        # SymPy evaluates by our conventions.
+        (v.sinc(sp.Rational(1, 2)).evalf(20), (2 / sp.pi).evalf(20)),
+        (v.round(sp.Float(2.5)), sp.Float(2)),
+        (v.sigmoid(sp.Float(0)), sp.Float(0.5)),
+        (v.sigmoid(A).evalf(30), v.sigmoid(A)),
+        # A number is a truth value where a condition is needed.
+        (plain(v.where(A, B, C)), sp.Piecewise((B, sp.Ne(A, 0)), (C, True))),
+        (plain(v.where(v.less(A, B), B, C)), sp.Piecewise((B, A < B), (C, True))),
     ],
 )
 def test_exact_values(formula, wanted):
@@ -451,23 +467,9 @@ def test_what_has_no_exact_value_stays_as_it_is(formula):
     assert isinstance(formula, v.ScalarFunction)
 
 
-def test_evalf_follows_our_conventions():
-    assert v.sinc(sp.Rational(1, 2)).evalf(20) == (2 / sp.pi).evalf(20)
-    assert v.round(sp.Float(2.5)) == sp.Float(2)
-    assert v.sigmoid(sp.Float(0)) == sp.Float(0.5)
-    assert v.sigmoid(A).evalf(30) == v.sigmoid(A)
-
-
 @pytest.mark.parametrize("name", ["gamma", "digamma", "log", "asin", "acosh", "norm_sqrt"])
 def test_values_outside_the_real_domain_are_nan(name):
     assert mp.isnan(MPMATH[name](mp.mpf(-2)))
-
-
-def test_truth_of_a_number_in_plain_sympy():
-    assert plain(v.where(A, B, C)) == sp.Piecewise((B, sp.Ne(A, 0)), (C, True))
-    assert plain(v.where(v.less(A, B), B, C)) == sp.Piecewise((B, A < B), (C, True))
-    with pytest.raises(Unsupported, match="order _0"):
-        plain(v.sinc_derivative(A, B))
 
 
 @pytest.mark.parametrize("order", range(1, 9))
