@@ -67,6 +67,7 @@ REVEALED = {
             *("nm.sin(t)", "nm.tensor([1.0])", "nm.zeros(2)", "nm.rand(2)", "nm.cat([t, t])"),
             *("nm.norm(t)", "nm.softmax(t, 0)", "nm.std(t)", "nm.matmul(t, t)", "nm.sum(t)"),
             *("nnf.relu(t)", "nnf.mse_loss(t, t)", "nnf.softmax(t, dim=0)", "nnf.pad(t, (1, 1))"),
+            *("nm.where(t > 0, t, 0.0)", "nm.cumsum(t, 0)", "nm.argmax(t)", "nm.full((2,), t)"),
             *("la.det(t)", "la.solve(t, t)", "nm.linalg.inv(t)", "nm.nn.functional.gelu(t)"),
         ],
         TENSOR,
@@ -79,6 +80,7 @@ REVEALED = {
     "t.numel()": "int",
     "t.backward()": "None",
     "t.unbind()": f"tuple[{TENSOR}, ...]",
+    "nm.where(t > 0)": f"tuple[{TENSOR}, ...]",
     "x.shape": "tuple[int | str, ...]",
     "x.ndim": "int",
     "x.latex()": "str",
@@ -105,7 +107,10 @@ UNKNOWN = [
     *("nm.linalg.nosuch", "nm.vmapp", "t.sin().nosuch", "(t + 1).nosuch", "sd.sin(x).nosuch"),
 ]
 # Errors of use that the types show.
-MISUSED = ["sd.sin()", "t.sum(dims=0, keepdims='yes').nosuch", "x.reshape(shape='n', m=1)"]
+MISUSED = [
+    *("sd.sin()", "t.sum(dims=0, keepdims='yes').nosuch", "x.reshape(shape='n', m=1)"),
+    *("nm.sum(t, dim='rows')", "nm.zeros(2, dtype='float')", "t.reshape(2.5)", "nm.mul(t, None)"),
+]
 
 
 def users_file() -> str:
