@@ -45,6 +45,8 @@ def test_dtype_of_data(make, data, dtype):
     assert t.tolist() == np.asarray(data).tolist()
 
 
+# What is refused, and what comes out in Python ----------------------------------------------------
+
 ERRORS = (TypeError, ValueError, RuntimeError)
 MATRIX, ZERO_D = torch.ones(2, 2), torch.tensor(1.0)
 
@@ -170,6 +172,9 @@ def test_what_comes_out_in_python(name):
     found = call()
     assert found == expected
     assert type(found) is type(expected)
+
+
+# Factories, and results of all kinds --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,11 @@ class Square(torch.autograd.Function):
         return 2 * a * g
 
 
-# Gradients ----------------------------------------------------------------------------------------
+# Values of all transforms -------------------------------------------------------------------------
 
 TWO = constant(2.0)
 WEIGHTS = constant([1.0, 10.0])
+PLACES, PLACE = torch.tensor([[0, 2], [1, 1]]), torch.tensor([0, 2])
 
 
 def weighed(a, b):
@@ -302,7 +303,6 @@ VALUES = {
         12.0,
     ),
 }
-PLACES, PLACE = torch.tensor([[0, 2], [1, 1]]), torch.tensor([0, 2])
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -311,6 +311,9 @@ def test_values_of_transforms(name, x, y, m):
     call, expected = VALUES[name]
     check_tree(call(x, y, m), expected)
     assert x.grad is None
+
+
+# Gradients ----------------------------------------------------------------------------------------
 
 
 def test_dtypes_and_flags(x, m):
