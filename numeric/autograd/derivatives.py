@@ -160,6 +160,11 @@ def _result(
     x: Any, g: Any, create: bool, allow_unused: bool | None, materialize: bool, taken: set[int]
 ) -> Tensor | None:
     if g is None:
+        if materialize and not isinstance(x, Tensor):
+            raise RuntimeError(
+                "materialize_grads: an edge of the graph that is not used has no shape for zeros; "
+                "pass the tensor itself"
+            )
         if materialize:
             zeros = wrap(np.zeros_like(x._array))
             return zeros.requires_grad_() if create else zeros

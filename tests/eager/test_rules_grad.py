@@ -60,6 +60,7 @@ def test_what_grad_refuses():
     """Rules 10, 20-22: shapes, inputs that are unused, absent or require nothing."""
     x, w, c, v = leaf(2.0), leaf(3.0), torch.ones(()), leaf([1.0, 2.0])
     unused, constant = "allow_unused=True", "does not require grad"
+    edge = torch.autograd.graph.get_gradient_edge(w)
     refused(
         (RuntimeError, "grad can be implicitly created only for scalar", lambda: grad(v * 2, v)),
         (RuntimeError, "Mismatch in shape", lambda: grad(v * 2, v, torch.ones(3))),
@@ -71,6 +72,7 @@ def test_what_grad_refuses():
             "allow_unused",
             lambda: grad(x * x, x, allow_unused=False, materialize_grads=True),
         ),
+        (RuntimeError, "no shape for zeros", lambda: grad(x * x, edge, materialize_grads=True)),
         (RuntimeError, constant, lambda: grad(x * c, c)),
         (RuntimeError, constant, lambda: grad(x * c, [x, c], allow_unused=True)),
         (RuntimeError, "empty", lambda: grad(x * x, [])),
