@@ -25,9 +25,10 @@ def refusing(
 
     Rows are listed, or named in a dictionary.  Calls take what ``given`` make anew.
     """
-    named = rows if isinstance(rows, dict) else {str(k): row for k, row in enumerate(rows)}
+    named = isinstance(rows, dict)
+    listed = list(rows.values()) if named else rows
 
-    @pytest.mark.parametrize(("call", "error", "says"), list(named.values()), ids=list(named))
+    @pytest.mark.parametrize(("call", "error", "says"), listed, ids=list(rows) if named else None)
     def test(call: Callable[..., Any], error: Any, says: str | None) -> None:
         with pytest.raises(error, match=says):
             call(*[make() for make in given])
