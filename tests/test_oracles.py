@@ -96,7 +96,8 @@ def shifted(op):
     """The slice, or its transpose, one place off along the last axis."""
     *rest, (start, stop, step) = op.steps
     off = -1 if start else 1
-    return ops._linear(type(op), op.before, (*rest, (start + off, stop + off, step)), op.after)
+    steps = (*rest, (start + off, stop + off, step))
+    return ops.linear._linear(type(op), op.before, steps, op.after)
 
 
 def reverse(op):
