@@ -192,7 +192,7 @@ _counting(
     "results-of-one-decomposition-count-twice",
     "dearest[key] = max(dearest.get(key, 0), count)",
     "dearest[key] = dearest.get(key, 0) + count",
-    "test_counting.py::test_operations",
+    "test_counting.py::test_several_outputs_share",
 )
 _counting(
     "a-product-depends-on-its-first-factor-alone",
