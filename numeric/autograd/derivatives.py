@@ -162,8 +162,8 @@ def _result(
     if g is None:
         if materialize and not isinstance(x, Tensor):
             raise RuntimeError(
-                "materialize_grads: an edge of the graph that is not used has no shape for zeros; "
-                "pass the tensor itself"
+                "materialize_grads cannot be used when the given input is a GradientEdge that the "
+                "outputs do not depend on: nothing tells the shape of its zeros; pass the tensor"
             )
         if materialize:
             zeros = wrap(np.zeros_like(x._array))

@@ -72,7 +72,7 @@ def test_what_grad_refuses():
             "allow_unused",
             lambda: grad(x * x, x, allow_unused=False, materialize_grads=True),
         ),
-        (RuntimeError, "no shape for zeros", lambda: grad(x * x, edge, materialize_grads=True)),
+        (RuntimeError, "GradientEdge", lambda: grad(x * x, edge, materialize_grads=True)),
         (RuntimeError, constant, lambda: grad(x * c, c)),
         (RuntimeError, constant, lambda: grad(x * c, [x, c], allow_unused=True)),
         (RuntimeError, "empty", lambda: grad(x * x, [])),

@@ -160,7 +160,7 @@ def test_pack_must_not_change_its_argument():
 @pytest.mark.parametrize("wrong", [3, None, "a", [1.0], torch.ones(3)])
 def test_unpack_must_return_a_tensor_of_the_shape(wrong):
     """TypeError, and RuntimeError for another shape, in backward."""
-    x = leaf([2.0])
+    x = leaf([2.0, 3.0])
     with saved_tensors_hooks(lambda t: wrong, lambda made: made):
         y = (x * x).sum()
     error, says = TypeError, "unpack_hook expected to be a Tensor but got result of"
