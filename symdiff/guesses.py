@@ -54,7 +54,6 @@ PACKAGE: dict[str, str] = {
     "Array": "sd.stack and sd.constant make arrays",
     "array": "sd.stack makes an array of expressions, sd.constant one of numbers",
     "asarray": "sd.stack makes an array of expressions, sd.constant one of numbers",
-    "arange": "sd.constant(np.arange(n)) makes one of NumPy's arrays an expression",
     "linspace": "np.linspace takes expressions as its ends",
     "lambdify": "numeric.lower(f, [x, y]) makes a function of an expression",
     "Piecewise": "sd.where(condition, a, b), or sd.select for several conditions",

@@ -29,10 +29,10 @@ from symdiff.calculus.rules import NONE, Flow, statement
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.functions.shaping import converted
 from symdiff.graph import ops
-from symdiff.graph.algebra import linear
+from symdiff.graph.algebra import linear, size
 from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
-from symdiff.graph.leaves import dummy, number_of, size
+from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles

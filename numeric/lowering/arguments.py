@@ -14,8 +14,9 @@ from numeric.lowering.values import WEAK
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import bound_sizes
+from symdiff.graph.axis_lengths import bound_sizes, check_lengths, determined
 from symdiff.graph.expr import Expr, free_symbols, in_order
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,9 +62,10 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
     missing = [x.name for x in symbols if x not in known]
     if missing:
         raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
-    axes = {dim for x in xs for dim in x.shape}
+    axes = determined([x.shape for x in xs])
     used = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
     used += [dim for x in nodes for dim in x.shape if isinstance(dim, str)]
+    used = [name for text in used for name in Length(text).names]
     unbound = [name for name in dict.fromkeys(used) if name not in axes]
     if unbound:
         raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
@@ -72,8 +74,14 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
 class Signature:
     """The inputs of a Function.  ``scalar``: all are scalars, so that arguments may be arrays."""
 
-    def __init__(self, inputs: Sequence[Expr], constants: Iterable[np.ndarray]) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Expr],
+        constants: Iterable[np.ndarray],
+        formulas: Mapping[Length, str] | None = None,
+    ) -> None:
         self.inputs = tuple(inputs)
+        self.formulas = formulas or {}
         self.names = tuple(x.name for x in inputs)
         self.real = tuple([i for i, x in enumerate(self.inputs) if x.dtype is float])
         self.place = {name: i for i, name in enumerate(self.names)}
@@ -111,7 +119,12 @@ class Signature:
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         shapes = [array.shape for array in arrays]
-        return {} if shapes == self.shapes else bound_sizes("input", self.inputs, shapes)
+        if shapes == self.shapes:
+            return {}
+        sizes = bound_sizes("input", self.inputs, shapes)
+        if self.formulas:
+            check_lengths("input", self.formulas, sizes)
+        return sizes
 
     def ordered(self, args: Sequence[object], named: Mapping[str, object]) -> list[Any]:
         """The arguments in the order of the inputs.  Raises TypeError if they do not fit."""

@@ -18,8 +18,9 @@ from symdiff.contexts import raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import bound_sizes
+from symdiff.graph.axis_lengths import bound_sizes, check_lengths, formulas
 from symdiff.graph.expr import Expr
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -140,8 +141,9 @@ def bind(
     """
     named = _by_name(symbols)
     given: dict[Expr, object] = {}
-    axes = dict.fromkeys(d for node in order for d in node.shape if isinstance(d, str))
-    axes |= dict.fromkeys(node.op.name for node in order if isinstance(node.op, ops.Size))
+    texts = [d for node in order for d in node.shape if isinstance(d, str)]
+    texts += [node.op.name for node in order if isinstance(node.op, ops.Size)]
+    axes = dict.fromkeys(name for text in texts for name in Length(text).names)
     known: dict[str, int] = {}
     for key, value in env.items():
         x = _symbol_of(key, named, axes)
@@ -165,6 +167,7 @@ def bind(
     for axis in axes:
         if axis not in sizes:
             raise ValueError(f"axis length {axis} is not known: no symbol has it; give it by name")
+    check_lengths("symbol", formulas(order), sizes)
     if not any(x.shape for x in values):  # without arrays nothing tells a weak number's precision
         values = {x: np.float64(v) if v.__class__ is float else v for x, v in values.items()}
     return values, sizes

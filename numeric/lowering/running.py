@@ -25,7 +25,7 @@ from symdiff.contexts import raising
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.axis_lengths import formulas, lengths
 from symdiff.locks import once
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Programs:
     ) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
-        self.signature = Signature(inputs, self.constants)
+        self.signature = Signature(inputs, self.constants, formulas(nodes))
         self.real = self.signature.real
         self.flat = self.signature.scalar and all(
             isinstance(x.op, _FLAT) and not x.shape for x in nodes

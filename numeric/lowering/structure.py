@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numeric.lowering.texts import Piece
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Op, Shape
+    from symdiff.graph.ranges import Step
 
 NAMES: dict[str, object] = {**contracted.NAMES, "full": full}
 """What texts call under this very name; other names are bound."""
@@ -148,13 +149,14 @@ def _reshape(op: ops.Reshape, node: Expr, d: Draft, x: Piece) -> Piece:
     return reshaped(d, x, [[dim] for dim in node.shape])
 
 
-def _key(node: Expr, before: Shape, steps: Sequence[ops.Step]) -> list[str]:
+def _key(node: Expr, before: Shape, steps: Sequence[Step]) -> list[str]:
     """Slices of the last axes, ``before``, of an operand that has as many axes as the node."""
     key = [":"] * (len(node.shape) - len(steps))
     for dim, (start, stop, step) in zip(before, steps, strict=True):
         # A start of 0 may be left out where slices go up; downwards it would be the last place.
-        first = start if start or step < 0 else ""
-        text = f"{first}:{'' if stop is None or _reaches(start, stop, step, dim) else stop}"
+        first = length_text(start) if start or step < 0 else ""
+        last = "" if stop is None or _reaches(start, stop, step, dim) else length_text(stop)
+        text = f"{first}:{last}"
         key.append(text if step == 1 else f"{text}:{step}")
     return key
 
@@ -191,9 +193,11 @@ def _component(node: Expr, d: Draft, x: Piece) -> Piece:
     return contracted.rearranged(d, indexed(d, x, key), kept, op.out, length)
 
 
-def _reaches(start: int, stop: int, step: int, dim: Dim) -> bool:
+def _reaches(start: Dim, stop: Dim, step: int, dim: Dim) -> bool:
     """Whether a slice up to the end of an axis would have no other places."""
-    if step < 0 or start < 0 or stop < 0 or not isinstance(dim, int):
+    if isinstance(start, str) or isinstance(stop, str) or isinstance(dim, str):
+        return False
+    if step < 0 or start < 0 or stop < 0:
         return False
     return range(start, stop, step) == range(start, dim, step)
 

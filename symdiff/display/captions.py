@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Op
     from symdiff.graph.number import Number
+    from symdiff.graph.ranges import Step
 
 _WRITTEN = 6  # operands that a caption writes
 
@@ -282,7 +283,7 @@ def _axis(node: Expr, axis: int) -> str:
     return f"axis {axis + node.ndim}"
 
 
-def _cut(steps: Sequence[ops.Step]) -> str:
+def _cut(steps: Sequence[Step]) -> str:
     return f"[{', '.join(ops.steps_text(steps))}]"
 
 

@@ -13,7 +13,7 @@ from symdiff.display.forms import Condition, Form, Index, Need, length_of
 from symdiff.display.notation import Piece
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
-from symdiff.graph.node import op_as
+from symdiff.graph.node import Dim, op_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
     op = op_as(node, ops.Slice)
     batch, own = _split(node, index, len(op.steps))
     places = [
-        i * step + start + (length_of(dim) if start < 0 else 0)
+        i * step + _first(start, dim)
         for i, (start, _, step), dim in zip(own, op.steps, op.before, strict=True)
     ]
     return _moved(node, [*batch, *places])
@@ -82,7 +82,7 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     over: list[Index] = []
     given: list[Condition] = []
     for i, (start, _, step), dim, count in zip(own, op.steps, op.before, op.after, strict=True):
-        first = length_of(dim) + start if start < 0 else Index((), start)
+        first = _first(start, dim)
         if step == 1:
             places.append(i - first)
             last = first + length_of(count)
@@ -93,6 +93,12 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
             places.append(k)
             given.append(Condition(i, "==", k * step + first))
     return _summed(node, over, places, notation, *given)
+
+
+def _first(start: Dim, dim: Dim) -> Index:
+    """Where a slice begins, from the front."""
+    behind = isinstance(start, int) and start < 0
+    return length_of(dim) + length_of(start) if behind else length_of(start)
 
 
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
@@ -211,16 +217,18 @@ def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 
 def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Concat)
-    starts = [0, *itertools.accumulate(op.lengths)]
+    starts: list[Any] = [0, *itertools.accumulate(op.lengths)]
     i = index[op.axis]
     parts = list(zip(node.args, starts, op.lengths, strict=False))
-    borders = [Condition(i, "<", Index((), stop)) for stop in starts[1:-1]]
-    if not i.terms:  # the place is known, and with it the part
+    borders = [Condition(i, "<", length_of(stop)) for stop in starts[1:-1]]
+    if not i.terms and all(
+        isinstance(start, int) for start in starts
+    ):  # the place is known, and with it the part
         parts, borders = [parts[bisect.bisect(starts, i.const) - 1]], []
     needs = []
     for x, start, length in parts:
         places = list(index)
-        places[op.axis] = Index((), 0) if length == 1 else i + -start
+        places[op.axis] = Index((), 0) if length == 1 else i - length_of(start)
         needs.append(Need(x, tuple(places), elementwise=True))
 
     def build(pieces: list[Piece]) -> Piece:

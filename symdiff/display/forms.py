@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symdiff.graph import ops
+from symdiff.graph.lengths import Length, monomial_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,12 @@ class Index:
 
 def length_of(dim: Dim) -> Index:
     """The length of an axis as an index."""
-    return Index((), dim) if isinstance(dim, int) else Index(((dim, 1),))
+    if isinstance(dim, int):
+        return Index((), dim)
+    if not isinstance(dim, Length):
+        return Index(((dim, 1),))
+    terms = [(monomial_text(monomial), c) for monomial, c in dim.terms]
+    return Index(tuple([term for term in terms if term[0]]), dict(terms).get("", 0))
 
 
 @dataclass(frozen=True, slots=True)

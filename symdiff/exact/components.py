@@ -20,6 +20,7 @@ import sympy as sp
 
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
+from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
 from symdiff.graph.node import op_as, topological
 
@@ -205,7 +206,7 @@ class _Walk:
 
     def length(self, dim: Dim) -> int:
         """An axis length as a number."""
-        length = self.sizes.get(dim, dim) if isinstance(dim, str) else dim
+        (length,) = bound((dim,), self.sizes)
         if isinstance(length, str):
             raise Unsupported(
                 f"the symbolic length {dim} has no value; substitute an array of known shape first"

@@ -12,8 +12,9 @@ import sympy as sp
 
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import lengths as in_numbers
+from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -99,12 +100,14 @@ def _nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def _elements(shape: Shape, lengths: Mapping[str, int]) -> int:
-    for dim in shape:
-        if isinstance(dim, str) and dim not in lengths:
+    known = bound(shape, lengths)
+    for dim in known:
+        if isinstance(dim, str):
+            first = Length(dim).names[0]
             raise Unsupported(
-                f"count_operations: the length {dim} is symbolic; give it as sizes={{{dim!r}: ...}}"
+                f"count_operations: the length {dim} is symbolic; give sizes={{{first!r}: ...}}"
             )
-    return math.prod(in_numbers(shape, lengths))
+    return math.prod(known)  # type: ignore[arg-type]  # they are ints
 
 
 def _operations(node: Expr, lengths: Mapping[str, int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,6 +27,8 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
 from symdiff.graph.leaves import as_expr, number_of
+from symdiff.graph.lengths import Length
+from symdiff.graph.ranges import WHOLE, Step, line, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,9 +171,11 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
             return _WHOLE
         if part == _REVERSED:
             return _REVERSED
-        raise Unsupported(
-            f"getitem: the length of {part} of axis {axis} of symbolic length {length}"
-        )
+        if not isinstance(length, Length):
+            raise Unsupported(
+                f"getitem: the length of {part} of axis {axis} of symbolic length {length}"
+            )
+        return _spelled(part, length)
     places = range(*part.indices(length))
     if len(places) <= 1:
         return (
@@ -184,6 +189,19 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
     return slice(places[0], None if stop < 0 else stop, places.step)
 
 
+def _spelled(part: slice, length: Length) -> slice:
+    """A slice of an axis of symbolic length, in its one spelling."""
+    step = 1 if part.step is None else operator.index(part.step)
+    if not step:
+        raise ValueError("getitem: a slice of step 0")
+    start, stop = [
+        end if end is None or isinstance(end, Length) else operator.index(end)
+        for end in (part.start, part.stop)
+    ]
+    found = step_of(line(start, stop, step, length), length)
+    return {WHOLE: _WHOLE, (-1, None, -1): _REVERSED}.get(found) or slice(*found)
+
+
 def _is(item: Item, wanted: slice) -> bool:
     return isinstance(item, slice) and item == wanted
 
@@ -193,7 +211,7 @@ def _is(item: Item, wanted: slice) -> bool:
 
 def _sliced(x: Expr, items: list[Item]) -> Expr:
     """Slices and integers: a cut, then letters; an int cuts its axis to length 1 and drops it."""
-    steps: dict[int, ops.Step] = {}
+    steps: dict[int, Step] = {}
     letters = _letters(items, x.ndim)
     for item, letter in zip(items, letters, strict=True):
         if isinstance(item, int):
@@ -372,10 +390,11 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     operand = as_expr(x)
     place = axis_of("split", axis, operand.ndim)
     length = operand.shape[place]
-    if isinstance(length, str):
+    if isinstance(length, str) and (not isinstance(length, Length) or isinstance(parts, int)):
         raise Unsupported(f"split: axis {place} of symbolic length {length}")
     listed("split", expressions=parts if isinstance(parts, int) else len(parts))
     if isinstance(parts, int):
+        assert isinstance(length, int)
         if parts < 1 or length % parts:
             raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
         cuts = (
@@ -384,5 +403,5 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     else:
         cuts = list(parts)
     before = (_WHOLE,) * place
-    bounds = zip([0, *cuts], [*cuts, length], strict=True)
+    bounds = zip([0, *cuts], [*cuts, None], strict=True)
     return [getitem(operand, (*before, slice(start, stop))) for start, stop in bounds]

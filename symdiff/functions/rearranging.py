@@ -25,7 +25,6 @@ from symdiff.functions.shaping import (
     axis_of,
     broadcast_to,
     concat,
-    cut,
     expand_dims,
     flip,
     permute_dims,
@@ -40,10 +39,14 @@ from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, dummy, full, number_node, number_of
+from symdiff.graph.lengths import Length, like
+from symdiff.graph.lengths import product as elements
+from symdiff.graph.ranges import between
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Operand
     from symdiff.graph.node import Dim
+    from symdiff.graph.ranges import Step
 
 __all__ = [
     "append",
@@ -410,11 +413,10 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
     for place, moved in zip(places, shifts, strict=True):
         k = axis_of("roll", place, x.ndim)
         length = x.shape[k]
-        if isinstance(length, str):
-            raise Unsupported(f"roll: axis {k} of symbolic length {length}")
-        first = -moved % length if length else 0
-        if first:
-            x = concat([cut(x, {k: (first, length, 1)}), cut(x, {k: (0, first, 1)})], axis=k)
+        first = -moved % length if isinstance(length, int) and length else -moved
+        if first and length:
+            ahead = (slice(None),) * k
+            x = concat([x[*ahead, first:], x[*ahead, :first]], axis=k)
     return x
 
 
@@ -444,9 +446,9 @@ def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis =
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
         n = x.shape[place]
-        if isinstance(n, str):
+        if isinstance(n, str) and not isinstance(n, Length):
             raise Unsupported(f"{name}: axis {place} of symbolic length {n}")
-        if not 1 <= length <= n:
+        if length < 1 or (isinstance(n, int) and length > n):
             raise ValueError(f"{name}: no window of {length} in axis {place} of {n} elements")
         x = moveaxis(linear(ops.windows_op(length), moveaxis(x, place, -1)), -2, place)
     return x
@@ -483,12 +485,8 @@ def repeat(x: Expr, repeats: int | Sequence[int], axis: int | None = None) -> Ex
     return take(x, np.repeat(np.arange(length), counts), axis=place)
 
 
-def _times(name: str, length: Dim, count: int) -> Dim:
-    if isinstance(length, int):
-        return length * count
-    if count == 1:
-        return length
-    raise Unsupported(f"{name}: the length {count}*{length}")
+def _times(name: str, length: Dim, count: Dim) -> Dim:
+    return like([length, count], elements((length, count)), name)
 
 
 @rearrangement
@@ -535,14 +533,8 @@ def kron(a: Operand, b: Operand, /) -> Expr:
     product = contract([(x, first), (y, second)], pairs, None, "kron")
     shape: list[Dim] = []
     for m, n in zip(x.shape, y.shape, strict=True):
-        shape.append(_times("kron", m, n) if isinstance(n, int) else _times("kron", n, _int(m, n)))
+        shape.append(_times("kron", m, n))
     return reshape(product, tuple(shape))
-
-
-def _int(m: Dim, n: Dim) -> int:
-    if isinstance(m, str):
-        raise Unsupported(f"kron: the length {m}*{n}")
-    return m
 
 
 # Padding ----------------------------------------------------------------------------------------
@@ -576,13 +568,12 @@ def pad(
             f"pad: mode {mode!r}; there are 'constant', {', '.join(map(repr, _MODES))}"
         )
     widths = _widths(x, pad_width)
-    for k, (before, after) in enumerate(widths):
-        if (before or after) and isinstance(x.shape[k], str):
-            raise Unsupported(f"pad: axis {k} of symbolic length {x.shape[k]}")
     if mode != "constant":
         for k, (before, after) in enumerate(widths):
             length = x.shape[k]
-            if (before or after) and isinstance(length, int):
+            if isinstance(length, str):
+                x = _extended(x, k, before, after, mode)
+            elif before or after:
                 listed("pad", before + length + after)
                 places = np.pad(np.arange(length), (before, after), mode)  # type: ignore[call-overload]
                 x = take(x, places, axis=k)
@@ -599,6 +590,24 @@ def pad(
         parts = [part for part in (ends[0], x, ends[1]) if part is x or part.shape[k]]
         x = concat(parts, axis=k)
     return x
+
+
+def _extended(x: Expr, k: int, before: int, after: int, mode: str) -> Expr:
+    """An axis of symbolic length with repeated elements at both ends, no more than it has."""
+    ahead = (slice(None),) * k
+    start, stop = {
+        "edge": (slice(0, 1), slice(-1, None)),
+        "reflect": (slice(before, 0, -1), slice(-2, -2 - after, -1)),
+        "symmetric": (slice(before - 1, None, -1), slice(-1, -1 - after, -1)),
+        "wrap": (slice(-before, None), slice(0, after)),
+    }[mode]
+    parts = []
+    for width, taken in ((before, start), (after, stop)):
+        part = x[*ahead, taken] if width else None
+        if mode == "edge" and part is not None:
+            part = broadcast_to(part, (*x.shape[:k], width, *x.shape[k + 1 :]))
+        parts.append(part)
+    return concat([part for part in (parts[0], x, parts[1]) if part is not None], axis=k)
 
 
 def _widths(x: Expr, pad_width: object) -> list[tuple[int, int]]:
@@ -643,12 +652,11 @@ def _among_zeros(x: Expr, widths: list[tuple[int, int]]) -> Expr:
     if not padded:
         return x
     before: list[Dim] = list(x.shape)
-    steps: list[ops.Step] = [(0, None, 1)] * x.ndim
+    steps: list[Step] = [(0, None, 1)] * x.ndim
     for k in padded:
-        length = x.shape[k]
-        assert isinstance(length, int)
         low, high = widths[k]
-        before[k], steps[k] = low + length + high, (low, low + length, 1)
+        before[k] = whole = low + x.shape[k] + high  # type: ignore[operator]  # of lengths
+        steps[k] = between(low, whole - high, whole)
     first = padded[0]
     cutting = ops.slice_op(tuple(before[first:]), tuple(steps[first:]), x.shape[first:])
     return linear(cutting.transposed(0, x.shape), x)

@@ -34,10 +34,11 @@ from symdiff.graph.algebra import (
     opaque,
     primitive,
     product,
+    size,
 )
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
-from symdiff.graph.leaves import as_expr, full, number_node, number_of, size
+from symdiff.graph.leaves import as_expr, full, number_node, number_of
 
 if TYPE_CHECKING:
     from symdiff.graph.axes import Word

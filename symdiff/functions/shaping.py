@@ -8,8 +8,6 @@ the result is an int or a name.
 from __future__ import annotations
 
 import builtins
-import math
-from collections import Counter
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -17,12 +15,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.graph import contraction, leaves, number, ops
+from symdiff.graph import contraction, leaves, lengths, number, ops
 from symdiff.graph.algebra import as_numeric, linear, opaque, primitive
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, checked_shape, number_node, number_of
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import Node
+from symdiff.graph.ranges import Line, Step, between, count, places_of
 from symdiff.graph.rearrangement import rearranged
 from symdiff.guesses import written
 
@@ -37,6 +37,7 @@ Axis = int | tuple[int, ...] | None
 _DEEPEST = 64  # of lists: NumPy's arrays have no more axes
 
 __all__ = [
+    "arange",
     "broadcast_to",
     "concat",
     "concatenate",
@@ -174,20 +175,9 @@ def apply(op: ops.Linear, x: Expr) -> Expr:
 
 
 def merged(name: str, dims: Sequence[Dim]) -> Dim:
-    """The length of axes read as one; raises Unsupported where it is neither an int nor a name."""
-    count, names = _elements(dims)
-    if count == 0 or not names:
-        return count
-    if count == 1 and names.total() == 1:
-        return next(iter(names))
-    raise Unsupported(
-        f"{name}: axes of lengths {shape_text(tuple(dims))} as one; a symbolic length is one name"
-    )
-
-
-def _elements(dims: Sequence[Dim]) -> tuple[int, Counter[str]]:
-    ints = math.prod(dim for dim in dims if isinstance(dim, int))
-    return ints, Counter(dim for dim in dims if isinstance(dim, str))
+    """The length of axes read as one; raises Unsupported where it is that of no letter."""
+    what = f"{name}: axes of {shape_text(tuple(dims))} as one"
+    return lengths.like(dims, lengths.product(dims), what)
 
 
 def matrices(name: str, x: Operand, square: bool = False) -> Expr:
@@ -320,7 +310,7 @@ def reshape(x: Expr, *shape: Dim | Sequence[Dim]) -> Expr:
     """
     given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | str) else shape
     after = _completed(x.shape, tuple(given))  # type: ignore[arg-type]  # mypy does not see that a lone entry is open
-    if _elements(after) != _elements(x.shape) and 0 not in (*after, *x.shape):
+    if not lengths.may_be_equal(lengths.product(after), lengths.product(x.shape)):
         raise _cannot_reshape(x.shape, after)
     return reshaped(x, after)
 
@@ -354,13 +344,16 @@ def _completed(before: Shape, target: tuple[Dim, ...]) -> Shape:
         return checked_shape(target)
     place = target.index(-1)
     rest = checked_shape(target[:place] + target[place + 1 :])
-    (count, names), (divisor, taken) = _elements(before), _elements(rest)
-    if divisor == 0 or count % divisor:
+    total, divisor = lengths.product(before), lengths.product(rest)
+    if divisor == 0 or (isinstance(total, int) and (isinstance(divisor, str) or total % divisor)):
         raise _cannot_reshape(before, target)
-    if taken - names:
-        raise _cannot_reshape(before, target)
-    left: list[Dim] = [count // divisor, *(names - taken).elements()]
-    return (*rest[:place], merged("reshape", left), *rest[place:])
+    try:
+        left = total // divisor
+    except Unsupported:
+        raise _cannot_reshape(before, target) from None
+    what = f"reshape: {shape_text(before)} as {shape_text(target)}"
+    left = lengths.like([*before, *rest], left, what)
+    return (*rest[:place], left, *rest[place:])
 
 
 def _cannot_reshape(before: Shape, after: Shape) -> ShapeError:
@@ -407,22 +400,26 @@ def diagonal(x: Expr, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
 
 def _square_part(x: Expr, offset: int, i: int, j: int) -> Expr:
     rows, columns = x.shape[i], x.shape[j]
-    if isinstance(rows, str) or isinstance(columns, str):
+    first, second = builtins.max(0, -offset), builtins.max(0, offset)
+    if isinstance(rows, int) and isinstance(columns, int):
+        length: Any = builtins.max(0, builtins.min(rows - first, columns - second))
+    elif rows == columns and isinstance(rows, Length):
+        length = rows - builtins.abs(offset)
+    else:
         raise Unsupported(
             f"diagonal: the length of diagonal {offset} of shape {shape_text(x.shape)}"
         )
-    first, second = builtins.max(0, -offset), builtins.max(0, offset)
-    length = builtins.max(0, builtins.min(rows - first, columns - second))
-    return cut(x, {i: (first, first + length, 1), j: (second, second + length, 1)})
+    places = {i: between(first, first + length, rows), j: between(second, second + length, columns)}
+    return cut(x, places)
 
 
-def cut(x: Expr, steps: dict[int, ops.Step]) -> Expr:
+def cut(x: Expr, steps: dict[int, Step]) -> Expr:
     """``x[start:stop:step]`` along some axes, bounds in range; one element of a symbolic axis."""
     after = list(x.shape)
-    every: list[ops.Step] = [(0, None, 1)] * x.ndim
+    every: list[Step] = [(0, None, 1)] * x.ndim
     for axis, step in steps.items():
         length = x.shape[axis]
-        cut_length = 1 if isinstance(length, str) else len(range(*slice(*step).indices(length)))
+        cut_length = count(places_of(step, length), length)
         if cut_length != length:
             after[axis], every[axis] = cut_length, step
     first = next((k for k, step in enumerate(every) if step != (0, None, 1)), None)
@@ -449,10 +446,10 @@ def diag(x: Expr, k: int = 0) -> Expr:
     if k == 0:
         return square
     length = x.shape[0]
-    if isinstance(length, str):
+    if isinstance(length, str) and not isinstance(length, Length):
         raise Unsupported(f"diag: the shape of a matrix with diagonal {k} of length {length}")
     size, first, second = length + builtins.abs(k), builtins.max(0, -k), builtins.max(0, k)
-    steps = ((first, first + length, 1), (second, second + length, 1))
+    steps = (between(first, first + length, size), between(second, second + length, size))
     taking = ops.slice_op((size, size), steps, (length, length))
     return linear(taking.transposed(0, square.shape), square)
 
@@ -522,7 +519,7 @@ def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
     lengths = []
     for x in parts:
         length = x.shape[place]
-        if isinstance(length, str):
+        if isinstance(length, str) and not isinstance(length, Length):
             raise Unsupported(
                 f"{name}: the length of the result along axis {place}, of which {length} is a part"
             )
@@ -599,6 +596,33 @@ def eye(n: Dim, /) -> Expr:
     True
     """
     return contract([], (0, 0), {0: checked_shape(n)[0]})
+
+
+def arange(start: Dim, stop: Dim | None = None, step: int = 1, /) -> Expr:
+    """The integers ``start``, ``start + step``, ... before ``stop``; from 0 with one argument.
+
+    Ends are ints, or lengths that are known by name: ``arange(v.shape[0])`` counts the elements of
+    v, whatever their number is.  Raises ValueError for a step of 0, TypeError for other ends.
+
+    >>> import symdiff as sd
+    >>> v = sd.symbol("v", "n")
+    >>> sd.arange(v.shape[0]).shape, sd.arange(1, v.shape[0], 2).shape, sd.arange(3)
+    (('n',), ('n//2',), [0, 1, 2])
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    for end in (first, last, step):
+        if not isinstance(end, int | np.integer | lengths.Length) or isinstance(end, bool):
+            raise TypeError(
+                f"arange: {end!r} is neither an int nor a length; sd.constant(np.arange(...)) "
+                "makes one of NumPy's arrays an expression"
+            )
+    if not step:
+        raise ValueError("arange: a step of 0")
+    if isinstance(first, int) and isinstance(last, int):
+        return as_expr(np.arange(first, last, step))
+    number_of_all = Line(first, last, step).length  # type: ignore[arg-type]  # of lengths
+    places = linear(ops.cumsum_op(-1), leaves.full((number_of_all,), 1)) - 1
+    return places * step + as_expr(first)
 
 
 concatenate = concat

@@ -15,7 +15,7 @@ import numpy as np
 
 from symdiff.contexts import listed
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.functions.rearranging import pad, roll
+from symdiff.functions.rearranging import pad, roll, sliding_window_view
 from symdiff.functions.reductions import sum as sum_over
 from symdiff.functions.shaping import (
     axes_of,
@@ -31,9 +31,12 @@ from symdiff.graph.algebra import as_numeric, as_real, linear, primitive, scale
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, constant, full
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
+    from symdiff.graph.node import Dim
+    from symdiff.graph.ranges import Step
 
 __all__ = [
     "convolve",
@@ -58,6 +61,15 @@ def _length(name: str, x: Expr, axis: int) -> int:
     if isinstance(length, str):
         raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
     return length
+
+
+def _neighbours(name: str, x: Expr, axis: int) -> Pair:
+    """All elements along the axis but the last, and all but the first."""
+    length = x.shape[axis]
+    if isinstance(length, str) and not isinstance(length, Length):
+        raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
+    ahead = (slice(None),) * axis
+    return x[*ahead, :-1], x[*ahead, 1:]
 
 
 # Convolution ------------------------------------------------------------------------------------
@@ -91,22 +103,35 @@ def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
     (3,)
     """
     x, y = constant(a), constant(v)
-    if x.ndim == y.ndim == 1 and _length("correlate", x, 0) < _length("correlate", y, 0):
+    if x.ndim == y.ndim == 1 and _is_longer(y.shape[0], x.shape[0]):
         return flip(_convolved("correlate", y, flip(x), mode))
     return _convolved("correlate", x, flip(y) if y.ndim else y, mode)
+
+
+def _is_longer(n: Dim, m: Dim) -> bool:
+    """Whether n is the longer length; one that is known by name counts as longer than a number."""
+    return isinstance(m, int) and (not isinstance(n, int) or n > m)
 
 
 def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
     """The shorter vector, reversed, along the windows of the longer one between zeros."""
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(f"{name}: {shape_text(x.shape)} and {shape_text(y.shape)} are not vectors")
-    n, m = _length(name, x, 0), _length(name, y, 0)
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
+    if isinstance(y.shape[0], Length):
+        x, y = y, x
+    m = _length(name, y, 0)
+    if isinstance(x.shape[0], Length) and m:
+        margins = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}[mode]
+        if mode == "same":  # the longer one's length: it has to be x, which this asks at the call
+            x = concat([x[:m], x[m:]])
+        return contract([(sliding_window_view(pad(x, margins), m), (0, 1)), (flip(y), (1,))], (0,))
+    n = _length(name, x, 0)
     if n < m:
         x, y, n, m = y, x, m, n
     if not m:
         raise ValueError(f"{name}: an operand is empty")
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
     count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
     start = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
     listed(name, count * m)
@@ -155,11 +180,9 @@ def finite_diff(
     result = concat(parts, axis=place)
     for _ in range(n):
         listed("finite_diff", expressions=1)
-        length = _length("finite_diff", result, place)
-        if not length:
+        if result.shape[place] == 0:
             return result
-        low = cut(result, {place: (0, length - 1, 1)})
-        high = cut(result, {place: (1, length, 1)})
+        low, high = _neighbours("finite_diff", result, place)
         result = primitive("not_equal", high, low) if result.dtype is bool else high - low
     return result
 
@@ -178,9 +201,9 @@ def trapezoid(y: Operand, x: Operand | None = None, /, dx: Operand = 1, *, axis:
     """
     values = as_real(as_expr(y))
     place = axis_of("trapezoid", axis, values.ndim)
-    length = _length("trapezoid", values, place)
-    high = cut(values, {place: (min(1, length), length, 1)})
-    low = cut(values, {place: (0, max(length - 1, 0), 1)})
+    low = high = values
+    if values.shape[place] != 0:
+        low, high = _neighbours("trapezoid", values, place)
     step = as_real(as_expr(dx))
     if x is not None:
         places = as_real(constant(x))
@@ -284,7 +307,7 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
     operand = as_expr(x)
     place = axis_of("rfft", axis, operand.ndim)
     operand = _fitted("rfft", operand, n, place)
-    half: dict[int, ops.Step] = {place: (0, _length("rfft", operand, place) // 2 + 1, 1)}
+    half: dict[int, Step] = {place: (0, _length("rfft", operand, place) // 2 + 1, 1)}
     return (
         cut(_along("rfft", "cos", operand, place), half),
         cut(-_along("rfft", "sin", operand, place), half),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,9 +32,10 @@ from symdiff.functions.shaping import (
     stack,
 )
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, divide, floating, opaque, primitive, select
+from symdiff.graph.algebra import as_numeric, divide, floating, opaque, primitive, select, size
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.leaves import as_expr, constant, number_node
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
@@ -193,13 +194,13 @@ def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> E
 # Quantiles --------------------------------------------------------------------------------------
 
 
-def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, int, tuple[int, ...]]:
+def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, Any, tuple[int, ...]]:
     """What is reduced, sorted along the last axis; its length, and the axes."""
     operand = as_numeric(as_expr(x))
     axes = axes_of(name, axis, operand.ndim)
     rest = tuple(k for k in range(operand.ndim) if k not in axes)
     length = merged(name, [operand.shape[k] for k in axes])
-    if isinstance(length, str):
+    if isinstance(length, str) and not isinstance(length, Length):
         raise Unsupported(f"{name}: over an axis of symbolic length {length}")
     if not length:
         raise ValueError(f"{name}: over no elements (shape {shape_text(operand.shape)})")
@@ -224,7 +225,10 @@ def median(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     (2,)
     """
     lines, n, axes = _sorted_lines("median", x, axis)
-    middle = mean(getitem(lines, (..., slice((n - 1) // 2, n // 2 + 1))), -1)
+    if isinstance(n, Length):
+        middle = (lines[..., size((n - 1) // 2)] + lines[..., size(n // 2)]) / 2
+    else:
+        middle = mean(getitem(lines, (..., slice((n - 1) // 2, n // 2 + 1))), -1)
     result = _unless_nan(middle, lines)
     return expand_dims(result, axes) if keepdims else result
 
@@ -253,6 +257,8 @@ def quantile(
     if not 0 <= q <= 1:
         raise ValueError(f"quantile: {q!r} is not in [0, 1]")
     lines, n, axes = _sorted_lines("quantile", x, axis)
+    if isinstance(n, str):
+        raise Unsupported(f"quantile: over an axis of symbolic length {n}")
     h = (n - 1) * float(q)
     low = math.floor(h)
     below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))

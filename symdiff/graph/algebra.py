@@ -16,7 +16,16 @@ import sympy as sp
 from symdiff.contexts import raising
 from symdiff.graph import number, ops
 from symdiff.graph.axes import broadcast_shapes
-from symdiff.graph.leaves import full, is_zero, number_node, number_of, promoted, split_coefficient
+from symdiff.graph.leaves import (
+    full,
+    is_zero,
+    named_size,
+    number_node,
+    number_of,
+    promoted,
+    split_coefficient,
+)
+from symdiff.graph.lengths import Length, atom_text
 from symdiff.graph.multiples import WHERE as _WHERE
 from symdiff.graph.multiples import as_numeric as as_numeric
 from symdiff.graph.multiples import scale as scale
@@ -24,6 +33,7 @@ from symdiff.graph.multiples import sum_node
 from symdiff.graph.node import Dtype, Shape, make
 from symdiff.graph.ranges import (
     WHOLE,
+    Line,
     composed,
     count,
     meeting,
@@ -383,6 +393,24 @@ def product(factors: Iterable[Expr]) -> Expr:
     return result
 
 
+def size(dim: Dim) -> Expr:
+    """The length of an axis as a scalar expression: a polynomial over names and quotients.
+
+    >>> from symdiff import symbol
+    >>> symbol("x", "n - 1").size is symbol("y", "n").size - 1
+    True
+    """
+    if isinstance(dim, int):
+        return number_node(dim)
+    if not isinstance(dim, Length):
+        return named_size(dim)
+    terms = [
+        (c, product([int_power(named_size(atom_text(atom)), p) for atom, p in monomial]))
+        for monomial, c in dim.terms
+    ]
+    return combine("length", terms)
+
+
 def _exact(p: int | Fraction) -> int | Fraction:
     return p if p.__class__ is int else number.norm(Fraction(p))
 
@@ -644,15 +672,15 @@ def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
         held = blocks(inner, x.args[0].shape)
         turned = {x.ndim + axis for axis in op.axes}
         if not any(
-            k in turned and isinstance(r, range) and step_of(r, n) != WHOLE
+            k in turned and isinstance(r, range | Line) and step_of(r, n) != WHOLE
             for k, (r, n) in enumerate(zip(held, x.args[0].shape, strict=True))
         ):
             return None
-        reverse = [
-            (-1, None, -1) if k in turned and isinstance(n, int) else WHOLE
-            for k, n in enumerate(x.shape)
+        inside = [
+            isinstance(n, int) or isinstance(r, Line) for n, r in zip(x.shape, held, strict=True)
         ]
-        rest = tuple([axis for axis in op.axes if isinstance(x.shape[axis], str)])
+        reverse = [(-1, None, -1) if k in turned and inside[k] else WHOLE for k in range(x.ndim)]
+        rest = tuple([axis for axis in op.axes if not inside[axis]])
         moved = _rearranged(x.args[0], inner, reverse)
         return linear(ops.flip_op(rest), moved) if rest and moved is not None else moved
     lead = x.ndim - len(op.before)
@@ -730,6 +758,9 @@ def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> 
         if isinstance(r, range) and len(r) == n and r.step < 0 and len(r) > 1:
             flipped.append(k - x.ndim)
             places[k] = r[::-1]
+        elif isinstance(r, Line) and r.step == -1 and r.length == n:
+            flipped.append(k - x.ndim)
+            places[k] = None
     taken = block(x, places)
     return linear(ops.flip_op(tuple(flipped)), taken) if flipped else taken
 
@@ -808,11 +839,12 @@ def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
     axis = x.ndim + op.axis
     places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
     taken = places[axis]
-    assert isinstance(taken, range)
-    if not taken:
+    if not isinstance(taken, range) or not taken:
         return None
     start = 0
     for y, length in zip(x.args, op.lengths, strict=True):
+        if not isinstance(length, int):
+            return None
         if min(taken) >= start and max(taken) < start + length:
             local = range(length)
             i, j = local.index(taken[0] - start), local.index(taken[-1] - start)

@@ -6,44 +6,66 @@ and here alone the lengths that were found are put into a shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from symdiff.errors import ShapeError
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.axes import shape_text
+from symdiff.graph.lengths import Length, as_length, is_natural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
 
 
-# Lengths of values: numbers of arrays, or names, too, of expressions.
-Length = TypeVar("Length", bound="Dim")
+class Sizes(dict[str, int]):
+    """Numbers of lengths by their names, and of formulas in these, computed when they are asked.
+
+    >>> Sizes(n=5)["2*n - 1"]
+    9
+    """
+
+    def __missing__(self, text: str) -> int:
+        found = Length(text).replaced(self) if as_length(text) is not None else text
+        if not isinstance(found, int):
+            raise KeyError(text)
+        self[text] = found
+        return found
+
+
+# Lengths of values: numbers of arrays, or lengths known by name, too, of expressions.
+Known = TypeVar("Known", bound="Dim")
 
 
 def bound_sizes(
     what: str,
     symbols: Sequence[Expr],
-    shapes: Sequence[tuple[Length, ...]],
-    known: Mapping[str, Length] | None = None,
-) -> dict[str, Length]:
-    """The named lengths of ``symbols`` that take values of ``shapes``.
+    shapes: Sequence[tuple[Known, ...]],
+    known: Mapping[str, Known] | None = None,
+) -> dict[str, Known]:
+    """The lengths of ``symbols`` that take values of ``shapes``: of each name, and each formula.
+
+    A name is learnt from an axis whose length is the name, or a formula that is linear in it when
+    the other names in it are known.
 
     Args:
         what: what the symbols are, and to whom, in messages.
-        symbols: in whose shapes the names stand.
-        shapes: those of their values, in which names may stand, too.
+        symbols: in whose shapes the lengths stand.
+        shapes: those of their values, in which lengths may be known by name, too.
         known: lengths that were given by name.
 
-    Raises ShapeError for a shape that a symbol cannot take, or a length that would be two.
+    Raises ShapeError for a shape that a symbol cannot take, a length that would be two, and a
+    name of which no axis tells what it is.
 
     >>> import symdiff as sd
-    >>> X, w = sd.symbol("X", ("n", "k")), sd.symbol("w", "k")
-    >>> bound_sizes("input", [X, w], [(5, 3), (3,)])
-    {'n': 5, 'k': 3}
+    >>> X, w, d = sd.symbol("X", ("n", "k")), sd.symbol("w", "k"), sd.symbol("d", "2*m - n")
+    >>> bound_sizes("input", [X, w, d], [(5, 3), (3,), (1,)])
+    {'n': 5, 'k': 3, 'm': 3, '2*m - n': 1}
     """
-    sizes = {} if known is None else dict(known)
+    sizes: dict[str, Any] = Sizes()
+    sizes.update(known or {})
+    formulas: list[tuple[Expr, Shape, Length, Dim]] = []
     for x, shape in zip(symbols, shapes, strict=True):
         if len(shape) != len(x.shape):
             raise _misfit(what, x, shape)
@@ -51,11 +73,120 @@ def bound_sizes(
             if dim.__class__ is int:
                 if dim != length:
                     raise _misfit(what, x, shape)
+            elif isinstance(dim, Length) and not dim.is_name:
+                formulas.append((x, shape, dim, length))
             elif sizes.setdefault(dim, length) != length:  # type: ignore[arg-type]  # a name
-                first = next(y.name for y in symbols if dim in y.shape)
-                told = "the lengths given" if known and dim in known else first
-                raise _misfit(what, x, shape, f"; {dim} is {sizes[dim]} in {told}")  # type: ignore[index]
+                raise _misfit(what, x, shape, f"; {_told(dim, sizes, symbols, known)}")  # type: ignore[arg-type]
+    while formulas:
+        left = [entry for entry in formulas if not _solved(what, symbols, known, sizes, *entry)]
+        if len(left) == len(formulas):
+            x, got, dim, _ = left[0]
+            raise _misfit(what, x, got, f"; {_open(dim, sizes)}")
+        formulas = left
     return sizes
+
+
+def _solved(
+    what: str,
+    symbols: Sequence[Expr],
+    known: Mapping[str, Any] | None,
+    sizes: dict[str, Any],
+    x: Expr,
+    shape: Shape,
+    dim: Length,
+    length: Any,
+) -> bool:
+    """Whether a formula has told its length, which is now in ``sizes`` with that of a new name."""
+    new = [name for name in dim.names if name not in sizes]
+    if len(new) > 1:
+        return False
+    if new:
+        rest = dim.replaced(sizes)
+        line = rest.linear_in(new[0]) if isinstance(rest, Length) else None
+        if line is None:
+            return False
+        there, slope = line
+        try:
+            found = (length - there) // slope if slope > 0 else (there - length) // -slope
+        except Unsupported:
+            return False
+        sizes[new[0]] = found
+    is_ = dim.replaced(sizes)
+    if is_ != length or (new and isinstance(sizes[new[0]], int) and sizes[new[0]] < 0):
+        if new:
+            del sizes[new[0]]
+            raise _misfit(what, x, shape, f"; no {new[0]} >= 0 makes {dim} {length}")
+        told = ", ".join(_told(name, sizes, symbols, known) for name in dim.names)
+        raise _misfit(what, x, shape, f"; {dim} is {is_}, as {told}")
+    sizes[str(dim)] = length
+    return True
+
+
+def _told(
+    name: str,
+    sizes: Mapping[str, Dim],
+    symbols: Sequence[Expr],
+    known: Mapping[str, Dim] | None,
+) -> str:
+    """What a length is, and who said so."""
+    if known and name in known:
+        return f"{name} is {sizes[name]} in the lengths given"
+    first = next(
+        x.name
+        for by_itself in (True, False)
+        for x in symbols
+        for dim in x.shape
+        if (dim == name if by_itself else isinstance(dim, Length) and name in dim.names)
+    )
+    return f"{name} is {sizes[name]} in {first}"
+
+
+def _open(dim: Length, sizes: Mapping[str, Dim]) -> str:
+    names = [name for name in dim.names if name not in sizes]
+    return (
+        f"{dim} does not tell what {' and '.join(names)} {'is' if len(names) == 1 else 'are'}; "
+        f"give an axis of length {names[0]}"
+    )
+
+
+def formulas(nodes: Iterable[Expr]) -> dict[Length, str]:
+    """The lengths that nodes compute from others and that may be negative, and what they are of."""
+    found: dict[Length, str] = {}
+    for x in nodes:
+        for need, why in (*x.op.needs(), *((dim, f"an axis of length {dim}") for dim in x.shape)):
+            if isinstance(need, Length) and need not in found and not is_natural(need):
+                found[need] = why
+    return found
+
+
+def check_lengths(what: str, wanted: Mapping[Length, str], sizes: Mapping[str, int]) -> None:
+    """Raise ShapeError where a length that is computed is negative."""
+    for dim, why in wanted.items():
+        length = sizes[dim]
+        if length < 0:
+            told = ", ".join(f"{name} is {sizes[name]}" for name in dim.names)
+            raise ShapeError(f"{what}: {told}: {why} is impossible, {dim} would be {length}")
+
+
+def determined(shapes: Iterable[Shape]) -> set[str]:
+    """The names of lengths that values of these shapes tell.
+
+    >>> sorted(determined([(Length("n"), Length("n*m")), (Length("a*b"),), (Length("2*k + 1"),)]))
+    ['k', 'm', 'n']
+    """
+    dims = [dim for shape in shapes for dim in shape if isinstance(dim, str)]
+    known = {dim for dim in dims if not isinstance(dim, Length) or dim.is_name}
+    formulas = [dim for dim in dims if isinstance(dim, Length) and not dim.is_name]
+    while True:
+        found = {
+            new[0]
+            for dim in formulas
+            if len(new := [name for name in dim.names if name not in known]) == 1
+            and dim.is_linear_in(new[0])
+        }
+        if not found:
+            return known
+        known |= found
 
 
 def _misfit(what: str, x: Expr, shape: Shape, reason: str = "") -> ShapeError:
@@ -67,19 +198,28 @@ def _misfit(what: str, x: Expr, shape: Shape, reason: str = "") -> ShapeError:
     return ShapeError(text + reason)
 
 
-def bound(shape: Shape, sizes: Mapping[str, Dim]) -> Shape:
+def bound(shape: Shape, sizes: Mapping[str, Any]) -> Shape:
     """``shape`` with the lengths that are known in place of their names.
 
-    >>> bound((3, "n", "k"), {"n": 5})
-    (3, 5, 'k')
+    >>> bound((3, Length("n + 1"), Length("k")), {"n": 5})
+    (3, 6, 'k')
     """
-    return tuple([sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in shape])
+    return tuple(
+        [
+            dim
+            if isinstance(dim, int)
+            else dim.replaced(sizes)
+            if isinstance(dim, Length)
+            else sizes.get(dim, dim)
+            for dim in shape
+        ]
+    )
 
 
 def lengths(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """``shape`` in numbers, where all names are known.
 
-    >>> lengths((3, "n"), {"n": 5})
+    >>> lengths((3, Length("n")), {"n": 5})
     (3, 5)
     """
     return tuple([dim if isinstance(dim, int) else sizes[dim] for dim in shape])

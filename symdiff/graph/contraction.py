@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from symdiff.errors import ShapeError
 from symdiff.graph import number, ops
-from symdiff.graph.algebra import add, int_power, mul
+from symdiff.graph.algebra import add, int_power, mul, size
 from symdiff.graph.axes import PATTERNS, Letters, canonical, letter_name, shape_text
-from symdiff.graph.leaves import full, number_of, promoted, size, split_coefficient
+from symdiff.graph.leaves import full, number_of, promoted, split_coefficient
 from symdiff.graph.multiples import as_numeric, scale
 from symdiff.graph.node import make
 from symdiff.graph.rearrangement import broadcast_to as broadcast_to

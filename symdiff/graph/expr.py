@@ -36,11 +36,13 @@ from symdiff.graph.algebra import (
     product,
     scale,
     shift,
+    size,
     sub,
 )
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract, strong
-from symdiff.graph.leaves import as_expr, full, number_node, number_of, size
+from symdiff.graph.leaves import as_expr, full, number_node, number_of
+from symdiff.graph.lengths import Length, set_expression
 from symdiff.graph.node import Dim, Node, Op, Shape, make, set_node_class, topological
 from symdiff.graph.rearrangement import rearranged
 from symdiff.guesses import EXPRESSION, missing, without, written
@@ -133,7 +135,8 @@ class Expr(Node):
             raise TypeError("len() of a 0-d expression")
         if isinstance(self.shape[0], str):
             raise Unsupported(
-                f"len() of an axis of symbolic length {self.shape[0]}; x.size is an expression"
+                f"len() of an axis of symbolic length {self.shape[0]} is an int for Python; "
+                "x.shape[0] is the length, and can be computed with"
             )
         return self.shape[0]
 
@@ -539,6 +542,7 @@ class Expr(Node):
 
 
 set_node_class(Expr)
+set_expression(size)
 
 without(Expr, "an expression", EXPRESSION)
 pi = make(ops.exact_op("pi", sp.pi), (), (), float)
@@ -547,12 +551,12 @@ e = make(ops.exact_op("e", sp.E), (), (), float)
 
 def _operand(value: object) -> Any:
     """``value`` as an expression, or NotImplemented so that the other operand may answer."""
-    if number.is_number(value) or isinstance(value, np.ndarray | complex | sp.Expr):
+    if number.is_number(value) or isinstance(value, np.ndarray | complex | sp.Expr | Length):
         return as_expr(value)
     if isinstance(value, str):
         raise TypeError(
-            f"{value!r} is no number: the length of a symbolic axis is a name, and v.size, for one "
-            "axis of a matrix X[:, 0].size, is its expression; sd.parse reads formulas"
+            f"{value!r} is no number; x.shape[0] is a length, which can be computed with, and "
+            "sd.parse reads formulas"
         )
     return NotImplemented
 

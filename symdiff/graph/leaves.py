@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symdiff.graph import number, ops
+from symdiff.graph.lengths import Length, as_length, expression
 from symdiff.graph.node import Dim, Dtype, Node, Shape, make
 from symdiff.guesses import written
 
@@ -76,18 +77,17 @@ def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
 
 
 def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
-    """A shape given by the user as a tuple of ints >= 0 and names."""
+    """A shape given by the user as a tuple of ints >= 0 and lengths that are known by name."""
     entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
     out: list[Dim] = []
     for dim in entries:
-        if isinstance(dim, str) and dim.isidentifier():
-            out.append(dim)
-        elif isinstance(dim, int | np.integer) and not isinstance(dim, bool) and dim >= 0:
-            out.append(int(dim))
-        else:
+        length = as_length(dim)
+        if length is None:
             raise ValueError(
-                f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name"
+                f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name, nor "
+                "a polynomial in names such as 'n - 1'"
             )
+        out.append(length)
     return tuple(out)
 
 
@@ -144,6 +144,8 @@ def as_expr(value: object) -> Expr:
         return _array(value)
     if isinstance(value, np.ndarray | np.generic):
         value = _unmasked(value).item()
+    if isinstance(value, Length):
+        return expression(value)
     if value is sp.pi or value is sp.E:
         return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
     return number_node(number.exact(value))
@@ -167,9 +169,9 @@ def _array(value: NDArray[Any]) -> Expr:
     return make(ops.Constant(copy), (), copy.shape, KINDS[copy.dtype.kind])
 
 
-def size(dim: Dim) -> Expr:
-    """The length of an axis as a scalar expression."""
-    return number_node(dim) if isinstance(dim, int) else make(ops.size_op(dim), (), (), int)
+def named_size(name: str) -> Expr:
+    """The length of that name, or a quotient of lengths of that text, as a scalar expression."""
+    return make(ops.size_op(name), (), (), int)
 
 
 def number_of(x: Expr) -> Number | None:

@@ -67,6 +67,10 @@ class Op:
         """The op with known lengths in place of symbolic ones in its parameters."""
         return self
 
+    def needs(self) -> list[tuple[Dim, str]]:
+        """Lengths that must not be negative once they are known, each with what needs it."""
+        return []
+
 
 # The referent is an Expr; a generic base would cost time at every creation.
 class _Ref(weakref.ref):  # type: ignore[type-arg]

@@ -1,30 +1,111 @@
 """The places that a slice takes along an axis, as exact arithmetic of ranges; nothing of length n.
 
 Along an axis of known length they are a ``range``.  An axis of symbolic length is taken whole
-(``None``) or at one index (an int; a negative one counts from the end).
+(``None``), at one index (an int; a negative one counts from the end), or along a ``Line``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symdiff.graph.node import Dim
 
-Step: TypeAlias = "tuple[int, int | None, int]"
-Places: TypeAlias = "range | int | None"
+# Start, stop and step of a slice; bounds are counted from the front, negative ints from the end.
+Step: TypeAlias = "tuple[Dim, Dim | None, int]"
+Places: TypeAlias = "range | int | Line | None"
 
 WHOLE: Step = (0, None, 1)
+EMPTY: Step = (0, 0, 1)
+
+
+class Line(NamedTuple):
+    """Places of an axis of symbolic length, from ``first`` up to, and without, ``stop``.
+
+    Both are counted from the first element, and no place is outside the axis: a slice is written
+    as NumPy's, but nothing is cut off where an axis is too short for it.
+    """
+
+    first: int | Length
+    stop: int | Length
+    step: int
+
+    @property
+    def length(self) -> int | Length:
+        """How many places there are; negative where the axis is too short."""
+        found: int | Length = _count(*self)
+        return found
+
+    def needs(self, length: int | Length) -> list[int | Length]:
+        """What is not negative if all places are inside an axis of this length."""
+        if self.step > 0:
+            return [self.length, self.first, length - self.stop]
+        return [self.length, length - 1 - self.first, self.stop + 1]
+
+
+def _count(first: Any, stop: Any, step: int) -> Any:
+    span, each = (stop - first, step) if step > 0 else (first - stop, -step)
+    return (span + each - 1) // each
+
+
+def line(start: Dim | None, stop: Dim | None, step: int, length: Length) -> Places:
+    """The places of a slice as it is typed; negative ints count from the end.
+
+    >>> line(1, -1, 1, Length("n")), line(None, None, -2, Length("n")).length
+    (Line(first=1, stop='n - 1', step=1), '(n + 1)//2')
+    """
+    up = step > 0
+    first = (0 if up else length - 1) if start is None else _from_front(start, length)
+    last = (length if up else -1) if stop is None else _from_front(stop, length)
+    count = _count(first, last, step)
+    if isinstance(count, int):
+        if count < 1:
+            return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
+        one = _spelled(first, length)
+        if count == 1 and isinstance(one, int):
+            return one
+        last = first + (count - 1) * step + (1 if up else -1)
+    return None if (first, last, step) == (0, length, 1) else Line(first, last, step)
+
+
+def _from_front(place: Dim, length: Length) -> Any:
+    return length + place if isinstance(place, int) and place < 0 else place
+
+
+def _spelled(place: Any, length: Length) -> int | Length:
+    """A place as it is typed: an int from the front or from the end where there is one."""
+    if isinstance(place, int):
+        return place
+    behind = place - length
+    return behind if isinstance(behind, int) and behind < 0 else place
+
+
+def _slice(step: Step) -> slice:
+    return slice(*step)
+
+
+def _range(step: Step, length: int) -> range:
+    return range(*_slice(step).indices(length))
 
 
 def places_of(step: Step, length: Dim) -> Places:
     """The places that ``start:stop:step`` takes along an axis of this length."""
     if isinstance(length, int):
-        return range(*slice(*step).indices(length))
-    return None if step == WHOLE else step[0]
+        return _range(step, length)
+    if step == WHOLE:
+        return None
+    start, stop, by = step
+    if isinstance(start, int) and by == 1 and stop == (None if start == -1 else start + 1):
+        return start
+    if step == EMPTY:
+        return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
+    assert isinstance(length, Length), length
+    return line(start, stop, by, length)
 
 
 def step_of(places: Places, length: Dim) -> Step:
@@ -37,6 +118,13 @@ def step_of(places: Places, length: Dim) -> Step:
         return WHOLE
     if isinstance(places, int):
         return (places, places + 1, 1) if places != -1 else (-1, None, 1)
+    if isinstance(places, Line):
+        assert isinstance(length, Length)
+        if not places.length:
+            return EMPTY
+        end = length if places.step > 0 else -1
+        stop = None if places.stop == end else _spelled(places.stop, length)
+        return _spelled(places.first, length), stop, places.step
     if not places:
         return (0, 0, 1)
     if len(places) == 1:
@@ -47,10 +135,19 @@ def step_of(places: Places, length: Dim) -> Step:
     return places[0], None if stop < 0 else stop, places.step
 
 
+def between(start: Any, stop: Any, length: Dim) -> Step:
+    """The slice from ``start`` up to ``stop``, lengths from the front, in its one spelling."""
+    if isinstance(length, int):
+        return step_of(range(start, stop), length)
+    return step_of(line(start, stop, 1, length), length)  # type: ignore[arg-type]  # of lengths
+
+
 def count(places: Places, length: Dim) -> Dim:
     """How many places there are."""
     if places is None:
         return length
+    if isinstance(places, Line):
+        return places.length
     return 1 if isinstance(places, int) else len(places)
 
 
@@ -60,24 +157,59 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
     Raises LookupError for what has no spelling: no element of an axis of symbolic length.
     """
     if isinstance(inner, range):
-        return inner[slice(*outer)]
+        return inner[_slice(outer)]
     if inner is None:
         return places_of(outer, length)
-    if not range(1)[slice(*outer)]:
+    if isinstance(inner, Line):
+        assert isinstance(length, Length)
+        return _composed(outer, inner, length)
+    if not range(1)[_slice(outer)]:
         raise LookupError
     return inner
 
 
+def _composed(outer: Step, inner: Line, length: Length) -> Places:
+    """The same for a line: places along it, counted along the axis."""
+    along = places_of(outer, inner.length)
+    if along is None:
+        return inner
+    if isinstance(along, int):
+        along = along if along >= 0 else inner.length + along
+        place = _spelled(inner.first + along * inner.step, length)
+        if not isinstance(place, int):
+            raise LookupError
+        return place
+    first, stop, step = (along.start, along.stop, along.step) if isinstance(along, range) else along
+    if isinstance(along, range) and not along:
+        return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
+    found = line(
+        inner.first + first * inner.step,
+        _below(inner.first + stop * inner.step),
+        step * inner.step,
+        length,
+    )
+    return found
+
+
+def _below(place: Any) -> Any:
+    """A stop in front of the first element, which is no place from the end."""
+    return None if place.__class__ is int and place < 0 else place
+
+
 def chosen(places: range, index: range) -> range:
     """The places with these indices among the places."""
-    return places[slice(*step_of(index, len(places)))]
+    return places[_slice(step_of(index, len(places)))]
 
 
 def reversed_places(places: Places, length: Dim) -> Places:
     """The places, counted from the other end: what ``[::-1][places]`` takes."""
     if isinstance(places, range):
         assert isinstance(length, int)
-        return range(length)[::-1][slice(*step_of(places, length))]
+        return range(length)[::-1][_slice(step_of(places, length))]
+    if isinstance(places, Line):
+        assert isinstance(length, Length)
+        last = length - 1
+        return Line(last - places.first, last - places.stop, -places.step)
     return None if places is None else -1 - places
 
 
@@ -110,6 +242,8 @@ def meeting(a: Places, b: Places, length: Dim) -> tuple[Places, Places] | None:
     on the length of the axis.
     """
     if not isinstance(length, int):
+        if isinstance(a, Line) or isinstance(b, Line):
+            return _meeting(a, b)
         if a is None:
             return (None, None) if b is None else (b, range(1))
         if b is None:
@@ -130,6 +264,21 @@ def meeting(a: Places, b: Places, length: Dim) -> tuple[Places, Places] | None:
         return None
     i, j = (_indices(shared, r) for r in (a, b))
     return (i, j) if i.step > 0 else (i[::-1], j[::-1])
+
+
+def _meeting(a: Places, b: Places) -> tuple[Places, Places]:
+    """Of lines only where one of the two has all that the other has."""
+    if a is None:
+        return b, _all(b)
+    if b is None or a == b:
+        return _all(a), a if b is None else _all(a)
+    raise LookupError
+
+
+def _all(places: Places) -> Places:
+    """All of an axis that has as many places."""
+    assert isinstance(places, Line)
+    return range(places.length) if isinstance(places.length, int) else None
 
 
 def _indices(members: range, of: range) -> range:

@@ -108,9 +108,14 @@ def _moved(
                 for i, (r, n) in enumerate(zip(places, before, strict=True))
             ]
         case ops.Concat():
-            axis, start = len(before) + op.axis, sum(op.lengths[:k])
+            axis, start = len(before) + op.axis, 0
+            for length in op.lengths[:k]:
+                if not isinstance(length, int):
+                    return None
+                start += length
             r = places[axis]
-            assert isinstance(r, range)
+            if not isinstance(r, range):
+                return None
             places[axis] = range(r.start + start, r.stop + start, r.step)
             return places
         case ops.Reshape():

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
+from symdiff.graph.algebra import size
 from symdiff.graph.axis_lengths import bound, bound_sizes
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, built, free_symbols, rebuild
-from symdiff.graph.leaves import full, named_dummy, size, symbol
+from symdiff.graph.leaves import full, named_dummy, symbol
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import Dim, topological
 from symdiff.guesses import written
 
@@ -150,10 +152,11 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
             return named_dummy(op.name, shape, node.dtype)
         return symbol(op.name, shape, node.dtype)
     if isinstance(op, ops.Size):
-        return size(sizes.get(op.name, op.name))
+        (length,) = bound((Length(op.name),), sizes)
+        return size(length)
     if isinstance(op, ops.Fill):
         return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
-    if isinstance(op, ops.Contract) and any(dim in sizes for dim in op.created):
+    if isinstance(op, ops.Contract) and bound(op.created, sizes) != op.created:
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
         lengths = dict(zip(created, bound(op.created, sizes), strict=True))
         return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff import Expr, free_symbols, parse, symbol
-from symdiff.graph.leaves import size
+from symdiff.graph.algebra import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ import sympy as sp
 import numeric
 import symdiff as sd
 from symdiff.graph import ops
-from symdiff.graph.leaves import dummy, size
+from symdiff.graph.algebra import size
+from symdiff.graph.leaves import dummy
 from symdiff.interchange import pickling
 from tests.support import oracles
 from tests.test_batched import CASES

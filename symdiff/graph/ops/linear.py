@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import sympy as sp
 
-from symdiff.errors import Unsupported
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.axes import shape_text
-from symdiff.graph.node import Dtype, Op, Shape, intern_op
+from symdiff.graph.lengths import Length, may_be_equal, product
+from symdiff.graph.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.graph.ops.leaf import exact_op
+from symdiff.graph.ranges import WHOLE, Line, Step, between, places_of, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,7 +37,6 @@ __all__ = [
     "Scatter",
     "Shift",
     "Slice",
-    "Step",
     "Triangle",
     "Unslice",
     "Windows",
@@ -156,7 +157,19 @@ class Reshape(Linear):
         return reshape_op(self.after, self.before)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
-        return reshape_op(lengths(self.before), lengths(self.after))
+        before, after = lengths(self.before), lengths(self.after)
+        if not may_be_equal(product(before), product(after)):
+            raise ShapeError(
+                f"reshape: {shape_text(self.before)} and {shape_text(self.after)} are "
+                f"{shape_text(before)} and {shape_text(after)}, which have different numbers of "
+                "elements"
+            )
+        return reshape_op(before, after)
+
+    def needs(self) -> list[tuple[Dim, str]]:
+        more = product(self.before) - product(self.after)
+        why = f"reshape of {shape_text(self.before)} to {shape_text(self.after)}"
+        return [(more, why), (-more, why)]
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         return xs[0].reshape(shape)
@@ -167,13 +180,47 @@ def reshape_op(before: Shape, after: Shape) -> Linear:
     return _linear(Reshape, before, after)
 
 
-Step = tuple[
-    int, int | None, int
-]  # start, stop, step as slice() takes them; (0, None, 1) is the whole axis
-
-
 def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
     return (..., *(slice(*step) for step in steps))
+
+
+def _needs(before: Shape, steps: tuple[Step, ...]) -> list[tuple[Dim, str]]:
+    needs: list[tuple[Dim, str]] = []
+    for dim, step in zip(before, steps, strict=True):
+        if not isinstance(dim, Length):
+            continue
+        places = places_of(step, dim)
+        why = f"[{steps_text([step])[0]}] of an axis of length {dim}"
+        if isinstance(places, int):
+            needs.append((dim - places - 1 if places >= 0 else dim + places, why))
+        elif isinstance(places, Line) and places.length:
+            needs += [(need, why) for need in places.needs(dim)]
+    return needs
+
+
+def _bound_steps(
+    before: Shape, steps: tuple[Step, ...], lengths: Callable[[Shape], Shape]
+) -> tuple[Step, ...]:
+    """The slices, in their one spelling for lengths that are known now."""
+    found = []
+    for dim, known, step in zip(before, lengths(before), steps, strict=True):
+        line = places_of(step, dim) if isinstance(dim, Length) else None
+        if not isinstance(line, Line) or not line.length:
+            found.append(step)
+            continue
+        first, stop = lengths((line.first, line.stop))
+        if isinstance(known, Length):
+            assert not isinstance(first, str) or isinstance(first, Length)
+            places = Line(first, stop, line.step)  # type: ignore[arg-type]  # lengths, as before
+            found.append(step_of(places, known))
+            continue
+        line = Line(first, stop, line.step)  # type: ignore[arg-type]  # numbers now
+        if any(need < 0 for need in line.needs(known)):  # type: ignore[arg-type]
+            raise ShapeError(
+                f"slice: [{steps_text([step])[0]}] of an axis of length {dim}, which is {known}"
+            )
+        found.append(step_of(range(*line), known))
+    return tuple(found)
 
 
 class Slice(Linear):
@@ -194,7 +241,11 @@ class Slice(Linear):
         return _linear(Unslice, self.before, self.steps, self.after)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
-        return _linear(Slice, lengths(self.before), self.steps, lengths(self.after))
+        steps = _bound_steps(self.before, self.steps, lengths)
+        return _linear(Slice, lengths(self.before), steps, lengths(self.after))
+
+    def needs(self) -> list[tuple[Dim, str]]:
+        return _needs(self.before, self.steps)
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         return xs[0][_slices(self.steps)]
@@ -221,7 +272,11 @@ class Unslice(Linear):
         return _linear(Slice, self.before, self.steps, self.after)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
-        return _linear(Unslice, lengths(self.before), self.steps, lengths(self.after))
+        steps = _bound_steps(self.before, self.steps, lengths)
+        return _linear(Unslice, lengths(self.before), steps, lengths(self.after))
+
+    def needs(self) -> list[tuple[Dim, str]]:
+        return _needs(self.before, self.steps)
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         value = _zeros(of, shape)
@@ -314,6 +369,10 @@ def gather_op(before: tuple[int, ...], index: NDArray[np.intp]) -> Linear:
     return _indexed(Gather, before, index)
 
 
+def _total(lengths: Iterable[Dim]) -> Any:
+    return sum(lengths)
+
+
 class Concat(Linear):
     """Operands joined along the negative ``axis``.  Transpose, to operand k: its slice."""
 
@@ -322,28 +381,28 @@ class Concat(Linear):
     name = "concat"
     selects = True
 
-    def __init__(self, axis: int, lengths: tuple[int, ...]) -> None:
+    def __init__(self, axis: int, lengths: tuple[Dim, ...]) -> None:
         self.axis, self.lengths = axis, lengths
 
     def result(self, *shapes: Shape) -> Shape:
         shape = list(shapes[0])
-        shape[self.axis] = sum(self.lengths)
+        shape[self.axis] = _total(self.lengths)
         return tuple(shape)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
-        start = sum(self.lengths[:k])
+        start, length = _total(self.lengths[:k]), self.lengths[k]
         before = shape[self.axis :]
-        steps: tuple[Step, ...] = (
-            (start, start + self.lengths[k], 1),
-            *((0, None, 1) for _ in before[1:]),
-        )
-        return slice_op(before, steps, (self.lengths[k], *before[1:]))
+        step = between(start, start + length, before[0])
+        return slice_op(before, (step, *(WHOLE for _ in before[1:])), (length, *before[1:]))
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return concat_op(self.axis, lengths(self.lengths))
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         return np.concatenate(xs, axis=self.axis)
 
 
-def concat_op(axis: int, lengths: tuple[int, ...]) -> Linear:
+def concat_op(axis: int, lengths: tuple[Dim, ...]) -> Linear:
     """The op that joins operands of these lengths along the negative ``axis``."""
     return _linear(Concat, axis, lengths)
 
@@ -495,8 +554,7 @@ class Windows(Linear):
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, n = shapes[0]
-        assert isinstance(n, int), n
-        return (*batch, n - self.length + 1, self.length)
+        return (*batch, n - self.length + 1, self.length)  # type: ignore[operator]  # of lengths
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Overlaps, self.length)
@@ -517,8 +575,7 @@ class Overlaps(Linear):
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, count, _ = shapes[0]
-        assert isinstance(count, int), count
-        return (*batch, count + self.length - 1)
+        return (*batch, count + self.length - 1)  # type: ignore[operator]  # of lengths
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return windows_op(self.length)

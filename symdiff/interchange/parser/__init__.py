@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symdiff.contexts import allowance
-from symdiff.graph.leaves import as_expr, size
+from symdiff.graph.leaves import as_expr, named_size
+from symdiff.graph.lengths import Length
 from symdiff.interchange.parser.language import CONSTANTS
 from symdiff.interchange.parser.language import FUNCTIONS as FUNCTIONS
 from symdiff.interchange.parser.reader import Reader
@@ -97,5 +98,6 @@ def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> dict[str, Expr]:
     """The meanings of names: numbers, the lengths of axes, and what is given."""
     named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
     given = {normal(name): as_expr(value) for name, value in named}
-    lengths = {dim: size(dim) for x in given.values() for dim in x.shape if isinstance(dim, str)}
+    dims = [dim for x in given.values() for dim in x.shape if isinstance(dim, Length)]
+    lengths = {name: named_size(name) for dim in dims for name in dim.names}
     return _NUMBERS | lengths | given

@@ -1,0 +1,544 @@
+"""Lengths of axes that are known by name: polynomials with integer coefficients in names.
+
+A length that is no int is a ``Length``, a str whose text is its canonical form: ``n``, ``n - 1``,
+``2*n``, ``m*n``, ``(n + 1)//2``.  Lengths are equal if their texts are, so that a shape compares
+with what a person types, ``x.shape == ("n",)``, and different polynomials are different lengths
+when a graph is built, whatever numbers they are in a call.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from symdiff.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from symdiff.graph.expr import Expr
+
+    Dim: TypeAlias = "int | Length"
+
+
+class Floor(NamedTuple):
+    """An atom of polynomials: ``over // by``, for a ``by`` of at least 2."""
+
+    over: Length
+    by: int
+
+    @property
+    def text(self) -> str:
+        """The quotient as it is typed."""
+        return f"{_bracketed(self.over)}//{self.by}"
+
+
+Atom: TypeAlias = "str | Floor"
+# Powers of atoms, in the order of their texts; () is the number 1.
+Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+_expression: Callable[[Length], Expr]
+
+
+def set_expression(of: Callable[[Length], Expr]) -> None:
+    """Tell lengths what they are as expressions, which the modules above this one know."""
+    global _expression  # set once, while the package is imported
+    _expression = of
+
+
+def expression(length: Length) -> Expr:
+    """The length as a scalar expression."""
+    return _expression(length)
+
+
+class Length(str):
+    """A length that no int is: a polynomial with integer coefficients in names of lengths.
+
+    Sums, differences, products and whole powers of lengths and ints are lengths, or ints where
+    nothing else is left; so are quotients ``//`` by a positive int, and by a length that divides.
+    With anything else a length is the expression of its value.  Names stand for ints that are 0
+    or more; two lengths are ordered where that is all it takes to know the order, and comparing
+    others raises Unsupported.
+
+    Raises ValueError for a text that is no such polynomial, and for one that is an int.
+
+    >>> n, m = Length("n"), Length("m")
+    >>> n - 1, 2 * n, n * m, (n + 1) // 2, n - n, n * m // m
+    ('n - 1', '2*n', 'm*n', '(n + 1)//2', 0, 'n')
+    >>> n + 1 > n, Length("1 + n*2") == "2*n + 1"
+    (True, True)
+    """
+
+    __slots__ = ("terms",)
+    terms: Terms
+
+    def __new__(cls, text: str) -> Length:
+        """The length that a text says, in its canonical form."""
+        if isinstance(text, Length):
+            return text
+        found = _parsed(str(text))
+        if not isinstance(found, Length):
+            raise ValueError(f"{text!r} is no named length; a length that is known is an int")
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Length, (str(self),)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether this is a name and nothing else."""
+        return self.isidentifier()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in it, in alphabetical order."""
+        found: set[str] = set()
+        for monomial, _ in self.terms:
+            for atom, _ in monomial:
+                found.update([atom] if isinstance(atom, str) else atom.over.names)
+        return tuple(sorted(found))
+
+    def replaced(self, lengths: Mapping[str, Dim]) -> Dim:
+        """This length, with the given ones in place of names.
+
+        >>> Length("n*m - 1").replaced({"n": 3}), Length("n//2").replaced({"n": 5})
+        ('3*m - 1', 2)
+        """
+        total: Dim = 0
+        for monomial, c in self.terms:
+            term: Dim = c
+            for atom, power in monomial:
+                if isinstance(atom, str):
+                    value: Dim = lengths.get(atom, _named(atom))
+                else:
+                    value = atom.over.replaced(lengths) // atom.by
+                for _ in range(power):
+                    term = term * value
+            total = total + term
+        return total
+
+    def is_linear_in(self, name: str) -> bool:
+        """Whether this is a + b*name, for lengths a and b that have not the name."""
+        return all(
+            (isinstance(atom, str) and power == 1)
+            for monomial, _ in self.terms
+            for atom, power in monomial
+            if name == atom or (not isinstance(atom, str) and name in atom.over.names)
+        )
+
+    def linear_in(self, name: str) -> tuple[Dim, int] | None:
+        """The a and the int b of this as ``a + b*name``, where a has not the name; else None."""
+        rest, slope = [], 0
+        for monomial, c in self.terms:
+            if monomial == ((name, 1),):
+                slope = c
+                continue
+            rest.append((monomial, c))
+        other = _length(dict(rest))
+        if not slope or (isinstance(other, Length) and name in other.names):
+            return None
+        return other, slope
+
+    # Arithmetic -----------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Length):
+            return _length(Counter(dict(self.terms)), other.terms)
+        if _is_int(other):
+            return _length(Counter(dict(self.terms)), (((), int(other)),))
+        return self._beyond(operator.add, other)
+
+    def __radd__(self, other: Any) -> Any:
+        if _is_int(other):
+            return self + other
+        return self._beyond(operator.add, other, True)
+
+    def __neg__(self) -> Any:
+        return _length({monomial: -c for monomial, c in self.terms})
+
+    def __pos__(self) -> Length:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Length) or _is_int(other):
+            return self + -other
+        return self._beyond(operator.sub, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        if _is_int(other):
+            return -self + other
+        return self._beyond(operator.sub, other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Length):
+            return _product(self.terms, other.terms)
+        if _is_int(other):
+            return _length({monomial: c * int(other) for monomial, c in self.terms})
+        return self._beyond(operator.mul, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if _is_int(other):
+            return self * other
+        return self._beyond(operator.mul, other, True)
+
+    def __pow__(self, other: Any) -> Any:
+        if _is_int(other) and other >= 0:
+            result: Dim = 1
+            for _ in range(other):
+                result = result * self
+            return result
+        return self._beyond(operator.pow, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._beyond(operator.pow, other, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        if isinstance(other, Length):
+            return _divided(self, other)
+        if _is_int(other):
+            return _floor(self, int(other))
+        return self._beyond(operator.floordiv, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        if _is_int(other):
+            raise Unsupported(f"length: {other}//({self}) is no polynomial in lengths")
+        return self._beyond(operator.floordiv, other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._beyond(operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._beyond(operator.truediv, other, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._beyond(operator.mod, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, str) else self._beyond(operator.mod, other, True)
+
+    def _beyond(self, of: Callable[[Any, Any], Any], other: Any, right: bool = False) -> Any:
+        """What is no length: an expression, or texts side by side."""
+        if isinstance(other, str) and not isinstance(other, Length):
+            return NotImplemented  # messages put names into texts
+        x = _expression(self)
+        y = _expression(other) if isinstance(other, Length) else other
+        return of(y, x) if right else of(x, y)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:
+        values = [_expression(x) if isinstance(x, Length) else x for x in inputs]
+        return getattr(ufunc, method)(*values, **words)
+
+    def __index__(self) -> int:
+        raise TypeError(
+            f"the length {self} is known by name, not as an int; functions of symdiff take it "
+            "where they take a length, sd.arange for one"
+        )
+
+    __int__ = __float__ = __index__  # none of them returns
+
+    # Order ----------------------------------------------------------------------------------------
+
+    def __lt__(self, other: Any) -> bool:
+        return self._ordered(other, "<", operator.lt, operator.ge)
+
+    def __le__(self, other: Any) -> bool:
+        return self._ordered(other, "<=", operator.le, operator.gt)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._ordered(other, ">", operator.gt, operator.le)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._ordered(other, ">=", operator.ge, operator.lt)
+
+    def _ordered(
+        self,
+        other: Any,
+        sign: str,
+        holds: Callable[[int, int], bool],
+        fails: Callable[[int, int], bool],
+    ) -> bool:
+        if not (isinstance(other, Length) or _is_int(other)):
+            return NotImplemented  # type: ignore[no-any-return]  # Python's way to say so
+        low, high = bounds(self - other)
+        # What holds at one bound, and is the more so beyond it, holds everywhere.
+        upward = sign in (">", ">=")
+        near, far = (low, high) if upward else (high, low)
+        if near is not None and holds(near, 0):
+            return True
+        if far is not None and fails(far, 0):
+            return False
+        raise Unsupported(
+            f"whether {self} {sign} {other} is not known before the lengths are: compare "
+            "them as expressions, or give the axis a number"
+        )
+
+
+# Making -------------------------------------------------------------------------------------------
+
+
+def bounds(length: Dim) -> tuple[int | None, int | None]:
+    """The least and the greatest int that a length may be, None where there is no end.
+
+    >>> bounds(Length("n + 2")), bounds(5 - Length("n")), bounds(Length("n") - Length("m"))
+    ((2, None), (None, 5), (None, None))
+    """
+    if not isinstance(length, Length):
+        return length, length
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, c in length.terms:
+        ends = [None if end is None else c * end for end in _ends(monomial)]
+        least, most = ends if c > 0 else reversed(ends)
+        low = None if low is None or least is None else low + least
+        high = None if high is None or most is None else high + most
+    return low, high
+
+
+def product(dims: Iterable[int | str]) -> Dim:
+    """The number of elements of a shape; letters count as names.
+
+    >>> product((3, Length("n"), Length("n - 1")))
+    '3*n**2 - 3*n'
+    """
+    total: Dim = 1
+    for dim in dims:
+        total = total * (dim if isinstance(dim, int) else Length(dim))
+    return total
+
+
+def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
+    """A length that was computed from ``dims``: of plain letters, which are no lengths, a letter.
+
+    Raises Unsupported, saying ``what``, where it is none of the letters.
+    """
+    letters = [dim for dim in dims if isinstance(dim, str) and not isinstance(dim, Length)]
+    if not letters or isinstance(length, int):
+        return length
+    if length not in letters:
+        raise Unsupported(f"{what}: the length {length}, for which there is no letter")
+    return letters[letters.index(length)]
+
+
+def may_be_equal(a: Dim, b: Dim) -> bool:
+    """Whether two lengths may be the same number."""
+    low, high = bounds(a - b)
+    return (low is None or low <= 0) and (high is None or high >= 0)
+
+
+def is_natural(length: Dim) -> bool:
+    """Whether it is never negative."""
+    least, _ = bounds(length)
+    return least is not None and least >= 0
+
+
+def _ends(monomial: Monomial) -> tuple[int | None, int | None]:
+    """The least and the greatest value of a product of atoms."""
+    if not monomial:
+        return 1, 1
+    ranges = [(0, None) if isinstance(a, str) else _quotients(a) for a, _ in monomial]
+    if len(monomial) == 1 and monomial[0][1] == 1:
+        return ranges[0]
+    signed = any(low is None or low < 0 for low, _ in ranges)
+    return (None if signed else 0), None
+
+
+def _quotients(atom: Floor) -> tuple[int | None, int | None]:
+    low, high = bounds(atom.over)
+    return (
+        None if low is None else low // atom.by,
+        None if high is None else high // atom.by,
+    )
+
+
+def as_length(value: object) -> Dim | None:
+    """A length as one, a Length where it is a text; None for what is none.
+
+    >>> as_length("2*n - n"), as_length("n - n + 3"), as_length(4), as_length(-1), as_length("n +")
+    ('n', 3, 4, None, None)
+    """
+    if isinstance(value, Length):
+        return value
+    if isinstance(value, str):
+        try:
+            value = _parsed(value)
+        except ValueError:
+            return None
+        if isinstance(value, Length):
+            return value
+    if _is_int(value) and value >= 0:  # type: ignore[operator]  # it is an int
+        return int(value)  # type: ignore[call-overload,no-any-return]
+    return None
+
+
+def _is_int(value: object) -> bool:
+    """Whether the value is an int, Python's or NumPy's; truth values are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _named(name: str) -> Length:
+    return _made(((((name, 1),), 1),))
+
+
+@lru_cache(maxsize=4096)
+def _made(terms: Terms) -> Length:
+    """The length of terms that are in order."""
+    length = str.__new__(Length, _text(terms))
+    length.terms = terms
+    return length
+
+
+def _length(*parts: Mapping[Monomial, int] | Terms) -> Dim:
+    """The sum of terms: a length, or an int where no name is left."""
+    sums: Counter[Monomial] = Counter()
+    for part in parts:
+        for monomial, c in dict(part).items():
+            sums[monomial] += c
+    terms = tuple(sorted(((m, c) for m, c in sums.items() if c), key=_place))
+    if not terms:
+        return 0
+    if len(terms) == 1 and not terms[0][0]:
+        return terms[0][1]
+    return _made(terms)
+
+
+def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[str, int]]]:
+    """Where a term stands: high powers first, then by their texts; the number last."""
+    monomial, _ = term
+    return -sum(power for _, power in monomial), [(atom_text(a), -power) for a, power in monomial]
+
+
+def _product(a: Terms, b: Terms) -> Dim:
+    return _length(*[{_times(m, k): c * d} for m, c in a for k, d in b])
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    powers: dict[Atom, int] = dict(a)
+    for atom, power in b:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: atom_text(item[0])))
+
+
+def _floor(length: Length, by: int) -> Dim:
+    """``length // by``: what ``by`` divides comes out, and the rest is an atom."""
+    if by < 1:
+        raise Unsupported(f"length: ({length})//{by}: divide by a positive number")
+    nested = _nested(length)
+    if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
+        inner, added = nested
+        return (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
+    whole = {monomial: c // by for monomial, c in length.terms}
+    rest = _length({monomial: c % by for monomial, c in length.terms})
+    if not isinstance(rest, Length):  # a number below ``by``
+        return _length(whole)
+    return _length(whole, {((Floor(rest, by), 1),): 1})
+
+
+def _nested(length: Length) -> tuple[Floor, int] | None:
+    """The quotient and the number of which the length is the sum; else None."""
+    (monomial, c), *rest = length.terms
+    added = dict(rest).get((), 0)
+    if c != 1 or len(monomial) != 1 or len(rest) != (added != 0):
+        return None
+    atom, power = monomial[0]
+    return (atom, added) if isinstance(atom, Floor) and power == 1 else None
+
+
+def _divided(length: Length, by: Length) -> Dim:
+    """``length // by`` where the one is a multiple of the other."""
+    quotient: list[Mapping[Monomial, int]] = []
+    rest: Dim = length
+    (lead, c), *_ = by.terms
+    while isinstance(rest, Length):
+        (monomial, d), *_ = rest.terms
+        powers = dict(monomial)
+        for atom, power in lead:
+            powers[atom] = powers.get(atom, 0) - power
+        if d % c or min(powers.values()) < 0:
+            break
+        term = {tuple([(a, p) for a, p in powers.items() if p]): d // c}
+        quotient.append(term)
+        rest = rest - _length(term) * by
+    if rest.__class__ is not int or rest:
+        raise Unsupported(f"length: {length} is no multiple of {by}, so ({length})//({by}) is none")
+    return _length(*quotient)
+
+
+# Texts --------------------------------------------------------------------------------------------
+
+
+def atom_text(atom: Atom) -> str:
+    """An atom as it is typed."""
+    return atom if isinstance(atom, str) else atom.text
+
+
+def _bracketed(length: Length) -> str:
+    return str(length) if length.is_name else f"({length})"
+
+
+def _text(terms: Terms) -> str:
+    """Terms as they are typed, one that is added in front."""
+    first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
+    text = ""
+    for k in (first, *(k for k in range(len(terms)) if k != first)):
+        monomial, c = terms[k]
+        sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+        text += sign + (monomial_text(monomial, abs(c)) or "1")
+    return text
+
+
+def monomial_text(monomial: Monomial, factor: int = 1) -> str:
+    """A number times a monomial, as it is typed; an empty text for 1."""
+    alone = factor == 1 and len(monomial) == 1
+    factors = [str(factor)] if factor != 1 else []
+    for atom, power in monomial:
+        base = atom_text(atom)
+        if not isinstance(atom, str) and not (alone and power == 1):
+            base = f"({base})"
+        factors.append(base if power == 1 else f"{base}**{power}")
+    return "*".join(factors)
+
+
+_SIGNS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+# A text that is longer, or nested deeper, is no length that a person wrote.
+_LONGEST = 1000
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Dim:
+    """What a text says, by Python's grammar; raises ValueError for what is no polynomial."""
+    if text.isidentifier():
+        return _named(text)
+    if len(text) > _LONGEST:
+        raise ValueError(f"a length of {len(text)} characters is too long to be read")
+    try:
+        return _read(ast.parse(text, mode="eval").body)
+    except (SyntaxError, TypeError, Unsupported, ZeroDivisionError):
+        raise ValueError(f"{text!r} is no polynomial in named lengths") from None
+
+
+def _read(tree: ast.expr) -> Dim:
+    match tree:
+        case ast.Name(name):
+            return _named(name)
+        case ast.Constant(int(value)) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(ast.USub(), x):
+            return -_read(x)
+        case ast.BinOp(x, sign, y) if type(sign) in _SIGNS:
+            a, b = _read(x), _read(y)
+            if isinstance(sign, ast.Pow) and not (isinstance(b, int) and 0 <= b <= _LONGEST):
+                raise ValueError(f"a power {b} of a length")
+            return _SIGNS[type(sign)](a, b)  # type: ignore[no-any-return]  # of lengths
+    raise ValueError("no polynomial")

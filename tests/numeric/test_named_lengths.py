@@ -1,0 +1,149 @@
+"""Axes of any length: one Function at several lengths, beside NumPy, and beside known lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import numeric as nm
+import symdiff as sd
+from symdiff.errors import ShapeError, Unsupported
+
+V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
+
+# Of a vector and a matrix, with the least length n at which the formula has a value.
+FORMULAS = {
+    "differences": (1, lambda v, a: v[1:] - v[:-1]),
+    "both ends": (2, lambda v, a: v[1:-1] * v[2:]),
+    "every second": (0, lambda v, a: v[::2] ** 2),
+    "every third from the second": (0, lambda v, a: v[1::3]),
+    "backwards": (0, lambda v, a: v[::-2]),
+    "backwards between": (2, lambda v, a: v[-2:0:-1]),
+    "the first two": (2, lambda v, a: v[:2] * v[-2:]),
+    "slices of slices": (3, lambda v, a: v[1:][::-1][1:-1]),
+    "rows and columns": (1, lambda v, a: a[1:, :-1]),
+    "diff": (1, lambda v, a: np.diff(v)),
+    "diff of rows, twice": (2, lambda v, a: np.diff(a, n=2, axis=0)),
+    "joined": (1, lambda v, a: np.concatenate([v, v[1:], np.ones(2)])),
+    "joined rows": (2, lambda v, a: np.concatenate([a[:2], a, a])),
+    "hstack": (1, lambda v, a: np.hstack([v, v[:1]])),
+    "stack": (0, lambda v, a: np.stack([v, v * v])),
+    "roll": (1, lambda v, a: np.roll(v, 1)),
+    "roll back": (2, lambda v, a: np.roll(v, -2)),
+    "roll of a matrix": (1, lambda v, a: np.roll(a, 1)),
+    "pad": (0, lambda v, a: np.pad(v, 2)),
+    "pad with numbers": (0, lambda v, a: np.pad(a, ((1, 2), (0, 1)), constant_values=3.0)),
+    "pad edge": (1, lambda v, a: np.pad(v, (1, 2), mode="edge")),
+    "pad reflect": (2, lambda v, a: np.pad(v, 1, mode="reflect")),
+    "pad symmetric": (2, lambda v, a: np.pad(v, 2, mode="symmetric")),
+    "pad wrap": (2, lambda v, a: np.pad(v, (1, 2), mode="wrap")),
+    "repeat": (0, lambda v, a: np.repeat(v, 3)),
+    "tile": (0, lambda v, a: np.tile(a, (2, 3))),
+    "ravel": (0, lambda v, a: np.ravel(a)),
+    "reshape": (1, lambda v, a: np.reshape(np.repeat(v, 2), (-1, 2))),
+    "windows": (2, lambda v, a: sliding_window_view(v, 2)),
+    "diag": (0, lambda v, a: np.diag(v, 1)),
+    "diagonal": (1, lambda v, a: np.diagonal(np.outer(v, v), 1)),
+    "kron": (1, lambda v, a: np.kron(v, a)),
+    "outer": (1, lambda v, a: np.outer(v, v[1:])),
+    "matrix times a slice": (1, lambda v, a: a[1:].T @ v[:-1]),
+    "convolve": (1, lambda v, a: np.convolve(v, np.array([1.0, 2.0, 4.0]))),
+    "convolve same": (3, lambda v, a: np.convolve(v, np.array([1.0, 2.0, 4.0]), "same")),
+    "convolve valid": (3, lambda v, a: np.convolve(v, np.array([1.0, 2.0, 4.0]), "valid")),
+    "correlate": (2, lambda v, a: np.correlate(v, np.array([1.0, -1.0]), "valid")),
+    "autocorrelation": (2, lambda v, a: v[2:] @ v[:-2]),
+    "median": (1, lambda v, a: np.median(v)),
+    "trapezoid": (1, lambda v, a: np.trapezoid(v)),
+    "vander": (0, lambda v, a: np.vander(v, 3)),
+    "split": (2, lambda v, a: np.split(v, [1, 2])[2]),
+    "running sums": (1, lambda v, a: np.cumsum(v)[:-1]),
+    "mean of a slice": (2, lambda v, a: np.mean(v[1:])),
+    "a mask": (1, lambda v, a: np.where(v[1:] > 0, v[:-1], 0.0)),
+    "sorted": (1, lambda v, a: np.sort(v[1:])),
+    "the length as a number": (1, lambda v, a: np.sum(v) / v.shape[0] + (v.shape[0] - 1)),
+}  # fmt: skip
+
+
+# What NumPy refuses there, or warns of, is a value of the formula.
+DEFINED_BELOW = {"reshape", "kron", "the length as a number", "convolve", "mean of a slice"}
+
+
+def of(name):
+    return FORMULAS[name][1]
+
+
+def data(n, m):
+    r = np.random.default_rng(10 * n + m)
+    return r.standard_normal(n), r.standard_normal((n, m))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_and_derivatives_at_every_length(name):
+    least, f = FORMULAS[name]
+    y = f(V, A)
+    loss = sd.sum(sd.sin(y))
+    value = nm.lower([y, *sd.grad(loss, [V, A])], [V, A])
+    second = nm.lower(sd.hessian(loss, V), [V, A])
+    for n, m in ((least, 1), (least + 1, 3), (6, 2), (9, 1)):
+        v, a = data(n, m)
+        known = sd.symbol("v", n), sd.symbol("A", (n, m))
+        g = f(*known)
+        there = sd.sum(sd.sin(g))
+        want = nm.lower([g, *sd.grad(there, known)], known)(v, a)
+        found = value(v, a)
+        np.testing.assert_allclose(found[0], f(v, a), rtol=1e-14, atol=1e-14)
+        assert np.shape(found[0]) == np.shape(f(v, a))
+        for x, w in zip(found, want, strict=True):
+            np.testing.assert_allclose(x, w, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(nm.interpret(y, {V: v, A: a}), found[0], rtol=1e-14, atol=1e-14)
+        hessian = nm.lower(sd.hessian(there, known[0]), known)(v, a)
+        np.testing.assert_allclose(second(v, a), hessian, rtol=1e-12, atol=1e-12)
+    if least and name not in DEFINED_BELOW:
+        with pytest.raises((ShapeError, ValueError, IndexError)):
+            nm.lower(y, [V, A])(*data(least - 1, 2))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_formula_bound_to_numbers_is_that_of_numbers(name):
+    f = of(name)
+    v, a = sd.symbol("v", 6), sd.symbol("A", (6, 2))
+    bound = sd.substitute(f(V, A), {V: v, A: a})
+    assert bound.shape == f(v, a).shape
+    x, b = data(6, 2)
+    found, want = (nm.lower(y, [v, a])(x, b) for y in (bound, f(v, a)))
+    np.testing.assert_allclose(found, want, rtol=1e-14, atol=1e-14)
+
+
+def test_equal_slices_are_one_node():
+    n = V.shape[0]
+    assert V[1:][1:] is V[2:]
+    assert V[1:][::-1] is V[:0:-1]
+    assert V[n - 3 :] is V[-3:]
+    assert V[: n - 1] is V[:-1]
+    assert V[1:][3] is V[4]
+    assert V[:-1][-1] is V[-2]
+    assert V[5:2].shape == (0,)
+
+
+def test_lengths_are_solved_and_checked():
+    d, grid = sd.symbol("d", "n - 1"), sd.symbol("G", ("k", "n*k"))
+    f = nm.lower(sd.sum(d) * d.shape[0] + sd.sum(grid), [d, grid])
+    assert f(np.ones(3), np.zeros((2, 8))) == 9
+    with pytest.raises(ShapeError, match=r"k\*n is 8, as k is 2 in G, n is 4 in d"):
+        f(np.ones(3), np.zeros((2, 6)))
+    with pytest.raises(ShapeError, match="no n >= 0 makes 2\\*n 3"):
+        nm.lower(sd.sum(sd.symbol("e", "2*n")), [sd.symbol("e", "2*n")])(np.ones(3))
+    product = sd.symbol("p", "n*m")
+    with pytest.raises(ValueError, match="no input has an axis of length m, n"):
+        nm.lower(sd.sum(product), product)
+    with pytest.raises(ShapeError, match="would be both n and n - 1"):
+        V + d
+    with pytest.raises(ShapeError, match=r"n is 3: \[:5\] of an axis of length n"):
+        nm.lower(V[:5], V)(np.zeros(3))
+    with pytest.raises(ShapeError, match=r"n is 0: \[1:\] .* n - 1 would be -1"):
+        nm.lower(V[1:], V)(np.zeros(0))
+    with pytest.raises(ShapeError, match="reshape of"):
+        nm.lower(sd.reshape(V, (-1, 2)), V)(np.zeros(3))
+    with pytest.raises(Unsupported, match="n > m is not known"):
+        assert V.shape[0] > A.shape[1]
