@@ -21,6 +21,7 @@ from numeric.eager.specialised import RESULT as RESULT
 from symdiff import functions
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.leaves import KINDS, named_dummy
+from symdiff.graph.lengths import LengthLetter
 from symdiff.interchange.numpy_protocol import UFUNCS
 from symdiff.locks import once
 
@@ -229,10 +230,12 @@ def _letters(
 
     Lengths 0 and 1 stay numbers where axes of length 1 may be stretched.
     """
-    names: dict[int, str] = {}
+    letters: dict[int, LengthLetter] = {}
     least = 2 if stretches else 0
     out = [
-        tuple([names.setdefault(n, f"n{len(names)}") if n >= least else n for n in shape])
+        tuple(
+            [letters.setdefault(n, LengthLetter(len(letters))) if n >= least else n for n in shape]
+        )
         for shape in shapes
     ]
-    return out, {name: n for n, name in names.items()}
+    return out, {letter: n for n, letter in letters.items()}

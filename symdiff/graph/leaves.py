@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symdiff.graph import number, ops
-from symdiff.graph.lengths import Length, as_length, expression
+from symdiff.graph.lengths import Length, LengthLetter, as_length, expression
 from symdiff.graph.node import Dim, Dtype, Node, Shape, make
 from symdiff.guesses import written
 
@@ -81,7 +81,7 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
     out: list[Dim] = []
     for dim in entries:
-        length = as_length(dim)
+        length = dim if isinstance(dim, LengthLetter) else as_length(dim)
         if length is None:
             raise ValueError(
                 f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name, nor "

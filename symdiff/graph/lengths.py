@@ -279,6 +279,26 @@ class Length(str):
         )
 
 
+class LengthLetter(str):
+    """A length of which patterns of shapes say only where it is: a number in each call.
+
+    Letters are no lengths, and no text that is a length is a letter, so that ops that are known by
+    letters are never those of a formula whose axes have names.  Nothing is computed with them.
+
+    >>> LengthLetter(0), as_length("#0")
+    ('#0', None)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, number: int) -> LengthLetter:
+        """The letter of that number."""
+        return str.__new__(cls, f"#{number}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LengthLetter, (int(self[1:]),)
+
+
 # Making -------------------------------------------------------------------------------------------
 
 
@@ -308,16 +328,16 @@ def product(dims: Iterable[int | str]) -> Dim:
     """
     total: Dim = 1
     for dim in dims:
-        total = total * (dim if isinstance(dim, int) else Length(dim))
+        total = total * (_named(dim) if isinstance(dim, LengthLetter) else dim)
     return total
 
 
 def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
-    """A length that was computed from ``dims``: of plain letters, which are no lengths, a letter.
+    """A length that was computed from ``dims``: of letters, which are no lengths, a letter.
 
     Raises Unsupported, saying ``what``, where it is none of the letters.
     """
-    letters = [dim for dim in dims if isinstance(dim, str) and not isinstance(dim, Length)]
+    letters = [dim for dim in dims if isinstance(dim, LengthLetter)]
     if not letters or isinstance(length, int):
         return length
     if length not in letters:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
@@ -9,6 +11,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 import numeric as nm
 import symdiff as sd
 from symdiff.errors import ShapeError, Unsupported
+from symdiff.graph.lengths import Length, LengthLetter
+from symdiff.graph.node import topological
 
 V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
 
@@ -147,3 +151,35 @@ def test_lengths_are_solved_and_checked():
         nm.lower(sd.reshape(V, (-1, 2)), V)(np.zeros(3))
     with pytest.raises(Unsupported, match="n > m is not known"):
         assert V.shape[0] > A.shape[1]
+
+
+# Operations of Tensors, each with the formula that is made of the same ops.
+OF_TENSORS = {
+    "full": (lambda x: nm.zeros_like(x) + x, lambda v: sd.sum(sd.zeros(v.shape) + sd.sin(v))),
+    "norm": (nm.Tensor.norm, sd.norm),
+    "sums": (lambda x: x.sum(), sd.sum),
+    "stack": (lambda x: nm.stack([x, x]), lambda v: sd.stack([v, v])),
+    "reshape": (lambda x: nm.reshape(x, (1, 1, -1)), lambda v: sd.reshape(v, (1, 1, -1))),
+    "ends": (lambda x: x[0] + x[-1], lambda v: v[0] + v[-1]),
+    "diagonal": (nm.diag, sd.diag),
+}
+
+
+@pytest.mark.parametrize("name", OF_TENSORS)
+def test_an_axis_has_the_users_length_whatever_tensors_were_met(name):
+    of_tensors, of_symbols = OF_TENSORS[name]
+    v, x = sd.symbol("v", "n0"), nm.ones(5, requires_grad=True)
+    kept = of_tensors(x)  # ops live as long as what is made of them
+    (g,) = nm.autograd.grad(kept.sum(), x, create_graph=True)
+    y = of_symbols(v)
+    nodes = [y, sd.grad(sd.sum(sd.sin(y)), v)]
+    for node in topological(nodes):
+        assert all(isinstance(dim, int | Length) for dim in node.shape), node
+    assert nodes[1].shape[0] - 1 == "n0 - 1"
+    assert g.shape == (5,)
+
+
+def test_no_axis_has_a_letter_of_tensors():
+    with pytest.raises(ValueError, match="neither an int >= 0 nor a name"):
+        sd.symbol("v", str(LengthLetter(0)))
+    assert pickle.loads(pickle.dumps(LengthLetter(3))) == "#3"
