@@ -232,7 +232,7 @@ def _letters(
     """
     letters: dict[int, LengthLetter] = {}
     least = 2 if stretches else 0
-    out = [
+    out: list[tuple[int | str, ...]] = [
         tuple(
             [letters.setdefault(n, LengthLetter(len(letters))) if n >= least else n for n in shape]
         )

@@ -328,7 +328,7 @@ def product(dims: Iterable[int | str]) -> Dim:
     """
     total: Dim = 1
     for dim in dims:
-        total = total * (_named(dim) if isinstance(dim, LengthLetter) else dim)
+        total = total * (_named(dim) if isinstance(dim, LengthLetter) else dim)  # type: ignore[assignment]
     return total
 
 
@@ -337,7 +337,7 @@ def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
 
     Raises Unsupported, saying ``what``, where it is none of the letters.
     """
-    letters = [dim for dim in dims if isinstance(dim, LengthLetter)]
+    letters: list[str] = [dim for dim in dims if isinstance(dim, LengthLetter)]
     if not letters or isinstance(length, int):
         return length
     if length not in letters:
