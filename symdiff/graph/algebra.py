@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -25,7 +25,7 @@ from symdiff.graph.leaves import (
     promoted,
     split_coefficient,
 )
-from symdiff.graph.lengths import Length, atom_text
+from symdiff.graph.lengths import Length, atom_text, is_natural
 from symdiff.graph.multiples import WHERE as _WHERE
 from symdiff.graph.multiples import as_numeric as as_numeric
 from symdiff.graph.multiples import scale as scale
@@ -34,6 +34,7 @@ from symdiff.graph.node import Dtype, Shape, make
 from symdiff.graph.ranges import (
     WHOLE,
     Line,
+    between,
     composed,
     count,
     meeting,
@@ -839,7 +840,9 @@ def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
     axis = x.ndim + op.axis
     places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
     taken = places[axis]
-    if not isinstance(taken, range) or not taken:
+    if isinstance(taken, int | Line):
+        return _of_joined_lines(op, x, places)
+    if not taken:
         return None
     start = 0
     for y, length in zip(x.args, op.lengths, strict=True):
@@ -851,6 +854,26 @@ def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
             places[axis] = range(i, j + (1 if taken.step > 0 else -1), taken.step)
             return block(y, places)
         start += length
+    return None
+
+
+def _of_joined_lines(op: ops.Concat, x: Expr, places: list[Places]) -> Expr | None:
+    """The same along an axis known by name: what is within one operand at every length."""
+    axis = x.ndim + op.axis
+    taken, n = places[axis], x.shape[axis]
+    if not isinstance(n, Length):  # a letter, which no place is counted from
+        return None
+    if isinstance(taken, int):
+        first = taken if taken >= 0 else n + taken
+        taken = Line(first, first + 1, 1)
+    assert isinstance(taken, Line)
+    start: Any = 0
+    for y, length in zip(x.args, op.lengths, strict=True):
+        i, j = taken.first - start, taken.stop - start
+        if taken.step == 1 and is_natural(i) and is_natural(length - j):
+            places[axis] = places_of(between(i, j, length), length)
+            return block(y, places)
+        start = start + length
     return None
 
 

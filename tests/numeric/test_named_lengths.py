@@ -130,6 +130,28 @@ def test_equal_slices_are_one_node():
     assert V[5:2].shape == (0,)
 
 
+def test_a_slice_within_one_of_what_is_joined_is_of_that():
+    n, w = V.shape[0], sd.symbol("w", 3)
+    joined = np.concatenate([V[:1], V[1:-1] ** 2, V[-1:], w])
+    assert joined[1 : n - 1] is V[1:-1] ** 2
+    assert joined[2 : n - 2] is (V[1:-1] ** 2)[1:-1]
+    assert joined[0] is V[0]
+    assert joined[n - 1 : n] is V[-1:]
+    assert joined[-4] is V[-1]
+    assert joined[-1] is w[-1]
+    assert joined[-3:-1] is w[:2]
+    assert joined[2:].args == (joined,)  # of several of them
+    assert joined[1::2].args == (joined,)
+    slices = (slice(1, n - 1), slice(2, n - 2), slice(2, None), slice(-3, -1))
+    f = nm.lower([joined[s] for s in slices], [V, w])
+    for length in (4, 5, 9):
+        v, _ = data(length, 1)
+        whole = np.concatenate([v[:1], v[1:-1] ** 2, v[-1:], np.arange(3.0)])
+        want = whole[1 : length - 1], whole[2 : length - 2], whole[2:], whole[-3:-1]
+        for x, there in zip(f(v, np.arange(3.0)), want, strict=True):
+            np.testing.assert_array_equal(x, there)
+
+
 def test_lengths_are_solved_and_checked():
     d, grid = sd.symbol("d", "n - 1"), sd.symbol("G", ("k", "n*k"))
     f = nm.lower(sd.sum(d) * d.shape[0] + sd.sum(grid), [d, grid])
