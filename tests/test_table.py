@@ -1263,6 +1263,7 @@ ROWS = (
     ),
     # Functions without operands: no derivative, a value nevertheless.
     row("eye", ((),), lambda: np.eye(3), lambda: sd.eye(3)),
+    row("arange", ((),), lambda: np.arange(7, 1, -2), lambda: sd.arange(7, 1, -2)),
     row("zeros", ((),), lambda: np.zeros((2, 0, 1)), lambda: sd.zeros((2, 0, 1))),
     row("ones", ((),), lambda: np.ones((2, 1)), lambda: sd.ones((2, 1))),
 )

@@ -606,8 +606,8 @@ def arange(start: Dim, stop: Dim | None = None, step: int = 1, /) -> Expr:
 
     >>> import symdiff as sd
     >>> v = sd.symbol("v", "n")
-    >>> sd.arange(v.shape[0]).shape, sd.arange(1, v.shape[0], 2).shape, sd.arange(3)
-    (('n',), ('n//2',), [0, 1, 2])
+    >>> sd.arange(v.shape[0]).shape, sd.arange(1, v.shape[0], 2).shape
+    (('n',), ('n//2',))
     """
     first, last = (0, start) if stop is None else (start, stop)
     for end in (first, last, step):

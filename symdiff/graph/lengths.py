@@ -346,9 +346,12 @@ def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
 
 
 def may_be_equal(a: Dim, b: Dim) -> bool:
-    """Whether two lengths may be the same number."""
-    low, high = bounds(a - b)
-    return (low is None or low <= 0) and (high is None or high >= 0)
+    """Whether two lengths may be the same number, for names that are not all 0."""
+    more = a - b
+    if not isinstance(more, Length):
+        return more == 0
+    signs = {c > 0 for _, c in more.terms}
+    return len(signs) > 1
 
 
 def is_natural(length: Dim) -> bool:
@@ -540,6 +543,8 @@ def _parsed(text: str) -> Dim:
     """What a text says, by Python's grammar; raises ValueError for what is no polynomial."""
     if text.isidentifier():
         return _named(text)
+    if not text.isprintable():
+        raise ValueError(f"{text!r} is no polynomial in named lengths")
     if len(text) > _LONGEST:
         raise ValueError(f"a length of {len(text)} characters is too long to be read")
     try:

@@ -117,8 +117,8 @@ _linear(
 )
 _linear(
     "concat-pulls-from-the-other-end",
-    "start = sum(self.lengths[:k])",
-    "start = sum(self.lengths[k + 1 :])",
+    "start, length = _total(self.lengths[:k]), self.lengths[k]",
+    "start, length = _total(self.lengths[k + 1 :]), self.lengths[k]",
     "test_table.py::test_row[concat]",
 )
 _linear(

@@ -62,7 +62,7 @@ CALLS = [
     *("expm(S)", "logm(S)", "sqrtm(S)", "matrix_power(S, 3)", "matrix_power(S, -1)", "pinv(A)"),
     *("pinv(A, constant_rank=True)", "qr(S)[0]", "qr(S, 'reduced')[1]", "solve_triangular(S, q)"),
     *("solve_triangular(S, q, lower=True)", "svd(A)[1]", "svd(A, full_matrices=False)[0]"),
-    *("svdvals(A)", "getitem(z, 1)", "getitem(S, (0, 1))", "split(z, [1, 3])[1]"),
+    *("svdvals(A)", "arange(3)", "getitem(z, 1)", "getitem(S, (0, 1))", "split(z, [1, 3])[1]"),
     *("split(V, 2, axis=1)[0]", "take(z, 2)", "take(z, [0, 2])", "take(S, [0, 2], axis=1)"),
     *("take(z, i)", "take(z, k)", "append(q, x)", "array_split(z, 2)[0]", "atleast_1d(x)"),
     *("atleast_2d(q)", "atleast_3d(q)", "atleast_1d(x, q)[0]", "broadcast_arrays(q, A)[0]"),
@@ -123,7 +123,7 @@ def test_texts_are_what_python_makes_of_them(text):
     found = parse(text)
     same = found is meant
     # Data are equal only to themselves.
-    assert same or (re.match("interp|irfft", text) and str(found) == str(meant))
+    assert same or (re.match("interp|irfft|arange", text) and str(found) == str(meant))
 
 
 def test_every_public_function_is_called():
@@ -370,7 +370,6 @@ def test_programs_have_numpys_values(seed, kind, depth):
         ("z[1:x]", 2, "integers"),
         ("z[0, 0]", 2, "2 indices"),
         ("z[True]", 2, "single boolean"),
-        ("v[1:]", 2, "symbolic length"),
         ("x + y[0]", 6, "a scalar has no subscripts"),
         ("A @ A", 4, "letter j would be both"),
         ("1 + (A + q + z)", 13, "broadcast"),
