@@ -89,14 +89,10 @@ def _slice(step: Step) -> slice:
     return slice(*step)
 
 
-def _range(step: Step, length: int) -> range:
-    return range(*_slice(step).indices(length))
-
-
 def places_of(step: Step, length: Dim) -> Places:
     """The places that ``start:stop:step`` takes along an axis of this length."""
     if isinstance(length, int):
-        return _range(step, length)
+        return range(*slice(*step).indices(length))
     if step == WHOLE:
         return None
     start, stop, by = step
