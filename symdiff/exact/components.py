@@ -22,6 +22,7 @@ from symdiff.errors import Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class _Walk:
         return self.of.exact(node.op)  # type: ignore[arg-type]
 
     def size(self, node: Expr, args: list[Any]) -> Any:
-        return self.of.number(self.length(node.op.name))
+        return self.of.number(self.length(Length(node.op.name)))
 
     # Elementwise ----------------------------------------------------------------------------------
 
@@ -305,7 +306,8 @@ class _Walk:
     # Linear maps ----------------------------------------------------------------------------------
 
     def linear(self, node: Expr, args: list[Any]) -> Any:
-        op = op_as(node, ops.Linear)
+        op = op_as(node, ops.Linear).bound(lambda shape: bound(shape, self.sizes))
+        assert isinstance(op, ops.Linear)
         arrays = list(map(_array, args))
         shape = self.concrete(op.result(*(x.shape for x in arrays)))
         self.of.check(node, math.prod(shape), op.terms(arrays[0].shape))

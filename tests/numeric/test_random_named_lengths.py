@@ -254,8 +254,9 @@ def test_a_program_at_every_length_is_that_of_numbers(program):
             continue
         try:
             found = named(*arrays)
-        except REFUSED as error:
-            assert bent, (n, m, error)
+        except REFUSED:
+            if not bent:  # every slice fits, so that there is a value
+                raise
             continue
         wanted = nm.lower(with_derivatives(want, known), known)(*arrays)
         if all(np.all(np.abs(x) < LARGEST) for x in wanted):

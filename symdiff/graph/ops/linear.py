@@ -205,6 +205,11 @@ def _bound_steps(
     found = []
     for dim, known, step in zip(before, lengths(before), steps, strict=True):
         line = places_of(step, dim) if isinstance(dim, Length) else None
+        if isinstance(line, int) and isinstance(known, int):
+            if not -known <= line < known:
+                raise _too_short(step, dim, known)
+            found.append(step_of(range(line % known, line % known + 1), known))
+            continue
         if not isinstance(line, Line) or not line.length:
             found.append(step)
             continue
@@ -216,11 +221,14 @@ def _bound_steps(
             continue
         line = Line(first, stop, line.step)  # type: ignore[arg-type]  # numbers now
         if any(need < 0 for need in line.needs(known)):  # type: ignore[arg-type]
-            raise ShapeError(
-                f"slice: [{steps_text([step])[0]}] of an axis of length {dim}, which is {known}"
-            )
+            raise _too_short(step, dim, known)
         found.append(step_of(range(*line), known))
     return tuple(found)
+
+
+def _too_short(step: Step, dim: Dim, known: Dim) -> ShapeError:
+    taken = steps_text([step])[0]
+    return ShapeError(f"slice: [{taken}] of an axis of length {dim}, which is {known}")
 
 
 class Slice(Linear):
@@ -554,6 +562,8 @@ class Windows(Linear):
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, n = shapes[0]
+        if isinstance(n, int) and n < self.length:
+            raise ShapeError(f"windows: of {self.length} elements in an axis of length {n}")
         return (*batch, n - self.length + 1, self.length)  # type: ignore[operator]  # of lengths
 
     def transposed(self, k: int, shape: Shape) -> Linear:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import functions
 from symdiff.calculus.derivative import detach
-from symdiff.graph import ops
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import number_of
+from symdiff.graph.lengths import Length
+from symdiff.interchange.parser.language import length_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,8 +150,8 @@ def key(value: object) -> Any:
     if isinstance(value, tuple) and not isinstance(value, Results):
         return tuple(key(v) for v in value)
     if isinstance(value, slice):
-        ends = tuple(map(literal, (value.start, value.stop, value.step)))
-        if not all(end is None or isinstance(end, int) for end in ends):
+        ends = (literal(value.start, True), literal(value.stop, True), literal(value.step))
+        if not all(end is None or isinstance(end, int | Length) for end in ends):
             raise ValueError("the ends and the step of a slice are integers")
         return slice(*ends)
     found = literal(value)
@@ -158,10 +159,11 @@ def key(value: object) -> Any:
 
 
 def literal(value: object, lengths: bool = False) -> Any:
-    """A value with Python's numbers for those of the text; names for the lengths of axes, if so."""
+    """A value with Python's numbers for those of the text; lengths where they are meant."""
     if isinstance(value, Expr):
-        if lengths and isinstance(value.op, ops.Size):
-            return value.op.name
+        length = length_of(value) if lengths else None
+        if length is not None:
+            return length
         number = None if value.shape else number_of(value)
         if isinstance(number, Fraction) and float(number) == number:
             return float(number)

@@ -9,10 +9,12 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import functions
-from symdiff.graph.algebra import int_power, primitive
+from symdiff.graph import ops
+from symdiff.graph.algebra import int_power, primitive, size
 from symdiff.graph.contraction import strong
-from symdiff.graph.expr import Expr, e, pi
-from symdiff.graph.leaves import number_node
+from symdiff.graph.expr import Expr, e, nodes, pi
+from symdiff.graph.leaves import number_node, number_of
+from symdiff.graph.lengths import Length, as_length
 from symdiff.scalars.formula import VOCABULARY, arity
 from symdiff.scalars.vocabulary import FACTS, Polynomial
 
@@ -88,11 +90,32 @@ CONSTANTS: dict[str, Expr] = {
 }
 """The names that are numbers; every other name is a symbol."""
 
+
+def length_of(x: Expr) -> Length | None:
+    """The length that an expression is, where it is written in nothing but lengths."""
+    if x.shape or not all(node.args or isinstance(node.op, _OF_LENGTHS) for node in nodes(x)):
+        return None
+    found = as_length(str(x))
+    return found if isinstance(found, Length) else None
+
+
+# Leaves of a polynomial in lengths: their names, and numbers, which are sums of nothing.
+_OF_LENGTHS = (ops.Size, ops.Sum)
+
+
+def _floor_divided(x: Expr, y: Expr) -> Expr:
+    """A quotient of lengths is one, as in the shape of an array."""
+    length, by = length_of(x), number_of(y)
+    if length is None or y.shape or not isinstance(by, int) or by < 1:
+        return x // y
+    return size(length // by)
+
+
 BINARY: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
     ast.Mult: operator.mul,
     ast.MatMult: operator.matmul,
     ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.FloorDiv: _floor_divided,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
 }

@@ -1,0 +1,151 @@
+"""What else is done with formulas of any length: beside the formula of numbers, or of one call."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+from symdiff.errors import ParseError, ShapeError
+from symdiff.graph import ops
+from tests.numeric.test_named_lengths import FORMULAS, A, V, data
+
+# An array of numbers is equal to itself alone: what has one comes back as another node.
+each = pytest.mark.parametrize("name", FORMULAS)
+# What has no value there is a nan, as NumPy's mean of nothing is; others have a value (see there).
+DEFINED_BELOW = {"reshape", "kron", "the length as a number", "convolve", "mean of a slice"}
+
+
+def with_gradients(f, symbols):
+    """A formula, and the gradients of a function of it by the symbols that it has."""
+    y = f(*symbols)
+    return [y, *sd.grad(sd.sum(sd.sin(y)), list(y.free_symbols))]
+
+
+def of_numbers(n, m):
+    return [sd.symbol("v", n), sd.symbol("A", (n, m))]
+
+
+def has_data(*outputs):
+    return any(isinstance(x.op, ops.Constant) for x in sd.nodes(outputs))
+
+
+def agree(found, wanted, rtol=1e-13):
+    for x, y in zip(found, wanted, strict=True):
+        assert np.shape(x) == np.shape(y)
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
+
+
+@each
+def test_pickles(name):
+    outputs = [*with_gradients(FORMULAS[name][1], [V, A]), sd.jacobian(FORMULAS[name][1](V, A), V)]
+    for x, y in zip(pickle.loads(pickle.dumps(outputs)), outputs, strict=True):
+        assert x is y or (has_data(y) and str(x) == str(y))
+    f = nm.lower(outputs, [V, A])
+    np.testing.assert_equal(pickle.loads(pickle.dumps(f))(*data(6, 2)), f(*data(6, 2)))
+
+
+@each
+def test_texts(name):
+    least, f = FORMULAS[name]
+    for y in with_gradients(f, [V, A]):
+        assert sd.latex(y, full=True)
+        assert sd.mermaid(y)
+        with contextlib.suppress(ParseError):
+            again = sd.parse(sd.text(y, full=True), [V, A])
+            assert again.shape == y.shape
+            for n in (least + 1, 6):
+                agree(*[[nm.interpret(x, dict(zip((V, A), data(n, 3))))] for x in (again, y)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reshape(A, (m*n,))", "zeros((n - 1, 2*m + 1))", "ones((n//2, (n + 1)//2))", "v[n//2:]",
+        "v[:n - 3]", "v[n//2:2:-1]", "broadcast_to(v, (m + 2, n))",
+    ],
+)  # fmt: skip
+def test_texts_of_lengths_are_read(text):
+    x = sd.parse(text, [V, A])
+    assert sd.parse(sd.text(x, full=True), [V, A]) is x
+
+
+@each
+def test_exact_values(name):
+    outputs = with_gradients(FORMULAS[name][1], [V, A])
+    values = dict(zip((V, A), data(5, 2), strict=True))
+    for y in outputs:
+        found = np.asarray(sd.evalf(y, 20, values), float)
+        agree([found], [nm.interpret(y, values)])
+
+
+@each
+def test_many_at_once(name):
+    f = FORMULAS[name][1]
+    many = sd.symbol("V", ("b", "n"))
+    outputs = [y for y in with_gradients(f, [V, A]) if V in y.free_symbols]
+    if not outputs:
+        return
+    one = nm.lower(outputs, [V, A])
+    each_of = nm.lower(sd.batch(outputs, {V: many}), [many, A])
+    for n, m, count in ((5, 2, 3), (4, 1, 0), (7, 3, 1)):
+        vs, a = np.random.default_rng(n).standard_normal((count, n)), data(n, m)[1]
+        found = each_of(vs, a)
+        for k, v in enumerate(vs):
+            agree([x[k] for x in found], one(v, a))
+
+
+@each
+def test_other_lengths_put_in(name):
+    least, f = FORMULAS[name]
+    outputs = with_gradients(f, [V, A])
+    want = nm.lower(outputs, [V, A])(*data(6, 2))
+    for shapes in (("k", ("k", "q")), ("m", ("m", "n")), ("2*k", ("2*k", "q + 1")), (6, (6, 2))):
+        symbols = [sd.symbol(x.name, s) for x, s in zip((V, A), shapes, strict=True)]
+        bound = sd.substitute(outputs, dict(zip((V, A), symbols, strict=True)))
+        assert [y.shape for y in bound] == [y.shape for y in with_gradients(f, symbols)]
+        agree(nm.lower(bound, symbols)(*data(6, 2)), want)
+    if least and name not in DEFINED_BELOW:
+        with pytest.raises((ShapeError, ValueError, IndexError)):
+            sd.substitute(outputs[0], dict(zip((V, A), of_numbers(least - 1, 2), strict=True)))
+
+
+@each
+def test_third_derivatives_and_jacobians(name):
+    least, f = FORMULAS[name]
+
+    def derivatives(v, a):
+        y = f(v, a)
+        third = sd.sum(sd.sin(y) * 2)
+        for _ in range(3):
+            third = sd.sum(sd.grad(third, v) * v)
+        return [sd.jacobian(y, v), third]
+
+    named = nm.lower(derivatives(V, A), [V, A])
+    for n, m in ((least + 1, 2), (6, 3)):
+        known = of_numbers(n, m)
+        agree(named(*data(n, m)), nm.lower(derivatives(*known), known)(*data(n, m)), 1e-11)
+
+
+@each
+def test_operations_are_counted_as_those_of_numbers(name):
+    f = FORMULAS[name][1]
+    y = f(V, A)
+    for n, m in ((5, 2), (8, 3)):
+        count = sd.count_operations(y, sizes={"n": n, "m": m})
+        known = sd.substitute(y, dict(zip((V, A), of_numbers(n, m), strict=True)))
+        # One division more where 1/n is a number in the other.
+        assert count - sd.count_operations(known) == any(
+            isinstance(node.op, ops.Size) for node in sd.nodes(y)
+        )
+    assert sd.count_nodes(y) < 40
+
+
+@each
+def test_traced_functions(name):
+    f = FORMULAS[name][1]
+    assert str(sd.from_function(f, V, A)) == str(f(V, A))
