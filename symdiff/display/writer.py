@@ -371,7 +371,7 @@ class Writer:
         found = element_of(node)
         if found is not None:
             x, steps = found
-            if not node.shape:
+            if all(isinstance(step, int) for step in steps):
                 index = tuple(map(_place, steps))
                 return Form((Need(x, index),), lambda pieces: pieces[0])
             return Form((Need(x),), lambda pieces: notation.sliced(pieces[0], steps, node.ndim))

@@ -28,7 +28,7 @@ from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
 from symdiff.graph.leaves import as_expr, number_of
 from symdiff.graph.lengths import Length
-from symdiff.graph.ranges import WHOLE, Step, line, step_of
+from symdiff.graph.ranges import WHOLE, Line, Step, between, line, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Index: TypeAlias = NDArray[np.intp]
 # An entry of a complete key: a new axis, or what happens to the next axis.
-Item: TypeAlias = slice | int | Index | None
+Item: TypeAlias = slice | int | Length | Index | None
 
 _WHOLE = slice(None)
 _REVERSED = slice(None, None, -1)
@@ -72,6 +72,8 @@ def getitem(x: Expr, key: object) -> Expr:
     x = flip(x, turned)
     items = [_WHOLE if _is(item, _REVERSED) else item for item in items]
     if any(isinstance(item, np.ndarray) for item in items):
+        if any(isinstance(item, Length) for item in items):
+            raise Unsupported("getitem: an array of indices beside a place that is known by name")
         return _gathered(x, items, dots)
     return _sliced(x, items)
 
@@ -105,7 +107,7 @@ def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
 
 def _part(part: object) -> Any:
     """None, Ellipsis, a slice, an int, an integer array or a boolean array."""
-    if part is None or part is Ellipsis or isinstance(part, slice):
+    if part is None or part is Ellipsis or isinstance(part, slice | Length):
         return part
     if isinstance(part, Expr):
         part = part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
@@ -145,6 +147,15 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
                 )
         return part.nonzero()
     length = x.shape[axis]
+    if isinstance(part, Length):
+        if not isinstance(length, Length):
+            raise Unsupported(f"getitem: the place {part} of axis {axis} of length {length}")
+        behind = part - length
+        if isinstance(behind, int) and behind >= 0:
+            raise IndexError(
+                f"getitem: index {part} is out of bounds for axis {axis} of length {length}"
+            )
+        return (behind if isinstance(behind, int) else part,)
     if isinstance(length, str):
         if isinstance(part, int):
             return (part,)
@@ -198,7 +209,14 @@ def _spelled(part: slice, length: Length) -> slice:
         end if end is None or isinstance(end, Length) else operator.index(end)
         for end in (part.start, part.stop)
     ]
-    found = step_of(line(start, stop, step, length), length)
+    places = line(start, stop, step, length)
+    if isinstance(places, Line) and any(
+        isinstance(need, int) and need < 0 for need in places.needs(length)
+    ):
+        raise ShapeError(
+            f"getitem: [{start}:{stop}:{step}] is beyond every axis of length {length}"
+        )
+    found = step_of(places, length)
     return {WHOLE: _WHOLE, (-1, None, -1): _REVERSED}.get(found) or slice(*found)
 
 
@@ -216,10 +234,14 @@ def _sliced(x: Expr, items: list[Item]) -> Expr:
     for item, letter in zip(items, letters, strict=True):
         if isinstance(item, int):
             steps[letter] = (item, item + 1, 1) if item != -1 else (-1, None, 1)
+        elif isinstance(item, Length):
+            steps[letter] = between(item, item + 1, x.shape[letter])
         elif isinstance(item, slice) and item != _WHOLE:
             steps[letter] = (item.start, item.stop, item.step)
     out = tuple(
-        letter for item, letter in zip(items, letters, strict=True) if not isinstance(item, int)
+        letter
+        for item, letter in zip(items, letters, strict=True)
+        if not isinstance(item, int | Length)
     )
     return contract([(cut(x, steps), tuple(range(x.ndim)))], out, _ones(letters, x.ndim))
 
@@ -380,8 +402,8 @@ def take(
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
     """Parts of x along ``axis``: so many equal ones, or those between the places ``parts``.
 
-    Raises ShapeError where equal parts do not fit, AxisError, Unsupported for an axis of symbolic
-    length.
+    Raises ShapeError where equal parts do not fit, AxisError, Unsupported for an axis known by a
+    name, which no number divides at every length.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.split(sd.symbol("x", 6), [1, 3])]
@@ -390,11 +412,16 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     operand = as_expr(x)
     place = axis_of("split", axis, operand.ndim)
     length = operand.shape[place]
-    if isinstance(length, str) and (not isinstance(length, Length) or isinstance(parts, int)):
-        raise Unsupported(f"split: axis {place} of symbolic length {length}")
     listed("split", expressions=parts if isinstance(parts, int) else len(parts))
-    if isinstance(parts, int):
-        assert isinstance(length, int)
+    cuts: list[Any]
+    if isinstance(length, str):
+        each = (
+            length // max(parts, 1) if isinstance(length, Length) and isinstance(parts, int) else 0
+        )
+        if not isinstance(length, Length) or (isinstance(parts, int) and each * parts != length):
+            raise Unsupported(f"split: axis {place} of symbolic length {length}")
+        cuts = [each * k for k in range(1, parts)] if isinstance(parts, int) else list(parts)
+    elif isinstance(parts, int):
         if parts < 1 or length % parts:
             raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
         cuts = (

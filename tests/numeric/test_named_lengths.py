@@ -61,6 +61,9 @@ FORMULAS = {
     "trapezoid": (1, lambda v, a: np.trapezoid(v)),
     "vander": (0, lambda v, a: np.vander(v, 3)),
     "split": (2, lambda v, a: np.split(v, [1, 2])[2]),
+    "equal parts": (0, lambda v, a: np.split(np.repeat(v, 3), 3)[1]),
+    "the last of all": (1, lambda v, a: v[v.shape[0] - 1] * a[-1]),
+    "one in the middle": (1, lambda v, a: v[v.shape[0] // 2] * a[v.shape[0] // 2, 0]),
     "running sums": (1, lambda v, a: np.cumsum(v)[:-1]),
     "mean of a slice": (2, lambda v, a: np.mean(v[1:])),
     "a mask": (1, lambda v, a: np.where(v[1:] > 0, v[:-1], 0.0)),
@@ -125,6 +128,9 @@ def test_equal_slices_are_one_node():
     assert V[1:][::-1] is V[:0:-1]
     assert V[n - 3 :] is V[-3:]
     assert V[: n - 1] is V[:-1]
+    assert V[n - 1] is V[-1]
+    assert V[n // 2] is not V[(n + 1) // 2]
+    assert str(V[n // 2]) == "v[n//2]"
     assert V[1:][3] is V[4]
     assert V[:-1][-1] is V[-2]
     assert V[5:2].shape == (0,)
@@ -171,6 +177,15 @@ def test_lengths_are_solved_and_checked():
         nm.lower(V[1:], V)(np.zeros(0))
     with pytest.raises(ShapeError, match="reshape of"):
         nm.lower(sd.reshape(V, (-1, 2)), V)(np.zeros(3))
+    n = V.shape[0]
+    with pytest.raises(IndexError, match="index n is out of bounds for axis 0 of length n"):
+        V[n]
+    with pytest.raises(ShapeError, match=r"\[1:n \+ 1:1\] is beyond every axis of length n"):
+        V[1 : n + 1]
+    with pytest.raises(Unsupported, match="the place n of axis 0 of length 4"):
+        sd.symbol("x", 4)[n]
+    with pytest.raises(Unsupported, match="split: axis 0 of symbolic length n"):
+        sd.split(V, 2)
     with pytest.raises(Unsupported, match="n > m is not known"):
         assert V.shape[0] > A.shape[1]
 
