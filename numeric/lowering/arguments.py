@@ -14,7 +14,7 @@ from numeric.lowering.values import WEAK
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import bound_sizes, check_lengths, determined
+from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, determined
 from symdiff.graph.expr import Expr, free_symbols, in_order
 from symdiff.graph.lengths import Length
 
@@ -90,6 +90,9 @@ class Signature:
         # Data of the graph take part in NumPy's promotion.
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
         self.arrays = all(x.shape and x.dtype is float for x in inputs) and not self.data
+        # The inputs as they were before lengths of their axes were bound, and what bound them.
+        self.origins = self.inputs
+        self.fixed: dict[Expr, tuple[int, ...]] = {}
 
     def bind(self, args: Sequence[Any], named: Mapping[str, object]) -> Call:
         """The arguments of a call.
@@ -121,7 +124,7 @@ class Signature:
         shapes = [array.shape for array in arrays]
         if shapes == self.shapes:
             return {}
-        sizes = bound_sizes("input", self.inputs, shapes)
+        sizes = bound_sizes("input", [*self.fixed, *self.origins], [*self.fixed.values(), *shapes])
         if self.formulas:
             check_lengths("input", self.formulas, sizes)
         return sizes
@@ -177,7 +180,9 @@ class Signature:
         """The place of an input, a symbol or a name."""
         name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
         place = self.place.get(name) if isinstance(name, str) else None
-        if place is None or (isinstance(key, Expr) and key is not self.inputs[place]):
+        if place is None or (
+            isinstance(key, Expr) and become(key, [self.inputs[place]]) is not self.inputs[place]
+        ):
             raise ValueError(f"{method}: {key!r} is no input; those are {self}")
         return place
 

@@ -446,12 +446,19 @@ class Function:
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
-        bound_sizes("bind: symbol", list(given), [np.shape(value) for value in given.values()])
+        # Lengths are held against the symbols as they were, and what was bound before.
+        before = dict(zip(self.inputs, self._signature.origins, strict=True))
+        fixed = {before[x]: np.shape(value) for x, value in given.items()}
+        fixed = self._signature.fixed | fixed
+        bound_sizes("bind: symbol", list(fixed), list(fixed.values()))
         count = len(self.outputs)
         with _mode(self._programs.strict):
             found = substitute([*self.outputs, *self.inputs], given)
             rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
-            return lower(found[:count] if self._many else found[0], rest)
+            bound = lower(found[:count] if self._many else found[0], rest)
+        bound._signature.fixed = fixed
+        bound._signature.origins = tuple(x for y, x in before.items() if y not in given)
+        return bound
 
     # Description ----------------------------------------------------------------------------------
 

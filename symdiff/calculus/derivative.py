@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pullback
-from symdiff.calculus.variables import between, check, check_apart, check_paths, pulled, pushed
+from symdiff.calculus.variables import (
+    became,
+    between,
+    check,
+    check_apart,
+    check_paths,
+    pulled,
+    pushed,
+)
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.algebra import barrier, total
@@ -60,6 +68,7 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
             )
     xs, many = _sequence(value, name, "inputs")
     if outputs is not None:
+        xs = became(outputs, xs)
         check(name, outputs, xs)
     return xs, many
 

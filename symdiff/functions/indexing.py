@@ -26,7 +26,7 @@ from symdiff.graph.algebra import opaque
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
-from symdiff.graph.leaves import as_expr, number_of
+from symdiff.graph.leaves import as_expr, fixed_places, number_of
 from symdiff.graph.lengths import Length
 from symdiff.graph.ranges import WHOLE, Line, Step, between, line, step_of
 
@@ -71,11 +71,13 @@ def getitem(x: Expr, key: object) -> Expr:
     turned = tuple(axis for axis, item in enumerate(of_axes) if _is(item, _REVERSED))
     x = flip(x, turned)
     items = [_WHOLE if _is(item, _REVERSED) else item for item in items]
-    if any(isinstance(item, np.ndarray) for item in items):
-        if any(isinstance(item, Length) for item in items):
-            raise Unsupported("getitem: an array of indices beside a place that is known by name")
-        return _gathered(x, items, dots)
-    return _sliced(x, items)
+    if not any(isinstance(item, np.ndarray) for item in items):
+        return _sliced(x, items)
+    if any(isinstance(item, Length) for item in items):
+        raise Unsupported("getitem: an array of indices beside a place that is known by name")
+    if any(isinstance(dim, Length) for dim in x.shape):
+        x, items = _cut_first(x, items)
+    return _gathered(x, items, dots)
 
 
 # The key ----------------------------------------------------------------------------------------
@@ -157,8 +159,8 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
             )
         return (behind if isinstance(behind, int) else part,)
     if isinstance(length, str):
-        if isinstance(part, int):
-            return (part,)
+        if isinstance(part, int) or isinstance(length, Length):
+            return (part,)  # whether it is in bounds is asked at the call
         raise Unsupported(
             f"getitem: an array of indices for axis {axis} of symbolic length {length}"
         )
@@ -229,8 +231,19 @@ def _is(item: Item, wanted: slice) -> bool:
 
 def _sliced(x: Expr, items: list[Item]) -> Expr:
     """Slices and integers: a cut, then letters; an int cuts its axis to length 1 and drops it."""
-    steps: dict[int, Step] = {}
     letters = _letters(items, x.ndim)
+    steps = _steps(x, items, letters)
+    out = tuple(
+        letter
+        for item, letter in zip(items, letters, strict=True)
+        if not isinstance(item, int | Length)
+    )
+    return contract([(cut(x, steps), tuple(range(x.ndim)))], out, _ones(letters, x.ndim))
+
+
+def _steps(x: Expr, items: list[Item], letters: Word) -> dict[int, Step]:
+    """The slice that each axis has which is not whole."""
+    steps: dict[int, Step] = {}
     for item, letter in zip(items, letters, strict=True):
         if isinstance(item, int):
             steps[letter] = (item, item + 1, 1) if item != -1 else (-1, None, 1)
@@ -238,12 +251,16 @@ def _sliced(x: Expr, items: list[Item]) -> Expr:
             steps[letter] = between(item, item + 1, x.shape[letter])
         elif isinstance(item, slice) and item != _WHOLE:
             steps[letter] = (item.start, item.stop, item.step)
-    out = tuple(
-        letter
-        for item, letter in zip(items, letters, strict=True)
-        if not isinstance(item, int | Length)
-    )
-    return contract([(cut(x, steps), tuple(range(x.ndim)))], out, _ones(letters, x.ndim))
+    return steps
+
+
+def _cut_first(x: Expr, items: list[Item]) -> tuple[Expr, list[Item]]:
+    """The same key without slices: where an axis is known by name, arrays meet whole ones."""
+    slices: list[Item] = [
+        item if isinstance(item, slice) else _WHOLE for item in items if item is not None
+    ]
+    whole = [_WHOLE if isinstance(item, slice) else item for item in items]
+    return cut(x, _steps(x, slices, tuple(range(x.ndim)))), whole
 
 
 def _letters(items: list[Item], ndim: int) -> Word:
@@ -272,7 +289,6 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     leading = next(letter for item, letter in named if not _is(item, _WHOLE))
     batch = [k for i, k in named if _is(i, _WHOLE) and (k < leading or isinstance(x.shape[k], str))]
     inner = [(item, letter) for item, letter in named if letter not in batch]
-    before = tuple(_static(x.shape[letter], letter) for _, letter in inner)
     shapes = [np.shape(item) for item, _ in inner if isinstance(item, np.ndarray)]
     try:
         lengths = np.broadcast_shapes(*shapes)
@@ -282,6 +298,15 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
         ) from None
     first = x.ndim + len(items)
     word = tuple(range(first, first + len(lengths)))
+    out = _layout(list(zip(items, letters, strict=True)), word, dots)
+    at = [(item, letter) for item, letter in named if not isinstance(item, slice)]
+    if any(isinstance(x.shape[letter], Length) for _, letter in at):
+        rest = [letter for item, letter in named if isinstance(item, slice)]
+        gathered = reshape(
+            _in_turn(x, rest, at, lengths), (*(x.shape[letter] for letter in rest), *lengths)
+        )
+        return contract([(gathered, (*rest, *word))], out, _ones(letters, x.ndim))
+    before = tuple(_static(x.shape[letter], letter) for _, letter in inner)
     spans = [
         len(range(*item.indices(length)))
         for (item, _), length in zip(inner, before, strict=True)
@@ -291,8 +316,24 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     positions = np.arange(math.prod(before)).reshape(before)
     op = ops.gather_op(before, positions[tuple(item for item, _ in inner)])
     gathered = apply(op, permute_dims(x, (*batch, *(letter for _, letter in inner))))
-    out = _layout(list(zip(items, letters, strict=True)), word, dots)
     return contract([(gathered, (*batch, *_layout(inner, word)))], out, _ones(letters, x.ndim))
+
+
+def _in_turn(
+    x: Expr, rest: Sequence[int], at: Sequence[tuple[Any, int]], places: tuple[int, ...]
+) -> Expr:
+    """The axes ``rest``, then one of all places: a gather for each indexed axis, known or named."""
+    listed("getitem", math.prod(places) * len(at))
+    y = permute_dims(x, (*rest, *(letter for _, letter in reversed(at))))
+    take = ops.opaque_op(opaque_ops.Take)
+    for k, (item, _) in enumerate(at):
+        index = np.broadcast_to(item, places).reshape(-1)
+        if not k:
+            y = opaque(take, y, fixed_places(index))
+            continue
+        y = permute_dims(y, (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2))
+        y = getitem(opaque(take, y, fixed_places(index[:, None])), (..., 0))
+    return y
 
 
 def _static(length: Dim, axis: int) -> int:

@@ -153,7 +153,10 @@ def formulas(nodes: Iterable[Expr]) -> dict[Length, str]:
     """The lengths that nodes compute from others and that may be negative, and what they are of."""
     found: dict[Length, str] = {}
     for x in nodes:
-        for need, why in (*x.op.needs(), *((dim, f"an axis of length {dim}") for dim in x.shape)):
+        for need, why in (
+            *x.op.needs(*x.args),
+            *((dim, f"an axis of length {dim}") for dim in x.shape),
+        ):
             if isinstance(need, Length) and need not in found and not is_natural(need):
                 found[need] = why
     return found
@@ -187,6 +190,26 @@ def determined(shapes: Iterable[Shape]) -> set[str]:
         if not found:
             return known
         known |= found
+
+
+def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
+    """Which of the symbols x is where lengths of its axes are known; x where none of them is.
+
+    >>> import symdiff as sd
+    >>> w = sd.symbol("w", "k")
+    >>> become(w, [sd.symbol("w", 3)]).shape, become(w, [w, sd.symbol("v", 3)]) is w
+    ((3,), True)
+    """
+    if not any(isinstance(dim, Length) for dim in x.shape):
+        return x
+    known = [y for y in symbols if y.name == x.name and y.dtype is x.dtype]
+    if len(known) != 1 or known[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
+        return x
+    try:
+        bound_sizes("symbol", [x], [known[0].shape])  # type: ignore[list-item]  # names are no numbers
+    except ShapeError:
+        return x
+    return known[0]
 
 
 def _misfit(what: str, x: Expr, shape: Shape, reason: str = "") -> ShapeError:

@@ -67,7 +67,7 @@ class Op:
         """The op with known lengths in place of symbolic ones in its parameters."""
         return self
 
-    def needs(self) -> list[tuple[Dim, str]]:
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         """Lengths that must not be negative once they are known, each with what needs it."""
         return []
 

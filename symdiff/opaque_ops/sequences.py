@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symdiff.graph.algebra import int_power, linear, mul, opaque, primitive, select
-from symdiff.graph.leaves import full, number_node
-from symdiff.graph.ops import Opaque, halvings, opaque_op, shift_op
+from symdiff.graph.leaves import full, number_node, number_of
+from symdiff.graph.lengths import Length
+from symdiff.graph.ops import Constant, Opaque, halvings, opaque_op, shift_op
 from symdiff.graph.signatures import Signature
 from symdiff.opaque_ops.reductions import logarithm_of_sum
 
@@ -60,12 +63,26 @@ class Take(Opaque):
         x, index = node.args
         return opaque(put_op(x.shape[-1]), g, index)
 
+    def needs(self, *operands: Expr) -> list[tuple[Dim, str]]:
+        return _places_needed(operands[0].shape[-1], operands[1])
+
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 0
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         x, index = cores
         return [x[i] for i in of.places(self.name, index)]
+
+
+def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
+    """What must not be negative if an axis known by name has the places of an index of numbers."""
+    numbers: Any = index.op.value if isinstance(index.op, Constant) else number_of(index)
+    if numbers is None or not isinstance(length, Length) or not np.size(numbers):
+        return []
+    low, high = int(np.min(numbers)), int(np.max(numbers))
+    left: list[tuple[int, Any]] = [(high, length - 1 - high)] if high >= 0 else []
+    left += [(low, length + low)] if low < 0 else []
+    return [(n, f"index {place} of an axis of length {length}") for place, n in left]
 
 
 class Put(Opaque):
@@ -87,6 +104,9 @@ class Put(Opaque):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Opaque:
         return put_op(*lengths((self.length,)))
+
+    def needs(self, *operands: Expr) -> list[tuple[Dim, str]]:
+        return _places_needed(self.length, operands[1])
 
     def writes_zeros(self, *operands: Expr) -> bool:
         index = operands[1]  # an order has each place once

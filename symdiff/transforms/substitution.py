@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+from symdiff.errors import ShapeError
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
 from symdiff.graph.algebra import size
-from symdiff.graph.axis_lengths import bound, bound_sizes
+from symdiff.graph.axis_lengths import become, bound, bound_sizes
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, built, free_symbols, rebuild
 from symdiff.graph.leaves import full, named_dummy, symbol
@@ -128,7 +129,8 @@ def named(
                     f"{', '.join(by_name) or 'none'}"
                 )
         elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
-            x = key if key in wanted else None
+            found_as = become(key, wanted)
+            x = found_as if found_as in wanted else None
         else:
             raise TypeError(f"{name}: {key!r} is not a symbol; only symbols have values")
         if x is not None:
@@ -144,6 +146,10 @@ def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) ->
     args = tuple([done[arg] for arg in node.args])
     if not sizes:
         return rebuild(node, args)
+    for need, why in op.needs(*node.args):
+        (left,) = bound((need,), sizes)
+        if isinstance(left, int) and left < 0:
+            raise ShapeError(f"substitute: {why} is impossible, {need} would be {left}")
     if isinstance(op, ops.Symbol):
         shape = bound(node.shape, sizes)
         if shape == node.shape:

@@ -68,6 +68,24 @@ FORMULAS = {
     "mean of a slice": (2, lambda v, a: np.mean(v[1:])),
     "a mask": (1, lambda v, a: np.where(v[1:] > 0, v[:-1], 0.0)),
     "sorted": (1, lambda v, a: np.sort(v[1:])),
+    "places": (3, lambda v, a: v[[0, 2, -1, -1]]),
+    "places from the end": (4, lambda v, a: v[[-1, -4]]),
+    "one place": (2, lambda v, a: v[[1]]),
+    "no places": (0, lambda v, a: v[[]]),
+    "places in a table": (2, lambda v, a: v[np.array([[0, -1], [1, 0], [1, 1]])]),
+    "take": (3, lambda v, a: np.take(v, [0, 2, -1])),
+    "take of rows": (2, lambda v, a: np.take(a, [1, 0, 1], axis=0)),
+    "take of all": (1, lambda v, a: np.take(a, [0, -1])),
+    "rows": (1, lambda v, a: a[[0, -1], :]),
+    "columns": (0, lambda v, a: a[:, [0, 0, -1]]),
+    "rows, slices of columns": (2, lambda v, a: a[[0, -2], 1:]),
+    "slices of rows, columns": (1, lambda v, a: a[1:, [0, -1]]),
+    "a row, columns": (2, lambda v, a: a[1, [0, -1]]),
+    "elements": (2, lambda v, a: a[[0, 1, -1], [0, -1, 0]]),
+    "a table of elements": (2, lambda v, a: a[[[0], [1]], [0, -1, 0]]),
+    "elements of three axes": (2, lambda v, a: np.multiply.outer(v, a)[[0, 1], :, [0, -1]]),
+    "elements beside known ones": (2, lambda v, a: np.stack([v, v * v])[[0, 1, 1], [1, -1, 0]]),
+    "places of a slice": (4, lambda v, a: v[1:][[0, 2]]),
     "the length as a number": (1, lambda v, a: np.sum(v) / v.shape[0] + (v.shape[0] - 1)),
 }  # fmt: skip
 
@@ -188,6 +206,26 @@ def test_lengths_are_solved_and_checked():
         sd.split(V, 2)
     with pytest.raises(Unsupported, match="n > m is not known"):
         assert V.shape[0] > A.shape[1]
+
+
+def test_fixed_places_are_checked_at_the_call_and_when_data_is_bound():
+    y = V[[0, 2, -4]]
+    assert V[[0, 2, -4]] is y
+    assert np.take(V, [0, 2, -4]) is y
+    slope = sd.grad(sd.sum(y**2), V)
+    for f in (y, slope):
+        with pytest.raises(ShapeError, match=r"n is 3: index -4 of an axis of .* n - 4 would be"):
+            nm.lower(f, V)(np.ones(3))
+        with pytest.raises(ShapeError, match=r"n is 2: index 2 of an axis of .* n - 3 would be"):
+            nm.interpret(f, {V: np.ones(2)})
+        with pytest.raises(ShapeError, match="substitute: index -4 of an axis of length n is"):
+            f.subs({V: np.ones(3)})
+    with pytest.raises(ShapeError, match="index 1 of an axis of length m"):
+        nm.lower(A[[0, 1], [1, 0]], A)(np.ones((3, 1)))
+    with pytest.raises(IndexError, match="a mask of length 2 for axis 0 of length n"):
+        V[[True, False]]
+    with pytest.raises(IndexError, match="do not broadcast"):
+        A[[0, 1], [0, 1, 2]]
 
 
 # Operations of Tensors, each with the formula that is made of the same ops.

@@ -50,7 +50,7 @@ def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
 
 
 class Constant(Op):
-    """An array of data: copied, read-only, equal only to itself (content is never hashed)."""
+    """An array of data: copied, read-only, equal only to itself (only indices are hashed)."""
 
     __slots__ = ("size", "value")
 

@@ -166,7 +166,7 @@ class Reshape(Linear):
             )
         return reshape_op(before, after)
 
-    def needs(self) -> list[tuple[Dim, str]]:
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         more = product(self.before) - product(self.after)
         why = f"reshape of {shape_text(self.before)} to {shape_text(self.after)}"
         return [(more, why), (-more, why)]
@@ -252,7 +252,7 @@ class Slice(Linear):
         steps = _bound_steps(self.before, self.steps, lengths)
         return _linear(Slice, lengths(self.before), steps, lengths(self.after))
 
-    def needs(self) -> list[tuple[Dim, str]]:
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         return _needs(self.before, self.steps)
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
@@ -283,7 +283,7 @@ class Unslice(Linear):
         steps = _bound_steps(self.before, self.steps, lengths)
         return _linear(Unslice, lengths(self.before), steps, lengths(self.after))
 
-    def needs(self) -> list[tuple[Dim, str]]:
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         return _needs(self.before, self.steps)
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
