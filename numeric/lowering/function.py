@@ -32,7 +32,7 @@ from symdiff.contexts import kinks
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import bound_sizes, lengths
+from symdiff.graph.axis_lengths import become, bound_sizes, lengths
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import topological
@@ -80,6 +80,8 @@ def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
                 f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
             )
     nodes = topological(ys)
+    inside = [x for x in nodes if isinstance(x.op, ops.Symbol)]
+    xs = tuple([become(x, inside) for x in xs])
     check_closed(ys, xs, nodes)
     return Function(ys, xs, many, nodes)
 

@@ -18,7 +18,7 @@ from symdiff.contexts import raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import bound_sizes, check_lengths, formulas
+from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, formulas
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
@@ -188,7 +188,7 @@ def _by_name(symbols: Sequence[Expr]) -> dict[str, Expr]:
 def _symbol_of(key: object, named: Mapping[str, Expr], axes: Mapping[str, None]) -> Expr | str:
     if isinstance(key, Expr):
         if isinstance(key.op, ops.Symbol):
-            return key
+            return become(key, named.values())
         raise TypeError(f"{key!r} is not a symbol: only symbols are given values")
     if not isinstance(key, str):
         raise TypeError(f"{key!r} of type {type(key).__name__} is neither a symbol nor a name")

@@ -54,9 +54,8 @@ def getitem(x: Expr, key: object) -> Expr:
     bounds are checked when it has a value.
 
     Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
-    indices; Unsupported for an index that is an expression of booleans or stands beside arrays, and
-    where an axis of symbolic length would get a length that has no name (only ``:``, ``::-1``, an
-    int and expressions are taken along such an axis).
+    indices; Unsupported for an index that is an expression of booleans or stands beside arrays.
+    Ints, slices and arrays of ints are held against an axis that is known by name at the call.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", ("n", 4, 5))

@@ -206,7 +206,7 @@ def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
     if len(known) != 1 or known[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
         return x
     try:
-        bound_sizes("symbol", [x], [known[0].shape])  # type: ignore[list-item]  # names are no numbers
+        bound_sizes("symbol", [x], [known[0].shape])
     except ShapeError:
         return x
     return known[0]

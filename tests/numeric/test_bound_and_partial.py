@@ -105,6 +105,35 @@ def test_hvp_is_the_hessian_times_a_tangent():
 # Data ---------------------------------------------------------------------------------------------
 
 
+def test_lengths_of_bound_data_are_numbers_everywhere_and_symbols_keep_their_names():
+    A, v = sd.symbol("A", ("n", "k")), sd.symbol("v", "k")
+    f = sd.sum((A @ v - b) ** 2) / A.shape[0] + sd.sum(v[1:])
+    data, at = np.arange(8.0).reshape(4, 2), np.array([0.5, -1.0])
+    want = nm.lower(f, [A, v, b])
+    for fixed in (want.bind(A=data), nm.lower(f.subs({A: data}), [v, b])):
+        assert [x.shape for x in fixed.inputs] == [(2,), ()]
+        assert fixed(at, 0.1) == fixed(v=at, bias=0.1) == want(data, at, 0.1)
+        same(fixed.grad(at, 0.1, wrt=v), want.grad(data, at, 0.1, wrt=v))
+        assert fixed.bind({v: at})(0.1) == want(data, at, 0.1)
+    g = f.subs({A: data})
+    gradient, hessian = sd.grad(g, v), sd.hessian(g, v)
+    assert (gradient.shape, hessian.shape) == ((2,), (2, 2))
+    same(nm.interpret(gradient, {v: at, b: 0.1}), want.grad(data, at, 0.1, wrt=v))
+    same(nm.lower(hessian, [v, b])(at, 0.1), want.hessian(data, at, 0.1, wrt=v))
+    same(nm.interpret(g.subs({v: at}), {b: 0.1}), want(data, at, 0.1))
+    fixed, long = want.bind(A=data), np.ones(3)
+    told = r"v: expected shape \(k,\), got \(3,\); k is 2 in A"
+    refused(
+        (sd.ShapeError, "input " + told, lambda: fixed(long, 0.1)),
+        (sd.ShapeError, "input " + told, lambda: fixed.bind(bias=1)(long)),
+        (sd.ShapeError, "bind: symbol " + told, lambda: fixed.bind(v=long)),
+        (sd.ShapeError, "bind: symbol " + told, lambda: want.bind(A=data, v=long)),
+        (sd.ShapeError, "substitute: symbol " + told, lambda: f.subs({A: data, v: long})),
+        (sd.ShapeError, "k is 0: .* of an axis", lambda: want(data[:, :0], at[:0], 1.0)),
+        (sd.ShapeError, r"substitute: \[1:\] of an axis of length k is", lambda: want.bind(v=[])),
+    )
+
+
 def test_a_bound_function_is_the_function_at_that_value():
     f = F.bind(X=XT)
     assert [s.name for s in f.inputs] == ["w", "bias"]
@@ -178,7 +207,7 @@ def test_two_symbols_of_a_name_say_how_data_is_bound():
     with pytest.raises(
         sd.ShapeError, match=r"named 'v'.*sd\.substitute\(\[f, v\].*F\.bind\(X=data"
     ):
-        nm.lower(f.subs({X: XT}), v)
+        nm.lower(f.subs({X: XT}) + sd.sum(v), v)
     g, u = sd.substitute([f, v], {X: XT})
     assert nm.lower(g, u)(np.ones(4)) == nm.lower(f, (X, v)).bind(X=XT)(np.ones(4))
 
