@@ -332,7 +332,9 @@ def test_an_argument_of_another_length_than_the_data_names_both():
     m, of_any = lowered("ridge regression")
     X, y, _, penalty = m.data({"n": 5, "p": 2})
     bound = of_any.bind(X=X, y=y)
-    with pytest.raises(ShapeError, match=r"input w: expected shape \(2,\), got \(3,\)"):
+    with pytest.raises(
+        ShapeError, match=r"input w: expected shape \(p,\), got \(3,\); p is 2 in X"
+    ):
         bound(np.ones(3), penalty)
     with pytest.raises(ShapeError, match=r"symbol y: .* got \(4,\); n is 5 in X"):
         of_any.bind(X=X, y=y[1:])
