@@ -237,7 +237,8 @@ class Length(str):
     def __index__(self) -> int:
         raise TypeError(
             f"the length {self} is known by name, not as an int; functions of symdiff take it "
-            "where they take a length, sd.arange for one"
+            "where they take a length, sd.arange and sd.zeros for two, and NumPy does beside "
+            "an expression x: np.arange(n, like=x)"
         )
 
     __int__ = __float__ = __index__  # none of them returns

@@ -22,6 +22,7 @@ from symdiff.functions.shaping import assembled
 from symdiff.graph.algebra import as_numeric, as_real
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, constant, number_of
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -459,6 +460,14 @@ def array_function(
     """The answer of expressions to ``__array_function__``."""
     if not all(issubclass(kind, Expr | np.ndarray | np.generic) for kind in types):
         return NotImplemented
+    made = CREATIONS.get(function)
+    if made is not None:
+        given = {word: value for word, value in given.items() if value not in (None, "C")}
+        try:
+            inspect.signature(made).bind(*args, **given)
+        except TypeError as error:
+            raise TypeError(f"{_name(function)}(..., like=x) of expressions: {error}") from None
+        return made(*args, **given)
     entry = FUNCTIONS.get(function)
     if entry is None:
         raise _refusal(function)
@@ -556,11 +565,37 @@ def _full_like(x: Operand, value: Operand) -> Expr:
     return f.full(as_expr(x).shape, value)
 
 
-def _linspace(start: Operand, stop: Operand, num: int, endpoint: bool = True) -> Expr:
+def _linspace(start: Operand, stop: Operand, num: Any, endpoint: bool = True) -> Expr:
     first, last = as_expr(start), as_expr(stop)
     rank = max(first.ndim, last.ndim)
-    t = np.linspace(0, 1, num, endpoint=endpoint).reshape((num,) + (1,) * rank)
-    return first * (1 - t) + last * t
+    if isinstance(num, Length):
+        steps = f.maximum(num - 1, 1) if endpoint else as_expr(num)
+        t: Any = f.reshape(f.arange(num) / steps, (num, *(1,) * rank))
+    else:
+        t = np.linspace(0, 1, num, endpoint=endpoint).reshape((-1,) + (1,) * rank)
+    found: Expr = first * (1 - t) + last * t
+    return found
+
+
+def _arange(start: Any, stop: Any = None, step: int = 1, dtype: Any = None) -> Expr:
+    made = f.arange(start, stop, step)
+    return made if dtype is None else astype(made, dtype)
+
+
+def _full(shape: Any, fill_value: Operand, dtype: Any = None) -> Expr:
+    made = f.full(shape, fill_value)
+    return made if dtype in (None, float) else astype(made, dtype)  # numbers are weak
+
+
+def _ones(shape: Any, dtype: Any = None) -> Expr:
+    return _full(shape, 1, dtype)
+
+
+def _eye(n: Any, /, M: Any = None, k: int = 0, dtype: Any = None) -> Expr:
+    if k or M not in (None, n):
+        raise _refused_word("np.eye", "k" if k else "M")
+    made = f.eye(n)
+    return made if dtype in (None, float) else astype(made, dtype)
 
 
 def _cross(
@@ -654,6 +689,18 @@ def _vecdot_on(x: Operand, y: Operand, *, axis: int = -1) -> Expr:
 def _column(name: str) -> Callable[[Any], Any]:
     return lambda x: getattr(as_expr(x), name)
 
+
+CREATIONS: dict[Callable[..., Any], Callable[..., Expr]] = {
+    np.arange: _arange,
+    np.eye: _eye,
+    np.full: _full,
+    np.identity: _eye,
+    np.ones: _ones,
+}
+"""NumPy's functions that make arrays, which ask an expression that they are told, ``like=x``.
+
+``np.zeros`` wants an int before it asks; ``sd.zeros`` takes lengths.
+"""
 
 FUNCTIONS: dict[Callable[..., Any], Entry] = {
     # Reductions

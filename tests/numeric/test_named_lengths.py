@@ -86,6 +86,15 @@ FORMULAS = {
     "elements of three axes": (2, lambda v, a: np.multiply.outer(v, a)[[0, 1], :, [0, -1]]),
     "elements beside known ones": (2, lambda v, a: np.stack([v, v * v])[[0, 1, 1], [1, -1, 0]]),
     "places of a slice": (4, lambda v, a: v[1:][[0, 2]]),
+    "counted": (0, lambda v, a: np.arange(v.shape[0], like=v) * v),
+    "counted by twos": (0, lambda v, a: np.arange(1, v.shape[0], 2, like=v) * v[1::2]),
+    "counted in reals": (0, lambda v, a: np.arange(v.shape[0], dtype=float, like=v) / (v * v + 2)),
+    "between the ends": (1, lambda v, a: np.linspace(v[0], v[-1], v.shape[0])),
+    "up to the end": (1, lambda v, a: np.linspace(v[0], 2.0, v.shape[0] + 1, endpoint=False)),
+    "between rows": (1, lambda v, a: np.linspace(a[0], a[-1], 2 * v.shape[0])),
+    "ones": (0, lambda v, a: v + np.ones(v.shape[0], like=v)),
+    "full": (0, lambda v, a: np.full((2, v.shape[0]), 3.0, like=v) * v),
+    "identity": (0, lambda v, a: np.eye(v.shape[0], like=v) * v + np.identity(3, like=v)[0, 1]),
     "the length as a number": (1, lambda v, a: np.sum(v) / v.shape[0] + (v.shape[0] - 1)),
 }  # fmt: skip
 
@@ -226,6 +235,23 @@ def test_fixed_places_are_checked_at_the_call_and_when_data_is_bound():
         V[[True, False]]
     with pytest.raises(IndexError, match="do not broadcast"):
         A[[0, 1], [0, 1, 2]]
+
+
+def test_arrays_of_named_lengths_are_made_where_an_expression_is_asked():
+    n = V.shape[0]
+    assert np.arange(n, like=V) is sd.arange(n)
+    assert np.eye(n, like=V) is sd.eye(n)
+    assert np.linspace(V[0], V[-1], n).shape == ("n",)
+    with pytest.raises(TypeError, match=r"known by name.*np\.arange\(n, like=x\)"):
+        np.linspace(0, 1, n)
+    with pytest.raises(TypeError, match=r"np\.ones\(\.\.\., like=x\) of .*'device'"):
+        np.ones(n, device="cpu", like=V)
+    with pytest.raises(Unsupported, match=r"np\.eye.*\bk\b"):
+        np.eye(n, k=1, like=V)
+    with pytest.raises(TypeError, match=r"arange: 0\.5 is neither an int nor a length"):
+        np.arange(0.5, n, like=V)
+    with pytest.raises(Unsupported, match=r"np\.gradient is made of finite differences"):
+        np.gradient(V)
 
 
 # Operations of Tensors, each with the formula that is made of the same ops.
