@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -537,6 +538,7 @@ _SIGNS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 # A text that is longer, or nested deeper, is no length that a person wrote.
 _LONGEST = 1000
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @lru_cache(maxsize=4096)
@@ -548,22 +550,26 @@ def _parsed(text: str) -> Dim:
         raise ValueError(f"{text!r} is no polynomial in named lengths")
     if len(text) > _LONGEST:
         raise ValueError(f"a length of {len(text)} characters is too long to be read")
+    # Names are read as they are: one may be a word of Python's, "lambda", and none is normalised.
+    names: dict[str, str] = {}
+    plain = _NAME.sub(lambda found: names.setdefault(found[0], f"n{len(names)}"), text)
+    meant = {letter: name for name, letter in names.items()}
     try:
-        return _read(ast.parse(text, mode="eval").body)
+        return _read(ast.parse(plain, mode="eval").body, meant)
     except (SyntaxError, TypeError, Unsupported, ZeroDivisionError):
         raise ValueError(f"{text!r} is no polynomial in named lengths") from None
 
 
-def _read(tree: ast.expr) -> Dim:
+def _read(tree: ast.expr, meant: Mapping[str, str]) -> Dim:
     match tree:
         case ast.Name(name):
-            return _named(name)
+            return _named(meant[name])
         case ast.Constant(int(value)) if not isinstance(value, bool):
             return value
         case ast.UnaryOp(ast.USub(), x):
-            return -_read(x)
+            return -_read(x, meant)
         case ast.BinOp(x, sign, y) if type(sign) in _SIGNS:
-            a, b = _read(x), _read(y)
+            a, b = _read(x, meant), _read(y, meant)
             if isinstance(sign, ast.Pow) and not (isinstance(b, int) and 0 <= b <= _LONGEST):
                 raise ValueError(f"a power {b} of a length")
             return _SIGNS[type(sign)](a, b)  # type: ignore[no-any-return]  # of lengths

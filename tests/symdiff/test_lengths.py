@@ -141,3 +141,13 @@ def test_a_length_is_solved_for_a_name():
     assert Length("2*n + m - 1").linear_in("n") == ("m - 1", 2)
     assert Length("n*m").linear_in("n") is None
     assert Length("n + n//2").linear_in("n") is None
+
+
+@pytest.mark.parametrize("name", ["lambda", "is", "\ufb01", "n0"])
+def test_any_identifier_is_a_name(name):
+    n = Length(name)
+    assert n == name
+    for length in (n, 2 * n - 1, (n + 1) // 2, n * Length("n1")):
+        assert Length(str(length)) == length
+        assert pickle.loads(pickle.dumps(length)) == length
+        assert Length(str(length)).terms == length.terms
