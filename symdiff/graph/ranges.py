@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from symdiff.graph.lengths import Length
+from symdiff.graph.lengths import Length, is_natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,10 +147,18 @@ def count(places: Places, length: Dim) -> Dim:
     return 1 if isinstance(places, int) else len(places)
 
 
+def needs(places: Places, length: Length) -> list[int | Length]:
+    """What is not negative if an axis of this length has the places."""
+    if isinstance(places, int):
+        return [length - places - 1 if places >= 0 else length + places]
+    return places.needs(length) if isinstance(places, Line) and places.length else []
+
+
 def composed(outer: Step, inner: Places, length: Dim) -> Places:
     """The places that ``[inner][outer]`` takes; ``length`` is that of the axis itself.
 
-    Raises LookupError for what has no spelling: no element of an axis of symbolic length.
+    Raises LookupError for what has no spelling: no element of an axis of symbolic length, and
+    places that a shorter axis has, too, where it lacks some of the ``inner`` ones.
     """
     if isinstance(inner, range):
         return inner[_slice(outer)]
@@ -158,7 +166,12 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
         return places_of(outer, length)
     if isinstance(inner, Line):
         assert isinstance(length, Length)
-        return _composed(outer, inner, length)
+        found = _composed(outer, inner, length)
+        implied = needs(found, length)
+        for need in needs(inner, length):
+            if not (is_natural(need) or any(is_natural(need - other) for other in implied)):
+                raise LookupError
+        return found
     if not range(1)[_slice(outer)]:
         raise LookupError
     return inner

@@ -284,3 +284,24 @@ def test_no_axis_has_a_letter_of_tensors():
     with pytest.raises(ValueError, match="neither an int >= 0 nor a name"):
         sd.symbol("v", str(LengthLetter(0)))
     assert pickle.loads(pickle.dumps(LengthLetter(3))) == "#3"
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda v: v[-4:][1], lambda v: v[:5][::-1][3:], lambda v: v[2:-2][0], lambda v: v[:5][:2],
+        lambda v: v[-4:-1][:2], lambda v: v[4::-1][-1], lambda v: v[3:][:0:-1][::2],
+    ],
+)  # fmt: skip
+def test_a_part_of_a_slice_needs_all_of_it(of):
+    """A part that is of another slice, too, is not where NumPy cuts the slice off."""
+    f, v = nm.lower(of(V), V), np.arange(3.0)
+    with pytest.raises(ShapeError, match="an axis of length n is impossible"):
+        f(v[:1])
+    for n in range(8):
+        v = np.arange(float(n))
+        try:
+            found = f(v)
+        except (ShapeError, IndexError):
+            continue
+        np.testing.assert_array_equal(found, of(v))

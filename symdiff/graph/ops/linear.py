@@ -14,7 +14,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.lengths import Length, may_be_equal, product
 from symdiff.graph.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.graph.ops.leaf import exact_op
-from symdiff.graph.ranges import WHOLE, Line, Step, between, places_of, step_of
+from symdiff.graph.ranges import WHOLE, Line, Step, between, needs, places_of, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -158,6 +158,8 @@ class Reshape(Linear):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         before, after = lengths(self.before), lengths(self.after)
+        if (before, after) == (self.before, self.after):  # of nothing, maybe: an axis ahead is 0
+            return self
         if not may_be_equal(product(before), product(after)):
             raise ShapeError(
                 f"reshape: {shape_text(self.before)} and {shape_text(self.after)} are "
@@ -185,17 +187,12 @@ def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
 
 
 def _needs(before: Shape, steps: tuple[Step, ...]) -> list[tuple[Dim, str]]:
-    needs: list[tuple[Dim, str]] = []
-    for dim, step in zip(before, steps, strict=True):
-        if not isinstance(dim, Length):
-            continue
-        places = places_of(step, dim)
-        why = f"[{steps_text([step])[0]}] of an axis of length {dim}"
-        if isinstance(places, int):
-            needs.append((dim - places - 1 if places >= 0 else dim + places, why))
-        elif isinstance(places, Line) and places.length:
-            needs += [(need, why) for need in places.needs(dim)]
-    return needs
+    return [
+        (need, f"[{steps_text([step])[0]}] of an axis of length {dim}")
+        for dim, step in zip(before, steps, strict=True)
+        if isinstance(dim, Length)
+        for need in needs(places_of(step, dim), dim)
+    ]
 
 
 def _bound_steps(
