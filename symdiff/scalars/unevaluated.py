@@ -99,12 +99,17 @@ def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
     return base if exponent == 1 else hashed(sp.Pow(base, exponent, evaluate=False))
 
 
+def _identity(base: sp.Basic) -> object:
+    """What tells a base from others: deep ones are not compared, a symbol may be made anew."""
+    return base if base.is_Atom else id(base)
+
+
 def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
     """The factors, powers of one base as one; those above and those below a fraction line apart."""
-    powers: dict[tuple[int, bool], list[tuple[sp.Basic, sp.Basic, sp.Basic, int]]] = {}
+    powers: dict[tuple[object, bool], list[tuple[sp.Basic, sp.Basic, sp.Basic, int]]] = {}
     for factor in factors:
         base, exponent, degree = as_power(factor)
-        same = powers.setdefault((id(base), exponent > 0), [])
+        same = powers.setdefault((_identity(base), exponent > 0), [])
         same.append((factor, base, exponent, degree))
     return [
         same[0][0]

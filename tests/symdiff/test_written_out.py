@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.core.cache import clear_cache
 
 import symdiff as sd
 from symdiff.scalars import unevaluated
@@ -192,6 +193,14 @@ def test_merging_keeps_the_domain():
     assert str(sd.to_sympy((roots * roots[::-1])[0])) == "(sqrt(x))**2"
     assert str(sd.to_sympy((roots * x)[1])) == "x**(3/2)"
     assert str(sd.to_sympy(sd.stack([x, x])[0] / sd.detach(x))) == "x/x"
+
+
+def test_a_symbol_that_sympy_has_forgotten_is_the_same_base():
+    first = sp.Symbol("x", real=True)
+    clear_cache()
+    again = sp.Symbol("x", real=True)
+    root = sp.Pow(first, sp.Rational(1, 2), evaluate=False)
+    assert [str(factor) for factor in unevaluated.gathered([root, again])] == ["x**(3/2)"]
 
 
 def _mirrored(formula):
