@@ -110,14 +110,12 @@ def _solved(
             found = (length - there) // slope if slope > 0 else (there - length) // -slope
         except Unsupported:
             return False
-        sizes[new[0]] = found
-    is_ = dim.replaced(sizes)
-    if is_ != length or (new and isinstance(sizes[new[0]], int) and sizes[new[0]] < 0):
-        if new:
-            del sizes[new[0]]
+        if rest.replaced({new[0]: found}) != length or (isinstance(found, int) and found < 0):  # type: ignore[union-attr]
             raise _misfit(what, x, shape, f"; no {new[0]} >= 0 makes {dim} {length}")
+        sizes[new[0]] = found
+    elif (there := dim.replaced(sizes)) != length:
         told = ", ".join(_told(name, sizes, symbols, known) for name in dim.names)
-        raise _misfit(what, x, shape, f"; {dim} is {is_}, as {told}")
+        raise _misfit(what, x, shape, f"; {dim} is {there}, as {told}")
     sizes[str(dim)] = length
     return True
 
@@ -153,12 +151,12 @@ def formulas(nodes: Iterable[Expr]) -> dict[Length, str]:
     """The lengths that nodes compute from others and that may be negative, and what they are of."""
     found: dict[Length, str] = {}
     for x in nodes:
-        for need, why in (
-            *x.op.needs(*x.args),
-            *((dim, f"an axis of length {dim}") for dim in x.shape),
-        ):
+        for need, why in x.op.needs(*x.args):
             if isinstance(need, Length) and need not in found and not is_natural(need):
                 found[need] = why
+        for dim in x.shape:
+            if isinstance(dim, Length) and dim not in found and not is_natural(dim):
+                found[dim] = f"an axis of length {dim}"
     return found
 
 
@@ -179,11 +177,11 @@ def determined(shapes: Iterable[Shape]) -> set[str]:
     """
     dims = [dim for shape in shapes for dim in shape if isinstance(dim, str)]
     known = {dim for dim in dims if not isinstance(dim, Length) or dim.is_name}
-    formulas = [dim for dim in dims if isinstance(dim, Length) and not dim.is_name]
+    computed = [dim for dim in dims if isinstance(dim, Length) and not dim.is_name]
     while True:
         found = {
             new[0]
-            for dim in formulas
+            for dim in computed
             if len(new := [name for name in dim.names if name not in known]) == 1
             and dim.is_linear_in(new[0])
         }

@@ -141,7 +141,7 @@ class Length(str):
                 slope = c
                 continue
             rest.append((monomial, c))
-        other = _length(dict(rest))
+        other = _length(tuple(rest))
         if not slope or (isinstance(other, Length) and name in other.names):
             return None
         return other, slope
@@ -150,9 +150,9 @@ class Length(str):
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Length):
-            return _length(Counter(dict(self.terms)), other.terms)
+            return _length(self.terms, other.terms)
         if _is_int(other):
-            return _length(Counter(dict(self.terms)), (((), int(other)),))
+            return _length(self.terms, (((), int(other)),))
         return self._beyond(operator.add, other)
 
     def __radd__(self, other: Any) -> Any:

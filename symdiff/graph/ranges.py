@@ -188,16 +188,15 @@ def _composed(outer: Step, inner: Line, length: Length) -> Places:
         if not isinstance(place, int):
             raise LookupError
         return place
-    first, stop, step = (along.start, along.stop, along.step) if isinstance(along, range) else along
     if isinstance(along, range) and not along:
         return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
-    found = line(
+    first, stop, step = (along.start, along.stop, along.step) if isinstance(along, range) else along
+    return line(
         inner.first + first * inner.step,
         _below(inner.first + stop * inner.step),
         step * inner.step,
         length,
     )
-    return found
 
 
 def _below(place: Any) -> Any:
