@@ -274,7 +274,7 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
 
 
 def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
-    outputs, inputs = function.outputs, function.inputs
+    outputs, inputs = function.outputs, function._programs.inputs
     flat, scalar = function._programs.flat, function._signature.scalar
 
     def build(*operands: Expr) -> tuple[Expr, ...]:

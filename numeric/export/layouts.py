@@ -12,6 +12,7 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.functions.shaping import concat
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
+from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols, in_order
 from symdiff.graph.leaves import as_expr, symbol
 from symdiff.transforms.substitution import substitute
@@ -114,6 +115,7 @@ def flattened(
     """
     xs, single = unknown_symbols(what, unknowns, others)
     exprs = [as_expr(y) for y in outputs]
+    xs = in_terms_of(exprs, what, xs)
     given = _data(what, exprs, [*xs, *others], data)
     # The unknowns go through it too: a length that the data have is theirs from now on.
     found = substitute([*exprs, *xs], given)

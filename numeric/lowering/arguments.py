@@ -15,13 +15,14 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, determined
-from symdiff.graph.expr import Expr, free_symbols, in_order
+from symdiff.graph.expr import Expr, Symbols, free_symbols, in_order
 from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numeric.types import Values
+    from symdiff.graph.node import Shape
 
 
 # What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
@@ -44,6 +45,14 @@ class Call(NamedTuple):
     points: tuple[int, ...] = ()
     weak: bool = False
     kinds: tuple[np.dtype, ...] | None = None
+
+
+class Fixed(NamedTuple):
+    """What made lengths numbers: data of the name, whose symbol had the shape, or the formula."""
+
+    name: str
+    shape: Shape
+    numbers: tuple[int, ...]
 
 
 def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) -> None:
@@ -72,7 +81,11 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
 
 
 class Signature:
-    """The inputs of a Function.  ``scalar``: all are scalars, so that arguments may be arrays."""
+    """The inputs of a Function.  ``scalar``: all are scalars, so that arguments may be arrays.
+
+    ``given`` are the inputs as their user has them, with lengths by name that data made numbers in
+    the formula, and ``fixed`` says what did.
+    """
 
     def __init__(
         self,
@@ -90,9 +103,16 @@ class Signature:
         # Data of the graph take part in NumPy's promotion.
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
         self.arrays = all(x.shape and x.dtype is float for x in inputs) and not self.data
-        # The inputs as they were before lengths of their axes were bound, and what bound them.
-        self.origins = self.inputs
-        self.fixed: dict[Expr, tuple[int, ...]] = {}
+        self.given = Symbols(self.inputs)
+        self.fixed: tuple[Fixed, ...] = ()
+
+    def stand_for(self, given: Sequence[Expr], fixed: Sequence[Fixed]) -> None:
+        """The inputs are what these symbols are in the formula, for the reasons that are given."""
+        self.given, self.fixed = Symbols(given), tuple(fixed)
+        if not fixed and self.given != self.inputs:
+            own = bound_sizes("input", given, [x.shape for x in self.inputs])
+            known = {Length(name): n for name, n in own.items() if isinstance(n, int)}
+            self.fixed = (Fixed("the formula", tuple(known), tuple(known.values())),)
 
     def bind(self, args: Sequence[Any], named: Mapping[str, object]) -> Call:
         """The arguments of a call.
@@ -124,10 +144,23 @@ class Signature:
         shapes = [array.shape for array in arrays]
         if shapes == self.shapes:
             return {}
-        sizes = bound_sizes("input", [*self.fixed, *self.origins], [*self.fixed.values(), *shapes])
+        try:
+            sizes = bound_sizes("input", self.inputs, shapes)
+        except ShapeError:
+            if self.fixed:
+                self._refuse(shapes)
+            raise
         if self.formulas:
             check_lengths("input", self.formulas, sizes)
         return sizes
+
+    def _refuse(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Raise ShapeError for lengths that are others than what was bound, and say what was."""
+        fixed = [entry.numbers for entry in self.fixed]
+        try:
+            bound_sizes("input", [*self.fixed, *self.given], [*fixed, *shapes])
+        except ShapeError as error:
+            raise error from None
 
     def ordered(self, args: Sequence[object], named: Mapping[str, object]) -> list[Any]:
         """The arguments in the order of the inputs.  Raises TypeError if they do not fit."""
@@ -181,7 +214,9 @@ class Signature:
         name = key.name if isinstance(key, Expr) and isinstance(key.op, ops.Symbol) else key
         place = self.place.get(name) if isinstance(name, str) else None
         if place is None or (
-            isinstance(key, Expr) and become(key, [self.inputs[place]]) is not self.inputs[place]
+            isinstance(key, Expr)
+            and key is not self.given[place]
+            and become(key, [self.inputs[place]]) is not self.inputs[place]
         ):
             raise ValueError(f"{method}: {key!r} is no input; those are {self}")
         return place

@@ -20,6 +20,7 @@ from numeric.guesses import FUNCTION
 from numeric.lowering import derivatives
 from numeric.lowering.arguments import (
     Call,
+    Fixed,
     bindable,
     check_closed,
     cotangent,
@@ -81,9 +82,8 @@ def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
             )
     nodes = topological(ys)
     inside = [x for x in nodes if isinstance(x.op, ops.Symbol)]
-    xs = tuple([become(x, inside) for x in xs])
-    check_closed(ys, xs, nodes)
-    return Function(ys, xs, many, nodes)
+    symbols = tuple([become(x, inside) for x in xs])
+    return Function(ys, symbols, many, nodes, xs)
 
 
 class _Eager:
@@ -115,6 +115,9 @@ class Function:
     through NumPy where ``math`` raises); arguments may also be arrays of points, which broadcast,
     and every result has their shape.
 
+    ``outputs`` are its expressions.  ``inputs`` are the symbols as the user has them: where data
+    made a length of one a number in the outputs, it is a symbol of that name and length there.
+
     Calls raise TypeError for a wrong number, name or dtype of arguments and ShapeError for a
     wrong shape, before anything runs.
     """
@@ -125,11 +128,16 @@ class Function:
         inputs: tuple[Expr, ...],
         many: bool,
         nodes: Sequence[Expr],
+        given: Sequence[Expr] = (),
+        fixed: Sequence[Fixed] = (),
     ) -> None:
-        self.outputs, self.inputs = outputs, inputs
+        check_closed(outputs, inputs, nodes)
+        self.outputs = outputs
         self._many = many
         self._programs = Programs(outputs, inputs, nodes)
         self._signature = self._programs.signature
+        self._signature.stand_for(given or inputs, fixed)
+        self.inputs = self._signature.given
         # Python floats need no layer between the caller and the program; kinks have to be asked.
         self._direct = self._programs.flavour == MATH and not self._programs.strict
         self._call: Callable[..., object] = self._called
@@ -143,11 +151,13 @@ class Function:
         return self  # calls change nothing that another holder could see
 
     def __reduce__(self) -> tuple[object, ...]:
+        inputs, given, fixed = self._programs.inputs, self.inputs, self._signature.fixed
         return _lowered_again, (
-            *together([*self.outputs, *self.inputs]),
+            *together([*self.outputs, *inputs, *(given if fixed else ())]),
             len(self.outputs),
             self._many,
             self._programs.strict,
+            fixed,
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -442,25 +452,25 @@ class Function:
         >>> f(np.array([1.0, 2.0])), f.grad(np.array([1.0, 2.0])).tolist()
         (np.float64(5.0), [2.0, 4.0])
         """
+        inputs = self._programs.inputs
         given: dict[Expr, Any] = {}
         for key, value in [*(pair for m in values for pair in m.items()), *named.items()]:
-            x = self.inputs[self._signature.place_of(key, "bind")]
+            x = inputs[self._signature.place_of(key, "bind")]
             if x in given:
                 raise TypeError(f"bind: input {x.name} is given twice")
             given[x] = bindable(x, value)
         # Lengths are held against the symbols as they were, and what was bound before.
-        before = dict(zip(self.inputs, self._signature.origins, strict=True))
-        fixed = {before[x]: np.shape(value) for x, value in given.items()}
-        fixed = self._signature.fixed | fixed
-        bound_sizes("bind: symbol", list(fixed), list(fixed.values()))
+        before = dict(zip(inputs, self.inputs, strict=True))
+        fixed = [*self._signature.fixed]
+        fixed += [Fixed(x.name, before[x].shape, np.shape(value)) for x, value in given.items()]
+        bound_sizes("bind: symbol", fixed, [entry.numbers for entry in fixed])
         count = len(self.outputs)
         with _mode(self._programs.strict):
-            found = substitute([*self.outputs, *self.inputs], given)
-            rest = [y for x, y in zip(self.inputs, found[count:], strict=True) if x not in given]
-            bound = lower(found[:count] if self._many else found[0], rest)
-        bound._signature.fixed = fixed
-        bound._signature.origins = tuple(x for y, x in before.items() if y not in given)
-        return bound
+            found = substitute([*self.outputs, *inputs], given)
+            outputs, nodes = found[:count], topological(found[:count])
+            left = tuple([y for x, y in zip(inputs, found[count:], strict=True) if x not in given])
+            users = [before[x] for x in inputs if x not in given]
+            return Function(outputs, left, self._many, nodes, users, fixed)
 
     # Description ----------------------------------------------------------------------------------
 
@@ -489,7 +499,7 @@ class Function:
             raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
         if mode != "auto":
             return mode
-        xs = (self.inputs[i].shape for i in order)
+        xs = (self._programs.inputs[i].shape for i in order)
         columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
         rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
         return "forward" if columns < rows else "reverse"
@@ -510,13 +520,20 @@ without(Function, "a Function", FUNCTION)
 
 
 def _lowered_again(
-    nodes: list[Expr], places: Sequence[int], count: int, many: bool, strict: bool = False
+    nodes: list[Expr],
+    places: Sequence[int],
+    count: int,
+    many: bool,
+    strict: bool = False,
+    fixed: Sequence[Fixed] = (),
 ) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)
-    outputs = found[:count]
+    outputs, inputs = tuple(found[:count]), tuple(found[count:])
+    own = len(inputs) // 2 if fixed else len(inputs)
     with _mode(strict):
-        return lower(outputs if many else outputs[0], found[count:])
+        nodes = topological(outputs)
+        return Function(outputs, inputs[:own], many, nodes, inputs[own:], fixed)
 
 
 def _mode(strict: bool) -> kinks:

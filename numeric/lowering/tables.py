@@ -28,7 +28,7 @@ def _parts(F: Function) -> Iterator[str]:
     if F.inputs:
         rows = [
             f"| `{x.name}` | {shape_text(x.shape) if x.shape else 'scalar'} | {x.dtype.__name__} |"
-            for x in F.inputs[:_INPUTS]
+            for x in F._programs.inputs[:_INPUTS]
         ]
         if len(F.inputs) > _INPUTS:
             rows.append(f"| and {len(F.inputs) - _INPUTS} more | | |")

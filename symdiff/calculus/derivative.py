@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, overload
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pullback
 from symdiff.calculus.variables import (
-    became,
     between,
     check,
     check_apart,
@@ -19,6 +18,7 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.algebra import barrier, total
 from symdiff.graph.axes import shape_text
+from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.leaves import as_expr, full, number_node
@@ -68,7 +68,7 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
             )
     xs, many = _sequence(value, name, "inputs")
     if outputs is not None:
-        xs = became(outputs, xs)
+        xs = in_terms_of(outputs, name, xs)
         check(name, outputs, xs)
     return xs, many
 
@@ -228,8 +228,9 @@ def diff(f: Expr, *variables: Expr | int) -> Expr:
     """
     result = as_expr(f)
     orders = _orders(variables)
-    check("diff", [result], [x for x, _ in orders])
-    for x, order in orders:
+    xs = in_terms_of([result], "diff", [x for x, _ in orders])
+    check("diff", [result], xs)
+    for x, (_, order) in zip(xs, orders, strict=True):
         result = _repeated(result, x, order)
     return result
 

@@ -16,7 +16,6 @@ from symdiff.calculus.real_values import derived
 from symdiff.calculus.rules import arrivals, dependents, op_letters, pushforward
 from symdiff.graph import ops
 from symdiff.graph.algebra import blocks, linear, scale, total
-from symdiff.graph.axis_lengths import become
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import is_zero
 from symdiff.graph.node import topological
@@ -100,18 +99,6 @@ def _rearranges(x: Expr) -> bool:
 
 
 # What is no component -----------------------------------------------------------------------------
-
-
-def became(outputs: Sequence[Expr], inputs: list[Expr]) -> list[Expr]:
-    """The inputs, symbols as they are in the outputs, where lengths of axes may be known."""
-    if not any(isinstance(x.op, ops.Symbol) and any(map(_named, x.shape)) for x in inputs):
-        return inputs
-    inside = [node for node in topological(outputs) if isinstance(node.op, ops.Symbol)]
-    return [become(x, inside) if isinstance(x.op, ops.Symbol) else x for x in inputs]
-
-
-def _named(dim: int | str) -> bool:
-    return isinstance(dim, str)
 
 
 def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:

@@ -15,6 +15,7 @@ from symdiff.errors import Unsupported
 from symdiff.exact.components import Arithmetic, evaluated, filled
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
+from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import op_as
@@ -47,6 +48,7 @@ def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
     f = as_expr(f)
     if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
         raise TypeError(f"sparsity: {x!r} is not a symbol")
+    (x,) = in_terms_of([f], "sparsity", [x])
     env = {y: _sets(y, y is x) for y in {x: None, **dict.fromkeys(free_symbols(f))}}
     (found,) = evaluated([f], env, _Sets())
     sets = found.ravel().tolist() if isinstance(found, np.ndarray) else [found]

@@ -6,7 +6,7 @@ and here alone the lengths that were found are put into a shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.axes import shape_text
@@ -34,13 +34,25 @@ class Sizes(dict[str, int]):
         return found
 
 
+class Shaped(Protocol):
+    """What has a name and a shape, in messages and in what is learnt: a symbol, or data of one."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape, in which lengths may be known by name."""
+
+
 # Lengths of values: numbers of arrays, or lengths known by name, too, of expressions.
 Known = TypeVar("Known", bound="Dim")
 
 
 def bound_sizes(
     what: str,
-    symbols: Sequence[Expr],
+    symbols: Sequence[Shaped],
     shapes: Sequence[tuple[Known, ...]],
     known: Mapping[str, Known] | None = None,
 ) -> dict[str, Known]:
@@ -65,7 +77,7 @@ def bound_sizes(
     """
     sizes: dict[str, Any] = Sizes()
     sizes.update(known or {})
-    formulas: list[tuple[Expr, Shape, Length, Dim]] = []
+    formulas: list[tuple[Shaped, Shape, Length, Dim]] = []
     for x, shape in zip(symbols, shapes, strict=True):
         if len(shape) != len(x.shape):
             raise _misfit(what, x, shape)
@@ -88,10 +100,10 @@ def bound_sizes(
 
 def _solved(
     what: str,
-    symbols: Sequence[Expr],
+    symbols: Sequence[Shaped],
     known: Mapping[str, Any] | None,
     sizes: dict[str, Any],
-    x: Expr,
+    x: Shaped,
     shape: Shape,
     dim: Length,
     length: Any,
@@ -123,7 +135,7 @@ def _solved(
 def _told(
     name: str,
     sizes: Mapping[str, Dim],
-    symbols: Sequence[Expr],
+    symbols: Sequence[Shaped],
     known: Mapping[str, Dim] | None,
 ) -> str:
     """What a length is, and who said so."""
@@ -210,7 +222,7 @@ def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
     return known[0]
 
 
-def _misfit(what: str, x: Expr, shape: Shape, reason: str = "") -> ShapeError:
+def _misfit(what: str, x: Shaped, shape: Shape, reason: str = "") -> ShapeError:
     text = f"{what} {x.name}: expected shape {shape_text(x.shape)}, got {shape_text(shape)}"
     if not reason and len(shape) == len(x.shape) + 1:
         reason = f"; sd.batch(f, {{{x.name}: ...}}) makes a formula for many {x.name} at once"

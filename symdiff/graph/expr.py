@@ -40,6 +40,7 @@ from symdiff.graph.algebra import (
     sub,
 )
 from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import become
 from symdiff.graph.contraction import contract, strong
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
 from symdiff.graph.lengths import Length, set_expression
@@ -562,15 +563,24 @@ def _operand(value: object) -> Any:
 
 
 class Symbols(tuple["Expr", ...]):
-    """A tuple of symbols that are told apart by identity: ``y in f.free_symbols`` has an answer."""
+    """A tuple of symbols that are told apart by identity: ``y in f.free_symbols`` has an answer.
+
+    A symbol of lengths by name is there where data made these lengths numbers, too.
+    """
 
     __slots__ = ()
 
     def __contains__(self, x: object) -> bool:
+        x = self._own(x)
         return any(x is y for y in self)
+
+    def _own(self, x: object) -> object:
+        is_symbol = isinstance(x, Expr) and isinstance(x.op, ops.Symbol)
+        return become(x, self) if is_symbol else x  # type: ignore[arg-type]  # it is one
 
     def index(self, x: object, *bounds: SupportsIndex) -> int:
         """The place of a symbol; raises ValueError if it is not there."""
+        x = self._own(x)
         for i in range(len(self))[slice(*bounds, *(None,) * (2 - len(bounds)))]:
             if self[i] is x:
                 return i

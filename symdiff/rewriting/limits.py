@@ -17,6 +17,7 @@ from mpmath import mp
 from symdiff.errors import Unsupported
 from symdiff.exact.evaluation import one_mpmath, plain_number, primitives
 from symdiff.exact.witnesses import moved, noisy_values, points, values
+from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import free_symbols
 from symdiff.graph.leaves import as_expr, number_of
 from symdiff.rewriting.through_sympy import Carried
@@ -138,7 +139,8 @@ class _Approach:
     def __init__(self, name: str, f: Expr, x: Operand, x0: object) -> None:
         if isinstance(x0, sp.Basic) and x0.is_infinite:
             x0 = float(x0)
-        self.name, self.f, self.x, self.x0 = name, f, as_expr(x), as_expr(x0)
+        self.name, self.f = name, f
+        self.x, self.x0 = in_terms_of([f], name, [as_expr(x), as_expr(x0)])
         self.way = Carried(name, [f, self.x, self.x0])
         self.variable = self.way.scalar(self.x)
         if self.variable not in self.way.places:

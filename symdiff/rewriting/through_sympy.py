@@ -22,6 +22,7 @@ from symdiff.functions.elementwise import not_equal
 from symdiff.graph import ops
 from symdiff.graph.algebra import combine
 from symdiff.graph.axes import shape_text
+from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols, rebuild
 from symdiff.graph.leaves import as_expr, number_node
 from symdiff.graph.node import topological
@@ -250,7 +251,7 @@ def changed(name: str, f: Any, function: Callable[..., Any], *others: Any) -> Ex
     Raises Unsupported unless the result has the value of ``f`` wherever that has one.
     """
     f = as_expr(f)
-    given = [as_expr(x) for x in others]
+    given = in_terms_of([f], name, [as_expr(x) for x in others])
     way = Carried(name, [f, *given])
     arguments = [way.scalar(x) for x in given]
     found = way.each(way.formulas(f), lambda part: function(part, *arguments))

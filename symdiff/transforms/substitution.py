@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from symdiff.errors import ShapeError
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
-from symdiff.graph.algebra import size
-from symdiff.graph.axis_lengths import become, bound, bound_sizes
-from symdiff.graph.contraction import contract
-from symdiff.graph.expr import Expr, built, free_symbols, rebuild
-from symdiff.graph.leaves import full, named_dummy, symbol
-from symdiff.graph.lengths import Length
-from symdiff.graph.node import Dim, topological
+from symdiff.graph.axis_lengths import become
+from symdiff.graph.bound_lengths import with_values
+from symdiff.graph.expr import Expr, free_symbols
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
@@ -61,13 +56,7 @@ def substitute(
 def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
     given = named("substitute", free_symbols(outputs), replacements, strict=True)
     values = {x: assembled(value) for x, value in given.items()}
-    found = bound_sizes("substitute: symbol", list(values), [v.shape for v in values.values()])
-    sizes = {dim: length for dim, length in found.items() if dim != length}
-    done: dict[Expr, Expr] = {}
-    for node in topological(outputs):
-        value = values.get(node)
-        done[node] = _rebuilt(node, done, sizes) if value is None else value
-    return [done[node] for node in outputs]
+    return with_values("substitute", outputs, values)
 
 
 def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
@@ -138,33 +127,3 @@ def named(
                 raise TypeError(f"{name}: symbol {x.name} is given twice")
             found[x] = value
     return found
-
-
-def _rebuilt(node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
-    """``node`` on its new operands, with the bound lengths in its own parameters."""
-    op = node.op
-    args = tuple([done[arg] for arg in node.args])
-    if not sizes:
-        return rebuild(node, args)
-    for need, why in op.needs(*node.args):
-        (left,) = bound((need,), sizes)
-        if isinstance(left, int) and left < 0:
-            raise ShapeError(f"substitute: {why} is impossible, {need} would be {left}")
-    if isinstance(op, ops.Symbol):
-        shape = bound(node.shape, sizes)
-        if shape == node.shape:
-            return node
-        if op.dummy:  # it stays what it is, and no other
-            return named_dummy(op.name, shape, node.dtype)
-        return symbol(op.name, shape, node.dtype)
-    if isinstance(op, ops.Size):
-        (length,) = bound((Length(op.name),), sizes)
-        return size(length)
-    if isinstance(op, ops.Fill):
-        return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
-    if isinstance(op, ops.Contract) and bound(op.created, sizes) != op.created:
-        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
-        lengths = dict(zip(created, bound(op.created, sizes), strict=True))
-        return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
-    known = op.bound(lambda shape: bound(shape, sizes))
-    return rebuild(node, args) if known is op else built(known, args)

@@ -162,8 +162,8 @@ _kinks(
 
 _substitution(
     "replacements-are-replaced-again",
-    "done[node] = _rebuilt(node, done, sizes) if value is None else value",
-    "done[node] = _rebuilt(node, done, sizes) if value is None else done.get(value, value)",
+    "done[node] = _rebuilt(what, node, done, sizes) if value is None else value",
+    "done[node] = _rebuilt(what, node, done, sizes) if value is None else done.get(value, value)",
     "test_replacements_are_simultaneous",
 )
 _substitution(

@@ -111,7 +111,7 @@ def test_lengths_of_bound_data_are_numbers_everywhere_and_symbols_keep_their_nam
     data, at = np.arange(8.0).reshape(4, 2), np.array([0.5, -1.0])
     want = nm.lower(f, [A, v, b])
     for fixed in (want.bind(A=data), nm.lower(f.subs({A: data}), [v, b])):
-        assert [x.shape for x in fixed.inputs] == [(2,), ()]
+        assert fixed.inputs == (v, b)
         assert fixed(at, 0.1) == fixed(v=at, bias=0.1) == want(data, at, 0.1)
         same(fixed.grad(at, 0.1, wrt=v), want.grad(data, at, 0.1, wrt=v))
         assert fixed.bind({v: at})(0.1) == want(data, at, 0.1)

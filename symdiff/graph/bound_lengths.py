@@ -1,0 +1,107 @@
+"""Formulas whose axes get other lengths: nodes built anew, and the symbols that they are for.
+
+Where data makes a length a number, the symbols that have the length become other symbols of their
+names.  What a user goes on to write with the first ones means the second, everywhere: it is put
+into the words of a formula here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symdiff.errors import ShapeError
+from symdiff.graph import ops
+from symdiff.graph.algebra import size
+from symdiff.graph.axis_lengths import become, bound, bound_sizes
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr, built, rebuild
+from symdiff.graph.leaves import full, named_dummy, symbol
+from symdiff.graph.lengths import Length
+from symdiff.graph.node import topological
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from symdiff.graph.node import Dim
+
+
+def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
+    """``outputs`` with expressions in place of symbols, whose lengths become theirs everywhere.
+
+    Raises ShapeError, saying ``what`` did so, for a value of another shape, or a length that would
+    be two.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
+    >>> with_values("here", [x + y, y[1:]], {x: sd.symbol("z", 3)})[1].shape
+    (2,)
+    """
+    found = bound_sizes(f"{what}: symbol", list(values), [v.shape for v in values.values()])
+    sizes = {dim: length for dim, length in found.items() if dim != length}
+    done: dict[Expr, Expr] = {}
+    for node in topological(outputs):
+        value = values.get(node)
+        done[node] = _rebuilt(what, node, done, sizes) if value is None else value
+    return [done[node] for node in outputs]
+
+
+def in_terms_of(outputs: Iterable[Expr], what: str, given: Sequence[Expr]) -> list[Expr]:
+    """Expressions as they are in ``outputs``, where lengths of their symbols may be others.
+
+    Raises ShapeError, saying ``what`` asks, for an element that those lengths do not have.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbol("x", "n"), sd.symbol("x", 3)
+    >>> in_terms_of([sd.sum(y)], "here", [x[-1]]) == [y[-1]]
+    True
+    """
+    named = [
+        [node for node in topological([x]) if _is_symbol(node) and any(map(_is_named, node.shape))]
+        for x in given
+    ]
+    if not any(named):
+        return list(given)
+    inside = [node for node in topological(outputs) if _is_symbol(node)]
+    found = []
+    for x, symbols in zip(given, named, strict=True):
+        values = {y: there for y in symbols if (there := become(y, inside)) is not y}
+        found.append(with_values(what, [x], values)[0] if values else x)
+    return found
+
+
+def _is_symbol(node: Expr) -> bool:
+    return isinstance(node.op, ops.Symbol)
+
+
+def _is_named(dim: Dim) -> bool:
+    return isinstance(dim, Length)
+
+
+def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
+    """``node`` on its new operands, with the bound lengths in its own parameters."""
+    op = node.op
+    args = tuple([done[arg] for arg in node.args])
+    if not sizes:
+        return rebuild(node, args)
+    for need, why in op.needs(*node.args):
+        (left,) = bound((need,), sizes)
+        if isinstance(left, int) and left < 0:
+            raise ShapeError(f"{what}: {why} is impossible, {need} would be {left}")
+    if isinstance(op, ops.Symbol):
+        shape = bound(node.shape, sizes)
+        if shape == node.shape:
+            return node
+        if op.dummy:  # it stays what it is, and no other
+            return named_dummy(op.name, shape, node.dtype)
+        return symbol(op.name, shape, node.dtype)
+    if isinstance(op, ops.Size):
+        (length,) = bound((Length(op.name),), sizes)
+        return size(length)
+    if isinstance(op, ops.Fill):
+        return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
+    if isinstance(op, ops.Contract) and bound(op.created, sizes) != op.created:
+        created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
+        lengths = dict(zip(created, bound(op.created, sizes), strict=True))
+        return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
+    known = op.bound(lambda shape: bound(shape, sizes))
+    return rebuild(node, args) if known is op else built(known, args)
