@@ -25,6 +25,8 @@ from symdiff import opaque_ops
 from symdiff.calculus.custom_ops import Custom, CustomPullback
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
+from symdiff.graph.lengths import Length, is_natural
+from symdiff.graph.ranges import Line, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -149,10 +151,16 @@ def _reshape(op: ops.Reshape, node: Expr, d: Draft, x: Piece) -> Piece:
     return reshaped(d, x, [[dim] for dim in node.shape])
 
 
-def _key(node: Expr, before: Shape, steps: Sequence[Step]) -> list[str]:
+def _key(d: Draft, node: Expr, before: Shape, steps: Sequence[Step]) -> list[str]:
     """Slices of the last axes, ``before``, of an operand that has as many axes as the node."""
     key = [":"] * (len(node.shape) - len(steps))
     for dim, (start, stop, step) in zip(before, steps, strict=True):
+        if step != 1 and not all(is_natural(x) for x in (start, stop) if isinstance(x, Length)):
+            places = places_of((start, stop, step), dim)
+            assert isinstance(places, Line)
+            ends = [length_text(place) for place in places[:2]]
+            key.append(d.put(_call(d, "line", sequences.line, *ends, str(step))))
+            continue
         # A start of 0 may be left out where slices go up; downwards it would be the last place.
         first = length_text(start) if start or step < 0 else ""
         last = "" if stop is None or _reaches(start, stop, step, dim) else length_text(stop)
@@ -185,7 +193,7 @@ def _component(node: Expr, d: Draft, x: Piece) -> Piece:
     assert isinstance(op, ops.Contract)
     assert isinstance(sliced, ops.Slice)
     (word,), key = op.letters, []
-    for k, text in zip(word, _key(node.args[0], sliced.before, sliced.steps), strict=True):
+    for k, text in zip(word, _key(d, node.args[0], sliced.before, sliced.steps), strict=True):
         # A slice of length 1 along an axis that is dropped: where it starts is the index.
         key.append(text if k in op.out else text.partition(":")[0] or "0")
     kept = tuple(k for k in word if k in op.out)
@@ -204,12 +212,12 @@ def _reaches(start: Dim, stop: Dim, step: int, dim: Dim) -> bool:
 
 @_written.register(ops.Slice)
 def _slice(op: ops.Slice, node: Expr, d: Draft, x: Piece) -> Piece:
-    return indexed(d, x, _key(node, op.before, op.steps))
+    return indexed(d, x, _key(d, node, op.before, op.steps))
 
 
 @_written.register(ops.Unslice)
 def _unslice(op: ops.Unslice, node: Expr, d: Draft, x: Piece) -> Piece:
-    key = indexed(d, Text("np.s_", ATOM), _key(node, op.before, op.steps))
+    key = indexed(d, Text("np.s_", ATOM), _key(d, node, op.before, op.steps))
     if key == Text("np.s_", ATOM):
         return x
     return _call(d, "unslice", sequences.unslice, x, lengths_text(node.shape), key)

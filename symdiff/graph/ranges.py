@@ -69,7 +69,9 @@ def line(start: Dim | None, stop: Dim | None, step: int, length: Length) -> Plac
         one = _spelled(first, length)
         if count == 1 and isinstance(one, int):
             return one
-        last = first + (count - 1) * step + (1 if up else -1)
+        if count == 1:
+            step = 1
+        last = first + (count - 1) * step + _sign(step)
     return None if (first, last, step) == (0, length, 1) else Line(first, last, step)
 
 
@@ -158,7 +160,8 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
     """The places that ``[inner][outer]`` takes; ``length`` is that of the axis itself.
 
     Raises LookupError for what has no spelling: no element of an axis of symbolic length, and
-    places that a shorter axis has, too, where it lacks some of the ``inner`` ones.
+    places that a shorter axis has, too, where it lacks some of the ``inner`` ones, or those lack
+    some of the ``outer`` ones.
     """
     if isinstance(inner, range):
         return inner[_slice(outer)]
@@ -168,7 +171,10 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
         assert isinstance(length, Length)
         found = _composed(outer, inner, length)
         implied = needs(found, length)
-        for need in needs(inner, length):
+        wanted = needs(inner, length)
+        if isinstance(inner.length, Length):
+            wanted += needs(places_of(outer, inner.length), inner.length)
+        for need in wanted:
             if not (is_natural(need) or any(is_natural(need - other) for other in implied)):
                 raise LookupError
         return found
@@ -190,13 +196,21 @@ def _composed(outer: Step, inner: Line, length: Length) -> Places:
         return place
     if isinstance(along, range) and not along:
         return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
-    first, stop, step = (along.start, along.stop, along.step) if isinstance(along, range) else along
-    return line(
-        inner.first + first * inner.step,
-        _below(inner.first + stop * inner.step),
-        step * inner.step,
-        length,
-    )
+    start = along.start if isinstance(along, range) else along.first
+    many: Any = count(along, 0)
+    first: Any = inner.first + start * inner.step
+    by = along.step * inner.step
+    if isinstance(along, Line):
+        # Up to an end of the inner line: up to that of the axis, where it ends there.
+        end = inner.stop if along.stop == inner.length else inner.first - _sign(inner.step)
+        if along.stop in (inner.length, -1) and _count(first, end, by) == many:
+            return line(first, _below(end), by, length)
+    # A stop right behind the last place is within every axis that has the places.
+    return line(first, _below(first + (many - 1) * by + _sign(by)), by, length)
+
+
+def _sign(step: int) -> int:
+    return 1 if step > 0 else -1
 
 
 def _below(place: Any) -> Any:

@@ -121,8 +121,8 @@ def one_axis_off(d, x, word, kept, length):
     return contracted.Text(f"{d.put(x, contracted.ATOM)}.sum(axis=0)", contracted.ATOM)
 
 
-def of_the_first_axes(node, before, steps):
-    key = KEY(node, before, steps)
+def of_the_first_axes(d, node, before, steps):
+    key = KEY(d, node, before, steps)
     return key[len(node.shape) - len(steps) :]
 
 

@@ -148,6 +148,17 @@ def argsort(x: np.ndarray) -> np.ndarray:
 # Linear maps of trailing axes that write into zeros ---------------------------------------------
 
 
+def line(first: int, stop: int, step: int) -> slice:
+    """The slice of the places from ``first`` to, without, ``stop``; none counts from the end.
+
+    >>> line(3, -1, -2), line(-1, -1, -2)
+    (slice(3, None, -2), slice(0, 0, None))
+    """
+    if not range(first, stop, step):
+        return slice(0, 0)
+    return slice(first, None if stop < 0 else stop, step)
+
+
 def unslice(x: np.ndarray, shape: tuple[int, ...], key: Any) -> np.ndarray:
     """Zeros of ``shape``, with ``x`` at ``key``.
 
