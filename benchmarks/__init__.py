@@ -11,7 +11,7 @@ cases            what a case is, and how contestants are timed against each othe
 formulas         the formulas that several modules look at
 
 ``python -m benchmarks.commits REVISION`` compares this tree with an older commit, in interleaved
-runs of the programs of ``workloads``.
+runs of the programs of ``programs``.
 
 A module of cases offers ``cases()``; a new one is added to ``MODULES`` in ``benchmarks.__main__``.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import symdiff as sd
 from benchmarks.cases import OURS, Case, Contestant, Race, installed, peer
-from benchmarks.workloads import CONTRACTIONS, PRODUCT, operands
+from benchmarks.programs import CONTRACTIONS, PRODUCT, operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ import tempfile
 from io import BytesIO
 from pathlib import Path
 
-from benchmarks.workloads import WORKLOADS
+from benchmarks.programs import WORKLOADS
 
 ROOT = Path(__file__).resolve().parent.parent
 _TOLERATED = 0.05
@@ -30,7 +30,7 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "benchmarks" / "workloads.py")],
+            [sys.executable, str(ROOT / "benchmarks" / "programs.py")],
             env=os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
