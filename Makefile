@@ -82,7 +82,7 @@ docs: $(STAMP) ## the reference site, in out/docs/index.html; MathJax and Mermai
 	$(BIN)/python -m manual.assets
 	$(BIN)/python -m sphinx -q -E -W --keep-going -c manual -d out/doctrees . out/docs
 
-bench: $(STAMP) ## time the library next to its peers
+bench: $(STAMP) ## time the library beside hand-written NumPy and its peers; writes out/bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 

@@ -1,17 +1,17 @@
-"""The library next to its peers, in one run on one machine: read the ratios, not the times.
+"""The library beside hand-written NumPy and its peers, in one run: read the ratios, not the times.
 
-``python -m benchmarks`` runs every case of every module below, and
-``python -m benchmarks calling`` those of one.
+``make bench``, or ``python -m benchmarks``, with ``--only 4 mixture``, ``--peers hand jax``,
+``--rounds 3``, ``--quick``.
 
-building         what it costs to write an expression down and to differentiate it
-differentiating  what derivatives of wide and of many formulas cost
-swell            how large derivatives are: counts, which no machine changes
-calling          what a call of a lowered function costs
-cases            what a case is, and how contestants are timed against each other
-formulas         the formulas that several modules look at
+workloads     what is computed: data, formula, derivative, and the same by hand; a field a module
+declarations  what a workload is, and when results agree
+libraries     how each library does a workload, in the form that it recommends
+contestants   a library at a workload, in a process of its own
+rounds        who gives our numbers is timed, in turns; a ratio is a median over rounds
+targets       what has to be reached
+report        the table, the JSON, the plot
 
 ``python -m benchmarks.commits REVISION`` compares this tree with an older commit, in interleaved
-runs of the programs of ``programs``.
-
-A module of cases offers ``cases()``; a new one is added to ``MODULES`` in ``benchmarks.__main__``.
+runs of ``programs``; ``python -m benchmarks.kernels`` says which kernels of Tensors earn their
+place.
 """

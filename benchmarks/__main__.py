@@ -1,33 +1,63 @@
-"""Run the cases of the chosen modules; the exit status is 1 if a target is missed."""
+"""Time the library beside its peers; the exit status is 1 if numbers differ or a must is missed."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-MODULES = ("building", "differentiating", "swell", "calling", "eager")
-
-_VERDICT = {None: "", True: "   met", False: "   MISSED"}
+from benchmarks import report
+from benchmarks.contestants import Remote
+from benchmarks.libraries import LIBRARIES
+from benchmarks.rounds import OURS, QUICK, Effort, Outcome, measure
+from benchmarks.targets import verdicts
+from benchmarks.workloads import CASES
 
 
 def main() -> int:
-    """Run the cases of the chosen modules and print their lines as they come."""
+    """Measure the chosen cases, print their lines as they come, judge, write files."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="module", help=f"of {', '.join(MODULES)}")
-    chosen = parser.parse_args().modules or MODULES
-    unknown = [name for name in chosen if name not in MODULES]
-    if unknown:
-        parser.error(f"no module of cases is called {', '.join(unknown)}")
-    missed = 0
-    for name in chosen:
-        print(f"\n{name}", flush=True)
-        for case in import_module(f"benchmarks.{name}").cases():
-            for line in case.lines():
-                missed += line.met is False
-                print(f"  {line.text}{_VERDICT[line.met]}", flush=True)
-    print(f"\n{missed} targets missed" if missed else "\nno target missed")
-    return 1 if missed else 0
+    parser.add_argument("--only", nargs="+", default=[""], help="numbers or parts of names")
+    parser.add_argument("--peers", nargs="+", choices=list(LIBRARIES), help="these beside ours")
+    parser.add_argument("--rounds", type=int, help=f"of each case, {Effort.rounds} without it")
+    parser.add_argument("--quick", action="store_true", help="a first picture: few, short rounds")
+    parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder of the files")
+    options = parser.parse_args()
+    effort = QUICK if options.quick else Effort()
+    if options.rounds:
+        effort = replace(effort, rounds=options.rounds)
+    cases = [
+        case
+        for case in CASES
+        if any(
+            str(case.workload.number) == word if word.isdigit() else word in case.name
+            for word in options.only
+        )
+    ]
+    if not cases:
+        parser.error(f"no case is called {', '.join(options.only)}")
+    outcomes: list[Outcome] = []
+    for k, case in enumerate(cases):
+        print(f"[{k + 1} of {len(cases)}]", end="", file=sys.stderr)
+        names = [
+            name
+            for name in case.workload.contestants()
+            if name == OURS or options.peers is None or name in options.peers
+        ]
+        start = partial(Remote, patience=effort.patience)
+        outcomes.append(measure(case, names, start, effort))
+        print("\033[K", end="\r", file=sys.stderr, flush=True)
+        print(*report.lines(outcomes[-1]), "", sep="\n", flush=True)
+    found = list(verdicts(outcomes))
+    print(*report.judged(found), sep="\n")
+    for path in report.write(options.out, report.record(outcomes, found, effort)):
+        print(path)
+    wrong = [f"{outcome.case.name}: {name}" for outcome in outcomes for name in outcome.wrong()]
+    missed = sum(verdict.reached(verdict.target.must) is False for verdict in found)
+    print(f"{missed} of {len(found)} targets missed; numbers differ: {', '.join(wrong) or 'none'}")
+    return 1 if wrong or missed else 0
 
 
 if __name__ == "__main__":

@@ -159,9 +159,8 @@ def test_code_shown_as_the_library_s_is_the_library_s():
     def line(text):
         return text.split("  #")[0].strip().rstrip(",")
 
-    files = [
-        path for root in ("symdiff", "numeric", "tests") for path in (ROOT / root).rglob("*.py")
-    ]
+    roots = ("symdiff", "numeric", "tests", "benchmarks")
+    files = [path for root in roots for path in (ROOT / root).rglob("*.py")]
     there = {line(text) for path in files for text in path.read_text().splitlines()}
     page = BLOCK.sub("", (ROOT / "CONTRIBUTING.md").read_text())
     fences = re.findall(r"(?ms)^```python\n(.*?)^```", page)

@@ -1,55 +1,19 @@
-"""Eager programs, the same source for both: ratios to PyTorch, and the memory of a record."""
+"""Programs of Tensors, the same source for ours and for PyTorch."""
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import numeric
-from benchmarks.cases import OURS, Case, Contestant, Count, Race, installed
+from benchmarks.declarations import Task, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 STEPS = 40
-REPEATS = 20
-
-
-def _race(
-    name: str, program: Callable[[Any], Callable[[], object]], most: float, repeats: int = REPEATS
-) -> Case:
-    """``program(module)`` prepares; what it returns is timed, some times in a row."""
-
-    def repeated(module: Any) -> Contestant:
-        step = program(module)
-
-        def run(_: int) -> None:
-            for _ in range(repeats):
-                step()
-
-        return Contestant(run)
-
-    def torch() -> Contestant:
-        import torch as module  # type: ignore[import-not-found, unused-ignore]
-
-        return repeated(module)
-
-    here, missing = installed({"torch": torch})
-    return Race(
-        name,
-        {OURS: repeated(numeric)} | {peer: make() for peer, make in here.items()},
-        rounds=25,
-        per=repeats,
-        targets={"torch": most},
-        missing=missing,
-    )
-
-
-# The programs -----------------------------------------------------------------------------------
+NUMBER = 12
 
 
 def chain(torch: Any, size: int) -> Callable[[], object]:
@@ -57,12 +21,14 @@ def chain(torch: Any, size: int) -> Callable[[], object]:
     w = torch.tensor(np.linspace(0.5, 0.9, size, dtype=np.float32), requires_grad=True)
     b = torch.tensor(np.linspace(0.1, 0.2, size, dtype=np.float32), requires_grad=True)
 
-    def step() -> None:
+    def step() -> object:
         y = w
         for _ in range(STEPS):
             y = y * w + b
         y.sum().backward()
+        found = [w.grad, b.grad]
         w.grad = b.grad = None
+        return found
 
     return step
 
@@ -71,12 +37,14 @@ def constants(torch: Any, size: int) -> Callable[[], object]:
     """The same with Python numbers."""
     w = torch.tensor(np.linspace(0.5, 0.9, size, dtype=np.float32), requires_grad=True)
 
-    def step() -> None:
+    def step() -> object:
         y = w
         for _ in range(STEPS):
             y = y * 0.9 + 0.5
         y.sum().backward()
+        found = [w.grad]
         w.grad = None
+        return found
 
     return step
 
@@ -113,12 +81,13 @@ def training(torch: Any) -> Callable[[], object]:
     """One step of stochastic gradient descent."""
     network = _Network(torch)
 
-    def step() -> None:
+    def step() -> object:
         network.loss(network.x).backward()
         with torch.no_grad():
             for p in network.parameters:
                 p -= 0.01 * p.grad
                 p.grad = None
+        return network.parameters
 
     return step
 
@@ -127,7 +96,7 @@ def penalty(torch: Any) -> Callable[[], object]:
     """A step with a penalty on the gradient by the inputs: double backward."""
     network = _Network(torch)
 
-    def step() -> None:
+    def step() -> object:
         x = network.x.detach().requires_grad_()
         loss = network.loss(x)
         (g,) = torch.autograd.grad(loss, x, create_graph=True)
@@ -136,6 +105,7 @@ def penalty(torch: Any) -> Callable[[], object]:
             for p in network.parameters:
                 p -= 0.01 * p.grad
                 p.grad = None
+        return network.parameters
 
     return step
 
@@ -175,29 +145,26 @@ def jacobian(torch: Any) -> Callable[[], object]:
     return lambda: of(lambda x: torch.tanh(matrix @ x) * torch.sin(x), x)
 
 
-def bytes_per_op(n: int = 2000) -> int:
-    """Memory that a recorded operation holds, beyond the arrays of values."""
-    x = numeric.tensor([1.5], requires_grad=True)
-    y = x * x
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(n // 2):
-        y = y * x + x
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    arrays = n // 2 * (np.zeros(1, np.float32).__sizeof__() + 4)  # one saved array in two steps
-    return (after - before - arrays) // n
+def _program(name: str, formula: Callable[[Any], Callable[[], object]]) -> Workload:
+    """``formula(module)`` prepares; what it returns is timed."""
+    return Workload(
+        number=NUMBER,
+        name=f"eager: {name}",
+        task=Task.PROGRAM,
+        formula=formula,
+        sizes={"": {}},
+        tiny={},
+        peers=("torch",),
+    )
 
 
-def cases() -> Iterator[Case]:
-    """The workloads of programs that train and that differentiate twice."""
-    yield _race(f"{STEPS} multiply-adds on 1 element", lambda t: chain(t, 1), 0.8)
-    yield _race(f"{STEPS} multiply-adds on 10^4 elements", lambda t: chain(t, 10_000), 1.2)
-    yield _race(f"{STEPS} by numbers on 1 element", lambda t: constants(t, 1), 0.8)
-    yield _race("a step of a perceptron 32-128-128-1", training, 1.0)
-    yield _race("the same with a gradient penalty", penalty, 1.5)
-    yield _race("Hessian of a logistic loss, 2000 x 100", logistic_hessian, 0.2, 1)
-    yield _race("gradients of 64 samples, perceptron", per_sample, 1.0)
-    yield _race("Jacobian of a function of 200", jacobian, 0.5, 1)
-    yield Count("bytes of a recorded operation", bytes_per_op, 601)
+WORKLOADS = [
+    _program("40 multiply-adds on 1 element", lambda t: chain(t, 1)),
+    _program("40 multiply-adds on 10⁴ elements", lambda t: chain(t, 10_000)),
+    _program("40 by numbers on 1 element", lambda t: constants(t, 1)),
+    _program("step of a perceptron 32-128-128-1", training),
+    _program("step with a gradient penalty", penalty),
+    _program("logistic Hessian 2000×100", logistic_hessian),
+    _program("gradients of 64 samples", per_sample),
+    _program("Jacobian of a function of 200", jacobian),
+]

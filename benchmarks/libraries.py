@@ -1,0 +1,400 @@
+"""How each library does a workload, in the form that it recommends.
+
+A library is a generator of three: the formula, its derivative, and a function of no argument that
+computes the result.  What it has no stage for is None.  Each run is given a word that no run before
+had, for names of symbols.  Compilers compile at the first call, which counts as lowering.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial, reduce
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.declarations import Task, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+ORDER = 10
+MODULES = {"symdiff": "numeric", "hand": "numpy", "naive": "numpy", "lambdify": "sympy"}
+MANY = 16  # arguments beyond which CasADi is given one vector
+
+
+class Unable(Exception):
+    """This library has no such task."""
+
+
+def _formula(w: Workload, library: str) -> Callable[..., Any]:
+    return w.formulas.get(library, w.formula)
+
+
+def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Ours: expressions for all stages, a Function's own methods for calls."""
+    import numeric as nm
+    import symdiff as sd
+
+    if w.task is Task.PROGRAM:
+        yield from (None, None, w.formula(nm))
+        return
+    args = list(given.values())
+    shapes = [() if w.points else np.shape(value) for value in args]
+    xs = [sd.symbol(name + word, s) for name, s in zip(given, shapes, strict=True)]
+    f = _formula(w, "symdiff")(sd, *xs)
+    yield f
+    wrt = [xs[i] for i in w.places(given)]
+    some = None if w.wrt is None else wrt
+    if w.task is Task.VALUE:
+        yield None
+        F = nm.lower(f, xs)
+        yield lambda: [F(*args)]
+    elif w.task is Task.GRADIENT:
+        yield sd.grad(f, wrt)
+        F = nm.lower(f, xs)
+        if some is None:
+            yield lambda: F.value_and_grad(*args)
+        else:
+            yield lambda: F.value_and_grad(*args, wrt=some)
+    elif w.task is Task.CURVATURE:
+        (x,) = wrt
+        gradient = sd.grad(f, x)
+        derivative = [gradient, sd.jvp(gradient, x, sd.ones(x.shape))]
+        yield derivative
+        F = nm.lower(derivative, xs)
+        yield lambda: F(*args)
+    elif w.task is Task.HESSIAN:
+        (x,) = wrt
+        yield sd.hessian(f, x)
+        F = nm.lower(f, xs)
+        yield lambda: [F.hessian(*args, wrt=x)]
+    elif w.task is Task.JACOBIAN:
+        yield sd.jacobian(f, wrt)
+        F = nm.lower(f, xs)
+        yield lambda: F.jacobian(*args, wrt=some, mode="auto")
+    else:
+        (x,) = wrt
+        derivative = sd.diff(f, x, ORDER)
+        yield derivative
+        F = nm.lower(derivative, xs)
+        yield lambda: [F(*args)]
+
+
+def operations(w: Workload, given: Mapping[str, Any]) -> tuple[int, int]:
+    """Operations of the value, and of value and gradient together."""
+    import symdiff as sd
+
+    xs = [sd.symbol(name, () if w.points else np.shape(v)) for name, v in given.items()]
+    f = _formula(w, "symdiff")(sd, *xs)
+    gradient = sd.grad(f, [xs[i] for i in w.places(given)])
+    return sd.count_operations(f), sd.count_operations([f, *gradient])
+
+
+def hand(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """What is written by hand."""
+    assert w.hand is not None
+    f, args = w.hand, list(given.values())
+    yield from (None, None, lambda: f(*args))
+
+
+def naive(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """What is written by hand, line by line."""
+    assert w.naive is not None
+    f, args = w.naive, list(given.values())
+    yield from (None, None, lambda: f(*args))
+
+
+def jax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """``jax.jit`` of the whole task, in the dtype of the data; results are waited for."""
+    import jax
+    import jax.numpy as jnp
+    from jax.scipy.special import logsumexp
+
+    jax.config.update("jax_enable_x64", True)
+    names = SimpleNamespace(
+        **{name: getattr(jnp, name) for name in _COMMON},
+        min=jnp.min,
+        logsumexp=logsumexp,
+        softplus=jax.nn.softplus,
+        constant=jnp.asarray,
+    )
+    formula, places = _formula(w, "jax"), w.places(given)
+
+    def f(*xs: Any) -> Any:
+        return formula(names, *xs)
+
+    if w.task is Task.VALUE:
+        task = f
+    elif w.task is Task.GRADIENT:
+        task = jax.value_and_grad(f, places)
+    elif w.task is Task.CURVATURE:
+
+        def task(*xs: Any) -> Any:
+            gradient, (i,) = jax.grad(f, places[0]), places
+            along = [jnp.ones_like(x) if k == i else jnp.zeros_like(x) for k, x in enumerate(xs)]
+            return jax.jvp(gradient, xs, tuple(along))
+
+    elif w.task is Task.HESSIAN:
+        task = jax.hessian(f, places[0])
+    elif w.task is Task.JACOBIAN:
+        task = (jax.jacrev if w.points else jax.jacfwd)(f, places)
+    else:
+        task = reduce(lambda g, _: jax.grad(g), range(ORDER), f)
+    if w.points:
+        task = jax.vmap(task)
+    compiled = jax.jit(task)
+    floats = all(isinstance(value, float) for value in given.values())
+    args = list(given.values()) if floats else [jnp.asarray(value) for value in given.values()]
+    yield from (None, None, lambda: jax.block_until_ready(compiled(*args)))
+
+
+def torch(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """PyTorch eager; Hessians and Jacobians by ``torch.func``."""
+    import torch
+
+    torch.set_num_threads(THREADS)
+    if w.task is Task.PROGRAM:
+        yield from (None, None, w.formula(torch))
+        return
+
+    def logsumexp(x: Any, axis: int) -> Any:
+        return torch.logsumexp(x, axis)
+
+    names = SimpleNamespace(
+        **{name: getattr(torch, name) for name in _COMMON if name != "vander"},
+        vander=lambda x, n, increasing: torch.vander(x, N=n, increasing=increasing),
+        min=torch.amin,
+        logsumexp=logsumexp,
+        softplus=torch.nn.functional.softplus,
+        constant=torch.as_tensor,
+    )
+    formula, places = _formula(w, "torch"), w.places(given)
+
+    def f(*xs: Any) -> Any:
+        return formula(names, *xs)
+
+    xs = [torch.tensor(value, dtype=_torch_dtype(torch, value)) for value in given.values()]
+    for i in places if w.task in (Task.GRADIENT, Task.DERIVATIVE) else ():
+        xs[i].requires_grad_()
+
+    def value_and_gradient(*xs: Any) -> Any:
+        y = f(*xs)
+        return y.detach(), torch.autograd.grad(y.sum(), [xs[i] for i in places])
+
+    def derivative(*xs: Any) -> Any:
+        y = f(*xs)
+        for _ in range(ORDER):
+            (y,) = torch.autograd.grad(y, xs, create_graph=True)
+        return y.detach()
+
+    def curvature(*xs: Any) -> Any:
+        (i,) = places
+        along = [torch.ones_like(x) if k == i else torch.zeros_like(x) for k, x in enumerate(xs)]
+        return torch.func.jvp(torch.func.grad(f, i), xs, tuple(along))
+
+    if w.task is Task.HESSIAN:
+        task = torch.func.hessian(f, places[0])
+    elif w.task is Task.JACOBIAN and w.points:
+        task = torch.func.vmap(torch.func.jacrev(f, places))
+    elif w.task is Task.JACOBIAN:
+        task = torch.func.jacfwd(f, places)
+    else:
+        task = {
+            Task.VALUE: f,
+            Task.GRADIENT: value_and_gradient,
+            Task.CURVATURE: curvature,
+            Task.DERIVATIVE: derivative,
+        }[w.task]
+    yield from (None, None, lambda: task(*xs))
+
+
+def _torch_dtype(torch: Any, value: Any) -> Any:
+    return getattr(torch, str(np.asarray(value).dtype))
+
+
+def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """HIPS autograd."""
+    import autograd.numpy as anp
+    from autograd import grad, hessian, jacobian, value_and_grad
+    from autograd.scipy.special import logsumexp
+
+    names = SimpleNamespace(
+        **{name: getattr(anp, name) for name in _COMMON if name != "vander"},
+        min=anp.min,
+        logsumexp=logsumexp,
+        softplus=lambda z: anp.logaddexp(0, z),
+        constant=np.asarray,
+    )
+    formula, places, args = _formula(w, "autograd"), w.places(given), list(given.values())
+
+    def f(*xs: Any) -> Any:
+        return formula(names, *xs)
+
+    def summed(k: Any, *xs: Any) -> Any:
+        return anp.sum(f(*xs)[k])
+
+    def value_and_gradient_at_points(*xs: Any) -> Any:
+        return f(*xs), grad(partial(summed, ...), places)(*xs)
+
+    def jacobian_at_points(*xs: Any) -> Any:
+        return [grad(partial(summed, k), places)(*xs) for k in range(outputs)]
+
+    def curvature(*xs: Any) -> Any:
+        gradient = grad(f, places[0])
+        return gradient(*xs), grad(lambda *xs: anp.sum(gradient(*xs)), places[0])(*xs)
+
+    outputs = len(f(*args)) if w.task is Task.JACOBIAN else 1
+    if w.task is Task.VALUE:
+        task = f
+    elif w.task is Task.GRADIENT:
+        task = value_and_gradient_at_points if w.points else value_and_grad(f, places)
+    elif w.task is Task.CURVATURE:
+        task = curvature
+    elif w.task is Task.HESSIAN:
+        task = hessian(f, places[0])
+    elif w.task is Task.JACOBIAN:
+        task = jacobian_at_points if w.points else jacobian(f, places[0])
+    else:
+        task = reduce(lambda g, _: grad(g), range(ORDER), f)
+    yield from (None, None, lambda: task(*args))
+
+
+# Libraries of scalar symbols --------------------------------------------------------------------
+
+
+def _derivatives(w: Workload, f: Any, xs: Sequence[Any]) -> list[Any]:
+    """Expressions of the task, by ``f.diff(x)``."""
+    if w.task is Task.GRADIENT:
+        return [f, *(f.diff(x) for x in xs)]
+    if w.task is Task.JACOBIAN:
+        return [y.diff(x) for y in f for x in xs]
+    if w.task is Task.DERIVATIVE:
+        return [reduce(lambda y, _: y.diff(xs[0]), range(ORDER), f)]
+    raise Unable
+
+
+def lambdify(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """SymPy's derivatives, through ``lambdify`` with ``cse``; ``math`` for floats."""
+    import sympy
+
+    args = list(given.values())
+    xs = [sympy.Symbol(name + word, real=True) for name in given]
+    f = _formula(w, "lambdify")(sympy, *xs)
+    yield f
+    derivative = _derivatives(w, f, xs)
+    yield derivative
+    function = sympy.lambdify(xs, derivative, "numpy" if w.points else "math", cse=True)
+    yield lambda: function(*args)
+
+
+def symengine(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """SymEngine's ``Lambdify`` with ``cse``, of one array of points or numbers."""
+    import symengine
+
+    xs = [symengine.Symbol(name + word) for name in given]
+    f = _formula(w, "symengine")(symengine, *xs)
+    yield f
+    derivative = _derivatives(w, f, xs)
+    yield derivative
+    function = symengine.Lambdify(xs, derivative, cse=True)
+    at = np.stack(list(given.values()), axis=-1) if w.points else list(given.values())
+    if w.points:
+        yield lambda: np.moveaxis(function(at), -1, 0)
+    else:
+        yield lambda: function(at)
+
+
+def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """CasADi's ``Function``: SX of scalars, MX of vectors; many scalars come as one vector."""
+    import casadi
+
+    args = list(given.values())
+    shapes = [() if w.points else np.shape(value) for value in args]
+    kind = casadi.MX if any(len(shape) == 1 for shape in shapes) else casadi.SX
+    xs = [kind.sym(name + word, *s) for name, s in zip(given, shapes, strict=True)]
+    names = SimpleNamespace(
+        **{name: getattr(casadi, name) for name in ("exp", "log", "log1p", "sin", "cos", "tanh")},
+        sqrt=casadi.sqrt,
+        sum=casadi.sum1,
+        logsumexp=lambda x, axis: casadi.logsumexp(x),
+    )
+    f = _formula(w, "casadi")(names, *xs)
+    yield f
+    everything = casadi.vertcat(*map(casadi.vec, xs))
+    if w.task is Task.GRADIENT:
+        gradient = casadi.gradient(f, everything)
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)]).tolist()
+        parts = gradient if len(xs) > MANY else casadi.vertsplit(gradient, ends)
+    elif w.task is Task.JACOBIAN:
+        rows = casadi.jacobian(casadi.vertcat(*f), everything)
+        parts = [casadi.densify(rows[i, j]) for i in range(len(f)) for j in range(len(xs))]
+    elif w.task is Task.DERIVATIVE:
+        parts = [reduce(lambda y, _: casadi.gradient(y, xs[0]), range(ORDER), f)]
+    else:
+        raise Unable
+    yield parts
+    if len(xs) > MANY and not w.points:
+        function = casadi.Function("f", [everything], [f, parts])
+        vector = np.array(args)
+        yield lambda: function(vector)
+        return
+    if w.task is Task.GRADIENT:
+        shaped = [casadi.reshape(p, x.shape) for p, x in zip(parts, xs, strict=True)]
+        parts = [f, *shaped]
+    function = casadi.Function("f", xs, parts)
+    if w.points:
+        rows = [value[None] for value in args]
+        yield lambda: [part.full()[0] for part in function(*rows)]
+    else:
+        yield lambda: function(*args)
+
+
+def heyoka(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Compiled functions, of one array with a row for each variable."""
+    import heyoka as hy
+
+    xs = hy.make_vars(*(name + word for name in given))
+    xs = [xs] if len(given) == 1 else xs
+    f = _formula(w, "heyoka")(hy, *xs)
+    yield f
+    outputs = list(f) if w.task is Task.JACOBIAN else [f]
+    if w.task is Task.DERIVATIVE:
+        derivative = [reduce(lambda y, _: hy.diff(y, xs[0]), range(ORDER), f)]
+    else:
+        tensors = hy.diff_tensors(outputs, diff_args=xs, diff_order=1)
+        derivative = [tensors[index] for index in _orders(w.task, len(outputs), len(xs))]
+    yield derivative
+    function = hy.cfunc(derivative, vars=xs)
+    at = np.array(list(given.values()))
+    yield lambda: function(at)
+
+
+def _orders(task: Task, outputs: int, inputs: int) -> list[list[int]]:
+    """Indices of derivatives: the output, then how often by each variable."""
+    ones = [
+        [k, *(int(i == j) for j in range(inputs))] for k in range(outputs) for i in range(inputs)
+    ]
+    return [[0] * (inputs + 1), *ones] if task is Task.GRADIENT else ones
+
+
+_COMMON = (
+    *("exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "sum", "mean"),
+    *("einsum", "stack", "concatenate", "vander"),
+)
+THREADS = 2
+LIBRARIES = {
+    f.__name__: f
+    for f in (symdiff, hand, naive, torch, jax, casadi, autograd, lambdify, symengine, heyoka)
+}
+
+
+def arrays(result: Any, points: tuple[int, ...] = ()) -> list[np.ndarray]:
+    """The numbers of a result, which may be nested, as arrays of their own, one at all points."""
+    if isinstance(result, tuple | list):
+        return list(itertools.chain.from_iterable(arrays(part, points) for part in result))
+    if hasattr(result, "full"):  # CasADi's
+        return [result.full()]
+    found = np.array(result.detach().numpy() if hasattr(result, "detach") else result)
+    return [found if found.ndim else np.broadcast_to(found, points)]

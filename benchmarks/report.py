@@ -1,0 +1,168 @@
+"""What was measured, as text, as JSON, and as a plot."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.rounds import OURS, STAGES
+from benchmarks.targets import OPERATIONS, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from benchmarks.rounds import Effort, Outcome
+
+PACKAGES = (*("numpy", "sympy", "torch", "jax", "casadi", "autograd", "symengine", "heyoka"),)
+_UNITS = (("s ", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+_REACHED = {None: "not measured", True: "reached", False: "NOT REACHED"}
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what it was measured."""
+    processor = platform.processor()
+    account = Path("/proc/cpuinfo")
+    if account.exists():
+        names = [line for line in account.read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].split(":")[1].strip() if names else processor
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
+    return {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load": [round(x, 2) for x in load],
+        "versions": versions,
+    }
+
+
+def seconds(t: float | None) -> str:
+    """A time in a unit that suits it.
+
+    >>> seconds(0.00123), seconds(None)
+    ('1.23 ms', '-')
+    """
+    if t is None:
+        return "-"
+    unit, size = next(((u, s) for u, s in _UNITS if t >= s), _UNITS[-1])
+    return f"{t / size:.3g} {unit}"
+
+
+def _bytes(n: int | None) -> str:
+    return "-" if n is None else f"{n / 2**20:.1f} MiB"
+
+
+HEADINGS = f"{'':<12}{'build':>10}{'different.':>11}{'lower':>10}{'call':>10}{'memory':>13}"
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """One for each contestant: medians, peak memory, ours as a part of the peer's call."""
+    growth = ""
+    if outcome.operations is not None:
+        value, gradient = outcome.operations
+        growth = f"   operations {value:,} -> {gradient:,} ({gradient / value:.2f})"
+    yield f"{outcome.case.name}: {outcome.case.workload.task.value}{growth}"
+    yield f"{HEADINGS}  ours/it"
+    for name, timing in outcome.timings.items():
+        if timing.refused:
+            yield f"{name:<12}  {timing.refused}"
+            continue
+        times = "".join(
+            f"{seconds(timing.median(stage)):>{width}}"
+            for stage, width in zip(STAGES, (10, 11, 10, 10), strict=True)
+        )
+        ratio = outcome.ratio(name)
+        beside = "" if name == OURS or ratio is None else f"{ratio:>9.3g}"
+        yield f"{name:<12}{times}{_bytes(timing.memory):>13}{beside}"
+
+
+def judged(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """One line for each target: reached or not, with its ratio."""
+    yield f"{'workload':<60}{'ours / peer':<32}{'ratio':>10}  must, aim"
+    for verdict in verdicts:
+        target = verdict.target
+        if target.what == OPERATIONS:
+            subject, text = "operations, value + gradient / value", f"{verdict.found:.2f}"
+        elif target.peer == OURS:
+            subject, text = target.what, seconds(verdict.found)
+        else:
+            what = "" if target.what == "call" else f", {target.what}"
+            subject = target.peer + what
+            text = "-" if verdict.found is None else f"{verdict.found:.3g}"
+        in_seconds = target.peer == OURS and target.what != OPERATIONS
+        bounds = ", ".join(
+            f"{word} {seconds(bound) if in_seconds else format(bound, '.3g')} "
+            f"{_REACHED[verdict.reached(bound)]}"
+            for word, bound in (("must", target.must), ("aim", target.aim))
+            if bound is not None
+        )
+        yield f"{verdict.case:<60}{subject:<32}{text:>10}  {bounds}"
+
+
+def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort) -> dict[str, Any]:
+    """Everything, as JSON has it."""
+    return {
+        "machine": machine(),
+        "effort": vars(effort),
+        "cases": [
+            {
+                "name": outcome.case.name,
+                "task": outcome.case.workload.task.value,
+                "operations": outcome.operations,
+                "contestants": {
+                    name: vars(timing) | {"ratio": outcome.ratio(name)}
+                    for name, timing in outcome.timings.items()
+                },
+            }
+            for outcome in outcomes
+        ],
+        "targets": [
+            vars(v.target)
+            | {"case": v.case, "found": v.found}
+            | {"must reached": v.reached(v.target.must), "aim reached": v.reached(v.target.aim)}
+            for v in found
+        ],
+    }
+
+
+def write(folder: Path, recorded: dict[str, Any]) -> list[Path]:
+    """``bench.json``, and ``bench.png`` where Matplotlib is installed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "bench.json"
+    path.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return [path]
+    cases = recorded["cases"]
+    figure = Figure(figsize=(9, 1.5 + 0.26 * len(cases)), layout="constrained")
+    axes = figure.subplots()
+    peers = list(dict.fromkeys(name for case in cases for name in case["contestants"]))
+    for peer, marker in zip([p for p in peers if p != OURS], "osv^DPX*<>", strict=False):
+        points = [
+            (case["contestants"][peer]["ratio"], y)
+            for y, case in enumerate(cases)
+            if case["contestants"].get(peer, {}).get("ratio")
+        ]
+        axes.scatter(
+            *zip(*points, strict=True), label=peer, marker=marker, s=22
+        ) if points else None
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(cases)), [case["name"] for case in cases], fontsize=7)
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_xlabel("time of a call, symdiff / peer: left of 1 symdiff is faster")
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    picture = folder / "bench.png"
+    figure.savefig(picture, dpi=130)
+    return [path, picture]

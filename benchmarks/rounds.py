@@ -1,0 +1,171 @@
+"""Contestants in turns: whose numbers agree with ours are timed, round by round, beside each other.
+
+A ratio is the median over rounds of our time as a part of the peer's in the same round, so that a
+busy moment hits both.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from benchmarks.contestants import Contestant, Failed, Stages
+from benchmarks.declarations import Case, Task, difference
+from benchmarks.libraries import operations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OURS = "symdiff"
+STAGES = ("build", "differentiate", "lower", "call")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long is measured.
+
+    rounds    of each case
+    span      seconds that the calls of a round last at least
+    dear      seconds from which on the stages of a contestant are run once
+    patience  seconds that one answer may take; after as many of calls, a peer leaves the rounds
+    """
+
+    rounds: int = 7
+    span: float = 0.1
+    dear: float = 1.0
+    patience: float = 60.0
+
+
+QUICK = Effort(rounds=3, span=0.02, dear=0.2, patience=20.0)
+
+
+@dataclass
+class Timing:
+    """Seconds by round of one contestant; ``refused`` says why there are none."""
+
+    refused: str = ""
+    memory: int | None = None
+    build: list[float] = field(default_factory=list)
+    differentiate: list[float] = field(default_factory=list)
+    lower: list[float] = field(default_factory=list)
+    call: list[float] = field(default_factory=list)
+
+    def add(self, stages: Stages) -> None:
+        """One more run of the stages."""
+        for name in STAGES[:3]:
+            seconds = getattr(stages, name)
+            if seconds is not None:
+                getattr(self, name).append(seconds)
+
+    def sums(self, what: str) -> list[float]:
+        """By round, of several stages, as "build + differentiate"; empty where one is missing."""
+        rows = [getattr(self, name) for name in what.split(" + ")]
+        return [sum(row) for row in zip(*rows, strict=False)]
+
+    def median(self, what: str) -> float | None:
+        """The median over rounds."""
+        found = self.sums(what)
+        return statistics.median(found) if found else None
+
+
+@dataclass
+class Outcome:
+    """What was measured of a case."""
+
+    case: Case
+    timings: dict[str, Timing]
+    operations: tuple[int, int] | None = None
+
+    def ratio(self, peer: str, what: str = "call") -> float | None:
+        """Ours as a part of the peer's."""
+        if not {OURS, peer} <= set(self.timings):
+            return None
+        pairs = zip(self.timings[OURS].sums(what), self.timings[peer].sums(what), strict=False)
+        ratios = [ours / theirs for ours, theirs in pairs if theirs]
+        return statistics.median(ratios) if ratios else None
+
+    def wrong(self) -> list[str]:
+        """Contestants whose numbers are not ours; ours, where there are none."""
+        return [
+            name
+            for name, timing in self.timings.items()
+            if timing.refused.startswith("WRONG") or (timing.refused and name == OURS)
+        ]
+
+
+def measure(
+    case: Case,
+    contestants: list[str],
+    start: Callable[[str, Case], Contestant],
+    effort: Effort,
+) -> Outcome:
+    """Start, check and time ``contestants``, of which the first is ours."""
+    timings = {name: Timing() for name in contestants}
+    running: dict[str, Contestant] = {}
+    try:
+        _check(case, timings, running, start)
+        _time(timings, running, effort)
+    finally:
+        for contestant in running.values():
+            contestant.close()
+    counts = None
+    if case.workload.task is Task.GRADIENT:
+        counts = operations(case.workload, case.workload.given(case.size))
+    return Outcome(case, timings, counts)
+
+
+def _check(
+    case: Case,
+    timings: dict[str, Timing],
+    running: dict[str, Contestant],
+    start: Callable[[str, Case], Contestant],
+) -> None:
+    """Only who gives our numbers goes on."""
+    ours = None
+    for name, timing in timings.items():
+        print(f"  {case.name}: {name} ...", end="\033[K\r", file=sys.stderr, flush=True)
+        contestant = running[name] = start(name, case)
+        try:
+            result = contestant.first()
+            timing.memory = contestant.memory
+            if name == OURS:
+                ours = result
+            elif ours is not None:
+                apart = difference(ours, result)
+                timing.refused = f"WRONG: {apart}" if apart else ""
+        except Failed as reason:
+            timing.refused = str(reason)
+        if ours is None:
+            timing.refused = timing.refused or "cannot be checked: ours fails"
+        if timing.refused:
+            running.pop(name).close()
+
+
+def _time(timings: dict[str, Timing], running: dict[str, Contestant], effort: Effort) -> None:
+    numbers: dict[str, int] = {}
+    spent = dict.fromkeys(running, 0.0)
+    for round_ in range(effort.rounds):
+        turns = list(running)
+        if not turns:
+            return
+        first = round_ % len(turns)
+        for name in turns[first:] + turns[:first]:
+            print(f"  round {round_ + 1}: {name} ...", end="\033[K\r", file=sys.stderr, flush=True)
+            contestant, timing = running[name], timings[name]
+            began = time.perf_counter()
+            try:
+                if round_ == 0 or spent[name] < effort.dear * round_:
+                    timing.add(contestant.stages(round_))
+                if name not in numbers:
+                    numbers[name] = max(1, int(effort.span / max(contestant.calls(1), 1e-7)))
+                spent[name] += time.perf_counter() - began
+                timing.call.append(contestant.calls(numbers[name]))
+            except Failed as reason:
+                timing.refused = str(reason)
+                running.pop(name).close()
+                continue
+            if sum(timing.call) * numbers[name] > effort.patience and name != OURS:
+                running.pop(name).close()

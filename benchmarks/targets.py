@@ -1,0 +1,116 @@
+"""What lowered code has to reach, and what it aims at: ratios ours/peer, or seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.rounds import OURS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from benchmarks.rounds import Outcome
+
+MOST_OPERATIONS = 4.0  # of value and gradient, as multiples of those of the value
+OPERATIONS = "operations"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Of cases whose names start so: ``what``, as a part of the peer's, or in seconds."""
+
+    case: str
+    peer: str
+    must: float | None = None
+    aim: float | None = None
+    what: str = "call"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target at one case; ``found`` is None where the peer was not timed."""
+
+    target: Target
+    case: str
+    found: float | None
+
+    def reached(self, bound: float | None) -> bool | None:
+        """Whether it is; None where there is no bound or nothing was measured."""
+        return None if bound is None or self.found is None else self.found <= bound
+
+
+def _both(
+    case: str, *peers: str, must: float | None = None, aim: float | None = None
+) -> list[Target]:
+    return [Target(case, peer, must, aim) for peer in peers]
+
+
+TARGETS = [
+    Target("1 ", "lambdify", 1.2, 1.0),
+    Target("1 ", "jax", 0.1),
+    Target("2 chained Rosenbrock n=1000", "hand", 1.1),
+    Target("2 chained Rosenbrock n=1000", "jax", 1.0),
+    Target("2 chained Rosenbrock n=1000000", "hand", aim=0.6),
+    *(
+        Target(f"3 {name} n=1000000", peer, must, aim)
+        for name in ("sum of elementwise functions", "exp(-xy) sin z + log(1+x²) at points")
+        for peer, must, aim in (("naive", 0.65, None), ("torch", 0.5, None), ("jax", None, 1.0))
+    ),
+    Target("4 ", "casadi", 0.4, what="build + differentiate"),
+    Target("4 ", OURS, 0.3, what="lower"),
+    Target("4 ", "casadi", 1.5, 1.0),
+    Target("5 ", "hand", 1.1),
+    *_both("5 x'Ax", "jax", "torch", must=0.01),
+    *_both("5 matrix factorisation", "jax", "torch", aim=1 / 40),
+    Target("6 ", OURS, 0.1, what="differentiate + lower"),
+    Target("6 ", "jax", 1.0),
+    Target("7 ", "jax", 0.65, 0.5),
+    Target("8 ", "torch", 1.0, 0.8),
+    Target("8 ", "jax", 1.2),
+    Target("9 ", "torch", 0.6),
+    Target("9 ", "jax", 1.0),
+    *_both("10 ", "jax", "hand", must=1.0),
+    Target("11 k-means gradient", "jax", 1.0),
+    Target("11 k-means cost", "jax", 1.5),
+    Target("11 polynomial", "jax", 0.3),
+    Target("11 determinant by cofactors n=5", "casadi", 1.0),
+    Target("11 hand tracking", "jax", 0.2),
+    *(
+        Target(f"12 eager: {name}", "torch", must)
+        for name, must in {
+            "40 multiply-adds on 1 element": 0.8,
+            "40 multiply-adds on 10⁴ elements": 1.2,
+            "40 by numbers on 1 element": 0.8,
+            "step of a perceptron": 1.0,
+            "step with a gradient penalty": 1.5,
+            "logistic Hessian": 0.2,
+            "gradients of 64 samples": 1.0,
+            "Jacobian of a function of 200": 0.5,
+        }.items()
+    ),
+]
+
+
+def applies(target: Target, case: str) -> bool:
+    """A name, or its beginning up to a space: n=1000 is not n=1000000."""
+    return case == target.case or case.startswith(target.case.rstrip() + " ")
+
+
+def verdicts(outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
+    """Every target at every case that was measured; the growth of operations last."""
+    measured: Mapping[str, Outcome] = {outcome.case.name: outcome for outcome in outcomes}
+    for target in TARGETS:
+        for name, outcome in measured.items():
+            if not applies(target, name):
+                continue
+            if target.peer == OURS:
+                found = outcome.timings[OURS].median(target.what)
+            else:
+                found = outcome.ratio(target.peer, target.what)
+            yield Verdict(target, name, found)
+    for name, outcome in measured.items():
+        if outcome.operations is not None:
+            value, gradient = outcome.operations
+            target = Target(name, OURS, MOST_OPERATIONS, what=OPERATIONS)
+            yield Verdict(target, name, gradient / value)

@@ -1,0 +1,10 @@
+"""The workloads, by field; a new one is added to the list ``WORKLOADS`` of its module."""
+
+from benchmarks.declarations import Case
+from benchmarks.workloads import eager, elementwise, linear_algebra, models
+
+WORKLOADS = sorted(
+    [*elementwise.WORKLOADS, *linear_algebra.WORKLOADS, *models.WORKLOADS, *eager.WORKLOADS],
+    key=lambda w: w.number,
+)
+CASES = [Case(w, label) for w in WORKLOADS for label in w.sizes]

@@ -1,0 +1,141 @@
+"""The benchmark measures the same numbers: every workload once, tiny, and no clock."""
+
+import importlib.util
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import report
+from benchmarks.contestants import Failed, Local, Remote
+from benchmarks.declarations import Case, Task, difference
+from benchmarks.libraries import MODULES
+from benchmarks.rounds import OURS, Effort, Outcome, Timing, measure
+from benchmarks.targets import TARGETS, applies, verdicts
+from benchmarks.workloads import CASES, WORKLOADS, elementwise, linear_algebra, models
+
+ONCE = Effort(rounds=1, span=0.0)
+
+
+def _pairs():
+    for w in WORKLOADS:
+        for library in w.contestants()[1:]:
+            # Ten nested gradients compile for half a minute.
+            long = library == "jax" and w.task is Task.DERIVATIVE
+            marks = [pytest.mark.slow] if long else []
+            yield pytest.param(w, library, id=f"{w.name}-{library}", marks=marks)
+
+
+@pytest.mark.parametrize(("workload", "library"), list(_pairs()))
+@pytest.mark.filterwarnings("default")  # those of peers are theirs
+def test_contestants_compute_what_ours_does(workload, library):
+    module = MODULES.get(library, library)
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    case = Case(workload, "tiny")
+    assert difference(Local(OURS, case).first(), Local(library, case).first()) is None
+
+
+def test_every_formula_is_also_written_by_hand_and_without_the_library():
+    formulas = [w for w in WORKLOADS if w.task is not Task.PROGRAM]
+    assert [w.name for w in formulas if w.hand is None] == []
+    for field in (elementwise, linear_algebra, models):
+        assert {"symdiff", "numeric", "sd", "nm"}.isdisjoint(vars(field))
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        (lambda v, g: [v, g * (1 + 1e-6)], "array 1 differs by 1e-06"),
+        (lambda v, g: [v, g + 1e-3 * (g == g[-1])], "array 1 differs by"),
+        (lambda v, g: [v, g[1:]], "5 numbers instead of 6"),
+        (lambda v, g: [v * np.nan, g], "array 0 is not finite"),
+    ],
+    ids=("slightly", "one place", "a number too few", "nan"),
+)
+def test_a_wrong_peer_is_refused_before_anything_is_timed(planted, words):
+    chained = next(w for w in WORKLOADS if w.name == "chained Rosenbrock")
+    wrong = replace(chained, hand=lambda x: planted(*chained.hand(x)))
+    outcome = measure(Case(wrong, "tiny"), [OURS, "hand", "naive"], Local, ONCE)
+    assert outcome.timings["hand"].refused.startswith(f"WRONG: {words}")
+    assert outcome.timings["hand"].call == []
+    assert outcome.wrong() == ["hand"]
+    assert outcome.ratio("hand") is None
+    assert len(outcome.timings["naive"].call) == len(outcome.timings[OURS].lower) == 1
+
+
+def test_a_contestant_in_a_process_gives_the_same_numbers():
+    case = next(case for case in CASES if case.name.startswith("6 "))
+    remote = Remote("hand", case, patience=60)
+    try:
+        assert difference(Local(OURS, case).first(), remote.first()) is None
+        assert remote.stages(1).lower is None
+    finally:
+        remote.close()
+
+
+def test_a_contestant_that_fails_says_why():
+    case = next(w for w in CASES if w.workload.task is Task.HESSIAN)
+    remote = Remote("lambdify", case, patience=60)  # scalars only
+    try:
+        with pytest.raises(Failed, match="raises "):
+            remote.first()
+    finally:
+        remote.close()
+
+
+def test_ours_failing_stops_the_case_and_is_told():
+    def start(library, case):
+        contestant = Local(library, case)
+        if library == OURS:
+            contestant.first = failing
+        return contestant
+
+    def failing():
+        raise Failed("raises ValueError: planted")
+
+    case = Case(next(w for w in WORKLOADS if w.naive), "tiny")
+    outcome = measure(case, [OURS, "hand"], start, ONCE)
+    assert outcome.wrong() == [OURS]
+    assert outcome.timings["hand"].call == []
+
+
+def test_names_are_unique_and_every_target_has_its_case_and_peer():
+    assert len({case.name for case in CASES}) == len(CASES)
+    for target in TARGETS:
+        cases = [case for case in CASES if applies(target, case.name)]
+        assert cases, target
+        assert all(target.peer in case.workload.contestants() for case in cases), target
+
+
+def test_ratios_are_medians_of_rounds_and_are_judged():
+    case = next(case for case in CASES if case.name == "2 chained Rosenbrock n=1000")
+    timings = {
+        OURS: Timing(call=[1.0, 4.0, 3.0]),
+        "hand": Timing(call=[2.0, 4.0, 1.0]),  # 0.5, 1, 3
+        "jax": Timing(refused="is not installed"),
+    }
+    outcome = Outcome(case, timings, (100, 401))
+    assert outcome.ratio("hand") == 1.0
+    found = {(v.target.peer, v.target.what): v for v in verdicts([outcome])}
+    assert found["hand", "call"].reached(1.1) is True
+    assert found["hand", "call"].reached(0.9) is False
+    assert found["jax", "call"].reached(1.0) is None
+    growth = found[OURS, "operations"]
+    assert growth.reached(growth.target.must) is False
+    text = "\n".join(report.judged(found.values()))
+    assert "must 1.1 reached" in text
+    assert "must 1 not measured" in text
+    assert "4.01  must 4 NOT REACHED" in text
+
+
+def test_files_are_written(tmp_path):
+    case = Case(next(w for w in WORKLOADS if w.naive), "tiny")
+    outcome = measure(case, [OURS, "hand", "naive"], Local, ONCE)
+    recorded = report.record([outcome], list(verdicts([outcome])), ONCE)
+    paths = report.write(tmp_path, recorded)
+    assert [path.name for path in paths] == ["bench.json", "bench.png"]
+    read = json.loads(paths[0].read_text())
+    assert set(read["cases"][0]["contestants"]) == {OURS, "hand", "naive"}
+    assert read["machine"]["versions"]["numpy"] == np.__version__
