@@ -188,41 +188,22 @@ def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
     return (..., *(slice(*step) for step in steps))
 
 
-def _needs(before: Shape, steps: tuple[Step, ...]) -> list[tuple[Dim, str]]:
-    return [
-        (need, f"[{steps_text([step])[0]}] of an axis of length {dim}")
-        for dim, step in zip(before, steps, strict=True)
-        if isinstance(dim, Length)
-        for need in needs(places_of(step, dim), dim)
-    ]
-
-
-def _bound_steps(
-    before: Shape, steps: tuple[Step, ...], lengths: Callable[[Shape], Shape]
-) -> tuple[Step, ...]:
-    """The slices, in their one spelling for lengths that are known now."""
-    found = []
-    for dim, known, step in zip(before, lengths(before), steps, strict=True):
-        line = places_of(step, dim) if isinstance(dim, Length) else None
-        if isinstance(line, int) and isinstance(known, int):
-            if not -known <= line < known:
-                raise _too_short(step, dim, known)
-            found.append(step_of(range(line % known, line % known + 1), known))
-            continue
-        if not isinstance(line, Line) or not line.length:
-            found.append(step)
-            continue
-        first, stop = lengths((line.first, line.stop))
-        if isinstance(known, Length):
-            assert not isinstance(first, str) or isinstance(first, Length)
-            places = Line(first, stop, line.step)  # type: ignore[arg-type]  # lengths, as before
-            found.append(step_of(places, known))
-            continue
-        line = Line(first, stop, line.step)  # type: ignore[arg-type]  # numbers now
-        if any(need < 0 for need in line.needs(known)):  # type: ignore[arg-type]
+def _bound_step(step: Step, dim: Dim, known: Dim, lengths: Callable[[Shape], Shape]) -> Step:
+    """A slice of an axis of length ``dim``, which is ``known`` now, in its one spelling."""
+    places = places_of(step, dim) if isinstance(dim, Length) else None
+    if isinstance(places, int) and isinstance(known, int):
+        if not -known <= places < known:
             raise _too_short(step, dim, known)
-        found.append(step_of(range(*line), known))
-    return tuple(found)
+        return between(places % known, places % known + 1, known)
+    if not isinstance(places, Line) or not places.length:
+        return step
+    first, stop = lengths((places.first, places.stop))
+    line = Line(first, stop, places.step)  # type: ignore[arg-type]  # lengths, as before
+    if isinstance(known, Length):
+        return step_of(line, known)
+    if any(need < 0 for need in line.needs(known)):  # type: ignore[arg-type]  # numbers
+        raise _too_short(step, dim, known)
+    return step_of(range(*line), known)
 
 
 def _too_short(step: Step, dim: Dim, known: Dim) -> ShapeError:
@@ -230,16 +211,38 @@ def _too_short(step: Step, dim: Dim, known: Dim) -> ShapeError:
     return ShapeError(f"slice: [{taken}] of an axis of length {dim}, which is {known}")
 
 
-class Slice(Linear):
-    """``x[..., start:stop:step, ...]`` over the trailing axes ``before``.  Transpose: Unslice."""
+class _Sliced(Linear):
+    """The slices ``steps`` of trailing axes ``before``, which leave ``after``."""
 
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
-    name = "slice"
     selects = True
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        before = lengths(self.before)
+        steps = [
+            _bound_step(step, dim, known, lengths)
+            for step, dim, known in zip(self.steps, self.before, before, strict=True)
+        ]
+        return _linear(type(self), before, tuple(steps), lengths(self.after))
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        return [
+            (need, f"[{steps_text([step])[0]}] of an axis of length {dim}")
+            for dim, step in zip(self.before, self.steps, strict=True)
+            if isinstance(dim, Length)
+            for need in needs(places_of(step, dim), dim)
+        ]
+
+
+class Slice(_Sliced):
+    """``x[..., start:stop:step, ...]`` over the trailing axes ``before``.  Transpose: Unslice."""
+
+    __slots__ = ()
+    name = "slice"
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.after
@@ -247,27 +250,15 @@ class Slice(Linear):
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Unslice, self.before, self.steps, self.after)
 
-    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
-        steps = _bound_steps(self.before, self.steps, lengths)
-        return _linear(Slice, lengths(self.before), steps, lengths(self.after))
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return _needs(self.before, self.steps)
-
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         return xs[0][_slices(self.steps)]
 
 
-class Unslice(Linear):
+class Unslice(_Sliced):
     """Zeros of shape ``before``, the operand at ``[start:stop:step, ...]``.  Transpose: Slice."""
 
-    __slots__ = ("after", "before", "steps")
-    fields = ("before", "steps")
+    __slots__ = ()
     name = "unslice"
-    selects = True
-
-    def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
-        self.before, self.steps, self.after = before, steps, after
 
     def writes_zeros(self) -> bool:
         return self.after != self.before
@@ -277,13 +268,6 @@ class Unslice(Linear):
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Slice, self.before, self.steps, self.after)
-
-    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
-        steps = _bound_steps(self.before, self.steps, lengths)
-        return _linear(Unslice, lengths(self.before), steps, lengths(self.after))
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return _needs(self.before, self.steps)
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         value = _zeros(of, shape)
@@ -565,6 +549,10 @@ class Windows(Linear):
             raise ShapeError(f"windows: of {self.length} elements in an axis of length {n}")
         return (*batch, n - self.length + 1, self.length)  # type: ignore[operator]  # of lengths
 
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        n = operands[0].shape[-1]
+        return [(n - self.length, f"windows of {self.length} elements of an axis of length {n}")]
+
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Overlaps, self.length)
 
@@ -585,6 +573,11 @@ class Overlaps(Linear):
     def result(self, *shapes: Shape) -> Shape:
         *batch, count, _ = shapes[0]
         return (*batch, count + self.length - 1)  # type: ignore[operator]  # of lengths
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        windows = operands[0].shape[-2]
+        n = windows + self.length - 1
+        return [(windows - 1, f"windows of {self.length} elements of an axis of length {n}")]
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return windows_op(self.length)
