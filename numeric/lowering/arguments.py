@@ -15,6 +15,7 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, determined
+from symdiff.graph.axis_lengths import names as names_of
 from symdiff.graph.expr import Expr, Symbols, free_symbols, in_order
 from symdiff.graph.lengths import Length
 
@@ -71,11 +72,9 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
     missing = [x.name for x in symbols if x not in known]
     if missing:
         raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")
-    axes = determined([x.shape for x in xs])
-    used = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
-    used += [dim for x in nodes for dim in x.shape if isinstance(dim, str)]
-    used = [name for text in used for name in Length(text).names]
-    unbound = [name for name in dict.fromkeys(used) if name not in axes]
+    used = names_of(nodes)
+    axes = determined([x.shape for x in xs]) if used else ()
+    unbound = [name for name in used if name not in axes]
     if unbound:
         raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
 

@@ -81,8 +81,9 @@ def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
                 f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
             )
     nodes = topological(ys)
-    inside = [x for x in nodes if isinstance(x.op, ops.Symbol)]
-    symbols = tuple([become(x, inside) for x in xs])
+    given = frozenset(xs)
+    others = [x for x in nodes if isinstance(x.op, ops.Symbol) and x not in given]
+    symbols = tuple([become(x, others) for x in xs]) if others else xs
     return Function(ys, symbols, many, nodes, xs)
 
 

@@ -18,9 +18,8 @@ from symdiff.contexts import raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, formulas
+from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, formulas, names
 from symdiff.graph.expr import Expr
-from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -141,9 +140,7 @@ def bind(
     """
     named = _by_name(symbols)
     given: dict[Expr, object] = {}
-    texts = [d for node in order for d in node.shape if isinstance(d, str)]
-    texts += [node.op.name for node in order if isinstance(node.op, ops.Size)]
-    axes = dict.fromkeys(name for text in texts for name in Length(text).names)
+    axes = names(order)
     known: dict[str, int] = {}
     for key, value in env.items():
         x = _symbol_of(key, named, axes)
@@ -167,7 +164,8 @@ def bind(
     for axis in axes:
         if axis not in sizes:
             raise ValueError(f"axis length {axis} is not known: no symbol has it; give it by name")
-    check_lengths("symbol", formulas(order), sizes)
+    if axes:
+        check_lengths("symbol", formulas(order), sizes)
     if not any(x.shape for x in values):  # without arrays nothing tells a weak number's precision
         values = {x: np.float64(v) if v.__class__ is float else v for x, v in values.items()}
     return values, sizes
@@ -185,10 +183,11 @@ def _by_name(symbols: Sequence[Expr]) -> dict[str, Expr]:
     return named
 
 
-def _symbol_of(key: object, named: Mapping[str, Expr], axes: Mapping[str, None]) -> Expr | str:
+def _symbol_of(key: object, named: Mapping[str, Expr], axes: Sequence[str]) -> Expr | str:
     if isinstance(key, Expr):
         if isinstance(key.op, ops.Symbol):
-            return become(key, named.values())
+            found = named.get(key.name)
+            return key if found is None or found is key else become(key, [found])
         raise TypeError(f"{key!r} is not a symbol: only symbols are given values")
     if not isinstance(key, str):
         raise TypeError(f"{key!r} of type {type(key).__name__} is neither a symbol nor a name")

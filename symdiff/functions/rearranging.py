@@ -25,6 +25,7 @@ from symdiff.functions.shaping import (
     axis_of,
     broadcast_to,
     concat,
+    cut,
     expand_dims,
     flip,
     permute_dims,
@@ -39,7 +40,7 @@ from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, dummy, full, number_node, number_of
-from symdiff.graph.lengths import Length, like
+from symdiff.graph.lengths import LengthLetter, like
 from symdiff.graph.lengths import product as elements
 from symdiff.graph.ranges import between
 
@@ -396,7 +397,8 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
     """The elements moved up by ``shift`` places along ``axis``, those from the end to the front.
 
     With None, in C order.  Several axes have a shift each, or all the same.  Raises ValueError
-    where the numbers of shifts and axes differ, Unsupported along an axis of symbolic length.
+    where the numbers of shifts and axes differ; a call raises ShapeError where an axis known by
+    name is shorter than its shift.
 
     >>> import symdiff as sd
     >>> sd.roll(sd.symbol("x", 5), 2).shape
@@ -415,8 +417,8 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
         length = x.shape[k]
         first = -moved % length if isinstance(length, int) and length else -moved
         if first and length:
-            ahead = (slice(None),) * k
-            x = concat([x[*ahead, first:], x[*ahead, :first]], axis=k)
+            parts = between(first, length, length), between(0, first, length)
+            x = concat([cut(x, {k: part}) for part in parts], axis=k)
     return x
 
 
@@ -446,7 +448,7 @@ def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis =
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
         n = x.shape[place]
-        if isinstance(n, str) and not isinstance(n, Length):
+        if isinstance(n, LengthLetter):
             raise Unsupported(f"{name}: axis {place} of symbolic length {n}")
         if length < 1 or (isinstance(n, int) and length > n):
             raise ValueError(f"{name}: no window of {length} in axis {place} of {n} elements")

@@ -20,7 +20,7 @@ from symdiff.graph.algebra import as_numeric, linear, opaque, primitive
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, checked_shape, number_node, number_of
-from symdiff.graph.lengths import Length
+from symdiff.graph.lengths import Length, LengthLetter
 from symdiff.graph.node import Node
 from symdiff.graph.ranges import Line, Step, between, count, places_of
 from symdiff.graph.rearrangement import rearranged
@@ -446,10 +446,11 @@ def diag(x: Expr, k: int = 0) -> Expr:
     if k == 0:
         return square
     length = x.shape[0]
-    if isinstance(length, str) and not isinstance(length, Length):
+    if isinstance(length, LengthLetter):
         raise Unsupported(f"diag: the shape of a matrix with diagonal {k} of length {length}")
-    size, first, second = length + builtins.abs(k), builtins.max(0, -k), builtins.max(0, k)
-    steps = (between(first, first + length, size), between(second, second + length, size))
+    first, second = builtins.max(0, -k), builtins.max(0, k)
+    size = first + length + second  # type: ignore[operator]  # of lengths
+    steps = (between(first, size - second, size), between(second, size - first, size))
     taking = ops.slice_op((size, size), steps, (length, length))
     return linear(taking.transposed(0, square.shape), square)
 
@@ -519,7 +520,7 @@ def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
     lengths = []
     for x in parts:
         length = x.shape[place]
-        if isinstance(length, str) and not isinstance(length, Length):
+        if isinstance(length, LengthLetter):
             raise Unsupported(
                 f"{name}: the length of the result along axis {place}, of which {length} is a part"
             )

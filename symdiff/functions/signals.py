@@ -31,7 +31,8 @@ from symdiff.graph.algebra import as_numeric, as_real, linear, primitive, scale
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, constant, full
-from symdiff.graph.lengths import Length
+from symdiff.graph.lengths import Length, LengthLetter
+from symdiff.graph.ranges import between
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
@@ -66,10 +67,10 @@ def _length(name: str, x: Expr, axis: int) -> int:
 def _neighbours(name: str, x: Expr, axis: int) -> Pair:
     """All elements along the axis but the last, and all but the first."""
     length = x.shape[axis]
-    if isinstance(length, str) and not isinstance(length, Length):
+    if isinstance(length, LengthLetter):
         raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
-    ahead = (slice(None),) * axis
-    return x[*ahead, :-1], x[*ahead, 1:]
+    steps = between(0, length - 1, length), between(1, length, length)  # type: ignore[operator]  # of lengths
+    return cut(x, {axis: steps[0]}), cut(x, {axis: steps[1]})
 
 
 # Convolution ------------------------------------------------------------------------------------

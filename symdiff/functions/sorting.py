@@ -35,7 +35,7 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, divide, floating, opaque, primitive, select, size
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.leaves import as_expr, constant, number_node
-from symdiff.graph.lengths import Length
+from symdiff.graph.lengths import Length, LengthLetter
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
@@ -200,7 +200,7 @@ def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, Any, tuple[i
     axes = axes_of(name, axis, operand.ndim)
     rest = tuple(k for k in range(operand.ndim) if k not in axes)
     length = merged(name, [operand.shape[k] for k in axes])
-    if isinstance(length, str) and not isinstance(length, Length):
+    if isinstance(length, LengthLetter):
         raise Unsupported(f"{name}: over an axis of symbolic length {length}")
     if not length:
         raise ValueError(f"{name}: over no elements (shape {shape_text(operand.shape)})")

@@ -405,6 +405,8 @@ def size(dim: Dim) -> Expr:
         return number_node(dim)
     if not isinstance(dim, Length):
         return named_size(dim)
+    if dim.is_name:
+        return named_size(str(dim))
     terms = [
         (c, product([int_power(named_size(atom_text(atom)), p) for atom, p in monomial]))
         for monomial, c in dim.terms

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from symdiff.errors import ShapeError, Unsupported
+from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.lengths import Length, as_length, is_natural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
@@ -76,7 +77,8 @@ def bound_sizes(
     {'n': 5, 'k': 3, 'm': 3, '2*m - n': 1}
     """
     sizes: dict[str, Any] = Sizes()
-    sizes.update(known or {})
+    if known:
+        sizes.update(known)
     formulas: list[tuple[Shaped, Shape, Length, Dim]] = []
     for x, shape in zip(symbols, shapes, strict=True):
         if len(shape) != len(x.shape):
@@ -85,8 +87,8 @@ def bound_sizes(
             if dim.__class__ is int:
                 if dim != length:
                     raise _misfit(what, x, shape)
-            elif isinstance(dim, Length) and not dim.is_name:
-                formulas.append((x, shape, dim, length))
+            elif not dim.is_name:  # type: ignore[union-attr]  # a length or a letter
+                formulas.append((x, shape, dim, length))  # type: ignore[arg-type]
             elif sizes.setdefault(dim, length) != length:  # type: ignore[arg-type]  # a name
                 raise _misfit(what, x, shape, f"; {_told(dim, sizes, symbols, known)}")  # type: ignore[arg-type]
     while formulas:
@@ -159,17 +161,35 @@ def _open(dim: Length, sizes: Mapping[str, Dim]) -> str:
     )
 
 
-def formulas(nodes: Iterable[Expr]) -> dict[Length, str]:
-    """The lengths that nodes compute from others and that may be negative, and what they are of."""
+def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
+    """The lengths that nodes compute from others and that may be negative, and what they are of.
+
+    The nodes come with their operands.
+    """
     found: dict[Length, str] = {}
+    dims = _lengths_in(nodes)
+    if not dims:
+        return found
     for x in nodes:
         for need, why in x.op.needs(*x.args):
-            if isinstance(need, Length) and need not in found and not is_natural(need):
-                found[need] = why
-        for dim in x.shape:
-            if isinstance(dim, Length) and dim not in found and not is_natural(dim):
-                found[dim] = f"an axis of length {dim}"
-    return found
+            if isinstance(need, Length):
+                found.setdefault(need, why)
+    for dim in dims:
+        if not dim.is_name:
+            found.setdefault(dim, f"an axis of length {dim}")
+    return {dim: why for dim, why in found.items() if not is_natural(dim)}
+
+
+def names(nodes: Collection[Expr]) -> list[str]:
+    """The names of lengths in the shapes of nodes, and of those that they are, each once."""
+    sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
+    texts = dict.fromkeys([*sizes, *_lengths_in(nodes)])
+    return list(dict.fromkeys([name for text in texts for name in Length(text).names]))
+
+
+def _lengths_in(nodes: Iterable[Expr]) -> dict[Length, None]:
+    shapes = dict.fromkeys([x.shape for x in nodes])
+    return dict.fromkeys([dim for shape in shapes for dim in shape if isinstance(dim, Length)])
 
 
 def check_lengths(what: str, wanted: Mapping[Length, str], sizes: Mapping[str, int]) -> None:
@@ -213,7 +233,7 @@ def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
     if not any(isinstance(dim, Length) for dim in x.shape):
         return x
     known = [y for y in symbols if y.name == x.name and y.dtype is x.dtype]
-    if len(known) != 1 or known[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
+    if len(known) != 1 or known[0] is x or known[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
         return x
     try:
         bound_sizes("symbol", [x], [known[0].shape])

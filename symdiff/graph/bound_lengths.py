@@ -20,7 +20,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from symdiff.graph.node import Dim
 
@@ -45,7 +45,7 @@ def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr])
     return [done[node] for node in outputs]
 
 
-def in_terms_of(outputs: Iterable[Expr], what: str, given: Sequence[Expr]) -> list[Expr]:
+def in_terms_of(outputs: Sequence[Expr], what: str, given: Sequence[Expr]) -> list[Expr]:
     """Expressions as they are in ``outputs``, where lengths of their symbols may be others.
 
     Raises ShapeError, saying ``what`` asks, for an element that those lengths do not have.
@@ -55,22 +55,22 @@ def in_terms_of(outputs: Iterable[Expr], what: str, given: Sequence[Expr]) -> li
     >>> in_terms_of([sd.sum(y)], "here", [x[-1]]) == [y[-1]]
     True
     """
-    named = [
-        [node for node in topological([x]) if _is_symbol(node) and any(map(_is_named, node.shape))]
-        for x in given
-    ]
-    if not any(named):
+    named = [[y for y in _symbols([x]) if any(map(_is_named, y.shape))] for x in given]
+    asked = {y for symbols in named for y in symbols}
+    others = [y for y in _symbols(outputs) if y not in asked] if asked else []
+    if not others:
         return list(given)
-    inside = [node for node in topological(outputs) if _is_symbol(node)]
     found = []
     for x, symbols in zip(given, named, strict=True):
-        values = {y: there for y in symbols if (there := become(y, inside)) is not y}
+        values = {y: there for y in symbols if (there := become(y, others)) is not y}
         found.append(with_values(what, [x], values)[0] if values else x)
     return found
 
 
-def _is_symbol(node: Expr) -> bool:
-    return isinstance(node.op, ops.Symbol)
+def _symbols(xs: Sequence[Expr]) -> Sequence[Expr]:
+    if len(xs) == 1 and isinstance(xs[0].op, ops.Symbol):
+        return xs
+    return [node for node in topological(xs) if isinstance(node.op, ops.Symbol)]
 
 
 def _is_named(dim: Dim) -> bool:

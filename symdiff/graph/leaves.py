@@ -81,6 +81,9 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
     out: list[Dim] = []
     for dim in entries:
+        if dim.__class__ is int and dim >= 0:
+            out.append(dim)
+            continue
         length = dim if isinstance(dim, LengthLetter) else as_length(dim)
         if length is None:
             raise ValueError(

@@ -76,8 +76,10 @@ class Length(str):
     (True, True)
     """
 
-    __slots__ = ("terms",)
+    __slots__ = ("is_name", "names", "terms")
     terms: Terms
+    is_name: bool  # and nothing else
+    names: tuple[str, ...]  # in alphabetical order
 
     def __new__(cls, text: str) -> Length:
         """The length that a text says, in its canonical form."""
@@ -90,20 +92,6 @@ class Length(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Length, (str(self),)
-
-    @property
-    def is_name(self) -> bool:
-        """Whether this is a name and nothing else."""
-        return self.isidentifier()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in it, in alphabetical order."""
-        found: set[str] = set()
-        for monomial, _ in self.terms:
-            for atom, _ in monomial:
-                found.update([atom] if isinstance(atom, str) else atom.over.names)
-        return tuple(sorted(found))
 
     def replaced(self, lengths: Mapping[str, Dim]) -> Dim:
         """This length, with the given ones in place of names.
@@ -292,6 +280,7 @@ class LengthLetter(str):
     """
 
     __slots__ = ()
+    is_name = True
 
     def __new__(cls, number: int) -> LengthLetter:
         """The letter of that number."""
@@ -328,10 +317,12 @@ def product(dims: Iterable[int | str]) -> Dim:
     >>> product((3, Length("n"), Length("n - 1")))
     '3*n**2 - 3*n'
     """
-    total: Dim = 1
+    total: Any = 1
     for dim in dims:
-        total = total * (_named(dim) if isinstance(dim, LengthLetter) else dim)  # type: ignore[assignment]
-    return total
+        if dim != 1:
+            factor = _named(dim) if isinstance(dim, LengthLetter) else dim
+            total = factor if total == 1 else total * factor
+    return total  # type: ignore[no-any-return]  # of lengths
 
 
 def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
@@ -349,9 +340,11 @@ def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
 
 def may_be_equal(a: Dim, b: Dim) -> bool:
     """Whether two lengths may be the same number, for names that are not all 0."""
+    if a == b:
+        return True
     more = a - b
     if not isinstance(more, Length):
-        return more == 0
+        return False
     signs = {c > 0 for _, c in more.terms}
     return len(signs) > 1
 
@@ -415,6 +408,10 @@ def _made(terms: Terms) -> Length:
     """The length of terms that are in order."""
     length = str.__new__(Length, _text(terms))
     length.terms = terms
+    length.is_name = length.isidentifier()
+    atoms = [atom for monomial, _ in terms for atom, _ in monomial]
+    parts = [(atom,) if isinstance(atom, str) else atom.over.names for atom in atoms]
+    length.names = tuple(sorted({name for part in parts for name in part}))
     return length
 
 
@@ -453,6 +450,8 @@ def _floor(length: Length, by: int) -> Dim:
     """``length // by``: what ``by`` divides comes out, and the rest is an atom."""
     if by < 1:
         raise Unsupported(f"length: ({length})//{by}: divide by a positive number")
+    if by == 1:
+        return length
     nested = _nested(length)
     if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
         inner, added = nested

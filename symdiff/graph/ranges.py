@@ -135,8 +135,10 @@ def step_of(places: Places, length: Dim) -> Step:
 
 def between(start: Any, stop: Any, length: Dim) -> Step:
     """The slice from ``start`` up to ``stop``, lengths from the front, in its one spelling."""
-    if isinstance(length, int):
-        return step_of(range(start, stop), length)
+    if length.__class__ is int:
+        if start >= stop:
+            return EMPTY
+        return WHOLE if stop - start == length else (start, stop, 1)
     return step_of(line(start, stop, 1, length), length)  # type: ignore[arg-type]  # of lengths
 
 
