@@ -467,7 +467,7 @@ CASES |= decomposition_cases.CASES
 # Leaves have no operands; what a barrier does to derivatives is in tests/test_laws.py.
 # Conversions between dtypes are those of Tensors: tests/eager/test_traced_ops.py maps them.
 CONVERSIONS = {ops.Cast, ops.ToInteger, ops.ToReal}
-WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Barrier} | CONVERSIONS
+WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Count, ops.Barrier} | CONVERSIONS
 
 
 def concrete_ops():

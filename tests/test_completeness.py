@@ -316,6 +316,7 @@ def _over(node: Expr, free: list[Expr]) -> Expr:
 # Ops that random programs do not make, and why.
 _ELEMENTS = "programs are run on elements of any field; it is evaluated in numbers: by differences"
 NOT_DRAWN = {
+    ops.Count: "programs have axes of known length; tests/numeric/test_lengths_that_are_lost.py",
     ops.Size: "programs have axes of known length; tests/test_engine.py has symbolic ones",
     ops.Exact: "numbers of programs are rational; pi comes from derivatives, if at all",
     opaque_ops.DetSign: "programs take the logarithm of the determinant only: it has a derivative",

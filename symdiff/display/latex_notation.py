@@ -149,6 +149,9 @@ class Latex(Notation):
             self.shown[name] = known
         return known
 
+    def length(self, name: str) -> Piece:
+        return Piece(self.name(name), leaf=True)
+
     def exact(self, name: str, taken: bool) -> str:
         return {"pi": r"\pi"}.get(name, name)
 

@@ -75,6 +75,10 @@ class Notation:
         """The name of a symbol, a letter or a part; ``...`` stands for what is left out."""
         return name
 
+    def length(self, name: str) -> Piece:
+        """A length known by name, or a quotient ``n//2`` of one."""
+        return Piece(self.name(name), ATOM if name.isidentifier() else MATRIX, leaf=True)
+
     def exact(self, name: str, taken: bool) -> str:
         """The name of a number: pi, e; told from that of a symbol, if one is called so, too."""
         return f"sd.{name}" if taken else name

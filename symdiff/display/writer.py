@@ -26,9 +26,10 @@ from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
 from symdiff.display.reading import components, factors, rearrangement, repeated
 from symdiff.functions.indexing import getitem
 from symdiff.graph import ops
-from symdiff.graph.algebra import PRIMITIVES
+from symdiff.graph.algebra import PRIMITIVES, size
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import number_of
+from symdiff.graph.lengths import Length
 from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
@@ -202,6 +203,11 @@ class Writer:
 
     def _leaf(self, node: Expr) -> Form:
         op, notation = node.op, self.notation
+        if isinstance(op, ops.Count):
+            return Form((Need(size(Length(op.name))),), lambda pieces: pieces[0])
+        if isinstance(op, ops.Size):
+            length = notation.length(op.name)
+            return Form((), lambda _: length)
         if isinstance(op, ops.Exact):
             text = notation.exact(op.name, op.name in self.taken)
         elif not isinstance(op, ops.Constant):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from symdiff.errors import Unsupported
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
@@ -236,7 +236,10 @@ class _Walk:
         return self.of.exact(node.op)  # type: ignore[arg-type]
 
     def size(self, node: Expr, args: list[Any]) -> Any:
-        return self.of.number(self.length(Length(node.op.name)))
+        length = self.length(Length(node.op.name))
+        if isinstance(node.op, ops.Count) and length < 0:
+            raise ShapeError(f"an axis of length {node.op.name} would have the length {length}")
+        return self.of.number(length)
 
     # Elementwise ----------------------------------------------------------------------------------
 

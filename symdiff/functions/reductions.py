@@ -27,6 +27,7 @@ from symdiff.functions.shaping import (
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import (
     as_numeric,
+    counted,
     divide,
     floating,
     int_power,
@@ -34,7 +35,6 @@ from symdiff.graph.algebra import (
     opaque,
     primitive,
     product,
-    size,
 )
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
@@ -104,7 +104,7 @@ def _kept(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 
 def _count(x: Expr, axes: tuple[int, ...]) -> Expr:
     """The number of elements along ``axes``."""
-    return product(size(x.shape[k]) for k in axes)
+    return product(counted(x.shape[k]) for k in axes)
 
 
 def mean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:

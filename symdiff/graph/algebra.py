@@ -414,6 +414,19 @@ def size(dim: Dim) -> Expr:
     return combine("length", terms)
 
 
+def counted(dim: Dim) -> Expr:
+    """The number of elements along an axis, held against 0 where the length may be less.
+
+    >>> from symdiff import symbol
+    >>> v = symbol("v", "n")
+    >>> counted(v.shape[0] + 1) is v.size + 1, counted(v.shape[0] - 1) is v.size - 1
+    (True, False)
+    """
+    if isinstance(dim, Length) and not is_natural(dim):
+        return make(ops.count_op(dim), (), (), int)
+    return size(dim)
+
+
 def _exact(p: int | Fraction) -> int | Fraction:
     return p if p.__class__ is int else number.norm(Fraction(p))
 

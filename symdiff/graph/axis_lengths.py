@@ -168,7 +168,7 @@ def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
     """
     found: dict[Length, str] = {}
     dims = _lengths_in(nodes)
-    if not dims:
+    if not dims and not any(x.op.__class__ is ops.Count for x in nodes):
         return found
     for x in nodes:
         for need, why in x.op.needs(*x.args):

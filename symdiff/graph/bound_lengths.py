@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
-from symdiff.graph.algebra import size
+from symdiff.graph.algebra import counted, size
 from symdiff.graph.axis_lengths import become, bound, bound_sizes
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, built, rebuild
@@ -96,7 +96,7 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
         return symbol(op.name, shape, node.dtype)
     if isinstance(op, ops.Size):
         (length,) = bound((Length(op.name),), sizes)
-        return size(length)
+        return counted(length) if isinstance(op, ops.Count) else size(length)
     if isinstance(op, ops.Fill):
         return full(bound(op.created, sizes), node.args[0].op.const)  # type: ignore[attr-defined]
     if isinstance(op, ops.Contract) and bound(op.created, sizes) != op.created:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from symdiff.errors import ShapeError
 from symdiff.graph import number, ops
-from symdiff.graph.algebra import add, int_power, mul, size
+from symdiff.graph.algebra import add, counted, int_power, mul
 from symdiff.graph.axes import PATTERNS, Letters, canonical, letter_name, shape_text
 from symdiff.graph.leaves import full, number_of, promoted, split_coefficient
 from symdiff.graph.multiples import as_numeric, scale
@@ -117,7 +117,7 @@ def _of_any(
     words = [letters.word(word) for _, word, _ in kept]
     there = {*out, *[letter for word in words for letter in word]}
     loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))  # no operand depends on these
-    factors = [size(length[k]) for k in loose if k not in there and length[k] != 1]
+    factors = [counted(length[k]) for k in loose if k not in there and length[k] != 1]
     result = _of_cores([x for x, _, _ in kept], words, [kill for _, _, kill in kept], out, length)
     for factor in factors:
         result = mul(factor, result, True)

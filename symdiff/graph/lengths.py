@@ -561,7 +561,7 @@ def _parsed(text: str) -> Dim:
 
 def _read(tree: ast.expr, meant: Mapping[str, str]) -> Dim:
     match tree:
-        case ast.Name(name):
+        case ast.Name(name) if meant[name].isidentifier():  # "n²" is none
             return _named(meant[name])
         case ast.Constant(int(value)) if not isinstance(value, bool):
             return value

@@ -62,6 +62,7 @@ def described(op: Op) -> tuple[Any, ...]:
 
 _BY_PARAMETERS: dict[type[Op], Any] = {
     ops.Size: ops.size_op,
+    ops.Count: ops.count_op,
     ops.Product: ops.product_op,
     ops.Strong: ops.strong_op,
     ops.Contract: ops.contract_op,

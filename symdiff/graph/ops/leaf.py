@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import Dtype, Op, Shape, intern_op
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symdiff.graph.node import Dim
 
 __all__ = [
     "Constant",
+    "Count",
     "Exact",
     "Size",
     "Symbol",
+    "count_op",
     "dummy_op",
     "exact_op",
     "size_op",
@@ -95,3 +99,20 @@ class Size(Op):
 def size_op(name: str) -> Size:
     """The op of a symbolic axis length."""
     return intern_op((Size, name), lambda: Size(name))
+
+
+class Count(Size):
+    """How many elements an axis of computed length has, of which no other node may be left.
+
+    The number ``n - 5`` may be negative, but not where so many elements were added.
+    """
+
+    __slots__ = ()
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        return [(Length(self.name), f"an axis of length {self.name}")]
+
+
+def count_op(length: str) -> Count:
+    """The op of the number of elements along an axis of this length."""
+    return intern_op((Count, length), lambda: Count(length))
