@@ -66,7 +66,13 @@ def concrete_ops() -> list[type[Op]]:
 
 def roots() -> list[Expr]:
     """Values and gradients of the rows of the table and of the cases of test_batched."""
-    found: list[Expr] = [sd.detach(sd.symbol("x")), sd.pi + sd.e, size("n"), sd.constant(np.eye(2))]
+    found: list[Expr] = [
+        sd.detach(sd.symbol("x")),
+        sd.pi + sd.e,
+        size("n"),
+        sd.mean(sd.symbol("y", "n - 1")),
+        sd.constant(np.eye(2)),
+    ]
     x = sd.symbol("x")
     found.append(sd.grad(x**3, x, create_graph=False))
     v, k = sd.symbol("v", 2), sd.symbol("k", 2, dtype=int)
