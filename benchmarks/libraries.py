@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 ORDER = 10
 MODULES = {"symdiff": "numeric", "hand": "numpy", "naive": "numpy", "lambdify": "sympy"}
+THREADS = 2  # where a library has them
 MANY = 16  # arguments beyond which CasADi is given one vector
+
+
+# What formulas say and every array library has under this name.
+_ELEMENTWISE = ("exp", "log", "log1p", "sin", "cos", "tanh", "sqrt")
+_COMMON = (*_ELEMENTWISE, "sum", "einsum", "stack", "vander")
 
 
 class Unable(Exception):
@@ -71,7 +77,8 @@ def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         F = nm.lower(f, xs)
         yield lambda: [F.hessian(*args, wrt=x)]
     elif w.task is Task.JACOBIAN:
-        yield sd.jacobian(f, wrt)
+        # Where inputs and outputs are arrays, the Function chooses the side when it is called.
+        yield sd.jacobian(f, wrt) if w.points else None
         F = nm.lower(f, xs)
         yield lambda: F.jacobian(*args, wrt=some, mode="auto")
     else:
@@ -315,8 +322,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     kind = casadi.MX if any(len(shape) == 1 for shape in shapes) else casadi.SX
     xs = [kind.sym(name + word, *s) for name, s in zip(given, shapes, strict=True)]
     names = SimpleNamespace(
-        **{name: getattr(casadi, name) for name in ("exp", "log", "log1p", "sin", "cos", "tanh")},
-        sqrt=casadi.sqrt,
+        **{name: getattr(casadi, name) for name in _ELEMENTWISE},
         sum=casadi.sum1,
         logsumexp=lambda x, axis: casadi.logsumexp(x),
     )
@@ -379,11 +385,6 @@ def _orders(task: Task, outputs: int, inputs: int) -> list[list[int]]:
     return [[0] * (inputs + 1), *ones] if task is Task.GRADIENT else ones
 
 
-_COMMON = (
-    *("exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "sum", "mean"),
-    *("einsum", "stack", "concatenate", "vander"),
-)
-THREADS = 2
 LIBRARIES = {
     f.__name__: f
     for f in (symdiff, hand, naive, torch, jax, casadi, autograd, lambdify, symengine, heyoka)

@@ -29,7 +29,7 @@ class Effort:
 
     rounds    of each case
     span      seconds that the calls of a round last at least
-    dear      seconds from which on the stages of a contestant are run once
+    dear      seconds that stages may take in a mean round; a dearer contestant skips some
     patience  seconds that one answer may take; after as many of calls, a peer leaves the rounds
     """
 

@@ -85,6 +85,26 @@ def test_a_contestant_that_fails_says_why():
         remote.close()
 
 
+def test_a_peer_that_is_not_installed_is_skipped_and_said_so(tmp_path, monkeypatch):
+    (tmp_path / "casadi.py").write_text("raise ImportError('planted')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    case = next(case for case in CASES if "casadi" in case.workload.peers)
+    outcome = measure(case, [OURS, "casadi"], lambda *which: Remote(*which, patience=60), ONCE)
+    assert outcome.timings["casadi"].refused == "is not installed (planted)"
+    assert outcome.wrong() == []
+    assert "is not installed" in "\n".join(report.lines(outcome))
+
+
+def test_a_peer_that_takes_too_long_is_given_up():
+    case = next(w for w in CASES if w.workload.task is Task.HESSIAN)
+    remote = Remote("hand", case, patience=0.0)
+    try:
+        with pytest.raises(Failed, match="takes longer than 0 s"):
+            remote.first()
+    finally:
+        remote.close()
+
+
 def test_ours_failing_stops_the_case_and_is_told():
     def start(library, case):
         contestant = Local(library, case)
