@@ -6,6 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import report
@@ -50,10 +51,15 @@ def main() -> int:
         outcomes.append(measure(case, names, start, effort))
         print("\033[K", end="\r", file=sys.stderr, flush=True)
         print(*report.lines(outcomes[-1]), "", sep="\n", flush=True)
-    found = list(verdicts(outcomes))
+        found = list(verdicts(outcomes))
+        recorded = report.record(outcomes, found, effort)
+        path = report.write(options.out, recorded)  # who interrupts a run keeps what it measured
     print(*report.judged(found), sep="\n")
-    for path in report.write(options.out, report.record(outcomes, found, effort)):
-        print(path)
+    print(path)
+    if find_spec("matplotlib"):
+        print(report.plot(options.out, recorded))
+    else:
+        print("no plot: matplotlib is not installed")
     wrong = [f"{outcome.case.name}: {name}" for outcome in outcomes for name in outcome.wrong()]
     missed = sum(verdict.reached(verdict.target.must) is False for verdict in found)
     print(f"{missed} of {len(found)} targets missed; numbers differ: {', '.join(wrong) or 'none'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
@@ -134,28 +135,30 @@ def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort
     }
 
 
-def write(folder: Path, recorded: dict[str, Any]) -> list[Path]:
-    """``bench.json``, and ``bench.png`` where Matplotlib is installed."""
+def write(folder: Path, recorded: dict[str, Any]) -> Path:
+    """``bench.json``."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "bench.json"
     path.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return [path]
+    return path
+
+
+def plot(folder: Path, recorded: dict[str, Any]) -> Path:
+    """``bench.png``: of each case, our time as a part of each peer's.  It needs Matplotlib."""
+    from matplotlib.figure import Figure
+
     cases = recorded["cases"]
     figure = Figure(figsize=(9, 1.5 + 0.26 * len(cases)), layout="constrained")
     axes = figure.subplots()
-    peers = list(dict.fromkeys(name for case in cases for name in case["contestants"]))
-    for peer, marker in zip([p for p in peers if p != OURS], "osv^DPX*<>", strict=False):
+    peers = dict.fromkeys(name for case in cases for name in case["contestants"] if name != OURS)
+    for peer, marker in zip(peers, itertools.cycle("osv^DPX*<>"), strict=False):
         points = [
-            (case["contestants"][peer]["ratio"], y)
+            (ratio, y)
             for y, case in enumerate(cases)
-            if case["contestants"].get(peer, {}).get("ratio")
+            if (ratio := case["contestants"].get(peer, {}).get("ratio"))
         ]
-        axes.scatter(
-            *zip(*points, strict=True), label=peer, marker=marker, s=22
-        ) if points else None
+        if points:
+            axes.scatter(*zip(*points, strict=True), label=peer, marker=marker, s=22)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yticks(range(len(cases)), [case["name"] for case in cases], fontsize=7)
@@ -163,6 +166,6 @@ def write(folder: Path, recorded: dict[str, Any]) -> list[Path]:
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel("time of a call, symdiff / peer: left of 1 symdiff is faster")
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    picture = folder / "bench.png"
-    figure.savefig(picture, dpi=130)
-    return [path, picture]
+    path = folder / "bench.png"
+    figure.savefig(path, dpi=130)
+    return path

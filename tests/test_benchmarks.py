@@ -154,8 +154,8 @@ def test_files_are_written(tmp_path):
     case = Case(next(w for w in WORKLOADS if w.naive), "tiny")
     outcome = measure(case, [OURS, "hand", "naive"], Local, ONCE)
     recorded = report.record([outcome], list(verdicts([outcome])), ONCE)
-    paths = report.write(tmp_path, recorded)
-    assert [path.name for path in paths] == ["bench.json", "bench.png"]
-    read = json.loads(paths[0].read_text())
+    read = json.loads(report.write(tmp_path / "new", recorded).read_text())
     assert set(read["cases"][0]["contestants"]) == {OURS, "hand", "naive"}
     assert read["machine"]["versions"]["numpy"] == np.__version__
+    picture = report.plot(tmp_path, recorded).read_bytes()
+    assert picture.startswith(b"\x89PNG")
