@@ -325,6 +325,9 @@ class Graph:
             form = self.writer.whole(node) if node.shape else self.writer.form(node, None, 0)
             if form is not None and form.call:
                 found |= {n.node for n in form.needs if not self.is_plain(n.node)}
+            if form is None and isinstance(node.op, ops.Gather) and len(node.op.before) > 1:
+                # Its elements are those of its operand, ravelled.
+                found |= {x for x in node.args if node.op.index.size and not self.is_plain(x)}
         return found
 
     def weighed(self, roots: Sequence[Expr], named: set[Expr]) -> tuple[int, Expr | None]:

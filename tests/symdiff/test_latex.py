@@ -214,3 +214,13 @@ def test_a_formula_too_deep_for_sympy_is_named(monkeypatch):
     nest = sd.pointwise("nest", lambda t: sp.sin(sp.sin(sp.sin(t)) + 1))
     monkeypatch.setattr(sp, "latex", overflowing)
     assert nest(x).latex(full=True) == named(r"\operatorname{nest}\left(@x\right)")
+
+
+def test_elements_of_what_has_no_name_are_those_of_an_array_that_gets_one():
+    X, W = sd.symbol("X", (4, 3)), sd.symbol("W", (2, 3))
+    twice = sd.index_update(X, np.array([1, 1]), W)  # of rows that meet, the last one stays
+    slope = sd.grad(sd.sum(twice**2), W)
+    text = sd.latex(slope)
+    check(text)
+    assert r"t_{2} &= \left[\begin{cases} 2 " in text
+    assert r"\operatorname{ravel}\left(t_{2}\right)" in text
