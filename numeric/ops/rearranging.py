@@ -11,6 +11,7 @@ from numeric.eager import dtypes
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply
 from numeric.eager.tensor import Tensor, method, values_of, wrap
+from numeric.ops.creation import kind_of
 from numeric.ops.dim_arguments import axes_of, axis_of, by_axis, sizes_of
 from numeric.ops.views import (
     CLONE,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import EllipsisType
 
-    from numeric.types import DeviceLike, Dims, Params, SizeLike
+    from numeric.types import DeviceLike, Dims, DtypeLike, Params, SizeLike
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -441,8 +442,11 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triangle(TRIU, input, diagonal)
 
 
-def _places(pair: tuple[np.ndarray, ...], dtype: dtypes.dtype | None) -> Tensor:
-    return wrap(np.stack(pair).astype((dtype or dtypes.int64).numpy))
+def _places(name: str, pair: tuple[np.ndarray, ...], dtype: DtypeLike) -> Tensor:
+    kind = kind_of(name, dtype) or dtypes.int64.numpy
+    if kind.kind != "i":
+        raise TypeError(f"{name}(): places are integers, and dtype {dtypes.word(kind)} is none")
+    return wrap(np.stack(pair).astype(kind))
 
 
 def tril_indices(
@@ -450,7 +454,7 @@ def tril_indices(
     col: int,
     offset: int = 0,
     *,
-    dtype: dtypes.dtype | None = None,
+    dtype: DtypeLike = None,
     device: DeviceLike = None,
 ) -> Tensor:
     """The places of the lower triangle of a matrix: rows, then columns.
@@ -459,7 +463,7 @@ def tril_indices(
     >>> torch.tril_indices(2, 2).tolist()
     [[0, 1, 1], [0, 0, 1]]
     """
-    return _places(np.tril_indices(row, offset, col), dtype)
+    return _places("tril_indices", np.tril_indices(row, offset, col), dtype)
 
 
 def triu_indices(
@@ -467,7 +471,7 @@ def triu_indices(
     col: int,
     offset: int = 0,
     *,
-    dtype: dtypes.dtype | None = None,
+    dtype: DtypeLike = None,
     device: DeviceLike = None,
 ) -> Tensor:
     """The places of the upper triangle of a matrix: rows, then columns.
@@ -476,7 +480,7 @@ def triu_indices(
     >>> torch.triu_indices(2, 2).tolist()
     [[0, 0, 1], [0, 1, 1]]
     """
-    return _places(np.triu_indices(row, offset, col), dtype)
+    return _places("triu_indices", np.triu_indices(row, offset, col), dtype)
 
 
 def _diagonal_key(n: int, offset: int) -> tuple[EllipsisType | np.ndarray, ...]:

@@ -188,3 +188,14 @@ def test_answers(name):
     found = call()
     assert found == expected
     assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize("places", [T.tril_indices, T.triu_indices])
+def test_dtypes_of_places(places):
+    """Rule 57: Python's types are dtypes; places are integers, as in PyTorch."""
+    made = [places(3, 3), places(3, 3, dtype=int), places(3, 3, dtype=T.int32)]
+    assert [x.dtype for x in made] == [T.int64, T.int64, T.int32]
+    assert made[1].tolist() == made[0].tolist()
+    for wrong in (float, T.float32, bool):
+        with pytest.raises(TypeError, match="places are integers"):
+            places(3, 3, dtype=wrong)
