@@ -255,7 +255,13 @@ def prepared(
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
     env = {x: _plain(values[x], name, x) for x in symbols}
-    sizes = bound_sizes(f"{name}: symbol", list(env), [np.shape(value) for value in env.values()])
+    beside = {  # what the outputs lack may tell the lengths of what they have
+        x: value
+        for x, value in given.items()
+        if isinstance(x, Expr) and x not in env and x.shape and not isinstance(value, Expr)
+    }
+    shapes = [np.shape(value) for value in (*env.values(), *beside.values())]
+    sizes = bound_sizes(f"{name}: symbol", [*env, *beside], shapes)
     return outputs, env, sizes
 
 

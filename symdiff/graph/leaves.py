@@ -10,7 +10,7 @@ import sympy as sp
 
 from symdiff.graph import number, ops
 from symdiff.graph.lengths import Length, LengthLetter, as_length, expression
-from symdiff.graph.node import Dim, Dtype, Node, Shape, intern_op, make
+from symdiff.graph.node import Dim, Dtype, Node, Shape, make
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
@@ -173,11 +173,8 @@ def _array(value: NDArray[Any]) -> Expr:
 
 
 def fixed_places(index: NDArray[np.intp]) -> Expr:
-    """Indices that are data, in one node for equal ones: formulas are equal if they read alike."""
-    copy = np.array(index, dtype=np.intp)
-    copy.setflags(write=False)
-    key = (ops.Constant, copy.shape, copy.tobytes())
-    return make(intern_op(key, lambda: ops.Constant(copy)), (), copy.shape, int)
+    """Indices that are data, in one node for equal ones."""
+    return make(ops.places_op(index), (), index.shape, int)
 
 
 def named_size(name: str) -> Expr:

@@ -512,8 +512,15 @@ def _text(terms: Terms) -> str:
     for k in (first, *(k for k in range(len(terms)) if k != first)):
         monomial, c = terms[k]
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-        text += sign + (monomial_text(monomial, abs(c)) or "1")
+        body = monomial_text(monomial, abs(c)) or "1"
+        # Python reads -n//2 as (-n)//2.
+        text += f"-({body})" if sign == "-" and is_quotient(monomial) and c == -1 else sign + body
     return text
+
+
+def is_quotient(monomial: Monomial) -> bool:
+    """Whether it is one quotient and nothing else."""
+    return len(monomial) == 1 and monomial[0][1] == 1 and not isinstance(monomial[0][0], str)
 
 
 def monomial_text(monomial: Monomial, factor: int = 1) -> str:

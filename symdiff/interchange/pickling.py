@@ -40,6 +40,8 @@ def described(op: Op) -> tuple[Any, ...]:
     if isinstance(op, ops.Symbol):
         make_symbol = ops.dummy_op if op.dummy else ops.symbol_op
         return make_symbol, (op.name, op.shape, op.dtype)
+    if isinstance(op, ops.Places):
+        return ops.places_op, (op.value,)
     if isinstance(op, ops.Constant):
         return _constant, (op.value,)
     if isinstance(op, ops.Exact):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,16 @@ import numpy as np
 from symdiff.graph.algebra import int_power, linear, mul, opaque, primitive, select
 from symdiff.graph.leaves import full, number_node, number_of
 from symdiff.graph.lengths import Length
-from symdiff.graph.ops import Constant, Opaque, halvings, opaque_op, shift_op
+from symdiff.graph.ops import (
+    Constant,
+    Linear,
+    Opaque,
+    Places,
+    gather_op,
+    halvings,
+    opaque_op,
+    shift_op,
+)
 from symdiff.graph.signatures import Signature
 from symdiff.opaque_ops.reductions import logarithm_of_sum
 
@@ -59,6 +69,11 @@ class Take(Opaque):
     selects = True
     kind = None
 
+    def identity(self, *operands: Expr) -> Expr | None:
+        x, index = operands
+        gather = _gather(x.shape[-1], index)
+        return None if gather is None else linear(gather, x)
+
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
         x, index = node.args
         return opaque(put_op(x.shape[-1]), g, index)
@@ -72,6 +87,18 @@ class Take(Opaque):
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         x, index = cores
         return [x[i] for i in of.places(self.name, index)]
+
+
+def _gather(length: Dim, index: Expr) -> Linear | None:
+    """The op that reads these places of an axis of known length; None for what is computed."""
+    if isinstance(length, str) or not isinstance(index.op, Places):
+        return None
+    places = index.op.value
+    if np.any((places < -length) | (places >= length)):
+        return None  # the call refuses it
+    *batch, _ = places.shape
+    lines = np.arange(math.prod(batch)).reshape(*batch, 1) * length
+    return gather_op((*batch, length), lines + places % max(length, 1))
 
 
 def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
@@ -111,6 +138,11 @@ class Put(Opaque):
     def writes_zeros(self, *operands: Expr) -> bool:
         index = operands[1]  # an order has each place once
         return not isinstance(index.op, ArgSort) or index.shape[-1] != self.length
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        x, index = operands
+        gather = _gather(self.length, index)
+        return None if gather is None else linear(gather.transposed(0, ()), x)
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
         return opaque(opaque_op(Take), g, node.args[1])

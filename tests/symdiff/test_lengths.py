@@ -99,6 +99,13 @@ def test_texts(text, canonical):
     assert Length(text) == canonical
 
 
+def test_the_negative_of_a_quotient_is_read_back():
+    """Python reads ``-n//2`` as ``(-n)//2``."""
+    n = Length("n")
+    for length in (-(n // 2), -n // 2, -(n // 2) - 1, -2 * (n // 2), -(n // 2) * Length("m")):
+        assert pickle.loads(pickle.dumps(length)).terms == length.terms
+
+
 def test_what_is_no_length():
     for text in (
         "n +",

@@ -1,6 +1,7 @@
 """The ops: frozen descriptions of what a node does, each of which declares itself; no execution.
 
-Leaves          Symbol, Constant, Exact (pi, e), Size (a symbolic axis length), Count (of elements)
+Leaves          Symbol, Constant, Places (indices), Exact (pi, e), Size (a symbolic axis length),
+                Count (of elements)
 Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in which zero wins)
 Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
 Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch

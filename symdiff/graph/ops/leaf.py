@@ -1,9 +1,10 @@
-"""Leaves of graphs: Symbol, Constant, Exact (pi, e), Size (a symbolic axis length)."""
+"""Leaves: Symbol, Constant, Places (indices), Exact (pi, e), Size (a symbolic axis length)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 
 from symdiff.graph.lengths import Length
@@ -18,11 +19,13 @@ __all__ = [
     "Constant",
     "Count",
     "Exact",
+    "Places",
     "Size",
     "Symbol",
     "count_op",
     "dummy_op",
     "exact_op",
+    "places_op",
     "size_op",
     "symbol_op",
 ]
@@ -54,7 +57,7 @@ def dummy_op(name: str, shape: Shape, dtype: Dtype) -> Symbol:
 
 
 class Constant(Op):
-    """An array of data: copied, read-only, equal only to itself (only indices are hashed)."""
+    """An array of data: copied, read-only, equal only to itself."""
 
     __slots__ = ("size", "value")
 
@@ -65,6 +68,19 @@ class Constant(Op):
 
     def __repr__(self) -> str:
         return f"Constant(shape={self.value.shape}, dtype={self.value.dtype})"
+
+
+class Places(Constant):
+    """An array of indices, one for equal ones: formulas are equal if they read alike."""
+
+    __slots__ = ()
+
+
+def places_op(value: NDArray[np.intp]) -> Places:
+    """The op of these indices."""
+    copy = np.array(value, dtype=np.intp)
+    copy.setflags(write=False)
+    return intern_op((Places, copy.shape, copy.tobytes()), lambda: Places(copy))
 
 
 class Exact(Op):
