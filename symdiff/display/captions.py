@@ -309,6 +309,7 @@ _BARRIERS = {"detach": "derivative 0", "real": "as real numbers"}
 # One line for each op whose name and parameters do not say it.
 _WORDS: dict[type, Callable[[Expr, Any], str]] = {
     ops.Constant: _data,
+    ops.Places: _data,
     ops.Exact: lambda node, op: _EXACT.get(op.name, op.name),
     ops.Size: lambda node, op: f"length {op.name}",
     ops.Barrier: lambda node, op: _BARRIERS.get(op.name, op.name),

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symdiff import opaque_ops
-from symdiff.display.forms import Condition, Form, Index, Need, length_of
+from symdiff.display.forms import (
+    Condition,
+    Form,
+    Index,
+    Need,
+    length_of,
+    needed,
+    over,
+    simplified,
+)
 from symdiff.display.notation import Piece
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
@@ -46,19 +54,22 @@ def _where(node: Expr, index: Sequence[Index], notation: Notation, *given: Condi
 
 def _summed(
     node: Expr,
-    over: Sequence[Index],
+    letters: Sequence[tuple[Index, Dim]],
     index: Sequence[Index],
     notation: Notation,
     *given: Condition,
 ) -> Form:
     """The sum of elements of the operand where conditions hold."""
+    need = Need(node.args[0], tuple(index))
 
     def build(pieces: list[Piece]) -> Piece:
-        conditions = [notation.condition(condition) for condition in given]
-        body = notation.quotient(1, [*pieces, *conditions], ()) if given else pieces[0]
-        return notation.sum_over([notation.index(k) for k in over], body) if over else body
+        conditions = [notation.condition(c) for c in needed(given)]
+        factors = [piece for piece in pieces if piece.text != "1"] + conditions
+        body = notation.quotient(1, factors, ()) if conditions else pieces[0]
+        below = [over(k, dim, [need], notation) for k, dim in letters]
+        return notation.sum_over(below, body) if letters else body
 
-    return Form((Need(node.args[0], tuple(index)),), build, len(over))
+    return Form((need,), build, len(letters))
 
 
 def _split(node: Expr, index: Indices, axes: int) -> tuple[Indices, Indices]:
@@ -79,20 +90,22 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     op = op_as(node, ops.Unslice)
     batch, own = _split(node, index, len(op.steps))
     places: list[Index] = list(batch)
-    over: list[Index] = []
+    letters: list[tuple[Index, Dim]] = []
     given: list[Condition] = []
     for i, (start, _, step), dim, count in zip(own, op.steps, op.before, op.after, strict=True):
-        first = _first(start, dim)
+        first, length = _first(start, dim), length_of(count)
         if step == 1:
             places.append(i - first)
-            last = first + length_of(count)
-            given += _between(i, first, last, dim)
+            given += _between(i, first, first + length, dim)
+        elif step == -1:
+            places.append(first - i)
+            given += _between(i, first - length + 1, first + 1, dim)
         else:
-            k = letter(len(over))
-            over.append(k)
+            k = letter(len(letters))
+            letters.append((k, count))
             places.append(k)
             given.append(Condition(i, "==", k * step + first))
-    return _summed(node, over, places, notation, *given)
+    return _summed(node, letters, places, notation, *given)
 
 
 def _first(start: Dim, dim: Dim) -> Index:
@@ -104,37 +117,37 @@ def _first(start: Dim, dim: Dim) -> Index:
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
     """``first <= i < last``, what is so anyhow left out."""
     below = first != Index((), 0)
-    above = _collected(last) != _collected(length_of(dim))
-    if below and above and last - first == Index((), 1):
+    above = last - length_of(dim) != Index((), 0)
+    if (below or above) and last - first == Index((), 1):
         return [Condition(i, "==", first)]
     if above:
         return [Condition(i, "<", last, first if below else None)]
     return [Condition(i, ">=", first)] if below else []
 
 
-def _collected(index: Index) -> Index:
-    total: dict[str | Piece, int] = {}
-    for name, coef in index.terms:
-        total[name] = total.get(name, 0) + coef
-    return Index(tuple((name, c) for name, c in total.items() if c), index.const)
-
-
-def _entry(table: Any, index: Sequence[Index], notation: Notation) -> Index:
-    """The entry of a table of numbers, as an index."""
+def _entry(table: Any, index: Sequence[Index], notation: Notation, length: Dim = 0) -> Index:
+    """The entry of a table of places, as an index; negative ones count from the end of an axis."""
+    behind = table < 0
     first = int(table.flat[0]) if table.size else 0
     steps = [
         int(np.moveaxis(table, k, 0)[1].flat[0]) - first if n > 1 else 0
         for k, n in enumerate(table.shape)
     ]
     line = first + sum(step * i for step, i in zip(steps, np.indices(table.shape), strict=True))
-    if np.array_equal(line, table):
-        place = Index((), first)
+    if np.array_equal(line, table) and (behind.all() or not behind.any()):
+        place = length_of(length if behind.any() else 0) + first
         for step, i in zip(steps, index, strict=True):
             place = place + i * step if step else place
         return place
-    text = str(table.tolist()) if table.size <= ops.LISTED else "places"
+    text = str(_from_front(table, length).tolist()) if table.size <= ops.LISTED else "places"
     places = [notation.index(i) for i in index]
-    return Index(((notation.element(notation.table(text), places), 1),))
+    return Index(((notation.element(notation.table(text.replace("'", "")), places), 1),))
+
+
+def _from_front(table: Any, length: Dim) -> Any:
+    """The places as they are typed, those from the end as lengths."""
+    texts = [i if i >= 0 else str(length + i) for i in table.ravel().tolist()]
+    return np.array(texts, object).reshape(table.shape)
 
 
 def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -158,9 +171,10 @@ def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -
     flat, stride = Index(()), 1
     for i, dim in zip(reversed(own), reversed(op.before), strict=True):
         flat, stride = i * stride + flat, stride * dim
-    over = [letter(k) for k in range(op.index.ndim)]
-    given = Condition(flat, "==", _entry(op.index, over, notation))
-    return _summed(node, over, [*batch, *over], notation, given)
+    places = [letter(k) for k in range(op.index.ndim)]
+    given = Condition(flat, "==", _entry(op.index, places, notation))
+    letters = list(zip(places, op.index.shape, strict=True))
+    return _summed(node, letters, [*batch, *places], notation, given)
 
 
 def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -198,7 +212,7 @@ def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     i, k = index[-1], letter(0)
     first = i - k
     given = Condition(first, "<", length_of(x.shape[-2]), Index((), 0))
-    return _summed(node, [k], [*index[:-1], first, k], notation, given)
+    return _summed(node, [(k, x.shape[-1])], [*index[:-1], first, k], notation, given)
 
 
 def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -207,24 +221,31 @@ def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
     n = notation.index(length_of(node.shape[-1]))
     turns = [Piece(notation.exact("pi", False)), notation.index(index[-1]), notation.index(k)]
 
+    need = Need(node.args[0], (*index[:-1], k))
+
     def build(pieces: list[Piece]) -> Piece:
         wave = notation.function(PRIMITIVES[op.part], [notation.quotient(2, turns, [n])])
         body = notation.quotient(1, [*pieces, wave], ())
-        return notation.sum_over([notation.index(k)], body)
+        return notation.sum_over([over(k, node.shape[-1], [need], notation)], body)
 
-    return Form((Need(node.args[0], (*index[:-1], k)),), build, 1)
+    return Form((need,), build, 1)
 
 
 def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Concat)
     starts: list[Any] = [0, *itertools.accumulate(op.lengths)]
     i = index[op.axis]
-    parts = list(zip(node.args, starts, op.lengths, strict=False))
-    borders = [Condition(i, "<", length_of(stop)) for stop in starts[1:-1]]
-    if not i.terms and all(
-        isinstance(start, int) for start in starts
-    ):  # the place is known, and with it the part
-        parts, borders = [parts[bisect.bisect(starts, i.const) - 1]], []
+    borders: list[Condition] = []
+    parts = []
+    for x, start, length, stop in zip(node.args, starts, op.lengths, starts[1:], strict=False):
+        before = simplified(Condition(i, "<", length_of(stop)))
+        if before is False:
+            continue
+        parts.append((x, start, length))
+        if before is True:
+            break
+        borders.append(before)
+    borders = borders[: len(parts) - 1]
     needs = []
     for x, start, length in parts:
         places = list(index)
@@ -232,25 +253,45 @@ def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
         needs.append(Need(x, tuple(places), elementwise=True))
 
     def build(pieces: list[Piece]) -> Piece:
-        if not borders:
+        if len({piece.text for piece in pieces}) == 1:
             return pieces[0]
         return notation.cases(pieces, [notation.comparison(c) for c in borders])
 
     return Form(tuple(needs), build)
 
 
+def _taken(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
+    x, places = node.args
+    if isinstance(places.op, opaque_ops.ArgSort):
+        return None  # elements of what is sorted
+    at = index[-places.ndim :]
+    if isinstance(places.op, ops.Places):
+        return _moved(node, [*index[:-1], _entry(places.op.value, at, notation, x.shape[-1])])
+    return Form(
+        (Need(x), Need(places, at, elementwise=True)),
+        lambda p: notation.element(p[0], [*map(notation.index, index[:-1]), p[1]]),
+        call=True,
+    )
+
+
 def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     x, places = node.args
-    k = letter(0)
+    dim = x.shape[-1]
+    k = Index((), 0) if dim == 1 else letter(0)
+    letters = [] if dim == 1 else [(k, dim)]
+    if isinstance(places.op, ops.Places):
+        at = [*index[:-1], k][-places.ndim :]
+        entry = _entry(places.op.value, at, notation, node.shape[-1])
+        return _summed(node, letters, [*index[:-1], k], notation, Condition(index[-1], "==", entry))
     needs = (Need(x, (*index[:-1], k), True), Need(places, (*index[:-1], k)[-places.ndim :]))
 
     def build(pieces: list[Piece]) -> Piece:
         value, place = pieces
         given = notation.bracket(notation.index(index[-1]), "==", place)
         body = notation.quotient(1, [value, given], ())
-        return notation.sum_over([notation.index(k)], body)
+        return notation.sum_over([over(k, dim, needs, notation)], body) if letters else body
 
-    return Form(needs, build, 1)
+    return Form(needs, build, len(letters))
 
 
 def _others(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -289,7 +330,7 @@ def _recurrence(node: Expr, index: Indices, letter: Letter, notation: Notation) 
         value, factor = pieces
         product = notation.product_over(notation.comparison(between), factor)
         body = notation.quotient(1, [value, notation.condition(reached), product], ())
-        return notation.sum_over([notation.index(k)], body)
+        return notation.sum_over([over(k, node.shape[-1], needs[:1], notation)], body)
 
     return Form(needs, build, 2)
 
@@ -306,9 +347,12 @@ _FORMS: dict[type[Op], Any] = {
     ops.Overlaps: _overlaps,
     ops.Fourier: _fourier,
     ops.Concat: _joined,
+    opaque_ops.Take: _taken,
     opaque_ops.Put: _put,
     opaque_ops.ProdOthers: _others,
     opaque_ops.Gaps: _gaps,
     opaque_ops.Recurrence: _recurrence,
 }
-WITHOUT_NAMES = tuple(op for op in _FORMS if issubclass(op, ops.Opaque))
+WITHOUT_NAMES = tuple(
+    op for op in _FORMS if issubclass(op, ops.Opaque) and op is not opaque_ops.Take
+)

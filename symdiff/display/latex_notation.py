@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from symdiff.display.forms import length_of
 from symdiff.display.notation import (
     ATOM,
     COMPARE,
@@ -24,6 +25,7 @@ from symdiff.display.notation import (
     decimal,
 )
 from symdiff.graph import ops
+from symdiff.graph.lengths import Length
 from symdiff.scalars.formula import kernel_symbol, plain
 from symdiff.scalars.vocabulary import FACTS, ScalarFunction
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from symdiff.display.forms import Condition
     from symdiff.display.matrices import Chain
     from symdiff.graph.expr import Expr
+    from symdiff.graph.lengths import Atom
     from symdiff.graph.node import Op
     from symdiff.graph.number import Number
 
@@ -149,8 +152,21 @@ class Latex(Notation):
             self.shown[name] = known
         return known
 
-    def length(self, name: str) -> Piece:
-        return Piece(self.name(name), leaf=True)
+    def length(self, text: str) -> Piece:
+        if text.isidentifier():
+            return Piece(self.name(text))
+        (monomial, c), *others = Length(text).terms
+        if others or c != 1:
+            return self.index(length_of(Length(text)))
+        factors = [self.power(self._atom(atom), power) for atom, power in monomial]
+        return factors[0] if len(factors) == 1 else self.quotient(1, factors, ())
+
+    def _atom(self, atom: Atom) -> Piece:
+        """A name, or a quotient of ints."""
+        if isinstance(atom, str):
+            return Piece(self.name(atom))
+        over = self.index(length_of(atom.over)).text
+        return Piece(rf"\left\lfloor \frac{{{over}}}{{{atom.by}}} \right\rfloor")
 
     def exact(self, name: str, taken: bool) -> str:
         return {"pi": r"\pi"}.get(name, name)
@@ -162,6 +178,10 @@ class Latex(Notation):
             return text.replace("(", r"\left(").replace(")", r"\right)")
         if len(text) > _FORMULA and not self.full:
             return verbatim(text[:_FORMULA]) + r"\ldots"
+        if text.startswith("(") and text.endswith(")"):  # a shape
+            lengths = [self._length(part) for part in text[1:-1].split(",") if part]
+            comma = "," if len(lengths) == 1 else ""
+            return rf"\left({', '.join(lengths)}{comma}\right)"
         return verbatim(text)
 
     def number(self, c: Number) -> Piece:
@@ -392,11 +412,25 @@ class Latex(Notation):
         shown = [str(step).replace(" ", "") for step in steps]
         if all(step == ":" for step in shown):
             return x
-        places = ",".join(self.literal(step) for step in shown)
-        return Piece(self._subscript(x, places), ndim=ndim)
+        return Piece(self._subscript(x, ",".join(map(self._step, shown))), ndim=ndim)
 
-    def taken(self, x: Piece, index: Piece) -> Piece:
-        return Piece(self._subscript(x, index.text), ndim=1)
+    def _step(self, step: str) -> str:
+        """An entry of a key: a list of places, or the ends of a slice."""
+        if step.startswith("["):
+            return self.table(step).text
+        return ":".join(end and self._length(end) for end in step.split(":"))
+
+    def _length(self, text: str) -> str:
+        """An int or a length, as it is typed."""
+        if text.removeprefix("-").isdigit():
+            return text
+        try:
+            return self.index(length_of(Length(text))).text
+        except ValueError:
+            return verbatim(text)
+
+    def _at(self, x: Piece, places: Sequence[str]) -> str:
+        return self._subscript(x, ",".join(places))
 
     def table(self, text: str) -> Piece:
         return Piece(self.literal(text.replace("[", "(").replace("]", ")")))
@@ -602,7 +636,7 @@ class Latex(Notation):
 
     def _all(self, body: Piece, letters: Sequence[str]) -> str:
         """The array of the elements ``body``."""
-        return rf"\left[{body.text}\right]_{{{','.join(map(self.name, letters))}}}"
+        return rf"\left[{body.text}\right]_{{{','.join(letters)}}}"
 
     def cut(self, shown: int, extent: str) -> str:
         escaped = "".join(c if c == " " else _ESCAPES.get(c, c) for c in extent if c.isprintable())

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from symdiff.graph.lengths import Length, is_quotient
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from symdiff.graph.number import Number
 
 # How strongly the outermost sign of a text binds, as in Python; products of matrices, which Python
-# reads as other products, are told from them.
-OR, AND, NOT, COMPARE, SUM, MATRIX, PRODUCT, POWER, ATOM = range(1, 10)
+# reads as other products, are told from them, as are quotients of ints.
+OR, AND, NOT, COMPARE, SUM, MATRIX, FLOOR, PRODUCT, POWER, ATOM = range(1, 11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,14 @@ class Notation:
         """The name of a symbol, a letter or a part; ``...`` stands for what is left out."""
         return name
 
-    def length(self, name: str) -> Piece:
-        """A length known by name, or a quotient ``n//2`` of one."""
-        return Piece(self.name(name), ATOM if name.isidentifier() else MATRIX, leaf=True)
+    def length(self, text: str) -> Piece:
+        """A letter or a length, as it is typed."""
+        if text.isidentifier():
+            return Piece(self.name(text))
+        (monomial, c), *others = Length(text).terms
+        if others or c < 0:
+            return Piece(text, SUM)
+        return Piece(text, FLOOR if is_quotient(monomial) and c == 1 else PRODUCT)
 
     def exact(self, name: str, taken: bool) -> str:
         """The name of a number: pi, e; told from that of a symbol, if one is called so, too."""
@@ -130,7 +137,7 @@ class Notation:
         if len(texts) == 1 and not below:
             return factors[0] if factors else Piece(text)
         first = not texts[0].startswith("-") and bool(factors) and (over == 1)
-        bracket = first and (factors[0].level < PRODUCT or factors[0].bracket_first)
+        bracket = first and (factors[0].level < FLOOR or factors[0].bracket_first)
         ndim = max((piece.ndim for piece in (*factors, *divisors)), default=0)
         made = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
         return Piece(text, PRODUCT, *made, bracket, ndim=ndim)
@@ -168,6 +175,8 @@ class Notation:
     def negative(self, c: Number, piece: Piece) -> str:
         """The first term of a sum, ``-c`` times ``piece``; the minus must not enter a bracket."""
         under = 1 if isinstance(c, float) else c.denominator
+        if c == 1 and piece.level == FLOOR:
+            return f"-({piece.text})"
         if c * under != 1 or not (piece.level < MATRIX or piece.bracket_first):
             return "-" + self.scaled(c, piece).text
         if not piece.factors:
@@ -251,7 +260,7 @@ class Notation:
     def index(self, index: Index) -> Piece:
         """An index: ``i + 1``, ``n - 1 - i``."""
         terms: list[tuple[Number, Piece | None]] = [
-            (coef, Piece(self.name(name)) if isinstance(name, str) else name)
+            (coef, self.length(name) if isinstance(name, str) else name)
             for name, coef in index.terms
         ]
         if index.const or not terms:
@@ -276,9 +285,23 @@ class Notation:
         text = f"{self.wrapped(x, ATOM)}[{', '.join(shown)}]" if shown else x.text
         return Piece(text, ATOM if shown else x.level, ndim=ndim)
 
-    def taken(self, x: Piece, index: Piece) -> Piece:
-        """The elements at places that are computed."""
-        return Piece(f"{self.wrapped(x, ATOM)}[{index.text}]", ndim=1)
+    def taken(self, x: Piece, index: Piece, ndim: int) -> Piece:
+        """The elements at places of the last axis; of a matrix transposed, rows."""
+        columns = Piece(self._at(x, [":"] * (ndim - 1) + [index.text]), ndim=ndim)
+        if ndim != 2:
+            return columns
+        turned = self.transposed(x)
+        rows = Piece(self._at(turned, [index.text]), ndim=2, turned=turned.turned)
+        return replace(columns, flipped=rows, turned=x.turned)
+
+    def row(self, x: Piece, place: Piece) -> Piece:
+        """A column of a matrix at a place that is computed; a row of what is transposed."""
+        rows = self.transposed(x)
+        places = [":", place.text]
+        return Piece(self._at(rows, places[1:]) if x.turned else self._at(x, places), ndim=1)
+
+    def _at(self, x: Piece, places: Sequence[str]) -> str:
+        return f"{self.wrapped(x, ATOM)}[{', '.join(places)}]"
 
     def comparison(self, c: Condition) -> Piece:
         """Indices in their order: ``1 <= i < 3``."""
@@ -300,7 +323,8 @@ class Notation:
 
     def sum_over(self, letters: Sequence[Piece], body: Piece) -> Piece:
         """The sum over letters."""
-        return Piece(f"sum[{','.join(k.text for k in letters)}]({body.text})")
+        comma = ", " if any(k.level < ATOM for k in letters) else ","
+        return Piece(f"sum[{comma.join(k.text for k in letters)}]({body.text})")
 
     def product_over(self, condition: Piece, body: Piece) -> Piece:
         """The product over letters."""
@@ -477,7 +501,10 @@ class Notation:
         return len(line)
 
     def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
-        """A definition; the result has no name, and a left side only if it has letters."""
+        """A definition; the result has no name, and a left side only if it has letters.
+
+        Letters may say how far they run: ``t1[i < 2,j]``.
+        """
         left = f"{name}[{','.join(letters)}]" if letters else name
         return f"{left} = {body.text}" if left else body.text
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdiff.display.forms import Need, element_of, is_stack
+from symdiff.display.forms import Need, element_of, is_stack, over
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
@@ -27,6 +27,7 @@ from symdiff.graph import ops
 from symdiff.graph.axes import letter_name, shape_text
 from symdiff.graph.expr import in_order, is_within
 from symdiff.graph.leaves import as_expr
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -285,6 +286,8 @@ class Graph:
         self.nodes = nodes if order is None else list(order.ranks)
         self.width, self.notation = width, notation
         self.taken = {node.op.name for node in nodes if isinstance(node.op, ops.Symbol | ops.Size)}
+        lengths = {dim for node in nodes for dim in node.shape if isinstance(dim, Length)}
+        self.taken.update(name for dim in lengths for name in dim.names)
         self.letters: list[str] = []
         self._fresh = (name for k in count() if (name := letter_name(k)) not in self.taken)
         self.called = dict.fromkeys(cut, "...")
@@ -425,8 +428,13 @@ def _line(graph: Graph, node: Expr, name: str) -> str:
     index: tuple[Index, ...] | None = None
     if not whole:
         index = tuple(graph.writer.index(k) for k in range(node.ndim))
-    letters = [graph.letter(k) for k in range(node.ndim)] if not whole else []
-    return graph.notation.line(name, letters, _piece(graph, node, index))
+    body = _piece(graph, node, index)
+    if name:
+        axes = zip(index or (), node.shape, strict=False)
+        shown = [over(k, dim, [Need(node, index)], graph.notation) for k, dim in axes]
+    else:  # the shape of the result is known
+        shown = graph.writer.indices(index or ())
+    return graph.notation.line(name, [k.text for k in shown], body)
 
 
 def _piece(graph: Graph, root: Expr, index: tuple[Index, ...] | None) -> Piece:

@@ -9,6 +9,7 @@ letters.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from symdiff import opaque_ops
@@ -20,6 +21,8 @@ from symdiff.display.forms import (
     Need,
     element_of,
     is_stack,
+    needed,
+    over,
 )
 from symdiff.display.matrices import Chain, chain
 from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from symdiff.display.order import Order
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim
     from symdiff.graph.number import Number
 
 Part = TypeVar("Part")
@@ -206,7 +210,7 @@ class Writer:
         if isinstance(op, ops.Count):
             return Form((Need(size(Length(op.name))),), lambda pieces: pieces[0])
         if isinstance(op, ops.Size):
-            length = notation.length(op.name)
+            length = replace(notation.length(op.name), leaf=True)
             return Form((), lambda _: length)
         if isinstance(op, ops.Exact):
             text = notation.exact(op.name, op.name in self.taken)
@@ -377,6 +381,9 @@ class Writer:
         found = element_of(node)
         if found is not None:
             x, steps = found
+            if isinstance(x.op, opaque_ops.Take) and ops.is_spread(x.args[1].op) and x.ndim == 2:
+                row = Need(x.args[0]), Need(x.args[1].args[0])
+                return Form(row, lambda pieces: notation.row(*pieces), call=True)
             if all(isinstance(step, int) for step in steps):
                 index = tuple(map(_place, steps))
                 return Form((Need(x, index),), lambda pieces: pieces[0])
@@ -451,8 +458,7 @@ class Writer:
                 conditions.append(Condition(names[inner], "==", outer))
             else:
                 names[inner] = outer
-        summed: list[Piece] = []
-        letters = 0
+        summed: list[tuple[Index, Dim]] = []
         operands = self._ordered(node.args, list(zip(op.letters, node.args, strict=True)))
         for word, arg in operands:
             for letter, dim in zip(word, arg.shape, strict=True):
@@ -461,9 +467,8 @@ class Writer:
                 if dim == 1:
                     names[letter] = Index((), 0)
                     continue
-                names[letter] = self.index(fresh + letters)
-                summed.append(self.notation.index(names[letter]))
-                letters += 1
+                names[letter] = self.index(fresh + len(summed))
+                summed.append((names[letter], dim))
         needs = [Need(x, tuple(names[letter] for letter in word), True) for word, x in operands]
         needs = needs[: self.width]
 
@@ -473,13 +478,15 @@ class Writer:
             for piece in pieces:
                 equal[piece.text] = piece, equal.get(piece.text, (piece, 0))[1] + 1
             product = [notation.power(piece, times) for piece, times in equal.values()]
-            product += map(notation.condition, conditions)
+            product += map(notation.condition, needed(conditions))
+            product = [p for p in product if p.text != "1"] or product[:1]
             if len(pieces) < len(op.letters):
                 product.append(Piece(notation.name("...")))
             body = product[0] if len(product) == 1 else notation.quotient(1, product, ())
-            return notation.sum_over(summed, body) if summed else body
+            below = [over(k, dim, needs, notation) for k, dim in summed]
+            return notation.sum_over(below, body) if summed else body
 
-        return Form(tuple(needs), build, letters)
+        return Form(tuple(needs), build, len(summed))
 
     # Linear maps and opaque ops
 
@@ -538,13 +545,22 @@ class Writer:
             if isinstance(places.op, opaque_ops.ArgSort) and places.args[0] is x:
                 sort = lambda pieces: notation.call("sort", pieces, *axis).of(ndim)  # noqa: E731
                 return Form((Need(x),), sort)
-            needs = tuple(map(Need, node.args))
-            if ndim == 1:
-                return Form(needs, lambda pieces: notation.taken(*pieces), call=True)
+            if places.ndim == 1:
+                return self._taken(node, x, places)
             if places.ndim == ndim:
+                needs = tuple(map(Need, node.args))
                 along = lambda p: notation.call("take_along_axis", p, *axis).of(ndim)  # noqa: E731
                 return Form(needs, along, call=True)
+            return None
         return self._called(node)
+
+    def _taken(self, node: Expr, x: Expr, places: Expr) -> Form:
+        """The elements at places of the last axis."""
+        notation, ndim = self.notation, node.ndim
+        if isinstance(places.op, ops.Places) and places.op.value.size <= ops.LISTED:
+            listed = notation.table(str(places.op.value.tolist()))
+            return Form((Need(x),), lambda p: notation.taken(p[0], listed, ndim))
+        return Form((Need(x), Need(places)), lambda p: notation.taken(p[0], p[1], ndim), call=True)
 
     def _called(self, node: Expr) -> Form:
         args = node.args[: self.width]

@@ -18,23 +18,25 @@ if TYPE_CHECKING:
 LENGTHS = {"m": 4, "n": 3, "k": 2, "d": 2, "p": 2, "q": 3, "r": 4}
 
 
-def point(expr: Expr, seed: int, signed: bool) -> dict[str, Any]:
+def point(
+    expr: Expr, seed: int, signed: bool, lengths: Mapping[str, int] = LENGTHS
+) -> dict[str, Any]:
     """A value for each symbol, by its name, and the lengths of named axes."""
     rng = np.random.default_rng(seed)
-    values: dict[str, Any] = dict(LENGTHS)
+    values: dict[str, Any] = dict(lengths)
     for x in sd.free_symbols(expr):
-        shape = tuple(LENGTHS.get(dim, dim) for dim in x.shape)
+        shape = tuple(lengths.get(dim, dim) for dim in x.shape)
         size = rng.uniform(0.3, 1.7, shape)
         values[x.op.name] = size * rng.choice([-1, 1], shape) if signed else size
     return values
 
 
-def evaluated(expr: Expr, values: Mapping[str, Any]) -> Any:
+def evaluated(expr: Expr, values: Mapping[str, Any], lengths: Mapping[str, int] = LENGTHS) -> Any:
     """The value of ``expr`` there."""
     symbols = list(sd.free_symbols(expr))
     arguments = [values[x.op.name] for x in symbols]
     # A formula such as ones(n) has no symbol of that length.
-    symbols += [sd.symbol(f"axis_{dim}", dim) for dim in LENGTHS]
-    arguments += [np.zeros(n) for n in LENGTHS.values()]
+    symbols += [sd.symbol(f"axis_{dim}", dim) for dim in lengths]
+    arguments += [np.zeros(n) for n in lengths.values()]
     with np.errstate(all="ignore"):
         return nm.lower(expr, symbols)(*arguments)

@@ -7,6 +7,7 @@ from hypothesis import given
 import symdiff as sd
 from tests.display.points import evaluated, point
 from tests.display.written import Unknown, value
+from tests.numeric.test_named_lengths import FORMULAS, A, V
 from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs
@@ -71,3 +72,17 @@ def test_the_axis_is_said(name, axis):
     """NumPy takes all axes where none is named, so a text names it; of a product with it, too."""
     means(ALONG[name](X, axis=axis))
     means(sd.sin(X) * sd.exp(ALONG[name](X * X, axis=axis)).sum())
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_texts_over_axes_of_any_length(name):
+    """In index notation too, of values, gradients and Jacobians, at two lengths."""
+    least, f = FORMULAS[name]
+    y = f(V, A)
+    for expr in (y, *sd.grad(sd.sum(sd.sin(y)), [V, A]), sd.jacobian(y, V)):
+        text = sd.text(expr, full=True)
+        for lengths in ({"n": max(least, 2) + 1, "m": 2}, {"n": 6, "m": 3}):
+            values = point(expr, 1, True, lengths)
+            ours = np.asarray(evaluated(expr, values, lengths), float)
+            theirs = np.broadcast_to(np.asarray(value(text, values, ours.shape), float), ours.shape)
+            np.testing.assert_allclose(theirs, ours, ROUNDING, ROUNDING, err_msg=text)

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LEFT = re.compile(r"\[([a-z](?:,[a-z])*)\] = ")
-_SUM = re.compile(r"sum\[([a-z](?:,[a-z])*)\]\(")
-_ELEMENT = re.compile(r"(\w+)\[([a-z](?:,[a-z])*)\]")
-_CONDITION = re.compile(r"\[([^\[\],]*[<=][^\[\]]*)\]")
+_RUN = r"[a-z](?: < [^\[\],]+)?"
+_SUM = re.compile(rf"sum\[({_RUN}(?:, ?{_RUN})*)\]\(")
+_ELEMENT = re.compile(r"(\w+)\[([^\[\]<=:]*)\]")
+_LETTER = re.compile("[a-z]")
+_LISTED = re.compile(r"(\[[^\[\]]*\])\[([a-z])\]")
 
 SOLVE = np.linalg.solve
 
@@ -39,6 +41,7 @@ FUNCTIONS: dict[str, Any] = {
     "expm": linalg.expm,
     "logcumsumexp": lambda x, axis=-1: np.logaddexp.accumulate(x, axis=axis),
     "trace": lambda a: np.trace(a, axis1=-2, axis2=-1),
+    "take_along_axis": lambda a, k, axis: np.take_along_axis(a, np.asarray(k), axis),
     "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
 }
 
@@ -49,7 +52,10 @@ class Periodic(np.ndarray):
     def __getitem__(self, key: Any) -> Any:
         plain = self.view(np.ndarray)
         places = key if isinstance(key, tuple) else (key,)
-        return plain[tuple(k % n for k, n in zip(places, self.shape, strict=True))]
+        if len(places) < self.ndim or not all(isinstance(k, int | np.integer) for k in places):
+            part = plain[key]
+            return part.view(Periodic) if np.ndim(part) else part
+        return plain[tuple(k % max(n, 1) for k, n in zip(places, self.shape, strict=True))]
 
 
 class Unknown(Exception):  # a reason to draw another example
@@ -58,19 +64,27 @@ class Unknown(Exception):  # a reason to draw another example
 
 def value(text: str, names: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
     """The value of ``shape`` of a text, whose definitions are on lines before the last."""
+    expected = shape
     known = dict(names)
     *definitions, result = text.split("\n")
     for line in definitions:
         left, body = line.split(" = ", maxsplit=1)
-        name, _, word = left.rstrip("]").partition("[")
-        letters = word.split(",") if word else []
+        name, _, word = left.removesuffix("]").partition("[")
+        runs = _runs(word) if word else []
         lengths = _lengths(body, known)
-        if not set(letters) <= set(lengths):
+        if not all(stop or k in lengths for k, stop in runs):
             raise Unknown(line)
-        known[name] = _elements(body, known, letters, tuple(lengths[k] for k in letters))
+        shape = tuple(_python(stop, known) if stop else lengths[k] for k, stop in runs)
+        known[name] = _elements(body, known, [k for k, _ in runs], shape)
     left = _LEFT.match(result)
     letters = left.group(1).split(",") if left else []
-    return _elements(result[left.end() :] if left else result, known, letters, shape)
+    return _elements(result[left.end() :] if left else result, known, letters, expected)
+
+
+def _runs(letters: str) -> list[tuple[str, str]]:
+    """Letters, each with the text of the length up to which it runs, where that is said."""
+    runs = [run.strip().partition(" < ") for run in letters.split(",")]
+    return [(letter, stop) for letter, _, stop in runs]
 
 
 def _elements(
@@ -91,8 +105,12 @@ def _lengths(body: str, names: Mapping[str, Any]) -> dict[str, int]:
     """How far letters run that index an axis."""
     lengths: dict[str, int] = {}
     for name, word in _ELEMENT.findall(body):
-        if name in names:
-            lengths |= dict(zip(word.split(","), np.shape(names[name]), strict=True))
+        places, shape = word.split(","), np.shape(names.get(name, 0))
+        if len(places) == len(shape):
+            runs = zip(places, shape, strict=True)
+            lengths |= {k: n for k, n in runs if _LETTER.fullmatch(k)}
+    for listed, letter in _LISTED.findall(body):
+        lengths[letter] = listed.count(",") + 1
     return lengths
 
 
@@ -104,13 +122,32 @@ def _looped(body: str, names: Mapping[str, Any]) -> str:
         while depth:
             depth += {"(": 1, ")": -1}.get(body[end], 0)
             end += 1
-        summed = found.group(1).split(",")
-        if not set(summed) <= set(lengths):
+        runs = _runs(found.group(1))
+        if not all(stop or k in lengths for k, stop in runs):
             raise Unknown(body)
-        loops = " ".join(f"for {k} in range({lengths[k]})" for k in summed)
+        loops = " ".join(f"for {k} in range({stop or lengths[k]})" for k, stop in runs)
         term = body[found.end() : end - 1]
         body = f"{body[: found.start()]}total({term} {loops}){body[end:]}"
-    return _CONDITION.sub(r"(\1)", body)
+    return _without_brackets(body)
+
+
+def _without_brackets(body: str) -> str:
+    """Conditions in parentheses: a bracket behind nothing, in which something is compared."""
+    opened: list[int] = []
+    compared: list[bool] = []
+    text = list(body)
+    for k, sign in enumerate(body):
+        if sign in "[(":
+            opened.append(k)
+            compared.append(False)
+        elif sign in "<=>!" and compared:
+            compared[-1] = True
+        elif sign in "])":
+            start, condition = opened.pop(), compared.pop()
+            behind = start and (body[start - 1].isalnum() or body[start - 1] in "_])")
+            if sign == "]" and condition and not behind:
+                text[start], text[k] = "(", ")"
+    return "".join(text)
 
 
 class _Elementwise(ast.NodeTransformer):
@@ -140,7 +177,8 @@ class _Elementwise(ast.NodeTransformer):
 
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)
-        return ast.Call(ast.Name("asarray", ast.Load()), [node], [])
+        numbers = [node] if node.elts else [node, ast.Name("intp", ast.Load())]  # no places
+        return ast.Call(ast.Name("asarray", ast.Load()), numbers, [])
 
 
 def _python(text: str, names: Mapping[str, Any]) -> Any:

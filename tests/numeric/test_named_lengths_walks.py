@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 
 import numpy as np
@@ -16,13 +17,6 @@ from tests.numeric.test_named_lengths import FORMULAS, A, V, data
 
 # An array of numbers is equal to itself alone: what has one comes back as another node.
 each = pytest.mark.parametrize("name", FORMULAS)
-
-
-def but(reason, *names):
-    """Every formula, of which some are known not to hold."""
-    known = pytest.mark.xfail(reason=reason, strict=True)
-    marked = [pytest.param(n, marks=known) if n in names else n for n in FORMULAS]
-    return pytest.mark.parametrize("name", marked)
 
 
 # What has no value there is a nan, as NumPy's mean of nothing is; others have a value (see there).
@@ -39,8 +33,9 @@ def of_numbers(n, m):
     return [sd.symbol("v", n), sd.symbol("A", (n, m))]
 
 
-def has_data(*outputs):
-    return any(isinstance(x.op, ops.Constant) for x in sd.nodes(outputs))
+def has_data(outputs):
+    """Whether there are arrays of numbers, which are equal only to themselves; indices are not."""
+    return any(isinstance(x.op, ops.Constant) and x.dtype is float for x in sd.nodes(outputs))
 
 
 def agree(found, wanted, rtol=1e-13):
@@ -53,15 +48,12 @@ def agree(found, wanted, rtol=1e-13):
 def test_pickles(name):
     outputs = [*with_gradients(FORMULAS[name][1], [V, A]), sd.jacobian(FORMULAS[name][1](V, A), V)]
     for x, y in zip(pickle.loads(pickle.dumps(outputs)), outputs, strict=True):
-        assert x is y or (has_data(y) and str(x) == str(y))
+        assert x is y or (has_data([y]) and str(x) == str(y))
     f = nm.lower(outputs, [V, A])
     np.testing.assert_equal(pickle.loads(pickle.dumps(f))(*data(6, 2)), f(*data(6, 2)))
 
 
-@but(
-    "the text of a gather of rows or columns is read back as one of elements",
-    *("take of rows", "rows", "columns", "rows, slices of columns", "slices of rows, columns"),
-)
+@each
 def test_texts(name):
     least, f = FORMULAS[name]
     for y in with_gradients(f, [V, A]):
@@ -87,7 +79,58 @@ def test_texts_of_lengths_are_read(text):
     assert sd.parse(sd.text(x, full=True), [V, A]) is x
 
 
-@but("no places of a named axis have no exact value", "no places")
+K, J, HALF = sd.symbol("k", 3, dtype=int), sd.symbol("j", dtype=int), V.shape[0] // 2
+SAME = {
+    "A[[0, -1]]": A[[0, -1]],
+    "A[:, [0, 0]]": A[:, [0, 0]],
+    "A[:, 1:][[0, -2]]": A[[0, -2], 1:],
+    "v[[]]": V[[]],
+    "A[k]": A[K],
+    "A[:, k]": A[:, K],
+    "A[j]": A[J],
+    "A[:, j]": A[:, J],
+    "sum(A[[0, -1]], axis=0)": sd.sum(A[[0, -1]], axis=0),
+    "sum(v)/(n//2)": sd.sum(V) / HALF,
+    "(n//2)*sum(v)": HALF * sd.sum(V),
+    "-(n//2)*sum(v)": -HALF * sd.sum(V),
+    "2*(n//2)*v": 2 * HALF * V,
+    "sum(v)**(n//2)": sd.sum(V) ** HALF,
+    "sum(v) - n//2": sd.sum(V) - HALF,
+    "v[n//2:]": V[HALF:],
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_texts_are_those_that_a_person_types(text):
+    assert sd.text(SAME[text]) == text
+    assert sd.parse(text, [V, A, K, J]) is SAME[text]
+
+
+def test_names_of_lengths_are_no_letters():
+    y = sd.symbol("y", "i")
+    slope = sd.grad(sd.sum(y[::-2] ** 2), y)
+    assert sd.text(slope) == "[j] = sum[k < (i + 1)//2](2*y[i - 2*k - 1]*[j == i - 2*k - 1])"
+
+
+def test_latex_of_lengths():
+    half = r"\left\lfloor \frac{n}{2} \right\rfloor"
+    assert sd.latex(sd.sum(V) * HALF) == rf"{half} \sum_{{i}} v_i"
+    assert sd.latex(V[HALF:]) == rf"v_{{{half}:}}"
+    assert sd.latex(V[: HALF - 1]) == rf"v_{{:{half} - 1}}"
+    assert sd.latex(sd.reshape(A, -1)) == r"\operatorname{reshape}\left(A, \left(m n,\right)\right)"
+
+
+def test_places_are_those_of_a_program_with_numbers_once_lengths_are_known():
+    v = sd.symbol("v", 6)
+
+    def outputs(x):
+        y = x[[0, 2, -1]]
+        return [y, *sd.grad(sd.sum(sd.sin(y)), [x]), sd.jacobian(y, x)]
+
+    assert all(x is y for x, y in zip(sd.substitute(outputs(V), {V: v}), outputs(v), strict=True))
+
+
+@each
 def test_exact_values(name):
     outputs = with_gradients(FORMULAS[name][1], [V, A])
     values = dict(zip((V, A), data(5, 2), strict=True))
@@ -144,7 +187,15 @@ def test_third_derivatives_and_jacobians(name):
         agree(named(*data(n, m)), nm.lower(derivatives(*known), known)(*data(n, m)), 1e-11)
 
 
-@but("places that are lengths are not counted as numbers", "between the ends", "between rows")
+SCALED = {"between the ends", "between rows"}  # by one over the length
+
+
+def coefficients(node):
+    """How many products with coefficients the elements of a sum take."""
+    return math.prod(node.shape) * sum(c not in (1, -1) for c in getattr(node.op, "coefs", ()))
+
+
+@each
 def test_operations_are_counted_as_those_of_numbers(name):
     f = FORMULAS[name][1]
     y = f(V, A)
@@ -157,7 +208,10 @@ def test_operations_are_counted_as_those_of_numbers(name):
             for node in sd.nodes(y)
             if not node.free_symbols and (node.args or isinstance(node.op, ops.Size))
         ]
-        assert 0 <= count - sd.count_operations(known) <= len(numbers)
+        # A factor that is computed of lengths is multiplied once here, there it is a coefficient
+        # of every sum that has it.
+        again = sum(coefficients(node) for node in sd.nodes(known)) if name in SCALED else 0
+        assert -again <= count - sd.count_operations(known) <= len(numbers)
     assert sd.count_nodes(y) < 40
 
 
