@@ -20,7 +20,7 @@ import numpy as np
 from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from symdiff.graph.expr import Expr
 
@@ -62,7 +62,8 @@ class Length(str):
     """A length that no int is: a polynomial with integer coefficients in names of lengths.
 
     Sums, differences, products and whole powers of lengths and ints are lengths, or ints where
-    nothing else is left; so are quotients ``//`` by a positive int, and by a length that divides.
+    nothing else is left; so are quotients ``//`` and remainders by a positive int, and quotients by
+    a length that divides.
     With anything else a length is the expression of its value.  Names stand for ints that are 0
     or more; two lengths are ordered where that is all it takes to know the order, and comparing
     others raises Unsupported.
@@ -206,15 +207,39 @@ class Length(str):
         return self._beyond(operator.truediv, other, True)
 
     def __mod__(self, other: Any) -> Any:
+        if _is_int(other):
+            return self - int(other) * (self // other)
         return self._beyond(operator.mod, other)
 
     def __rmod__(self, other: Any) -> Any:
         return NotImplemented if isinstance(other, str) else self._beyond(operator.mod, other, True)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __abs__(self) -> Any:
+        low, high = bounds(self)
+        if low is not None and low >= 0:
+            return self
+        return -self if high is not None and high <= 0 else abs(_expression(self))
+
+    def __round__(self, digits: int | None = None) -> Length:
+        if digits is not None and digits < 0:
+            raise Unsupported(f"round: {self} to {digits} digits is no polynomial in lengths")
+        return self
+
+    def __trunc__(self) -> Length:
+        return self
+
+    __floor__ = __ceil__ = __trunc__  # it is whole
+
     def _beyond(self, of: Callable[[Any, Any], Any], other: Any, right: bool = False) -> Any:
         """What is no length: an expression, or texts side by side."""
-        if isinstance(other, str) and not isinstance(other, Length):
-            return NotImplemented  # messages put names into texts
+        if isinstance(other, str | list | tuple) and not isinstance(other, Length):
+            return NotImplemented  # messages put names into texts; [0] * n asks for an int
         x = _expression(self)
         y = _expression(other) if isinstance(other, Length) else other
         return of(y, x) if right else of(x, y)
@@ -224,13 +249,18 @@ class Length(str):
         return getattr(ufunc, method)(*values, **words)
 
     def __index__(self) -> int:
-        raise TypeError(
+        # No TypeError, which NumPy's functions replace with a message that does not say this.
+        raise Unsupported(
             f"the length {self} is known by name, not as an int; functions of symdiff take it "
-            "where they take a length, sd.arange and sd.zeros for two, and NumPy does beside "
-            "an expression x: np.arange(n, like=x)"
+            f"where they take a length, sd.arange({self}) and sd.zeros({self}) for two, and NumPy "
+            f"does beside an expression x: np.arange({self}, like=x)"
         )
 
     __int__ = __float__ = __index__  # none of them returns
+
+    def __iter__(self) -> Iterator[str]:
+        # NumPy would read the letters of a text as the lengths of a shape.
+        raise TypeError(f"the length {self} is one number, and not iterated over")
 
     # Order ----------------------------------------------------------------------------------------
 
@@ -264,8 +294,9 @@ class Length(str):
         if far is not None and fails(far, 0):
             return False
         raise Unsupported(
-            f"whether {self} {sign} {other} is not known before the lengths are: compare "
-            "them as expressions, or give the axis a number"
+            f"whether {self} {sign} {other} is not known before the lengths are: np.maximum, "
+            "np.minimum, np.less and their like take lengths, and the result is an expression; "
+            "or give the axis a number"
         )
 
 

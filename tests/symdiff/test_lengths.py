@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,8 @@ from symdiff.graph.lengths import Length, as_length, bounds
 
 NAMES = ("a", "b", "n")
 POINTS = [dict(zip(NAMES, p, strict=True)) for p in itertools.product((0, 1, 2, 5), repeat=3)]
+
+SIGNS = operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod
 
 leaves = st.sampled_from([*map(Length, NAMES)]) | st.integers(-4, 4)
 
@@ -29,10 +33,10 @@ def lengths(draw, depth=4):
     if depth == 0 or draw(st.booleans()):
         x = draw(leaves)
         return x, lambda s, x=x: s[x] if isinstance(x, Length) else x
-    sign = draw(st.sampled_from([operator.add, operator.sub, operator.mul, operator.floordiv]))
+    sign = draw(st.sampled_from(SIGNS))
     (x, f), by = draw(lengths(depth - 1)), draw(st.integers(1, 4))
-    if sign is operator.floordiv:
-        return x // by, lambda s: f(s) // by
+    if sign in (operator.floordiv, operator.mod):
+        return sign(x, by), lambda s: sign(f(s), by)
     y, g = draw(lengths(depth - 1))
     return sign(x, y), lambda s: sign(f(s), g(s))
 
@@ -129,7 +133,7 @@ def test_what_is_no_length():
     ):
         with pytest.raises(Unsupported, match="length"):
             length // by
-    with pytest.raises(TypeError, match="length n is known by name"):
+    with pytest.raises(Unsupported, match="length n is known by name"):
         range(Length("n"))
 
 
@@ -142,6 +146,50 @@ def test_lengths_divide_exactly():
     assert "at " + n == "at n"
     assert n == "n"
     assert {n: 1}["n"] == 1
+
+
+def test_what_python_does_with_ints_is_done_with_lengths():
+    n, m = Length("n"), Length("m")
+    assert n - n % 2 == 2 * (n // 2)
+    assert divmod(n, 2) == (n // 2, n % 2)
+    assert abs(n) is n
+    assert abs(-n - 1) == n + 1
+    assert abs(n - m).op.name == "abs"
+    for of in (round, math.floor, math.ceil, math.trunc):
+        assert of(n - 1) == n - 1
+    assert round(n, 2) is n
+    assert str(n / 2) == "n/2"
+    assert str(np.maximum(n, m)) == "maximum(n, m)"
+    assert math.prod([n, 2, m]) == 2 * n * m
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        int, float, range, np.zeros, np.ones, np.empty, np.eye, np.identity, math.sqrt,
+        lambda n: np.full(n, 2.0), lambda n: np.zeros((2, n)), lambda n: [1, 2, 3][n],
+        lambda n: [0] * n, lambda n: n * (0,), lambda n: np.linspace(0, 1, n),
+        lambda n: np.random.default_rng(0).normal(size=n), lambda n: np.reshape(np.zeros(4), n),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("length", ["n", "n - 1"])
+def test_what_needs_an_int_says_what_it_met(of, length):
+    with pytest.raises(Unsupported, match=f"the length {length} is known by name, not as an int"):
+        of(Length(length))
+
+
+def test_a_length_is_not_iterated_over_nor_ordered_without_proof():
+    n = Length("nm")
+    with pytest.raises(TypeError, match="the length nm is one number"):
+        list(n)
+    with pytest.raises(Unsupported, match=r"whether nm < 5 is not known.*np\.maximum"):
+        assert n < 5
+    with pytest.raises(Unsupported, match=r"np\.maximum"):
+        max(n, Length("m"))
+    with pytest.raises(Unsupported, match="round: nm to -1 digits"):
+        round(n, -1)
+    assert np.asarray(n).dtype.kind == "U"
+    assert hash(n) == hash("nm")
 
 
 def test_a_length_is_solved_for_a_name():
