@@ -904,7 +904,7 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
         flat = flat * n + r[0]
     found: list[Places] = []
     for n in reversed(op.before):
-        if not isinstance(n, int):
+        if not isinstance(n, int) or not n:  # an axis ahead is 0, too
             return None
         flat, k = divmod(flat, n)
         found.append(range(k, k + 1))

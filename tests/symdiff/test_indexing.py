@@ -238,3 +238,9 @@ def test_split_is_numpys(parts, axis):
     for y, b in zip(mine, expected, strict=True):
         np.testing.assert_array_equal(run(y, {x: a}), b)
         assert y.shape == b.shape
+
+
+def test_a_column_of_no_rows_that_were_repeated_never():
+    """A reshape of nothing to nothing, of which one place along an axis is taken."""
+    a = sd.symbol("A", (0, 3))
+    assert np.repeat(a, 0, axis=0)[:, 2].shape == (0,)
