@@ -158,8 +158,8 @@ def _key(d: Draft, node: Expr, before: Shape, steps: Sequence[Step]) -> list[str
         if step != 1 and not all(is_natural(x) for x in (start, stop) if isinstance(x, Length)):
             places = places_of((start, stop, step), dim)
             assert isinstance(places, Line)
-            ends = [length_text(place) for place in places[:2]]
-            key.append(d.put(_call(d, "line", sequences.line, *ends, str(step))))
+            ends = [length_text(place) for place in places]
+            key.append(d.put(_call(d, "line", sequences.line, *ends)))
             continue
         # A start of 0 may be left out where slices go up; downwards it would be the last place.
         first = length_text(start) if start or step < 0 else ""

@@ -233,7 +233,7 @@ def reversed_places(places: Places, length: Dim) -> Places:
     if isinstance(places, Line):
         assert isinstance(length, Length)
         last = length - 1
-        return Line(last - places.first, last - places.stop, -places.step)
+        return line(last - places.first, _below(last - places.stop), -places.step, length)
     return None if places is None else -1 - places
 
 

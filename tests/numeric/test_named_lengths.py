@@ -64,6 +64,7 @@ FORMULAS = {
     "equal parts": (0, lambda v, a: np.split(np.repeat(v, 3), 3)[1]),
     "the last of all": (1, lambda v, a: v[v.shape[0] - 1] * a[-1]),
     "one in the middle": (1, lambda v, a: v[v.shape[0] // 2] * a[v.shape[0] // 2, 0]),
+    "one in the middle of the reverse": (1, lambda v, a: np.flip(a, 0)[a.shape[0] // 2]),
     "running sums": (1, lambda v, a: np.cumsum(v)[:-1]),
     "mean of a slice": (2, lambda v, a: np.mean(v[1:])),
     "a mask": (1, lambda v, a: np.where(v[1:] > 0, v[:-1], 0.0)),
