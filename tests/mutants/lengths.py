@@ -1,0 +1,147 @@
+"""Faults in lengths that are polynomials in names, in what calls learn of them, and in slices."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_lengths = Family("lengths")
+_learning = Family("learning")
+_lines = Family("lines")
+FAMILIES = (_lengths, _learning, _lines)
+
+# Polynomials --------------------------------------------------------------------------------------
+
+_lengths(
+    "quotients-of-coefficients-towards-zero",
+    "whole = {monomial: c // by for monomial, c in length.terms}",
+    "whole = {monomial: int(c / by) for monomial, c in length.terms}",
+    "test_lengths.py::test_texts",
+)
+_lengths(
+    "quotients-at-a-call-round-up",
+    "value = atom.over.replaced(lengths) // atom.by",
+    "value = -(-atom.over.replaced(lengths) // atom.by)",
+    "test_lengths.py::test_arithmetic_is_that_of_ints",
+)
+_lengths(
+    "texts-begin-with-low-powers",
+    "return -sum(power for _, power in monomial), [",
+    "return sum(power for _, power in monomial), [",
+    "test_lengths.py::test_texts",
+)
+_lengths(
+    "factors-in-any-order",
+    "return tuple(sorted(powers.items(), key=lambda item: atom_text(item[0])))",
+    "return tuple(powers.items())",
+    "test_lengths.py::test_equal_polynomials_are_equal_lengths",
+    "test_lengths.py::test_texts",
+)
+_lengths(
+    "an-order-told-by-the-wrong-end",
+    "near, far = (low, high) if upward else (high, low)",
+    "near, far = (high, low) if upward else (low, high)",
+    "test_an_order_is_told_where_it_holds_everywhere",
+)
+_lengths(
+    "bounds-of-what-is-taken-away-kept-in-order",
+    "least, most = ends if c > 0 else reversed(ends)",
+    "least, most = ends",
+    "test_bounds_hold",
+)
+_lengths(
+    "different-polynomials-broadcast",
+    "if dim != 1 and dim != dims[i]:",
+    "if dim != 1 and dim != dims[i] and not (isinstance(dim, str) and isinstance(dims[i], str)):",
+    "test_lengths_are_solved_and_checked",
+)
+
+# What a call learns -------------------------------------------------------------------------------
+
+_learning(
+    "a-name-solved-with-the-wrong-sign",
+    "found = (length - there) // slope if slope > 0",
+    "found = (length + there) // slope if slope > 0",
+    "test_lengths_are_solved_and_checked",
+)
+_learning(
+    "a-contradiction-is-not-seen",
+    "elif (there := dim.replaced(sizes)) != length:",
+    "elif (there := dim.replaced(sizes)) < 0:",
+    "test_lengths_are_solved_and_checked",
+)
+_learning(
+    "a-remainder-is-not-seen",
+    "if rest.replaced({new[0]: found}) != length or",
+    "if",
+    "test_lengths_are_solved_and_checked",
+)
+_learning(
+    "a-length-of-minus-one-passes",
+    "        if length < 0:\n            told = ",
+    "        if length < -1:\n            told = ",
+    "test_lengths_are_solved_and_checked",
+)
+_learning(
+    "a-name-that-is-solved-stands-in-the-rest",
+    "if not slope or (isinstance(other, Length) and name in other.names):",
+    "if not slope:",
+    "test_a_length_is_solved_for_a_name",
+)
+
+# Places of slices ---------------------------------------------------------------------------------
+
+_lines(
+    "a-line-one-place-too-long",
+    "return (span + each - 1) // each",
+    "return (span + each) // each",
+    "test_values_and_derivatives_at_every_length[every",
+    "test_values_and_derivatives_at_every_length[both ends",
+)
+_lines(
+    "a-line-needs-no-stop",
+    "return [self.length, self.first, length - self.stop]",
+    "return [self.length, self.first]",
+    "test_lengths_are_solved_and_checked",
+)
+_lines(
+    "a-line-downwards-starts-behind-the-axis",
+    "return [self.length, length - 1 - self.first, self.stop + 1]",
+    "return [self.length, length - self.first, self.stop + 1]",
+    "test_slices_of_slices_with_steps",
+)
+_lines(
+    "a-part-forgets-what-the-slice-needs",
+    "        wanted = needs(inner, length)\n",
+    "        wanted = []\n",
+    "test_a_part_of_a_slice_needs_all_of_it",
+)
+_lines(
+    "a-part-forgets-what-it-needs-of-the-slice",
+    "            wanted += needs(places_of(outer, inner.length), inner.length)",
+    "            wanted += []",
+    "test_a_part_of_a_slice_needs_all_of_it",
+)
+_lines(
+    "a-slice-of-a-slice-stops-a-step-behind",
+    "return line(first, _below(first + (many - 1) * by + _sign(by)), by, length)",
+    "return line(first, _below(first + many * by), by, length)",
+    "test_slices_of_slices_with_steps",
+)
+_lines(
+    "a-stop-in-front-is-read-from-the-end",
+    "return slice(first, None if stop < 0 else stop, step)",
+    "return slice(first, stop, step)",
+    "test_slices_of_slices_with_steps",
+)
+_lines(
+    "an-empty-line-is-read-from-the-end",
+    "    if not range(first, stop, step):\n        return slice(0, 0)\n",
+    "",
+    "test_slices_of_slices_with_steps",
+)
+_lines(
+    "reversed-places-keep-their-stop",
+    "_below(last - places.stop), -places.step, length)",
+    "_below(last - places.stop + 1), -places.step, length)",
+    "test_values_and_derivatives_at_every_length[one in the middle of the reverse",
+)
