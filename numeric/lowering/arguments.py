@@ -76,7 +76,18 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
     axes = determined([x.shape for x in xs]) if used else ()
     unbound = [name for name in used if name not in axes]
     if unbound:
-        raise ValueError(f"lower: no input has an axis of length {', '.join(unbound)}")
+        told = [
+            f"{dim} of {x.name}" for x in xs for dim in x.shape if set(unbound) & {*_names(dim)}
+        ]
+        raise ValueError(
+            f"lower: no input has an axis of length {', '.join(unbound)}"
+            + (f", and {', '.join(told)} does not tell it" if told else "")
+            + f'; add an input with such an axis, as sd.symbol("x", {unbound[0]!r})'
+        )
+
+
+def _names(dim: int | str) -> tuple[str, ...]:
+    return dim.names if isinstance(dim, Length) else ()
 
 
 class Signature:
@@ -169,6 +180,9 @@ class Signature:
         for name, value in named.items():
             if name not in self.place:
                 instead = f"; {ARGUMENT[name]}" if name in ARGUMENT else ""
+                told = [x.name for x in self.inputs for dim in x.shape if name in _names(dim)]
+                if told:
+                    instead = f"; {name} is a length, which is learnt from the shape of {told[0]}"
                 raise TypeError(f"no input is named {name!r}; the inputs are {self}{instead}")
             if name in given:
                 raise TypeError(f"input {name} is given twice, by place and by name")

@@ -89,6 +89,10 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
             raise ShapeError(f"{what}: {why} is impossible, {need} would be {left}")
     if isinstance(op, ops.Symbol):
         shape = bound(node.shape, sizes)
+        for dim, length in zip(node.shape, shape, strict=True):
+            if isinstance(length, int) and length < 0:
+                why = f"an axis of length {dim} of {op.name}"
+                raise ShapeError(f"{what}: {why} is impossible, {dim} would be {length}")
         if shape == node.shape:
             return node
         if op.dummy:  # it stays what it is, and no other

@@ -128,7 +128,10 @@ class Expr(Node):
                 "as in sd.stack([x, y]); the larger of two is sd.maximum(x, y), the sum x + y"
             )
         if isinstance(self.shape[0], str):
-            raise Unsupported(f"iteration over an axis of symbolic length {self.shape[0]}")
+            raise Unsupported(
+                f"iteration over an axis of symbolic length {self.shape[0]}, which is no number of "
+                "turns for Python; functions of symdiff take all of an axis at once"
+            )
         return (self[i] for i in range(self.shape[0]))
 
     def __len__(self) -> int:

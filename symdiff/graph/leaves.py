@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symdiff.graph import number, ops
-from symdiff.graph.lengths import Length, LengthLetter, as_length, expression
+from symdiff.graph.lengths import Length, LengthLetter, as_length, bounds, expression
 from symdiff.graph.node import Dim, Dtype, Node, Shape, make
 from symdiff.guesses import written
 
@@ -85,6 +85,8 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
             out.append(dim)
             continue
         length = dim if isinstance(dim, LengthLetter) else as_length(dim)
+        if isinstance(length, Length) and _is_negative(length):
+            raise ValueError(f"axis length {dim!r} in shape {entries!r} is always negative")
         if length is None:
             raise ValueError(
                 f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name, nor "
@@ -92,6 +94,11 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
             )
         out.append(length)
     return tuple(out)
+
+
+def _is_negative(length: Length) -> bool:
+    _, most = bounds(length)
+    return most is not None and most < 0
 
 
 # The dtype of a symbol that stands for arrays of a kind of NumPy's.

@@ -110,7 +110,8 @@ def _length(values: Mapping[Expr, Expr]) -> Dim:
         if value.shape[1:] != x.shape or value.ndim == x.ndim:
             raise ShapeError(
                 f"batch: symbol {x.name} has shape {shape_text(x.shape)}, its values have shape "
-                f"{shape_text(value.shape)}; expected one more leading axis"
+                f"{shape_text(value.shape)}; expected one more leading axis, before "
+                f"{shape_text(x.shape)}"
             )
         if found is not None and value.shape[0] != found:
             raise ShapeError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import become
+from symdiff.graph.axis_lengths import become, determined
 from symdiff.graph.bound_lengths import with_values
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.guesses import written
@@ -113,9 +113,15 @@ def named(
         if isinstance(key, str):
             x = by_name.get(key)
             if x is None and strict:
+                has = [y.name for y in by_name.values() if key in determined([y.shape])]
                 raise ValueError(
                     f"{name}: no symbol is named {key!r}; the free symbols are "
                     f"{', '.join(by_name) or 'none'}"
+                    + (
+                        f"; {key} is the length of an axis: give a value for {has[0]}"
+                        if has
+                        else ""
+                    )
                 )
         elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
             found_as = become(key, wanted)

@@ -151,3 +151,47 @@ def test_whatever_takes_a_symbol_takes_the_users():
     assert nm.interpret(G, {w: AT, b: 0.5}) == nm.interpret(G, {"w": AT, "b": 0.5})
     problem = nm.export.scipy(G, w, b=0.5)
     np.testing.assert_allclose(problem.jac(AT), FREE.grad(DATA, AT, 0.5, wrt=w), rtol=1e-13)
+
+
+# Lengths in place of lengths ----------------------------------------------------------------------
+
+x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
+MEANS = {
+    "a mean": lambda x, y: np.sum(x * y) / x.shape[0],
+    "a mean of differences": lambda x, y: sd.mean(np.diff(x) ** 2) + sd.sum(y),
+    "counted": lambda x, y: sd.sum(sd.arange(x.shape[0]) * x) + x.shape[0] * sd.sum(y[1:] * b),
+    "joined": lambda x, y: sd.sum(np.concatenate([x, y[1:]]) ** 2) * x.size,
+    "a number of elements": lambda x, y: sd.sum(y[1:] * 0 + b) * sd.sum(x - y),
+}
+PUT = {
+    "one fewer": lambda: sd.symbol("z", "m - 1"),
+    "twice as many": lambda: sd.symbol("z", "2*m"),
+    "five": lambda: sd.symbol("z", 5),
+    "a slice": lambda: sd.symbol("u", "m")[1:],
+    "a slice of its own name": lambda: x[1:],
+    "two, repeated": lambda: np.concatenate([sd.symbol("u", "m"), sd.symbol("u", "m")]),
+}
+
+
+@pytest.mark.parametrize("put", PUT)
+@pytest.mark.parametrize("name", MEANS)
+def test_another_length_is_as_if_written_so_from_the_start(name, put):
+    f, z = MEANS[name], PUT[put]()
+    other = sd.symbol("y", z.shape)
+    found, want = f(x, y).subs({x: z}), f(z, other)
+    symbols = [*{s.name: s for s in sd.free_symbols([z, other, b])}.values()]
+    values = [nm.lower([g, sd.grad(g, other), sd.diff(g, b)], symbols) for g in (found, want)]
+    for size in (6, 7):
+        data = {"m": size, "n": size}
+        arrays = [
+            np.cos(np.arange(_known(s.shape, data), dtype=float)) if s.shape else 0.5
+            for s in symbols
+        ]
+        for p, q in zip(*(F(*arrays) for F in values), strict=True):
+            np.testing.assert_allclose(p, q, rtol=1e-13, atol=1e-14)
+    assert sd.grad(found, y).shape == other.shape
+
+
+def _known(shape, data):
+    (length,) = shape
+    return length if isinstance(length, int) else length.replaced(data)

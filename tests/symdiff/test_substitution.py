@@ -12,6 +12,7 @@ from symdiff.errors import ShapeError
 from symdiff.exact.evaluation import evaluate_exact
 from symdiff.graph import ops
 from symdiff.graph.leaves import dummy
+from symdiff.graph.node import Op
 from tests.support.refusals import refused
 
 x, y, z = sd.symbols("x y z")
@@ -195,6 +196,6 @@ def test_binding_a_length_and_differentiating_commute(name):
     ],
 )
 def test_a_parameter_that_is_not_bound_is_noticed(cls, name, monkeypatch):
-    monkeypatch.delattr(cls, "bound")
+    monkeypatch.setattr(cls, "bound", Op.bound)  # of a base class, maybe
     with pytest.raises(AssertionError):
         test_binding_a_length_and_differentiating_commute(name)
