@@ -168,7 +168,7 @@ ROWS = {
     ),
     "which is longer": (
         Unsupported,
-        "whether n > m is not known .* compare them as expressions, or give",
+        "whether n > m is not known .* or give the axis a number",
         lambda: n > m,
     ),
     "the greater": (Unsupported, "whether n < 3 is not known", lambda: max(n, 3)),
