@@ -172,7 +172,11 @@ ROWS = {
         lambda: n > m,
     ),
     "the greater": (Unsupported, "whether n < 3 is not known", lambda: max(n, 3)),
-    "so many turns": (TypeError, "the length n is known by name, not as an int", lambda: range(n)),
+    "so many turns": (
+        Unsupported,
+        "the length n is known by name, not as an int",
+        lambda: range(n),
+    ),
     "elements one by one": (
         Unsupported,
         "axis of symbolic length n, which is no number of turns",
