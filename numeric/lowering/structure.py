@@ -277,7 +277,8 @@ def _shift(op: ops.Shift, node: Expr, d: Draft, x: Piece) -> Piece:
 
 @_written.register(ops.Windows)
 def _windows(op: ops.Windows, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "sliding_window_view", sliding_window_view, x, str(op.length), axis="-1")
+    length = length_text(op.length)
+    return _call(d, "sliding_window_view", sliding_window_view, x, length, axis="-1")
 
 
 @_written.register(ops.Overlaps)

@@ -14,7 +14,9 @@ from symdiff.contexts import listed
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.functions.shaping import (
     apply,
+    assembled,
     axis_of,
+    broadcast_to,
     cut,
     flip,
     permute_dims,
@@ -22,12 +24,12 @@ from symdiff.functions.shaping import (
     reshape,
 )
 from symdiff.graph import ops
-from symdiff.graph.algebra import opaque
+from symdiff.graph.algebra import opaque, size
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
 from symdiff.graph.leaves import as_expr, fixed_places, number_of
-from symdiff.graph.lengths import Length
+from symdiff.graph.lengths import Length, is_natural
 from symdiff.graph.ranges import WHOLE, Line, Step, between, line, step_of
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ def getitem(x: Expr, key: object) -> Expr:
 
     Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
     indices; Unsupported for an index that is an expression of booleans or stands beside arrays.
-    Ints, slices and arrays of ints are held against an axis that is known by name at the call.
+    Ints, slices and arrays of ints are held against an axis that is known by name at the call, and
+    so are places that are lengths.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", ("n", 4, 5))
@@ -63,6 +66,8 @@ def getitem(x: Expr, key: object) -> Expr:
     ((2, 5), ('n', 3, 1, 5))
     """
     parts = key if isinstance(key, tuple) else (key,)
+    if any(_has_length(part) for part in parts):
+        parts = _with_values(x, parts)
     if any(_is_open(part) for part in parts):
         return _by_expressions(x, parts)
     items, dots = _items(x, parts)
@@ -72,14 +77,33 @@ def getitem(x: Expr, key: object) -> Expr:
     items = [_WHOLE if _is(item, _REVERSED) else item for item in items]
     if not any(isinstance(item, np.ndarray) for item in items):
         return _sliced(x, items)
-    if any(isinstance(item, Length) for item in items):
-        raise Unsupported("getitem: an array of indices beside a place that is known by name")
     if any(isinstance(dim, Length) for dim in x.shape):
         x, items = _cut_first(x, items)
     return _gathered(x, items, dots)
 
 
 # The key ----------------------------------------------------------------------------------------
+
+
+def _has_length(part: object) -> bool:
+    """Whether a part is a place that is known by name, or a list of places with one."""
+    if isinstance(part, list):
+        return any(map(_has_length, part))
+    return isinstance(part, Length)
+
+
+def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Lengths as expressions in lists, and where the length of the axis is a number."""
+    found = [
+        assembled(part) if isinstance(part, list) and _has_length(part) else part for part in parts
+    ]
+    used = [1 if _is_open(part) else _axes_used(_part(part)) for part in found]
+    axis = 0
+    for k, part in enumerate(found):
+        if isinstance(part, Length) and axis < x.ndim and isinstance(x.shape[axis], int):
+            found[k] = size(part)
+        axis += x.ndim - sum(used) if part is Ellipsis else used[k]
+    return tuple(found)
 
 
 def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
@@ -151,6 +175,7 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
     if isinstance(part, Length):
         if not isinstance(length, Length):
             raise Unsupported(f"getitem: the place {part} of axis {axis} of length {length}")
+        part = _from_front(part, length)
         behind = part - length
         if isinstance(behind, int) and behind >= 0:
             raise IndexError(
@@ -188,6 +213,12 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
                 f"getitem: the length of {part} of axis {axis} of symbolic length {length}"
             )
         return _spelled(part, length)
+    for end in (part.start, part.stop, part.step):
+        if isinstance(end, Length):
+            raise Unsupported(
+                f"getitem: {end}, which is known by name, in a slice of axis {axis} of length "
+                f"{length}, which is a number: give the axis a name, or {end.names[0]} a number"
+            )
     places = range(*part.indices(length))
     if len(places) <= 1:
         return (
@@ -207,7 +238,11 @@ def _spelled(part: slice, length: Length) -> slice:
     if not step:
         raise ValueError("getitem: a slice of step 0")
     start, stop = [
-        end if end is None or isinstance(end, Length) else operator.index(end)
+        end
+        if end is None
+        else _from_front(end, length)
+        if isinstance(end, Length)
+        else operator.index(end)
         for end in (part.start, part.stop)
     ]
     places = line(start, stop, step, length)
@@ -219,6 +254,18 @@ def _spelled(part: slice, length: Length) -> slice:
         )
     found = step_of(places, length)
     return {WHOLE: _WHOLE, (-1, None, -1): _REVERSED}.get(found) or slice(*found)
+
+
+def _from_front(place: Length, length: Length) -> Any:
+    """A place that is known by name, counted from the front; from the end if it is below 0."""
+    if not is_natural(-place):
+        return place
+    front = length + place
+    if isinstance(front, int) and front < 0:
+        raise IndexError(f"getitem: place {place} is beyond every axis of length {length}")
+    if front == 0 or is_natural(-1 - place):
+        return front
+    raise Unsupported(f"getitem: place {place} is from the end, but not if it is 0; write {front}")
 
 
 def _is(item: Item, wanted: slice) -> bool:
@@ -326,12 +373,16 @@ def _in_turn(
     y = permute_dims(x, (*rest, *(letter for _, letter in reversed(at))))
     take = ops.opaque_op(opaque_ops.Take)
     for k, (item, _) in enumerate(at):
-        index = np.broadcast_to(item, places).reshape(-1)
+        shape = (math.prod(places), 1) if k else (math.prod(places),)
+        if isinstance(item, Length):
+            index = broadcast_to(size(item), shape)
+        else:
+            index = fixed_places(np.broadcast_to(item, places).reshape(shape))
         if not k:
-            y = opaque(take, y, fixed_places(index))
+            y = opaque(take, y, index)
             continue
         y = permute_dims(y, (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2))
-        y = getitem(opaque(take, y, fixed_places(index[:, None])), (..., 0))
+        y = getitem(opaque(take, y, index), (..., 0))
     return y
 
 
@@ -348,7 +399,7 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
 
     An entry between them sets them apart, also an Ellipsis (before entry ``dots``) for no axes.
     """
-    places = [k for k, (item, _) in enumerate(named) if isinstance(item, int | np.ndarray)]
+    places = [k for k, (item, _) in enumerate(named) if isinstance(item, int | Length | np.ndarray)]
     rest = [(k, letter) for k, (_, letter) in enumerate(named) if k not in places]
     apart = places[-1] - places[0] >= len(places) or places[0] < dots <= places[-1]
     place = 0 if apart else places[0]
@@ -442,8 +493,8 @@ def take(
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
     """Parts of x along ``axis``: so many equal ones, or those between the places ``parts``.
 
-    Raises ShapeError where equal parts do not fit, AxisError, Unsupported for an axis known by a
-    name, which no number divides at every length.
+    Raises ShapeError where equal parts do not fit, for an axis that is known by name at the call;
+    AxisError, Unsupported for a number of parts that is no int.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.split(sd.symbol("x", 6), [1, 3])]
@@ -452,23 +503,29 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     operand = as_expr(x)
     place = axis_of("split", axis, operand.ndim)
     length = operand.shape[place]
+    if isinstance(parts, Length):
+        raise Unsupported(f"split: into {parts} parts; each is an expression: give an int")
     listed("split", expressions=parts if isinstance(parts, int) else len(parts))
     cuts: list[Any]
-    if isinstance(length, str):
-        each = (
-            length // max(parts, 1) if isinstance(length, Length) and isinstance(parts, int) else 0
-        )
-        if not isinstance(length, Length) or (isinstance(parts, int) and each * parts != length):
-            raise Unsupported(f"split: axis {place} of symbolic length {length}")
-        cuts = [each * k for k in range(1, parts)] if isinstance(parts, int) else list(parts)
-    elif isinstance(parts, int):
+    if isinstance(length, str) and not isinstance(length, Length):
+        raise Unsupported(f"split: axis {place} of symbolic length {length}")
+    if isinstance(length, Length) and isinstance(parts, int):
+        if parts < 1:
+            raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
+        each: Any = length // parts
+        if each * parts != length:  # a reshape asks at the call
+            shape = (*operand.shape[:place], parts, each, *operand.shape[place + 1 :])
+            whole = reshape(operand, shape)
+            return [getitem(whole, (*(_WHOLE,) * place, k)) for k in range(parts)]
+        cuts = [each * k for k in range(1, parts)]
+    elif isinstance(length, int) and isinstance(parts, int):
         if parts < 1 or length % parts:
             raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
         cuts = (
             list(range(length // parts, length, length // parts)) if length else [0] * (parts - 1)
         )
     else:
-        cuts = list(parts)
+        cuts = list(parts)  # type: ignore[arg-type]  # places
     before = (_WHOLE,) * place
     bounds = zip([0, *cuts], [*cuts, None], strict=True)
     return [getitem(operand, (*before, slice(start, stop))) for start, stop in bounds]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, dummy, full, number_node, number_of
-from symdiff.graph.lengths import LengthLetter, like
+from symdiff.graph.lengths import Length, LengthLetter, is_natural, like
 from symdiff.graph.lengths import product as elements
 from symdiff.graph.ranges import between
 
@@ -303,15 +304,19 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
     >>> import symdiff as sd
     >>> [part.shape for part in sd.array_split(sd.symbol("x", 5), 3)]
     [(2,), (2,), (1,)]
+    >>> [part.shape for part in sd.array_split(sd.symbol("v", "n"), 2)]
+    [('(n + 1)//2',), ('n//2',)]
     """
     operand = as_expr(x)
     length = operand.shape[axis_of("array_split", axis, operand.ndim)]
-    if isinstance(parts, int) and isinstance(length, int):
+    if isinstance(parts, int) and isinstance(length, int | Length):
         if parts < 1:
             raise ShapeError(f"array_split: no split into {parts} parts")
         listed("array_split", expressions=parts)
-        each, longer = divmod(length, parts)
-        parts = [k * each + min(k, longer) for k in range(1, parts)]
+        sizes = [(length + parts - 1 - k) // parts for k in range(parts)]
+        ends = accumulate(sizes, initial=0)
+        before = (slice(None),) * axis_of("array_split", axis, operand.ndim)
+        return [operand[*before, slice(*bounds)] for bounds in pairwise(ends)]
     return split(operand, parts, axis=axis)
 
 
@@ -393,12 +398,12 @@ def rot90(x: Expr, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Expr:
 
 
 @rearrangement
-def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
+def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
     """The elements moved up by ``shift`` places along ``axis``, those from the end to the front.
 
-    With None, in C order.  Several axes have a shift each, or all the same.  Raises ValueError
-    where the numbers of shifts and axes differ; a call raises ShapeError where an axis known by
-    name is shorter than its shift.
+    With None, in C order.  Several axes have a shift each, or all the same.  Where the axis or the
+    shift is known by name, a call raises for a shift beyond the axis.  Raises ValueError where the
+    numbers of shifts and axes differ.
 
     >>> import symdiff as sd
     >>> sd.roll(sd.symbol("x", 5), 2).shape
@@ -407,7 +412,8 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
     if axis is None:
         return reshape(roll(reshape(x, -1), shift, 0), x.shape)
     places = (axis,) if isinstance(axis, int) else tuple(axis)
-    shifts = (shift,) * len(places) if isinstance(shift, int) else tuple(shift)
+    one = isinstance(shift, int | np.integer | Length)
+    shifts: tuple[Any, ...] = (shift,) * len(places) if one else tuple(shift)  # type: ignore[arg-type]  # it is no int
     if len(places) == 1:
         places *= len(shifts)
     if len(shifts) != len(places):
@@ -415,7 +421,11 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
     for place, moved in zip(places, shifts, strict=True):
         k = axis_of("roll", place, x.ndim)
         length = x.shape[k]
-        first = -moved % length if isinstance(length, int) and length else -moved
+        if isinstance(moved, Length):
+            up = not is_natural(-moved)
+            first = length - moved if up else -moved
+        else:
+            first = -moved % length if isinstance(length, int) and length else -moved
         if first and length:
             parts = between(first, length, length), between(0, first, length)
             x = concat([cut(x, {k: part}) for part in parts], axis=k)
@@ -423,7 +433,7 @@ def roll(x: Expr, shift: int | Sequence[int], axis: Axis = None) -> Expr:
 
 
 @rearrangement
-def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis = None) -> Expr:
+def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
     """All windows of x: ``value[i, j] = x[i + j]`` for a vector.
 
     ``window_shape`` is the length of the windows along ``axis``, or one for each of several axes;
@@ -432,7 +442,7 @@ def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis =
     the windows share.  As ``numpy.lib.stride_tricks`` has it.
 
     Raises ValueError for a length that no window has, or another number of lengths than axes,
-    TypeError for one that is no integer, Unsupported along an axis of symbolic length.
+    TypeError for one that is no integer.
 
     >>> import symdiff as sd
     >>> x, w = sd.symbol("x", 8), sd.symbol("w", 3)
@@ -442,22 +452,23 @@ def sliding_window_view(x: Expr, window_shape: int | Sequence[int], axis: Axis =
     name = "sliding_window_view"
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     places = [axis_of(name, k, x.ndim) for k in axes]
-    many = isinstance(window_shape, Sequence | np.ndarray)
-    lengths = tuple(map(index, window_shape if many else (window_shape,)))  # type: ignore[arg-type]
+    many = isinstance(window_shape, Sequence | np.ndarray) and not isinstance(window_shape, str)
+    given = window_shape if many else (window_shape,)
+    lengths = [n if isinstance(n, Length) else index(n) for n in given]  # type: ignore[arg-type,union-attr]
     if len(lengths) != len(places):
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
         n = x.shape[place]
         if isinstance(n, LengthLetter):
             raise Unsupported(f"{name}: axis {place} of symbolic length {n}")
-        if length < 1 or (isinstance(n, int) and length > n):
+        if isinstance(length, int) and (length < 1 or (isinstance(n, int) and length > n)):
             raise ValueError(f"{name}: no window of {length} in axis {place} of {n} elements")
         x = moveaxis(linear(ops.windows_op(length), moveaxis(x, place, -1)), -2, place)
     return x
 
 
 @rearrangement
-def repeat(x: Expr, repeats: int | Sequence[int], axis: int | None = None) -> Expr:
+def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Expr:
     """Each element along ``axis`` so many times in a row; of the elements in C order for None.
 
     ``repeats`` is a number, or one for each element.  Raises ValueError for a negative number,
@@ -470,12 +481,12 @@ def repeat(x: Expr, repeats: int | Sequence[int], axis: int | None = None) -> Ex
     if axis is None:
         x, axis = reshape(x, -1), 0
     place = axis_of("repeat", axis, x.ndim)
-    counts = np.asarray(repeats)
-    if counts.dtype.kind not in "iu" or (counts < 0).any():
+    counts = np.asarray(repeats, object if isinstance(repeats, Length) else None)
+    if counts.dtype.kind not in "iuO" or (counts.dtype.kind != "O" and (counts < 0).any()):
         raise ValueError(f"repeat: {repeats!r} are not numbers of repetitions")
     length = x.shape[place]
     if counts.size == 1:
-        count = int(counts.reshape(()))
+        count = repeats if isinstance(repeats, Length) else int(counts.reshape(()))
         before, after = x.shape[:place], x.shape[place + 1 :]
         wide = broadcast_to(expand_dims(x, place + 1), (*before, length, count, *after))
         return reshape(wide, (*before, _times("repeat", length, count), *after))
@@ -492,7 +503,7 @@ def _times(name: str, length: Dim, count: Dim) -> Dim:
 
 
 @rearrangement
-def tile(x: Expr, reps: int | Sequence[int]) -> Expr:
+def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     """Copies of x side by side, ``reps`` along each axis; missing axes are added in front.
 
     Raises ValueError for a negative number, Unsupported where a length is not expressible.
@@ -501,8 +512,9 @@ def tile(x: Expr, reps: int | Sequence[int]) -> Expr:
     >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
     (2, 6)
     """
-    counts = (reps,) if isinstance(reps, int) else tuple(int(count) for count in reps)
-    if any(count < 0 for count in counts):
+    given = (reps,) if isinstance(reps, int | Length) else reps
+    counts = tuple(count if isinstance(count, Length) else int(count) for count in given)
+    if any(isinstance(count, int) and count < 0 for count in counts):
         raise ValueError(f"tile: {reps!r} are not numbers of copies")
     counts = (1,) * (x.ndim - len(counts)) + counts
     x = _ranked_in_front(x, len(counts))
@@ -573,10 +585,15 @@ def pad(
     if mode != "constant":
         for k, (before, after) in enumerate(widths):
             length = x.shape[k]
-            if isinstance(length, str):
+            named = isinstance(before, Length) or isinstance(after, Length)
+            if named and mode != "edge":
+                raise Unsupported(
+                    f"pad: {(before, after)} elements in mode {mode!r}; ints, or 'edge'"
+                )
+            if named or isinstance(length, str):
                 x = _extended(x, k, before, after, mode)
             elif before or after:
-                listed("pad", before + length + after)
+                listed("pad", before + length + after)  # type: ignore[operator]  # of ints
                 places = np.pad(np.arange(length), (before, after), mode)  # type: ignore[call-overload]
                 x = take(x, places, axis=k)
         return x
@@ -594,7 +611,7 @@ def pad(
     return x
 
 
-def _extended(x: Expr, k: int, before: int, after: int, mode: str) -> Expr:
+def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
     """An axis of symbolic length with repeated elements at both ends, no more than it has."""
     ahead = (slice(None),) * k
     start, stop = {
@@ -612,11 +629,14 @@ def _extended(x: Expr, k: int, before: int, after: int, mode: str) -> Expr:
     return concat([part for part in (parts[0], x, parts[1]) if part is not None], axis=k)
 
 
-def _widths(x: Expr, pad_width: object) -> list[tuple[int, int]]:
+def _widths(x: Expr, pad_width: object) -> list[tuple[Dim, Dim]]:
     widths = np.asarray(pad_width)
-    if widths.dtype.kind not in "iu":
+    if widths.dtype.kind == "U":  # with one that is known by name
+        widths = np.asarray(pad_width, object)
+    one_by_one = widths.ravel().tolist()
+    if not all(isinstance(n, int | Length) and not isinstance(n, bool) for n in one_by_one):
         raise TypeError(f"pad: widths {pad_width!r} are not integers")
-    if (widths < 0).any():
+    if any(isinstance(n, int) and n < 0 for n in one_by_one):
         raise ValueError(f"pad: widths {pad_width!r} are negative")
     try:
         table = np.broadcast_to(widths, (x.ndim, 2)).tolist()
@@ -624,7 +644,7 @@ def _widths(x: Expr, pad_width: object) -> list[tuple[int, int]]:
         raise ValueError(
             f"pad: widths {pad_width!r} do not fit the {x.ndim} axes of {shape_text(x.shape)}"
         ) from None
-    return [(int(before), int(after)) for before, after in table]
+    return [(before, after) for before, after in table]
 
 
 def _pairs(x: Expr, values: object) -> list[tuple[Operand, Operand]]:
@@ -649,7 +669,7 @@ def _is_number_zero(value: Operand) -> bool:
     return number_of(as_expr(value)) == 0
 
 
-def _among_zeros(x: Expr, widths: list[tuple[int, int]]) -> Expr:
+def _among_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:
     padded = [k for k, pair in enumerate(widths) if any(pair)]
     if not padded:
         return x
@@ -658,7 +678,7 @@ def _among_zeros(x: Expr, widths: list[tuple[int, int]]) -> Expr:
     for k in padded:
         low, high = widths[k]
         before[k] = whole = low + x.shape[k] + high  # type: ignore[operator]  # of lengths
-        steps[k] = between(low, whole - high, whole)
+        steps[k] = between(low, whole - high, whole)  # type: ignore[operator]  # of lengths
     first = padded[0]
     cutting = ops.slice_op(tuple(before[first:]), tuple(steps[first:]), x.shape[first:])
     return linear(cutting.transposed(0, x.shape), x)

@@ -381,7 +381,7 @@ def flip(x: Expr, axis: Axis = None) -> Expr:
 
 
 @rearrangement
-def diagonal(x: Expr, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
+def diagonal(x: Expr, offset: int | Length = 0, axis1: int = 0, axis2: int = 1) -> Expr:
     """``value[..., i] = x[.., i, .., i + offset, ..]``, the two axes replaced by one at the end.
 
     Raises AxisError, ValueError for equal axes, and Unsupported where the length of the diagonal
@@ -398,19 +398,26 @@ def diagonal(x: Expr, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
     return contract([(x, word)], (*(k for k in range(x.ndim) if k not in (i, j)), i))
 
 
-def _square_part(x: Expr, offset: int, i: int, j: int) -> Expr:
+def _square_part(x: Expr, offset: int | Length, i: int, j: int) -> Expr:
     rows, columns = x.shape[i], x.shape[j]
-    first, second = builtins.max(0, -offset), builtins.max(0, offset)
+    first, second = _corner(offset)
     if isinstance(rows, int) and isinstance(columns, int):
         length: Any = builtins.max(0, builtins.min(rows - first, columns - second))
     elif rows == columns and isinstance(rows, Length):
-        length = rows - builtins.abs(offset)
+        length = rows - (first + second)
     else:
         raise Unsupported(
             f"diagonal: the length of diagonal {offset} of shape {shape_text(x.shape)}"
         )
     places = {i: between(first, first + length, rows), j: between(second, second + length, columns)}
     return cut(x, places)
+
+
+def _corner(offset: int | Length) -> tuple[Any, Any]:
+    """The row and the column in which a diagonal starts; a length is above, if a call can do it."""
+    if isinstance(offset, Length):
+        return (-offset, 0) if lengths.is_natural(-offset) else (0, offset)
+    return builtins.max(0, -offset), builtins.max(0, offset)
 
 
 def cut(x: Expr, steps: dict[int, Step]) -> Expr:
@@ -429,7 +436,7 @@ def cut(x: Expr, steps: dict[int, Step]) -> Expr:
 
 
 @rearrangement
-def diag(x: Expr, k: int = 0) -> Expr:
+def diag(x: Expr, k: int | Length = 0) -> Expr:
     """Diagonal ``k`` of a matrix; of a vector, the matrix that has it there and zeros elsewhere.
 
     Raises ShapeError for other than one or two axes.
@@ -448,8 +455,8 @@ def diag(x: Expr, k: int = 0) -> Expr:
     length = x.shape[0]
     if isinstance(length, LengthLetter):
         raise Unsupported(f"diag: the shape of a matrix with diagonal {k} of length {length}")
-    first, second = builtins.max(0, -k), builtins.max(0, k)
-    size = first + length + second  # type: ignore[operator]  # of lengths
+    first, second = _corner(k)
+    size = first + length + second
     steps = (between(first, size - second, size), between(second, size - first, size))
     taking = ops.slice_op((size, size), steps, (length, length))
     return linear(taking.transposed(0, square.shape), square)
@@ -465,7 +472,7 @@ def tril(x: Expr, k: int = 0) -> Expr:
     >>> sd.tril(sd.symbol("X", (3, 3))).shape
     (3, 3)
     """
-    return linear(ops.triangle_op(True, k), matrices("tril", x))
+    return linear(ops.triangle_op(True, _number("tril", k)), matrices("tril", x))
 
 
 @rearrangement
@@ -478,7 +485,13 @@ def triu(x: Expr, k: int = 0) -> Expr:
     >>> sd.triu(sd.symbol("X", (3, 3)), 1).shape
     (3, 3)
     """
-    return linear(ops.triangle_op(False, k), matrices("triu", x))
+    return linear(ops.triangle_op(False, _number("triu", k)), matrices("triu", x))
+
+
+def _number(name: str, k: int) -> int:
+    if isinstance(k, Length):
+        raise Unsupported(f"{name}: diagonal {k}, which is known by name; its number is an int")
+    return k
 
 
 # Joining and making -----------------------------------------------------------------------------

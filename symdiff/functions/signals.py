@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.functions.rearranging import pad, roll, sliding_window_view
 from symdiff.functions.reductions import sum as sum_over
 from symdiff.functions.shaping import (
+    arange,
     axes_of,
     axis_of,
     broadcast_to,
@@ -25,13 +26,14 @@ from symdiff.functions.shaping import (
     cut,
     flip,
     permute_dims,
+    reshape,
 )
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, as_real, linear, primitive, scale
+from symdiff.graph.algebra import as_numeric, as_real, linear, primitive, scale, select, size
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
-from symdiff.graph.leaves import as_expr, constant, full
-from symdiff.graph.lengths import Length, LengthLetter
+from symdiff.graph.leaves import as_expr, constant, full, number_node
+from symdiff.graph.lengths import Length, LengthLetter, is_natural
 from symdiff.graph.ranges import between
 
 if TYPE_CHECKING:
@@ -57,19 +59,18 @@ __all__ = [
 Pair = tuple["Expr", "Expr"]
 
 
-def _length(name: str, x: Expr, axis: int) -> int:
+def _length(name: str, x: Expr, axis: int) -> Any:
+    """The length of the axis, an int or one that is known by name; no letter of a pattern."""
     length = x.shape[axis]
-    if isinstance(length, str):
+    if isinstance(length, LengthLetter):
         raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
     return length
 
 
 def _neighbours(name: str, x: Expr, axis: int) -> Pair:
     """All elements along the axis but the last, and all but the first."""
-    length = x.shape[axis]
-    if isinstance(length, LengthLetter):
-        raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
-    steps = between(0, length - 1, length), between(1, length, length)  # type: ignore[operator]  # of lengths
+    length = _length(name, x, axis)
+    steps = between(0, length - 1, length), between(1, length, length)
     return cut(x, {axis: steps[0]}), cut(x, {axis: steps[1]})
 
 
@@ -80,10 +81,10 @@ def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
     """``value_k = sum_j a_j v_(k-j)`` of two vectors, as NumPy has it.
 
     ``mode``: "full" has every k with a term; "same" as many from their middle as the longer vector
-    has elements; "valid" those with all terms.
+    has elements; "valid" those with all terms.  Of lengths that are known by name the longer is
+    the first, unless they tell: with "same" and "valid" a call raises where it is not.
 
-    Raises ShapeError for operands that are no vectors, ValueError for an empty one or another
-    mode, Unsupported for a symbolic length.
+    Raises ShapeError for operands that are no vectors, ValueError for an empty one or another mode.
 
     >>> import symdiff as sd
     >>> a, v = sd.symbol("a", 5), sd.symbol("v", 3)
@@ -111,24 +112,29 @@ def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
 
 def _is_longer(n: Dim, m: Dim) -> bool:
     """Whether n is the longer length; one that is known by name counts as longer than a number."""
-    return isinstance(m, int) and (not isinstance(n, int) or n > m)
+    if isinstance(n, int) or isinstance(m, int):
+        return isinstance(m, int) and (not isinstance(n, int) or n > m)
+    return isinstance(n, Length) and n != m and is_natural(n - m)
 
 
 def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
-    """The shorter vector, reversed, along the windows of the longer one between zeros."""
+    """The shorter vector, reversed, along the windows of the longer one between zeros.
+
+    Of two that are known by name it is the first one that is longer, unless they tell.
+    """
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(f"{name}: {shape_text(x.shape)} and {shape_text(y.shape)} are not vectors")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
-    if isinstance(y.shape[0], Length):
+    if isinstance(y.shape[0], Length) and _is_longer(y.shape[0], x.shape[0]):
         x, y = y, x
-    m = _length(name, y, 0)
-    if isinstance(x.shape[0], Length) and m:
-        margins = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}[mode]
-        if mode == "same":  # the longer one's length: it has to be x, which this asks at the call
+    n, m = _length(name, x, 0), _length(name, y, 0)
+    if isinstance(n, Length) and m:
+        margins = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
+        if mode == "same" and n != m:
+            # The longer one's length: it has to be x, which this asks at the call.
             x = concat([x[:m], x[m:]])
         return contract([(sliding_window_view(pad(x, margins), m), (0, 1)), (flip(y), (1,))], (0,))
-    n = _length(name, x, 0)
     if n < m:
         x, y, n, m = y, x, m, n
     if not m:
@@ -233,8 +239,13 @@ def _along(name: str, part: str, x: Expr, axis: int) -> Expr:
 
 def _fitted(name: str, x: Expr, n: int | None, axis: int) -> Expr:
     """``x`` cut, or filled up with zeros, to length n along the axis; raises ValueError for 0."""
-    if n is not None:
+    if n is not None and n != x.shape[axis]:
         length = _length(name, x, axis)
+        if isinstance(length, Length) or isinstance(n, Length):
+            raise Unsupported(
+                f"{name}: length {n} for axis {axis} of length {length}; numbers cut and fill "
+                "an axis, slices and sd.pad one that is known by name"
+            )
         if length > n:
             x = cut(x, {axis: (0, n, 1)})
         elif length < n:
@@ -279,7 +290,7 @@ def _transformed(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
 def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Pair:
     """The inverse of ``fft``: ``value_j = sum_k x_k exp(2πi jk/n) / n``, as a real pair.
 
-    Raises what ``fft`` raises, and Unsupported for an axis of symbolic length.
+    Raises what ``fft`` raises.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 4)
@@ -292,14 +303,18 @@ def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: 
 def _inverted(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
     """The transform, with the parts exchanged before and after it, is n times the inverse."""
     im, re = _transformed(name, pair[::-1], n, axis)
-    share = Fraction(1, _length(name, re, axis_of(name, axis, re.ndim)))
-    return scale(share, re), scale(share, im)
+    length = _length(name, re, axis_of(name, axis, re.ndim))
+    return _shared(re, length), _shared(im, length)
+
+
+def _shared(x: Expr, n: Dim) -> Expr:
+    return scale(Fraction(1, n), x) if isinstance(n, int) else x / size(n)
 
 
 def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
     """The first ``n//2 + 1`` entries of the transform of real x; the others are their conjugates.
 
-    Raises what ``fft`` raises, and Unsupported for an axis of symbolic length.
+    Raises what ``fft`` raises.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.rfft(sd.symbol("x", 5))]
@@ -308,14 +323,17 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
     operand = as_expr(x)
     place = axis_of("rfft", axis, operand.ndim)
     operand = _fitted("rfft", operand, n, place)
-    half: dict[int, Step] = {place: (0, _length("rfft", operand, place) // 2 + 1, 1)}
+    length = _length("rfft", operand, place)
+    half: dict[int, Step] = {place: between(0, length // 2 + 1, length)}
     return (
         cut(_along("rfft", "cos", operand, place), half),
         cut(-_along("rfft", "sin", operand, place), half),
     )
 
 
-def irfft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Expr:
+def irfft(
+    re: Operand, im: Operand | None = None, /, n: int | Length | None = None, axis: int = -1
+) -> Expr:
     """The real array of length n (``2 (m - 1)`` by default) whose ``rfft`` has these m entries.
 
     Entries are cut or filled up with zeros to ``n//2 + 1``.  Imaginary parts that such an array
@@ -333,6 +351,8 @@ def irfft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis:
     place = axis_of("irfft", axis, pair[0].ndim)
     if n is None:
         n = 2 * (_length("irfft", pair[0], place) - 1)
+    if isinstance(n, Length):
+        return _inverse_of_half(pair, n, place)
     if n < 1:
         raise ValueError(f"irfft: {n} is no length")
     half = n // 2 + 1
@@ -348,6 +368,22 @@ def irfft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis:
         weighted = _fitted("irfft", x, half, place) * constant(weight.reshape((-1, *ones)))
         found.append(_along("irfft", part, _fitted("irfft", weighted, n, place), place))
     return scale(Fraction(1, n), found[0] - found[1])
+
+
+def _inverse_of_half(pair: Pair, n: Length, place: int) -> Expr:
+    """``irfft`` to a length that is known by name, of entries that are as many as it has."""
+    x = pair[0]
+    half = n // 2 + 1
+    if x.shape[place] != half:
+        raise Unsupported(f"irfft: {x.shape[place]} entries for length {n}, which has {half}")
+    k = reshape(arange(half), (half, *(1,) * (x.ndim - place - 1)))
+    alone = primitive("equal", k, number_node(0)) | primitive("equal", 2 * k, size(n))
+    zeros = [(0, n - half if axis == place else 0) for axis in range(x.ndim)]
+    re, im = (
+        _along("irfft", part, pad(select(alone, once, 2 * x), zeros), place)
+        for part, x, once in (("cos", pair[0], pair[0]), ("sin", pair[1], number_node(0)))
+    )
+    return _shared(re - im, n)
 
 
 def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:

@@ -23,6 +23,7 @@ from symdiff.functions.shaping import (
     axis_of,
     boolean_as,
     broadcast_to,
+    converted,
     expand_dims,
     merged,
     permute_dims,
@@ -245,7 +246,7 @@ def quantile(
 
     With ``s`` sorted and ``h = (n - 1) q`` it is ``s[⌊h⌋] + (h - ⌊h⌋) (s[⌊h⌋ + 1] - s[⌊h⌋])``.  A
     sequence q gives a leading axis.  Raises ValueError for a q outside [0, 1] or where there is
-    nothing, Unsupported over an axis of symbolic length.
+    nothing.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 5)
@@ -257,13 +258,28 @@ def quantile(
     if not 0 <= q <= 1:
         raise ValueError(f"quantile: {q!r} is not in [0, 1]")
     lines, n, axes = _sorted_lines("quantile", x, axis)
-    if isinstance(n, str):
-        raise Unsupported(f"quantile: over an axis of symbolic length {n}")
-    h = (n - 1) * float(q)
-    low = math.floor(h)
-    below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))
-    result = _unless_nan(below + (h - low) * (above - below), lines)
+    if isinstance(n, Length):
+        place = size(n - 1) * float(q)
+        whole = primitive("floor", place)
+        below, above = _at_and_behind(lines, whole, n)
+        share = place - whole
+        between = below + share * (above - below)
+        result = select(primitive("equal", share, number_node(0)), below, between)
+    else:
+        h = (n - 1) * float(q)
+        low = math.floor(h)
+        below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))
+        result = below + (h - low) * (above - below)
+    result = _unless_nan(result, lines)
     return expand_dims(result, axes) if keepdims else result
+
+
+def _at_and_behind(lines: Expr, place: Expr, n: Length) -> tuple[Expr, Expr]:
+    """The elements at a whole place of lines of n elements, and behind it or at the end."""
+    low = converted(place, np.dtype(float), np.dtype(np.int64))
+    high = primitive("minimum", low + 1, size(n - 1))
+    below, above = (floating(getitem(lines, (..., k))) for k in (low, high))
+    return below, above
 
 
 def percentile(
@@ -320,7 +336,7 @@ def interp(
     at the last point, on its left.
 
     Raises ShapeError unless xp and fp are vectors of one length, ValueError if there is no point or
-    constant xp do not ascend, Unsupported for a symbolic length.
+    constant xp do not ascend.
 
     >>> import symdiff as sd
     >>> sd.interp(sd.symbol("x", 5), [0.0, 1.0, 3.0], sd.symbol("f", 3)).shape
@@ -332,8 +348,8 @@ def interp(
             f"interp: points of shapes {shape_text(edges.shape)} and {shape_text(heights.shape)}; "
             "they are vectors of one length"
         )
-    (n,) = edges.shape
-    if isinstance(n, str):
+    n: Any = edges.shape[0]
+    if isinstance(n, str) and not isinstance(n, Length):
         raise Unsupported(f"interp: a symbolic number {n} of points")
     if not n:
         raise ValueError("interp: needs at least one point")
@@ -348,11 +364,22 @@ def interp(
         inside = broadcast_to(getitem(heights, 0), at.shape)
     else:
         found = searchsorted(edges, at, "right") - 1
-        i = primitive("clip", found, number_node(0), number_node(n - 2))
-        x0, x1, f0, f1 = (take(v, i + k) for v in (edges, heights) for k in (0, 1))
-        inside = f0 + (at - x0) * divide(f1 - f0, x1 - x0)
+        i, j, alone = _pieces(found, n)
+        x0, x1, f0, f1 = (take(v, k) for v in (edges, heights) for k in (i, j))
+        inside = f0 + (at - x0) * divide(f1 - f0, select(alone, number_node(1), x1 - x0))
     inside = select(primitive("less", last, at), behind, inside)
     return select(primitive("less", at, first), before, inside)
+
+
+def _pieces(found: Expr, n: int | Length) -> tuple[Expr, Expr, Expr]:
+    """The ends of the pieces between n points, and whether there is but one point, and no piece."""
+    zero = number_node(0)
+    if isinstance(n, int):
+        i = primitive("clip", found, zero, number_node(n - 2))
+        return i, i + 1, primitive("equal", number_node(n), number_node(1))
+    i = primitive("clip", found, zero, primitive("maximum", size(n) - 2, zero))
+    j = primitive("minimum", i + 1, size(n) - 1)
+    return i, j, primitive("equal", size(n), number_node(1))
 
 
 # Running results --------------------------------------------------------------------------------

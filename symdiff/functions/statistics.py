@@ -20,6 +20,7 @@ from symdiff.functions.shaping import (
     Axis,
     axes_of,
     axis_of,
+    concat,
     expand_dims,
     flip,
     moveaxis_last,
@@ -30,11 +31,13 @@ from symdiff.graph.algebra import as_numeric, divide, floating, int_power, opaqu
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import broadcast_to, contract
 from symdiff.graph.leaves import as_expr, constant, full, number_node
+from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symdiff.graph.expr import Expr, Operand
+    from symdiff.graph.node import Dim
 
 __all__ = [
     "all",
@@ -427,11 +430,11 @@ def cross(x: Operand, y: Operand, /, axis: int = -1) -> Expr:
 _MOST_POWERS = 10_000
 
 
-def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> Expr:
+def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> Expr:
     """The powers of the elements of a vector as rows: ``x**(N-1) ... x, 1``, or the other way.
 
-    Raises ShapeError for another shape, Unsupported for a symbolic length without N, ValueError for
-    more than 10000 powers, each of which is an expression.
+    Raises ShapeError for another shape, ValueError for more than 10000 powers, each of which is an
+    expression; where N is known by name they are running products.
 
     >>> import symdiff as sd
     >>> sd.vander(sd.symbol("x", 3), 4).shape
@@ -441,6 +444,11 @@ def vander(x: Operand, /, N: int | None = None, *, increasing: bool = False) -> 
     if operand.ndim != 1:
         raise ShapeError(f"vander: {shape_text(operand.shape)} is not a vector")
     count = operand.shape[0] if N is None else N
+    if isinstance(count, Length):
+        steps = broadcast_to(expand_dims(operand, 1), (*operand.shape, count))
+        steps = concat([full((*operand.shape, 1), 1), steps], axis=1)  # there may be no power
+        whole = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)[:, :count]
+        return whole if increasing else flip(whole, axis=1)
     if isinstance(count, str):
         raise Unsupported(f"vander: a symbolic number {count} of powers; pass N")
     if not count:

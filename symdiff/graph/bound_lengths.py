@@ -87,6 +87,9 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
         (left,) = bound((need,), sizes)
         if isinstance(left, int) and left < 0:
             raise ShapeError(f"{what}: {why} is impossible, {need} would be {left}")
+    for dim, length in zip(node.shape, bound(node.shape, sizes), strict=True):
+        if isinstance(length, int) and length < 0:
+            raise ShapeError(f"{what}: an axis of length {dim} is impossible, it would be {length}")
     if isinstance(op, ops.Symbol):
         shape = bound(node.shape, sizes)
         for dim, length in zip(node.shape, shape, strict=True):

@@ -96,6 +96,50 @@ FORMULAS = {
     "ones": (0, lambda v, a: v + np.ones(v.shape[0], like=v)),
     "full": (0, lambda v, a: np.full((2, v.shape[0]), 3.0, like=v) * v),
     "identity": (0, lambda v, a: np.eye(v.shape[0], like=v) * v + np.identity(3, like=v)[0, 1]),
+    "convolve with itself": (1, lambda v, a: np.convolve(v, v)),
+    "convolve with a part": (2, lambda v, a: np.convolve(v[1:], v)),
+    "convolve with a part, same": (2, lambda v, a: np.convolve(v[1:], v, "same")),
+    "convolve with a part, valid": (3, lambda v, a: np.convolve(v, v[2:], "valid")),
+    "convolve of two lengths": (1, lambda v, a: np.convolve(v, a[0])),
+    "convolve of more than it may have": (1, lambda v, a: np.convolve(a[0], v)),
+    "correlate with itself": (1, lambda v, a: np.correlate(v, v)),
+    "correlate with itself, same": (1, lambda v, a: np.correlate(v, v, "same")),
+    "correlate with itself, full": (1, lambda v, a: np.correlate(v, v, "full")),
+    "correlate with a part": (2, lambda v, a: np.correlate(v[1:], v, "full")),
+    "windows of nearly all": (3, lambda v, a: sliding_window_view(v, v.shape[0] - 2)),
+    "windows of half": (2, lambda v, a: sliding_window_view(v, v.shape[0] // 2)),
+    "windows of rows": (2, lambda v, a: sliding_window_view(a, (v.shape[0] - 1, 1))),
+    "quantile": (1, lambda v, a: np.quantile(v, 0.3)),
+    "quantiles of columns": (1, lambda v, a: np.quantile(a, [0.7, 1.0], axis=0)),
+    "percentile of all": (1, lambda v, a: np.percentile(a, 90.0, keepdims=True)),
+    "interp": (1, lambda v, a: np.interp(a, np.cumsum(np.exp(v)), v)),
+    "interp with ends": (1, lambda v, a: np.interp(a, np.cumsum(v * v), v, left=2.0, right=v[0])),
+    "square vander": (0, lambda v, a: np.vander(v)),
+    "vander of a length": (0, lambda v, a: np.vander(a[:, 0], v.shape[0] + 2, increasing=True)),
+    "the first of two parts": (0, lambda v, a: np.array_split(v, 2)[0]),
+    "the second of two parts": (0, lambda v, a: np.array_split(v, 2)[1]),
+    "the second of three parts": (0, lambda v, a: np.array_split(a, 3)[1]),
+    "the last of seven parts": (0, lambda v, a: np.array_split(v, 7)[-1]),
+    "halves": (0, lambda v, a: np.split(v[: v.shape[0] - v.shape[0] % 2], 2)[1]),
+    "roll by half": (0, lambda v, a: np.roll(v, v.shape[0] // 2)),
+    "roll back by half": (0, lambda v, a: np.roll(a, -(v.shape[0] // 2), axis=0)),
+    "roll by all": (0, lambda v, a: np.roll(v, v.shape[0])),
+    "fftshift": (0, lambda v, a: np.fft.fftshift(v)),
+    "ifftshift": (0, lambda v, a: np.fft.ifftshift(a)),
+    "repeat all": (0, lambda v, a: np.repeat(a, v.shape[0], axis=1)),
+    "tile all": (0, lambda v, a: np.tile(v, (2, v.shape[0]))),
+    "pad with as many": (0, lambda v, a: np.pad(v, v.shape[0])),
+    "pad behind": (1, lambda v, a: np.pad(a, ((0, v.shape[0] - 1), (1, 0)), constant_values=2.0)),
+    "pad edge by half": (1, lambda v, a: np.pad(v, (v.shape[0] // 2, 0), mode="edge")),
+    "a far diagonal": (0, lambda v, a: np.diag(v, v.shape[0])),
+    "a far diagonal below": (0, lambda v, a: np.diag(v, -v.shape[0])),
+    "the corner": (1, lambda v, a: np.diagonal(np.outer(v, v), v.shape[0] - 1)),
+    "the first from the end": (1, lambda v, a: v[-v.shape[0]] * v[-v.shape[0] :]),
+    "a place of three": (0, lambda v, a: np.stack([v, v * v, v + 1])[v.shape[0] % 2 + 1]),
+    "rows beside a length": (2, lambda v, a: np.outer(v, v)[[0, 1], v.shape[0] // 2]),
+    "a length beside columns": (2, lambda v, a: np.outer(v, v)[v.shape[0] // 2, [0, 1]]),
+    "places that are lengths": (1, lambda v, a: v[[0, v.shape[0] - 1, v.shape[0] // 2]]),
+    "take of lengths": (1, lambda v, a: np.take(a, [0, v.shape[0] - 1], axis=0)),
     "the length as a number": (1, lambda v, a: np.sum(v) / v.shape[0] + (v.shape[0] - 1)),
 }  # fmt: skip
 
@@ -210,10 +254,31 @@ def test_lengths_are_solved_and_checked():
         V[n]
     with pytest.raises(ShapeError, match=r"\[1:n \+ 1:1\] is beyond every axis of length n"):
         V[1 : n + 1]
-    with pytest.raises(Unsupported, match="the place n of axis 0 of length 4"):
-        sd.symbol("x", 4)[n]
-    with pytest.raises(Unsupported, match="split: axis 0 of symbolic length n"):
-        sd.split(V, 2)
+    x = sd.symbol("x", 4)
+    with pytest.raises(IndexError, match="4"):
+        nm.lower(x[n] * V, [x, V])(np.ones(4), np.ones(4))
+    with pytest.raises(
+        Unsupported, match=r"n, which is known by name, in a slice of axis 0 of .* 4"
+    ):
+        x[:n]
+    with pytest.raises(ShapeError, match=r"n is 3: reshape of .* 2\*\(n//2\) - n would be -1"):
+        nm.lower(sd.split(V, 2), V)(np.ones(3))
+    with pytest.raises(Unsupported, match="split: into n parts"):
+        sd.split(V, n)
+    with pytest.raises(ShapeError, match="split: axis 0 of length n has no 0 equal parts"):
+        sd.split(V, 0)
+    with pytest.raises(Unsupported, match=r"place -m is from the end, but .*; write n - m"):
+        V[-A.shape[1] :]
+    with pytest.raises(IndexError, match="place -n - 1 is beyond every axis of length n"):
+        V[-n - 1]
+    with pytest.raises(Unsupported, match="triu: diagonal n - 1"):
+        np.triu(np.outer(V, V), n - 1)
+    with pytest.raises(Unsupported, match=r"pad: \('n', 'n'\) elements in mode 'wrap'"):
+        np.pad(V, n, mode="wrap")
+    with pytest.raises(ShapeError, match=r"windows of m elements of an axis of length n .* n - m"):
+        nm.lower(np.convolve(V, A[0], "valid"), [V, A])(np.ones(2), np.ones((2, 3)))
+    with pytest.raises(ShapeError, match=r"n - m would be -1"):
+        nm.lower(np.convolve(V, A[0], "same"), [V, A])(np.ones(2), np.ones((2, 3)))
     with pytest.raises(Unsupported, match="n > m is not known"):
         assert V.shape[0] > A.shape[1]
 

@@ -183,7 +183,7 @@ REFUSED = [
     (IndexError, "out of bounds", lambda: sd.take(zeros, [2])),
     (IndexError, "take: axis 1", lambda: sd.take(zeros, [0], axis=1)),
     (sd.ShapeError, "no 2 equal parts", lambda: sd.split(np.zeros(3), 2)),
-    (sd.Unsupported, "symbolic length n", lambda: sd.split(sd.symbol("x", "n"), 2)),
+    (sd.ShapeError, "no 0 equal parts", lambda: sd.split(sd.symbol("x", "n"), 0)),
 ]
 
 

@@ -540,21 +540,26 @@ class Windows(Linear):
     name = "windows"
     selects = True
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: Dim) -> None:
         self.length = length
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, n = shapes[0]
-        if isinstance(n, int) and n < self.length:
+        count: Any = n - self.length + 1  # type: ignore[operator]  # of lengths
+        if isinstance(count, int) and count < 1:
             raise ShapeError(f"windows: of {self.length} elements in an axis of length {n}")
-        return (*batch, n - self.length + 1, self.length)  # type: ignore[operator]  # of lengths
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        n = operands[0].shape[-1]
-        return [(n - self.length, f"windows of {self.length} elements of an axis of length {n}")]
+        return (*batch, count, self.length)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return _linear(Overlaps, self.length)
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return windows_op(*lengths((self.length,)))
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        n, length = operands[0].shape[-1], self.length
+        why = f"windows of {length} elements of an axis of length {n}"
+        return [(n - length, why), (length - 1, why)]  # type: ignore[operator]  # of lengths
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
         return xs[0][..., np.add.outer(np.arange(shape[-2]), np.arange(shape[-1]))]
@@ -567,17 +572,20 @@ class Overlaps(Linear):
     fields = ("length",)
     name = "overlaps"
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: Dim) -> None:
         self.length = length
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
+        return _linear(Overlaps, *lengths((self.length,)))
 
     def result(self, *shapes: Shape) -> Shape:
         *batch, count, _ = shapes[0]
         return (*batch, count + self.length - 1)  # type: ignore[operator]  # of lengths
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        windows = operands[0].shape[-2]
-        n = windows + self.length - 1
-        return [(windows - 1, f"windows of {self.length} elements of an axis of length {n}")]
+        windows, length = operands[0].shape[-2], self.length
+        why = f"windows of {length} elements of an axis of length {windows + length - 1}"
+        return [(windows - 1, why), (length - 1, why)]  # type: ignore[operator]  # of lengths
 
     def transposed(self, k: int, shape: Shape) -> Linear:
         return windows_op(self.length)
@@ -593,7 +601,7 @@ class Overlaps(Linear):
         return value
 
 
-def windows_op(length: int) -> Linear:
+def windows_op(length: Dim) -> Linear:
     """The op of the windows of ``length`` elements, at least one, of the last axis."""
     return _linear(Windows, length)
 

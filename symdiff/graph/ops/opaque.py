@@ -157,6 +157,9 @@ class ToInteger(Converted):
     __slots__ = ()
     kind = int
 
+    def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
+        return of.named("trunc", *cores)
+
 
 class ToReal(Converted):
     """Real numbers of a precision, of integers."""
