@@ -25,7 +25,7 @@ from symdiff.display.forms import (
     over,
 )
 from symdiff.display.matrices import Chain, chain
-from symdiff.display.notation import AND, ATOM, COMPARE, OR, PRODUCT, SUM, Notation, Piece
+from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
 from symdiff.display.reading import components, factors, rearrangement, repeated
 from symdiff.functions.indexing import getitem
 from symdiff.graph import ops
@@ -223,9 +223,7 @@ class Writer:
         else:
             shape = shape_text(node.shape)
             text = notation.literal(f"array(shape={shape}, dtype={op.value.dtype})")
-        quotient = isinstance(op, ops.Size) and not op.name.isidentifier()
-        level = SUM if quotient else ATOM  # 2*(n//2), which is not 2*n//2
-        piece = Piece(text, level, ndim=node.ndim, leaf=True)
+        piece = Piece(text, ndim=node.ndim, leaf=True)
         return Form((), lambda _: piece)
 
     def _spread(self, node: Expr, elementwise: bool) -> Form:
