@@ -29,12 +29,14 @@ class Effort:
 
     rounds    of each case
     span      seconds that the calls of a round last at least
+    pause     seconds before calls, in which the threads of who ran before stop waiting busily
     dear      seconds that stages may take in a mean round; a dearer contestant skips some
     patience  seconds that one answer may take; after as many of calls, a peer leaves the rounds
     """
 
     rounds: int = 7
     span: float = 0.1
+    pause: float = 0.05
     dear: float = 1.0
     patience: float = 60.0
 
@@ -126,6 +128,9 @@ def _check(
     """Only who gives our numbers goes on."""
     ours = None
     for name, timing in timings.items():
+        if ours is None and name != OURS:
+            timing.refused = "cannot be checked: ours fails"
+            continue
         print(f"  {case.name}: {name} ...", end="\033[K\r", file=sys.stderr, flush=True)
         contestant = running[name] = start(name, case)
         try:
@@ -133,13 +138,10 @@ def _check(
             timing.memory = contestant.memory
             if name == OURS:
                 ours = result
-            elif ours is not None:
-                apart = difference(ours, result)
-                timing.refused = f"WRONG: {apart}" if apart else ""
+            elif apart := difference(ours, result):
+                timing.refused = f"WRONG: {apart}"
         except Failed as reason:
             timing.refused = str(reason)
-        if ours is None:
-            timing.refused = timing.refused or "cannot be checked: ours fails"
         if timing.refused:
             running.pop(name).close()
 
@@ -162,6 +164,7 @@ def _time(timings: dict[str, Timing], running: dict[str, Contestant], effort: Ef
                 if name not in numbers:
                     numbers[name] = max(1, int(effort.span / max(contestant.calls(1), 1e-7)))
                 spent[name] += time.perf_counter() - began
+                time.sleep(effort.pause)
                 timing.call.append(contestant.calls(numbers[name]))
             except Failed as reason:
                 timing.refused = str(reason)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from benchmarks.rounds import OURS, Effort, Outcome, Timing, measure
 from benchmarks.targets import TARGETS, applies, verdicts
 from benchmarks.workloads import CASES, WORKLOADS, elementwise, linear_algebra, models
 
-ONCE = Effort(rounds=1, span=0.0)
+ONCE = Effort(rounds=1, span=0.0, pause=0.0, dear=math.inf, patience=math.inf)
 
 
 def _pairs():
@@ -119,6 +120,20 @@ def test_ours_failing_stops_the_case_and_is_told():
     outcome = measure(case, [OURS, "hand"], start, ONCE)
     assert outcome.wrong() == [OURS]
     assert outcome.timings["hand"].call == []
+
+
+def test_symbols_are_new_in_every_round():
+    names = []
+
+    def recorded(np, x):
+        names.append(x.name)
+        return elementwise.chained(np, x)
+
+    chained = next(w for w in WORKLOADS if w.name == "chained Rosenbrock")
+    case = Case(replace(chained, formula=recorded), "tiny")
+    # Once for the check, once a round, once for the count of operations.
+    measure(case, [OURS], Local, replace(ONCE, rounds=3))
+    assert len(names) == len(set(names)) == 5
 
 
 def test_names_are_unique_and_every_target_has_its_case_and_peer():
