@@ -339,13 +339,13 @@ def test_an_op_declares_which_one_is_its_logarithm(cls):
             assert (y.op.log_abs is other) is is_log
 
 
-# No closed form; and conversions, whose elements are of no precision.
+# No closed form; and conversions to real numbers, whose elements are of no precision.
 NUMERIC = {
     *(opaque_ops.Eigvalsh, opaque_ops.Eigvecs, opaque_ops.Expm, opaque_ops.Gaps, opaque_ops.Qr),
     *(opaque_ops.LeftVectors, opaque_ops.SingularValues, opaque_ops.RightVectors),
     opaque_ops.QrTriangle,
     *(opaque_ops.Logm, opaque_ops.Sqrtm),
-    *(ops.ToInteger, ops.ToReal),
+    ops.ToReal,
 }
 
 

@@ -158,6 +158,8 @@ class ToInteger(Converted):
     kind = int
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
+        if self.to != "int64":  # narrower ones wrap around
+            return super().components(of, shape, *cores)
         return of.named("trunc", *cores)
 
 
