@@ -167,7 +167,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
     saying why and where, if an output has no bound in one of them at last.
     """
     lowered = F._programs.of(derivatives.value_and_grad, F._programs.real)
-    written = lowered.program(MATH)
+    written = lowered.program(MATH, False)
     program = Statements(written.source)
     for name in sorted(program.called & {*ASSUMED, "sqrt"}):
         if written.function.__globals__.get(name) is not getattr(math, name):

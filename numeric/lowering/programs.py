@@ -10,6 +10,8 @@ import numpy as np
 
 from numeric.lowering.names import MATH, NUMPY
 from numeric.lowering.node_kernels import discards
+from numeric.lowering.passes.rolling import rolled
+from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.schedule import schedule
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
 
 
+DOUBLE = np.dtype(np.float64)
 _PRINTERS: dict[str, type[Printer]] = {NUMPY: NumPyPrinter, MATH: MathPrinter}
 
 
@@ -50,16 +53,24 @@ class Program:
         outputs: Sequence[Expr],
         flavour: str,
         comment: str,
+        roll: bool = True,
     ) -> None:
         self.name, self._emitter = name, emitter
-        printer = _PRINTERS[flavour](emitter, schedule(outputs, params))
+        steps = schedule(outputs, params)
+        found = rolled(steps, flavour == MATH) if roll else steps
+        self.rolled = found is not steps
+        printer = _PRINTERS[flavour](emitter, found)
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
+        self.joined = printer.joined
+        self.packed = isinstance(printer, MathPrinter) and printer.packed
         arguments = [*(f"v{i + 1}" for i in range(len(params))), "sizes"]
+        arguments = ["*args"] if self.packed else arguments
+        returned = in_rows(self.results, self.joined)
         comma = "," if len(self.results) == 1 else ""
         body = [
             *(f"# {line}" for line in comment.splitlines()),
             *self.lines,
-            f"return ({', '.join(self.results)}{comma})",
+            f"return ({', '.join(returned)}{comma})",
         ]
         head = f"def {name}({', '.join(arguments)}):"
         self.source = "\n".join([head, *(f"    {line}" for line in body), ""])
@@ -85,21 +96,29 @@ class Lowered:
     ) -> None:
         self.emitter, self.name, self.comment = emitter, name, comment
         self.params, self.outputs, self.real = tuple(params), tuple(outputs), tuple(real)
-        self.found: dict[str, Program] = {}
+        self.found: dict[tuple[str, bool], Program] = {}
         self.has_math = True
+        # Arguments that are all scalars may be arrays of points.
+        self._points = not any(x.shape for x in self.params)
 
-    def program(self, flavour: str) -> Program:
-        """The program for arrays (NUMPY) or Python floats (MATH)."""
-        found = self.found.get(flavour)
+    def program(self, flavour: str, roll: bool = True) -> Program:
+        """The program for arrays (NUMPY) or Python floats (MATH), with steps rolled if ``roll``.
+
+        That one takes doubles alone, and is none for points.
+        """
+        key = flavour, roll and not (flavour == NUMPY and self._points)
+        found = self.found.get(key)
         if found is None:
-            made = (self.name, self.params, self.outputs, flavour, self.comment)
+            made = (self.name, self.params, self.outputs, flavour, self.comment, key[1])
             write = partial(Program, self.emitter, *made)
-            found = once(self.found, flavour, self.emitter.lock, write)
+            found = once(self.found, key, self.emitter.lock, write)
         return found
 
     def arrays(self, values: Sequence[Values], sizes: Mapping[str, int]) -> tuple[Values, ...]:
         """The results for arrays and NumPy scalars."""
         program = self.program(NUMPY)
+        if program.rolled and not all(map(_is_double, values)):
+            program = self.program(NUMPY, False)
         run: Callable[..., tuple[Values, ...]] = program.function
         if not program.masked:
             return run(*values, sizes)
@@ -114,7 +133,9 @@ class Lowered:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
         if self.has_math:
             try:
-                results: tuple[Values, ...] = self.program(MATH).function(*values, {})
+                program = self.program(MATH)
+                sizes: tuple[Mapping[str, int], ...] = () if program.packed else ({},)
+                results: tuple[Values, ...] = program.function(*values, *sizes)
             except NOT_IN_MATH:
                 pass
             except Unsupported:  # a function of the user's that has no body for floats
@@ -122,6 +143,10 @@ class Lowered:
             else:
                 return results
         return self.arrays([np.asarray(v)[()] for v in values], {})
+
+
+def _is_double(value: Values) -> bool:
+    return isinstance(value, np.ndarray | np.generic) and value.dtype is DOUBLE
 
 
 # Numbers and points -----------------------------------------------------------------------------

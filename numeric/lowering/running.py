@@ -17,7 +17,7 @@ from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.kink_checks import hit, questions
 from numeric.lowering.names import MATH, NUMPY, Emitter
 from numeric.lowering.ownership import Owner, snapshots, summed_to
-from numeric.lowering.printers.entries import entry
+from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
@@ -147,7 +147,7 @@ class Programs:
             for real, y in zip(program.real, program.outputs, strict=True)
         ]
         dtypes, written = [x.dtype for x in self.inputs], program.program(MATH)
-        body = written.lines, written.results
+        body = Body(written.lines, written.results, written.joined, written.packed)
         return entry(self.emitter, name, body, dtypes, cast, slow, many=many)
 
     # Running --------------------------------------------------------------------------------------

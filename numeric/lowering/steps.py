@@ -66,6 +66,8 @@ class Step(NamedTuple):
         ``detail``
     ``kernel``
         what the op's kernel computes (see ``node_kernels``)
+    ``element``, ``stack``
+        the element ``detail`` of an array of one axis; the array of scalars (see ``rolling``)
 
     A ``weak`` value is a Python number that stands for an array of its shape: numbers, lengths of
     axes, and what is computed of them alone.

@@ -41,7 +41,9 @@ def grouped(schedule: Schedule, templates: Sequence[Template]) -> Schedule:
             steps.append(step)
             continue
         inline = False
-        if len(step.results) == 1 and step.form != "input" and reads[step.results[0]] == 1:
+        # An element of an array that is only returned needs no name.
+        most = 2 if step.form == "element" else 1
+        if len(step.results) == 1 and step.form != "input" and 0 < reads[step.results[0]] <= most:
             (v,) = step.results
             depth = 1 + max([depths[x] for x in step.operands], default=0)
             width = _width(step, template, widths, levels)

@@ -19,6 +19,8 @@ def living(schedule: Schedule) -> Schedule:
     """
     uses = [0] * schedule.length
     last = [-1] * schedule.length
+    for v in schedule.results:  # written where the program returns it, if it is inline
+        last[v] = len(schedule.steps)
     for place in range(len(schedule.steps) - 1, -1, -1):
         step = schedule.steps[place]
         # An inline step runs where its only reader does, which may be behind other readers.
@@ -28,8 +30,7 @@ def living(schedule: Schedule) -> Schedule:
             last[v] = max(last[v], at)
     for v in schedule.results:
         uses[v] += 1
-        last[v] = -1
-    dies = [at if at >= 0 else None for at in last]
+    dies = [at if 0 <= at < len(schedule.steps) else None for at in last]
     steps = [
         Step(*step[:9], tuple([uses[v] for v in own]), tuple([dies[v] for v in own]))
         for step in schedule.steps

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from numeric.lowering.passes.lanes import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numeric.lowering.names import Emitter
 
-# Entries of more parameters than this take them as one tuple.
-_PARAMETERS = 16
+
+Rows: TypeAlias = "Sequence[tuple[int, int, str]]"
+
+
+class Body(NamedTuple):
+    """Lines and results of a program; ``joined`` are results that are one text (``in_rows``).
+
+    ``packed``: it takes its arguments as one tuple, ``args``.
+    """
+
+    lines: Sequence[str]
+    results: Sequence[str]
+    joined: Rows
+    packed: bool
+
+
+def in_rows(results: Sequence[str], joined: Rows) -> list[str]:
+    """Results as they are returned: those from one place to another as one text.
+
+    >>> in_rows(["v1", "v2.item(0)", "v2.item(1)", "v3"], [(1, 3, "*v2.tolist()")])
+    ['v1', '*v2.tolist()', 'v3']
+    """
+    found = list(results)
+    for first, last, text in reversed(joined):
+        found[first:last] = [text]
+    return found
 
 
 def entry(
     emitter: Emitter,
     name: str,
-    body: tuple[Sequence[str], Sequence[str]],
+    body: Body,
     dtypes: Sequence[type],
     cast: Sequence[bool],
     slow: Callable[..., object],
@@ -25,18 +51,18 @@ def entry(
 ) -> Callable[..., Any]:
     """A program of scalars, lines and results, as one function of its arguments.
 
-    ``cast`` says which results are made floats.  Arguments of other classes than ``dtypes``,
-    named ones, and calls in which ``math`` raises go to ``slow``.  The entry
-    ``value_and_grad`` returns the first result, then the tuple of the others.
+    ``body`` is what it does; ``cast`` says which results are made floats.  Arguments of other
+    classes than ``dtypes``, named ones, and calls in which ``math`` raises go to ``slow``.  The
+    entry ``value_and_grad`` returns the first result, then the tuple of the others.
     """
-    lines, results = body
+    lines, results, joined, packed = body
     gradient = name == "value_and_grad"
     names = [f"v{i + 1}" for i in range(len(dtypes))]
     fallback = emitter.bind((name, "slow"), f"{name}_checked", lambda: slow)
     plain = "not named and wrt is None" if gradient else "not named"
     passed = "wrt=wrt, **named" if gradient else "**named"
     keyword = "wrt=None, " if gradient else ""
-    if len(dtypes) <= _PARAMETERS:
+    if len(dtypes) < PACKED:
         missing = emitter.bind("missing", "missing", object)
         params = "".join([f"{v}={missing}, " for v in names]) + ("/, " if names else "") + "*rest"
         kinds = [f"{v}.__class__ is {k.__name__}" for v, k in zip(names, dtypes, strict=True)]
@@ -48,13 +74,13 @@ def entry(
         params = given = "*args"
         classes = emitter.bind("classes", "classes", lambda: list(dtypes))
         test = f"{plain} and [v.__class__ for v in args] == {classes}"
-        unpacked = [f"{', '.join(names)} = args"]
+        unpacked = [] if packed else [f"{', '.join(names)} = args"]
     source = [
         f"def {name}({params}, {keyword}**named):",
         f"    if {test}:",
         "        try:",
         *[f"            {line}" for line in (*unpacked, *lines)],
-        f"            return {_returned(results, cast, gradient=gradient, many=many)}",
+        f"            return {_returned(results, joined, cast, gradient, many)}",
         "        except (ValueError, OverflowError, ZeroDivisionError):",
         "            pass",
         f"    return {fallback}({given}, {passed})",
@@ -63,11 +89,14 @@ def entry(
     return emitter.compiled(name, "\n".join(source))
 
 
-def _returned(results: Sequence[str], cast: Sequence[bool], *, gradient: bool, many: bool) -> str:
+def _returned(
+    results: Sequence[str], joined: Rows, cast: Sequence[bool], gradient: bool, many: bool
+) -> str:
     texts = [
         text if not wanted else f"{text}.0" if text.lstrip("-").isdigit() else f"float({text})"
         for text, wanted in zip(results, cast, strict=True)
     ]
+    texts = in_rows(texts, joined)
     head, rest = (texts[:1], texts[1:]) if gradient else (texts, [])
     value = f"({', '.join(head)},)" if many else head[0]
     if not gradient:

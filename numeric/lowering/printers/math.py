@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.formulas import MathFormulas, of_arrays
 from numeric.lowering.kernels.monomials import FAR, NEAR
+from numeric.lowering.passes.lanes import PACKED
+from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.python import SQUARE, PythonPrinter
 from numeric.lowering.texts import ATOM, LOOSE, POWER, SUM, Template, number_text
 from symdiff.graph import ops
@@ -19,7 +22,11 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.scalars.vocabulary import FACTS, Relation
 
 if TYPE_CHECKING:
-    from numeric.lowering.steps import Step
+    from collections.abc import Sequence
+
+    from numeric.lowering.names import Emitter
+    from numeric.lowering.steps import Schedule, Step
+    from numeric.lowering.texts import Text
     from symdiff.graph.node import Op
 
 
@@ -28,6 +35,63 @@ class MathPrinter(PythonPrinter):
 
     formulas = MathFormulas
     plain = True
+
+    def _begin(self, emitter: Emitter, schedule: Schedule) -> None:
+        super()._begin(emitter, schedule)
+        # Where all arguments are one array, they stay together: ``args``.
+        self.packed = (
+            any(x.form == "stack" and x.operands == schedule.params for x in schedule.steps)
+            and len(schedule.params) >= PACKED
+        )
+        # What is computed of arrays or as such is NumPy's.
+        rolled = self.packed or any(x.shapes[0] for x in schedule.steps)
+        self._arrays = NumPyPrinter.beside(self) if rolled else None
+
+    def template(self, step: Step) -> Template:
+        arrays = self._arrays
+        if arrays is None or step.form in ("element", "stack"):
+            return super().template(step)
+        if step.shapes[0]:
+            return arrays.template(step)
+        if any(self.steps[v].layout(v)[0] for v in step.operands):
+            found = arrays.template(step)
+            return Template(f"float({found.text})", ATOM, found.needs, found.repeated)
+        return super().template(step)
+
+    def named(self, step: Step, count: int) -> str:
+        if self.packed and step.form == "input":
+            return f"args[{count}]"
+        return super().named(step, count)
+
+    def element(self, step: Step) -> Template:
+        return Template(f"{{0}}.item({step.detail})", ATOM, (ATOM,))
+
+    def stack(self, step: Step) -> Template:
+        count = len(step.operands)
+        if not self.packed or step.operands != self.schedule.params:
+            return super().stack(step)
+        pack = self.emitter.bind("pack", "pack", lambda: Struct(f"{count}d").pack)
+        return Template(f"np.frombuffer({pack}(*args))", ATOM, (LOOSE,) * count)
+
+    def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
+        found: list[tuple[int, int, str]] = []
+        steps = [self.steps[v] for v in self.schedule.results]
+        first = 1
+        for k in range(2, len(steps) + 1):
+            before, this = steps[k - 1], steps[k] if k < len(steps) else None
+            if (
+                this is None
+                or not before.form == this.form == "element"
+                or this.operands != before.operands
+                or this.detail != before.detail + 1
+            ):
+                if k - first > 1:
+                    (v,), start = before.operands, steps[first].detail
+                    length = self.steps[v].shapes[0][0]
+                    key = "" if k - first == length else f"[{start}:{before.detail + 1}]"
+                    found.append((first, k, f"*{texts[v].text}{key}.tolist()"))
+                first = k
+        return found
 
     def power(self, step: Step) -> Template:
         p = step.detail

@@ -59,5 +59,8 @@ class NumPyPrinter(PythonPrinter):
         multiply = self.emitter.function(name, strong_product(kills))
         return call(f"{multiply}({{0}}, {{1}})", 2)
 
+    def element(self, step: Step) -> Template:
+        return Template(f"{{0}}[{step.detail}]", ATOM, (ATOM,))
+
     def dropped(self, names: Sequence[str]) -> str:
         return f"del {', '.join(names)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numeric.lowering.arithmetic import divisor, factors, weak
 from numeric.lowering.formulas import printed
@@ -60,10 +60,25 @@ class Printer(ABC):
     formulas: ClassVar[type[FormulaPrinter]]
     drops: ClassVar[bool] = False
     plain: ClassVar[bool] = False
+    schedule: Schedule
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
-        self.emitter = emitter
-        self.schedule = schedule = divided(shared(schedule))
+        self._begin(emitter, divided(shared(schedule)))
+        schedule = self.schedule
+        self._templates = [self.template(step) for step in schedule.steps]
+        schedule = grouped(schedule, self._templates)
+        self.schedule = living(schedule) if self.drops else schedule
+        self.lines, self.results = self._written()
+
+    @classmethod
+    def beside(cls, printer: Printer) -> Self:
+        """One that writes steps of another printer's schedule; it has no lines."""
+        made = cls.__new__(cls)
+        made._begin(printer.emitter, printer.schedule)
+        return made
+
+    def _begin(self, emitter: Emitter, schedule: Schedule) -> None:
+        self.emitter, self.schedule = emitter, schedule
         self.steps = schedule.definitions()
         self._of_op: dict[object, Template] = {}
         self._ways: dict[str, Callable[[Step], Template]] = {
@@ -81,11 +96,9 @@ class Printer(ABC):
             "strong": self.strong,
             "component": self.kernel,
             "kernel": self.kernel,
+            "element": self.element,
+            "stack": self.stack,
         }
-        self._templates = [self.template(step) for step in schedule.steps]
-        schedule = grouped(schedule, self._templates)
-        self.schedule = living(schedule) if self.drops else schedule
-        self.lines, self.results = self._written()
 
     @cached_property
     def numbers(self) -> list[bool]:
@@ -143,6 +156,14 @@ class Printer(ABC):
     @abstractmethod
     def assigned(self, names: Sequence[str], text: str) -> str:
         """The statement that gives values names; several are the parts of one computation."""
+
+    def element(self, step: Step) -> Template:
+        """The element ``step.detail`` of an array, in a target whose schedules are rolled."""
+        raise NotImplementedError
+
+    def stack(self, step: Step) -> Template:
+        """The array of the operands, which are scalars, in a target whose schedules are rolled."""
+        raise NotImplementedError
 
     def dropped(self, names: Sequence[str]) -> str:
         """The statement behind which values are gone, in a target that ``drops`` them."""
@@ -222,7 +243,7 @@ class Printer(ABC):
             if step.inline or step.form in CONSTANTS:
                 texts[step.results[0]] = Text(text, template.level)
                 continue
-            names = [f"v{count + k + 1}" for k in range(len(step.results))]
+            names = [self.named(step, count + k) for k in range(len(step.results))]
             count += len(names)
             for v, name in zip(step.results, names, strict=True):
                 texts[v] = Text(name, ATOM)
@@ -235,7 +256,16 @@ class Printer(ABC):
             if place in dying:
                 lines.append(self.dropped(dying[place]))
         results = [(texts[v] or number_text(self.steps[v].detail)).text for v in schedule.results]
+        self.joined = self.spans(texts)
         return lines, results
+
+    def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
+        """Results in a row, from one place to another, that are one text; not the first of all."""
+        return []
+
+    def named(self, step: Step, count: int) -> str:
+        """The name of a value, before which ``count`` others have names."""
+        return f"v{count + 1}"
 
     def _is_whole(self, step: Step) -> bool:
         """Whether a step computes with integers and truth values alone."""
@@ -260,7 +290,7 @@ def _possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
     return found
 
 
-_WHOLE = frozenset({"input", "array", "component", "kernel"})
+_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack"})
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 

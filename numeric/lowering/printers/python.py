@@ -41,6 +41,11 @@ class PythonPrinter(Printer):
         numbers = [self.numbers[v] for v in step.operands]
         return self.emitter.structured(step, self._layouts(step), numbers)
 
+    def stack(self, step: Step) -> Template:
+        count = len(step.operands)
+        kind = "bool" if step.dtypes[0] is bool else "float"
+        return call(f"np.array(({places_of(count)},), {kind})", count)
+
     def of_numbers(self, step: Step) -> Template:
         name, count = self.emitter.of_numbers(step, self._layouts(step)), len(step.operands)
         return call(f"{name}({places_of(count)})", count)

@@ -1,0 +1,237 @@
+"""Rolled programs: scalar steps of a few shapes as steps over arrays, and the same values."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+from numeric.lowering.names import MATH, NUMPY
+from numeric.lowering.passes import rolling
+from numeric.lowering.passes.rolling import rolled
+from numeric.lowering.schedule import schedule
+
+EPS = np.finfo(float).eps
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Groups of two are rolled, whatever it costs."""
+
+    class Eager(rolling.Costs):
+        least = 2
+
+    monkeypatch.setattr(rolling, "LEAST", 1)
+    monkeypatch.setattr(rolling, "LONG", 5)
+    monkeypatch.setattr(rolling, "FLOATS", Eager(1e6))
+    monkeypatch.setattr(rolling, "ARRAYS", Eager(1e6))
+
+
+def rosenbrock(xs):
+    total = 0
+    for a, b in pairwise(xs):
+        total = total + 100 * (b - a**2) ** 2 + (1 - a) ** 2
+    return total
+
+
+def scalars(n):
+    return [sd.symbol(f"x{i}") for i in range(n)]
+
+
+def elements(x):
+    return [x[i] for i in range(x.shape[0])]
+
+
+def programs(F):
+    """The programs of a Function as they were written first."""
+    return [next(iter(p.found.values())) for p in F._programs._found.values()]
+
+
+def steps(F):
+    return max(len(p.schedule.steps) - len(p.schedule.params) for p in programs(F))
+
+
+# Which programs are rolled ------------------------------------------------------------------------
+
+
+def test_a_program_of_any_length_has_the_same_few_steps():
+    counts = []
+    for n in (400, 800):
+        x = sd.symbol("x", n)
+        of_elements = nm.lower(rosenbrock(elements(x)), x)
+        of_scalars = nm.lower(rosenbrock(xs := scalars(n)), xs)
+        at = np.linspace(0.5, 1.5, n)
+        value, (gradient,) = of_elements.value_and_grad(at)
+        same, row = of_scalars.value_and_grad(*at.tolist())
+        assert abs(same - value) <= 4 * n * EPS * value
+        np.testing.assert_allclose(row, gradient, rtol=1e-12, atol=1e-12)
+        counts.append((steps(of_elements), len(programs(of_scalars)[1].lines)))
+    assert counts[0] == counts[1]
+    assert max(counts[0]) < 40
+
+
+def test_a_chain_is_left_as_it_is():
+    x = sd.symbol("x")
+    y = x
+    for k in range(400):
+        y = sd.sin(y) * y + k
+    made = schedule([y], [x])
+    assert rolled(made, floats=True) is made
+    assert rolled(made, floats=False) is made
+
+
+def test_chains_side_by_side_are_one_chain_of_arrays():
+    xs = scalars(100)
+    ys = list(xs)
+    for _ in range(30):
+        ys = [sd.sin(y) + x for x, y in zip(xs, ys, strict=True)]
+    F = nm.lower(ys, xs)
+    assert len(programs(F)[0].lines) < 70
+    at = [0.01 * k for k in range(100)]
+    expected = at
+    for _ in range(30):
+        expected = np.sin(expected) + np.array(at)
+    np.testing.assert_allclose(F(*at), expected, rtol=1e-12)
+
+
+def test_coefficients_that_differ_are_arrays():
+    a, b = sd.symbols("a b")
+    rng = np.random.default_rng(1)
+    data = rng.normal(size=(500, 2)).tolist()
+    F = nm.lower(sum((a * t + b * 3 - y) ** 2 for t, y in data), [a, b])
+    value, gradient = F.value_and_grad(0.3, -0.4)
+    t, y = np.array(data).T
+    r = 0.3 * t - 1.2 - y
+    assert abs(value - r @ r) <= 1000 * EPS * (r @ r)
+    bound = 2000 * EPS * np.abs(r).sum() * 3
+    np.testing.assert_allclose(gradient, [2 * r @ t, 6 * r.sum()], rtol=0, atol=bound)
+    assert max(len(p.lines) for p in programs(F)) < 20
+
+
+def test_a_matrix_of_elements_is_gathered_and_put_together():
+    n = 24
+    A = sd.symbol("A", (n, n))
+    f = sum(sd.sin(A[i, j]) * A[j, i] for i in range(n) for j in range(n) if i != j)
+    F = nm.lower(f, A)
+    at = np.random.default_rng(0).normal(size=(n, n))
+    off = 1 - np.eye(n)
+    expected = (np.cos(at) * at.T + np.sin(at).T) * off
+    np.testing.assert_allclose(F.grad(at), expected, rtol=1e-13, atol=1e-13)
+    assert steps(F) < 60
+
+
+# What they give -----------------------------------------------------------------------------------
+
+
+def test_numbers_beyond_the_floats_are_numpys():
+    xs = scalars(300)
+    F = nm.lower([sd.exp(x) / x for x in xs], xs)
+    assert len(programs(F)[0].lines) < 10
+    with np.errstate(all="ignore"):
+        found = F(*[800.0] * 299, 0.0)
+    assert found == (np.inf,) * 300
+    with np.errstate(all="ignore"):
+        assert np.isnan(F(*[-np.inf] * 299, np.nan)[-1])
+
+
+def test_other_precisions_and_points_go_the_long_way():
+    n = 300
+    x, xs = sd.symbol("x", n), scalars(n)
+    F, G = nm.lower(rosenbrock(elements(x)), x), nm.lower(rosenbrock(xs), xs)
+    at = np.linspace(0.5, 1.5, n)
+    narrow = F.grad(at.astype(np.float32))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, F.grad(at), rtol=1e-3, atol=1e-2)
+    points = G(*[np.array([v, 2 * v]) for v in at])
+    assert points.shape == (2,)
+    np.testing.assert_allclose(points, [G(*at.tolist()), G(*(2 * at).tolist())], rtol=1e-12)
+    assert isinstance(G(*[np.float32(v) for v in at]), np.float32)
+
+
+def test_integers_and_names_are_taken_as_ever():
+    xs = scalars(300)
+    F = nm.lower(rosenbrock(xs), xs)
+    whole = [k % 3 for k in range(300)]
+    assert (
+        F(*whole)
+        == F(*map(float, whole))
+        == F(**{x.name: v for x, v in zip(xs, whole, strict=True)})
+    )
+    with pytest.raises(TypeError, match="301"):
+        F(*whole, 1)
+    with pytest.raises(TypeError, match="no argument for x299"):
+        F(*whole[:-1])
+    again = pickle.loads(pickle.dumps(F))
+    assert again(*whole) == F(*whole)
+
+
+UNARY = [sd.sin, sd.exp, sd.tanh, lambda x: x**2, lambda x: 1 / (1 + x**2), lambda x: 3 - x]
+BINARY = [
+    *(lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x - y / 3, lambda x, y: 2 * x - 0.5 * y),
+    *(sd.maximum, lambda x, y: sd.where(x < y, x * y, 1), lambda x, y: x / (2 + y**2)),
+]
+
+
+def random_scalars(rng, leaves, count):
+    """Scalars over ``leaves``: rows of one shape, of other operands, and some on their own."""
+    values = list(leaves)
+    while len(values) < count:
+        unary, binary = rng.choice(UNARY), rng.choice(BINARY)
+        width = rng.choice([1, 2, 3, 12])
+        start, stride = rng.randrange(len(values)), rng.choice([0, 1, 1, 3])
+        row = []
+        for k in range(width):
+            a = values[(start + k * stride) % len(values)]
+            b = values[(start + k + 1) % len(values)] if rng.random() < 0.7 else rng.choice(values)
+            row.append(sd.tanh(binary(unary(a), rng.choice([1, 2, 0.3]) * b)))
+        values += row
+    return values
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_of_elements_are_computed_bit_by_bit(always, monkeypatch, seed):
+    monkeypatch.setattr(rolling, "LONG", 10**6)
+    rng = random.Random(seed)
+    x, A, s = sd.symbol("x", 9), sd.symbol("A", (3, 4)), sd.symbol("s")
+    leaves = [*elements(x), *(A[i, j] for i in range(3) for j in range(4)), s, x[0] * 0]
+    values = random_scalars(rng, leaves, 120)
+    outputs = [*values[-20:], sd.stack(values[-30:]), sd.stack(values[10:14]) * x[:4]]
+    gradients = sd.grad(sum(values[-9:]), [x, A, s])
+    at = {x: np.linspace(-1, 1, 9), A: np.linspace(0.1, 2, 12).reshape(3, 4), s: np.float64(0.7)}
+    found = nm.lower([*outputs, *gradients], [x, A, s])(*at.values())
+    expected = nm.interpret([*outputs, *gradients], at)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_of_scalars_agree_with_interpret(always, seed):
+    rng = random.Random(seed)
+    xs = scalars(20)
+    values = random_scalars(rng, xs, 90)
+    f = sum(values[-12:]) + 3 * sum(values[20:60:2]) - sum(values[20:40:3])
+    outputs = [*values[-9:], f, *sd.grad(f, xs)]
+    F = nm.lower(outputs, xs)
+    at = np.linspace(-1, 1, 20)
+    expected = nm.interpret(outputs, dict(zip(xs, at, strict=True)))
+    np.testing.assert_allclose(F(*at.tolist()), expected, rtol=1e-12, atol=1e-13)
+    assert any(x.form == "element" for x in programs(F)[0].schedule.steps)
+
+
+@pytest.mark.parametrize("flavour", [MATH, NUMPY])
+def test_rolled_schedules_have_their_operands_before_their_steps(always, flavour):
+    x, xs = sd.symbol("x", 9), scalars(9)
+    leaves = xs if flavour == MATH else elements(x)
+    values = random_scalars(random.Random(3), leaves, 60)
+    made = rolled(schedule(values[-20:], xs if flavour == MATH else [x]), floats=flavour == MATH)
+    known = set()
+    for step in made.steps:
+        assert known.issuperset(step.operands)
+        assert known.isdisjoint(step.results)
+        known.update(step.results)
+    assert known.issuperset(made.results)
