@@ -52,7 +52,9 @@ def called(
         return function._structured((apply(op, operands),) if one else apply_several(op, operands))
     arrays = [x._array if isinstance(x, Tensor) else x for x in operands]
     programs = function._programs
-    call = function._signature.bind(arrays, {})._replace(kinds=kinds)
+    bound, call = function._signature.bind(arrays, {})
+    if kinds is not None:
+        call = call.alone(kinds)
     tensors = [x for x in operands if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
     recorded = mode.grad and not volatile and any(x._rg for x in tensors)
@@ -60,9 +62,9 @@ def called(
     try:
         set_noise(SILENCE)
         if recorded:
-            values, kept = programs.forward(call, copies=False)
+            values, kept = programs.forward(bound, call, copies=False)
         else:
-            values = programs.results(programs.value, call)
+            values = programs.results(programs.value, bound, call)
     finally:
         set_noise(before)
     outs = [wrap(np.asarray(v)) for v in values]
@@ -192,11 +194,11 @@ class FunctionBackward0(Node):
                 known.get(i, 1.0 if t is None else _stand_in(*t))
                 for i, t in enumerate(self.types[: len(self.mask)])
             ]
-            call = self.function._signature.bind(given, {})
+            bound, call = self.function._signature.bind(given, {})
             before = noise()
             try:
                 set_noise(SILENCE)
-                self.residuals = self.function._programs.forward(call, copies=False)[1]
+                self.residuals = self.function._programs.forward(bound, call, copies=False)[1]
             finally:
                 set_noise(before)
             self.residuals.kink = kink

@@ -5,7 +5,8 @@ Arguments are bound to inputs and axis lengths; cotangents and tangents fit what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,30 +23,76 @@ from symdiff.graph.lengths import Length
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numeric.lowering.programs import Lowered
     from numeric.types import Values
     from symdiff.graph.node import Shape
 
+
+Key: TypeAlias = "tuple[object, ...]"
 
 # What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
 # number is an integer.
 _ACCEPTED = {float: "fiub", int: "iu", bool: "b"}
 _FLOAT = np.dtype(np.float64)
+# So many kinds of calls are known at a time.
+_CALLS = 64
 
 
-class Call(NamedTuple):
-    """Arguments that fit: one value per input, the lengths of symbolic axes, and the precision.
+@dataclass(slots=True, eq=False)
+class Call:
+    """What a call has to know of its arguments, which depends on their shapes and dtypes alone.
 
+    ``shapes`` are theirs, ``sizes`` the lengths of symbolic axes, ``precision`` is that of results.
     ``points`` is the broadcast shape of the arguments where all inputs are scalars, else ().
     ``weak``: all arguments are Python numbers, and so are the results.  ``kinds``: the dtypes of
     the outputs, where they are known and may differ.
+
+    Where calls have a ``key``, those with the same one share one object, which learns from the
+    first of them: ``settled`` is what programs leave to do with their results, ``seeds`` the key of
+    cotangents that are used as they are.
     """
 
-    values: tuple[Values, ...]
+    shapes: Sequence[tuple[int, ...]]
     sizes: dict[str, int]
     precision: np.dtype
     points: tuple[int, ...] = ()
     weak: bool = False
     kinds: tuple[np.dtype, ...] | None = None
+    key: Key | None = None
+    seeds: Key | None = None
+    settled: dict[Lowered, Any] = field(default_factory=dict)
+
+    def alone(self, kinds: tuple[np.dtype, ...] | None = None) -> Call:
+        """The same for one call of its own, which nothing is learnt from; results of ``kinds``."""
+        return replace(self, kinds=kinds, key=None, settled={})
+
+    def pulled(self, seeds: Sequence[Any]) -> Call:
+        """The same for a backward pass; this one, if the cotangents are such as mostly come."""
+        if self.key is None:
+            return self
+        key = key_of(seeds)
+        if self.seeds is None and None not in key and all(g.dtype == self.precision for g in seeds):
+            self.seeds = key
+        return self if key == self.seeds else self.alone()
+
+
+def key_of(values: Sequence[Any]) -> Key:
+    """What calls are told apart by: the shapes of arrays of doubles, and kinds of other values.
+
+    >>> key_of([np.ones(3), np.float32([1, 2]), 0.5, [1, 2]])
+    ((3,), (dtype('float32'), (2,)), <class 'float'>, None)
+    """
+    return tuple(
+        [v.shape if v.__class__ is np.ndarray and v.dtype is _FLOAT else _kind(v) for v in values]
+    )
+
+
+def _kind(value: Any) -> object:
+    """The dtype and shape of an array, the class of a float; None for what has to be looked at."""
+    kind = value.__class__
+    if kind is np.ndarray:
+        return value.dtype, value.shape
+    return kind if kind is float or kind is np.float64 else None
 
 
 class Fixed(NamedTuple):
@@ -107,12 +154,14 @@ class Signature:
         self.formulas = formulas or {}
         self.names = tuple(x.name for x in inputs)
         self.real = tuple([i for i, x in enumerate(self.inputs) if x.dtype is float])
+        self.whole = len(self.real) == len(self.inputs)
         self.place = {name: i for i, name in enumerate(self.names)}
         self.shapes = [x.shape for x in self.inputs]
         self.scalar = not any(x.shape for x in inputs)
         # Data of the graph take part in NumPy's promotion.
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
-        self.arrays = all(x.shape and x.dtype is float for x in inputs) and not self.data
+        # What is known of arguments like those of earlier calls.
+        self.calls: dict[Key, Call] = {}
         self.given = Symbols(self.inputs)
         self.fixed: tuple[Fixed, ...] = ()
 
@@ -124,15 +173,27 @@ class Signature:
             known = {Length(name): n for name, n in own.items() if isinstance(n, int)}
             self.fixed = (Fixed("the formula", tuple(known), tuple(known.values())),)
 
-    def bind(self, args: Sequence[Any], named: Mapping[str, object]) -> Call:
-        """The arguments of a call.
+    def seen(self, args: Sequence[Any]) -> tuple[Sequence[Any], Call] | None:
+        """Arguments that are like those of an earlier call: they fit as those did."""
+        call = self.calls.get(key_of(args))
+        if call is None:
+            return None
+        if float in call.key:  # type: ignore[operator]  # those in the table have one
+            kind = call.precision.type
+            args = [kind(v) if v.__class__ is float else v for v in args]
+        return args, call
+
+    def bind(
+        self, args: Sequence[Any], named: Mapping[str, object]
+    ) -> tuple[Sequence[Values], Call]:
+        """The arguments of a call, one value for each input, and what is known of them.
 
         Raises TypeError for a wrong number, name or dtype, ShapeError for a wrong shape.
         """
         given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
-        # What most calls bring is used as it is; only the lengths are left to find.
-        if self.arrays and all(map(_is_plain, given)):
-            return Call(tuple(given), self._sizes(given), _FLOAT)
+        return self.seen(given) or self._bound(given)
+
+    def _bound(self, given: Sequence[Any]) -> tuple[Sequence[Values], Call]:
         arrays = [checked("input", x, value) for x, value in zip(self.inputs, given, strict=True)]
         weak = [value.__class__ in WEAK for value in given]
         strong = [a.dtype for a, loose in zip(arrays, weak, strict=True) if not loose]
@@ -148,7 +209,18 @@ class Signature:
         plain = self.scalar and all(
             loose or value.__class__ is np.float64 for loose, value in zip(weak, given, strict=True)
         )
-        return Call(values, sizes, meeting, points, plain)
+        call = Call([a.shape for a in arrays], sizes, meeting, points, plain)
+        # Those that are used as they are, or as a float of this precision, are known from now on.
+        fixed = (float, np.float64)
+        key = key_of(given)
+        if not (plain or None in key) and all(
+            v is value or value.__class__ in fixed for v, value in zip(values, given, strict=True)
+        ):
+            call.key = key
+            if len(self.calls) >= _CALLS:
+                self.calls.clear()
+            self.calls[key] = call
+        return values, call
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         shapes = [array.shape for array in arrays]
@@ -194,20 +266,23 @@ class Signature:
 
     def moved(
         self, method: str, args: Sequence[object], tangents: Sequence[object]
-    ) -> tuple[Call, list[np.ndarray | np.number]]:
-        """The arguments, and the tangents of the real ones."""
+    ) -> tuple[Sequence[Values], Call, Sequence[Values]]:
+        """The arguments, what is known of them, and the tangents of the real ones."""
         for name, values in (("args", args), ("tangents", tangents)):
-            if not isinstance(values, list | tuple) or len(values) != len(self.inputs):
+            if not isinstance(values, (list, tuple)) or len(values) != len(self.inputs):
                 raise TypeError(
                     f"{method}: {name} must be a list or tuple with one entry for each of the "
                     f"inputs {self}"
                 )
-        call = self.bind(args, {})
+        values, call = self.bind(args, {})
+        # Tangents like the arguments are used as they are, too.
+        if key_of(tangents) == call.key and self.whole and float not in call.key:
+            return values, call, tangents  # type: ignore[return-value]  # they are arrays
         moved = [
             tangent(method, x, t, np.shape(v), call.precision)
-            for x, t, v in zip(self.inputs, tangents, call.values, strict=True)
+            for x, t, v in zip(self.inputs, tangents, values, strict=True)
         ]
-        return call, [moved[i] for i in self.real]
+        return values, call.alone(), [moved[i] for i in self.real]
 
     def places(self, wrt: object, method: str) -> tuple[int, ...]:
         """The places of the inputs that ``wrt`` asks for; None stands for all that are real."""
@@ -241,10 +316,8 @@ class Signature:
 
         ``bare`` names the method, where the derivative by a single input comes without a tuple.
         """
-        if isinstance(wrt, list | tuple):
-            return tuple(row)
         if wrt is not None:
-            return row[0]
+            return tuple(row) if isinstance(wrt, list | tuple) else row[0]
         if bare and len(self.inputs) == 1:
             if not order:
                 raise NotDifferentiable(f"{bare}: input {self} is not real")
@@ -269,11 +342,6 @@ class Signature:
                 for name, shape in zip(self.names, shapes, strict=True)
             )
             raise ShapeError(f"arguments do not broadcast to one shape of points: {text}") from None
-
-
-def _is_plain(value: object) -> bool:
-    """Whether the value is what most arguments are: an array of doubles, to be used as it is."""
-    return value.__class__ is np.ndarray and value.dtype is _FLOAT
 
 
 def precision(dtypes: Iterable[np.dtype]) -> np.dtype:

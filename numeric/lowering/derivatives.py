@@ -36,6 +36,7 @@ class Description(NamedTuple):
     ``values`` are real, integer or true as their expressions are; ``derivatives`` are real, also
     where the expression is made of integers alone.  ``firsts`` are first derivatives on the way to
     second ones: at a kink these may be zeros that tell nothing, so the first ones are asked, too.
+    ``kept`` comes last and is not handed out.
     """
 
     comment: str
@@ -43,6 +44,7 @@ class Description(NamedTuple):
     values: Sequence[Expr] = ()
     derivatives: Sequence[Expr] = ()
     firsts: Sequence[Expr] = ()
+    kept: Sequence[Expr] = ()
 
 
 def value(of: Programs) -> Description:
@@ -165,7 +167,7 @@ def cut(of: Programs) -> Cut:
 def forward(of: Programs) -> Description:
     """The outputs, then what is kept."""
     comment = f"{_head(of)}\nand kept for backward: {len(of.cut.kept)} values"
-    return Description(comment, of.inputs, of.outputs, of.cut.kept)
+    return Description(comment, of.inputs, of.outputs, kept=of.cut.kept)
 
 
 def backward(of: Programs, order: tuple[int, ...] | None = None) -> Description:

@@ -24,6 +24,7 @@ from numeric.lowering.arguments import (
     bindable,
     check_closed,
     cotangent,
+    key_of,
 )
 from numeric.lowering.names import MATH
 from numeric.lowering.ownership import accumulated, check_targets
@@ -168,13 +169,12 @@ class Function:
         return self._call(*args, **named)
 
     def _called(self, /, *args: object, **named: object) -> object:
-        for value in args:
-            if isinstance(value, _eager.kind):
+        found = None if named else self._signature.seen(args)
+        if found is None:
+            if any(isinstance(value, _eager.kind) for value in (*args, *named.values())):
                 return _eager.call(self, args, named)
-        if named and any(isinstance(value, _eager.kind) for value in named.values()):
-            return _eager.call(self, args, named)
-        call = self._signature.bind(args, named)
-        return self._structured(self._programs.results(self._programs.value, call))
+            found = self._signature.bind(args, named)
+        return self._structured(self._programs.results(self._programs.value, *found))
 
     # Forward and backward -------------------------------------------------------------------------
 
@@ -185,11 +185,11 @@ class Function:
         argument is kept as it is, so large data that backward needs is best made read-only
         (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
         """
-        call = self._signature.bind(args, named)
+        given, call = self._signature.bind(args, named)
         if is_grad_enabled():
-            values, kept = self._programs.forward(call)
+            values, kept = self._programs.forward(given, call)
         else:
-            values = self._programs.results(self._programs.value, call)
+            values = self._programs.results(self._programs.value, given, call)
             kept = Residuals(self._programs, call, None)
         return self._structured(values), kept
 
@@ -229,15 +229,17 @@ class Function:
                 f"got {len(cotangents)}"
             )
         call = residuals.call
-        seeds = [
-            cotangent(i, g, call.points + lengths(y.shape, call.sizes))
-            for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
-        ]
+        seeds: Sequence[Any] = cotangents
+        if key_of(cotangents) != call.seeds:
+            seeds = [
+                cotangent(i, g, call.points + lengths(y.shape, call.sizes))
+                for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
+            ]
         order = range(len(self.inputs)) if wrt is None else self._signature.places(wrt, "backward")
         several = wrt is None or isinstance(wrt, list | tuple)
         targets = None
         if accumulate is not None:
-            xs, shapes = [self.inputs[i] for i in order], [residuals.shapes[i] for i in order]
+            xs, shapes = [self.inputs[i] for i in order], [call.shapes[i] for i in order]
             targets = check_targets(accumulate if several else [accumulate], xs, shapes)
         results = self._programs.backward(residuals, seeds, None if wrt is None else tuple(order))
         found = tuple(results) if targets is None else accumulated(targets, results)
@@ -257,7 +259,7 @@ class Function:
         >>> pullback(np.ones(2))[0].tolist()
         [2.0, 6.0]
         """
-        values, kept = self._programs.forward(self._signature.bind(args, named))
+        values, kept = self._programs.forward(*self._signature.bind(args, named))
         return self._structured(values), partial(self.backward, kept)
 
     # Derivatives ----------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ class Function:
             entry = once(self.__dict__, "value_and_grad", self._programs.lock, enter)
             result: tuple[Any, Any] = entry(*args, **named)
             return result
-        value, *row = self._programs.results(program, self._signature.bind(args, named))
+        value, *row = self._programs.results(program, *self._signature.bind(args, named))
         return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
 
     def grad(self, /, *args: object, wrt: object = None, **named: object) -> Any:
@@ -314,7 +316,7 @@ class Function:
         self._check_scalar("grad")
         order = self._signature.places(wrt, "grad")
         program = self._programs.of(derivatives.jacobian, order, "reverse")
-        row = self._programs.results(program, self._signature.bind(args, named))
+        row = self._programs.results(program, *self._signature.bind(args, named))
         return self._signature.by_input(row, wrt, order, "grad")
 
     def jacobian(
@@ -345,9 +347,9 @@ class Function:
         [[2.0, 0.0], [0.0, 6.0]]
         """
         order = self._signature.places(wrt, "jacobian")
-        call = self._signature.bind(args, named)
+        given, call = self._signature.bind(args, named)
         program = self._programs.of(derivatives.jacobian, order, self._direction(mode, order, call))
-        values = iter(self._programs.results(program, call))
+        values = iter(self._programs.results(program, given, call))
         rows = [[next(values) for _ in order] for _ in self.outputs]
         return self._structured(
             [self._signature.by_input(row, wrt, order, "jacobian") for row in rows]
@@ -367,7 +369,7 @@ class Function:
         """
         order = self._signature.places(wrt, "hessian")
         program = self._programs.of(derivatives.hessian, order)
-        values = iter(self._programs.results(program, self._signature.bind(args, named)))
+        values = iter(self._programs.results(program, *self._signature.bind(args, named)))
         found = []
         for _ in self.outputs:
             rows = [[next(values) for _ in order] for _ in order]
@@ -395,8 +397,8 @@ class Function:
         >>> t.tolist()
         [2.0, 3.0]
         """
-        call, moved = self._signature.moved("jvp", args, tangents)
-        values = self._programs.results(self._programs.of(derivatives.jvp), call, moved)
+        found = self._signature.moved("jvp", args, tangents)
+        values = self._programs.results(self._programs.of(derivatives.jvp), *found)
         count = len(self.outputs)
         return self._structured(values[:count]), self._structured(values[count:])
 
@@ -427,8 +429,8 @@ class Function:
         single = len(self.inputs) == 1 and not isinstance(args, list | tuple)
         if single:
             args, tangents = (args,), (tangents,)
-        call, moved = self._signature.moved("hvp", args, tangents)
-        row = self._programs.results(self._programs.of(derivatives.hvp), call, moved)
+        given = self._signature.moved("hvp", args, tangents)
+        row = self._programs.results(self._programs.of(derivatives.hvp), *given)
         found = self._signature.by_input(row, None, self._signature.real)
         return found[0] if single else found
 

@@ -42,6 +42,12 @@ def root(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def _memory(values: Iterable[object]) -> set[int]:
+    """Which arrays own the memory of the arrays among ``values``."""
+    arrays = [x for x in values if isinstance(x, np.ndarray)]
+    return {id(x if x.base is None else root(x)) for x in arrays}
+
+
 def _held(base: object) -> np.ndarray | None:
     """The array that a strided view of NumPy's is one of: between them is an object."""
     held = getattr(base, "base", None)
@@ -63,7 +69,7 @@ class Owner:
     """Makes results that share memory with nothing else that the caller or a residual holds."""
 
     def __init__(self, taken: Iterable[object]) -> None:
-        self.taken = {id(root(x)) for x in taken if isinstance(x, np.ndarray)}
+        self.taken = _memory(taken)
 
     def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
@@ -75,10 +81,10 @@ class Owner:
         if real and value.dtype != precision and (narrow or value.dtype.kind != "f"):
             value = value.astype(precision)
         if not shape and not value.ndim:
-            return value[()]
+            return value if isinstance(value, np.generic) else value[()]
         if value.shape != shape:
             value = np.broadcast_to(value, shape)
-        base = root(value)
+        base = value if value.base is None else root(value)
         # Memory that no array owns is a buffer of somebody's; a read-only result was broadcast, or
         # is the user's.
         if id(base) in self.taken or base.base is not None or not value.flags.writeable:
@@ -87,17 +93,26 @@ class Owner:
         return value
 
 
-def snapshots(values: Iterable[Values], arguments: Iterable[Values]) -> tuple[Values, ...]:
+def snapshots(
+    values: Sequence[Values], arguments: Iterable[Values], own: Sequence[bool]
+) -> tuple[Values, ...]:
     """``values`` safe from changes of the arguments: copied where they share their memory.
 
-    Read-only arguments are shared, as nobody can change them.
+    Those that are their ``own`` do not.  Read-only arguments are shared, as nobody can change them.
     """
-    taken = {id(root(x)) for x in arguments if isinstance(x, np.ndarray)}
+    if all(own):
+        return tuple(values)
+    taken = _memory(arguments)
     return tuple(
-        np.array(v)
-        if isinstance(v, np.ndarray) and id(root(v)) in taken and not immutable(v)
-        else v
-        for v in values
+        [
+            v
+            if new
+            or not isinstance(v, np.ndarray)
+            or id(v if v.base is None else root(v)) not in taken
+            or immutable(v)
+            else np.array(v)
+            for v, new in zip(values, own, strict=True)
+        ]
     )
 
 

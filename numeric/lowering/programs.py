@@ -11,6 +11,7 @@ import numpy as np
 from numeric.lowering.names import MATH, NUMPY
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
+from numeric.lowering.passes.sharing import own
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
@@ -81,9 +82,29 @@ class Program:
         """The compiled program: values, and the lengths of axes, to the results."""
         return self._emitter.compiled(self.name, self.source)
 
+    @cached_property
+    def silent(self) -> Callable[..., Any]:
+        """The same; without floating-point warnings, if selections discard values."""
+        run = self.function
+        if not self.masked:
+            return run
+
+        def silent(*given: Any) -> Any:
+            before = noise()
+            try:
+                set_noise(SILENCE)
+                return run(*given)
+            finally:
+                set_noise(before)
+
+        return silent
+
 
 class Lowered:
-    """One program, in the flavours that are asked for; ``real`` says which results are floats."""
+    """One program, in the flavours that are asked for.
+
+    ``real`` says which results are floats; the last ``kept`` of them stay with the program.
+    """
 
     def __init__(
         self,
@@ -93,8 +114,9 @@ class Lowered:
         outputs: Sequence[Expr],
         real: Sequence[bool],
         comment: str,
+        kept: int = 0,
     ) -> None:
-        self.emitter, self.name, self.comment = emitter, name, comment
+        self.emitter, self.name, self.comment, self.kept = emitter, name, comment, kept
         self.params, self.outputs, self.real = tuple(params), tuple(outputs), tuple(real)
         self.found: dict[tuple[str, bool], Program] = {}
         self.has_math = True
@@ -114,20 +136,28 @@ class Lowered:
             found = once(self.found, key, self.emitter.lock, write)
         return found
 
-    def arrays(self, values: Sequence[Values], sizes: Mapping[str, int]) -> tuple[Values, ...]:
-        """The results for arrays and NumPy scalars."""
+    @cached_property
+    def arrays(self) -> Callable[..., tuple[Values, ...]]:
+        """The function of arrays and NumPy scalars, and of the lengths of axes, to the results."""
         program = self.program(NUMPY)
-        if program.rolled and not all(map(_is_double, values)):
-            program = self.program(NUMPY, False)
-        run: Callable[..., tuple[Values, ...]] = program.function
-        if not program.masked:
-            return run(*values, sizes)
-        before = noise()
-        try:
-            set_noise(SILENCE)
-            return run(*values, sizes)
-        finally:
-            set_noise(before)
+        run = program.silent
+        if not program.rolled:
+            return run
+
+        def chosen(*given: Any) -> tuple[Values, ...]:
+            if all(map(_is_double, given[:-1])):
+                return run(*given)
+            return self.program(NUMPY, False).silent(*given)
+
+        return chosen
+
+    @cached_property
+    def own(self) -> tuple[bool, ...]:
+        """Which results of ``arrays`` are new (see ``sharing``); where it is two programs, none."""
+        program = self.program(NUMPY)
+        if program.rolled:
+            return (False,) * len(self.outputs)
+        return own(program.schedule, self.kept)
 
     def floats(self, values: Sequence[Values]) -> tuple[Values, ...]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
@@ -142,7 +172,7 @@ class Lowered:
                 self.has_math = False
             else:
                 return results
-        return self.arrays([np.asarray(v)[()] for v in values], {})
+        return self.arrays(*[np.asarray(v)[()] for v in values], {})
 
 
 def _is_double(value: Values) -> bool:
@@ -174,7 +204,7 @@ def at_points(lowered: Lowered, values: Sequence[Values], call: Call) -> list[np
         np.broadcast_to(v, call.points + shape).reshape(count, *shape)
         for v, shape in zip(values, shapes, strict=True)
     ]
-    rows = [lowered.arrays([v[i] for v in wide], call.sizes) for i in range(count)]
+    rows = [lowered.arrays(*[v[i] for v in wide], call.sizes) for i in range(count)]
     results = []
     for i, (y, real) in enumerate(zip(lowered.outputs, lowered.real, strict=True)):
         shape = lengths(y.shape, call.sizes)

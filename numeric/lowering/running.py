@@ -7,8 +7,7 @@ came the caller's own.
 
 from __future__ import annotations
 
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from symdiff.graph.axis_lengths import formulas, lengths
 from symdiff.locks import once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numeric.lowering.derivatives import Cut, Description
     from numeric.lowering.programs import Program
@@ -44,7 +43,7 @@ _FLAT = (ops.Symbol, ops.Exact, ops.Sum, ops.Product, ops.Pointwise, ops.Strong,
 class Residuals:
     """What ``Function.forward`` keeps for ``Function.backward``; opaque and never changed."""
 
-    __slots__ = ("call", "kink", "owner", "shapes", "values")
+    __slots__ = ("call", "kink", "owner", "values")
 
     def __init__(
         self,
@@ -53,10 +52,8 @@ class Residuals:
         values: tuple[Values, ...] | None,
         kink: str | None = None,
     ) -> None:
-        self.owner, self.values, self.kink = owner, values, kink
-        self.shapes = tuple([np.shape(v) for v in call.values])
-        # What backward reads of the arguments is among the residuals: the arguments are let go.
-        self.call = call._replace(values=())
+        # What backward reads of the arguments is among the values: the arguments are let go.
+        self.owner, self.call, self.values, self.kink = owner, call, values, kink
 
     def __reduce__(self) -> str:
         raise TypeError("residuals cannot be pickled; pickle the Function and its arguments")
@@ -66,6 +63,15 @@ class Residuals:
             return "<Residuals: none, forward ran under no_grad>"
         size = sum(v.nbytes for v in self.values if isinstance(v, np.ndarray))
         return f"<Residuals: {len(self.values)} values, {size} bytes in arrays>"
+
+
+class HandOut(NamedTuple):
+    """What the result at ``place`` is to be for the caller (see ``Owner.result``)."""
+
+    place: int
+    shape: tuple[int, ...]
+    real: bool
+    dtype: np.dtype
 
 
 class Programs:
@@ -115,9 +121,9 @@ class Programs:
 
     def _written(self, describe: Callable[..., Description], *which: object) -> Lowered:
         name, d = describe.__name__, describe(self, *which)
-        real = [*map(is_real, d.values), *(True for _ in d.derivatives)]
-        outputs = [*d.values, *d.derivatives]
-        program = Lowered(self.emitter, name, d.params, outputs, real, d.comment)
+        outputs = [*d.values, *d.derivatives, *d.kept]
+        real = [*map(is_real, d.values), *[True] * (len(outputs) - len(d.values))]
+        program = Lowered(self.emitter, name, d.params, outputs, real, d.comment, len(d.kept))
         program.program(self.flavour)
         # Kinks are found by values, in a program of its own that runs first: nothing is half done
         # when one raises.
@@ -152,31 +158,38 @@ class Programs:
 
     # Running --------------------------------------------------------------------------------------
 
-    def results(self, program: Lowered, call: Call, more: Sequence[Values] = ()) -> list[Values]:
+    def results(
+        self, program: Lowered, given: Sequence[Values], call: Call, more: Sequence[Values] = ()
+    ) -> Sequence[Any]:
         """What a program of the inputs, and of ``more``, gives the caller.
 
         Raises NotDifferentiable at a kink, if those raise.
         """
         if self.strict:
-            self._refuse_kinks(program, call)
-        given = (*call.values, *more) if more else call.values
-        return self._handed_out(self._ran(program, given, call), program, call, given, call.kinds)
+            self._refuse_kinks(program, given, call)
+        return self._answered(program, (*given, *more) if more else given, call, call.kinds)
 
-    def forward(self, call: Call, copies: bool = True) -> tuple[list[Values], Residuals]:
+    def forward(
+        self, given: Sequence[Values], call: Call, copies: bool = True
+    ) -> tuple[Sequence[Any], Residuals]:
         """Values and residuals; without ``copies`` these may share the arguments' memory."""
+        kink = None
         if self.strict:
-            self._refuse_kinks(self.value, call)
-        # Backward has no arguments to ask: whether it would hit a kink is found now, and told
-        # there.
-        kink = self._hit(self.of(derivatives.backward, None), call) if self.strict else None
-        found = self._ran(self.of(derivatives.forward), call.values, call)
-        count = len(self.outputs)
-        kept = tuple(found[count:])
-        if copies:
-            kept = snapshots(kept, call.values)
-        taken = (*call.values, *kept)
+            self._refuse_kinks(self.value, given, call)
+            # Backward has no arguments to ask: whether it would hit a kink is found now, and told
+            # there.
+            kink = self._hit(self.of(derivatives.backward, None), given, call)
+        program, count = self.of(derivatives.forward), len(self.outputs)
+        found = self._ran(program, given, call)
+        values, kept = found[:count], tuple(found[count:])
+        if copies and not call.weak:
+            kept = snapshots(kept, given, program.own[count:])
+        todo = call.settled.get(program)
         # A value may be a residual, too: the caller, who may change it, gets one of his own.
-        values = self._handed_out(found[:count], self.value, call, taken, call.kinds)
+        if todo is None:
+            values = self._settled(program, values, call, (*given, *kept), call.kinds)
+        elif todo:
+            values = self._handed_out(values, todo, (*given, *kept))
         return values, Residuals(self, call, kept, kink)
 
     def backward(
@@ -188,7 +201,7 @@ class Programs:
             raise NotDifferentiable(residuals.kink)
         call, given = residuals.call, (*residuals.values, *seeds)
         program = self.of(derivatives.backward, order)
-        values = iter(self._handed_out(self._ran(program, given, call), program, call, given, None))
+        values = iter(self._answered(program, given, call.pulled(seeds)))
         places = range(len(self.inputs)) if order is None else order
         found = [next(values) if self.inputs[i].dtype is float else None for i in places]
         # Each argument was stretched to all points, and stretching is summing when it is pulled
@@ -196,9 +209,23 @@ class Programs:
         if not call.points:
             return found
         return [
-            None if v is None else summed_to(v, residuals.shapes[i])[()]
+            None if v is None else summed_to(v, call.shapes[i])[()]
             for v, i in zip(found, places, strict=True)
         ]
+
+    def _answered(
+        self,
+        program: Lowered,
+        given: Sequence[Values],
+        call: Call,
+        kinds: Sequence[np.dtype] | None = None,
+    ) -> Sequence[Any]:
+        """The results of a program, as the caller's; ``kinds``: as for ``_settled``."""
+        todo = call.settled.get(program)
+        if todo is None:
+            return self._settled(program, self._ran(program, given, call), call, given, kinds)
+        found = program.arrays(*given, call.sizes)
+        return self._handed_out(found, todo, given) if todo else found
 
     def _ran(self, program: Lowered, given: Sequence[Values], call: Call) -> Sequence[Values]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
@@ -206,47 +233,66 @@ class Programs:
             return program.floats([plain(v) for v in given])
         if call.points and not self.flat:
             return at_points(program, given, call)
-        return program.arrays(given, call.sizes)
+        return program.arrays(*given, call.sizes)
 
-    def _handed_out(
+    def _settled(
         self,
-        values: Sequence[Values],
         program: Lowered,
+        found: Sequence[Values],
         call: Call,
         taken: Sequence[object],
-        kinds: Iterable[np.dtype] | None,
+        kinds: Sequence[np.dtype] | None = None,
+    ) -> list[Any]:
+        """What a program left of results, as the caller's: numbers, or memory of their own.
+
+        ``kinds`` are their dtypes, None for the arguments' precision.  What has to be done depends
+        on nothing but the key of the call, and is written down there.
+        """
+        real = program.real[: len(found)]
+        if self.flat and call.weak:
+            return [python_number(v, r) for v, r in zip(found, real, strict=True)]
+        kinds = [call.precision] * len(found) if kinds is None else kinds
+        shapes = [call.points + lengths(y.shape, call.sizes) for y in program.outputs[: len(found)]]
+        todo = list(map(HandOut, range(len(found)), shapes, real, kinds))
+        results = self._handed_out(found, todo, taken)
+        if call.weak:
+            return [python_number(v, r) for v, r in zip(results, real, strict=True)]
+        if call.key is not None and not self.strict and (self.flat or not call.points):
+            # What is a scalar, or was an array of its own, needs nothing from now on.
+            call.settled[program] = [
+                task
+                for task, v, own in zip(todo, found, program.own, strict=False)
+                if results[task.place] is not v or not (own or isinstance(v, np.generic))
+            ]
+        return results
+
+    def _handed_out(
+        self, found: Sequence[Values], todo: Sequence[HandOut], taken: Sequence[object]
     ) -> list[Any]:
         """The results in memory of their own: not that of ``taken``, nor of constants.
 
-        ``kinds``: their dtypes; None for the precision of the arguments.
+        Programs return what they have: an argument, a view of one, data of the graph, one array
+        twice.  None of that is the caller's.  Results that ``todo`` leaves out are.
         """
-        if self.flat and call.weak:
-            return [python_number(v, r) for v, r in zip(values, program.real, strict=False)]
-        # Programs return what they have: an argument, a view of one, data of the graph, one array
-        # twice.  None of that is the caller's.
-        owner, points, sizes = Owner([*taken, *self.constants]), call.points, call.sizes
-        kinds = repeat(call.precision) if kinds is None else kinds
-        results = [
-            owner.result(value, points + lengths(y.shape, sizes), real, kind)
-            for value, y, real, kind in zip(
-                values, program.outputs, program.real, kinds, strict=False
-            )
-        ]
-        if not call.weak:
-            return results
-        return [python_number(v, r) for v, r in zip(results, program.real, strict=False)]
+        results: list[Any] = list(found)
+        for task in todo:
+            results[task.place] = None
+        owner = Owner((*taken, *self.constants, *results))
+        for place, shape, real, dtype in todo:
+            results[place] = owner.result(found[place], shape, real, dtype)
+        return results
 
     # Kinks ----------------------------------------------------------------------------------------
 
-    def _hit(self, program: Lowered, call: Call) -> str | None:
+    def _hit(self, program: Lowered, given: Sequence[Values], call: Call) -> str | None:
         """The kink that derivatives in the program would hit."""
         if program not in self._kinks:
             return None
         known, asked = self._kinks[program]
-        return hit(known, self.results(asked, call._replace(kinds=None)))
+        return hit(known, self._answered(asked, given, call))
 
-    def _refuse_kinks(self, program: Lowered, call: Call) -> None:
-        text = self._hit(program, call)
+    def _refuse_kinks(self, program: Lowered, given: Sequence[Values], call: Call) -> None:
+        text = self._hit(program, given, call)
         if text is not None:
             raise NotDifferentiable(text)
 

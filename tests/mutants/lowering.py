@@ -189,9 +189,29 @@ _memory(
     "test_structures_shapes_dtypes_and_memory",
 )
 _memory(
+    "views-are-arrays-that-a-program-makes",
+    'kind not in ("view", "fill")',
+    'kind not in ("fill",)',
+    "test_results_that_are_said_to_be_made_share_no_memory",
+    "test_calls_after_the_first_share_no_memory_either[argument]",
+)
+_memory(
+    "an-array-is-handed-out-twice",
+    "_is_made(steps[v], steps) and v not in results[:i] and",
+    "_is_made(steps[v], steps) and",
+    "test_results_that_are_said_to_be_made_share_no_memory",
+    "test_calls_after_the_first_share_no_memory_either[twice]",
+)
+_memory(
+    "a-value-is-handed-out-that-a-residual-views",
+    " and not (i < count and v in viewed)",
+    "",
+    "test_residuals_of_known_calls_see_no_later_change",
+)
+_memory(
     "residuals-see-later-changes",
-    "        if isinstance(v, np.ndarray) and id(root(v)) in taken and not immutable(v)",
-    "        if isinstance(v, np.ndarray) and id(v) in taken and not immutable(v) and not v.size",
+    "            or id(v if v.base is None else root(v)) not in taken\n",
+    "            or id(v) not in taken or v.size\n",
     "test_residuals_do_not_see_later_changes",
 )
 _memory(
@@ -217,8 +237,8 @@ _memory(
 )
 _function(
     "no-grad-keeps-residuals",
-    "        if is_grad_enabled():\n            values, kept = self._programs.forward(call)",
-    "        if True:\n            values, kept = self._programs.forward(call)",
+    "        if is_grad_enabled():\n            values, kept = self._programs.forward(given, call)",
+    "        if True:\n            values, kept = self._programs.forward(given, call)",
     "test_no_grad_keeps_nothing_and_backward_says_so",
 )
 _function(

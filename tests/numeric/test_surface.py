@@ -148,7 +148,8 @@ def test_structures_shapes_dtypes_and_memory(name):
     data = [*case.args, *(x.op.value for x in case.F.outputs if isinstance(x.op, ops.Constant))]
     data += case.cotangents
     before = [np.copy(v) for v in data]
-    for method, result, shape in case.results():
+    # What calls learn from the first one holds for those that follow.
+    for method, result, shape in itertools.chain(*(case.results() for _ in range(3))):
         assert structure(result) == shape, method
         found = list(leaves(result))
         for value in found:

@@ -1,0 +1,70 @@
+"""Which results of a program are arrays that it makes, and that nobody else has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numeric.lowering.contraction import plan
+from numeric.lowering.formulas import functions
+from symdiff.graph import ops
+from symdiff.scalars.formula import VOCABULARY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numeric.lowering.steps import Schedule, Step
+
+
+def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
+    """Which results are arrays that the program makes, and that are no results before.
+
+    All others may be, or be views of, an argument, a constant or another result; or are no arrays
+    but weak numbers.  The last ``kept`` results stay with the program: of the others, what one of
+    them may be a view of is not said to be made.
+
+    >>> import symdiff as sd
+    >>> from numeric.lowering.schedule import schedule
+    >>> x, A = sd.symbol("x", 3), sd.symbol("A", (3, 3))
+    >>> own(schedule([sd.sin(x), x[1:], A @ x, A.T], [x, A]))
+    (True, False, True, False)
+    """
+    steps, results = schedule.definitions(), schedule.results
+    count = len(results) - kept
+    viewed: set[int] = set()
+    left = list(results[count:])
+    while left:
+        v = left.pop()
+        if v not in viewed:
+            viewed.add(v)
+            left += () if _is_made(steps[v], steps) else steps[v].operands
+    return tuple(
+        [
+            _is_made(steps[v], steps) and v not in results[:i] and not (i < count and v in viewed)
+            for i, v in enumerate(results)
+        ]
+    )
+
+
+def _is_made(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether a step gives a new array, whatever its operands are."""
+    op = step.op
+    if step.weak or len(step.results) > 1:
+        return False
+    if step.form == "sum":
+        assert isinstance(op, ops.Sum)
+        return op.coefs != (1,) or op.const != 0
+    if step.form == "product":
+        return bool(step.detail != (1,))
+    if step.form == "pointwise":
+        # What a function of the user's returns is its own affair, and a formula may be its operand.
+        assert isinstance(op, ops.Pointwise)
+        known = all(VOCABULARY.get(f.__name__) is f for f in functions(op.formula))
+        return op.primitive or (known and bool(op.formula.args))
+    if step.form == "kernel" and isinstance(op, ops.Contract):
+        shapes = [steps[v].layout(v)[0] for v in step.operands]
+        return plan(op, shapes).stages[-1].kind not in ("view", "fill")
+    return step.form in _MADE or isinstance(op, _MADE_BY)
+
+
+_MADE = frozenset({"power", "shifted", "monomial", "quotient", "strong"})
+_MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)
