@@ -348,12 +348,11 @@ class Function:
         """
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
-        program = self._programs.of(derivatives.jacobian, order, self._direction(mode, order, call))
-        values = iter(self._programs.results(program, given, call))
-        rows = [[next(values) for _ in order] for _ in self.outputs]
-        return self._structured(
-            [self._signature.by_input(row, wrt, order, "jacobian") for row in rows]
-        )
+        if mode != "reverse":
+            mode = self._direction(mode, order, call)
+        program = self._programs.of(derivatives.jacobian, order, mode)
+        values = self._programs.results(program, given, call)
+        return self._structured(self._by_input(values, wrt, order, "jacobian"))
 
     def hessian(self, /, *args: object, wrt: object = None, **named: object) -> Any:
         """The second derivatives: ``H[i.., j.., k..] = d2 y[i..] / dx[j..] dz[k..]``.
@@ -369,13 +368,9 @@ class Function:
         """
         order = self._signature.places(wrt, "hessian")
         program = self._programs.of(derivatives.hessian, order)
-        values = iter(self._programs.results(program, *self._signature.bind(args, named)))
-        found = []
-        for _ in self.outputs:
-            rows = [[next(values) for _ in order] for _ in order]
-            halves = [self._signature.by_input(row, wrt, order, "hessian") for row in rows]
-            found.append(self._signature.by_input(halves, wrt, order, "hessian"))
-        return self._structured(found)
+        values = self._programs.results(program, *self._signature.bind(args, named))
+        rows = self._by_input(values, wrt, order, "hessian") if order else ()
+        return self._structured(self._by_input(rows, wrt, order, "hessian"))
 
     def jvp(self, args: Sequence[object], tangents: Sequence[object]) -> tuple[Any, Any]:
         """The outputs, and their tangents for ``tangents`` of the inputs.
@@ -496,12 +491,20 @@ class Function:
     def _structured(self, values: Sequence[object]) -> Any:
         return tuple(values) if self._many else values[0]
 
+    def _by_input(
+        self, values: Sequence[object], wrt: object, order: Sequence[int], method: str
+    ) -> list[Any]:
+        """The values in rows, each of which has one for each input of ``order``, as asked for."""
+        n, row = len(order), self._signature.by_input
+        starts = range(0, len(values), n) if n else [0] * len(self.outputs)
+        return [row(values[i : i + n], wrt, order, method) for i in starts]
+
     def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:
         """``mode``, decided by the numbers of elements if that is left open."""
-        if mode not in ("forward", "reverse", "auto"):
-            raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
-        if mode != "auto":
+        if mode == "forward":
             return mode
+        if mode != "auto":
+            raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
         xs = (self._programs.inputs[i].shape for i in order)
         columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
         rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.values import WEAK, filled
+from numeric.lowering.values import WEAK, strong
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 
@@ -74,7 +74,8 @@ class Owner:
     def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
         if value.__class__ in WEAK:
-            value = filled(value, shape, {}, precision if real else None)
+            number = strong(value) if not real else precision.type(value)
+            value = number if not shape else np.full(shape, number)
         # The numbers of a formula are doubles, so that a program of narrow arguments may widen on
         # its way; in double precision, what is wider stays so.
         narrow = precision.itemsize < _FLOAT.itemsize
@@ -109,7 +110,7 @@ def snapshots(
             if new
             or not isinstance(v, np.ndarray)
             or id(v if v.base is None else root(v)) not in taken
-            or immutable(v)
+            or (not v.flags.writeable and immutable(v))
             else np.array(v)
             for v, new in zip(values, own, strict=True)
         ]

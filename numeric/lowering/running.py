@@ -7,6 +7,7 @@ came the caller's own.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -66,9 +67,13 @@ class Residuals:
 
 
 class HandOut(NamedTuple):
-    """What the result at ``place`` is to be for the caller (see ``Owner.result``)."""
+    """What the result at ``place`` is to be for the caller (see ``Owner.result``).
+
+    ``copied``: it is, but for its memory.
+    """
 
     place: int
+    copied: bool
     shape: tuple[int, ...]
     real: bool
     dtype: np.dtype
@@ -184,12 +189,12 @@ class Programs:
         values, kept = found[:count], tuple(found[count:])
         if copies and not call.weak:
             kept = snapshots(kept, given, program.own[count:])
-        todo = call.settled.get(program)
+        left = call.settled.get(program)
         # A value may be a residual, too: the caller, who may change it, gets one of his own.
-        if todo is None:
+        if left is None:
             values = self._settled(program, values, call, (*given, *kept), call.kinds)
-        elif todo:
-            values = self._handed_out(values, todo, (*given, *kept))
+        elif left:
+            values = self._handed_out(values, left, (*given, *kept))
         return values, Residuals(self, call, kept, kink)
 
     def backward(
@@ -221,11 +226,11 @@ class Programs:
         kinds: Sequence[np.dtype] | None = None,
     ) -> Sequence[Any]:
         """The results of a program, as the caller's; ``kinds``: as for ``_settled``."""
-        todo = call.settled.get(program)
-        if todo is None:
+        left = call.settled.get(program)
+        if left is None:
             return self._settled(program, self._ran(program, given, call), call, given, kinds)
         found = program.arrays(*given, call.sizes)
-        return self._handed_out(found, todo, given) if todo else found
+        return self._handed_out(found, left, given) if left else found
 
     def _ran(self, program: Lowered, given: Sequence[Values], call: Call) -> Sequence[Values]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
@@ -253,33 +258,34 @@ class Programs:
             return [python_number(v, r) for v, r in zip(found, real, strict=True)]
         kinds = [call.precision] * len(found) if kinds is None else kinds
         shapes = [call.points + lengths(y.shape, call.sizes) for y in program.outputs[: len(found)]]
-        todo = list(map(HandOut, range(len(found)), shapes, real, kinds))
+        todo = list(map(HandOut, range(len(found)), repeat(False), shapes, real, kinds))
         results = self._handed_out(found, todo, taken)
         if call.weak:
             return [python_number(v, r) for v, r in zip(results, real, strict=True)]
         if call.key is not None and not self.strict and (self.flat or not call.points):
-            # What is a scalar, or was an array of its own, needs nothing from now on.
-            call.settled[program] = [
-                task
-                for task, v, own in zip(todo, found, program.own, strict=False)
-                if results[task.place] is not v or not (own or isinstance(v, np.generic))
-            ]
+            call.settled[program] = _left(todo, found, results, program.own)
         return results
 
     def _handed_out(
-        self, found: Sequence[Values], todo: Sequence[HandOut], taken: Sequence[object]
+        self, found: Sequence[Values], left: Sequence[HandOut], taken: Sequence[object]
     ) -> list[Any]:
         """The results in memory of their own: not that of ``taken``, nor of constants.
 
         Programs return what they have: an argument, a view of one, data of the graph, one array
-        twice.  None of that is the caller's.  Results that ``todo`` leaves out are.
+        twice.  None of that is the caller's.  Results with which nothing is ``left`` to do are.
         """
         results: list[Any] = list(found)
-        for task in todo:
-            results[task.place] = None
-        owner = Owner((*taken, *self.constants, *results))
-        for place, shape, real, dtype in todo:
-            results[place] = owner.result(found[place], shape, real, dtype)
+        asked = []
+        for task in left:
+            if task.copied:
+                results[task.place] = np.array(found[task.place])
+            else:
+                results[task.place] = None
+                asked.append(task)
+        if asked:
+            owner = Owner((*taken, *self.constants, *results))
+            for place, _, shape, real, dtype in asked:
+                results[place] = owner.result(found[place], shape, real, dtype)
         return results
 
     # Kinks ----------------------------------------------------------------------------------------
@@ -325,6 +331,26 @@ class Programs:
             lines.append("Python floats run through math, arrays point by point through NumPy")
         lines += self.emitter.contractions
         return "\n".join(lines)
+
+
+def _left(
+    todo: Sequence[HandOut],
+    found: Sequence[Values],
+    results: Sequence[Any],
+    own: Sequence[bool],
+) -> list[HandOut]:
+    """What has to be done with results that are like these, ``found``, to be like ``results``.
+
+    Nothing, with a scalar and with an array of its own.  What had to be copied is copied from now
+    on; for all others it is their memory that decides.
+    """
+    left = []
+    for task, v, result, new in zip(todo, found, results, own, strict=False):
+        if result is v and (new or isinstance(v, np.generic)):
+            continue
+        same = isinstance(v, np.ndarray) and (v.dtype, v.shape) == (result.dtype, result.shape)
+        left.append(task._replace(copied=same and result is not v))
+    return left
 
 
 def _computed(program: Program) -> list[Expr]:
