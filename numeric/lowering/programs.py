@@ -83,13 +83,13 @@ class Program:
         return self._emitter.compiled(self.name, self.source)
 
     @cached_property
-    def silent(self) -> Callable[..., Any]:
+    def silent(self) -> Callable[..., tuple[Values, ...]]:
         """The same; without floating-point warnings, if selections discard values."""
-        run = self.function
+        run: Callable[..., tuple[Values, ...]] = self.function
         if not self.masked:
             return run
 
-        def silent(*given: Any) -> Any:
+        def silent(*given: Any) -> tuple[Values, ...]:
             before = noise()
             try:
                 set_noise(SILENCE)
