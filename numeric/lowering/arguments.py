@@ -48,8 +48,8 @@ class Call:
     the outputs, where they are known and may differ.
 
     Where calls have a ``key``, those with the same one share one object, which learns from the
-    first of them: ``settled`` is what programs leave to do with their results, ``seeds`` the key of
-    cotangents that are used as they are.
+    first of them: ``settled`` is how programs run, and what they leave to do with their results,
+    ``seeds`` the key of cotangents that are used as they are.
     """
 
     shapes: Sequence[tuple[int, ...]]

@@ -136,7 +136,12 @@ NAMES: dict[str, object] = {"np": np, "stretched": stretched, "diagonals": diago
 _LETTERS = ascii_lowercase[8:] + ascii_lowercase[:8] + ascii_uppercase
 
 
-def _einsum_text(words: Sequence[Word], out: Word) -> str:
+def einsum_text(words: Sequence[Word], out: Word) -> str:
+    """The letters of a contraction, as np.einsum takes them.
+
+    >>> einsum_text([(0, 1), (1,)], (0,))
+    "'ij,j->i'"
+    """
     renamed, out = canonical(words, out)
     named = ["".join([_LETTERS[k] for k in word]) for word in (*renamed, out)]
     return f"'{','.join(named[:-1])}->{named[-1]}'"
@@ -156,7 +161,7 @@ def _turned(d: Draft, x: Piece, word: Word, target: Word) -> Piece:
     if len(set(word)) < len(word):
         if len(word) == 2:
             return Text(f"{d.put(x, ATOM)}.diagonal()", ATOM)
-        return d.call("np.einsum", _einsum_text([word], target), x)
+        return d.call("np.einsum", einsum_text([word], target), x)
     axes = tuple(word.index(k) for k in target)
     last = len(axes) - 1
     if axes == tuple(range(last, -1, -1)):
@@ -183,7 +188,7 @@ def _identity(d: Draft, out: Word, length: Mapping[int, Dim]) -> Piece:
     if len(out) == 2 and len(letters) == 1:
         return d.call("np.eye", length_text(length[letters[0]]), dtype="int")
     ones = d.call("np.ones", lengths_text([length[k] for k in letters]), "int")
-    return ones if letters == out else d.call("diagonals", _einsum_text([letters], out), ones)
+    return ones if letters == out else d.call("diagonals", einsum_text([letters], out), ones)
 
 
 def rearranged(d: Draft, x: Piece, word: Word, out: Word, length: Mapping[int, Dim]) -> Piece:
@@ -203,7 +208,7 @@ def rearranged(d: Draft, x: Piece, word: Word, out: Word, length: Mapping[int, D
     else:
         x = _spread(d, x, word, letters)
         x = d.call("stretched", x, lengths_text([length[k] for k in letters]))
-    return x if letters == out else d.call("diagonals", _einsum_text([letters], out), x)
+    return x if letters == out else d.call("diagonals", einsum_text([letters], out), x)
 
 
 def _sum(d: Draft, x: Piece, word: Word, kept: Word, length: Mapping[int, Dim]) -> Piece:
@@ -231,7 +236,7 @@ def _dot(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Pi
 
 
 def _einsum(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:
-    return d.call("np.einsum", _einsum_text([p.a, p.b], p.out), x, y)
+    return d.call("np.einsum", einsum_text([p.a, p.b], p.out), x, y)
 
 
 def _matmul(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:

@@ -185,6 +185,10 @@ PAIRS: tuple[tuple[str, Callable[[Pair], bool]], ...] = (
 """How two operands meet: name and condition; the first line that applies."""
 
 
+BLAS = frozenset({"batched matmul", "tensordot", "matrix-vector", "matmul"})
+"""Those that reach BLAS."""
+
+
 # Many operands, two at a time ---------------------------------------------------------------------
 
 

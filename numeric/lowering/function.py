@@ -26,7 +26,7 @@ from numeric.lowering.arguments import (
     cotangent,
     key_of,
 )
-from numeric.lowering.names import MATH
+from numeric.lowering.names import MATH, Options
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import is_grad_enabled
@@ -48,16 +48,28 @@ if TYPE_CHECKING:
 
 
 @written("lower(f, [x, y])")
-def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
+def lower(
+    outputs: Any,
+    inputs: Expr | Sequence[Expr],
+    *,
+    threads: int | None = None,
+    exact_order: bool = False,
+) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 
     Args:
         outputs: one expression, for one value; a list or tuple of them, for a tuple of values.
         inputs: the symbols that are the arguments, in this order.  Those not used are fine.
+        threads: on how many threads large arrays are computed, in blocks; results are the same
+            for any number.  None: as many as the environment variable SYMDIFF_NUM_THREADS says,
+            else as many as the process may use processors.
+        exact_order: whether large sums are added as NumPy adds them.  Else they may be sums of
+            the sums of blocks, which are as accurate, and faster.
 
-    Raises ValueError for symbols that are no inputs and for axis lengths that no input has,
-    ShapeError for two symbols of one name, TypeError for what is no expression or symbol,
-    Unsupported for what cannot be executed (a function that needs SciPy, where there is none).
+    Raises ValueError for symbols that are no inputs, for axis lengths that no input has, and for
+    ``threads`` that is no positive int; ShapeError for two symbols of one name, TypeError for what
+    is no expression or symbol, Unsupported for what cannot be executed (a function that needs
+    SciPy, where there is none).
 
     >>> import symdiff as sd
     >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
@@ -85,7 +97,9 @@ def lower(outputs: Any, inputs: Expr | Sequence[Expr]) -> Function:
     given = frozenset(xs)
     others = [x for x in nodes if isinstance(x.op, ops.Symbol) and x not in given]
     symbols = tuple([become(x, others) for x in xs]) if others else xs
-    return Function(ys, symbols, many, nodes, xs)
+    if threads is not None and (threads.__class__ is not int or threads < 1):
+        raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
+    return Function(ys, symbols, many, nodes, Options(threads, exact_order), xs)
 
 
 class _Eager:
@@ -130,13 +144,14 @@ class Function:
         inputs: tuple[Expr, ...],
         many: bool,
         nodes: Sequence[Expr],
+        options: Options,
         given: Sequence[Expr] = (),
         fixed: Sequence[Fixed] = (),
     ) -> None:
         check_closed(outputs, inputs, nodes)
         self.outputs = outputs
-        self._many = many
-        self._programs = Programs(outputs, inputs, nodes)
+        self._many, self._options = many, options
+        self._programs = Programs(outputs, inputs, nodes, options)
         self._signature = self._programs.signature
         self._signature.stand_for(given or inputs, fixed)
         self.inputs = self._signature.given
@@ -160,6 +175,7 @@ class Function:
             self._many,
             self._programs.strict,
             fixed,
+            tuple(self._options),
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -468,7 +484,7 @@ class Function:
             outputs, nodes = found[:count], topological(found[:count])
             left = tuple([y for x, y in zip(inputs, found[count:], strict=True) if x not in given])
             users = [before[x] for x in inputs if x not in given]
-            return Function(outputs, left, self._many, nodes, users, fixed)
+            return Function(outputs, left, self._many, nodes, self._options, users, fixed)
 
     # Description ----------------------------------------------------------------------------------
 
@@ -532,6 +548,7 @@ def _lowered_again(
     many: bool,
     strict: bool = False,
     fixed: Sequence[Fixed] = (),
+    options: tuple[int | None, bool] = (None, False),
 ) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)
@@ -539,7 +556,8 @@ def _lowered_again(
     own = len(inputs) // 2 if fixed else len(inputs)
     with _mode(strict):
         nodes = topological(outputs)
-        return Function(outputs, inputs[:own], many, nodes, inputs[own:], fixed)
+        kept = Options(*options)
+        return Function(outputs, inputs[:own], many, nodes, kept, inputs[own:], fixed)
 
 
 def _mode(strict: bool) -> kinks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numeric.lowering import structure
 from numeric.lowering.node_kernels import kernel
@@ -21,17 +21,32 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype, Shape
 
-NUMPY, MATH = "numpy", "math"
+NUMPY, MATH, ROWS = "numpy", "math", "rows"
+
+
+class Options(NamedTuple):
+    """How the programs of a Function run.
+
+    ``threads``: on how many threads large arrays are computed, None for the default;
+    ``exact_order``: sums are added in the order of ``interpret``, also where another is faster.
+    """
+
+    threads: int | None = None
+    exact_order: bool = False
+
+
+_DEFAULT = Options()
 
 
 class Emitter:
     """The names that the programs of one Function call, and what they stand for.
 
     ``numbers``: arguments of shape () may be Python numbers, also where others are arrays.
+    ``options`` are those of the Function.
     """
 
-    def __init__(self, numbers: bool = False) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: bool = False, options: Options = _DEFAULT) -> None:
+        self.numbers, self.options = numbers, options
         self.lock = fork_safe_lock()  # programs may be written when they are first called
         self.namespace: dict[str, object] = {
             **structure.NAMES,

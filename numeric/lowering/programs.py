@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.names import MATH, NUMPY
+from numeric.lowering.blocks import LARGE, in_points
+from numeric.lowering.names import MATH, NUMPY, ROWS
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
+from numeric.lowering.printers.python import defined, parameters
+from numeric.lowering.printers.rows import RowsPrinter
 from numeric.lowering.schedule import schedule
 from numeric.lowering.values import WEAK
 from numeric.warnings_off import SILENCE, noise, set_noise
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.arguments import Call
+    from numeric.lowering.blocks import Rows
     from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
     from numeric.types import Values
@@ -37,7 +41,8 @@ NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
 
 
 DOUBLE = np.dtype(np.float64)
-_PRINTERS: dict[str, type[Printer]] = {NUMPY: NumPyPrinter, MATH: MathPrinter}
+_PRINTERS: dict[str, type[Printer]] = {NUMPY: NumPyPrinter, MATH: MathPrinter, ROWS: RowsPrinter}
+_WAYS = 64  # lengths of axes for which a program is remembered
 
 
 class Program:
@@ -64,23 +69,18 @@ class Program:
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
         self.packed = isinstance(printer, MathPrinter) and printer.packed
-        arguments = [*(f"v{i + 1}" for i in range(len(params))), "sizes"]
-        arguments = ["*args"] if self.packed else arguments
+        self.masked = any(map(discards, {op for x in steps.steps for op in x.ops}))
+        arguments = ["*args"] if self.packed else parameters(len(params))
         returned = in_rows(self.results, self.joined)
-        comma = "," if len(self.results) == 1 else ""
-        body = [
-            *(f"# {line}" for line in comment.splitlines()),
-            *self.lines,
-            f"return ({', '.join(returned)}{comma})",
-        ]
-        head = f"def {name}({', '.join(arguments)}):"
-        self.source = "\n".join([head, *(f"    {line}" for line in body), ""])
-        self.masked = any(map(discards, {op for x in self.schedule.steps for op in x.ops}))
+        self._own = defined(name, arguments, comment, self.lines, returned)
+        self.kernels: list[Rows] = printer.kernels if isinstance(printer, RowsPrinter) else []
+        sources = printer.sources if isinstance(printer, RowsPrinter) else []
+        self.source = "\n\n".join([*sources, self._own])
 
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The compiled program: values, and the lengths of axes, to the results."""
-        return self._emitter.compiled(self.name, self.source)
+        return self._emitter.compiled(self.name, self._own)
 
     @cached_property
     def silent(self) -> Callable[..., tuple[Values, ...]]:
@@ -120,15 +120,16 @@ class Lowered:
         self.params, self.outputs, self.real = tuple(params), tuple(outputs), tuple(real)
         self.found: dict[tuple[str, bool], Program] = {}
         self.has_math = True
+        self._ways: dict[tuple[int, ...], Callable[..., Sequence[Values]]] = {}
         # Arguments that are all scalars may be arrays of points.
         self._points = not any(x.shape for x in self.params)
 
     def program(self, flavour: str, roll: bool = True) -> Program:
         """The program for arrays (NUMPY) or Python floats (MATH), with steps rolled if ``roll``.
 
-        That one takes doubles alone, and is none for points.
+        That one takes doubles alone, and is none for points.  ROWS: for large arrays, in blocks.
         """
-        key = flavour, roll and not (flavour == NUMPY and self._points)
+        key = flavour, roll and flavour != ROWS and not (flavour == NUMPY and self._points)
         found = self.found.get(key)
         if found is None:
             made = (self.name, self.params, self.outputs, flavour, self.comment, key[1])
@@ -151,6 +152,35 @@ class Lowered:
 
         return chosen
 
+    def way(
+        self, sizes: Mapping[str, int], points: tuple[int, ...] = ()
+    ) -> Callable[..., Sequence[Values]]:
+        """``arrays`` for axes of these lengths, or at many points: in blocks where it is large."""
+        if points and math.prod(points) >= LARGE:
+            run = self.program(NUMPY).silent
+            return partial(in_points, run, points, self.emitter.options.threads)
+        key = tuple(sizes.values())
+        found = self._ways.get(key)
+        if found is None:
+            make = partial(self._in_rows, sizes)
+            found = once(self._ways, key, self.emitter.lock, make, most=_WAYS)
+        return found
+
+    def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
+        plain = self.program(NUMPY)
+        shapes = {shape for x in plain.schedule.steps if not x.weak for shape in x.shapes}
+        large = any(math.prod(lengths(shape, sizes)) >= LARGE for shape in shapes)
+        if not large or plain.rolled:
+            return self.arrays
+        program = self.program(ROWS)
+        return program.silent if program.kernels else self.arrays
+
+    def written(self) -> Program:
+        """The program that was written first; that in blocks of rows, where it was needed."""
+        in_blocks = self.found.get((ROWS, False))
+        first = next(iter(self.found.values()))
+        return in_blocks if in_blocks is not None and in_blocks.kernels else first
+
     @cached_property
     def own(self) -> tuple[bool, ...]:
         """Which results of ``arrays`` are new (see ``sharing``); where it is two programs, none."""
@@ -159,13 +189,13 @@ class Lowered:
             return (False,) * len(self.outputs)
         return own(program.schedule, self.kept)
 
-    def floats(self, values: Sequence[Values]) -> tuple[Values, ...]:
+    def floats(self, values: Sequence[Values]) -> Sequence[Values]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
         if self.has_math:
             try:
                 program = self.program(MATH)
                 sizes: tuple[Mapping[str, int], ...] = () if program.packed else ({},)
-                results: tuple[Values, ...] = program.function(*values, *sizes)
+                results: Sequence[Values] = program.function(*values, *sizes)
             except NOT_IN_MATH:
                 pass
             except Unsupported:  # a function of the user's that has no body for floats

@@ -14,8 +14,9 @@ import numpy as np
 
 from numeric.lowering import derivatives
 from numeric.lowering.arguments import Call, Signature
+from numeric.lowering.blocks import LARGE
 from numeric.lowering.kink_checks import hit, questions
-from numeric.lowering.names import MATH, NUMPY, Emitter
+from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
 from numeric.lowering.ownership import Owner, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
@@ -89,7 +90,11 @@ class Programs:
     """
 
     def __init__(
-        self, outputs: tuple[Expr, ...], inputs: tuple[Expr, ...], nodes: Sequence[Expr]
+        self,
+        outputs: tuple[Expr, ...],
+        inputs: tuple[Expr, ...],
+        nodes: Sequence[Expr],
+        options: Options,
     ) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
@@ -99,7 +104,7 @@ class Programs:
             isinstance(x.op, _FLAT) and not x.shape for x in nodes
         )
         self.strict = raising()
-        self.emitter = Emitter()
+        self.emitter = Emitter(options=options)
         self.lock = self.emitter.lock
         self._found: dict[tuple[object, ...], Lowered] = {}
         self._kinks: dict[Lowered, tuple[list[Kink], Lowered]] = {}
@@ -189,11 +194,11 @@ class Programs:
         values, kept = found[:count], tuple(found[count:])
         if copies and not call.weak:
             kept = snapshots(kept, given, program.own[count:])
-        left = call.settled.get(program)
+        settled = call.settled.get(program)
         # A value may be a residual, too: the caller, who may change it, gets one of his own.
-        if left is None:
+        if settled is None:
             values = self._settled(program, values, call, (*given, *kept), call.kinds)
-        elif left:
+        elif left := settled[1]:
             values = self._handed_out(values, left, (*given, *kept))
         return values, Residuals(self, call, kept, kink)
 
@@ -226,10 +231,11 @@ class Programs:
         kinds: Sequence[np.dtype] | None = None,
     ) -> Sequence[Any]:
         """The results of a program, as the caller's; ``kinds``: as for ``_settled``."""
-        left = call.settled.get(program)
-        if left is None:
+        settled = call.settled.get(program)
+        if settled is None:
             return self._settled(program, self._ran(program, given, call), call, given, kinds)
-        found = program.arrays(*given, call.sizes)
+        run, left = settled
+        found: Sequence[Values] = run(*given, call.sizes)
         return self._handed_out(found, left, given) if left else found
 
     def _ran(self, program: Lowered, given: Sequence[Values], call: Call) -> Sequence[Values]:
@@ -238,7 +244,7 @@ class Programs:
             return program.floats([plain(v) for v in given])
         if call.points and not self.flat:
             return at_points(program, given, call)
-        return program.arrays(*given, call.sizes)
+        return program.way(call.sizes, call.points)(*given, call.sizes)
 
     def _settled(
         self,
@@ -263,7 +269,8 @@ class Programs:
         if call.weak:
             return [python_number(v, r) for v, r in zip(results, real, strict=True)]
         if call.key is not None and not self.strict and (self.flat or not call.points):
-            call.settled[program] = _left(todo, found, results, program.own)
+            run = program.way(call.sizes, call.points)
+            call.settled[program] = run, _left(todo, found, results, program.own)
         return results
 
     def _handed_out(
@@ -307,7 +314,7 @@ class Programs:
     def source(self) -> str:
         """The source of the programs written so far."""
         with self.lock:
-            texts = [next(iter(p.found.values())).source for p in self._found.values()]
+            texts = [p.written().source for p in self._found.values()]
         return "\n\n".join(texts)
 
     def explain(self) -> str:
@@ -323,12 +330,15 @@ class Programs:
             steps = len(program.schedule.computed())
             quiet = ", selections: runs without floating-point warnings" if program.masked else ""
             lines.append(f"{title}: {steps} steps{quiet}")
+            if not self.flat:
+                lines += [f"  {kernel}" for kernel in lowered.program(ROWS).kernels]
         lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]
         lines.append(f"computed again in backward: {len(again)} steps")
         if self.flat:
-            lines.append("Python floats run through math, arrays point by point through NumPy")
+            lines.append("Python floats run through math, arrays of points through NumPy")
+            lines.append(f"from {LARGE} points on, in blocks of points")
         lines += self.emitter.contractions
         return "\n".join(lines)
 

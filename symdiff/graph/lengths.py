@@ -313,12 +313,12 @@ class LengthLetter(str):
     __slots__ = ()
     is_name = True
 
-    def __new__(cls, number: int) -> LengthLetter:
+    def __new__(cls, number: int | str) -> LengthLetter:
         """The letter of that number."""
         return str.__new__(cls, f"#{number}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LengthLetter, (int(self[1:]),)
+        return LengthLetter, (self[1:],)
 
 
 # Making -------------------------------------------------------------------------------------------

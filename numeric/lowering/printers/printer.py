@@ -63,7 +63,7 @@ class Printer(ABC):
     schedule: Schedule
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
-        self._begin(emitter, divided(shared(schedule)))
+        self._begin(emitter, self.passed(schedule, emitter))
         schedule = self.schedule
         self._templates = [self.template(step) for step in schedule.steps]
         schedule = grouped(schedule, self._templates)
@@ -100,10 +100,15 @@ class Printer(ABC):
             "stack": self.stack,
         }
 
+    @classmethod
+    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
+        """What passes make of the schedule before its steps are written."""
+        return divided(shared(schedule))
+
     @cached_property
     def numbers(self) -> list[bool]:
         """Which values may be Python numbers; structure wants arrays."""
-        return _possible_numbers(self.schedule, self.plain or self.emitter.numbers)
+        return possible_numbers(self.schedule, self.plain or self.emitter.numbers)
 
     # What targets differ in -----------------------------------------------------------------------
 
@@ -272,7 +277,7 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
-def _possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
+def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
     """Which values may be Python numbers: what is computed by element of such alone.
 
     Among arguments, ``scalars`` may be.  What a function of the user's returns for a scalar, or
@@ -290,7 +295,7 @@ def _possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
     return found
 
 
-_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack"})
+_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack", "rows"})
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 

@@ -28,6 +28,33 @@ def call(text: str, count: int, repeated: Iterable[int] = ()) -> Template:
     return Template(text, ATOM, (LOOSE,) * count, frozenset(repeated))
 
 
+def parameters(count: int) -> list[str]:
+    """The names of so many values that a program is given, and of the lengths of axes."""
+    return [*(f"v{i + 1}" for i in range(count)), "sizes"]
+
+
+def defined(
+    name: str, arguments: Sequence[str], comment: str, lines: Sequence[str], results: Sequence[str]
+) -> str:
+    """The source of a function that gives a tuple.
+
+    >>> print(defined("twice", parameters(1), "a value", ["v2 = 2*v1"], ["v2"]))
+    def twice(v1, sizes):
+        # a value
+        v2 = 2*v1
+        return (v2,)
+    <BLANKLINE>
+    """
+    comma = "," if len(results) == 1 else ""
+    body = [
+        *(f"# {line}" for line in comment.splitlines()),
+        *lines,
+        f"return ({', '.join(results)}{comma})",
+    ]
+    head = f"def {name}({', '.join(arguments)}):"
+    return "\n".join([head, *(f"    {line}" for line in body), ""])
+
+
 class PythonPrinter(Printer):
     """Statements of Python, and calls of functions that only NumPy can write."""
 

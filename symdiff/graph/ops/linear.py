@@ -98,6 +98,11 @@ class Linear(Op):
     selects: ClassVar[bool] = False
     kind: ClassVar[Dtype | None] = None
 
+    @property
+    def core(self) -> int:
+        """How many trailing axes of the operands it works on."""
+        return 1
+
     def writes_zeros(self) -> bool:
         """Whether elements of the value are 0 whatever the operands are."""
         return False
@@ -146,6 +151,10 @@ class Reshape(Linear):
 
     def __init__(self, before: Shape, after: Shape) -> None:
         self.before, self.after = before, after
+
+    @property
+    def core(self) -> int:
+        return len(self.before)
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         return self.name, [shape_text(shape)]
@@ -220,6 +229,10 @@ class _Sliced(Linear):
 
     def __init__(self, before: Shape, steps: tuple[Step, ...], after: Shape) -> None:
         self.before, self.steps, self.after = before, steps, after
+
+    @property
+    def core(self) -> int:
+        return len(self.before)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         before = lengths(self.before)
@@ -297,6 +310,10 @@ class Gather(Linear):
         self.before, self.index = before, index
         self.table = {}
 
+    @property
+    def core(self) -> int:
+        return len(self.before)
+
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - len(self.before)] + self.index.shape
 
@@ -319,6 +336,10 @@ class Scatter(Linear):
     def __init__(self, before: tuple[int, ...], index: NDArray[np.intp]) -> None:
         self.before, self.index = before, index
         self.table = {}
+
+    @property
+    def core(self) -> int:
+        return self.index.ndim
 
     def writes_zeros(self) -> bool:
         reached = np.zeros(math.prod(self.before), bool)
@@ -375,6 +396,10 @@ class Concat(Linear):
     def __init__(self, axis: int, lengths: tuple[Dim, ...]) -> None:
         self.axis, self.lengths = axis, lengths
 
+    @property
+    def core(self) -> int:
+        return -self.axis
+
     def result(self, *shapes: Shape) -> Shape:
         shape = list(shapes[0])
         shape[self.axis] = _total(self.lengths)
@@ -418,6 +443,10 @@ class Flip(_Same):
     def __init__(self, axes: tuple[int, ...]) -> None:
         self.axes = axes
 
+    @property
+    def core(self) -> int:
+        return -min(self.axes)
+
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         return self.name, axis_text(len(shape), *self.axes)
 
@@ -442,6 +471,10 @@ class Cumsum(_Same):
 
     def __init__(self, axis: int, reverse: bool) -> None:
         self.axis, self.reverse = axis, reverse
+
+    @property
+    def core(self) -> int:
+        return -self.axis
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         # From the end, they are running sums of what is flipped: texts say that themselves.
@@ -474,6 +507,10 @@ class Triangle(_Same):
     fields = ("lower", "diagonal")
     name = "triangle"
     selects = True
+
+    @property
+    def core(self) -> int:
+        return 2
 
     def __init__(self, lower: bool, diagonal: int) -> None:
         self.lower, self.diagonal = lower, diagonal
@@ -575,6 +612,10 @@ class Overlaps(Linear):
     def __init__(self, length: Dim) -> None:
         self.length = length
 
+    @property
+    def core(self) -> int:
+        return 2
+
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         return _linear(Overlaps, *lengths((self.length,)))
 
@@ -662,6 +703,10 @@ class Cast(_Same):
     __slots__ = ("of", "to")
     fields = ("to",)
     name = "cast"
+
+    @property
+    def core(self) -> int:
+        return 0
 
     def __init__(self, of: str, to: str) -> None:
         self.of, self.to = of, to

@@ -1,0 +1,251 @@
+"""Kernels as they run: over blocks of rows that stay in the cache, on threads.
+
+Blocks have fixed boundaries, which depend on lengths alone, and what is summed over rows is summed
+over blocks in pairs, in their order: results are the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.lowering.passes.rows import ROWS
+from symdiff.graph.axis_lengths import lengths
+from symdiff.locks import fork_safe_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numeric.lowering.passes.rows import Kernel
+
+BLOCK = 32768
+"""Elements of the widest value in a block: a few such arrays stay in the cache of a core."""
+
+LARGE = 65536
+"""Elements of the widest value from which on rows are computed in blocks."""
+
+VARIABLE = "SYMDIFF_NUM_THREADS"
+
+
+@cache
+def default_threads() -> int:
+    """On how many threads blocks are computed, where nobody says so.
+
+    The environment variable SYMDIFF_NUM_THREADS, else the number of processors that this process
+    may use.  Raises ValueError where the variable is no positive whole number.
+    """
+    text = os.environ.get(VARIABLE)
+    if text is None:
+        free = getattr(os, "sched_getaffinity", None)
+        return len(free(0)) if free is not None else os.cpu_count() or 1
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"{VARIABLE} is {text!r}; give a positive whole number of threads")
+    return int(text)
+
+
+class _Pool:
+    """Threads that all Functions share.  A forked child has not its parent's, and makes others."""
+
+    def __init__(self) -> None:
+        self._lock = fork_safe_lock()
+        self._made: tuple[int, int, ThreadPoolExecutor] | None = None
+
+    def helpers(self, count: int) -> ThreadPoolExecutor:
+        """At least so many threads beside the caller's."""
+        with self._lock:
+            if self._made is None or self._made[0] != os.getpid() or self._made[1] < count:
+                pool = ThreadPoolExecutor(count, thread_name_prefix="symdiff")
+                self._made = os.getpid(), count, pool
+            return self._made[2]
+
+
+_POOL = _Pool()
+
+
+def spread(run: Callable[[int], object], count: int, threads: int | None) -> None:
+    """``run(i)`` for i below ``count``, on so many threads, the caller's among them.
+
+    Each call sees the caller's context: warnings are reported, or not, as there.  What a call
+    raises is raised here, once no call is running.
+    """
+    threads = min(threads or default_threads(), count)
+    if threads < 2:
+        for i in range(count):
+            run(i)
+        return
+    left = iter(range(count))  # whoever asks first gets the next one
+
+    def work() -> None:
+        try:
+            for i in left:
+                run(i)
+        except BaseException:
+            for _ in left:  # nobody starts another one
+                pass
+            raise
+
+    pool = _POOL.helpers(threads - 1)
+    waiting = [pool.submit(copy_context().run, work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        # Helpers that have not begun are not waited for: another caller may keep them busy.
+        running = [future for future in waiting if not future.cancel()]
+        errors = [future.exception() for future in running]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def added(parts: Sequence[Any]) -> Any:
+    """The sum of parts, in pairs: its rounding grows with the logarithm of their number.
+
+    >>> added([1, 2, 3])
+    6
+    """
+    values = list(parts)
+    while len(values) > 1:
+        pairs = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[2 * len(pairs) :]
+    return values[0]
+
+
+def _with_rows(sizes: dict[str, int], rows: int) -> dict[str, int]:
+    """The lengths, which may compute others when they are asked, with that of a block."""
+    known = sizes.__class__(sizes)
+    known[ROWS] = rows
+    return known
+
+
+class Rows:
+    """A kernel: called with its operands, and the lengths of axes, it gives its results."""
+
+    compiled: Callable[[], Callable[..., Any]]
+
+    def __init__(self, kernel: Kernel, threads: int | None) -> None:
+        self.kernel, self.threads = kernel, threads
+        self._before = [None if axis is None else (slice(None),) * axis for axis in kernel.sliced]
+        self._after = [None if axis is None else (slice(None),) * axis for axis in kernel.joined]
+
+    def __str__(self) -> str:
+        steps = len(self.kernel.body.computed())
+        large = f"where an array has {LARGE} elements or more"
+        return f"{steps} of them in blocks of rows, {self.kernel}, {large}"
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The compiled body: operands in one block, and lengths, to results in one block."""
+        return self.compiled()
+
+    def width(self, sizes: dict[str, int]) -> int:
+        """The elements of the widest value, in one row."""
+        one = _with_rows(sizes, 1)
+        return max([math.prod(lengths(shape, one)) for shape in self.kernel.shapes], default=1)
+
+    def rows(self, sizes: dict[str, int]) -> int:
+        """How many rows there are."""
+        return lengths((self.kernel.length,), sizes)[0]
+
+    def __call__(self, *args: Any) -> Any:
+        """The results of the operands and the lengths: a tuple, or the only one."""
+        *values, sizes = args
+        count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1))
+        if count <= rows:
+            results = self.function(*values, _with_rows(sizes, count))
+        else:
+            results = self._blocks(values, sizes, count, rows)
+        return results if len(results) > 1 else results[0]
+
+    def _blocks(
+        self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int
+    ) -> list[Any]:
+        blocks = -(-count // rows)
+        whole, outs = _with_rows(sizes, rows), _Joined(count)
+        parts: dict[int, list[Any]] = {
+            k: [None] * blocks for k, before in enumerate(self._after) if before is None
+        }
+
+        def run(i: int) -> None:
+            start, stop = i * rows, min((i + 1) * rows, count)
+            here = slice(start, stop)
+            given = [
+                v if before is None else v[(*before, here)]
+                for v, before in zip(values, self._before, strict=True)
+            ]
+            known = whole if stop - start == rows else _with_rows(sizes, stop - start)
+            for k, value in enumerate(self.function(*given, known)):
+                before = self._after[k]
+                if before is None:
+                    parts[k][i] = value
+                else:
+                    outs.put(k, value, before, here)
+
+        spread(run, blocks, self.threads)
+        arrays = iter(outs.found())
+        return [added(parts[k]) if k in parts else next(arrays) for k in range(len(self._after))]
+
+
+def in_points(
+    program: Callable[..., Any], points: tuple[int, ...], threads: int | None, *given: Any
+) -> list[Any]:
+    """The results of a program of scalars at many points, computed in blocks of points.
+
+    ``given`` are its arguments, which broadcast to ``points``, and the lengths of axes.
+
+    >>> program = lambda x, y, sizes: (x + y, 2)
+    >>> in_points(program, (2, 2), None, np.array([[1.0], [2.0]]), np.array([5.0, 7.0]), {})
+    [array([[6., 8.],
+           [7., 9.]]), 2]
+    """
+    *values, sizes = given
+    count = math.prod(points)
+    wide = [v if not np.ndim(v) else np.broadcast_to(v, points).reshape(count) for v in values]
+    blocks = -(-count // BLOCK)
+    outs = _Joined(count)
+
+    def run(i: int) -> None:
+        here = slice(i * BLOCK, (i + 1) * BLOCK)
+        block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes)
+        for k, value in enumerate(block):
+            outs.put(k, value, (), here)
+
+    spread(run, blocks, threads)
+    return [v.reshape(points) if np.ndim(v) else v for v in outs.found()]
+
+
+class _Joined:
+    """Arrays that blocks of ``count`` rows are joined in, each made for the first block of it."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._arrays: dict[int, Any] = {}
+        self._lock = fork_safe_lock()
+
+    def put(self, k: int, block: Any, before: tuple[slice, ...], rows: slice) -> None:
+        """Write a block of array ``k`` where its rows are, behind the axes ``before``.
+
+        What is the same number in all blocks stays that number.
+        """
+        array = self._arrays.get(k)
+        if array is None:
+            with self._lock:
+                array = self._arrays.get(k)
+                if array is None:
+                    array = self._arrays[k] = self._made(block, len(before))
+        if array.__class__ is np.ndarray:
+            array[(*before, rows)] = block
+
+    def _made(self, block: Any, axis: int) -> Any:
+        if not np.ndim(block):
+            return block
+        return np.empty((*block.shape[:axis], self._count, *block.shape[axis + 1 :]), block.dtype)
+
+    def found(self) -> list[Any]:
+        """The arrays, in order."""
+        return [self._arrays[k] for k in sorted(self._arrays)]

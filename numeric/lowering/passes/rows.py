@@ -1,0 +1,464 @@
+"""Blocks of rows: steps that go along one axis, each row by itself, become one kernel.
+
+A *kernel* is a schedule over one letter, its rows.  Along that letter its steps are elementwise, or
+they sum over it; none reads one row for another.  (Matrix products are left to BLAS, whole.)  So
+the rows may be computed in blocks that stay in the cache, on any number of threads, and what is
+summed over rows is summed over blocks.  A value that only the kernel reads is never as long as the
+axis.
+
+Axes are told apart by where they go, not by their lengths: in ``x @ A @ x`` the rows of ``A`` are
+not its columns, though there are as many.  An operand from outside of a kernel is *sliced* where
+its axis is the letter, and read *whole* elsewhere; it may be both.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numeric.lowering.contraction import BLAS, plan
+from numeric.lowering.steps import Schedule, Step
+from symdiff.graph import ops
+from symdiff.graph.lengths import LengthLetter
+from symdiff.graph.ops.linear import Linear
+from symdiff.graph.ranges import WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+ROWS = LengthLetter("rows")
+"""The length of the axis in a kernel: that of a block."""
+
+ELEMENTWISE = frozenset(
+    {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
+)
+_NOMINAL = 1024  # the length that a symbolic axis counts for
+_LEAST = 64  # rows that are worth a loop
+_CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
+_HEAVY = 10  # sums and products that a function of elements costs
+_TRIED = 4  # axes that are tried, those along which most is computed
+_KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
+
+# The letters of a value's axes in one step; None where an axis is no row of the step.
+Word = tuple[object, ...]
+
+
+class Kernel(NamedTuple):
+    """What a step of form ``rows`` computes, by blocks of rows.
+
+    ``body`` goes from the operands of the step to its results, in one block.  ``sliced`` and
+    ``joined`` are parallel to these: the axis along which an operand is sliced, None where it is
+    whole; and the axis along which blocks of a result are joined, None where they are summed.
+    """
+
+    length: Dim
+    body: Schedule
+    sliced: tuple[int | None, ...]
+    joined: tuple[int | None, ...]
+    shapes: tuple[Shape, ...]  # of all that goes along the rows, in one block
+
+    @property
+    def contracts(self) -> bool:
+        """Whether the order in which it adds depends on the blocks."""
+        return any(map(_sums, self.body.steps))
+
+    def __str__(self) -> str:
+        return f"over {self.length}"
+
+
+def _sums(step: Step) -> bool:
+    return step.form == "kernel" and isinstance(step.op, ops.Contract) and step.op.sums
+
+
+def by_rows(schedule: Schedule, numbers: Sequence[bool], exact: bool = False) -> Schedule:
+    """The schedule with kernels in the place of the steps that they compute.
+
+    Args:
+        schedule: the steps.
+        numbers: which values may be Python numbers, which have no rows.
+        exact: whether sums over rows stay outside of kernels, since blocks change their order.
+    """
+    for _ in range(_KERNELS):
+        axes = _Axes(schedule, numbers, exact)
+        tried = [_Parting(schedule, axes, rows) for rows in axes.heaviest()]
+        best = max(tried, key=lambda parting: parting.saved, default=None)
+        if best is None or best.saved <= 0:
+            break
+        schedule = best.parted()
+    return schedule
+
+
+# Where axes go ------------------------------------------------------------------------------------
+
+
+def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], Word] | None:
+    """The letters of operands of these shapes, and of the results; None where a step has no rows.
+
+    >>> from numeric.lowering.schedule import schedule
+    >>> import symdiff as sd
+    >>> A, v = sd.symbol("A", ("n", 3)), sd.symbol("v", 3)
+    >>> words(schedule([A * v], [A, v]).steps[2], [A.shape, v.shape])
+    ([(0, 1), (1,)], (0, 1))
+    """
+    out = step.shapes[0]
+    if len(step.results) > 1:
+        return None
+    if step.form in ELEMENTWISE:
+        return [_aligned(shape, out) for shape in shapes], tuple(range(len(out)))
+    op = step.op
+    if step.form != "kernel" or ops.is_spread(op):
+        return None
+    if isinstance(op, ops.Contract):
+        if len(set(op.out)) < len(op.out) or any(len(set(w)) < len(w) for w in op.letters):
+            return None
+        if any(stage.kind in BLAS for stage in plan(op, shapes).stages):
+            return None
+        return list(op.letters), op.out
+    if isinstance(op, Linear):
+        return _of_linear(op, shapes, out)
+    if isinstance(op, ops.Opaque) and op.signature is not None:
+        cores = [len(op.signature.core(k)) for k in range(len(shapes))]
+        batch = tuple(range(len(out) - len(op.signature.value)))
+        found: list[Word] = []
+        for shape, core in zip(shapes, cores, strict=True):
+            lead = len(shape) - core  # those of a shared operand are the last ones of the others
+            found.append((*batch[len(batch) - lead :], *[None] * core))
+        return found, (*batch, *[None] * len(op.signature.value))
+    return None
+
+
+def _aligned(shape: Shape, out: Shape) -> Word:
+    """Letters of an operand that NumPy broadcasts: axes that are stretched have none."""
+    lead = len(out) - len(shape)
+    return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])
+
+
+def _of_linear(op: Linear, shapes: Sequence[Shape], out: Shape) -> tuple[list[Word], Word] | None:
+    lead = len(shapes[0]) - op.core
+    batch = tuple(range(lead))
+    word: Word = batch + (None,) * op.core
+    if isinstance(op, ops.Slice | ops.Unslice):  # whole axes of a slice are rows, too
+        whole = [lead + k if step == WHOLE else None for k, step in enumerate(op.steps)]
+        word = batch + tuple(whole)
+        return [word], word
+    return [word for _ in shapes], batch + (None,) * (len(out) - lead)
+
+
+class _Axes:
+    """The axes of the values that steps compute, in classes: axes along which the same rows go."""
+
+    def __init__(self, schedule: Schedule, numbers: Sequence[bool], exact: bool) -> None:
+        self.steps = schedule.definitions()
+        self._exact = exact
+        self._class: dict[tuple[int, int], int] = {}
+        self._members: dict[int, dict[int, int]] = {}  # the axis of each value of a class
+        self._words: dict[int, tuple[list[Word], Word]] = {}
+        for step in schedule.steps:
+            if step.leaf or step.weak or step.form == "rows":
+                continue
+            # Numbers have no rows; what is no arithmetic takes them as arrays, of whole axes.
+            weak = [self.steps[v].weak for v in step.operands]
+            strong = [v for v, number in zip(step.operands, weak, strict=True) if not number]
+            if any(numbers[v] for v in (*strong, *step.results)):
+                continue
+            if any(weak) and step.form not in ELEMENTWISE:
+                continue
+            found = words(step, [self.shape(v) for v in step.operands])
+            if found is not None:
+                self._words[step.results[0]] = found
+                self._join(step, *found)
+
+    def shape(self, v: int) -> Shape:
+        """The shape of a value."""
+        return self.steps[v].layout(v)[0]
+
+    def _join(self, step: Step, operands: list[Word], out: Word) -> None:
+        """Axes of one letter are axes of one class."""
+        (v,) = step.results
+        met: dict[object, tuple[int, int]] = {}
+        for k, letter in enumerate(out):
+            self._class[v, k] = len(self._class)
+            self._members[self._class[v, k]] = {v: k}
+            if letter is not None:
+                met[letter] = v, k
+        for x, word in zip(step.operands, operands, strict=True):
+            for k, letter in enumerate(word):
+                if letter is not None and (x, k) in self._class:
+                    self._merge(met.setdefault(letter, (x, k)), (x, k))
+
+    def _merge(self, a: tuple[int, int], b: tuple[int, int]) -> None:
+        """Make one class of those of two axes, unless a value would have two axes in it."""
+        first, second = self._class[a], self._class[b]
+        if first == second:
+            return
+        if len(self._members[first]) < len(self._members[second]):
+            first, second = second, first
+        large, small = self._members[first], self._members[second]
+        if any(v in large for v in small):
+            return
+        for axis in small.items():
+            self._class[axis] = first
+        large.update(self._members.pop(second))
+
+    def letter(self, v: int, rows: int) -> object:
+        """The letter that the step of a value goes along, None for none or two."""
+        found = self._words.get(v)
+        if found is None:
+            return None
+        operands, out = found
+        letters = {letter for k, letter in enumerate(out) if self._class[v, k] == rows}
+        if not letters and (self._exact or not _sums(self.steps[v])):
+            return None
+        letters |= {
+            letter
+            for x, word in zip(self.steps[v].operands, operands, strict=True)
+            for k, letter in enumerate(word)
+            if self._class.get((x, k)) == rows and letter not in out
+        }
+        letters.discard(None)
+        if len(letters) != 1:
+            return None
+        (one,) = letters
+        # What an op stretches along the rows has them from nowhere.
+        return one if any(one in word for word in operands) else None
+
+    def place(self, v: int, k: int, letter: object) -> int | None:
+        """The axis of operand k of the step of v that is the letter; None if it has none."""
+        word = self._words[v][0][k]
+        return word.index(letter) if letter in word else None
+
+    def own(self, v: int, letter: object) -> int | None:
+        """The axis of the value that is the letter; None for a sum over it."""
+        word = self._words[v][1]
+        return word.index(letter) if letter in word else None
+
+    def of(self, v: int, k: int) -> int | None:
+        """The class of an axis of a computed value."""
+        return self._class.get((v, k))
+
+    def heaviest(self) -> list[int]:
+        """The few classes along which most is computed."""
+        work: dict[int, float] = {}
+        for v in self._words:
+            weight = self.work(v) * (self.steps[v].form in ELEMENTWISE)
+            for k, dim in enumerate(self.shape(v)):
+                if weight and (not isinstance(dim, int) or dim >= _LEAST):
+                    rows = self._class[v, k]
+                    work[rows] = work.get(rows, 0) + weight
+        return sorted(work, key=lambda c: (-work[c], c))[:_TRIED]
+
+    def size(self, v: int) -> int:
+        """How many elements a value has, more or less."""
+        return math.prod([dim if isinstance(dim, int) else _NOMINAL for dim in self.shape(v)])
+
+    def work(self, v: int) -> int:
+        """What it takes to compute a value, in sums of two numbers."""
+        form = self.steps[v].form
+        return self.size(v) * (_HEAVY if form in ("pointwise", "power", "monomial") else 1)
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+class _Parting:
+    """A schedule parted into kernels over one class of axes, and the steps between them.
+
+    A value is *available* behind so many kernels.  What goes along the rows is in the kernel behind
+    which all that it reads from outside is available, and so is what sums over them.
+    """
+
+    def __init__(self, schedule: Schedule, axes: _Axes, rows: int) -> None:
+        self.schedule, self.axes, self.rows = schedule, axes, rows
+        self.count = schedule.length
+        self.letters: dict[int, object] = {}
+        self.stage: dict[int, int] = {}  # of the steps in kernels
+        self.behind: dict[int, int] = {}  # the kernels behind which a value is available
+        for step in schedule.steps:
+            self._place(step)
+        self.kernels: dict[int, list[Step]] = {}
+        for step in schedule.steps:
+            if (v := step.results[0]) in self.stage:
+                self.kernels.setdefault(self.stage[v], []).append(step)
+        for at, steps in list(self.kernels.items()):
+            kept = self._worth(steps)
+            for v in {x.results[0] for x in steps}.difference([x.results[0] for x in kept]):
+                del self.stage[v], self.letters[v]
+            self.kernels[at] = kept
+            if not kept:
+                del self.kernels[at]
+
+    def _place(self, step: Step) -> None:
+        v, at = step.results[0], 0
+        letter = self.axes.letter(v, self.rows)
+        for k, x in enumerate(step.operands):
+            if letter is None:
+                at = max(at, self.behind[x])
+            elif self._within(v, k, letter):
+                at = max(at, self.stage[x])
+            else:
+                at = max(at, self.behind[x] + 1)
+        if letter is not None:
+            self.letters[v], self.stage[v] = letter, at
+        for x in step.results:
+            self.behind[x] = at
+
+    def _within(self, v: int, k: int, letter: object) -> bool:
+        """Whether operand k of the step of v is read block by block, from the same kernel."""
+        x = self.axes.steps[v].operands[k]
+        axis = self.axes.place(v, k, letter)
+        return (
+            axis is not None
+            and x in self.letters
+            and self.axes.of(x, axis) == self.rows
+            and self.axes.own(x, self.letters[x]) == axis
+            and self.stage[x] == self.stage.get(v, self.stage[x])
+        )
+
+    def parted(self) -> Schedule:
+        """The schedule with kernels."""
+        steps: list[Step] = []
+        outside: dict[int, list[Step]] = {}
+        for step in self.schedule.steps:
+            if (v := step.results[0]) not in self.stage:
+                outside.setdefault(self.behind[v], []).append(step)
+        for at in range(max([*self.kernels, *outside]) + 1):
+            if at in self.kernels:
+                steps.append(self._kernel(self.kernels[at]))
+            steps += outside.get(at, [])
+        return self.schedule._replace(steps=tuple(steps), length=self.count)
+
+    def _worth(self, steps: list[Step]) -> list[Step]:
+        """The steps that gain by being in a kernel: all but views that are read outside alone.
+
+        No step where there is nothing but views, or a single sum or product.
+        """
+        while True:
+            read = self._readers(steps)
+            kept = [x for x in steps if read[x.results[0]] or not _is_view(x)]
+            if len(kept) == len(steps):
+                break
+            steps = kept
+        forms = [x.form for x in steps if not _is_view(x)]
+        return steps if len(forms) > 1 or forms in (["pointwise"], ["monomial"]) else []
+
+    def _readers(self, steps: Sequence[Step]) -> dict[int, int]:
+        """How many of the steps read each of their values, block by block."""
+        found = {step.results[0]: 0 for step in steps}
+        for step in steps:
+            v = step.results[0]
+            for k, x in enumerate(step.operands):
+                if x in found and self._within(v, k, self.letters[v]):
+                    found[x] += 1
+        return found
+
+    @cached_property
+    def saved(self) -> int:
+        """The work in kernels, without what passing values in and out of them costs."""
+        total = 0
+        for steps in self.kernels.values():
+            own = {step.results[0] for step in steps}
+            total += sum(self.axes.work(v) for v in own)
+            crossing = self._read_outside(steps).difference(self.schedule.results)
+            total -= _CROSSING * sum(self.axes.size(v) for v in crossing)
+            for step in steps:
+                v = step.results[0]
+                for k, x in enumerate(step.operands):
+                    if not self.axes.steps[x].leaf and not self._within(v, k, self.letters[v]):
+                        crossing.add(x)
+            total -= _CROSSING * sum(self.axes.size(v) for v in crossing - own)
+        return total
+
+    def _read_outside(self, steps: Sequence[Step]) -> set[int]:
+        """The values of a kernel that others read, or the program returns."""
+        own = {step.results[0] for step in steps}
+        found = {v for v in self.schedule.results if v in own}
+        for step in self.schedule.steps:
+            v = step.results[0]
+            for k, x in enumerate(step.operands):
+                if x in own and not (v in own and self._within(v, k, self.letters[v])):
+                    found.add(x)
+        return found
+
+    def _kernel(self, steps: Sequence[Step]) -> Step:
+        """The steps as one.  What is read sliced has another number in the kernel than outside."""
+        axes = self.axes
+        params: dict[tuple[int, int | None], int] = {}
+        body: list[Step] = []
+        copied: set[int] = set()
+        length: Dim = 0
+        for step in steps:
+            (v,) = step.results
+            letter = self.letters[v]
+            operands = []
+            for k, x in enumerate(step.operands):
+                axis = axes.place(v, k, letter)
+                if axis is not None:
+                    length = axes.shape(x)[axis]
+                if not self._within(v, k, letter):
+                    if axes.steps[x].weak or (axis is None and axes.steps[x].form == "array"):
+                        self._copy(x, copied, body)
+                    elif axis is None:
+                        params[x, axis] = x
+                    else:
+                        self.count += (x, axis) not in params
+                        x = params.setdefault((x, axis), self.count - 1)
+                operands.append(x)
+            shape = _with_rows(step.shapes[0], axes.own(v, letter))
+            body.append(step._replace(operands=tuple(operands), shapes=(shape,)))
+        inputs = [
+            self._input(number, axes.steps[x], x, axis) for (x, axis), number in params.items()
+        ]
+        read = self._read_outside(steps)
+        results = [step for step in steps if step.results[0] in read]
+        names = tuple([step.results[0] for step in results])
+        schedule = Schedule(tuple(params.values()), (*inputs, *body), names, (), self.count)
+        kernel = Kernel(
+            length,
+            schedule,
+            tuple([axis for _, axis in params]),
+            tuple([axes.own(v, self.letters[v]) for v in names]),
+            tuple([x.shapes[0] for x in schedule.steps if ROWS in x.shapes[0]]),
+        )
+        return Step(
+            "rows",
+            tuple([x for x, _ in params]),
+            names,
+            tuple([step.op for step in results]),
+            tuple([step.shapes[0] for step in results]),
+            tuple([step.dtypes[0] for step in results]),
+            kernel,
+        )
+
+    def _input(self, number: int, step: Step, v: int, axis: int | None) -> Step:
+        """The parameter of a kernel for one result of a step."""
+        shape, dtype = step.layout(v)
+        op = step.ops[step.results.index(v)]
+        return Step("input", (), (number,), (op,), (_with_rows(shape, axis),), (dtype,))
+
+    def _copy(self, v: int, copied: set[int], body: list[Step]) -> None:
+        """Numbers, and what is computed of them alone, are computed where they are read."""
+        stack = [(v, False)]
+        while stack:
+            x, ready = stack.pop()
+            step = self.axes.steps[x]
+            if ready:
+                body.append(step)
+            elif x not in copied:
+                copied.add(x)
+                stack.append((x, True))
+                stack += [(y, False) for y in step.operands]
+
+
+def _is_view(step: Step) -> bool:
+    """Whether a step only looks at its operand in another way."""
+    op = step.op
+    if isinstance(op, ops.Contract):
+        return step.form == "kernel" and len(op.letters) == 1 and not op.sums
+    return step.form == "kernel" and isinstance(op, ops.Slice | ops.Reshape | ops.Flip)
+
+
+def _with_rows(shape: Shape, axis: int | None) -> Any:
+    return shape if axis is None else (*shape[:axis], ROWS, *shape[axis + 1 :])

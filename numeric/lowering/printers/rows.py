@@ -1,0 +1,68 @@
+"""Steps as NumPy's expressions, with kernels over blocks of rows as functions of their own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from numeric.lowering.blocks import Rows
+from numeric.lowering.contracted import einsum_text
+from numeric.lowering.contraction import plan
+from numeric.lowering.passes.rows import by_rows
+from numeric.lowering.printers.numpy import NumPyPrinter
+from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.printers.python import call, defined, parameters, places_of
+from symdiff.graph import ops
+
+if TYPE_CHECKING:
+    from numeric.lowering.names import Emitter
+    from numeric.lowering.steps import Schedule, Step
+    from numeric.lowering.texts import Template
+
+
+class KernelPrinter(NumPyPrinter):
+    """A kernel, which several threads run at once.
+
+    BLAS has threads of its own for the dot product of long vectors, and lets others wait for them:
+    the products are added by NumPy.
+    """
+
+    def kernel(self, step: Step) -> Template:
+        op = step.op
+        if isinstance(op, ops.Contract) and not any(op.kills) and step.dtypes[0] is float:
+            operands = self._layouts(step)
+            real = all(dtype is float for _, dtype in operands)
+            if real and plan(op, [shape for shape, _ in operands]).kind == "dot":
+                return call(f"np.einsum({einsum_text(op.letters, op.out)}, {{0}}, {{1}})", 2)
+        return super().kernel(step)
+
+
+class RowsPrinter(NumPyPrinter):
+    """Arrays, in blocks of rows where steps go along an axis.
+
+    ``kernels`` are what the program calls, ``sources`` their functions.
+    """
+
+    def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
+        self.kernels: list[Rows] = []
+        self.sources: list[str] = []
+        super().__init__(emitter, schedule)
+
+    @classmethod
+    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
+        schedule = super().passed(schedule, emitter)
+        numbers = possible_numbers(schedule, emitter.numbers)
+        return by_rows(schedule, numbers, emitter.options.exact_order)
+
+    def template(self, step: Step) -> Template:
+        if step.form != "rows":
+            return super().template(step)
+        kernel, count = step.detail, len(step.operands)
+        made = Rows(kernel, self.emitter.options.threads)
+        name = self.emitter.bind(made, "rows", lambda: made, numbered=True)
+        body = KernelPrinter(self.emitter, kernel.body)
+        source = defined(name, parameters(count), str(kernel), body.lines, body.results)
+        made.compiled = partial(self.emitter.compiled, name, source)
+        self.kernels.append(made)
+        self.sources.append(source)
+        return call(f"{name}({places_of(count)}{', ' if count else ''}sizes)", count)

@@ -1,0 +1,366 @@
+"""Kernels over blocks of rows: the same values, whatever the blocks and the threads."""
+
+import math
+import os
+import pickle
+import threading
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numeric as nm
+import symdiff as sd
+from numeric.lowering import blocks, programs
+from numeric.lowering.passes import rows
+from numeric.lowering.passes.rows import ROWS, by_rows
+from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.schedule import schedule
+from symdiff.graph import ops
+from tests.support.budget import sample
+from tests.support.oracles import inputs_of
+from tests.support.strategies import FAMILIES, programs_at_points
+
+x, w, y = (sd.symbol(name, "n") for name in "xwy")
+X, C = sd.symbol("X", ("n", "d")), sd.symbol("C", ("k", "d"))
+EPS = np.finfo(float).eps
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of few elements, wherever there are rows."""
+    set_small(monkeypatch)
+
+
+def set_small(monkeypatch, block=4):
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(programs, "LARGE", 1)
+    monkeypatch.setattr(rows, "_LEAST", 1)
+
+
+def whole(F, method, *args):
+    """The results of the program that knows no blocks."""
+    large, programs.LARGE = programs.LARGE, math.inf
+    try:
+        return flat(getattr(nm.lower(F.outputs, F.inputs), method)(*args))
+    finally:
+        programs.LARGE = large
+
+
+def flat(value):
+    """The arrays in nested tuples."""
+    return [a for v in value for a in flat(v)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def kernels(*outputs, exact=False):
+    """The kernels of a program, by what they are computed over."""
+    symbols = sorted({s for f in outputs for s in f.free_symbols}, key=lambda s: s.name)
+    steps = schedule(outputs, symbols)
+    found = by_rows(steps, possible_numbers(steps, False), exact)
+    return [step for step in found.steps if step.form == "rows"]
+
+
+def sums(f):
+    """Whether elements are added up somewhere in the graph."""
+    return any(isinstance(node.op, ops.Contract) and node.op.sums for node in sd.nodes([f]))
+
+
+def same_bits(found, expected):
+    """Assert that arrays are equal, shapes and dtypes too."""
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert np.array_equal(a, b, equal_nan=True)
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_blocks_have_the_bits_of_the_whole_where_no_sum_is_parted(family):
+    """Sums outside of kernels run in an order that depends on how their operands lie in memory."""
+
+    @sample(30)
+    @given(programs_at_points(("pointwise", family), steps=7, largest=24), st.integers(1, 9))
+    def run(drawn, block):
+        program, points = drawn
+        xs = inputs_of(program)
+        f = sd.constant(0) + program.ours(xs)
+        us = sd.symbol("u", f.shape)
+        outputs = [y for y in (f, *sd.vjp(f, xs, us)) if not sums(y)] or [sd.constant(0)]
+        args = [np.asarray(p, float) for p in points] + [np.ones([int(n) for n in f.shape])]
+        inputs = [*xs, us]
+        blocks.BLOCK = block
+        with np.errstate(all="ignore"):
+            found = nm.lower(outputs, inputs, exact_order=True)(*args)
+            expected = whole(nm.lower(outputs, inputs), "__call__", *args)
+        same_bits(flat(found), expected)
+
+    before = blocks.BLOCK
+    run()
+    blocks.BLOCK = before
+
+
+MODELS = {
+    "polynomial": (sd.sum(x**2 * w - 3 * x * w**2 + w), [x, w]),
+    "slices": (sd.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2), [x]),
+    "nearest": (np.min(sd.sum((X[:, None] - C[None]) ** 2, axis=2), axis=1) @ x, [X, C, x]),
+    "columns": (sd.sum(sd.sum(X * X, axis=0) ** 2) + sd.sum(sd.max(X, axis=1)), [X]),
+    "a product of all with all": (sd.sum(sd.abs(x[:, None] - x[None]) * (x + w)), [x, w]),
+    "selected": (sd.sum(sd.where(x > w, x * w, x - w)), [x, w]),
+    "by the mean": (sd.sum((x - sd.sum(x)) ** 2 * w), [x, w]),
+}
+
+
+def whole_numbers(shape, seed):
+    """Few bits, so that every sum is exact, in whichever order it is added."""
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(float)
+
+
+def arguments(inputs, lengths, seed=0):
+    return [
+        whole_numbers([lengths[dim] for dim in s.shape], seed + k) for k, s in enumerate(inputs)
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("n", [1, 2, 3, 17])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_over_blocks_are_exact_where_sums_are(name, n, threads):
+    f, inputs = MODELS[name]
+    args = arguments(inputs, {"n": n, "d": 3, "k": 4})
+    F = nm.lower(f, inputs, threads=threads)
+    same_bits(flat(F.value_and_grad(*args)), whole(F, "value_and_grad", *args))
+    same_bits(flat(F.jacobian(*args)), whole(F, "jacobian", *args))
+    values, pullback = F.vjp(*args)
+    same_bits(flat(values), whole(F, "__call__", *args))
+    same_bits(flat(pullback(1.0)), whole(F, "grad", *args))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_kernel(name):
+    f, inputs = MODELS[name]
+    assert kernels(f, *sd.grad(f, tuple(inputs)))
+
+
+def test_the_number_of_threads_changes_no_bit():
+    rng = np.random.default_rng(0)
+    f = sd.sum(sd.tanh(x * w) * sd.exp(-(x**2) / 2) + sd.log1p(w**2))
+    args = rng.normal(size=(2, 1003))
+    one, two, five = (nm.lower(f, [x, w], threads=k) for k in (1, 2, 5))
+    expected = flat(one.value_and_grad(*args))
+    for _ in range(5):
+        same_bits(flat(two.value_and_grad(*args)), expected)
+        same_bits(flat(five.value_and_grad(*args)), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_precision_is_that_of_the_whole(dtype):
+    args = [a.astype(dtype) for a in arguments([x, w], {"n": 11})]
+    F = nm.lower([sd.sin(x) * w, x > 0, sd.sum(x)], [x, w], exact_order=True)
+    same_bits(flat(F(*args)), whole(F, "__call__", *args))
+
+
+def test_a_long_sum_is_as_accurate_as_one_in_pairs():
+    values = np.random.default_rng(1).normal(size=100_001) * np.logspace(0, 9, 100_001)
+    F = nm.lower(sd.sum(sd.abs(x) + x), [x])
+    terms = np.abs(values) + values
+    # A sum in pairs rounds once a level (Higham, Accuracy and Stability, 2nd ed., section 4.2).
+    levels = math.ceil(math.log2(len(values))) + blocks.BLOCK
+    assert abs(F(values) - math.fsum(terms)) <= levels * EPS / 2 * math.fsum(terms)
+    exact = nm.lower(sd.sum(sd.abs(x) + x), [x], exact_order=True)
+    assert exact(values) == terms.sum()
+
+
+# Points -------------------------------------------------------------------------------------------
+
+s, t = sd.symbols("s t")
+
+
+def test_points_are_computed_in_blocks():
+    F = nm.lower([sd.exp(-s * t) * sd.sin(s) + sd.log(1 + t**2), s > t, sd.constant(2)], [s, t])
+    rng = np.random.default_rng(2)
+    for a, b in (rng.random((2, 37)), (rng.random((5, 1)), rng.random(7)), (0.5, rng.random(9))):
+        same_bits(flat(F(a, b)), whole(F, "__call__", a, b))
+        same_bits(flat(F.jacobian(a, b)), whole(F, "jacobian", a, b))
+        values, pullback = F.vjp(a, b)
+        seeds = [np.ones(np.shape(v)) for v in values]
+        found = pullback(*seeds)
+        assert [np.shape(g) for g in found] == [np.shape(a), np.shape(b)]
+
+
+def test_no_points():
+    F = nm.lower(s * t, [s, t])
+    assert F(np.zeros((0, 3)), 1.0).shape == (0, 3)
+    assert nm.lower(sd.sum(x * w), [x, w])(np.zeros(0), np.zeros(0)) == 0
+
+
+# What is a row ------------------------------------------------------------------------------------
+
+
+def test_axes_are_told_apart_by_where_they_go():
+    A = sd.symbol("A", ("n", "n"))
+    z = sd.exp(x)
+    f = sd.sum(z[:, None] * A * z[None] + A * A.T)
+    args = arguments([x, A], {"n": 9})
+    args[0] /= 8
+    F = nm.lower(f, [x, A], exact_order=True)
+    same_bits(flat(F.value_and_grad(*args)), whole(F, "value_and_grad", *args))
+
+
+def test_what_only_a_kernel_reads_is_never_as_long_as_the_axis():
+    f = sd.sum(sd.sin(x) * sd.cos(x) + sd.exp(-x * x))
+    (step,) = kernels(f, sd.grad(f, x))
+    assert step.detail.joined == (None, 0)
+    assert all(ROWS in shape for shape in step.detail.shapes)
+
+
+def test_views_alone_and_single_sums_are_no_kernel():
+    assert not kernels(X.T)
+    assert not kernels(x + w)
+    assert kernels(sd.sin(x))
+
+
+def test_matrix_products_are_left_to_blas():
+    v = sd.symbol("v", "d")
+    (step,) = kernels(sd.sum(sd.exp(X @ v)))
+    forms = [inner.form for inner in step.detail.body.steps]
+    assert "pointwise" in forms
+    assert [inner.op.name for inner in step.detail.body.steps if inner.form == "kernel"] == [
+        "contract"
+    ]
+
+
+def test_exact_order_keeps_sums_whole():
+    f = sd.sum(sd.sin(x) * w)
+    assert kernels(f)[0].detail.contracts
+    assert not kernels(f, exact=True)[0].detail.contracts
+
+
+def test_a_short_axis_of_known_length_has_no_kernel(monkeypatch):
+    v = sd.symbol("v", 10)
+    assert kernels(sd.sum(sd.sin(v) * v))
+    monkeypatch.setattr(rows, "_LEAST", 64)
+    assert not kernels(sd.sum(sd.sin(v) * v))
+
+
+# Users --------------------------------------------------------------------------------------------
+
+
+def test_source_and_explain_tell_of_kernels():
+    F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])
+    F(np.ones(10))
+    assert "rows_1(" in F.source
+    assert "blocks of rows, over n" in F.explain()
+
+
+def test_programs_of_small_arrays_know_no_blocks(monkeypatch):
+    monkeypatch.setattr(programs, "LARGE", 1000)
+    F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])
+    F(np.ones(10))
+    assert "rows_1(" not in F.source
+    F(np.ones(2000))
+    assert "rows_1(" in F.source
+
+
+def test_an_error_in_a_block_is_raised_to_the_caller():
+    F = nm.lower(sd.sum(1 / x + sd.log(w)), [x, w], threads=2)
+    a = np.ones(40)
+    a[33] = 0
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        F.value_and_grad(a, np.ones(40))
+    assert F(np.ones(40), np.ones(40)) == 40
+
+
+def test_warnings_are_those_of_the_caller():
+    F = nm.lower(sd.sum(sd.log(x) * w), [x, w], threads=2)
+    G = nm.lower(sd.sum(sd.where(x > 0, sd.log(x), 0) * w), [x, w], threads=2)
+    zeros = np.zeros(40)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        F(zeros, zeros + 1)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        F(zeros, zeros + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        G(zeros, zeros + 1)
+
+
+def test_functions_are_called_from_many_threads():
+    F = nm.lower(sd.sum(sd.sin(x) * w), [x, w], threads=2)
+    args = np.random.default_rng(3).normal(size=(2, 500))
+    expected = flat(F.value_and_grad(*args))
+    found = [None] * 8
+
+    def run(k):
+        found[k] = [flat(F.value_and_grad(*args)) for _ in range(5)]
+
+    users = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join()
+    for results in found:
+        for result in results:
+            same_bits(result, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    F = nm.lower(sd.sum(sd.sin(x) * w), [x, w], threads=2)
+    args = np.random.default_rng(4).normal(size=(2, 500))
+    expected = F(*args)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if F(*args) == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_options_are_kept_by_pickles_and_bound_functions():
+    F = nm.lower(sd.sum(sd.sin(x) * w), [x, w], threads=2, exact_order=True)
+    for G in (pickle.loads(pickle.dumps(F)), F.bind(w=np.ones(3))):
+        assert G._options == F._options
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "two", True])
+def test_a_number_of_threads_is_a_positive_int(threads):
+    with pytest.raises(ValueError, match="positive int"):
+        nm.lower(x, x, threads=threads)
+
+
+def test_the_environment_says_how_many_threads(monkeypatch):
+    blocks.default_threads.cache_clear()
+    monkeypatch.setenv("SYMDIFF_NUM_THREADS", "3")
+    assert blocks.default_threads() == 3
+    blocks.default_threads.cache_clear()
+    monkeypatch.setenv("SYMDIFF_NUM_THREADS", "many")
+    with pytest.raises(ValueError, match="SYMDIFF_NUM_THREADS is 'many'"):
+        blocks.default_threads()
+    blocks.default_threads.cache_clear()
+    monkeypatch.delenv("SYMDIFF_NUM_THREADS")
+    assert blocks.default_threads() >= 1
+
+
+# Memory -------------------------------------------------------------------------------------------
+
+
+def test_memory_is_that_of_the_results_and_of_blocks(monkeypatch):
+    monkeypatch.undo()
+    n = 1_000_000
+    f = sd.sum(sd.tanh(x * w) * sd.exp(-(x**2) / 2) + sd.log1p(w**2))
+    F = nm.lower(f, [x, w], threads=2)
+    args = np.random.default_rng(5).normal(size=(2, n))
+    F.value_and_grad(*args)
+    tracemalloc.start()
+    try:
+        results = F.value_and_grad(*args)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert results[1][0].nbytes == 8 * n
+    # Two threads, each with some ten arrays of a block.
+    assert peak <= 2 * 8 * n + 2 * 12 * 8 * blocks.BLOCK
