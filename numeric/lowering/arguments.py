@@ -6,7 +6,7 @@ Arguments are bound to inputs and axis lengths; cotangents and tangents fit what
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
