@@ -270,7 +270,7 @@ class Writer:
             self._column(column) for column in zip(*[x.operands for x in steps], strict=True)
         ]
         op = first.op
-        if isinstance(op, ops.Sum) and any(x.ops != first.ops for x in steps):
+        if first.form == "sum" and any(x.ops != first.ops for x in steps):
             op, columns = self._sum(steps, columns)
         if all(not self.layouts[v][0] for v in columns):  # one value, so many times
             columns[0] = self._gather(self._located([first.operands[0]] * length))

@@ -11,9 +11,7 @@ these are sums of arrays, which NumPy adds up in another order, within a smaller
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.arithmetic import divisor
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 
 # Below so many scalar steps nothing is gained that a caller would notice.
 LEAST = 256
+# What is not faster by so much stays as it was written.
+_GAIN = 0.8
 # A sum of so many terms is a sum of arrays.
 LONG = 64
 
@@ -38,26 +38,6 @@ _ELEMENTWISE = frozenset(
     {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
 )
 _REAL = (float, bool)
-
-
-class Costs(NamedTuple):
-    """Microseconds, for a choice: of a scalar step, and of a call of NumPy, apart from elements."""
-
-    scalar: float
-    call: float = 0.8
-    element: float = 0.001
-
-    def group(self, columns: int, length: int) -> float:
-        """A step over arrays, whose operands are gathered."""
-        return (1 + columns) * (self.call + self.element * length)
-
-    @property
-    def least(self) -> int:
-        """How many scalar steps are worth one over arrays."""
-        return math.ceil(3 * self.call / self.scalar)
-
-
-FLOATS, ARRAYS = Costs(0.04), Costs(0.09)
 
 
 def rolled(schedule: Schedule, floats: bool, exact_order: bool = False) -> Schedule:
@@ -75,9 +55,11 @@ def rolled(schedule: Schedule, floats: bool, exact_order: bool = False) -> Sched
         return schedule
     costs = FLOATS if floats else ARRAYS
     plan = _grouped(read, costs.least)
-    if _cost(read, plan, costs) > 0.8 * costs.scalar * len(read.scalars):
+    plain = costs.of_program(schedule)
+    if costs.of_groups(read, plan) > plain:
         return schedule
-    return Writer(schedule, read, floats).written(plan)
+    found = Writer(schedule, read, floats).written(plan)
+    return found if costs.of_program(found) < _GAIN * plain else schedule
 
 
 class Assembly(NamedTuple):
@@ -101,6 +83,8 @@ class _Reading:
         self.schedule = schedule
         self.definitions = schedule.definitions()
         self.same = list(range(schedule.length))
+        # Whether a value may be an operand of a scalar step: a real unit, or a weak number.
+        self._known = [False] * schedule.length
         self.length = schedule.length
         self.elements: dict[int, tuple[int, int]] = {}
         self.numbers: dict[int, Step] = {}
@@ -116,49 +100,40 @@ class _Reading:
         self._assemble()
 
     def _sort(self, step: Step) -> None:
-        v = step.results[0]
-        if step.form == "number":
-            self.numbers[v] = step
+        v, (shape, *_), known, same = step.results[0], step.shapes, self._known, self.same
+        if step.weak:
+            known[v] = True
+            (self.numbers if step.form == "number" else self.fixed)[v] = step
             return
-        if len(step.results) > 1 or step.weak or step.leaf or not _is_unit(step.shapes[0]):
-            self._fix(step)
-            return
-        place = _place(step, self.definitions)
-        if place is not None:
-            self.elements[v] = place
-        elif step.form in _ELEMENTWISE:
-            known = [self._known(x) for x in step.operands]
-            if step.dtypes[0] in _REAL and all(known):
-                operands = tuple([self.same[x] for x in step.operands])
-                self.scalars[v] = step._replace(operands=operands, shapes=((),))
-            else:
-                self._fix(step)
-        elif _is_unchanged(step, self.definitions):
-            self.same[v] = self.same[step.operands[0]]
-        else:
-            self._fix(step)
-
-    def _fix(self, step: Step) -> None:
-        """A step that stays; an array of one element has that."""
-        self.fixed[step.results[0]] = step
+        unit = step.dtypes[0] in _REAL and _is_unit(shape) and len(step.results) == 1
+        if unit and step.form in _ELEMENTWISE:
+            known[v] = True
+            if all(map(known.__getitem__, step.operands)):
+                operands = tuple([same[x] for x in step.operands])
+                if shape or operands != step.operands:
+                    step = step._replace(operands=operands, shapes=((),))
+                self.scalars[v] = step
+                return
+        elif unit and not step.leaf:
+            known[v] = True
+            place = _place(step, self.definitions)
+            if place is not None:
+                self.elements[v] = place
+                return
+            if _is_unchanged(step, self.definitions):
+                same[v] = same[step.operands[0]]
+                return
+        self.fixed[v] = step
         for v, shape, dtype in zip(step.results, step.shapes, step.dtypes, strict=True):
-            if shape and _is_unit(shape) and dtype in _REAL and not step.weak:
+            known[v] = dtype in _REAL and _is_unit(shape)
+            if shape and known[v]:  # it has that element
                 self.elements[v] = v, 0
 
-    def _known(self, v: int) -> bool:
-        """Whether a value may be an operand of a scalar step: a real scalar, or a weak number."""
-        step = self.definitions[v]
-        if step.weak:
-            return True
-        shape, dtype = step.layout(v)
-        return _is_unit(shape) and dtype in _REAL
-
     def _counted(self) -> list[int]:
-        reads = [0] * self.length
+        reads, same = [0] * self.length, self.same
         for step in self.schedule.steps:
-            scalar = self.scalars.get(step.results[0])
-            for v in (scalar or step).operands:
-                reads[v if scalar else self.same[v]] += 1
+            for v in step.operands:
+                reads[same[v]] += 1
         for v in self.schedule.results:
             reads[self.same[v]] += 1
         return reads
@@ -273,7 +248,7 @@ class _Reading:
 
 
 def _is_unit(shape: Shape) -> bool:
-    return all(dim == 1 for dim in shape)
+    return not shape or all(dim == 1 for dim in shape)
 
 
 def _is_static(shape: Shape) -> bool:
@@ -327,8 +302,8 @@ def _offset(
 # Groups -------------------------------------------------------------------------------------------
 
 
-def _kinds(read: _Reading) -> dict[int, int]:
-    """A number for what each scalar step does, down to the operands of its operands."""
+def _kinds(read: _Reading) -> dict[int, tuple[int, int]]:
+    """What each scalar step does, as a number, and the same with its operands and theirs."""
     numbers: dict[tuple[object, ...], int] = {}
 
     def number(*key: object) -> int:
@@ -337,10 +312,10 @@ def _kinds(read: _Reading) -> dict[int, int]:
     ways: dict[tuple[object, ...], int] = {}
     own: dict[int, int] = {}
     for v, step in read.scalars.items():
-        key = (step.ops, step.form, step.detail, step.dtypes)
+        key = (step.ops, step.form, step.detail, step.dtypes, len(step.operands))
         way = ways.get(key)
         if way is None:
-            way = ways[key] = number(*_way(step))
+            way = ways[key] = number(len(step.operands), *_way(step))
         own[v] = way
     leaf = number("value")
     for v, (x, _) in read.elements.items():
@@ -354,7 +329,7 @@ def _kinds(read: _Reading) -> dict[int, int]:
         for v, step in read.scalars.items()
     }
     return {
-        v: number(own[v], *[shallow.get(x, own.get(x, leaf)) for x in step.operands])
+        v: (own[v], number(own[v], *[shallow.get(x, own.get(x, leaf)) for x in step.operands]))
         for v, step in read.scalars.items()
     }
 
@@ -388,89 +363,132 @@ class Group(NamedTuple):
 def _grouped(read: _Reading, least: int) -> list[Group]:
     """An order of everything to compute, in which scalars of one kind stand together.
 
-    Of the kinds that have steps to run now, the one goes first whose steps to come are nearest to
-    the inputs, on average: kinds that come earlier in the formula are complete before later ones
-    start.
+    It goes by height: steps are as far from the inputs as the longest way to them.  Those of one
+    height that do the same are one group, or several where many have operands of the same kinds,
+    too: their operands stand together already.
     """
     kinds = _kinds(read)
-    users: defaultdict[int, list[int]] = defaultdict(list)
-    waiting: dict[int, int] = {}
     heights: dict[int, int] = {}
-    now: list[int] = []
-    total: defaultdict[int, int] = defaultdict(int)
-    count: defaultdict[int, int] = defaultdict(int)
-    first = {v: step.results[0] for step in read.fixed.values() for v in step.results}
+    levels: list[dict[int, list[int]]] = []
     for v, needs in _needs(read):
-        inside = [first.get(x, x) for x in needs]
-        inside = [x for x in dict.fromkeys(inside) if x in heights]
-        heights[v] = 1 + max([heights[x] for x in inside], default=0)
-        waiting[v] = len(inside)
-        for x in inside:
-            users[x].append(v)
-        if not inside:
-            now.append(v)
-        if v in kinds:
-            total[kinds[v]] += heights[v]
-            count[kinds[v]] += 1
-    ready: defaultdict[int, list[int]] = defaultdict(list)
-    queue: list[tuple[float, int]] = []
+        height = 0
+        for x in needs:
+            height = max(height, heights.get(x, -1) + 1)
+        heights[v] = height
+        if height == len(levels):
+            levels.append({})
+        kind = kinds.get(v, _OTHER)[0]
+        levels[height].setdefault(kind, []).append(v)
     plan: list[Group] = []
-    while now or queue:
-        for v in now:
-            kind = kinds.get(v)
-            if kind is None:
+    for level in levels:
+        for kind, values in level.items():
+            if kind == _OTHER[0] or len(values) < least:
+                plan.append(Group(values, False))
                 continue
-            if not ready[kind]:
-                heapq.heappush(queue, (total[kind] / count[kind], kind))
-            ready[kind].append(v)
-        others = [v for v in now if v not in kinds]
-        if others:
-            found = Group(others, False)
-        elif queue:
-            _, kind = heapq.heappop(queue)
-            values = ready.pop(kind)
-            total[kind] -= sum([heights[v] for v in values])
-            count[kind] -= len(values)
-            found = Group(values, len(values) >= least)
-        else:
-            break
-        plan.append(found)
-        now = []
-        for v in found.values:
-            for user in users[v]:
-                waiting[user] -= 1
-                if not waiting[user]:
-                    now.append(user)
+            parts: dict[int, list[int]] = {}
+            for v in values:
+                parts.setdefault(kinds[v][1], []).append(v)
+            rest = [part for part in parts.values() if len(part) < least]
+            large = [part for part in parts.values() if len(part) >= least]
+            if rest:  # to the largest, or among themselves
+                largest = max(large, key=len) if large else []
+                largest += [v for part in rest for v in part]
+                large = large or [largest]
+            plan += [Group(part, True) for part in large]
     return plan
 
 
+_OTHER = (-1, -1)
+
+
 def _needs(read: _Reading) -> Iterable[tuple[int, Sequence[int]]]:
-    """Everything that is computed, operands first, with the values it is computed of."""
-
-    def base(v: int) -> int:
-        v = read.same[v]
-        return read.elements[v][0] if v in read.elements else v
-
+    """Everything that is computed, operands first, with the steps of what it is computed of."""
+    # The first result of each step stands for all of them, an array for its elements.
+    base = list(read.same)
+    for step in read.fixed.values():
+        for v in step.results:
+            base[v] = step.results[0]
+    for v, (array, _) in read.elements.items():
+        base[v] = base[array]
+    scalars = read.scalars
     for step in read.schedule.steps:
         v = step.results[0]
-        if v in read.assemblies:
+        found = scalars.get(v) or read.totals.get(v) or read.fixed.get(v)
+        if found is not None:
+            yield v, [base[x] for x in found.operands]
+        elif v in read.assemblies:
             made = read.assemblies[v]
             rest = () if made.rest is None else (made.rest,)
-            yield v, [base(x) for x in (*made.parts, *rest)]
-            continue
-        found = read.scalars.get(v) or read.totals.get(v) or read.fixed.get(v)
-        if found is not None:
-            yield v, [base(x) for x in found.operands]
+            yield v, [base[x] for x in (*made.parts, *rest)]
 
 
-def _cost(read: _Reading, plan: Sequence[Group], costs: Costs) -> float:
-    """What a plan takes, of scalars and of what is made of them, in microseconds."""
-    found = 0.0
-    for group in plan:
-        if group.together:
-            columns = len(read.scalars[group.values[0]].operands)
-            found += costs.group(columns, len(group.values))
-        else:
-            found += costs.scalar * sum(v in read.scalars for v in group.values)
-    found += sum(4 * costs.call + costs.element * len(x.operands) for x in read.totals.values())
-    return found
+# What is paid for ---------------------------------------------------------------------------------
+
+
+class Costs(NamedTuple):
+    """Microseconds, as far as a choice needs them.
+
+    ``scalar``: of arithmetic of two scalars; ``function``: of a function of one.  ``call``: of a
+    call of NumPy, apart from its elements; ``element``: of each of these; ``read``: of an element
+    that is taken out of an array.
+    """
+
+    scalar: float
+    function: float
+    call: float = 0.45
+    element: float = 0.0008
+    read: float = 0.04
+
+    @property
+    def least(self) -> int:
+        """How many scalar steps are worth one over arrays."""
+        return math.ceil(3 * self.call / self.scalar)
+
+    def of_groups(self, read: _Reading, plan: Sequence[Group]) -> float:
+        """What a plan takes at least."""
+        found = self.call * len(read.totals)
+        for group in plan:
+            if group.together:
+                found += self.call + self.element * len(group.values)
+            else:
+                found += self.scalar * sum([v in read.scalars for v in group.values])
+        return found
+
+    def of_program(self, schedule: Schedule) -> float:
+        """What the steps of a schedule take."""
+        returned = frozenset(schedule.results)
+        found = 0.0
+        for step in schedule.steps:
+            if step.form == "element" and step.results[0] in returned:
+                found += self.read / 2  # with others, as a list
+            elif step.form == "stack" and step.operands == schedule.params:
+                found += self.call + self.read / 8 * len(step.operands)
+            else:
+                found += self._of(step)
+        return found
+
+    def _of(self, step: Step) -> float:
+        shape, form, count = step.shapes[0], step.form, len(step.operands)
+        if step.weak or step.leaf:
+            return 0
+        if form in ("element", "component"):
+            return self.read
+        if not shape and form != "kernel":
+            return self.function if form == "pointwise" else self.scalar * max(count, 2) / 2
+        found = self.call + self.element * _elements(shape)
+        if form == "stack":
+            return found + self.read * count
+        if form != "kernel":
+            return found * max(count - 1, 1)
+        if isinstance(step.op, ops.Slice) or _is_unit(shape):
+            return self.call / 4
+        if isinstance(step.op, ops.Concat | ops.Contract | ops.Unslice):
+            return 2 * found + self.call / 4 * count
+        return 2 * found
+
+
+def _elements(shape: Shape) -> int:
+    return math.prod([dim for dim in shape if isinstance(dim, int)])
+
+
+FLOATS, ARRAYS = Costs(0.02, 0.05), Costs(0.09, 0.5)
