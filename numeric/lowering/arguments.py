@@ -21,7 +21,7 @@ from symdiff.graph.expr import Expr, Symbols, free_symbols, in_order
 from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numeric.lowering.programs import Lowered
     from numeric.types import Values
@@ -47,8 +47,9 @@ class Call:
     ``weak``: all arguments are Python numbers, and so are the results.  ``kinds``: the dtypes of
     the outputs, where they are known and may differ.
 
-    Where calls have a ``key``, those with the same one share one object, which learns from the
-    first of them: ``settled`` is how programs run, and what they leave to do with their results,
+    Where calls have a ``key``, that of the values, those with the same one share one object, which
+    learns from the first of them: ``settled`` is how programs run, and what they leave to do with
+    their results,
     ``seeds`` the key of cotangents that are used as they are.
     """
 
@@ -88,11 +89,15 @@ def key_of(values: Sequence[Any]) -> Key:
 
 
 def _kind(value: Any) -> object:
-    """The dtype and shape of an array, the class of a float; None for what has to be looked at."""
+    """The dtype and shape of an array, the class of a scalar; None for what has to be looked at."""
     kind = value.__class__
     if kind is np.ndarray:
         return value.dtype, value.shape
-    return kind if kind is float or kind is np.float64 else None
+    return kind if kind in _SCALARS else None
+
+
+_NUMBERS = frozenset({float, int})
+_SCALARS = _NUMBERS | {np.float64, np.float32, np.int64, np.bool_}
 
 
 class Fixed(NamedTuple):
@@ -161,7 +166,8 @@ class Signature:
         # Data of the graph take part in NumPy's promotion.
         self.data = [c.dtype for c in constants if c.dtype.kind != "b"]
         # What is known of arguments like those of earlier calls.
-        self.calls: dict[Key, Call] = {}
+        # With those that have Python's numbers stands what these become.
+        self.calls: dict[Key, tuple[Call, Callable[[Any], Any] | None]] = {}
         self.given = Symbols(self.inputs)
         self.fixed: tuple[Fixed, ...] = ()
 
@@ -175,12 +181,15 @@ class Signature:
 
     def seen(self, args: Sequence[Any]) -> tuple[Sequence[Any], Call] | None:
         """Arguments that are like those of an earlier call: they fit as those did."""
-        call = self.calls.get(key_of(args))
-        if call is None:
+        found = self.calls.get(key_of(args))
+        if found is None:
             return None
-        if float in call.key:  # type: ignore[operator]  # those in the table have one
-            kind = call.precision.type
-            args = [kind(v) if v.__class__ is float else v for v in args]
+        call, number = found
+        if number is not None:
+            try:
+                args = [number(v) if v.__class__ in _NUMBERS else v for v in args]
+            except OverflowError:
+                return None
         return args, call
 
     def bind(
@@ -198,29 +207,49 @@ class Signature:
         weak = [value.__class__ in WEAK for value in given]
         strong = [a.dtype for a, loose in zip(arrays, weak, strict=True) if not loose]
         meeting = precision([*self.data, *strong])
-        points = self._points(arrays) if self.scalar else ()
-        sizes = {} if self.scalar else self._sizes(arrays)
         values = tuple(
-            _as_kind(x, array, loose, meeting)
-            for x, array, loose in zip(self.inputs, arrays, weak, strict=True)
+            [
+                _as_kind(x, array, loose, meeting)
+                for x, array, loose in zip(self.inputs, arrays, weak, strict=True)
+            ]
         )
         # NumPy's double is a Python float, which ``math`` serves; a narrower scalar has a precision
         # to keep, and goes the way of arrays.
         plain = self.scalar and all(
-            loose or value.__class__ is np.float64 for loose, value in zip(weak, given, strict=True)
+            loose or v.__class__ is np.float64 for loose, v in zip(weak, given, strict=True)
         )
-        call = Call([a.shape for a in arrays], sizes, meeting, points, plain)
-        # Those that are used as they are, or as a float of this precision, are known from now on.
-        fixed = (float, np.float64)
-        key = key_of(given)
-        if not (plain or None in key) and all(
-            v is value or value.__class__ in fixed for v, value in zip(values, given, strict=True)
-        ):
-            call.key = key
-            if len(self.calls) >= _CALLS:
-                self.calls.clear()
-            self.calls[key] = call
+        # What was made of lists, integers and numbers is like arguments that came so.
+        call, _ = self.calls.get(key_of(values), (None, None))
+        if call is None or call.precision != meeting or call.weak != plain:
+            points = self._points(arrays) if self.scalar else ()
+            sizes = {} if self.scalar else self._sizes(arrays)
+            call = Call([a.shape for a in arrays], sizes, meeting, points, plain)
+            self._learn(call, values, given)
+        else:
+            self._learn_numbers(call, given)
         return values, call
+
+    def _learn(self, call: Call, values: Sequence[Any], given: Sequence[Any]) -> None:
+        """Know arguments like ``values``, unless those would make another call than ``given``."""
+        own = precision([*self.data, *[v.dtype for v in values]])
+        floats = self.scalar and all(v.__class__ is np.float64 for v in values)
+        key = key_of(values)
+        if None not in key and own == call.precision and floats == call.weak:
+            call.key = key
+            self._know(key, call, None)
+            self._learn_numbers(call, given)
+
+    def _learn_numbers(self, call: Call, given: Sequence[Any]) -> None:
+        """Know Python's numbers beside what is used as it is."""
+        number, key = call.precision.type, key_of(given)
+        kinds = tuple([number if kind in _NUMBERS else kind for kind in key])
+        if kinds == call.key != key:
+            self._know(key, call, number)
+
+    def _know(self, key: Key, call: Call, number: Callable[[Any], Any] | None) -> None:
+        if len(self.calls) >= _CALLS:
+            self.calls.clear()
+        self.calls[key] = call, number
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         shapes = [array.shape for array in arrays]
@@ -276,7 +305,7 @@ class Signature:
                 )
         values, call = self.bind(args, {})
         # Tangents like the arguments are used as they are, too.
-        if key_of(tangents) == call.key and self.whole and float not in call.key:
+        if key_of(tangents) == call.key and self.whole:
             return values, call, tangents  # type: ignore[return-value]  # they are arrays
         moved = [
             tangent(method, x, t, np.shape(v), call.precision)
@@ -353,6 +382,8 @@ def precision(dtypes: Iterable[np.dtype]) -> np.dtype:
     numbers = [dtype for dtype in dtypes if dtype.kind != "b"]
     if not numbers:
         return _FLOAT
+    if numbers[0].kind == "f" and numbers.count(numbers[0]) == len(numbers):
+        return numbers[0]
     result: np.dtype = np.result_type(*numbers)
     return result if result.kind == "f" else _FLOAT
 
@@ -368,6 +399,8 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
     Raises TypeError for another dtype, for an expression and for a masked array, whose mask would
     be lost; ShapeError for lists that are no array, ValueError for an integer beyond the floats.
     """
+    if value.__class__ is np.ndarray and value.dtype.kind in _ACCEPTED[x.dtype]:
+        return value  # as most are
     if isinstance(value, Expr):
         raise TypeError(
             f"{what} {x.name}: expected numbers, got the expression {value!r}; sd.substitute puts "

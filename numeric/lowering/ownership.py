@@ -74,8 +74,12 @@ class Owner:
     def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
         if value.__class__ in WEAK:
-            number = strong(value) if not real else precision.type(value)
-            value = number if not shape else np.full(shape, number)
+            number = precision.type(value) if real else strong(value)
+            if not shape:
+                return number
+            value = np.empty(shape, number.dtype)
+            value.fill(number)
+            return value
         # The numbers of a formula are doubles, so that a program of narrow arguments may widen on
         # its way; in double precision, what is wider stays so.
         narrow = precision.itemsize < _FLOAT.itemsize

@@ -20,6 +20,7 @@ from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
 from numeric.lowering.ownership import Owner, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
+from numeric.lowering.values import WEAK
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
 from symdiff.contexts import raising
@@ -290,7 +291,9 @@ class Programs:
                 results[task.place] = None
                 asked.append(task)
         if asked:
-            owner = Owner((*taken, *self.constants, *results))
+            # Numbers are all that is left of most gradients with which there is something to do.
+            numbers = all(found[task.place].__class__ in WEAK for task in asked)
+            owner = Owner(() if numbers else (*taken, *self.constants, *results))
             for place, _, shape, real, dtype in asked:
                 results[place] = owner.result(found[place], shape, real, dtype)
         return results

@@ -142,9 +142,16 @@ def single(values: Any) -> Any:
 def test_calls_of_all_kinds_follow_one_another():
     """Whatever came before, results are those of a Function that sees the arguments first."""
     inputs = (V, A)
-    outputs = [sd.sin(V) * A, sd.sum(V) / 3, V[1:], sd.where(V > A, V, 0), sd.full((2,), 1) * A]
+    outputs = [
+        sd.sin(V) * A,
+        sd.sum(V) / 3,
+        V[1:],
+        sd.where(V > A, V, 0),
+        sd.full((2,), 1) * A,
+        V * A**64,
+    ]
     firsts = [VS, single(VS), VS.round().astype(int), list(VS), VS[::-1], VS.astype(">f8")]
-    seconds = [2.0, 2, np.float64(2), np.float32(2), np.array(2.0), np.array(2), single(2)]
+    seconds = [2.0, 2, np.float64(2), np.float32(2), np.int64(2), np.array(2.0), np.array(2), True]
     F = nm.lower(outputs, inputs)
     pairs = list(itertools.product(firsts, seconds))
     order = RNG.permutation(len(pairs))
@@ -165,6 +172,47 @@ def test_calls_of_all_kinds_follow_one_another():
             for x, y in zip(leaves(found), leaves(expected), strict=True):
                 assert (type(x), x.dtype, x.shape) == (type(y), y.dtype, y.shape)
                 np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize(
+    "outputs", [[sd.stack([A, B * A]), A / B], [sd.sin(A) * B, A**64]], ids=["arrays", "scalars"]
+)
+def test_scalars_of_all_kinds_follow_one_another(outputs):
+    """Python floats come of numbers and NumPy's doubles, and NumPy's numbers of all others."""
+    kinds = [
+        float,
+        int,
+        np.float64,
+        np.float32,
+        np.int64,
+        np.array,
+        single,
+        lambda v: np.full(2, v),
+    ]
+    F = nm.lower(outputs, (A, B))
+    pairs = list(itertools.product(kinds, kinds))
+    order = RNG.permutation(len(pairs))
+    for k in (*order, *reversed(order)):
+        a, b = pairs[k][0](2), pairs[k][1](3)
+        G = nm.lower(outputs, (A, B))
+        for found, expected in (
+            (F(a, b), G(a, b)),
+            (F.jacobian(a, b), G.jacobian(a, b)),
+            (F.forward(a, b)[0], G.forward(a, b)[0]),
+            (F.jvp([a, b], [a, b])[1], G.jvp([a, b], [a, b])[1]),
+        ):
+            for x, y in zip(leaves(found), leaves(expected), strict=True):
+                assert type(x) is type(y)
+                assert np.asarray(x).dtype == np.asarray(y).dtype
+                np.testing.assert_array_equal(x, y)
+
+
+def test_numbers_too_large_are_refused_as_before():
+    F = nm.lower(V * A, (V, A))
+    for _ in range(2):
+        np.testing.assert_array_equal(F(VS, 2), VS * 2)
+        with pytest.raises(ValueError, match="an integer of 1329 bits is beyond the largest float"):
+            F(VS, 10**400)
 
 
 def leaves(result: Any) -> Any:
@@ -278,5 +326,5 @@ def test_programs_are_looked_at_once():
     order = (0,)
     for _ in range(3):
         F.value_and_grad(VS)
-    (call,) = F._signature.calls.values()
+    ((call, _),) = F._signature.calls.values()
     assert call.settled[F._programs.of(derivatives.value_and_grad, order)][1] == []
