@@ -390,4 +390,4 @@ def replaced(expr: Expr, known: Mapping[Expr, Expr]) -> Expr:
 def _lowered(name: str, params: Sequence[Expr], outputs: Sequence[Expr]) -> Callable[..., Any]:
     outputs = [in_order(y) for y in outputs]
     program = Lowered(Emitter(numbers=True), name, params, outputs, [True] * len(outputs), "")
-    return program.program(NUMPY).function
+    return program.program(NUMPY, False).function

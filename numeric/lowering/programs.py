@@ -63,7 +63,7 @@ class Program:
     ) -> None:
         self.name, self._emitter = name, emitter
         steps = schedule(outputs, params)
-        found = rolled(steps, flavour == MATH) if roll else steps
+        found = rolled(steps, flavour == MATH, emitter.exact_order) if roll else steps
         self.rolled = found is not steps
         printer = _PRINTERS[flavour](emitter, found)
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results

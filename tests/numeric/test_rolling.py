@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import random
 from itertools import pairwise
@@ -239,3 +240,50 @@ def test_rolled_schedules_have_their_operands_before_their_steps(always, flavour
         assert known.isdisjoint(step.results)
         known.update(step.results)
     assert known.issuperset(made.results)
+
+
+# Sums ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "terms"), [(2, 5), (3, 40), (50, 9)])
+def test_sums_side_by_side_keep_the_order_of_their_terms(always, monkeypatch, width, terms):
+    monkeypatch.setattr(rolling, "LONG", 10**6)
+    rng = np.random.default_rng(terms)
+    x = sd.symbol("x", 60)
+    xs, factors = elements(x), rng.choice([1, -1, 3, 0.1, 1e9], size=(width, terms)).tolist()
+    rows = [rng.choice(60, terms, replace=False) for _ in range(width)]
+    outputs = [
+        k + 1 + sum(c * sd.exp(xs[j]) for c, j in zip(cs, row, strict=True))
+        for k, (cs, row) in enumerate(zip(factors, rows, strict=True))
+    ]
+    at = rng.normal(size=60)
+    F = nm.lower(sd.stack(outputs), x)
+    assert F(at).tolist() == nm.interpret(sd.stack(outputs), {x: at}).tolist()
+    assert "sum(axis=0)" in F.source
+
+
+def test_exact_order_adds_up_terms_as_the_formula_has_them():
+    n = 300
+    x = sd.symbol("x", n)
+    f = rosenbrock(elements(x))
+    at = np.random.default_rng(0).normal(size=n)
+    F = nm.lower(f, x, exact_order=True)
+    expected = nm.interpret([f, sd.grad(f, x)], {x: at})
+    for G in (F, pickle.loads(pickle.dumps(F))):
+        value, (gradient,) = G.value_and_grad(at)
+        assert value == expected[0]
+        assert gradient.tolist() == expected[1].tolist()
+        assert ".sum()" not in G.source
+    assert ".sum()" in nm.lower(f, x).source
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_long_sums_are_within_the_bound_of_any_order(n):
+    rng = np.random.default_rng(n)
+    x = sd.symbol("x", n)
+    coefs = rng.choice([1, -1, 2.5, 0.3, 7, -1e3], size=n).tolist()
+    F = nm.lower(sum(c * sd.sin(v) for c, v in zip(coefs, elements(x), strict=True)), x)
+    at = rng.normal(size=n)
+    terms = np.array(coefs) * np.sin(at)
+    assert abs(F(at) - math.fsum(terms)) <= n * EPS * np.abs(terms).sum()
+    assert steps(F) < 20

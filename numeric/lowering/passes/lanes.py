@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.arithmetic import weak
+from numeric.lowering.arithmetic import divisor, weak
 from numeric.lowering.steps import Schedule, Step
 from symdiff.graph import ops
+from symdiff.graph.number import is_normal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dtype, Op, Shape
     from symdiff.graph.number import Number
 
+# Sums of so many terms are sums of the rows of a matrix.
+ROWS = 5
 # A column of so many slices is joined; one of more is taken element by element.
 _SLICES = 4
 _SUM = ops.contract_op(((0,),), (), (), (False,))
+_SUM_ROWS = ops.contract_op(((0, 1),), (1,), (), (False,))
 _DOT = ops.contract_op(((0,), (0,)), (), (), (False, False))
 # As many scalar parameters as this are one array of their own.
 PACKED = 17
@@ -39,6 +43,20 @@ PACKED = 17
 def elements(shape: Shape) -> int:
     """How many elements an array has whose axes have numbers as lengths."""
     return math.prod([dim for dim in shape if isinstance(dim, int)])
+
+
+def is_free(c: Number) -> bool:
+    """Whether a number may be an element of an array: it is written as one factor."""
+    return divisor(-c if c < 0 else c) is None and (isinstance(c, float) or is_normal(c))
+
+
+def _has_rows(step: Step) -> bool:
+    """Whether sums like this one are sums of rows: of reals, times numbers that are one factor."""
+    op = step.op
+    if step.form != "sum" or step.dtypes[0] is not float or not isinstance(op, ops.Sum):
+        return False
+    numbers = (*op.coefs, op.const) if op.const else op.coefs
+    return len(op.coefs) >= ROWS and all(map(is_free, numbers))
 
 
 class Writer:
@@ -220,17 +238,19 @@ class Writer:
             firsts = [0, *breaks.tolist(), len(at)]
             parts = [self._slice(int(owners[i]), int(at[i]), j - i) for i, j in pairwise(firsts)]
             return self._concatenated(parts)
-        arrays = np.unique(owners)
-        row = self._concatenated([self._array(int(k)) for k in arrays])
-        if len(arrays) > 1:
-            ends = np.cumsum([self.lengths[k] for k in arrays])
-            shift = np.array([self.starts[k] for k in arrays]) - np.concatenate(([0], ends[:-1]))
-            at = at - shift[np.searchsorted(arrays, owners)]
-        else:
-            at = at - self.starts[int(arrays[0])]
+        row, places = self._row(at)
         (length,), dtype = self.layouts[row]
         assert isinstance(length, int)
-        return self._new("kernel", ops.gather_op((length,), at), (row,), (len(at),), dtype)
+        return self._new("kernel", ops.gather_op((length,), places), (row,), (len(at),), dtype)
+
+    def _row(self, at: NDArray[np.intp]) -> tuple[int, NDArray[np.intp]]:
+        """One array that has the elements at these addresses, and their places in it."""
+        owners = np.searchsorted(self.starts, at, side="right") - 1
+        arrays = np.unique(owners)
+        row = self._concatenated([self._array(int(k)) for k in arrays])
+        ends = np.cumsum([0, *[self.lengths[k] for k in arrays]])
+        shift = np.array([self.starts[k] for k in arrays]) - ends[:-1]
+        return row, at - shift[np.searchsorted(arrays, owners)]
 
     def _slice(self, k: int, at: int, length: int) -> int:
         array, start = self._array(k), at - self.starts[k]
@@ -266,6 +286,9 @@ class Writer:
         values = sorted(values, key=order.__getitem__)
         steps = [scalars[v] for v in values]
         first, length = steps[0], len(steps)
+        if _has_rows(first):
+            self._kept(values, self._rows(steps))
+            return
         columns = [
             self._column(column) for column in zip(*[x.operands for x in steps], strict=True)
         ]
@@ -275,9 +298,47 @@ class Writer:
         if all(not self.layouts[v][0] for v in columns):  # one value, so many times
             columns[0] = self._gather(self._located([first.operands[0]] * length))
         array = self._new(first.form, op, columns, (length,), first.dtypes[0], first.detail)
-        k = self._owned(array, length)
+        self._kept(values, array)
+
+    def _kept(self, values: Sequence[int], array: int) -> None:
+        """The values are the elements of an array from now on."""
+        k = self._owned(array, len(values))
         for i, v in enumerate(values):
-            addresses[v] = self.starts[k] + i
+            self.addresses[v] = self.starts[k] + i
+
+    def _rows(self, steps: Sequence[Step]) -> int:
+        """Sums of several terms as the sum of the rows of a matrix, which has a term in each.
+
+        NumPy adds up rows one after the other, as the sums do.
+        """
+        made: list[ops.Sum] = [x.op for x in steps if isinstance(x.op, ops.Sum)]
+        count, length = len(steps[0].operands), len(steps)
+        at = self._located(
+            [v for column in zip(*[x.operands for x in steps], strict=True) for v in column]
+        )
+        shape = (count, length)
+        key = ("rows", at.tobytes())
+        matrix = self._gathered.get(key)
+        if matrix is None:
+            row, at = self._row(at)
+            (total,) = self.layouts[row][0]
+            assert isinstance(total, int)
+            op = ops.gather_op((total,), at.reshape(shape))
+            matrix = self._gathered[key] = self._new("kernel", op, (row,), shape)
+        coefs = np.array([[weak(c) for c in op.coefs] for op in made], float).T
+        if (coefs != 1).any():
+            factors = coefs if (coefs != coefs[:, :1]).any() else coefs[:, :1]
+            many = self._constant(np.ascontiguousarray(factors))
+            product = ops.product_op((1, 1))
+            matrix = self._new("product", product, (many, matrix), shape, float, (1, 1))
+        found = self._new("kernel", _SUM_ROWS, (matrix,), (length,))
+        constants = [weak(op.const) for op in made]
+        if not any(constants):
+            return found
+        if len(set(constants)) == 1:
+            return self._new("sum", ops.sum_op(made[0].const, (1,)), (found,), (length,))
+        others = self._constant(np.array(constants, float))
+        return self._new("sum", ops.sum_op(0, (1, 1)), (found, others), (length,))
 
     def _column(self, values: Sequence[int]) -> int:
         if len(set(values)) == 1:

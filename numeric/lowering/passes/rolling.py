@@ -14,11 +14,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering.arithmetic import divisor
-from numeric.lowering.passes.lanes import Writer
+from numeric.lowering.passes.lanes import ROWS, Writer, is_free
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
-from symdiff.graph.number import is_normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -343,14 +341,11 @@ def _way(step: Step) -> tuple[object, ...]:
             step.detail,
             step.dtypes,
         )
-    kinds = [c if c in (1, -1) or not is_free(c) else "coefficient" for c in op.coefs]
+    # Rows of a matrix have any sign.
+    signs = () if len(op.coefs) >= ROWS else (1, -1)
+    kinds = [c if c in signs or not is_free(c) else "coefficient" for c in op.coefs]
     const = op.const if op.const == 0 or not is_free(op.const) else "constant"
     return ("sum", *kinds, const, step.dtypes)
-
-
-def is_free(c: Number) -> bool:
-    """Whether a number may be an element of an array: it is written as one factor."""
-    return divisor(-c if c < 0 else c) is None and (isinstance(c, float) or is_normal(c))
 
 
 class Group(NamedTuple):
