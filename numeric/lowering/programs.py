@@ -63,13 +63,16 @@ class Program:
     ) -> None:
         self.name, self._emitter = name, emitter
         steps = schedule(outputs, params)
-        found = rolled(steps, flavour == MATH, emitter.exact_order) if roll else steps
+        found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
         printer = _PRINTERS[flavour](emitter, found)
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
-        self.packed = isinstance(printer, MathPrinter) and printer.packed
         self.masked = any(map(discards, {op for x in steps.steps for op in x.ops}))
+        if self.rolled and self.masked and flavour == MATH:  # arrays compute all branches
+            silence = 'with np.errstate(all="ignore"):'
+            self.lines = [silence, *(f"    {line}" for line in self.lines)]
+        self.packed = isinstance(printer, MathPrinter) and printer.packed
         arguments = ["*args"] if self.packed else parameters(len(params))
         returned = in_rows(self.results, self.joined)
         self._own = defined(name, arguments, comment, self.lines, returned)

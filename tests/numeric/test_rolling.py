@@ -287,3 +287,23 @@ def test_long_sums_are_within_the_bound_of_any_order(n):
     terms = np.array(coefs) * np.sin(at)
     assert abs(F(at) - math.fsum(terms)) <= n * EPS * np.abs(terms).sum()
     assert steps(F) < 20
+
+
+def test_selections_of_arrays_are_silent():
+    xs = scalars(300)
+    with np.errstate(all="raise"):
+        F = nm.lower([sd.where(x > 1, sd.log(x - 1), -x) for x in xs], xs)
+        found = F(*[0.5] * 299, 2.0)
+    assert found == (-0.5,) * 299 + (0.0,)
+    assert len(programs(F)[0].lines) < 10
+
+
+def test_an_element_of_one_element_is_that(always):
+    x, w = sd.symbols("x w", 1)
+    y = w / sd.sqrt(x)
+    outputs = [sd.concat([y[0:1], x[0:0]]), sd.sin(x) / sd.sqrt(w), y[0]]
+    at = {x: np.array([2.0]), w: np.array([3.0])}
+    for a, b in zip(
+        nm.lower(outputs, [x, w])(*at.values()), nm.interpret(outputs, at), strict=True
+    ):
+        np.testing.assert_array_equal(a, b, strict=True)

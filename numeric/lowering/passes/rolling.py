@@ -115,10 +115,10 @@ class _Reading:
         elif unit and not step.leaf:
             known[v] = True
             place = _place(step, self.definitions)
-            if place is not None:
+            if place is not None and not known[place[0]]:
                 self.elements[v] = place
                 return
-            if _is_unchanged(step, self.definitions):
+            if place is not None or _is_unchanged(step, self.definitions):
                 same[v] = same[step.operands[0]]
                 return
         self.fixed[v] = step
