@@ -186,11 +186,12 @@ class Lowered:
 
     @cached_property
     def own(self) -> tuple[bool, ...]:
-        """Which results of ``arrays`` are new (see ``sharing``); where it is two programs, none."""
-        program = self.program(NUMPY)
-        if program.rolled:
-            return (False,) * len(self.outputs)
-        return own(program.schedule, self.kept)
+        """Which results of ``arrays`` are new (see ``sharing``), where ``is_one``."""
+        return own(self.program(NUMPY).schedule, self.kept)
+
+    def is_one(self, given: Sequence[Any]) -> bool:
+        """Whether these values run the program that was looked at: rolled ones take doubles."""
+        return not self.program(NUMPY).rolled or all(map(_is_double, given))
 
     def floats(self, values: Sequence[Values]) -> Sequence[Values]:
         """The results for Python floats, redone in NumPy where ``math`` raises."""
@@ -209,7 +210,8 @@ class Lowered:
 
 
 def _is_double(value: Values) -> bool:
-    return isinstance(value, np.ndarray | np.generic) and value.dtype is DOUBLE
+    # A tuple: this runs at each call, and a union would be made anew.
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype is DOUBLE
 
 
 # Numbers and points -----------------------------------------------------------------------------

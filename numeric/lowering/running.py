@@ -269,7 +269,8 @@ class Programs:
         results = self._handed_out(found, todo, taken)
         if call.weak:
             return [python_number(v, r) for v, r in zip(results, real, strict=True)]
-        if call.key is not None and not self.strict and (self.flat or not call.points):
+        settles = call.key is not None and not self.strict and (self.flat or not call.points)
+        if settles and program.is_one(taken):
             run = program.way(call.sizes, call.points)
             call.settled[program] = run, _left(todo, found, results, program.own)
         return results

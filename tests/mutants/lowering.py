@@ -206,7 +206,33 @@ _memory(
     "a-value-is-handed-out-that-a-residual-views",
     " and not (i < count and v in viewed)",
     "",
-    "test_residuals_of_known_calls_see_no_later_change",
+    "test_results_that_are_said_to_be_made_share_no_memory",
+)
+_memory(
+    "calls-are-not-told-apart-by-dtype",
+    "        return value.dtype, value.shape\n",
+    "        return value.shape\n",
+    "test_calls_of_all_kinds_follow_one_another",
+    "test_random_programs_called_again",
+)
+_memory(
+    "arrays-of-one-number-are-known-as-numbers",
+    " and own == call.precision and floats == call.weak",
+    " and own == call.precision",
+    "test_scalars_of_all_kinds_follow_one_another",
+)
+_memory(
+    "numbers-are-known-by-what-they-are",
+    "        if kinds == call.key != key:\n            self._know(key, call, number)",
+    "        if kinds == call.key != key:\n            self._know(key, call, None)",
+    "test_scalars_of_all_kinds_follow_one_another",
+    "test_calls_of_all_kinds_follow_one_another",
+)
+_memory(
+    "cotangents-of-any-kind-are-settled",
+    "        return self if key == self.seeds else self.alone()",
+    "        return self",
+    "test_cotangents_and_tangents_of_other_precision_are_told_apart",
 )
 _memory(
     "residuals-see-later-changes",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, strategies
 
 import numeric as nm
 import symdiff as sd
@@ -62,6 +62,47 @@ def test_results_that_are_said_to_be_made_share_no_memory(drawn):
     new = own(lowered.program(ARRAYS).schedule, len(nodes) - count)[:count]
     kept = [v for v in found[count:] if isinstance(v, np.ndarray)]
     assert not shared([v for v, is_new in zip(found, new, strict=False) if is_new], kept)
+
+
+@sample(60)
+@given(programs_at_points(FAMILIES, steps=6), strategies.randoms(use_true_random=False))
+def test_random_programs_called_again(drawn, random):
+    """Arguments in other memory and of another precision, between calls, inside of calls."""
+    case, point = drawn
+    xs = [sd.symbol(f"x{i}", shape) for i, shape in enumerate(case.shapes)]
+    f = case.ours(xs)
+    F = nm.lower([f, sd.sum(f * f)], xs)
+    arrays = [np.array(v, float) for v in point]
+    kept: list[Any] = []
+    for _ in range(6):
+        kind = random.choice([np.float64, np.float64, np.float32])
+        args = [random.choice(list(views(v.astype(kind))) if v.ndim else [v[()]]) for v in arrays]
+        with np.errstate(all="ignore"):
+            try:
+                expected = [nm.interpret(y, dict(zip(xs, args, strict=True))) for y in F.outputs]
+            except np.linalg.LinAlgError:
+                return
+            method = random.choice(["call", "forward", "jvp", "jacobian", "backward"])
+            if method == "call":
+                found = F(*args)
+            elif method == "jvp":
+                found = F.jvp(args, args)[0]
+            elif method == "jacobian":
+                kept += [(v, np.copy(v)) for v in leaves(F.jacobian(*args))]
+                continue
+            else:
+                found, residuals = F.forward(*args)
+                if method == "backward":
+                    seeds = [np.ones(np.shape(y), np.result_type(y)) for y in found]
+                    pulled = F.backward(residuals, *seeds)
+                    kept += [(v, np.copy(v)) for v in pulled]
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert np.shape(a) == np.shape(b)
+        assert not shared(found, [*args, *(v for v, _ in kept if isinstance(v, np.ndarray))])
+        kept += [(v, np.copy(v)) for v in found]
+    for value, was in kept:
+        np.testing.assert_array_equal(value, was)
 
 
 LINE = np.array([0.0, 1.0, -1.0, 0.5, 3.0, -2.5, 1e-300, 1e300, np.inf, -np.inf, np.nan])

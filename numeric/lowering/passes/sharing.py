@@ -66,5 +66,5 @@ def _is_made(step: Step, steps: Sequence[Step]) -> bool:
     return step.form in _MADE or isinstance(op, _MADE_BY)
 
 
-_MADE = frozenset({"power", "shifted", "monomial", "quotient", "strong"})
+_MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong"})
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)
