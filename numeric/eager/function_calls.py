@@ -152,7 +152,8 @@ class FunctionBackward0(Node):
     def _by_own_program(self, seeds: Sequence[Any]) -> tuple[Sequence[Any], Sequence[bool] | None]:
         function, residuals = self.function, self.residuals
         assert residuals is not None
-        found = function._programs.backward(residuals, [g if g.ndim else g[()] for g in seeds])
+        seeds = [g if g.ndim else g[()] for g in seeds]
+        found = function._programs.backward(residuals, residuals.call.pulled(seeds), seeds)
         zeros = function._programs.cut.marked
         marks = [m for m, wanted in zip(zeros, self.mask, strict=True) if wanted]
         return [

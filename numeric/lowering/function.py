@@ -252,13 +252,15 @@ class Function:
                 cotangent(i, g, call.points + lengths(y.shape, call.sizes))
                 for i, (g, y) in enumerate(zip(cotangents, self.outputs, strict=True))
             ]
+            call = call.pulled(seeds)
         order = range(len(self.inputs)) if wrt is None else self._signature.places(wrt, "backward")
         several = wrt is None or isinstance(wrt, list | tuple)
         targets = None
         if accumulate is not None:
             xs, shapes = [self.inputs[i] for i in order], [call.shapes[i] for i in order]
             targets = check_targets(accumulate if several else [accumulate], xs, shapes)
-        results = self._programs.backward(residuals, seeds, None if wrt is None else tuple(order))
+        wanted = None if wrt is None else tuple(order)
+        results = self._programs.backward(residuals, call, seeds, wanted)
         found = tuple(results) if targets is None else accumulated(targets, results)
         return found if several else found[0]
 
@@ -513,6 +515,8 @@ class Function:
     ) -> list[Any]:
         """The values in rows, each of which has one for each input of ``order``, as asked for."""
         n, row = len(order), self._signature.by_input
+        if n and n == len(values):  # as of one output
+            return [row(values, wrt, order, method)]
         starts = range(0, len(values), n) if n else [0] * len(self.outputs)
         return [row(values[i : i + n], wrt, order, method) for i in starts]
 

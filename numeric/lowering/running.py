@@ -204,17 +204,25 @@ class Programs:
         return values, Residuals(self, call, kept, kink)
 
     def backward(
-        self, residuals: Residuals, seeds: Sequence[Values], order: tuple[int, ...] | None = None
-    ) -> list[Any]:
-        """One cotangent for each input, or those of ``order``, for cotangents that were checked."""
+        self,
+        residuals: Residuals,
+        call: Call,
+        seeds: Sequence[Values],
+        order: tuple[int, ...] | None = None,
+    ) -> Sequence[Any]:
+        """One cotangent for each input, or those of ``order``, for cotangents that were checked.
+
+        ``call`` is that of the residuals, ``pulled`` by the cotangents.
+        """
         assert residuals.values is not None
         if residuals.kink is not None:
             raise NotDifferentiable(residuals.kink)
-        call, given = residuals.call, (*residuals.values, *seeds)
         program = self.of(derivatives.backward, order)
-        values = iter(self._answered(program, given, call.pulled(seeds)))
+        found = self._answered(program, (*residuals.values, *seeds), call)
         places = range(len(self.inputs)) if order is None else order
-        found = [next(values) if self.inputs[i].dtype is float else None for i in places]
+        if len(found) < len(places):
+            values = iter(found)
+            found = [next(values) if self.inputs[i].dtype is float else None for i in places]
         # Each argument was stretched to all points, and stretching is summing when it is pulled
         # back.
         if not call.points:

@@ -351,10 +351,10 @@ def test_functions_that_a_small_call_runs(count, length, kind):
         (F, args, 9 + more),
         (F.value_and_grad, args, 12 + more),
         (F.grad, args, 12 + more),
-        (F.jacobian, args, 17 + more),
+        (F.jacobian, args, 13 + more),
         (F.hvp, (args, args), 14 + 2 * more),
         (G.jvp, (args, args), 14 + 2 * more),
-        (G.backward, (kept, one), 11 + 2 * bool(more)),
+        (G.backward, (kept, one), 7 + bool(more)),
     ):
         method(*arguments)
         method(*arguments)

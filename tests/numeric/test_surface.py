@@ -39,6 +39,7 @@ CASES = {
     "views": ([V, V, V[1:], DATA, sd.detach(V), V[::-1]], (V,), (VS,), np.float64, ()),
     "integers": (sd.sum(X @ V), (X, V), (XS.round().astype(int), VS), np.float64, ()),
     "no reals": (sd.where(C, K / 2, 3), (K, C), (2, True), float, ()),
+    "several of no reals": ([K / 2, sd.where(C, K / 3, 3)], (K, C), (2, True), float, ()),
     "mixed": (sd.sum(sd.where(C, V, K * A)), (V, K, C, A), (VS, 2, True, 0.5), np.float64, ()),
     "data": (sd.sum(V * DATA), (V,), (VS,), np.float64, ()),
     "several": ([X @ V, A * DATA, V], (X, V, A), (XS, VS, 2.0), np.float64, ()),
