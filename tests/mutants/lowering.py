@@ -11,7 +11,8 @@ _contraction = Family("contraction")
 _kernels = Family("kernels")
 _memory = Family("memory")
 _function = Family("function")
-FAMILIES = (_schedule, _residuals, _source, _contraction, _kernels, _memory, _function)
+_rows = Family("rows")
+FAMILIES = (_schedule, _residuals, _source, _contraction, _kernels, _memory, _function, _rows)
 
 # What is computed, and in which order -------------------------------------------------------------
 
@@ -290,4 +291,62 @@ _function(
     'return kinks("raise" if strict else "subgradient")',
     'return kinks("subgradient")',
     "test_bind_keeps_what_is_said_of_kinks",
+)
+
+# Blocks of rows -----------------------------------------------------------------------------------
+
+_rows(
+    "stretched-axes-are-rows",
+    "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
+    "return tuple([lead + k for k, dim in enumerate(shape)])",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+    "test_blocks_have_the_bits_of_the_whole_where_no_sum_is_parted",
+)
+_rows(
+    "values-of-other-kernels-are-read-in-blocks",
+    "            and self.stage[x] == self.stage.get(v, self.stage[x])\n",
+    "",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "what-needs-all-rows-is-in-the-same-kernel",
+    "                at = max(at, self.behind[x] + 1)\n",
+    "                at = max(at, self.behind[x])\n",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "linear-maps-go-along-their-own-axes",
+    "    word: Word = batch + (None,) * op.core\n",
+    "    word: Word = (*batch, *range(lead, lead + op.core))\n",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "the-last-block-is-left-out",
+    "        blocks = -(-count // rows)\n",
+    "        blocks = count // rows\n",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "the-sum-of-an-odd-block-is-lost",
+    "        values = pairs + values[2 * len(pairs) :]\n",
+    "        values = pairs\n",
+    "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "helpers-have-a-context-of-their-own",
+    "pool.submit(copy_context().run, work)",
+    "pool.submit(work)",
+    "test_helpers_see_the_context_of_the_caller",
+)
+_rows(
+    "errors-of-helpers-are-lost",
+    "        if error is not None:\n            raise error\n",
+    "        if error is not None:\n            return\n",
+    "test_an_error_of_a_helper_is_raised_to_the_caller",
+)
+_rows(
+    "exact-order-parts-sums",
+    "if not letters and (self._exact or not _sums(self.steps[v])):",
+    "if not letters and not _sums(self.steps[v]):",
+    "test_exact_order_keeps_sums_whole",
 )

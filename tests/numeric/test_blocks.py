@@ -111,6 +111,8 @@ MODELS = {
     "columns": (sd.sum(sd.sum(X * X, axis=0) ** 2) + sd.sum(sd.max(X, axis=1)), [X]),
     "a product of all with all": (sd.sum(sd.abs(x[:, None] - x[None]) * (x + w)), [x, w]),
     "selected": (sd.sum(sd.where(x > w, x * w, x - w)), [x, w]),
+    "read again behind a sum": (sd.sum((x * w + 1 - sd.sum(x * w)) * (x * w + 1)), [x, w]),
+    "running sums": (sd.sum(sd.cumsum(sd.abs(x * w)) * sd.abs(x)), [x, w]),
     "by the mean": (sd.sum((x - sd.sum(x)) ** 2 * w), [x, w]),
 }
 
@@ -209,6 +211,8 @@ def test_axes_are_told_apart_by_where_they_go():
     args[0] /= 8
     F = nm.lower(f, [x, A], exact_order=True)
     same_bits(flat(F.value_and_grad(*args)), whole(F, "value_and_grad", *args))
+    (step,) = kernels(sd.sum(sd.abs(z[:, None] * z[None])))[-1:]
+    assert (ROWS, "n") in step.detail.shapes
 
 
 def test_what_only_a_kernel_reads_is_never_as_long_as_the_axis():
@@ -273,6 +277,35 @@ def test_an_error_in_a_block_is_raised_to_the_caller():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         F.value_and_grad(a, np.ones(40))
     assert F(np.ones(40), np.ones(40)) == 40
+
+
+def test_an_error_of_a_helper_is_raised_to_the_caller():
+    caller, met = threading.current_thread(), threading.Event()
+
+    def run(i):
+        if threading.current_thread() is caller:
+            assert met.wait(60)
+        else:
+            met.set()
+            raise ZeroDivisionError(i)
+
+    with pytest.raises(ZeroDivisionError):
+        blocks.spread(run, 4, 2)
+
+
+def test_helpers_see_the_context_of_the_caller():
+    caller, met, seen = threading.current_thread(), threading.Event(), []
+
+    def run(i):
+        if threading.current_thread() is caller:
+            assert met.wait(60)
+        else:
+            seen.append(np.geterr()["invalid"])
+            met.set()
+
+    with np.errstate(invalid="raise"):
+        blocks.spread(run, 4, 2)
+    assert set(seen) == {"raise"}
 
 
 def test_warnings_are_those_of_the_caller():
