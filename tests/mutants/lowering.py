@@ -198,8 +198,8 @@ _memory(
 )
 _memory(
     "an-array-is-handed-out-twice",
-    "_is_made(steps[v], steps) and v not in results[:i] and",
-    "_is_made(steps[v], steps) and",
+    "v is not None and v not in roots[:i] and",
+    "v is not None and",
     "test_results_that_are_said_to_be_made_share_no_memory",
     "test_calls_after_the_first_share_no_memory_either[twice]",
 )

@@ -1,4 +1,4 @@
-"""Which results of a program are arrays that it makes, and that nobody else has."""
+"""Which results of a program are in memory that it makes, and that nobody else has."""
 
 from __future__ import annotations
 
@@ -16,33 +16,43 @@ if TYPE_CHECKING:
 
 
 def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
-    """Which results are arrays that the program makes, and that are no results before.
+    """Which results have memory that the program makes, and that no result before them has.
 
-    All others may be, or be views of, an argument, a constant or another result; or are no arrays
-    but weak numbers.  The last ``kept`` results stay with the program: of the others, what one of
-    them may be a view of is not said to be made.
+    Views of arrays that nobody else gets are among them.  All others may be, or be views of, an
+    argument, a constant or another result; or are no arrays but weak numbers.  The last ``kept``
+    results stay with the program: the others do not own what one of these may be a view of.
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> x, A = sd.symbol("x", 3), sd.symbol("A", (3, 3))
-    >>> own(schedule([sd.sin(x), x[1:], A @ x, A.T], [x, A]))
-    (True, False, True, False)
+    >>> own(schedule([sd.sin(x), x[1:], A @ x, A.T, sd.exp(A).T], [x, A]))
+    (True, False, True, False, True)
     """
-    steps, results = schedule.definitions(), schedule.results
-    count = len(results) - kept
+    steps = schedule.definitions()
+    count = len(schedule.results) - kept
     viewed: set[int] = set()
-    left = list(results[count:])
+    left = list(schedule.results[count:])
     while left:
         v = left.pop()
         if v not in viewed:
             viewed.add(v)
             left += () if _is_made(steps[v], steps) else steps[v].operands
+    roots = [_root(v, steps) for v in schedule.results]
     return tuple(
         [
-            _is_made(steps[v], steps) and v not in results[:i] and not (i < count and v in viewed)
-            for i, v in enumerate(results)
+            v is not None and v not in roots[:i] and not (i < count and v in viewed)
+            for i, v in enumerate(roots)
         ]
     )
+
+
+def _root(v: int, steps: Sequence[Step]) -> int | None:
+    """The array that ``v`` is, or is a view of, if the program makes it."""
+    while not _is_made(step := steps[v], steps):
+        if step.weak or step.form not in _VIEWS or len(step.operands) != 1 or len(step.results) > 1:
+            return None
+        (v,) = step.operands
+    return v
 
 
 def _is_made(step: Step, steps: Sequence[Step]) -> bool:
@@ -66,5 +76,7 @@ def _is_made(step: Step, steps: Sequence[Step]) -> bool:
     return step.form in _MADE or isinstance(op, _MADE_BY)
 
 
+# Forms that give views, at most, of their only operand.
+_VIEWS = frozenset({"kernel", "component"})
 _MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong"})
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)
