@@ -225,7 +225,7 @@ class Signature:
             sizes = {} if self.scalar else self._sizes(arrays)
             call = Call([a.shape for a in arrays], sizes, meeting, points, plain)
             self._learn(call, values, given)
-        else:
+        elif any(weak):
             self._learn_numbers(call, given)
         return values, call
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.values import WEAK, strong
+from numeric.lowering.values import strong
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 
@@ -65,6 +65,16 @@ def immutable(array: np.ndarray) -> bool:
     return array is None or isinstance(array, bytes)
 
 
+def of_number(value: Any, shape: tuple[int, ...], precision: np.dtype | None) -> Any:
+    """A weak number as a new array of ``shape``; None for its own dtype; a NumPy scalar for ()."""
+    number = strong(value) if precision is None else precision.type(value)
+    if not shape:
+        return number
+    array = np.empty(shape, number.dtype)
+    array.fill(number)
+    return array
+
+
 class Owner:
     """Makes results that share memory with nothing else that the caller or a residual holds."""
 
@@ -73,13 +83,6 @@ class Owner:
 
     def result(self, value: Any, shape: tuple[int, ...], real: bool, precision: np.dtype) -> Any:
         """``value``, broadcast to ``shape``, as an array of its own; a NumPy scalar for ()."""
-        if value.__class__ in WEAK:
-            number = precision.type(value) if real else strong(value)
-            if not shape:
-                return number
-            value = np.empty(shape, number.dtype)
-            value.fill(number)
-            return value
         # The numbers of a formula are doubles, so that a program of narrow arguments may widen on
         # its way; in double precision, what is wider stays so.
         narrow = precision.itemsize < _FLOAT.itemsize

@@ -17,7 +17,7 @@ from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.blocks import LARGE
 from numeric.lowering.kink_checks import hit, questions
 from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
-from numeric.lowering.ownership import Owner, snapshots, summed_to
+from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import Lowered, at_points, plain, python_number
 from numeric.lowering.values import WEAK
@@ -199,8 +199,10 @@ class Programs:
         # A value may be a residual, too: the caller, who may change it, gets one of his own.
         if settled is None:
             values = self._settled(program, values, call, (*given, *kept), call.kinds)
-        elif left := settled[1]:
-            values = self._handed_out(values, left, (*given, *kept))
+        else:
+            left = settled[1]
+            values = self._handed_out(values, left, (*given, *kept)) if left else values
+            values = _numbers(values, program) if call.weak else values
         return values, Residuals(self, call, kept, kink)
 
     def backward(
@@ -245,7 +247,8 @@ class Programs:
             return self._settled(program, self._ran(program, given, call), call, given, kinds)
         run, left = settled
         found: Sequence[Values] = run(*given, call.sizes)
-        return self._handed_out(found, left, given) if left else found
+        results = self._handed_out(found, left, given) if left else found
+        return _numbers(results, program) if call.weak else results
 
     def _ran(self, program: Lowered, given: Sequence[Values], call: Call) -> Sequence[Values]:
         """The results as the program leaves them: maybe weak numbers, maybe memory of others."""
@@ -268,20 +271,18 @@ class Programs:
         ``kinds`` are their dtypes, None for the arguments' precision.  What has to be done depends
         on nothing but the key of the call, and is written down there.
         """
-        real = program.real[: len(found)]
         if self.flat and call.weak:
-            return [python_number(v, r) for v, r in zip(found, real, strict=True)]
+            return _numbers(found, program)
+        real = program.real[: len(found)]
         kinds = [call.precision] * len(found) if kinds is None else kinds
         shapes = [call.points + lengths(y.shape, call.sizes) for y in program.outputs[: len(found)]]
         todo = list(map(HandOut, range(len(found)), repeat(False), shapes, real, kinds))
         results = self._handed_out(found, todo, taken)
-        if call.weak:
-            return [python_number(v, r) for v, r in zip(results, real, strict=True)]
         settles = call.key is not None and not self.strict and (self.flat or not call.points)
         if settles and program.is_one(taken):
             run = program.way(call.sizes, call.points)
             call.settled[program] = run, _left(todo, found, results, program.own)
-        return results
+        return _numbers(results, program) if call.weak else results
 
     def _handed_out(
         self, found: Sequence[Values], left: Sequence[HandOut], taken: Sequence[object]
@@ -294,15 +295,17 @@ class Programs:
         results: list[Any] = list(found)
         asked = []
         for task in left:
-            if task.copied:
-                results[task.place] = np.array(found[task.place])
+            place, copied, shape, real, dtype = task
+            value = found[place]
+            if copied:
+                results[place] = np.array(value)
+            elif value.__class__ in WEAK:
+                results[place] = of_number(value, shape, dtype if real else None)
             else:
-                results[task.place] = None
+                results[place] = None
                 asked.append(task)
         if asked:
-            # Numbers are all that is left of most gradients with which there is something to do.
-            numbers = all(found[task.place].__class__ in WEAK for task in asked)
-            owner = Owner(() if numbers else (*taken, *self.constants, *results))
+            owner = Owner((*taken, *self.constants, *results))
             for place, _, shape, real, dtype in asked:
                 results[place] = owner.result(found[place], shape, real, dtype)
         return results
@@ -353,6 +356,11 @@ class Programs:
             lines.append(f"from {LARGE} points on, in blocks of points")
         lines += self.emitter.contractions
         return "\n".join(lines)
+
+
+def _numbers(values: Sequence[Values], program: Lowered) -> list[Any]:
+    """Scalars among the first results as Python numbers."""
+    return [python_number(v, real) for v, real in zip(values, program.real, strict=False)]
 
 
 def _left(
