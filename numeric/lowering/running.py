@@ -2,7 +2,8 @@
 
 All of them go the same way: ``derivatives`` describes a program, ``of`` has it written, once;
 ``_ran`` runs it for floats, arrays or at points, as the arguments are; ``_handed_out`` makes what
-came the caller's own.
+came the caller's own.  ``_settled`` finds what that takes, at the first call of a kind, and writes
+it down, so that ``_answered`` has nothing to ask at those that follow.
 """
 
 from __future__ import annotations
