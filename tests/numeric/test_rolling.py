@@ -307,3 +307,14 @@ def test_an_element_of_one_element_is_that(always):
         nm.lower(outputs, [x, w])(*at.values()), nm.interpret(outputs, at), strict=True
     ):
         np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_elements_of_computed_arrays_come_after_these(always):
+    A, c = sd.symbol("A", (3, 3)), sd.symbol("c", 3)
+    y = sd.solve(A, c)
+    outputs = [sd.stack([y[0:1] * y[1:2], sd.sin(y[2:3]) * y[0:1]]), sd.exp(y[1])[None]]
+    at = {A: np.eye(3) * 2 + 0.1, c: np.arange(3.0)}
+    for a, b in zip(
+        nm.lower(outputs, [A, c])(*at.values()), nm.interpret(outputs, at), strict=True
+    ):
+        np.testing.assert_array_equal(a, b, strict=True)

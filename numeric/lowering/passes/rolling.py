@@ -399,12 +399,13 @@ _OTHER = (-1, -1)
 def _needs(read: _Reading) -> Iterable[tuple[int, Sequence[int]]]:
     """Everything that is computed, operands first, with the steps of what it is computed of."""
     # The first result of each step stands for all of them, an array for its elements.
-    base = list(read.same)
+    own = list(range(read.length))
     for step in read.fixed.values():
         for v in step.results:
-            base[v] = step.results[0]
+            own[v] = step.results[0]
     for v, (array, _) in read.elements.items():
-        base[v] = base[array]
+        own[v] = own[array]
+    base = [own[v] for v in read.same]
     scalars = read.scalars
     for step in read.schedule.steps:
         v = step.results[0]
