@@ -10,12 +10,15 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.passes.rows import ROWS
+from numeric.lowering.kernels.sequences import placed
+from numeric.lowering.passes.padding import edges, keyed
+from numeric.lowering.passes.rows import ROWS, Pads
 from symdiff.graph.axis_lengths import lengths
 from symdiff.locks import fork_safe_lock
 
@@ -132,6 +135,7 @@ class Rows:
         self.kernel, self.threads = kernel, threads
         self._before = [None if axis is None else (slice(None),) * axis for axis in kernel.sliced]
         self._after = [None if axis is None else (slice(None),) * axis for axis in kernel.joined]
+        self._padded = [made for made in kernel.pads if isinstance(made, Pads)]
 
     def __str__(self) -> str:
         steps = len(self.kernel.body.computed())
@@ -157,7 +161,8 @@ class Rows:
         *values, sizes = args
         count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1))
         if count <= rows:
-            results = self.function(*values, _with_rows(sizes, count))
+            found = self.function(*values, _with_rows(sizes, count))
+            results = [self._together(made, found, count) for made in self.kernel.pads]
         else:
             results = self._blocks(values, sizes, count, rows)
         return results if len(results) > 1 else results[0]
@@ -165,30 +170,128 @@ class Rows:
     def _blocks(
         self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int
     ) -> list[Any]:
+        shared = max([_overlap(pads) for pads in self._padded], default=0)
+        rows = max(rows, shared)
         blocks = -(-count // rows)
-        whole, outs = _with_rows(sizes, rows), _Joined(count)
-        parts: dict[int, list[Any]] = {
-            k: [None] * blocks for k, before in enumerate(self._after) if before is None
-        }
+        if blocks > 1 and count - (blocks - 1) * rows < shared:
+            blocks -= 1  # no block is shorter than what it shares with the next one
+        outs = _Joined(count)
+        sums: dict[int, _Padded] = {}
+        parts: dict[int, list[Any]] = {}
+        whole: dict[int, tuple[slice, ...]] = {}
+        for place, made in enumerate(self.kernel.pads):
+            if isinstance(made, Pads):
+                sums[place] = _Padded(made, self._after[made.places[0]] or (), count, blocks)
+            elif (before := self._after[made]) is None:
+                parts[made] = [None] * blocks
+            else:
+                whole[made] = before
 
         def run(i: int) -> None:
-            start, stop = i * rows, min((i + 1) * rows, count)
+            start, stop = i * rows, (i + 1) * rows if i + 1 < blocks else count
             here = slice(start, stop)
             given = [
                 v if before is None else v[(*before, here)]
                 for v, before in zip(values, self._before, strict=True)
             ]
-            known = whole if stop - start == rows else _with_rows(sizes, stop - start)
-            for k, value in enumerate(self.function(*given, known)):
-                before = self._after[k]
-                if before is None:
-                    parts[k][i] = value
-                else:
-                    outs.put(k, value, before, here)
+            found = self.function(*given, _with_rows(sizes, stop - start))
+            for k in parts:
+                parts[k][i] = found[k]
+            for k, before in whole.items():
+                outs.put(k, found[k], before, here)
+            for total in sums.values():
+                total.put(i, [found[k] for k in total.pads.places], start, stop)
 
         spread(run, blocks, self.threads)
-        arrays = iter(outs.found())
-        return [added(parts[k]) if k in parts else next(arrays) for k in range(len(self._after))]
+        joined = dict(zip(sorted(whole), outs.found(), strict=True))
+        found: list[Any] = []
+        for place, made in enumerate(self.kernel.pads):
+            if isinstance(made, Pads):
+                found.append(sums[place].found())
+            else:
+                found.append(added(parts[made]) if made in parts else joined[made])
+        return found
+
+    def _together(self, made: int | Pads, found: Sequence[Any], count: int) -> Any:
+        """A result of the results of all rows at once."""
+        if isinstance(made, int):
+            return found[made]
+        values = [found[k] for k in made.places]
+        before = self._after[made.places[0]] or ()
+        widths = [((0, 0),) * len(before) + (width,) for width in made.widths]
+        terms = zip(map(keyed, widths), values, strict=True)
+        return placed(_padded_shape(made, len(before), values[0], count), edges(widths), *terms)
+
+
+def _padded_shape(pads: Pads, axis: int, x: np.ndarray, count: int) -> tuple[int, ...]:
+    """The shape of a sum of padded results, of which x is a block, over so many rows."""
+    low, high = pads.widths[0]
+    return (*x.shape[:axis], low + count + high, *x.shape[axis + 1 :])
+
+
+def _overlap(pads: Pads) -> int:
+    """How many rows of a sum of padded results come of two blocks, at the end of each."""
+    lows = [low for low, _ in pads.widths]
+    return max(lows) - min(lows)
+
+
+class _Padded:
+    """The sum of results with zeros around, one array: each block writes what is its alone.
+
+    Next to the end of a block some operands come of it and others of the next one.  Those rows of
+    all blocks are kept, and added last.  Where there is no next one, rows are 0.
+    """
+
+    def __init__(self, pads: Pads, before: tuple[slice, ...], count: int, blocks: int) -> None:
+        self.pads, self._before, self._count = pads, before, count
+        self._lows = [low for low, _ in pads.widths]
+        self._first, self._overlap = min(self._lows), _overlap(pads)
+        self._heads: list[Any] = [None] * blocks
+        self._tails: list[Any] = [None] * blocks
+        self._starts = [0] * blocks
+        self._array: Any = None
+        self._lock = fork_safe_lock()
+
+    def put(self, i: int, parts: Sequence[np.ndarray], start: int, stop: int) -> None:
+        """Write block i of the rows, of each operand."""
+        with self._lock:
+            if self._array is None:
+                self._array = self._made(parts)
+        first, shared, rows = self._first, self._overlap, stop - start
+        own = [
+            x[(*self._before, slice(shared + first - low, rows + first - low))]
+            for x, low in zip(parts, self._lows, strict=True)
+        ]
+        self._put(start + first + shared, own)
+        self._starts[i] = start
+        self._heads[i] = [x[(*self._before, slice(shared))].copy() for x in parts]
+        self._tails[i] = [x[(*self._before, slice(rows - shared, None))].copy() for x in parts]
+
+    def _made(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        shape = _padded_shape(self.pads, len(self._before), parts[0], self._count)
+        return np.zeros(shape, np.result_type(*parts))
+
+    def _put(self, start: int, parts: Sequence[np.ndarray]) -> None:
+        """Write the sum of some rows, which all operands have."""
+        *before, last = parts
+        here = self._array[(*self._before, slice(start, start + last.shape[len(self._before)]))]
+        np.add(reduce(add, before), last, out=here)
+
+    def found(self) -> np.ndarray:
+        """The sum, once all blocks are written."""
+        axis, shared = len(self._before), self._overlap
+        none = [np.zeros_like(x) for x in self._heads[0]]
+        ends = [*self._starts, self._count]
+        for start, tails, heads in zip(
+            ends, [none, *self._tails], [*self._heads, none], strict=True
+        ):
+            strips = []
+            for tail, head, low in zip(tails, heads, self._lows, strict=True):
+                both = np.concatenate((tail, head), axis)
+                skipped = shared + self._first - low
+                strips.append(both[(*self._before, slice(skipped, skipped + shared))])
+            self._put(start + self._first, strips)
+        return self._array  # type: ignore[no-any-return]
 
 
 def in_points(

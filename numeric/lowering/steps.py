@@ -66,6 +66,9 @@ class Step(NamedTuple):
         ``detail``
     ``kernel``
         what the op's kernel computes (see ``node_kernels``)
+    ``pads``
+        the sum of the operands with zeros around them, as many as the widths ``detail`` say (see
+        ``padding``)
     ``element``, ``stack``
         the element ``detail`` of an array of one axis; the array of scalars (see ``rolling``)
 

@@ -54,6 +54,25 @@ _schedule(
     "test_interleaved_results_of_two_matrices_cost_two_calls",
 )
 
+_schedule(
+    "zeros-that-are-left-out-keep-the-sign",
+    "        found += [(*whole[:axis], side, *whole[axis + 1 :]) for side in sides]",
+    "        found += [(*whole[:axis], side, *whole[axis + 1 :]) for side in sides[:0]]",
+    "test_a_zero_is_negative_where_all_operands_are",
+)
+_schedule(
+    "unslices-that-others-read-are-gone",
+    "isinstance(coef, float) or reads[v] > 1 or",
+    "isinstance(coef, float) or",
+    "test_an_unslice_that_others_read_is_whole",
+)
+_schedule(
+    "the-ends-of-blocks-are-shifted",
+    "                skipped = shared + self._first - low",
+    "                skipped = shared - self._first + low",
+    "test_the_sum_in_blocks_is_that_of_whole_arrays",
+)
+
 # What the backward pass is given ------------------------------------------------------------------
 
 _residuals(

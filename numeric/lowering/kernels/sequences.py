@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -167,6 +171,32 @@ def unslice(x: np.ndarray, shape: tuple[int, ...], key: Any) -> np.ndarray:
     """
     result = np.zeros(shape, dtype=x.dtype)
     result[key] = x
+    return result
+
+
+def placed(shape: tuple[int, ...], edges: Sequence[Any], *terms: tuple[Any, np.ndarray]) -> Any:
+    """The sum of ``terms``, each a key and an array that has values there and is 0 elsewhere.
+
+    ``edges`` are the places that the first one has and another one has not.  There the sum has a 0
+    in it, so that it is not -0.
+
+    >>> x, y = np.array([-0.0, 2.0]), np.array([3.0, -0.0])
+    >>> placed((3,), (np.s_[:1],), (np.s_[:-1], x), (np.s_[1:], y)).tolist()
+    [0.0, 5.0, 0.0]
+    """
+    (key, first), *others = terms
+    dtype = first.dtype
+    for _, x in others:
+        if x.dtype is not dtype:  # partial sums are rounded to the precision of what is in them
+            return reduce(add, [unslice(x, shape, key) for key, x in terms])
+    result = np.zeros(shape, dtype)
+    result[key] = first
+    for key, x in others:
+        there = result[key]
+        there += x
+    for key in edges:
+        there = result[key]
+        there += 0
     return result
 
 

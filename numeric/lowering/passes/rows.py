@@ -46,12 +46,22 @@ _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
 Word = tuple[object, ...]
 
 
+class Pads(NamedTuple):
+    """A sum of results with zeros around them along the rows, ``widths`` before and behind."""
+
+    places: tuple[int, ...]
+    widths: tuple[tuple[int, int], ...]
+
+
 class Kernel(NamedTuple):
     """What a step of form ``rows`` computes, by blocks of rows.
 
     ``body`` goes from the operands of the step to its results, in one block.  ``sliced`` and
     ``joined`` are parallel to these: the axis along which an operand is sliced, None where it is
     whole; and the axis along which blocks of a result are joined, None where they are summed.
+
+    A result of the step may be the sum of several of the body with zeros around each: then ``pads``
+    has their places and their widths along the axis; else the place of the one that it is.
     """
 
     length: Dim
@@ -59,6 +69,7 @@ class Kernel(NamedTuple):
     sliced: tuple[int | None, ...]
     joined: tuple[int | None, ...]
     shapes: tuple[Shape, ...]  # of all that goes along the rows, in one block
+    pads: tuple[int | Pads, ...]
 
     @property
     def contracts(self) -> bool:
@@ -88,7 +99,62 @@ def by_rows(schedule: Schedule, numbers: Sequence[bool], exact: bool = False) ->
         if best is None or best.saved <= 0:
             break
         schedule = best.parted()
-    return schedule
+    return _together(schedule)
+
+
+def _together(schedule: Schedule) -> Schedule:
+    """The schedule with sums of padded results of one kernel as results of that kernel."""
+    steps = schedule.definitions()
+    reads = [0] * schedule.length
+    for v in (*schedule.results, *(x for step in schedule.steps for x in step.operands)):
+        reads[v] += 1
+    taken: dict[tuple[int, ...], list[Step]] = {}
+    gone: set[int] = set()
+    for step in schedule.steps:
+        if step.form == "pads" and all(reads[v] == 1 for v in step.operands):
+            kernels = {id(steps[v]): steps[v] for v in step.operands}
+            (kernel, *others) = kernels.values()
+            if not others and kernel.form == "rows" and _along(step, kernel) is not None:
+                taken.setdefault(kernel.results, []).append(step)
+                gone.update(step.results)
+    return schedule._replace(
+        steps=tuple(
+            [
+                _with_pads(step, taken[step.results]) if step.results in taken else step
+                for step in schedule.steps
+                if step.results[0] not in gone
+            ]
+        )
+    )
+
+
+def _along(step: Step, kernel: Step) -> int | None:
+    """The axis along which a sum has its zeros, if the kernel joins its operands along it."""
+    axes = {k for widths in step.detail for k, width in enumerate(widths) if width != (0, 0)}
+    axes |= {kernel.detail.joined[kernel.results.index(v)] for v in step.operands}
+    (axis, *others) = axes
+    return None if others else axis
+
+
+def _with_pads(kernel: Step, sums: Sequence[Step]) -> Step:
+    """The kernel with sums of its results in the place of those."""
+    taken = {v for step in sums for v in step.operands}
+    kept = [k for k, v in enumerate(kernel.results) if v not in taken]
+    pads: list[int | Pads] = list(kept)
+    for step in sums:
+        axis = _along(step, kernel)
+        assert axis is not None
+        places = tuple([kernel.results.index(v) for v in step.operands])
+        pads.append(Pads(places, tuple([widths[axis] for widths in step.detail])))
+    return Step(
+        "rows",
+        kernel.operands,
+        (*[kernel.results[k] for k in kept], *[step.results[0] for step in sums]),
+        (*[kernel.ops[k] for k in kept], *[step.op for step in sums]),
+        (*[kernel.shapes[k] for k in kept], *[step.shapes[0] for step in sums]),
+        (*[kernel.dtypes[k] for k in kept], *[step.dtypes[0] for step in sums]),
+        kernel.detail._replace(pads=tuple(pads)),
+    )
 
 
 # Where axes go ------------------------------------------------------------------------------------
@@ -108,6 +174,10 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], Word] | None
         return None
     if step.form in ELEMENTWISE:
         return [_aligned(shape, out) for shape in shapes], tuple(range(len(out)))
+    if step.form == "pads":  # axes without zeros are rows
+        each = enumerate(zip(*step.detail, strict=True))
+        word = tuple([None if any(map(any, widths)) else k for k, widths in each])
+        return [word] * len(shapes), word
     op = step.op
     if step.form != "kernel" or ops.is_spread(op):
         return None
@@ -421,6 +491,7 @@ class _Parting:
             tuple([axis for _, axis in params]),
             tuple([axes.own(v, self.letters[v]) for v in names]),
             tuple([x.shapes[0] for x in schedule.steps if ROWS in x.shapes[0]]),
+            tuple(range(len(names))),
         )
         return Step(
             "rows",

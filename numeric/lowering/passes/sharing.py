@@ -78,5 +78,5 @@ def _is_made(step: Step, steps: Sequence[Step]) -> bool:
 
 # Forms that give views, at most, of their only operand.
 _VIEWS = frozenset({"kernel", "component"})
-_MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong"})
+_MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong", "pads"})
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)

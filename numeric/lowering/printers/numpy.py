@@ -10,15 +10,19 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.formulas import NumPyFormulas
 from numeric.lowering.kernels.monomials import over_sum
+from numeric.lowering.kernels.sequences import placed
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes.padding import edges, keyed, padded
+from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
-from numeric.lowering.texts import ATOM, LOOSE, Template
+from numeric.lowering.texts import ATOM, LOOSE, Template, lengths_text
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.lowering.steps import Step
+    from numeric.lowering.names import Emitter
+    from numeric.lowering.steps import Schedule, Step
 
 
 class NumPyPrinter(PythonPrinter):
@@ -26,6 +30,11 @@ class NumPyPrinter(PythonPrinter):
 
     formulas = NumPyFormulas
     drops = True
+
+    @classmethod
+    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
+        schedule = super().passed(schedule, emitter)
+        return padded(schedule, possible_numbers(schedule, emitter.numbers))
 
     def power(self, step: Step) -> Template:
         if step.detail == 2:
@@ -59,8 +68,25 @@ class NumPyPrinter(PythonPrinter):
         multiply = self.emitter.function(name, strong_product(kills))
         return call(f"{multiply}({{0}}, {{1}})", 2)
 
+    def pads(self, step: Step) -> Template:
+        name = self.emitter.function("placed", placed)
+        inner = [_key(key) for key in edges(step.detail)]
+        ends = f"({', '.join(inner)}{',' * (len(inner) == 1)})"
+        terms = [f"({_key(keyed(w))}, {{{k}}})" for k, w in enumerate(step.detail)]
+        text = f"{name}({lengths_text(step.shapes[0])}, {ends}, {', '.join(terms)})"
+        return call(text, len(terms))
+
     def element(self, step: Step) -> Template:
         return Template(f"{{0}}[{step.detail}]", ATOM, (ATOM,))
 
     def dropped(self, names: Sequence[str]) -> str:
         return f"del {', '.join(names)}"
+
+
+def _key(key: Sequence[slice]) -> str:
+    """A key as it is typed."""
+    return f"np.s_[{', '.join(_line(k.start, k.stop) for k in key)}]"
+
+
+def _line(start: int | None, stop: int | None) -> str:
+    return f"{start or ''}:{'' if stop is None else stop}"

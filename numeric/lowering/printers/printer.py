@@ -96,6 +96,7 @@ class Printer(ABC):
             "strong": self.strong,
             "component": self.kernel,
             "kernel": self.kernel,
+            "pads": self.pads,
             "element": self.element,
             "stack": self.stack,
         }
@@ -161,6 +162,10 @@ class Printer(ABC):
     @abstractmethod
     def assigned(self, names: Sequence[str], text: str) -> str:
         """The statement that gives values names; several are the parts of one computation."""
+
+    def pads(self, step: Step) -> Template:
+        """The sum of the operands with zeros around, in a target that has arrays."""
+        raise NotImplementedError
 
     def element(self, step: Step) -> Template:
         """The element ``step.detail`` of an array, in a target whose schedules are rolled."""
@@ -295,7 +300,7 @@ def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
     return found
 
 
-_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack", "rows"})
+_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack", "rows", "pads"})
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 
