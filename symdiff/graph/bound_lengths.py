@@ -89,13 +89,11 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
             raise ShapeError(f"{what}: {why} is impossible, {need} would be {left}")
     for dim, length in zip(node.shape, bound(node.shape, sizes), strict=True):
         if isinstance(length, int) and length < 0:
-            raise ShapeError(f"{what}: an axis of length {dim} is impossible, it would be {length}")
+            whose = f" of {op.name}" if isinstance(op, ops.Symbol) else ""
+            why = f"an axis of length {dim}{whose}"
+            raise ShapeError(f"{what}: {why} is impossible, {dim} would be {length}")
     if isinstance(op, ops.Symbol):
         shape = bound(node.shape, sizes)
-        for dim, length in zip(node.shape, shape, strict=True):
-            if isinstance(length, int) and length < 0:
-                why = f"an axis of length {dim} of {op.name}"
-                raise ShapeError(f"{what}: {why} is impossible, {dim} would be {length}")
         if shape == node.shape:
             return node
         if op.dummy:  # it stays what it is, and no other
