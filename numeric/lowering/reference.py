@@ -19,7 +19,7 @@ from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, formulas, names
-from symdiff.graph.expr import Expr
+from symdiff.graph.expr import Expr, check_names
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def bind(
     ``order``: the nodes of the graph, whose axis lengths must all be known.
     """
     named = _by_name(symbols)
+    check_names(named.values())
     given: dict[Expr, object] = {}
     axes = names(order)
     known: dict[str, int] = {}

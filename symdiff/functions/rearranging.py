@@ -421,6 +421,8 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
     for place, moved in zip(places, shifts, strict=True):
         k = axis_of("roll", place, x.ndim)
         length = x.shape[k]
+        if not isinstance(moved, int | np.integer | Length):
+            raise TypeError(f"roll: shift {moved!r} of type {type(moved).__name__} is no integer")
         if isinstance(moved, Length):
             up = not is_natural(-moved)
             first = length - moved if up else -moved
@@ -616,8 +618,8 @@ def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
     ahead = (slice(None),) * k
     start, stop = {
         "edge": (slice(0, 1), slice(-1, None)),
-        "reflect": (slice(before, 0, -1), slice(-2, -2 - after, -1)),
-        "symmetric": (slice(before - 1, None, -1), slice(-1, -1 - after, -1)),
+        "reflect": (slice(1, before + 1), slice(-1 - after, -1)),
+        "symmetric": (slice(0, before), slice(-after, None)),
         "wrap": (slice(-before, None), slice(0, after)),
     }[mode]
     parts = []
@@ -625,6 +627,8 @@ def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
         part = x[*ahead, taken] if width else None
         if mode == "edge" and part is not None:
             part = broadcast_to(part, (*x.shape[:k], width, *x.shape[k + 1 :]))
+        elif mode != "wrap" and part is not None:
+            part = flip(part, k)
         parts.append(part)
     return concat([part for part in (parts[0], x, parts[1]) if part is not None], axis=k)
 

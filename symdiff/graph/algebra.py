@@ -770,7 +770,10 @@ def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> 
             if r is None:  # a whole axis of symbolic length
                 flipped.append(k - x.ndim)
                 continue
-            r = places[k] = reversed_places(r, n)
+            try:
+                r = places[k] = reversed_places(r, n)
+            except LookupError:
+                return None
         if isinstance(r, range) and len(r) == n and r.step < 0 and len(r) > 1:
             flipped.append(k - x.ndim)
             places[k] = r[::-1]

@@ -613,7 +613,7 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
     """The symbols of ``outputs`` in order of first use (left to right, depth first), each once.
 
     The result is a tuple that tells symbols apart by identity, so that ``in`` works.  Raises
-    ShapeError if two symbols have one name.
+    ShapeError if two symbols have one name, or if a symbol has the name of a length of axes.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -636,7 +636,7 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
 
 
 def check_names(symbols: Iterable[Expr]) -> None:
-    """Raise ShapeError if two of the symbols have one name."""
+    """Raise ShapeError if two of the symbols have one name, or a symbol that of a length."""
     found: dict[str, Expr] = {}
     for node in symbols:
         op = node.op
@@ -655,6 +655,14 @@ def check_names(symbols: Iterable[Expr]) -> None:
                 f"dtype {other.dtype.__name__}, one of shape {shape_text(node.shape)} and dtype "
                 f"{node.dtype.__name__}; {remedy}"
             )
+    for node in found.values():
+        for dim in node.shape:
+            for name in dim.names if isinstance(dim, Length) else ():
+                if name in found:
+                    raise ShapeError(
+                        f"{name!r} is a symbol of shape {shape_text(found[name].shape)} and a "
+                        f"length of {node.name}, of shape {shape_text(node.shape)}; rename one"
+                    )
 
 
 def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:

@@ -42,10 +42,16 @@ class Line(NamedTuple):
         return found
 
     def needs(self, length: int | Length) -> list[int | Length]:
-        """What is not negative if all places are inside an axis of this length."""
+        """What is not negative if all places are inside an axis of this length.
+
+        Nor are the bounds themselves, which NumPy would count from the end, but for a slice
+        downwards those that it does not write: the last place and the one in front of the first.
+        """
         if self.step > 0:
-            return [self.length, self.first, length - self.stop]
-        return [self.length, length - 1 - self.first, self.stop + 1]
+            return [self.length, self.first, length - self.stop, self.stop]
+        bounds = [(self.first, length - 1), (self.stop, -1)]
+        written = [bound for bound, omitted in bounds if bound != omitted]
+        return [self.length, length - 1 - self.first, *written]
 
 
 def _count(first: Any, stop: Any, step: int) -> Any:
@@ -63,9 +69,10 @@ def line(start: Dim | None, stop: Dim | None, step: int, length: Length) -> Plac
     first = (0 if up else length - 1) if start is None else _from_front(start, length)
     last = (length if up else -1) if stop is None else _from_front(stop, length)
     count = _count(first, last, step)
-    if isinstance(count, int):
-        if count < 1:
-            return Line(*EMPTY)  # type: ignore[arg-type]  # of numbers
+    if isinstance(count, int) and count < 1:
+        low = last if up else first  # which NumPy counts from the end where it is below 0
+        return Line(*EMPTY) if is_natural(low) else Line(low, low, 1)  # type: ignore[arg-type]
+    if isinstance(count, int) and (up or last == -1 or is_natural(last)):
         one = _spelled(first, length)
         if count == 1 and isinstance(one, int):
             return one
@@ -118,7 +125,7 @@ def step_of(places: Places, length: Dim) -> Step:
         return (places, places + 1, 1) if places != -1 else (-1, None, 1)
     if isinstance(places, Line):
         assert isinstance(length, Length)
-        if not places.length:
+        if places == EMPTY:
             return EMPTY
         end = length if places.step > 0 else -1
         stop = None if places.stop == end else _spelled(places.stop, length)
@@ -155,7 +162,7 @@ def needs(places: Places, length: Length) -> list[int | Length]:
     """What is not negative if an axis of this length has the places."""
     if isinstance(places, int):
         return [length - places - 1 if places >= 0 else length + places]
-    return places.needs(length) if isinstance(places, Line) and places.length else []
+    return places.needs(length) if isinstance(places, Line) and places != EMPTY else []
 
 
 def composed(outer: Step, inner: Places, length: Dim) -> Places:
@@ -172,17 +179,29 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
     if isinstance(inner, Line):
         assert isinstance(length, Length)
         found = _composed(outer, inner, length)
-        implied = needs(found, length)
         wanted = needs(inner, length)
         if isinstance(inner.length, Length):
             wanted += needs(places_of(outer, inner.length), inner.length)
-        for need in wanted:
-            if not (is_natural(need) or any(is_natural(need - other) for other in implied)):
-                raise LookupError
-        return found
+        if not _imply(needs(found, length), wanted):
+            raise LookupError
+        return _unwritten(found, wanted, length)
     if not range(1)[_slice(outer)]:
         raise LookupError
     return inner
+
+
+def _imply(given: Sequence[int | Length], wanted: Sequence[int | Length]) -> bool:
+    """Whether numbers that are not negative where the given ones are not negative."""
+    return all(
+        is_natural(need) or any(is_natural(need - other) for other in given) for need in wanted
+    )
+
+
+def _unwritten(places: Places, given: Sequence[int | Length], length: Length) -> Places:
+    """The same places, whose bounds nobody wrote; LookupError where they may be read as others."""
+    if isinstance(places, Line) and not _imply(given, [*places.needs(length)[2:]]):
+        raise LookupError
+    return places
 
 
 def _composed(outer: Step, inner: Line, length: Length) -> Places:
@@ -226,14 +245,18 @@ def chosen(places: range, index: range) -> range:
 
 
 def reversed_places(places: Places, length: Dim) -> Places:
-    """The places, counted from the other end: what ``[::-1][places]`` takes."""
+    """The places, counted from the other end: what ``[::-1][places]`` takes.
+
+    Raises LookupError for what has no spelling.
+    """
     if isinstance(places, range):
         assert isinstance(length, int)
         return range(length)[::-1][_slice(step_of(places, length))]
     if isinstance(places, Line):
         assert isinstance(length, Length)
         last = length - 1
-        return line(last - places.first, _below(last - places.stop), -places.step, length)
+        found = line(last - places.first, _below(last - places.stop), -places.step, length)
+        return _unwritten(found, needs(places, length), length)
     return None if places is None else -1 - places
 
 

@@ -103,10 +103,13 @@ def _moved(
     match op:
         case ops.Flip():
             axes = {len(before) + axis for axis in op.axes}
-            return [
-                reversed_places(r, n) if i in axes else r
-                for i, (r, n) in enumerate(zip(places, before, strict=True))
-            ]
+            try:
+                return [
+                    reversed_places(r, n) if i in axes else r
+                    for i, (r, n) in enumerate(zip(places, before, strict=True))
+                ]
+            except LookupError:
+                return None
         case ops.Concat():
             axis, start = len(before) + op.axis, 0
             for length in op.lengths[:k]:

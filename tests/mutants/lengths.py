@@ -99,15 +99,34 @@ _lines(
 )
 _lines(
     "a-line-needs-no-stop",
-    "return [self.length, self.first, length - self.stop]",
-    "return [self.length, self.first]",
+    "return [self.length, self.first, length - self.stop, self.stop]",
+    "return [self.length, self.first, self.stop]",
     "test_lengths_are_solved_and_checked",
 )
 _lines(
     "a-line-downwards-starts-behind-the-axis",
-    "return [self.length, length - 1 - self.first, self.stop + 1]",
-    "return [self.length, length - self.first, self.stop + 1]",
+    "return [self.length, length - 1 - self.first, *written]",
+    "return [self.length, length - self.first, *written]",
     "test_slices_of_slices_with_steps",
+)
+_lines(
+    "a-stop-upwards-is-counted-from-the-end",
+    "return [self.length, self.first, length - self.stop, self.stop]",
+    "return [self.length, self.first, length - self.stop]",
+    "test_bounds_that_are_lengths_are_not_counted_from_the_end",
+)
+_lines(
+    "bounds-downwards-are-counted-from-the-end",
+    "return [self.length, length - 1 - self.first, *written]",
+    "return [self.length, length - 1 - self.first, self.stop + 1]",
+    "test_bounds_that_are_lengths_are_not_counted_from_the_end",
+)
+_lines(
+    "a-reverse-needs-what-the-slice-does-not",
+    "    if isinstance(places, Line) and not _imply(given, [*places.needs(length)[2:]]):\n"
+    "        raise LookupError\n",
+    "",
+    "test_reversed_slices_have_the_lengths_of_the_slices",
 )
 _lines(
     "a-part-forgets-what-the-slice-needs",

@@ -391,7 +391,7 @@ def test_a_part_of_a_slice_needs_all_of_it(of):
 
 # Slices of slices with steps, and the least length that has all that they are written with.
 STRIDED = [
-    (1, lambda v: v[::2][1:]), (1, lambda v: v[::2][:-1]), (1, lambda v: v[::2][-2::-1]),
+    (1, lambda v: v[::2][1:]), (1, lambda v: v[::2][:-1]), (3, lambda v: v[::2][-2::-1]),
     (5, lambda v: v[::2][-3:]), (1, lambda v: v[::2][-1:]), (0, lambda v: v[::3][::2]),
     (0, lambda v: v[::3][::-2]), (4, lambda v: v[::3][1::-1]), (1, lambda v: v[::-2][1:]),
     (0, lambda v: v[::-2][::-1]), (1, lambda v: v[::-2][:0:-1]),
@@ -421,6 +421,88 @@ def test_slices_of_slices_with_steps(least, of):
 def test_slices_of_slices_have_one_spelling():
     assert V[::2][1:] is V[2::2]
     assert V[::3][::2] is V[::6]
-    assert V[::-2][1:] is V[-3::-2]
+    assert V[::-2][1:] is not V[-3::-2]  # which an axis of length 2 has not
     assert V[:-1:2][1:] is V[2:-1:2]
     assert V[:-1][0] is not V[0]  # which an axis of length 1 has, too
+
+
+# Bounds of slices, some of which are negative numbers at some lengths, and some lengths there.
+BOUNDS = [
+    lambda n: None, lambda n: 0, lambda n: 2, lambda n: -1, lambda n: -3, lambda n: n,
+    lambda n: n - 1, lambda n: n - 4, lambda n: n // 2, lambda n: n // 2 - 4, lambda n: n // 3 - 2,
+    lambda n: 5 - n, lambda n: n - 3 * (n // 2), lambda n: -(n // 2),
+]  # fmt: skip
+
+
+def _within(start, stop, step, n):
+    """Whether the bounds are places of an axis of n elements, in their order."""
+
+    def place(of, omitted):
+        end = of(n)
+        if end is None:
+            return omitted
+        if end >= 0:
+            return end
+        return end + n if of(0) == of(9) else np.nan  # from the end, as an int is
+
+    if step > 0:
+        return 0 <= place(start, 0) <= place(stop, n) <= n
+    if stop(n) is None:
+        return start(n) is None or 0 <= place(start, None) < n
+    return 0 <= place(stop, -1) <= place(start, n - 1) < n
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, -1, -2, -3])
+@pytest.mark.parametrize("start", BOUNDS)
+def test_bounds_that_are_lengths_are_not_counted_from_the_end(start, step):
+    """A call has NumPy's elements, or raises; it has them where the bounds are in the axis."""
+    for stop in BOUNDS:
+        try:
+            f = nm.lower(V[start(V.shape[0]) : stop(V.shape[0]) : step], V)
+        except (ShapeError, Unsupported):  # of no axis, or in no order that is known
+            continue
+        for n in range(10):
+            v = np.arange(float(n))
+            if _within(start, stop, step, n):
+                found = f(v)
+            else:
+                try:
+                    found = f(v)
+                except ShapeError:
+                    continue
+            np.testing.assert_array_equal(found, v[start(n) : stop(n) : step])
+
+
+@pytest.mark.parametrize(
+    ("least", "of"),
+    [
+        (1, lambda v: v[:-1][::-1]), (1, lambda v: v[::-1][1:]), (3, lambda v: v[-3:][::-1]),
+        (0, lambda v: v[v.shape[0] // 2 :][::-1]), (0, lambda v: v[::-1][: v.shape[0] // 2]),
+        (2, lambda v: v[-2:][::-1][:1]), (0, lambda v: v[: v.shape[0] // 2][::-1][::2]),
+    ],
+)  # fmt: skip
+def test_reversed_slices_have_the_lengths_of_the_slices(least, of):
+    test_slices_of_slices_with_steps(least, of)
+
+
+def test_a_name_is_a_length_or_a_symbol():
+    x, n = sd.symbol("x", ("n", "m + 1")), sd.symbol("n")
+    f = n * sd.sum(x)
+    of_both = r"'n' is a symbol of shape \(\) and a length of x, of shape \(n, m \+ 1\); rename one"
+    for refused in (
+        lambda: f.free_symbols,
+        lambda: sd.grad(f, x),
+        lambda: sd.evalf(f, subs={x: np.ones((2, 3)), n: 2}),
+        lambda: sd.parse(str(f), [x, n]),
+        lambda: nm.lower(f, [x, n]),
+        lambda: nm.lower(sd.sum(x), [x, n]),
+        lambda: nm.interpret(f, {x: np.ones((2, 3)), n: 2.0}),
+    ):
+        with pytest.raises(ShapeError, match=of_both):
+            refused()
+    with pytest.raises(ShapeError, match=r"'m' is a symbol of shape \(3,\) and a length of x"):
+        nm.lower(sd.sum(x), [x, sd.symbol("m", 3)])
+    with pytest.raises(ShapeError, match=r"'k' is a symbol of shape \(k,\) and a length of k"):
+        nm.lower(sd.sum(sd.symbol("k", "k")), sd.symbol("k", "k"))
+    k = sd.symbol("k")
+    assert sd.parse("k*sum(x)*n", {"k": k, "x": x}) is k * sd.sum(x) * x.shape[0]

@@ -210,7 +210,7 @@ def _bound_step(step: Step, dim: Dim, known: Dim, lengths: Callable[[Shape], Sha
     line = Line(first, stop, places.step)  # type: ignore[arg-type]  # lengths, as before
     if isinstance(known, Length):
         return step_of(line, known)
-    if any(need < 0 for need in line.needs(known)):  # type: ignore[arg-type]  # numbers
+    if any(need < 0 for need in lengths(tuple(places.needs(dim)))):  # type: ignore
         raise _too_short(step, dim, known)
     return step_of(range(*line), known)
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symdiff.contexts import allowance
+from symdiff.graph import ops
+from symdiff.graph.expr import check_names
 from symdiff.graph.leaves import as_expr, named_size
 from symdiff.graph.lengths import Length
 from symdiff.interchange.parser.language import CONSTANTS
@@ -58,7 +60,8 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     Raises ParseError for anything else, with the position marked in its message and given by
     ``.position``; it is a ShapeError as well if shapes do not fit.  A shape may be as large as it
     likes, since it is but a node; what is listed element by element (indices of gathered elements,
-    splits, powers) is refused beyond ten million.
+    splits, powers) is refused beyond ten million.  Raises ShapeError for symbols of which one has
+    the name of a length of the others.
 
     >>> import symdiff as sd
     >>> x, theta = sd.symbols("x theta")
@@ -100,4 +103,5 @@ def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> dict[str, Expr]:
     given = {normal(name): as_expr(value) for name, value in named}
     dims = [dim for x in given.values() for dim in x.shape if isinstance(dim, Length)]
     lengths = {name: named_size(name) for dim in dims for name in dim.names}
+    check_names([x for name, x in given.items() if isinstance(x.op, ops.Symbol) and x.name == name])
     return _NUMBERS | lengths | given
