@@ -467,7 +467,8 @@ CASES |= decomposition_cases.CASES
 # Leaves have no operands; what a barrier does to derivatives is in tests/test_laws.py.
 # Conversions between dtypes are those of Tensors: tests/eager/test_traced_ops.py maps them.
 CONVERSIONS = {ops.Cast, ops.ToInteger, ops.ToReal}
-WITHOUT = {ops.Symbol, ops.Constant, ops.Exact, ops.Size, ops.Count, ops.Barrier} | CONVERSIONS
+LEAVES = {ops.Symbol, ops.Constant, ops.Places, ops.Exact, ops.Size, ops.Count}
+WITHOUT = LEAVES | {ops.Barrier} | CONVERSIONS
 
 
 def concrete_ops():
