@@ -64,7 +64,7 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
     order = topological([*wanted, *asked])
     values, sizes = bind([node for node in order if isinstance(node.op, ops.Symbol)], env, order)
     given = [value.dtype for value in values.values() if value.__class__ not in WEAK]
-    given += [node.op.value.dtype for node in order if isinstance(node.op, ops.Constant)]
+    given += [node.op.value.dtype for node in order if node.op.__class__ is ops.Constant]
     meeting = precision(given)
     quiet = (
         np.errstate(all="ignore")

@@ -100,7 +100,8 @@ class Programs:
     ) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.constants = [x.op.value for x in nodes if isinstance(x.op, ops.Constant)]
-        self.signature = Signature(inputs, self.constants, formulas(nodes))
+        data = [x.op.value for x in nodes if x.op.__class__ is ops.Constant]  # and no places
+        self.signature = Signature(inputs, data, formulas(nodes))
         self.real = self.signature.real
         self.flat = self.signature.scalar and all(
             isinstance(x.op, _FLAT) and not x.shape for x in nodes

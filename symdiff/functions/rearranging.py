@@ -412,7 +412,7 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
     if axis is None:
         return reshape(roll(reshape(x, -1), shift, 0), x.shape)
     places = (axis,) if isinstance(axis, int) else tuple(axis)
-    one = isinstance(shift, int | np.integer | Length)
+    one = isinstance(shift, int | np.integer | str)  # a length, or a text, which is refused
     shifts: tuple[Any, ...] = (shift,) * len(places) if one else tuple(shift)  # type: ignore[arg-type]  # it is no int
     if len(places) == 1:
         places *= len(shifts)

@@ -506,3 +506,69 @@ def test_a_name_is_a_length_or_a_symbol():
         nm.lower(sd.sum(sd.symbol("k", "k")), sd.symbol("k", "k"))
     k = sd.symbol("k")
     assert sd.parse("k*sum(x)*n", {"k": k, "x": x}) is k * sd.sum(x) * x.shape[0]
+
+
+@pytest.mark.parametrize("of", [lambda v: v[[0, -1]], lambda v: np.take(v, [0]) + v[[0]] ** 2])
+def test_places_have_no_part_in_promotion(of):
+    """Indices are int64, and what is taken by them has the precision of what it is taken of."""
+    loss = sd.sum(sd.sin(of(V)))
+    outputs = [of(V), loss, sd.grad(loss, V), sd.hessian(loss, V)]
+    v = np.arange(1, 5, dtype=np.float32)
+    for found in (nm.lower(outputs, V)(v), nm.interpret(outputs, {V: v})):
+        assert [x.dtype for x in found] == [np.float32] * 4
+    assert nm.lower(of(V), V)(v.astype(np.float64)).dtype == np.float64
+
+
+def _pair(z):
+    return np.stack([z.real, z.imag])
+
+
+# Transforms of one part or of two, with what NumPy has for them, and the least length.
+TRANSFORMS = {
+    "fft": (0, lambda v: sd.fft(v), lambda v: _pair(np.fft.fft(v))),
+    "fft of rows": (
+        1,
+        lambda v: sd.fft(np.outer(v, v)),
+        lambda v: _pair(np.fft.fft(np.outer(v, v))),
+    ),
+    "ifft": (1, lambda v: sd.ifft(v, v * v), lambda v: _pair(np.fft.ifft(v + 1j * v * v))),
+    "rfft": (1, lambda v: sd.rfft(v), lambda v: _pair(np.fft.rfft(v))),
+    "rfft of a slice": (2, lambda v: sd.rfft(v[1:]), lambda v: _pair(np.fft.rfft(v[1:]))),
+    "irfft": (2, lambda v: sd.irfft(v, v * v), lambda v: np.fft.irfft(v + 1j * v * v)),
+    "irfft of rfft": (
+        2,
+        lambda v: sd.irfft(*sd.rfft(np.repeat(v, 2))),
+        lambda v: np.repeat(v, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name):
+    least, ours, numpys = TRANSFORMS[name]
+
+    def of(v):
+        y = ours(v)
+        return np.stack(y) if isinstance(y, tuple) else y
+
+    loss = sd.sum(sd.sin(of(V)))
+    f = nm.lower([of(V), sd.grad(loss, V)], V)
+    for n in (least, least + 1, 5, 8):
+        if not n:
+            continue
+        v, _ = data(n, 1)
+        value, slope = f(v)
+        np.testing.assert_allclose(value, numpys(v), rtol=1e-13, atol=1e-13)
+        w = sd.symbol("v", n)
+        known = nm.lower([of(w), sd.grad(sd.sum(sd.sin(of(w))), w)], w)(v)
+        np.testing.assert_allclose(value, known[0], rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(slope, known[1], rtol=1e-12, atol=1e-12)
+
+
+def test_texts_are_no_shifts_and_no_widths():
+    with pytest.raises(TypeError, match="roll: shift 'n' of type str is no integer"):
+        sd.roll(V, "n")
+    with pytest.raises(TypeError, match="roll: shift 'one' of type str is no integer"):
+        np.roll(V, "one")
+    with pytest.raises(TypeError, match="pad: widths 'n' are not integers"):
+        sd.pad(V, "n")
