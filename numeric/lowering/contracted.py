@@ -218,15 +218,17 @@ def _sum(d: Draft, x: Piece, word: Word, kept: Word, length: Mapping[int, Dim]) 
     over = ""
     if kept:
         over = f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"
-    return Text(f"{d.put(_turned(d, x, word, letters), ATOM)}.sum({over})", ATOM)
+    summed = f"{d.put(_turned(d, x, word, letters), ATOM)}.sum({over}"
+    return Text(f"{summed})", ATOM, f"{summed}, out={{out}})" if kept else "")
 
 
 # Two operands -------------------------------------------------------------------------------------
 
 
 def _multiply(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:
-    first, second = _spread(d, x, p.a, p.out), _spread(d, y, p.b, p.out)
-    return Text(f"{d.put(first, PRODUCT)}*{d.put(second, POWER)}", PRODUCT)
+    first = d.put(_spread(d, x, p.a, p.out), PRODUCT)
+    second = d.put(_spread(d, y, p.b, p.out), POWER)
+    return Text(f"{first}*{second}", PRODUCT, f"np.multiply({first}, {second}, out={{out}})")
 
 
 def _dot(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:
@@ -236,7 +238,13 @@ def _dot(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Pi
 
 
 def _einsum(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:
-    return d.call("np.einsum", einsum_text([p.a, p.b], p.out), x, y)
+    return d.call_into("np.einsum", einsum_text([p.a, p.b], p.out), x, y)
+
+
+def _product(d: Draft, x: Piece, y: Piece) -> Text:
+    """The matrix product."""
+    a, b = d.put(x, POWER), d.put(y, POWER)
+    return Text(f"{a} @ {b}", MATRIX_PRODUCT, f"np.matmul({a}, {b}, out={{out}})")
 
 
 def _matmul(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) -> Piece:
@@ -250,18 +258,16 @@ def _matmul(d: Draft, p: Pair, x: Piece, y: Piece, length: Mapping[int, Dim]) ->
     if p.left and p.right and rest[0] in p.right:  # the result comes in the order asked for
         return _matmul(d, Pair(p.b, p.a, p.out), y, x, length)
     if not (p.batch or p.left) and len(p.right) == len(p.summed) == 1 and p.b[0] in p.right:
-        return Text(
-            f"{d.put(y, POWER)} @ {d.put(x, POWER)}", MATRIX_PRODUCT
-        )  # as x @ y.T, unturned
+        return _product(d, y, x)  # as x @ y.T, unturned
     x = _turned(d, x, p.a, p.batch + p.left + p.summed)
     y = _turned(d, y, p.b, p.batch + p.summed + p.right)
     if not p.batch and len(p.left) == len(p.summed) == len(p.right) == 1:
-        return Text(f"{d.put(x, ATOM)}.dot({d.put(y)})", ATOM)
+        return d.call_into(f"{d.put(x, ATOM)}.dot", y)
     if not p.batch and len(p.summed) == 1 == len(p.left) + len(p.right):
-        return Text(f"{d.put(x, POWER)} @ {d.put(y, POWER)}", MATRIX_PRODUCT)
+        return _product(d, x, y)
     x = _matrix(d, x, p.batch, p.left, p.summed, length)
     y = _matrix(d, y, p.batch, p.summed, p.right, length)
-    z: Piece = Text(f"{d.put(x, POWER)} @ {d.put(y, POWER)}", MATRIX_PRODUCT)
+    z: Piece = _product(d, x, y)
     letters = p.batch + p.left + p.right
     if len(p.left) > 1 or len(p.right) > 1:
         z = reshaped(d, z, [[length[k]] for k in letters])

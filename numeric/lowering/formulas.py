@@ -181,6 +181,11 @@ def functions(formula: sp.Expr) -> dict[type[sp.Function], None]:
     return dict.fromkeys(node.func for node in nodes if node.is_Function)
 
 
+def is_known(formula: sp.Expr) -> bool:
+    """Whether a formula calls functions of the vocabulary alone, and none of the user's."""
+    return all(VOCABULARY.get(f.__name__) is f for f in functions(formula))
+
+
 def with_float_constants(formula: sp.Expr) -> sp.Expr:
     """``formula`` with its irrational constants as floats, and all floats to their last digit.
 

@@ -489,6 +489,23 @@ class Function:
             users = [before[x] for x in inputs if x not in given]
             return Function(outputs, left, self._many, nodes, self._options, users, fixed)
 
+    # Memory ---------------------------------------------------------------------------------------
+
+    def free_memory(self) -> None:
+        """Give back the memory that programs keep between calls for values on the way.
+
+        They keep up to 64 MB each, of arrays from 128 KB to 16 MB; results are never in it.  The
+        next call takes new memory, and keeps it.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> x = sd.symbol("x", 20_000)
+        >>> f = lower(sd.sum(sd.exp(x) @ x + x), x)
+        >>> _ = f(np.ones(20_000))
+        >>> f.free_memory()
+        """
+        self._programs.free_memory()
+
     # Description ----------------------------------------------------------------------------------
 
     @property

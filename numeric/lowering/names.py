@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dtype, Shape
 
 NUMPY, MATH, ROWS = "numpy", "math", "rows"
+KEPT, KEPT_ROWS = "kept", "kept rows"
 
 
 class Options(NamedTuple):

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.blocks import LARGE, in_points
-from numeric.lowering.names import MATH, NUMPY, ROWS
+from numeric.lowering.memory import LEAST, MOST, Memory
+from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NUMPY, ROWS
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
 from numeric.lowering.printers.entries import in_rows
+from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.python import defined, parameters
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from numeric.lowering.blocks import Rows
     from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
+    from numeric.lowering.steps import Step
     from numeric.types import Values
     from symdiff.graph.expr import Expr
 
@@ -41,7 +44,13 @@ NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
 
 
 DOUBLE = np.dtype(np.float64)
-_PRINTERS: dict[str, type[Printer]] = {NUMPY: NumPyPrinter, MATH: MathPrinter, ROWS: RowsPrinter}
+_PRINTERS: dict[str, type[Printer]] = {
+    NUMPY: NumPyPrinter,
+    MATH: MathPrinter,
+    ROWS: RowsPrinter,
+    KEPT: KeptPrinter,
+    KEPT_ROWS: KeptRowsPrinter,
+}
 _WAYS = 64  # lengths of axes for which a program is remembered
 
 
@@ -74,6 +83,10 @@ class Program:
             self.lines = [silence, *(f"    {line}" for line in self.lines)]
         self.packed = isinstance(printer, MathPrinter) and printer.packed
         arguments = ["*args"] if self.packed else parameters(len(params))
+        self.memory = None
+        if isinstance(printer, KeptPrinter) and printer.in_use:
+            self.memory = Memory(printer.in_use)
+            arguments.append("kept")
         returned = in_rows(self.results, self.joined)
         self._own = defined(name, arguments, comment, self.lines, returned)
         self.kernels: list[Rows] = printer.kernels if isinstance(printer, RowsPrinter) else []
@@ -89,6 +102,8 @@ class Program:
     def silent(self) -> Callable[..., tuple[Values, ...]]:
         """The same; without floating-point warnings, if selections discard values."""
         run: Callable[..., tuple[Values, ...]] = self.function
+        if self.memory is not None:
+            run = self.memory.keeping(run)
         if not self.masked:
             return run
 
@@ -130,9 +145,11 @@ class Lowered:
     def program(self, flavour: str, roll: bool = True) -> Program:
         """The program for arrays (NUMPY) or Python floats (MATH), with steps rolled if ``roll``.
 
-        That one takes doubles alone, and is none for points.  ROWS: for large arrays, in blocks.
+        That one takes doubles alone, and is none for points.  ROWS: for large arrays, in blocks;
+        KEPT and KEPT_ROWS: in memory that is kept, without blocks and with them.
         """
-        key = flavour, roll and flavour != ROWS and not (flavour == NUMPY and self._points)
+        plain = flavour in (NUMPY, MATH)
+        key = flavour, roll and plain and not (flavour == NUMPY and self._points)
         found = self.found.get(key)
         if found is None:
             made = (self.name, self.params, self.outputs, flavour, self.comment, key[1])
@@ -171,18 +188,22 @@ class Lowered:
 
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
         plain = self.program(NUMPY)
-        shapes = {shape for x in plain.schedule.steps if not x.weak for shape in x.shapes}
-        large = any(math.prod(lengths(shape, sizes)) >= LARGE for shape in shapes)
-        if not large or plain.rolled:
+        if plain.rolled:
             return self.arrays
-        program = self.program(ROWS)
-        return program.silent if program.kernels else self.arrays
+        steps = [x for x in plain.schedule.steps if not x.weak]
+        in_blocks = _largest(steps, sizes) >= LARGE and bool(self.program(ROWS).kernels)
+        widest = _largest([x for x in steps if not x.leaf], sizes) * DOUBLE.itemsize
+        if LEAST <= widest <= MOST:
+            program = self.program(KEPT_ROWS if in_blocks else KEPT)
+            if program.memory is not None:
+                return program.silent
+        return self.program(ROWS).silent if in_blocks else self.arrays
 
     def written(self) -> Program:
-        """The program that was written first; that in blocks of rows, where it was needed."""
-        in_blocks = self.found.get((ROWS, False))
-        first = next(iter(self.found.values()))
-        return in_blocks if in_blocks is not None and in_blocks.kernels else first
+        """The program that was written first; that for large arrays, where it was needed."""
+        large = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT, ROWS)]
+        needed = [x for x in large if x is not None and (x.memory is not None or x.kernels)]
+        return needed[0] if needed else next(iter(self.found.values()))
 
     @cached_property
     def own(self) -> tuple[bool, ...]:
@@ -212,6 +233,12 @@ class Lowered:
 def _is_double(value: Values) -> bool:
     # A tuple: this runs at each call, and a union would be made anew.
     return isinstance(value, (np.ndarray, np.generic)) and value.dtype is DOUBLE
+
+
+def _largest(steps: Sequence[Step], sizes: Mapping[str, int]) -> int:
+    """The elements of the largest value that steps have."""
+    shapes = {shape for step in steps for shape in step.shapes}
+    return max([math.prod(lengths(shape, sizes)) for shape in shapes], default=0)
 
 
 # Numbers and points -----------------------------------------------------------------------------

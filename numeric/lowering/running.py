@@ -326,6 +326,15 @@ class Programs:
         if text is not None:
             raise NotDifferentiable(text)
 
+    def free_memory(self) -> None:
+        """Give back what programs keep between calls."""
+        with self.lock:
+            every = [*self._found.values(), *(asked for _, asked in self._kinks.values())]
+            memories = [p.memory for lowered in every for p in lowered.found.values()]
+        for memory in memories:
+            if memory is not None:
+                memory.free()
+
     # Description ----------------------------------------------------------------------------------
 
     def source(self) -> str:
@@ -347,6 +356,8 @@ class Programs:
             steps = len(program.schedule.computed())
             quiet = ", selections: runs without floating-point warnings" if program.masked else ""
             lines.append(f"{title}: {steps} steps{quiet}")
+            memories = [p.memory for p in lowered.found.values() if p.memory is not None]
+            lines += [f"  {memory}" for memory in memories]
             if not self.flat:
                 lines += [f"  {kernel}" for kernel in lowered.program(ROWS).kernels]
         lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")

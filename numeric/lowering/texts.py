@@ -19,10 +19,15 @@ LOOSE, SUM, MATRIX_PRODUCT, PRODUCT, POWER, ATOM = range(6)
 
 
 class Text(NamedTuple):
-    """A piece of a line: ``level`` says how tightly it binds."""
+    """A piece of a line: ``level`` says how tightly it binds.
+
+    ``into`` is the same, written into the array ``{out}``, None for a new one; "" if there is no
+    such way.
+    """
 
     text: str
     level: int
+    into: str = ""
 
     def within(self, level: int) -> str:
         """The text as an operand that has to bind at least as tightly as ``level``."""
@@ -30,12 +35,16 @@ class Text(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A line's right-hand side over operands ``{0}, {1}, ...``, which bind at least ``needs``."""
+    """A line's right-hand side over operands ``{0}, {1}, ...``, which bind at least ``needs``.
+
+    ``into`` is that of a Text.
+    """
 
     text: str
     level: int
     needs: tuple[int, ...]
     repeated: frozenset[int] = frozenset()  # the operands that occur more than once
+    into: str = ""
 
 
 Piece: TypeAlias = "int | Text"
@@ -68,12 +77,17 @@ class Draft:
         given += [f"{key}={text}" for key, text in options.items()]
         return Text(f"{name}({', '.join(given)})", ATOM)
 
+    def call_into(self, name: str, *args: Piece | str) -> Text:
+        """The same, of a function that can write into an array, ``out``."""
+        text = self.call(name, *args)
+        return text._replace(into=f"{text.text[:-1]}, out={{out}})")
+
     def template(self, x: Piece) -> Template:
         """The template that is the piece."""
         text = self.put(x)
         repeated = frozenset(k for k, count in enumerate(self._met) if count > 1)
-        level = x.level if isinstance(x, Text) else LOOSE
-        return Template(text, level, tuple(self.needs), repeated)
+        level, into = (x.level, x.into) if isinstance(x, Text) else (LOOSE, "")
+        return Template(text, level, tuple(self.needs), repeated, into)
 
 
 def length_text(dim: Dim) -> str:
@@ -121,7 +135,7 @@ def number_text(value: Number, whole: bool = False) -> Text:
 
     >>> from fractions import Fraction
     >>> number_text(Fraction(1, 4)).text, number_text(-3)
-    ('0.25', Text(text='-3', level=1))
+    ('0.25', Text(text='-3', level=1, into=''))
     """
     value = value if value.__class__ is bool else weak(value, whole)
     text = repr(value)  # inf and nan are names of every program

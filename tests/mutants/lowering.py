@@ -98,8 +98,8 @@ _residuals(
 
 _source(
     "a-subtracted-number-is-added",
-    'text += f" - {size!r}" if op.const < 0 else f" + {size!r}"',
-    'text += f" + {size!r}"',
+    'parts.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")',
+    'parts.append(f" + {size!r}")',
     "test_a_number_is_subtracted",
 )
 _source(
@@ -224,9 +224,46 @@ _memory(
 )
 _memory(
     "a-value-is-handed-out-that-a-residual-views",
-    " and not (i < count and v in viewed)",
+    " and not (i < count and v in held)",
     "",
     "test_results_that_are_said_to_be_made_share_no_memory",
+)
+_memory(
+    "results-are-computed-into-kept-memory",
+    "seen = viewed(steps, [*schedule.results, *given])",
+    "seen = viewed(steps, given)",
+    "test_kept_memory.py::test_random_programs_share_nothing_between_calls[pointwise]",
+    "test_results_are_never_in_kept_memory",
+)
+_memory(
+    "users-functions-are-given-kept-memory",
+    "seen = viewed(steps, [*schedule.results, *given])",
+    "seen = viewed(steps, schedule.results)",
+    "test_a_function_of_the_users_may_hold_on_to_what_it_is_given",
+)
+_memory(
+    "memory-is-used-again-while-a-view-is-read",
+    "                last[x] = max(last[x], until)\n",
+    "                last[x] = max(last[x], place)\n",
+    "test_a_view_keeps_memory_in_use",
+)
+_memory(
+    "one-set-of-arrays-serves-calls-at-once",
+    "return self._free.pop(i)[1]",
+    "return self._free[i][1]",
+    "test_calls_inside_of_calls_have_memory_of_their_own",
+)
+_memory(
+    "orders-in-memory-are-not-told-apart",
+    "return value.shape, value.strides, value.dtype",
+    "return value.shape, value.dtype",
+    "test_arguments_in_another_order_are_computed_in_another_order",
+)
+_memory(
+    "scaled-terms-lose-their-sign",
+    "scaled = ops.sum_op(0, (coef * sign,))",
+    "scaled = ops.sum_op(0, (coef,))",
+    "test_sums_taken_apart_are_added_in_the_same_order",
 )
 _memory(
     "calls-are-not-told-apart-by-dtype",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numeric.lowering.steps import CONSTANTS, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Template
@@ -18,14 +18,16 @@ _WIDTH = 90
 _DEPTH = 8
 
 
-def grouped(schedule: Schedule, templates: Sequence[Template]) -> Schedule:
+def grouped(
+    schedule: Schedule, templates: Sequence[Template], named: Collection[int] = ()
+) -> Schedule:
     """The steps that are ``inline``, where ``templates`` say how each step will be written.
 
     Results have lines of their own, and so have operands that a template writes more than once,
-    and parts of one computation.
+    and parts of one computation, and values that are to be ``named``.
     """
     reads = [0] * schedule.length
-    for v in schedule.results:
+    for v in (*schedule.results, *named):
         reads[v] = 2
     for step, template in zip(schedule.steps, templates, strict=True):
         repeated = template.repeated

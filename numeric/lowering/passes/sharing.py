@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numeric.lowering.contraction import plan
-from numeric.lowering.formulas import functions
+from numeric.lowering.formulas import is_known
 from symdiff.graph import ops
-from symdiff.scalars.formula import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,17 +29,11 @@ def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
     """
     steps = schedule.definitions()
     count = len(schedule.results) - kept
-    viewed: set[int] = set()
-    left = list(schedule.results[count:])
-    while left:
-        v = left.pop()
-        if v not in viewed:
-            viewed.add(v)
-            left += () if _is_made(steps[v], steps) else steps[v].operands
+    held = viewed(steps, schedule.results[count:])
     roots = [_root(v, steps) for v in schedule.results]
     return tuple(
         [
-            v is not None and v not in roots[:i] and not (i < count and v in viewed)
+            v is not None and v not in roots[:i] and not (i < count and v in held)
             for i, v in enumerate(roots)
         ]
     )
@@ -48,14 +41,26 @@ def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
 
 def _root(v: int, steps: Sequence[Step]) -> int | None:
     """The array that ``v`` is, or is a view of, if the program makes it."""
-    while not _is_made(step := steps[v], steps):
+    while not is_made(step := steps[v], steps):
         if step.weak or step.form not in _VIEWS or len(step.operands) != 1 or len(step.results) > 1:
             return None
         (v,) = step.operands
     return v
 
 
-def _is_made(step: Step, steps: Sequence[Step]) -> bool:
+def viewed(steps: Sequence[Step], values: Sequence[int]) -> set[int]:
+    """The values that these may share memory with: themselves, and what they may be views of."""
+    found: set[int] = set()
+    left = list(values)
+    while left:
+        v = left.pop()
+        if v not in found:
+            found.add(v)
+            left += () if is_made(steps[v], steps) else steps[v].operands
+    return found
+
+
+def is_made(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives a new array, whatever its operands are."""
     op = step.op
     if step.weak or len(step.results) > 1:
@@ -68,8 +73,7 @@ def _is_made(step: Step, steps: Sequence[Step]) -> bool:
     if step.form == "pointwise":
         # What a function of the user's returns is its own affair, and a formula may be its operand.
         assert isinstance(op, ops.Pointwise)
-        known = all(VOCABULARY.get(f.__name__) is f for f in functions(op.formula))
-        return op.primitive or (known and bool(op.formula.args))
+        return op.primitive or (is_known(op.formula) and bool(op.formula.args))
     if step.form == "kernel" and isinstance(op, ops.Contract):
         shapes = [steps[v].layout(v)[0] for v in step.operands]
         return plan(op, shapes).stages[-1].kind not in ("view", "fill")

@@ -28,7 +28,7 @@ from numeric.lowering.texts import (
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numeric.lowering.formulas import FormulaPrinter
     from numeric.lowering.names import Emitter
@@ -66,8 +66,10 @@ class Printer(ABC):
         self._begin(emitter, self.passed(schedule, emitter))
         schedule = self.schedule
         self._templates = [self.template(step) for step in schedule.steps]
-        schedule = grouped(schedule, self._templates)
+        named = self.kept(self._templates)
+        schedule = grouped(schedule, self._templates, named)
         self.schedule = living(schedule) if self.drops else schedule
+        self.slots = self.placed(named)
         self.lines, self.results = self._written()
 
     @classmethod
@@ -179,6 +181,14 @@ class Printer(ABC):
         """The statement behind which values are gone, in a target that ``drops`` them."""
         raise NotImplementedError
 
+    def kept(self, templates: Sequence[Template]) -> set[int]:
+        """The values that are computed into memory which the program keeps."""
+        return set()
+
+    def placed(self, values: Collection[int]) -> dict[int, int]:
+        """The places of these values in that memory, where the schedule is complete."""
+        return {}
+
     # What is the same for all ---------------------------------------------------------------------
 
     def template(self, step: Step) -> Template:
@@ -249,7 +259,11 @@ class Printer(ABC):
                 (texts[v] or number_text(self.steps[v].detail, whole)).within(need)
                 for v, need in zip(step.operands, template.needs, strict=False)
             ]
-            text = template.text.format(*parts) if parts else template.text
+            slot = self.slots.get(step.results[0])
+            if slot is not None:
+                text = f"kept[{slot}] = {template.into.format(*parts, out=f'kept[{slot}]')}"
+            else:
+                text = template.text.format(*parts) if parts else template.text
             if step.inline or step.form in CONSTANTS:
                 texts[step.results[0]] = Text(text, template.level)
                 continue
@@ -314,12 +328,27 @@ def _sum(op: ops.Sum, whole: bool) -> Template:
     # Then what is written is the operand, as a product.
     alone = len(op.coefs) == 1 and op.const == 0
     terms = [_term(coef, k, alone=alone, whole=whole) for k, coef in enumerate(op.coefs)]
-    text = "".join([text for text, _ in terms])
+    parts = [text for text, _ in terms]
     if op.const != 0:
         size = weak(-op.const if op.const < 0 else op.const, whole)
-        text += f" - {size!r}" if op.const < 0 else f" + {size!r}"
+        parts.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")
+    text = "".join(parts)
     level = PRODUCT if alone and not text.startswith("-") else SUM
-    return Template(text, level, tuple([need for _, need in terms]))
+    into = _scaled_into(op.coefs[0]) if len(parts) == 1 and not whole else ""
+    if len(parts) > 1:
+        name = "add" if parts[-1].startswith(" + ") else "subtract"
+        into = f"np.{name}({''.join(parts[:-1])}, {parts[-1][3:]}, out={{out}})"
+    return Template(text, level, tuple([need for _, need in terms]), into=into)
+
+
+def _scaled_into(coef: Number) -> str:
+    """``coef * x``, written into an array; "" where it takes more than one operation."""
+    if coef == -1:
+        return "np.negative({0}, out={out})"
+    d = divisor(-coef if coef < 0 else coef)
+    if coef == 1 or d is not None or len(factors(-coef if coef < 0 else coef)) > 1:
+        return f"np.divide({{0}}, {d!r}, out={{out}})" if d is not None and coef > 0 else ""
+    return f"np.multiply({weak(coef)!r}, {{0}}, out={{out}})"
 
 
 def _term(coef: Number, k: int, *, alone: bool, whole: bool) -> tuple[str, int]:
