@@ -52,7 +52,8 @@ def is_inside(part, length):
         for place, end in ((part.start, first), (part.stop, last))
     )
     low, high = (start, stop) if step > 0 else (stop + 1, start + 1)
-    return 0 <= low <= high <= length
+    written = [end for end, at in ((start, part.start), (stop, part.stop)) if at is not None]
+    return 0 <= low <= high <= length and min(written, default=0) >= 0
 
 
 def is_padded(mode, widths, length):
