@@ -198,9 +198,9 @@ def markov_chain(xp, first, transitions, path):
     return start[path[0]] + xp.sum(xp.take_along_axis(step[path[:-1]], path[1:, None], axis=1))
 
 
-@model("q k v", ({"n": 1, "m": 1, "d": 1, "k": 1}, {"n": 2, "m": 3, "d": 2, "k": 1},
-                 {"n": 4, "m": 3, "d": 2, "k": 3}), {"mask": bool},
-       q=("n", "d"), k=("m", "d"), v=("m", "k"), mask=("n", "m"))  # fmt: skip
+@model("q k v", ({"n": 1, "m": 1, "d": 1, "c": 1}, {"n": 2, "m": 3, "d": 2, "c": 1},
+                 {"n": 4, "m": 3, "d": 2, "c": 3}), {"mask": bool},
+       q=("n", "d"), k=("m", "d"), v=("m", "c"), mask=("n", "m"))  # fmt: skip
 def attention(xp, q, k, v, mask):
     """Attention to what comes no later, and is not hidden."""
     (n, d), m = q.shape, k.shape[0]
