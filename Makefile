@@ -23,6 +23,7 @@ install: $(STAMP) ## create .venv and install the project with its development t
 # Built again from nothing when pyproject.toml changes, so that a dropped dependency is really gone.
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; try make PYTHON=..." >&2; exit 1; }
+	@test ! -L $(VENV) || { echo "make: $(VENV) is a link: building it again would empty what it points to; remove the link" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
