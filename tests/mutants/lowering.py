@@ -55,6 +55,24 @@ _schedule(
 )
 
 _schedule(
+    "squares-that-cancel-are-dotted",
+    "total.op.const != 0 or any(coef < 0 for coef in total.op.coefs)",
+    "total.op.const != 0",
+    "test_other_sums_stay",
+)
+_schedule(
+    "sums-of-squares-are-dotted-in-exact-order",
+    "        if not emitter.options.exact_order:\n            schedule = dotted(schedule, numbers)",
+    "        if True:\n            schedule = dotted(schedule, numbers)",
+    "test_exact_order_adds_the_squares_as_interpret_does",
+)
+_source(
+    "what-is-subtracted-from-is-left-out",
+    "        order[:2] = 1, 0\n",
+    "        order[:2] = [1]\n",
+    "test_a_sum_begins_with_what_is_positive",
+)
+_schedule(
     "zeros-that-are-left-out-keep-the-sign",
     "        found += [(*whole[:axis], side, *whole[axis + 1 :]) for side in sides]",
     "        found += [(*whole[:axis], side, *whole[axis + 1 :]) for side in sides[:0]]",
@@ -98,8 +116,8 @@ _residuals(
 
 _source(
     "a-subtracted-number-is-added",
-    'parts.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")',
-    'parts.append(f" + {size!r}")',
+    'parts.append(f" - {size}" if op.const < 0 else f" + {size}")',
+    'parts.append(f" + {size}")',
     "test_a_number_is_subtracted",
 )
 _source(

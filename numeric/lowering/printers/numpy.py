@@ -13,6 +13,7 @@ from numeric.lowering.kernels.monomials import over_sum
 from numeric.lowering.kernels.sequences import placed
 from numeric.lowering.node_kernels import strong_product
 from numeric.lowering.passes.padding import edges, keyed, padded
+from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
 from numeric.lowering.texts import ATOM, LOOSE, Template, lengths_text
@@ -34,7 +35,11 @@ class NumPyPrinter(PythonPrinter):
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         schedule = super().passed(schedule, emitter)
-        return padded(schedule, possible_numbers(schedule, emitter.numbers))
+        numbers = possible_numbers(schedule, emitter.numbers)
+        if not emitter.options.exact_order:
+            schedule = dotted(schedule, numbers)
+            numbers = possible_numbers(schedule, emitter.numbers)
+        return padded(schedule, numbers)
 
     def power(self, step: Step) -> Template:
         if step.detail == 2:

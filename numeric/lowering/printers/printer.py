@@ -324,21 +324,34 @@ _STRONG = frozenset({"power", "pointwise", "strong"})
 
 @lru_cache(maxsize=1024)
 def _sum(op: ops.Sum, whole: bool) -> Template:
-    """The terms from left to right, then the constant."""
+    """The terms from left to right, then the constant.
+
+    What would begin with a change of sign begins with what is positive behind it, ``b - a`` for
+    ``-a + b`` and ``1 - a`` for ``-a + 1``, which is the same number and one pass less.
+    """
+    coefs, order = op.coefs, list(range(len(op.coefs)))
     # Then what is written is the operand, as a product.
-    alone = len(op.coefs) == 1 and op.const == 0
-    terms = [_term(coef, k, alone=alone, whole=whole) for k, coef in enumerate(op.coefs)]
-    parts = [text for text, _ in terms]
+    alone = len(coefs) == 1 and op.const == 0
+    turned = coefs[0] < 0 and not whole and _signed(-coefs[0])
+    ahead = turned and len(coefs) == 1 and op.const > 0
+    if turned and len(coefs) > 1 and coefs[1] > 0:
+        order[:2] = 1, 0
+    first = None if ahead else order[0]
+    terms = {k: _term(coefs[k], k, first=k == first, alone=alone, whole=whole) for k in order}
+    parts = [text for text, _ in terms.values()]
     if op.const != 0:
-        size = weak(-op.const if op.const < 0 else op.const, whole)
-        parts.append(f" - {size!r}" if op.const < 0 else f" + {size!r}")
+        size = repr(weak(-op.const if op.const < 0 else op.const, whole))
+        if ahead:
+            parts.insert(0, size)
+        else:
+            parts.append(f" - {size}" if op.const < 0 else f" + {size}")
     text = "".join(parts)
     level = PRODUCT if alone and not text.startswith("-") else SUM
-    into = _scaled_into(op.coefs[0]) if len(parts) == 1 and not whole else ""
+    into = _scaled_into(coefs[0]) if len(parts) == 1 and not whole else ""
     if len(parts) > 1:
         name = "add" if parts[-1].startswith(" + ") else "subtract"
         into = f"np.{name}({''.join(parts[:-1])}, {parts[-1][3:]}, out={{out}})"
-    return Template(text, level, tuple([need for _, need in terms]), into=into)
+    return Template(text, level, tuple([terms[k][1] for k in range(len(coefs))]), into=into)
 
 
 def _scaled_into(coef: Number) -> str:
@@ -351,9 +364,14 @@ def _scaled_into(coef: Number) -> str:
     return f"np.multiply({weak(coef)!r}, {{0}}, out={{out}})"
 
 
-def _term(coef: Number, k: int, *, alone: bool, whole: bool) -> tuple[str, int]:
+def _signed(size: Number) -> bool:
+    """Whether the sign of a coefficient of this size is a change of sign, of what it stands at."""
+    return (size == 1 and not isinstance(size, float)) or divisor(size) is not None
+
+
+def _term(coef: Number, k: int, *, first: bool, alone: bool, whole: bool) -> tuple[str, int]:
     """``coef * x`` behind what is left of it, and how tightly x has to bind."""
-    first, negative = k == 0, coef < 0
+    negative = coef < 0
     size = -coef if negative else coef
     sign = ("-" if negative else "") if first else (" - " if negative else " + ")
     if size == 1 and not isinstance(size, float):
