@@ -15,6 +15,8 @@ from tests.support.fields import FLOAT, HIGH
 from tests.support.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties, values_of
 from tests.support.strategies import FAMILIES, programs_at_points
 
+pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+
 
 def with_gradient(program):
     """The program as an expression, its symbols, and its cotangents for a symbol ``u``."""

@@ -14,6 +14,7 @@ from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NUMPY, ROWS
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
+from numeric.lowering.passes.unrolling import unrolled
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
 from numeric.lowering.printers.math import MathPrinter
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from numeric.lowering.blocks import Rows
     from numeric.lowering.names import Emitter
     from numeric.lowering.printers.printer import Printer
-    from numeric.lowering.steps import Step
+    from numeric.lowering.steps import Schedule, Step
     from numeric.types import Values
     from symdiff.graph.expr import Expr
 
@@ -69,9 +70,10 @@ class Program:
         flavour: str,
         comment: str,
         roll: bool = True,
+        steps: Schedule | None = None,
     ) -> None:
         self.name, self._emitter = name, emitter
-        steps = schedule(outputs, params)
+        self.steps = steps = schedule(outputs, params) if steps is None else steps
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
         printer = _PRINTERS[flavour](emitter, found)
@@ -160,6 +162,46 @@ class Lowered:
     @cached_property
     def arrays(self) -> Callable[..., tuple[Values, ...]]:
         """The function of arrays and NumPy scalars, and of the lengths of axes, to the results."""
+        tiny = self.tiny
+        if tiny is not None:
+            direct = tiny.function
+
+            def of_floats(*given: Any) -> tuple[Values, ...]:
+                if all(map(_is_double, given[:-1])):
+                    try:
+                        found: tuple[Values, ...] = direct(*given)
+                    except NOT_IN_MATH:
+                        pass
+                    else:
+                        return found
+                # What calls know of the results is as the other program leaves them.
+                return tuple(
+                    [v[()] if isinstance(v, np.ndarray) else v for v in self._of_arrays(*given)]
+                )
+
+            return of_floats
+        return self._of_arrays
+
+    @cached_property
+    def tiny(self) -> Program | None:
+        """The program of Python floats for arrays of doubles of which each element is one, if any.
+
+        There is one where arrays are tiny and steps are many.
+        """
+        program = self.program(NUMPY)
+        if self._points or self.emitter.options.exact_order:
+            return None
+        steps = unrolled(program.steps, program.schedule)
+        if steps is None:
+            return None
+        made = (self.name, self.params, self.outputs, MATH, self.comment, False, steps)
+        try:
+            return Program(self.emitter, *made)
+        except Unsupported:  # a function of the user's that has no body for floats
+            return None
+
+    @cached_property
+    def _of_arrays(self) -> Callable[..., tuple[Values, ...]]:
         program = self.program(NUMPY)
         run = program.silent
         if not program.rolled:
@@ -200,7 +242,9 @@ class Lowered:
         return self.program(ROWS).silent if in_blocks else self.arrays
 
     def written(self) -> Program:
-        """The program that was written first; that for large arrays, where it was needed."""
+        """The program that was written first; that for large or tiny arrays, where it runs."""
+        if "tiny" in self.__dict__ and self.tiny is not None:
+            return self.tiny
         large = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT, ROWS)]
         needed = [x for x in large if x is not None and (x.memory is not None or x.kernels)]
         return needed[0] if needed else next(iter(self.found.values()))

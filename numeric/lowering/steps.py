@@ -69,8 +69,9 @@ class Step(NamedTuple):
     ``pads``
         the sum of the operands with zeros around them, as many as the widths ``detail`` say (see
         ``padding``)
-    ``element``, ``stack``
-        the element ``detail`` of an array of one axis; the array of scalars (see ``rolling``)
+    ``element``, ``elements``, ``stack``
+        the element ``detail`` of an array of one axis, or all of an array of any; the array of
+        scalars (see ``rolling`` and ``unrolling``)
 
     A ``weak`` value is a Python number that stands for an array of its shape: numbers, lengths of
     axes, and what is computed of them alone.

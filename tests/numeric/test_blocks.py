@@ -24,6 +24,8 @@ from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs_at_points
 
+pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+
 x, w, y = (sd.symbol(name, "n") for name in "xwy")
 X, C = sd.symbol("X", ("n", "d")), sd.symbol("C", ("k", "d"))
 EPS = np.finfo(float).eps

@@ -23,6 +23,8 @@ from tests.support.budget import sample
 from tests.support.orders import order_count
 from tests.support.strategies import FAMILIES, programs_at_points
 
+pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+
 X, W, V = sd.symbol("X", ("n", 3)), sd.symbol("W", (3, 2)), sd.symbol("v", 3)
 A, B = sd.symbols("a b")
 RNG = np.random.default_rng(16)

@@ -21,6 +21,8 @@ import symdiff as sd
 from symdiff.errors import ShapeError, Unsupported
 from tests.support.budget import sample
 
+pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+
 SIZES = [(0, 0), (0, 2), (1, 1), (1, 3), (2, 0), (2, 2), (3, 1), (5, 2), (5, 5), (4, 7)]
 NAMED = sd.symbol("v", "n"), sd.symbol("A", ("n", "m")), sd.symbol("w", "m")
 # Beyond this a sum of products may be rounded, in a derivative sooner than in the value.

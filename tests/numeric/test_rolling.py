@@ -13,7 +13,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric.lowering.names import MATH, NUMPY
-from numeric.lowering.passes import rolling
+from numeric.lowering.passes import rolling, unrolling
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.schedule import schedule
 
@@ -22,7 +22,7 @@ EPS = np.finfo(float).eps
 
 @pytest.fixture
 def always(monkeypatch):
-    """Groups of two are rolled, whatever it costs."""
+    """Groups of two are rolled, whatever it costs, and no array is unrolled."""
 
     class Eager(rolling.Costs):
         least = 2
@@ -30,6 +30,7 @@ def always(monkeypatch):
         def of_groups(self, *_):
             return 0
 
+    monkeypatch.setattr(unrolling, "ELEMENTS", 0)
     monkeypatch.setattr(rolling, "LEAST", 1)
     monkeypatch.setattr(rolling, "LONG", 5)
     monkeypatch.setattr(rolling, "_GAIN", 10**6)

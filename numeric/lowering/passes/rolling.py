@@ -32,7 +32,7 @@ _GAIN = 0.8
 # A sum of so many terms is a sum of arrays.
 LONG = 64
 
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
 )
 _REAL = (float, bool)
@@ -104,7 +104,7 @@ class _Reading:
             (self.numbers if step.form == "number" else self.fixed)[v] = step
             return
         unit = step.dtypes[0] in _REAL and _is_unit(shape) and len(step.results) == 1
-        if unit and step.form in _ELEMENTWISE:
+        if unit and step.form in ELEMENTWISE:
             known[v] = True
             if all(map(known.__getitem__, step.operands)):
                 operands = tuple([same[x] for x in step.operands])

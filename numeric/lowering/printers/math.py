@@ -49,7 +49,7 @@ class MathPrinter(PythonPrinter):
 
     def template(self, step: Step) -> Template:
         arrays = self._arrays
-        if arrays is None or step.form in ("element", "stack"):
+        if arrays is None or step.form in ("element", "elements", "stack"):
             return super().template(step)
         if step.shapes[0]:
             return arrays.template(step)
@@ -65,6 +65,9 @@ class MathPrinter(PythonPrinter):
 
     def element(self, step: Step) -> Template:
         return Template(f"{{0}}.item({step.detail})", ATOM, (ATOM,))
+
+    def elements(self, step: Step) -> Template:
+        return Template("{0}.ravel().tolist()", ATOM, (ATOM,))
 
     def stack(self, step: Step) -> Template:
         count = len(step.operands)

@@ -100,6 +100,7 @@ class Printer(ABC):
             "kernel": self.kernel,
             "pads": self.pads,
             "element": self.element,
+            "elements": self.elements,
             "stack": self.stack,
         }
 
@@ -171,6 +172,10 @@ class Printer(ABC):
 
     def element(self, step: Step) -> Template:
         """The element ``step.detail`` of an array, in a target whose schedules are rolled."""
+        raise NotImplementedError
+
+    def elements(self, step: Step) -> Template:
+        """All elements of an array, one after the other."""
         raise NotImplementedError
 
     def stack(self, step: Step) -> Template:
@@ -314,7 +319,9 @@ def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
     return found
 
 
-_WHOLE = frozenset({"input", "array", "component", "kernel", "element", "stack", "rows", "pads"})
+_WHOLE = frozenset(
+    {"input", "array", "component", "kernel", "element", "elements", "stack", "rows", "pads"}
+)
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numeric import special
 from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
-from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template, length_text
+from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template, length_text, lengths_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,8 +70,11 @@ class PythonPrinter(Printer):
 
     def stack(self, step: Step) -> Template:
         count = len(step.operands)
-        kind = "bool" if step.dtypes[0] is bool else "float"
-        return call(f"np.array(({places_of(count)},), {kind})", count)
+        (shape,), kind = step.shapes, "bool" if step.dtypes[0] is bool else "float"
+        if not shape:
+            return call(f"np.{'bool_' if kind == 'bool' else 'float64'}({{0}})", count)
+        form = f".reshape{lengths_text(shape)}" if len(shape) > 1 else ""
+        return call(f"np.array(({places_of(count)},), {kind}){form}", count)
 
     def of_numbers(self, step: Step) -> Template:
         name, count = self.emitter.of_numbers(step, self._layouts(step)), len(step.operands)

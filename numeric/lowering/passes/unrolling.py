@@ -1,0 +1,238 @@
+"""Unrolling: steps over tiny arrays as scalar steps, which Python floats compute in less time.
+
+A call of NumPy costs as much as twenty lines of floats.  Each element of an array is a scalar of
+its own here: arithmetic is done element by element, what moves elements moves their names, and
+contractions are sums of products, in the order of their places.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.lowering.passes.rolling import ARRAYS, ELEMENTWISE, FLOATS
+from numeric.lowering.steps import Schedule, Step
+from symdiff.graph import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symdiff.graph.node import Dtype, Op, Shape
+
+# Elements of all arguments, of any value, and microseconds that are worth the look.
+ELEMENTS = 64
+WORTH = 15.0
+_GAIN = 0.5
+_MOVES = (ops.Slice, ops.Unslice, ops.Reshape, ops.Gather, ops.Concat, ops.Flip, ops.Shift)
+_REAL = (float, bool)
+
+
+def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
+    """A schedule of arrays as one of Python floats, where that is faster than ``instead``.
+
+    Its parameters are arrays of doubles all the same, and its results arrays or NumPy's scalars.
+    None for arrays that are not tiny, and for steps that are neither arithmetic, moves nor sums of
+    products.
+    """
+    shapes = [step.shapes[0] for step in schedule.steps if step.form == "input"]
+    if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
+        return None
+    price = ARRAYS.of_program(instead)
+    if price < WORTH:
+        return None
+    writer = _Writer(schedule)
+    for step in schedule.steps:
+        if not writer.write(step) or len(writer.steps) > price / FLOATS.scalar:
+            return None
+    found = writer.written()
+    return found if FLOATS.of_program(found) < _GAIN * price else None
+
+
+def _is_tiny(shape: Shape) -> bool:
+    return all(isinstance(dim, int) for dim in shape) and 0 < _size(shape) <= ELEMENTS
+
+
+def _size(shape: Shape) -> int:
+    return math.prod([dim for dim in shape if isinstance(dim, int)])
+
+
+class _Writer:
+    """Writes steps over arrays as scalar ones; ``names`` are arrays of the values of elements."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.steps: list[Step] = []
+        self.length = schedule.length
+        self.names: dict[int, NDArray[Any]] = {}
+        self.weak: set[int] = set()
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def write(self, step: Step) -> bool:
+        """Whether there are scalar steps for a step; then these are written."""
+        (v, *others), shape, dtype = step.results, step.shapes[0], step.dtypes[0]
+        if others or not _is_tiny(shape):
+            return False
+        lengths = [dim for dim in shape if isinstance(dim, int)]
+        if step.weak:
+            self.steps.append(step)
+            self.weak.add(v)
+            self.names[v] = np.full(lengths, v, object)
+            return step.form == "number"
+        if dtype not in _REAL:
+            return False
+        if step.form == "input":
+            found: Any = self._elements(v, shape, dtype)
+        elif step.form == "array":
+            assert isinstance(step.op, ops.Constant)
+            numbers = [self._number(value) for value in step.op.value.ravel().tolist()]
+            found = _named(numbers, shape)
+        elif step.form in ELEMENTWISE:
+            columns = [np.broadcast_to(self.names[x], lengths).ravel() for x in step.operands]
+            found = _named(
+                [self._again(step, operands) for operands in zip(*columns, strict=True)], shape
+            )
+        elif step.form == "component":
+            sliced, line = step.detail
+            inner = sliced.components(self, line, self.names[step.operands[0]])
+            found = self._contracted(step.op, [inner], shape)
+        elif isinstance(step.op, ops.Contract):
+            found = self._contracted(step.op, [self.names[x] for x in step.operands], shape)
+        elif isinstance(step.op, _MOVES):
+            found = step.op.components(self, shape, *[self.names[x] for x in step.operands])  # type: ignore[arg-type]
+        else:
+            return False
+        if found is None:
+            return False
+        self.names[v] = found
+        return True
+
+    def written(self) -> Schedule:
+        """The schedule, with results as they were and without what nobody needs."""
+        results = []
+        for v in self.schedule.results:
+            if v in self.weak:
+                results.append(v)
+                continue
+            shape, dtype = self.names[v].shape, self._dtypes[v]
+            results.append(self._step("stack", None, self.names[v].ravel().tolist(), shape, dtype))
+        needed = set(results)
+        steps = []
+        for step in reversed(self.steps):
+            if step.form != "input" and needed.intersection(step.results):
+                needed.update(step.operands)
+                steps.append(step)
+        steps += [step for step in reversed(self.schedule.steps) if step.form == "input"]
+        return self.schedule._replace(
+            steps=tuple(reversed(steps)), results=tuple(results), length=self.length
+        )
+
+    @property
+    def _dtypes(self) -> dict[int, Dtype]:
+        return {v: d for x in self.schedule.steps for v, d in zip(x.results, x.dtypes, strict=True)}
+
+    # Scalars --------------------------------------------------------------------------------------
+
+    def _step(
+        self,
+        form: str,
+        op: Op | None,
+        operands: Sequence[int],
+        shape: Shape = (),
+        dtype: Dtype = float,
+        detail: Any = None,
+        weak: bool = False,
+    ) -> int:
+        v = self.length
+        self.length += 1
+        made: Any = (op,)
+        self.steps.append(Step(form, tuple(operands), (v,), made, (shape,), (dtype,), detail, weak))
+        return v
+
+    def _again(self, step: Step, operands: Sequence[int]) -> int:
+        """The scalar that a step makes of some operands."""
+        key = (step.form, step.ops, step.detail, *operands)
+        found = self._known.get(key)
+        if found is None:
+            (op,), (dtype,) = step.ops, step.dtypes
+            found = self._step(step.form, op, operands, (), dtype, step.detail)
+            self._known[key] = found
+        return found
+
+    def _number(self, value: float) -> int:
+        key = ("number", value.__class__, repr(value))
+        found = self._known.get(key)
+        if found is None:
+            dtype = bool if isinstance(value, bool) else float
+            found = self._known[key] = self._step("number", None, (), (), dtype, value, True)
+        return found
+
+    def number(self, value: float) -> int:
+        """The name of a number, which moves put beside elements."""
+        return self._number(float(value))
+
+    def _elements(self, v: int, shape: Shape, dtype: Dtype) -> NDArray[Any]:
+        first, count = self.length, _size(shape)
+        if count == 1:
+            return _named([self._step("element", None, (v,), (), dtype, 0)], shape)
+        self.length += count
+        names: Any = tuple(range(first, first + count))
+        none: Any = (None,) * count
+        self.steps.append(Step("elements", (v,), names, none, ((),) * count, (dtype,) * count))
+        return _named(names, shape)
+
+    # Contractions ---------------------------------------------------------------------------------
+
+    def _contracted(self, op: Op, operands: Sequence[NDArray[Any]], shape: Shape) -> Any:
+        """The names of sums of products; None for diagonals and for products that are strong."""
+        assert isinstance(op, ops.Contract)
+        if any(op.kills) or len(set(op.out)) < len(op.out):
+            return None
+        lengths: dict[int, int] = {}
+        for word, names in zip(op.letters, operands, strict=True):
+            lengths.update(zip(word, names.shape, strict=True))
+        for k, dim in zip(op.out, shape, strict=True):
+            assert isinstance(dim, int)
+            lengths[k] = dim
+        summed = [k for k in lengths if k not in op.out]
+        if math.prod(lengths.values()) > ELEMENTS * ELEMENTS:
+            return None
+        letters = [*op.out, *summed]
+        rows = []
+        for place in itertools.product(*[range(lengths[k]) for k in letters]):
+            at = dict(zip(letters, place, strict=True))
+            factors = [
+                names[tuple([at[k] for k in word])]
+                for word, names in zip(op.letters, operands, strict=True)
+            ]
+            rows.append(self._multiplied(factors))
+        inner = math.prod([lengths[k] for k in summed])
+        if not inner:
+            return None
+        terms = [rows[k : k + inner] for k in range(0, len(rows), inner)]
+        return _named([self._summed(row) for row in terms], shape)
+
+    def _multiplied(self, factors: Sequence[int]) -> int:
+        found = factors[0]
+        for x in factors[1:]:
+            key = ("product", found, x)
+            if key not in self._known:
+                op = ops.product_op((1, 1))
+                self._known[key] = self._step("product", op, (found, x), detail=(1, 1))
+            found = self._known[key]
+        return found
+
+    def _summed(self, terms: Sequence[int]) -> int:
+        if len(terms) == 1:
+            return terms[0]
+        return self._step("sum", ops.sum_op(0, (1,) * len(terms)), terms)
+
+
+def _named(values: Sequence[int], shape: Shape) -> NDArray[Any]:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found.reshape([dim for dim in shape if isinstance(dim, int)])
