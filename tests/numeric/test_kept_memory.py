@@ -20,6 +20,8 @@ from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs_at_points
 
+pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+
 X, W = sd.symbol("X", ("n", "d")), sd.symbol("W", ("d", "k"))
 b, v = sd.symbol("b", "k"), sd.symbol("v", "n")
 HIDDEN = sd.tanh(X @ W + b)
