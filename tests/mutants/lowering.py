@@ -181,6 +181,12 @@ _contraction(
 # Kernels ------------------------------------------------------------------------------------------
 
 _kernels(
+    "places-of-extremes-are-those-of-the-first-row",
+    "place(x).reshape(-1) + starts]",
+    "place(x).reshape(-1) + 0 * starts]",
+    "test_extremes_are_those_of_numpy_in_every_order_of_memory",
+)
+_kernels(
     "put-writes-what-it-should-add",
     "        np.add.at(result, index, x)",
     "        result[index] = x",

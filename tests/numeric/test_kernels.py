@@ -507,6 +507,19 @@ def test_products_of_the_others_are_exact_with_zeros(x):
         np.testing.assert_array_equal(result, np.array(wanted, dtype).reshape(given.shape))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (4, 5, 6), (3, 200), (2, 0, 3), (0, 4)])
+def test_extremes_are_those_of_numpy_in_every_order_of_memory(shape, dtype):
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)
+    odd = x.copy()
+    odd.flat[::7], odd.flat[3::11], odd.flat[5::13] = NAN, INF, -INF
+    for cls, extreme in ((opaque_ops.Max, np.max), (opaque_ops.Min, np.min)):
+        for value in (x, odd, np.asfortranarray(odd), odd[..., ::-1]):
+            found = opaque(cls, value, shape=shape[:-1])
+            assert (found.shape, found.dtype) == (shape[:-1], dtype)
+            assert np.array_equal(found, extreme(value, axis=-1), equal_nan=True)
+
+
 @pytest.mark.parametrize("cls", [opaque_ops.Max, opaque_ops.Min])
 def test_extremes_of_nothing_are_refused(cls):
     with pytest.raises(
