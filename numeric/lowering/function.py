@@ -27,6 +27,7 @@ from numeric.lowering.arguments import (
     key_of,
 )
 from numeric.lowering.names import MATH, Options
+from numeric.lowering.native.compiler import has_native
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import is_grad_enabled
@@ -54,6 +55,7 @@ def lower(
     *,
     threads: int | None = None,
     exact_order: bool = False,
+    backend: str = "numpy",
 ) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 
@@ -66,11 +68,15 @@ def lower(
         exact_order: whether sums are added in the order of the formula's terms, or, of elements, as
             NumPy adds them.  Else long ones may be sums of arrays or of the sums of blocks, which
             are as accurate, and faster.
+        backend: "numpy"; "native" for kernels in machine code, which the system's C compiler makes;
+            or "auto" for "native" where there is a compiler, else "numpy", with a warning.
 
-    Raises ValueError for symbols that are no inputs, for axis lengths that no input has, and for
-    ``threads`` that is no positive int; ShapeError for two symbols of one name, TypeError for what
-    is no expression or symbol, Unsupported for what cannot be executed (a function that needs
-    SciPy, where there is none).
+    Raises ValueError for symbols that are no inputs, for axis lengths that no input has, for
+    ``threads`` that is no positive int and for another ``backend``; ShapeError for two symbols of
+    one name, TypeError for what is no expression or symbol, Unsupported for what cannot be executed
+    (a function that needs SciPy, where there is none); NoCompiler, a RuntimeError, where machine
+    code is asked for and there is no compiler, and PermissionError where others can write to where
+    it is kept.
 
     >>> import symdiff as sd
     >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)
@@ -100,7 +106,9 @@ def lower(
     symbols = tuple([become(x, others) for x in xs]) if others else xs
     if threads is not None and (threads.__class__ is not int or threads < 1):
         raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
-    return Function(ys, symbols, many, nodes, Options(threads, exact_order), xs)
+    return Function(
+        ys, symbols, many, nodes, Options(threads, exact_order, backend, has_native(backend)), xs
+    )
 
 
 class _Eager:
@@ -176,7 +184,7 @@ class Function:
             self._many,
             self._programs.strict,
             fixed,
-            tuple(self._options),
+            tuple(self._options)[:3],
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -570,7 +578,7 @@ def _lowered_again(
     many: bool,
     strict: bool = False,
     fixed: Sequence[Fixed] = (),
-    options: tuple[int | None, bool] = (None, False),
+    options: tuple[int | None, bool] | tuple[int | None, bool, str] = (None, False),
 ) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)
@@ -579,6 +587,7 @@ def _lowered_again(
     with _mode(strict):
         nodes = topological(outputs)
         kept = Options(*options)
+        kept = kept._replace(native=has_native(kept.backend))
         return Function(outputs, inputs[:own], many, nodes, kept, inputs[own:], fixed)
 
 

@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 
 NUMPY, MATH, ROWS = "numpy", "math", "rows"
 KEPT, KEPT_ROWS = "kept", "kept rows"
+NATIVE = "native"
 
 
 class Options(NamedTuple):
     """How the programs of a Function run.
 
     ``threads``: on how many threads large arrays are computed, None for the default;
-    ``exact_order``: sums are added in the order of ``interpret``, also where another is faster.
+    ``exact_order``: sums are added in the order of ``interpret``, also where another is faster;
+    ``backend``: that which was asked for; ``native``: whether kernels are machine code.
     """
 
     threads: int | None = None
     exact_order: bool = False
+    backend: str = "numpy"
+    native: bool = False
 
 
 _DEFAULT = Options()

@@ -10,7 +10,9 @@ import numpy as np
 
 from numeric.lowering.blocks import LARGE, in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
-from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NUMPY, ROWS
+from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, ROWS
+from numeric.lowering.native.kernels import NativePoints, NativePrinter
+from numeric.lowering.native.kernels import at_points as at_native_points
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
@@ -51,7 +53,9 @@ _PRINTERS: dict[str, type[Printer]] = {
     ROWS: RowsPrinter,
     KEPT: KeptPrinter,
     KEPT_ROWS: KeptRowsPrinter,
+    NATIVE: NativePrinter,
 }
+NATIVE_LEAST = 64  # points that are worth a kernel
 _WAYS = 64  # lengths of axes for which a program is remembered
 
 
@@ -218,6 +222,8 @@ class Lowered:
         self, sizes: Mapping[str, int], points: tuple[int, ...] = ()
     ) -> Callable[..., Sequence[Values]]:
         """``arrays`` for axes of these lengths, or at many points: in blocks where it is large."""
+        if points and math.prod(points) >= NATIVE_LEAST and self.points is not None:
+            return partial(self.points, points, self.program(NUMPY).silent)
         if points and math.prod(points) >= LARGE:
             run = self.program(NUMPY).silent
             return partial(in_points, run, points, self.emitter.options.threads)
@@ -228,7 +234,15 @@ class Lowered:
             found = once(self._ways, key, self.emitter.lock, make, most=_WAYS)
         return found
 
+    @cached_property
+    def points(self) -> NativePoints | None:
+        """The program at many points in machine code, where that is asked for and C has it."""
+        native = self.emitter.options.native
+        return at_native_points(self.emitter, self.program(NUMPY).schedule) if native else None
+
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
+        if self.emitter.options.native and self.program(NATIVE).kernels:
+            return self.program(NATIVE).silent
         plain = self.program(NUMPY)
         if plain.rolled:
             return self.arrays

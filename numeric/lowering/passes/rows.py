@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numeric.lowering.contraction import BLAS, plan
 from numeric.lowering.steps import Schedule, Step
@@ -25,7 +25,7 @@ from symdiff.graph.ops.linear import Linear
 from symdiff.graph.ranges import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.node import Dim, Shape
 
@@ -84,16 +84,31 @@ def _sums(step: Step) -> bool:
     return step.form == "kernel" and isinstance(step.op, ops.Contract) and step.op.sums
 
 
-def by_rows(schedule: Schedule, numbers: Sequence[bool], exact: bool = False) -> Schedule:
+Able: TypeAlias = "Callable[[Step, Sequence[Step], Sequence[Word]], bool]"
+"""Whether a target computes a step in kernels; given the steps of all values, and its words."""
+
+
+def always(step: Step, steps: Sequence[Step], words: Sequence[Word]) -> bool:
+    """What NumPy says."""
+    return True
+
+
+def by_rows(
+    schedule: Schedule,
+    numbers: Sequence[bool],
+    exact: bool = False,
+    able: Able = always,
+) -> Schedule:
     """The schedule with kernels in the place of the steps that they compute.
 
     Args:
         schedule: the steps.
         numbers: which values may be Python numbers, which have no rows.
         exact: whether sums over rows stay outside of kernels, since blocks change their order.
+        able: which steps may be in kernels.
     """
     for _ in range(_KERNELS):
-        axes = _Axes(schedule, numbers, exact)
+        axes = _Axes(schedule, numbers, exact, able)
         tried = [_Parting(schedule, axes, rows) for rows in axes.heaviest()]
         best = max(tried, key=lambda parting: parting.saved, default=None)
         if best is None or best.saved <= 0:
@@ -220,7 +235,9 @@ def _of_linear(op: Linear, shapes: Sequence[Shape], out: Shape) -> tuple[list[Wo
 class _Axes:
     """The axes of the values that steps compute, in classes: axes along which the same rows go."""
 
-    def __init__(self, schedule: Schedule, numbers: Sequence[bool], exact: bool) -> None:
+    def __init__(
+        self, schedule: Schedule, numbers: Sequence[bool], exact: bool, able: Able
+    ) -> None:
         self.steps = schedule.definitions()
         self._exact = exact
         self._class: dict[tuple[int, int], int] = {}
@@ -237,7 +254,7 @@ class _Axes:
             if any(weak) and step.form not in ELEMENTWISE:
                 continue
             found = words(step, [self.shape(v) for v in step.operands])
-            if found is not None:
+            if found is not None and able(step, self.steps, found[0]):
                 self._words[step.results[0]] = found
                 self._join(step, *found)
 

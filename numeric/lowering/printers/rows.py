@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
-from numeric.lowering.passes.rows import by_rows
+from numeric.lowering.passes.rows import Able, always, by_rows
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import call, defined, parameters, places_of
@@ -16,6 +16,7 @@ from symdiff.graph import ops
 
 if TYPE_CHECKING:
     from numeric.lowering.names import Emitter
+    from numeric.lowering.passes.rows import Kernel
     from numeric.lowering.steps import Schedule, Step
     from numeric.lowering.texts import Template
 
@@ -52,13 +53,13 @@ class RowsPrinter(NumPyPrinter):
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         schedule = super().passed(schedule, emitter)
         numbers = possible_numbers(schedule, emitter.numbers)
-        return by_rows(schedule, numbers, emitter.options.exact_order)
+        return by_rows(schedule, numbers, emitter.options.exact_order, cls.able(emitter))
 
     def template(self, step: Step) -> Template:
         if step.form != "rows":
             return super().template(step)
         kernel, count = step.detail, len(step.operands)
-        made = Rows(kernel, self.emitter.options.threads)
+        made = self.rows(kernel)
         name = self.emitter.bind(made, "rows", lambda: made, numbered=True)
         body = KernelPrinter(self.emitter, kernel.body)
         source = defined(name, parameters(count), str(kernel), body.lines, body.results)
@@ -66,3 +67,12 @@ class RowsPrinter(NumPyPrinter):
         self.kernels.append(made)
         self.sources.append(source)
         return call(f"{name}({places_of(count)}{', ' if count else ''}sizes)", count)
+
+    @classmethod
+    def able(cls, emitter: Emitter) -> Able:
+        """Which steps may be in kernels."""
+        return always
+
+    def rows(self, kernel: Kernel) -> Rows:
+        """A kernel as it runs."""
+        return Rows(kernel, self.emitter.options.threads)

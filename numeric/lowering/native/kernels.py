@@ -1,0 +1,278 @@
+"""Kernels in machine code as they run: operands to pointers, and results of their own."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numeric.lowering.arithmetic import weak
+from numeric.lowering.blocks import BLOCK, Rows, added, spread
+from numeric.lowering.native.compiler import compiler, library
+from numeric.lowering.native.printer import LANES, able, written
+from numeric.lowering.node_kernels import whole_numbers
+from numeric.lowering.passes.rows import ROWS, words
+from numeric.lowering.printers.rows import RowsPrinter
+from symdiff.graph import ops
+from symdiff.graph.axis_lengths import lengths
+from symdiff.locks import fork_safe_lock, once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numeric.lowering.names import Emitter
+    from numeric.lowering.native.printer import Array
+    from numeric.lowering.passes.rows import Able, Kernel
+    from numeric.lowering.steps import Schedule
+
+_LARGE = 5000  # statements from which on the compiler is asked for less
+
+
+class NativeKernel:
+    """A kernel's body in machine code, along so many rows: it gives a tuple of results.
+
+    ``sliced`` says along which axis it goes in each operand; None: it reads that one whole.
+    """
+
+    def __init__(self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None]) -> None:
+        self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
+        self._made: dict[np.dtype, _Compiled] = {}
+        self._lock = fork_safe_lock()
+        self._constants = [
+            whole_numbers(step.op.value)
+            for step in body.steps
+            if isinstance(step.op, ops.Constant) and step.form == "array"
+        ]
+
+    def compiled(self, dtype: np.dtype) -> _Compiled:
+        """What runs on operands of one precision."""
+        found = self._made.get(dtype)
+        if found is None:
+            make = partial(_Compiled, self._emitter, self._body, self._sliced, dtype)
+            found = once(self._made, dtype, self._lock, make)
+        return found
+
+    def results(
+        self,
+        values: Sequence[Any],
+        sizes: Mapping[str, int],
+        count: int,
+        rows: int,
+        threads: int | None,
+    ) -> list[Any] | None:
+        """The results over ``count`` rows, in blocks of ``rows`` on threads.
+
+        None for operands that have no common precision.
+        """
+        kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
+        if len(kinds) > 1 or not kinds <= _REAL:
+            return None
+        made = self.compiled(kinds.pop() if kinds else _DOUBLE)
+        return made.results([*values, *self._constants], sizes, count, rows, threads)
+
+
+_STRONG = (np.ndarray, np.generic)
+_DOUBLE = np.dtype(np.float64)
+_REAL = {_DOUBLE, np.dtype(np.float32)}
+
+
+class _Compiled:
+    """A body that is compiled for one precision."""
+
+    def __init__(
+        self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None], dtype: np.dtype
+    ) -> None:
+        single = dtype != _DOUBLE
+        self.written = written(emitter, body, sliced, single, compiler().vector)
+        large = self.written.text.count(";") > _LARGE
+        flags = ["-O1" if large else "-O3"] + ["-fsingle-precision-constant"] * single
+        self._run = library(self.written.text, tuple(flags)).kernel
+        self._run.restype = None
+        self._run.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
+        self._dtype = dtype
+        places = {x.value: k for k, x in enumerate(self.written.results)}
+        self._order = [places[v] for v in body.results]
+        self._local = threading.local()
+
+    def results(
+        self,
+        values: Sequence[Any],
+        sizes: Mapping[str, int],
+        count: int,
+        rows: int,
+        threads: int | None,
+    ) -> list[Any]:
+        """Those of ``NativeKernel.results``."""
+        known = {**sizes, ROWS: count}
+        written = self.written
+        given = [self._operand(x, v, known) for x, v in zip(written.operands, values, strict=True)]
+        blocks = max(1, -(-count // rows))
+        made = [self._result(x, known, blocks) for x in written.results]
+        operands = [_along(x.axis, v) for x, v in zip(written.operands, given, strict=True)]
+        results = [_along(x.axis or 0, v) for x, v in zip(written.results, made, strict=True)]
+        strides = [
+            n
+            for x, (_, step, inner) in zip(written.operands, operands, strict=True)
+            if x.axis is not None
+            for n in (step, *inner)
+        ]
+        strides += [
+            n
+            for x, (_, step, inner) in zip(written.results, results, strict=True)
+            if x.axis is not None
+            for n in (step, *inner)
+        ]
+        turns = (ctypes.c_long * len(strides))(*strides)
+        dims = (ctypes.c_long * len(written.dims))(*lengths(written.dims, known))
+        reads = ctypes.c_void_p * len(operands)
+        writes = ctypes.c_void_p * len(results)
+        lanes = LANES * sum([math.prod(lengths(s, known)) for s in written.scratch])
+
+        def run(i: int) -> None:
+            first = i * rows
+            self._run(
+                min(rows, count - first),
+                reads(*[at + first * step for at, step, _ in operands]),
+                writes(
+                    *[
+                        at + (i if x.axis is None else first) * step
+                        for x, (at, step, _) in zip(written.results, results, strict=True)
+                    ]
+                ),
+                turns,
+                dims,
+                self._scratch(lanes),
+            )
+
+        spread(run, blocks, threads)
+        found = [
+            added(list(v)) if x.axis is None else v
+            for x, v in zip(written.results, made, strict=True)
+        ]
+        return [found[k] for k in self._order]
+
+    def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """An operand as it is read: along the rows anyhow, as a whole one after the other."""
+        if x.axis is None:
+            shape = lengths(x.shape, sizes)
+            found = np.asarray(value, self._dtype, order="C")
+            if found.shape != shape:
+                found = np.broadcast_to(found, shape).copy(order="C")
+            return found
+        shape = lengths((*x.shape[: x.axis], ROWS, *x.shape[x.axis :]), sizes)
+        found = np.asarray(value, self._dtype if x.dtype is float else bool)
+        return found if found.shape == shape else np.broadcast_to(found, shape)
+
+    def _result(self, x: Array, sizes: Mapping[str, int], blocks: int) -> np.ndarray:
+        """Memory for a result; for a sum over rows, for that over each block of them."""
+        dtype = self._dtype if x.dtype is float else x.dtype
+        if x.axis is None:
+            return np.empty((blocks, *lengths(x.shape, sizes)), dtype)
+        return np.empty(lengths((*x.shape[: x.axis], ROWS, *x.shape[x.axis :]), sizes), dtype)
+
+    def _scratch(self, count: int) -> int:
+        """The address of memory for a block on its way, which each thread has for itself."""
+        found: np.ndarray | None = getattr(self._local, "scratch", None)
+        if found is None or len(found) < count:
+            found = self._local.scratch = np.empty(count, self._dtype)
+        address: int = found.__array_interface__["data"][0]
+        return address
+
+
+def _along(axis: int | None, x: np.ndarray) -> tuple[int, int, tuple[int, ...]]:
+    """Where an array is, and its strides: along the rows, and along its other axes.
+
+    An operand that is read whole has no rows; sums over blocks have these first.
+    """
+    at: int = x.__array_interface__["data"][0]
+    if axis is None:
+        return at, 0, ()
+    return at, x.strides[axis], (*x.strides[:axis], *x.strides[axis + 1 :])
+
+
+class NativeRows(Rows):
+    """A kernel in machine code.  Operands of several precisions are NumPy's."""
+
+    def __init__(self, kernel: Kernel, emitter: Emitter) -> None:
+        super().__init__(kernel, emitter.options.threads)
+        self._native = NativeKernel(emitter, kernel.body, kernel.sliced)
+
+    def __str__(self) -> str:
+        return f"{len(self.kernel.body.computed())} of them in machine code, {self.kernel}"
+
+    def __call__(self, *args: Any) -> Any:
+        """The results of the operands and the lengths: a tuple, or the only one."""
+        *values, sizes = args
+        count = self.rows(sizes)
+        rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
+        found = self._native.results(values, sizes, count, rows, self.threads)
+        if found is None:
+            return super().__call__(*args)
+        results = [self._together(made, found, count) for made in self.kernel.pads]
+        return results if len(results) > 1 else results[0]
+
+
+class NativePrinter(RowsPrinter):
+    """Arrays, with kernels of what C computes."""
+
+    @classmethod
+    def able(cls, emitter: Emitter) -> Able:
+        return partial(able, exact=emitter.options.exact_order)
+
+    def rows(self, kernel: Kernel) -> Rows:
+        return NativeRows(kernel, self.emitter)
+
+
+class NativePoints:
+    """A program of scalars at many points."""
+
+    def __init__(self, emitter: Emitter, program: Schedule, computed: Sequence[int]) -> None:
+        self._emitter, self._program = emitter, program
+        self._known = program.definitions()
+        self._own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
+        body = program._replace(results=self._own)
+        self._native = NativeKernel(emitter, body, [0] * len(program.params))
+
+    def __call__(self, points: tuple[int, ...], otherwise: Callable[..., Any], *given: Any) -> Any:
+        """The results of the arguments, which broadcast to ``points``, and the lengths of axes.
+
+        ``otherwise`` is the same in NumPy.
+        """
+        *values, sizes = given
+        count = math.prod(points)
+        wide = [np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v for v in values]
+        options = self._emitter.options
+        found = self._native.results(wide, sizes, count, BLOCK, options.threads)
+        if found is None:
+            return otherwise(*given)
+        known = dict(zip(self._own, found, strict=True))
+        known.update(zip(self._program.params, values, strict=True))
+        return [
+            known[v].reshape(points) if v in self._own
+            else known[v] if v in known
+            else weak(self._known[v].detail)
+            for v in self._program.results
+        ]  # fmt: skip
+
+
+def at_points(emitter: Emitter, program: Schedule) -> NativePoints | None:
+    """A program of scalars, for many points; None where C does not compute all of it."""
+    steps = tuple([x if x.weak else x._replace(shapes=((ROWS,),)) for x in program.steps])
+    body = program._replace(steps=steps)
+    known = body.definitions()
+    computed: dict[int, None] = {}
+    for step in steps:
+        if step.leaf or step.weak:
+            continue
+        found = words(step, [known[v].layout(v)[0] for v in step.operands])
+        if found is None or not able(step, known, found[0]):
+            return None
+        computed.update(dict.fromkeys(step.results))
+    left = [v for v in program.results if v not in computed and v not in program.params]
+    if not computed or any(known[v].form != "number" for v in left):
+        return None
+    return NativePoints(emitter, body, tuple(computed))
