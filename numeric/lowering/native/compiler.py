@@ -291,6 +291,6 @@ def _is_there() -> bool:
     try:
         compiler()
     except (NoCompiler, OSError) as error:
-        warnings.warn(f"backend='auto' is 'numpy' here: {error}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"backend='auto' is 'numpy' here: {error}", RuntimeWarning, stacklevel=5)
         return False
     return True

@@ -462,10 +462,10 @@ class _Writer:
             if x.value in self.direct:
                 where = f"{_plain(f'u{k}')} ? (real *)q{k} + i : s{x.value}"
                 lines.append(f"real *restrict x{x.value} = {where};")
-        for v in self.sums:
-            if self.readings[v].rows[-1]:
-                lines.append(f"zero({self._name(v)}, LANES*{self._count(self._inner(v))});")
-        return lines
+        kept = [v for v in self.sums if self.readings[v].rows[-1]]
+        return lines + [
+            f"zero({self._name(v)}, LANES*{self._count(self._inner(v))});" for v in kept
+        ]
 
     def _computed(self) -> list[str]:
         """The loops of a block."""
