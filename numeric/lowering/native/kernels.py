@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numeric.lowering.passes.rows import Able, Kernel
     from numeric.lowering.steps import Schedule
 
+_KNOWN = 64  # kinds of calls
 _LARGE = 5000  # statements from which on the compiler is asked for less
 
 
@@ -41,6 +42,7 @@ class NativeKernel:
     def __init__(self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None]) -> None:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
         self._made: dict[np.dtype, _Compiled] = {}
+        self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
         self._constants = [
             whole_numbers(step.op.value)
@@ -74,10 +76,70 @@ class NativeKernel:
         made = self.compiled(kinds.pop() if kinds else _DOUBLE)
         return made.results([*values, *self._constants], sizes, count, rows, threads)
 
+    def at_once(self, values: Sequence[Any], sizes: dict[str, int]) -> list[Any] | None:
+        """The results in one block, where a like call has been ``prepared``."""
+        found = self._ready.get(id(sizes))
+        return None if found is None else found.results([*values, *self._constants])
+
+    def prepare(self, sizes: dict[str, int], count: int) -> None:
+        """Write down what calls with these lengths take; for doubles, which most of them have."""
+        made = self._made.get(_DOUBLE)
+        if made is None:
+            return
+        found = made.ready(sizes, count)
+        if found is not None:
+            if len(self._ready) >= _KNOWN:
+                self._ready.clear()
+            self._ready[id(sizes)] = found
+
 
 _STRONG = (np.ndarray, np.generic)
 _DOUBLE = np.dtype(np.float64)
 _REAL = {_DOUBLE, np.dtype(np.float32)}
+
+
+_BOOL = np.dtype(bool)
+_ON_STACK = 8192  # numbers
+
+
+@cache
+def arrays_are_known() -> bool:
+    """Whether arrays lie in memory as C is told, so that it may read their fields itself."""
+    x = np.zeros((2, 3))[:, ::2]
+    fields = (ctypes.c_void_p * 8).from_address(id(x) + object.__basicsize__ - _WORD)
+    if _WORD != ctypes.sizeof(ctypes.c_long) or x.itemsize != _WORD:
+        return False
+    shapes = [
+        (ctypes.c_long * 2).from_address(fields[k] or 0)[:] if fields[k] else [] for k in (3, 4)
+    ]
+    known = (fields[0], fields[1], (fields[2] or 0) & 0xFFFFFFFF, fields[6])
+    wanted = (id(np.ndarray), x.ctypes.data, 2, id(x.dtype))
+    return known == wanted and shapes == [list(x.shape), list(x.strides)]
+
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+class Ready(NamedTuple):
+    """What is left to do at a call whose like has been: see ``call`` of C."""
+
+    run: Callable[..., int]
+    plan: Any  # which lives as long as its address is used
+    address: int
+    made: list[tuple[tuple[int, ...], np.dtype]]
+    scalars: tuple[int, ...]
+    order: list[int]
+    sizes: dict[str, int]  # so that nothing else gets its identity
+
+    def results(self, values: Sequence[Any]) -> list[Any] | None:
+        """The results; None where an operand is not an array of the expected layout."""
+        for k in self.scalars:
+            if values[k].__class__ is not np.ndarray:
+                values = [*values[:k], np.asarray(values[k]), *values[k + 1 :]]
+        made = [np.empty(shape, dtype) for shape, dtype in self.made]
+        if not self.run(self.address, *values, *made):
+            return None
+        return [made[k] if self.made[k][0] else made[k][()] for k in self.order]
 
 
 class _Compiled:
@@ -90,9 +152,12 @@ class _Compiled:
         self.written = written(emitter, body, sliced, single, compiler().vector)
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1" if large else "-O3"] + ["-fsingle-precision-constant"] * single
-        self._run = library(self.written.text, tuple(flags)).kernel
+        loaded = library(self.written.text, tuple(flags))
+        self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
         self._run.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
+        count = len(self.written.operands) + len(self.written.results)
+        self._call.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * count]
         self._dtype = dtype
         places = {x.value: k for k, x in enumerate(self.written.results)}
         self._order = [places[v] for v in body.results]
@@ -130,7 +195,7 @@ class _Compiled:
         dims = (ctypes.c_long * len(written.dims))(*lengths(written.dims, known))
         reads = ctypes.c_void_p * len(operands)
         writes = ctypes.c_void_p * len(results)
-        lanes = LANES * sum([math.prod(lengths(s, known)) for s in written.scratch])
+        lanes = self._lanes(known)
 
         def run(i: int) -> None:
             first = i * rows
@@ -155,24 +220,47 @@ class _Compiled:
         ]
         return [found[k] for k in self._order]
 
+    def ready(self, sizes: dict[str, int], count: int) -> Ready | None:
+        """How operands of these lengths are computed at once; None where it takes more."""
+        known = {**sizes, ROWS: count}
+        lanes, written = self._lanes(known), self.written
+        if lanes > _ON_STACK or not arrays_are_known():
+            return None
+        kinds = (np.ndarray, self._dtype, _BOOL)
+        numbers = [count, lanes, *map(id, kinds), *lengths(written.dims, known)]
+        made = [
+            (self._shape(x, known), self._dtype if x.dtype is float else _BOOL)
+            for x in written.results
+        ]
+        plan = (ctypes.c_long * len(numbers))(*numbers)
+        scalars = tuple(
+            [k for k, x in enumerate(written.operands) if x.axis is None and not x.shape]
+        )
+        return Ready(self._call, plan, ctypes.addressof(plan), made, scalars, self._order, sizes)
+
+    def _lanes(self, sizes: Mapping[str, int]) -> int:
+        """How many numbers a block takes on its way."""
+        return LANES * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
+
+    def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape of an operand or a result, over all rows."""
+        shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
+        return lengths(shape, sizes)
+
     def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An operand as it is read: along the rows anyhow, as a whole one after the other."""
+        shape, dtype = self._shape(x, sizes), self._dtype
         if x.axis is None:
-            shape = lengths(x.shape, sizes)
-            found = np.asarray(value, self._dtype, order="C")
-            if found.shape != shape:
-                found = np.broadcast_to(found, shape).copy(order="C")
-            return found
-        shape = lengths((*x.shape[: x.axis], ROWS, *x.shape[x.axis :]), sizes)
-        found = np.asarray(value, self._dtype if x.dtype is float else bool)
+            found = np.require(value, dtype, ["C", "ALIGNED"])
+            return found if found.shape == shape else np.broadcast_to(found, shape).copy(order="C")
+        found = np.require(value, dtype if x.dtype is float else bool, ["ALIGNED"])
         return found if found.shape == shape else np.broadcast_to(found, shape)
 
     def _result(self, x: Array, sizes: Mapping[str, int], blocks: int) -> np.ndarray:
         """Memory for a result; for a sum over rows, for that over each block of them."""
+        shape = self._shape(x, sizes)
         dtype = self._dtype if x.dtype is float else x.dtype
-        if x.axis is None:
-            return np.empty((blocks, *lengths(x.shape, sizes)), dtype)
-        return np.empty(lengths((*x.shape[: x.axis], ROWS, *x.shape[x.axis :]), sizes), dtype)
+        return np.empty((blocks, *shape) if x.axis is None else shape, dtype)
 
     def _scratch(self, count: int) -> int:
         """The address of memory for a block on its way, which each thread has for itself."""
@@ -200,6 +288,7 @@ class NativeRows(Rows):
     def __init__(self, kernel: Kernel, emitter: Emitter) -> None:
         super().__init__(kernel, emitter.options.threads)
         self._native = NativeKernel(emitter, kernel.body, kernel.sliced)
+        self._plain = list(kernel.pads) == list(range(len(kernel.body.results)))
 
     def __str__(self) -> str:
         return f"{len(self.kernel.body.computed())} of them in machine code, {self.kernel}"
@@ -207,11 +296,19 @@ class NativeRows(Rows):
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        count = self.rows(sizes)
-        rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
-        found = self._native.results(values, sizes, count, rows, self.threads)
+        found = self._native.at_once(values, sizes)
         if found is None:
-            return super().__call__(*args)
+            count = self.rows(sizes)
+            rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
+            found = self._native.results(values, sizes, count, rows, self.threads)
+            if found is None:
+                return super().__call__(*args)
+            if count <= rows:
+                self._native.prepare(sizes, count)
+        elif self._plain:
+            return found if len(found) > 1 else found[0]
+        else:
+            count = self.rows(sizes)
         results = [self._together(made, found, count) for made in self.kernel.pads]
         return results if len(results) > 1 else results[0]
 

@@ -416,19 +416,65 @@ class _Writer:
         ]
         text = "\n".join(
             [
-                _HEAD.format(real="float" if self.single else "double", lanes=LANES),
+                _HEAD.format(
+                    real="float" if self.single else "double",
+                    lanes=LANES,
+                    head=object.__basicsize__,
+                ),
                 *definitions("\n".join(body), self.single, self.vector),
                 "void kernel(long rows, const void **in, void **out, const long *strides,",
                 "            const long *dims, real *scratch) {",
                 *lengths,
                 *body,
                 "}",
+                *self._entry(),
                 "",
             ]
         )
         kept = tuple([shape for _, shape in self._arrays()])
         found = tuple(self.operands), self.results, tuple(self.dims), kept
         return Written(text, *found, len(self.loops))
+
+    def _entry(self) -> list[str]:
+        """The function ``call``: the same for arrays as Python has them, if they are as expected.
+
+        ``plan`` is the rows, how many numbers a block takes on its way, the addresses of the class
+        of arrays and of two dtypes, and the lengths.
+        """
+        each = [*self.operands, *self.results]
+        checks, strides = [], []
+        for k, x in enumerate(each):
+            result = k >= len(self.operands)
+            shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
+            real = x.dtype is float or x.axis is None
+            checks.append(f"fits(a{k}, {len(shape)}, plan->{'real' if real else 'truth'}, plan)")
+            if real:
+                checks.append(f"aligned(a{k})")
+            for axis, dim in enumerate(shape):
+                length = "plan->rows" if dim is ROWS else self._length(dim)
+                checks.append(f"a{k}->dims[{axis}] == {length}")
+            if x.axis is None:
+                if not result:
+                    checks.append(f"in_a_row(a{k})")
+                continue
+            order = (x.axis, *[axis for axis in range(len(shape)) if axis != x.axis])
+            strides += [f"a{k}->strides[{axis}]" for axis in order]
+        count = len(self.operands)
+        return [
+            f"int call(const struct plan *plan, {', '.join(f'array *a{k}' for k in range(len(each)))}) {{",
+            *[
+                f"    const long {name} = plan->dims[{k}];"
+                for k, name in enumerate(self.dims.values())
+            ],
+            f"    if (!({' && '.join(checks)})) return 0;",
+            f"    const void *in[] = {{{', '.join(f'a{k}->data' for k in range(count)) or '0'}}};",
+            f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
+            f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
+            "    real scratch[plan->lanes + 1];",
+            "    kernel(plan->rows, in, out, strides, plan->dims, scratch);",
+            "    return 1;",
+            "}",
+        ]
 
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
@@ -551,6 +597,25 @@ static inline real total(real *x) {{
     for (int w = LANES/2; w; w /= 2)
         for (int r = 0; r < w; r++) x[r] += x[r + w];
     return x[0];
+}}
+typedef struct {{
+    char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;
+    void *base, *dtype;
+}} array;
+struct plan {{ long rows, lanes; const void *class, *real, *truth; long dims[]; }};
+static inline int fits(const array *a, int ndim, const void *dtype, const struct plan *plan) {{
+    return a->class == plan->class && a->dtype == dtype && a->ndim == ndim;
+}}
+static inline int aligned(const array *a) {{
+    unsigned long places = (unsigned long)a->data;
+    for (int k = 0; k < a->ndim; k++) places |= a->strides[k];
+    return places % sizeof(real) == 0;
+}}
+static inline int in_a_row(const array *a) {{
+    long step = sizeof(real);
+    for (int k = a->ndim; k--; step *= a->dims[k])
+        if (a->dims[k] != 1 && a->strides[k] != step) return 0;
+    return 1;
 }}"""
 _WHOLE = re.compile(r"(?<![\w.{])(\d+)(?![\w.}])")
 
