@@ -12,7 +12,18 @@ _kernels = Family("kernels")
 _memory = Family("memory")
 _function = Family("function")
 _rows = Family("rows")
-FAMILIES = (_schedule, _residuals, _source, _contraction, _kernels, _memory, _function, _rows)
+_exponentials = Family("exponentials")
+FAMILIES = (
+    _schedule,
+    _residuals,
+    _source,
+    _contraction,
+    _kernels,
+    _memory,
+    _function,
+    _rows,
+    _exponentials,
+)
 
 # What is computed, and in which order -------------------------------------------------------------
 
@@ -429,4 +440,37 @@ _rows(
     "if not letters and (self._exact or not _sums(self.steps[v])):",
     "if not letters and not _sums(self.steps[v]):",
     "test_exact_order_keeps_sums_whole",
+)
+
+# What exponentials share --------------------------------------------------------------------------
+
+_exponentials(
+    "rows-are-taken-for-columns",
+    "    if not step.shapes[0]:\n        return step.results[0]\n",
+    "    if step:\n        return step.results[0]\n",
+    "test_what_only_looks_like_a_share_stays",
+)
+_exponentials(
+    "any-multiple-of-the-logarithm-is-subtracted",
+    "        if coef != -1 or y is None:\n",
+    "        if y is None:\n",
+    "test_what_only_looks_like_a_share_stays",
+)
+_exponentials(
+    "an-infinite-total-divides",
+    "        if np.isfinite(total).all():\n",
+    "        if True:\n",
+    "test_shares_beside_infinities_are_those_of_interpret",
+)
+_exponentials(
+    "exponentials-are-shared-in-exact-order",
+    "        if not emitter.options.exact_order:\n            schedule = shares(schedule, numbers)",
+    "        schedule = shares(schedule, numbers)",
+    "test_shares_are_those_of_interpret_within_rounding",
+)
+_exponentials(
+    "the-last-block-of-a-long-axis-is-left-out",
+    "places = [slice(i, i + width) for i in range(0, count, width)]",
+    "places = [slice(i, i + width) for i in range(0, count - width, width)]",
+    "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
 )

@@ -63,6 +63,8 @@ def viewed(steps: Sequence[Step], values: Sequence[int]) -> set[int]:
 def is_made(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives a new array, whatever its operands are."""
     op = step.op
+    if step.form == "softmax":
+        return True
     if step.weak or len(step.results) > 1:
         return False
     if step.form == "sum":

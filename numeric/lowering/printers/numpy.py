@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
+from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
 from numeric.lowering.kernels.monomials import over_sum
 from numeric.lowering.kernels.sequences import placed
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
 from numeric.lowering.texts import ATOM, LOOSE, Template, lengths_text
+from symdiff import opaque_ops
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -37,9 +41,22 @@ class NumPyPrinter(PythonPrinter):
         schedule = super().passed(schedule, emitter)
         numbers = possible_numbers(schedule, emitter.numbers)
         if not emitter.options.exact_order:
-            schedule = dotted(schedule, numbers)
+            schedule = dotted(shares(schedule, numbers), numbers)
             numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
+
+    def template(self, step: Step) -> Template:
+        return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
+
+    def kernel(self, step: Step) -> Template:
+        parted = isinstance(step.op, opaque_ops.LogSumExp) and not self.emitter.options.exact_order
+        if parted and not self.numbers[step.operands[0]]:
+            return self._exponentials("logsumexp")
+        return super().kernel(step)
+
+    def _exponentials(self, name: str) -> Template:
+        made = partial(Exponentials, name, self.emitter.options.threads)
+        return call(f"{self.emitter.bind(('in blocks', name), name, made)}({{0}})", 1)
 
     def power(self, step: Step) -> Template:
         if step.detail == 2:
