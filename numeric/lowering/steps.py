@@ -64,6 +64,8 @@ class Step(NamedTuple):
     ``component``
         an element or a line of a slice: the op of a slice of the operand, whose op and shape are
         ``detail``
+    ``powers``
+        the operand to the exponents along a new axis; these, a range, and the axis are ``detail``
     ``softmax``
         the logarithm of the sum of the operand's exponentials over its last axis; these over it
     ``kernel``

@@ -13,6 +13,7 @@ _memory = Family("memory")
 _function = Family("function")
 _rows = Family("rows")
 _exponentials = Family("exponentials")
+_powers = Family("powers")
 FAMILIES = (
     _schedule,
     _residuals,
@@ -73,8 +74,8 @@ _schedule(
 )
 _schedule(
     "sums-of-squares-are-dotted-in-exact-order",
-    "        if not emitter.options.exact_order:\n            schedule = dotted(schedule, numbers)",
-    "        if True:\n            schedule = dotted(schedule, numbers)",
+    "        if not emitter.options.exact_order:\n            for changed",
+    "        if True:\n            for changed",
     "test_exact_order_adds_the_squares_as_interpret_does",
 )
 _source(
@@ -464,8 +465,8 @@ _exponentials(
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
-    "        if not emitter.options.exact_order:\n            schedule = shares(schedule, numbers)",
-    "        schedule = shares(schedule, numbers)",
+    "        if not emitter.options.exact_order:\n            for changed",
+    "        if True:\n            for changed",
     "test_shares_are_those_of_interpret_within_rounding",
 )
 _exponentials(
@@ -473,4 +474,31 @@ _exponentials(
     "places = [slice(i, i + width) for i in range(0, count, width)]",
     "places = [slice(i, i + width) for i in range(0, count - width, width)]",
     "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# What powers share --------------------------------------------------------------------------------
+
+_powers(
+    "powers-with-gaps-are-consecutive",
+    "        if exponents != list(run):\n",
+    "        if exponents[-1] != run[-1] and False:\n",
+    "test_others_stay_as_they_are",
+)
+_powers(
+    "any-number-is-the-power-0",
+    "            return None if step.detail == 1 else -1\n",
+    "            return None\n",
+    "test_others_stay_as_they_are",
+)
+_powers(
+    "powers-begin-with-the-base",
+    "    growing[0] = x**least if least else 1\n",
+    "    growing[0] = x if least else 1\n",
+    "test_a_power_has_no_more_roundings_than_factors",
+)
+_powers(
+    "falling-powers-grow",
+    "    growing = rows[:: exponents.step]  #",
+    "    growing = rows  #",
+    "test_a_power_has_no_more_roundings_than_factors",
 )

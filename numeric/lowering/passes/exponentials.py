@@ -56,7 +56,7 @@ def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         for step in schedule.steps
         if step.results[0] not in replaced
     ]
-    return schedule._replace(steps=_needed(made, schedule))
+    return schedule._replace(steps=needed(made, schedule))
 
 
 def _together(value: Step, share: Step) -> Step:
@@ -121,7 +121,7 @@ def _beside_elements(step: Step) -> int | None:
     return None
 
 
-def _needed(steps: Sequence[Step], schedule: Schedule) -> tuple[Step, ...]:
+def needed(steps: Sequence[Step], schedule: Schedule) -> tuple[Step, ...]:
     """The steps that results need, and the parameters."""
     read = {*schedule.results, *schedule.params}
     kept = []

@@ -12,10 +12,11 @@ from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
 from numeric.lowering.kernels.monomials import over_sum
-from numeric.lowering.kernels.sequences import placed
+from numeric.lowering.kernels.sequences import placed, powers
 from numeric.lowering.node_kernels import strong_product
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.padding import edges, keyed, padded
+from numeric.lowering.passes.powers import multiplied
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
@@ -39,13 +40,17 @@ class NumPyPrinter(PythonPrinter):
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         schedule = super().passed(schedule, emitter)
-        numbers = possible_numbers(schedule, emitter.numbers)
         if not emitter.options.exact_order:
-            schedule = dotted(shares(schedule, numbers), numbers)
-            numbers = possible_numbers(schedule, emitter.numbers)
+            for changed in (shares, multiplied, dotted):
+                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
+        numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
 
     def template(self, step: Step) -> Template:
+        if step.form == "powers":
+            exponents, axis = step.detail
+            name = self.emitter.function("powers", powers)
+            return call(f"{name}({{0}}, {exponents!r}, axis={axis})", 1)
         return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
 
     def kernel(self, step: Step) -> Template:
