@@ -67,6 +67,24 @@ _schedule(
 )
 
 _schedule(
+    "gathers-pass-what-others-read-otherwise",
+    "rows = wanted.pop() if len(wanted) == 1 else None",
+    "rows = next((w for w in wanted if w is not None), None)",
+    "test_other_gathers_stay",
+)
+_schedule(
+    "gathers-take-rows-of-a-slice-for-rows-of-the-whole",
+    "tuple([line[i] for i in rows.places])",
+    "rows.places",
+    "test_rows_are_those_of_the_whole",
+)
+_schedule(
+    "gathers-hide-kinks",
+    "if not self.strict and not options.exact_order:  # kinks",
+    "if not options.exact_order:  # kinks",
+    "test_kinks_are_asked_of_all_rows",
+)
+_schedule(
     "squares-that-cancel-are-dotted",
     "total.op.const != 0 or any(coef < 0 for coef in total.op.coefs)",
     "total.op.const != 0",
