@@ -64,8 +64,9 @@ def lower(
             for any number.  None: as many as the environment variable SYMDIFF_NUM_THREADS says,
             else as many as the process may use processors.
         exact_order: whether sums are added in the order of the formula's terms, or, of elements, as
-            NumPy adds them.  Else long ones may be sums of arrays or of the sums of blocks, which
-            are as accurate, and faster.
+            NumPy adds them, and matrices multiplied in the formula's order.  Else long sums may be
+            sums of arrays or of the sums of blocks, and matrix products run in the order of least
+            work, which is as accurate, and faster.
 
     Raises ValueError for symbols that are no inputs, for axis lengths that no input has, and for
     ``threads`` that is no positive int; ShapeError for two symbols of one name, TypeError for what

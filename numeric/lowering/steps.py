@@ -73,6 +73,9 @@ class Step(NamedTuple):
     ``pads``
         the sum of the operands with zeros around them, as many as the widths ``detail`` say (see
         ``padding``)
+    ``gram``
+        the contraction ``X' diag(s) X`` of X and s, X being the first and the last of the op's
+        operands
     ``element``, ``elements``, ``stack``
         the element ``detail`` of an array of one axis, or all of an array of any; the array of
         scalars (see ``rolling`` and ``unrolling``)

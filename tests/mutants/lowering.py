@@ -208,6 +208,37 @@ _contraction(
     "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
 )
 
+_contraction(
+    "what-others-read-is-taken-in",
+    "inner = self._term(self.steps[v]) if self.reads[v] == 1 else None",
+    "inner = self._term(self.steps[v])",
+    "test_what_others_read_stays",
+)
+_contraction(
+    "lengths-of-letters-that-vanish-are-forgotten",
+    "if any(self.length[k] != 1 for k in word if k not in there):",
+    "if False:",
+    "test_a_sum_over_what_is_stretched_stays_a_sum",
+)
+_contraction(
+    "what-saves-nothing-is-taken-in",
+    "        if saved > _WORTH or turned:",
+    "        if taken:",
+    "test_exact_order_and_small_arrays_keep_the_order",
+)
+_contraction(
+    "coefficients-stay-behind-contractions",
+    "        least, depth, v = min(ways)\n",
+    "        least, depth, v = max(ways)\n",
+    "test_a_factorisation_multiplies_its_small_factors_first",
+)
+_contraction(
+    "exact-order-is-not-asked",
+    "        if not emitter.options.exact_order:\n            schedule = merged",
+    "        if True:\n            schedule = merged",
+    "test_exact_order_and_small_arrays_keep_the_order",
+)
+
 # Kernels ------------------------------------------------------------------------------------------
 
 _kernels(
@@ -215,6 +246,19 @@ _kernels(
     "place(x).reshape(-1) + starts]",
     "place(x).reshape(-1) + 0 * starts]",
     "test_extremes_are_those_of_numpy_in_every_order_of_memory",
+)
+_kernels(
+    "weights-of-both-signs-have-roots",
+    "    if weights.min(initial=0) >= 0:\n",
+    "    if weights.max(initial=0) >= 0:\n",
+    "test_gram_is_the_sum_over_rows[mixed",
+)
+_kernels(
+    "negative-weights-give-positive-matrices",
+    "        found *= -1\n        return found",
+    "        return found",
+    "test_gram_is_the_sum_over_rows[negative",
+    "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
 _kernels(
     "put-writes-what-it-should-add",

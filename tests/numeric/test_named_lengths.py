@@ -16,6 +16,7 @@ from symdiff.graph.node import topological
 
 V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
 
+
 # Of a vector and a matrix, with the least length n at which the formula has a value.
 def diagonal(v):
     return np.eye(v.shape[0], like=v) * v

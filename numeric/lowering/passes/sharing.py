@@ -84,5 +84,7 @@ def is_made(step: Step, steps: Sequence[Step]) -> bool:
 
 # Forms that give views, at most, of their only operand.
 _VIEWS = frozenset({"kernel", "component"})
-_MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong", "pads", "powers"})
+_MADE = frozenset(
+    {"stack", "power", "shifted", "monomial", "quotient", "strong", "pads", "powers", "gram"}
+)
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)

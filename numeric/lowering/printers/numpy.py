@@ -11,9 +11,11 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
+from numeric.lowering.kernels.gram import gram
 from numeric.lowering.kernels.monomials import over_sum
 from numeric.lowering.kernels.sequences import placed, powers
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
@@ -39,6 +41,8 @@ class NumPyPrinter(PythonPrinter):
 
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
+        if not emitter.options.exact_order:
+            schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         if not emitter.options.exact_order:
             for changed in (shares, multiplied, dotted):
@@ -102,6 +106,12 @@ class NumPyPrinter(PythonPrinter):
         terms = [f"({_key(keyed(w))}, {{{k}}})" for k, w in enumerate(step.detail)]
         text = f"{name}({lengths_text(step.shapes[0])}, {ends}, {', '.join(terms)})"
         return call(text, len(terms))
+
+    def gram(self, step: Step) -> Template:
+        first, second, _ = step.op.letters  # type: ignore[attr-defined]
+        self.emitter.contractions["weighted Gram matrix ij,i,ik->jk"] = None
+        turned = "" if first[:1] == second else ".T"
+        return call(f"{self.emitter.function('gram', gram)}({{0}}{turned}, {{1}})", 2)
 
     def element(self, step: Step) -> Template:
         return Template(f"{{0}}[{step.detail}]", ATOM, (ATOM,))
