@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.kernels.sequences import placed
+from numeric.lowering.kernels.exponentials import logsumexp, softmax
+from numeric.lowering.kernels.opaque import real
+from numeric.lowering.kernels.sequences import added, placed
 from numeric.lowering.passes.padding import edges, keyed
 from numeric.lowering.passes.rows import ROWS, Pads
 from symdiff.graph.axis_lengths import lengths
@@ -104,19 +106,6 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
     for error in errors:
         if error is not None:
             raise error
-
-
-def added(parts: Sequence[Any]) -> Any:
-    """The sum of parts, in pairs: its rounding grows with the logarithm of their number.
-
-    >>> added([1, 2, 3])
-    6
-    """
-    values = list(parts)
-    while len(values) > 1:
-        pairs = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = pairs + values[2 * len(pairs) :]
-    return values[0]
 
 
 def _with_rows(sizes: dict[str, int], rows: int) -> dict[str, int]:
@@ -320,6 +309,36 @@ def in_points(
 
     spread(run, blocks, threads)
     return [v.reshape(points) if np.ndim(v) else v for v in outs.found()]
+
+
+class Exponentials:
+    """``logsumexp`` or ``softmax``, along a long axis in blocks of it."""
+
+    def __init__(self, name: str, threads: int | None) -> None:
+        self._threads, self._compute = threads, _EXPONENTIALS[name]
+
+    def __call__(self, x: np.ndarray) -> Any:
+        """The value, or the value and the shares."""
+        x = real(x)
+        count = x.shape[-1]
+        if count < LARGE:
+            return self._compute(x)
+        width = max(1, BLOCK * count // max(x.size, 1))
+        places = [slice(i, i + width) for i in range(0, count, width)]
+
+        def over(run: Callable[[slice], Any]) -> Any:
+            parts: list[Any] = [None] * len(places)
+
+            def part(i: int) -> None:
+                parts[i] = run(places[i])
+
+            spread(part, len(places), self._threads)
+            return parts
+
+        return self._compute(x, over)
+
+
+_EXPONENTIALS: dict[str, Callable[..., Any]] = {"logsumexp": logsumexp, "softmax": softmax}
 
 
 class _Joined:

@@ -96,7 +96,7 @@ def printed(formula: sp.Expr, arity: int, printer: type[FormulaPrinter]) -> Prin
     >>> printed(x / (1 + abs(x)), 1, NumPyFormulas).template.text
     '{0}/(abs({0}) + 1)'
     >>> printed(x**3, 1, MathFormulas).template
-    Template(text='pow({0}, 3)', level=5, needs=(0,), repeated=frozenset())
+    Template(text='pow({0}, 3)', level=5, needs=(0,), repeated=frozenset(), into='')
     """
     _require_bodies(formula)
     writer = printer()

@@ -66,8 +66,9 @@ def lower(
             for any number.  None: as many as the environment variable SYMDIFF_NUM_THREADS says,
             else as many as the process may use processors.
         exact_order: whether sums are added in the order of the formula's terms, or, of elements, as
-            NumPy adds them.  Else long ones may be sums of arrays or of the sums of blocks, which
-            are as accurate, and faster.
+            NumPy adds them, and matrices multiplied in the formula's order.  Else long sums may be
+            sums of arrays or of the sums of blocks, and matrix products run in the order of least
+            work, which is as accurate, and faster.
         backend: "numpy"; "native" for kernels in machine code, which the system's C compiler makes;
             or "auto" for "native" where there is a compiler, else "numpy", with a warning.
 

@@ -64,11 +64,18 @@ class Step(NamedTuple):
     ``component``
         an element or a line of a slice: the op of a slice of the operand, whose op and shape are
         ``detail``
+    ``powers``
+        the operand to the exponents along a new axis; these, a range, and the axis are ``detail``
+    ``softmax``
+        the logarithm of the sum of the operand's exponentials over its last axis; these over it
     ``kernel``
         what the op's kernel computes (see ``node_kernels``)
     ``pads``
         the sum of the operands with zeros around them, as many as the widths ``detail`` say (see
         ``padding``)
+    ``gram``
+        the contraction ``X' diag(s) X`` of X and s, X being the first and the last of the op's
+        operands
     ``element``, ``elements``, ``stack``
         the element ``detail`` of an array of one axis, or all of an array of any; the array of
         scalars (see ``rolling`` and ``unrolling``)

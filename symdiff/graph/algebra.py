@@ -811,7 +811,7 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
             ahead[-1] = met[1], ahead[-1][1]
             chosen = places[letter]
             if not isinstance(n, int):
-                places[letter] = chosen if isinstance(chosen, int) else new
+                places[letter] = new if chosen is None else chosen
             else:
                 whole = range(n) if chosen is None else chosen
                 assert isinstance(whole, range)

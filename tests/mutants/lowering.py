@@ -12,7 +12,19 @@ _kernels = Family("kernels")
 _memory = Family("memory")
 _function = Family("function")
 _rows = Family("rows")
-FAMILIES = (_schedule, _residuals, _source, _contraction, _kernels, _memory, _function, _rows)
+_exponentials = Family("exponentials")
+_powers = Family("powers")
+FAMILIES = (
+    _schedule,
+    _residuals,
+    _source,
+    _contraction,
+    _kernels,
+    _memory,
+    _function,
+    _rows,
+    _exponentials,
+)
 
 # What is computed, and in which order -------------------------------------------------------------
 
@@ -55,6 +67,24 @@ _schedule(
 )
 
 _schedule(
+    "gathers-pass-what-others-read-otherwise",
+    "rows = wanted.pop() if len(wanted) == 1 else None",
+    "rows = next((w for w in wanted if w is not None), None)",
+    "test_other_gathers_stay",
+)
+_schedule(
+    "gathers-take-rows-of-a-slice-for-rows-of-the-whole",
+    "tuple([line[i] for i in rows.places])",
+    "rows.places",
+    "test_rows_are_those_of_the_whole",
+)
+_schedule(
+    "gathers-hide-kinks",
+    "if not self.strict and not options.exact_order:  # kinks",
+    "if not options.exact_order:  # kinks",
+    "test_kinks_are_asked_of_all_rows",
+)
+_schedule(
     "squares-that-cancel-are-dotted",
     "total.op.const != 0 or any(coef < 0 for coef in total.op.coefs)",
     "total.op.const != 0",
@@ -62,8 +92,8 @@ _schedule(
 )
 _schedule(
     "sums-of-squares-are-dotted-in-exact-order",
-    "        if not emitter.options.exact_order:\n            schedule = dotted(schedule, numbers)",
-    "        if True:\n            schedule = dotted(schedule, numbers)",
+    "        if not emitter.options.exact_order:\n            for changed",
+    "        if True:\n            for changed",
     "test_exact_order_adds_the_squares_as_interpret_does",
 )
 _source(
@@ -178,6 +208,37 @@ _contraction(
     "test_a_zero_of_a_masked_operand_wins_over_inf_and_nan",
 )
 
+_contraction(
+    "what-others-read-is-taken-in",
+    "inner = self._term(self.steps[v]) if self.reads[v] == 1 else None",
+    "inner = self._term(self.steps[v])",
+    "test_what_others_read_stays",
+)
+_contraction(
+    "lengths-of-letters-that-vanish-are-forgotten",
+    "if any(self.length[k] != 1 for k in word if k not in there):",
+    "if False:",
+    "test_a_sum_over_what_is_stretched_stays_a_sum",
+)
+_contraction(
+    "what-saves-nothing-is-taken-in",
+    "        if saved > _WORTH or turned:",
+    "        if taken:",
+    "test_exact_order_and_small_arrays_keep_the_order",
+)
+_contraction(
+    "coefficients-stay-behind-contractions",
+    "        least, depth, v = min(ways)\n",
+    "        least, depth, v = max(ways)\n",
+    "test_a_factorisation_multiplies_its_small_factors_first",
+)
+_contraction(
+    "exact-order-is-not-asked",
+    "        if not emitter.options.exact_order:\n            schedule = merged",
+    "        if True:\n            schedule = merged",
+    "test_exact_order_and_small_arrays_keep_the_order",
+)
+
 # Kernels ------------------------------------------------------------------------------------------
 
 _kernels(
@@ -185,6 +246,19 @@ _kernels(
     "place(x).reshape(-1) + starts]",
     "place(x).reshape(-1) + 0 * starts]",
     "test_extremes_are_those_of_numpy_in_every_order_of_memory",
+)
+_kernels(
+    "weights-of-both-signs-have-roots",
+    "    if weights.min(initial=0) >= 0:\n",
+    "    if weights.max(initial=0) >= 0:\n",
+    "test_gram_is_the_sum_over_rows[mixed",
+)
+_kernels(
+    "negative-weights-give-positive-matrices",
+    "        found *= -1\n        return found",
+    "        return found",
+    "test_gram_is_the_sum_over_rows[negative",
+    "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
 _kernels(
     "put-writes-what-it-should-add",
@@ -429,4 +503,64 @@ _rows(
     "if not letters and (self._exact or not _sums(self.steps[v])):",
     "if not letters and not _sums(self.steps[v]):",
     "test_exact_order_keeps_sums_whole",
+)
+
+# What exponentials share --------------------------------------------------------------------------
+
+_exponentials(
+    "rows-are-taken-for-columns",
+    "    if not step.shapes[0]:\n        return step.results[0]\n",
+    "    if step:\n        return step.results[0]\n",
+    "test_what_only_looks_like_a_share_stays",
+)
+_exponentials(
+    "any-multiple-of-the-logarithm-is-subtracted",
+    "        if coef != -1 or y is None:\n",
+    "        if y is None:\n",
+    "test_what_only_looks_like_a_share_stays",
+)
+_exponentials(
+    "an-infinite-total-divides",
+    "        if np.isfinite(total).all():\n",
+    "        if True:\n",
+    "test_shares_beside_infinities_are_those_of_interpret",
+)
+_exponentials(
+    "exponentials-are-shared-in-exact-order",
+    "        if not emitter.options.exact_order:\n            for changed",
+    "        if True:\n            for changed",
+    "test_shares_are_those_of_interpret_within_rounding",
+)
+_exponentials(
+    "the-last-block-of-a-long-axis-is-left-out",
+    "places = [slice(i, i + width) for i in range(0, count, width)]",
+    "places = [slice(i, i + width) for i in range(0, count - width, width)]",
+    "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# What powers share --------------------------------------------------------------------------------
+
+_powers(
+    "powers-with-gaps-are-consecutive",
+    "        if exponents != list(run):\n",
+    "        if exponents[-1] != run[-1] and False:\n",
+    "test_others_stay_as_they_are",
+)
+_powers(
+    "any-number-is-the-power-0",
+    "            return None if step.detail == 1 else -1\n",
+    "            return None\n",
+    "test_others_stay_as_they_are",
+)
+_powers(
+    "powers-begin-with-the-base",
+    "    growing[0] = x**least if least else 1\n",
+    "    growing[0] = x if least else 1\n",
+    "test_a_power_has_no_more_roundings_than_factors",
+)
+_powers(
+    "falling-powers-grow",
+    "    growing = rows[:: exponents.step]  #",
+    "    growing = rows  #",
+    "test_a_power_has_no_more_roundings_than_factors",
 )

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -43,11 +43,12 @@ def set_small(monkeypatch, block=4):
     monkeypatch.setattr(rows, "_LEAST", 1)
 
 
-def whole(F, method, *args):
+def whole(F, method, *args, exact=False):
     """The results of the program that knows no blocks."""
     large, programs.LARGE = programs.LARGE, math.inf
     try:
-        return flat(getattr(nm.lower(F.outputs, F.inputs), method)(*args))
+        lowered = nm.lower(F.outputs, F.inputs, exact_order=exact)
+        return flat(getattr(lowered, method)(*args))
     finally:
         programs.LARGE = large
 
@@ -97,8 +98,11 @@ def test_blocks_have_the_bits_of_the_whole_where_no_sum_is_parted(family):
         inputs = [*xs, us]
         blocks.BLOCK = block
         with np.errstate(all="ignore"):
-            found = nm.lower(outputs, inputs, exact_order=True)(*args)
-            expected = whole(nm.lower(outputs, inputs), "__call__", *args)
+            try:
+                found = nm.lower(outputs, inputs, exact_order=True)(*args)
+            except np.linalg.LinAlgError:  # singular matrices
+                reject()
+            expected = whole(nm.lower(outputs, inputs), "__call__", *args, exact=True)
         same_bits(flat(found), expected)
 
     before = blocks.BLOCK

@@ -16,7 +16,12 @@ from symdiff.graph.node import topological
 
 V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
 
+
 # Of a vector and a matrix, with the least length n at which the formula has a value.
+def diagonal(v):
+    return np.eye(v.shape[0], like=v) * v
+
+
 FORMULAS = {
     "differences": (1, lambda v, a: v[1:] - v[:-1]),
     "both ends": (2, lambda v, a: v[1:-1] * v[2:]),
@@ -96,6 +101,14 @@ FORMULAS = {
     "ones": (0, lambda v, a: v + np.ones(v.shape[0], like=v)),
     "full": (0, lambda v, a: np.full((2, v.shape[0]), 3.0, like=v) * v),
     "identity": (0, lambda v, a: np.eye(v.shape[0], like=v) * v + np.identity(3, like=v)[0, 1]),
+    "a row of a diagonal": (1, lambda v, a: diagonal(v)[v.shape[0] // 2]),
+    "the last row of a diagonal": (1, lambda v, a: diagonal(v)[v.shape[0] - 1]),
+    "half the rows of a diagonal": (0, lambda v, a: diagonal(v)[v.shape[0] // 2 :]),
+    "half the columns of a diagonal": (0, lambda v, a: diagonal(v)[:, : v.shape[0] // 2]),
+    "every other row of a diagonal": (0, lambda v, a: diagonal(v)[1::2]),
+    "rows upwards of a diagonal": (1, lambda v, a: diagonal(v)[:0:-1]),
+    "rows and columns of a diagonal": (2, lambda v, a: diagonal(v)[1:-1, 1:-1]),
+    "other rows than columns of a diagonal": (1, lambda v, a: diagonal(v)[1:, :-1]),
     "convolve with itself": (1, lambda v, a: np.convolve(v, v)),
     "convolve with a part": (2, lambda v, a: np.convolve(v[1:], v)),
     "convolve with a part, same": (2, lambda v, a: np.convolve(v[1:], v, "same")),
@@ -502,6 +515,9 @@ def test_a_name_is_a_length_or_a_symbol():
             refused()
     with pytest.raises(ShapeError, match=r"'m' is a symbol of shape \(3,\) and a length of x"):
         nm.lower(sd.sum(x), [x, sd.symbol("m", 3)])
+    matrix = sd.symbol("n", ("m", "d"))
+    with pytest.raises(ShapeError, match=r"'n' is a symbol of shape \(m, d\) and a length of x"):
+        sd.grad(x.shape[0] * sd.sum(matrix) * sd.sum(x), x)
     with pytest.raises(ShapeError, match=r"'k' is a symbol of shape \(k,\) and a length of k"):
         nm.lower(sd.sum(sd.symbol("k", "k")), sd.symbol("k", "k"))
     k = sd.symbol("k")

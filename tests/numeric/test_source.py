@@ -82,7 +82,7 @@ GALLERY = {
         "v1 - 0.25*v1.sum(axis=1)[:, None]",
     ),
     "distances": (sd.abs(u[:, None] - v[None, :]), "abs(v1[:, None] - v2)"),
-    "softmax of rows": (sd.softmax(A, axis=1), "exp(v1 - logsumexp(v1)[:, None])"),
+    "softmax of rows": (sd.softmax(A, axis=1), "softmax(v1)"),
     # functions
     "linear equations": (sd.solve(S, A), "solve(v2, v1)"),
     "log-sum-exp of rows": (sd.logsumexp(A, axis=1), "logsumexp(v1)"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.kernels import matrices, matrix_functions, pseudoinverse, sequences
-from numeric.warnings_off import SILENCE, noise, set_noise
+from numeric.lowering.kernels.exponentials import logsumexp
 from symdiff import opaque_ops
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
@@ -104,23 +104,6 @@ def prod_others(x: np.ndarray) -> np.ndarray:
     before = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
     after = np.cumprod(np.concatenate([one, x[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
     return before * after
-
-
-def logsumexp(x: np.ndarray) -> np.ndarray:
-    """``log(sum(exp(x)))`` over the last axis, less the largest element: no exponential overflows.
-
-    >>> float(logsumexp(np.array([1000.0, 1000.0]))) == 1000.0 + math.log(2.0)
-    True
-    """
-    top = np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    before = noise()
-    try:
-        set_noise(SILENCE)  # exp underflows beside the largest; log(0) is right for none
-        total: np.ndarray = np.log(np.add.reduce(np.exp(x - top), axis=-1)) + top[..., 0]
-    finally:
-        set_noise(before)
-    return total
 
 
 def pinv(

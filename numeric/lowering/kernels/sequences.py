@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +30,21 @@ def take(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     wide = np.broadcast_to(index, x.shape[:-1] + index.shape[-1:])
     result: np.ndarray = np.take_along_axis(x, wide, axis=-1)
     return result
+
+
+def powers(x: np.ndarray, exponents: range, axis: int) -> np.ndarray:
+    """``x`` to consecutive exponents along a new axis, each the one before times x.
+
+    >>> powers(np.array([2.0, 3.0]), range(3, -1, -1), 1).tolist()
+    [[8.0, 4.0, 2.0, 1.0], [27.0, 9.0, 3.0, 1.0]]
+    """
+    rows = np.empty((len(exponents), *x.shape), x.dtype)
+    growing = rows[:: exponents.step]  # the array itself has no negative strides, which BLAS copies
+    least = min(exponents)
+    growing[0] = x**least if least else 1
+    for before, row in pairwise(growing):
+        np.multiply(before, x, out=row)
+    return np.moveaxis(rows, 0, axis)
 
 
 def put(x: np.ndarray, index: np.ndarray, length: int) -> np.ndarray:
@@ -224,3 +240,16 @@ class Scatter:
         added = np.add.reduceat(x, self.starts, axis=-1) if self.repeats else x
         result[..., self.targets] = added
         return result.reshape(batch + self.before)
+
+
+def added(parts: Sequence[Any]) -> Any:
+    """The sum of parts, in pairs: its rounding grows with the logarithm of their number.
+
+    >>> added([1, 2, 3])
+    6
+    """
+    values = list(parts)
+    while len(values) > 1:
+        pairs = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[2 * len(pairs) :]
+    return values[0]

@@ -107,7 +107,7 @@ def arrays_are_known() -> bool:
     """Whether arrays lie in memory as C is told, so that it may read their fields itself."""
     x = np.zeros((2, 3))[:, ::2]
     fields = (ctypes.c_void_p * 8).from_address(id(x) + object.__basicsize__ - _WORD)
-    if _WORD != ctypes.sizeof(ctypes.c_long) or x.itemsize != _WORD:
+    if ctypes.sizeof(ctypes.c_long) != _WORD or x.itemsize != _WORD:
         return False
     shapes = [
         (ctypes.c_long * 2).from_address(fields[k] or 0)[:] if fields[k] else [] for k in (3, 4)

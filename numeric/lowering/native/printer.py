@@ -237,7 +237,7 @@ class _Writer:
         shapes = [self._shape(v) for v in step.operands]
         found = words(step, shapes)
         assert found is not None
-        operands, out = found
+        operands, (out,) = found
         lengths = dict(zip(out, step.shapes[0], strict=True))
         for word, shape in zip(operands, shapes, strict=True):
             lengths.update({k: n for k, n in zip(word, shape, strict=True) if k is not None})

@@ -25,7 +25,7 @@ from symdiff.graph.ops.linear import Linear
 from symdiff.graph.ranges import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from symdiff.graph.node import Dim, Shape
 
@@ -35,10 +35,13 @@ ROWS = LengthLetter("rows")
 ELEMENTWISE = frozenset(
     {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
 )
+HEAVY = frozenset({"pointwise", "power", "monomial", "softmax"})
+"""Steps that evaluate a function at every element."""
+
 _NOMINAL = 1024  # the length that a symbolic axis counts for
 _LEAST = 64  # rows that are worth a loop
 _CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
-_HEAVY = 10  # sums and products that a function of elements costs
+_WORK = 10  # sums and products that a function of elements costs
 _TRIED = 4  # axes that are tried, those along which most is computed
 _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
 
@@ -175,24 +178,27 @@ def _with_pads(kernel: Step, sums: Sequence[Step]) -> Step:
 # Where axes go ------------------------------------------------------------------------------------
 
 
-def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], Word] | None:
+def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], list[Word]] | None:
     """The letters of operands of these shapes, and of the results; None where a step has no rows.
 
     >>> from numeric.lowering.schedule import schedule
     >>> import symdiff as sd
     >>> A, v = sd.symbol("A", ("n", 3)), sd.symbol("v", 3)
     >>> words(schedule([A * v], [A, v]).steps[2], [A.shape, v.shape])
-    ([(0, 1), (1,)], (0, 1))
+    ([(0, 1), (1,)], [(0, 1)])
     """
     out = step.shapes[0]
+    if step.form == "softmax":
+        rows: Word = tuple(range(len(out)))
+        return [(*rows, None)], [rows, (*rows, None)]
     if len(step.results) > 1:
         return None
     if step.form in ELEMENTWISE:
-        return [_aligned(shape, out) for shape in shapes], tuple(range(len(out)))
+        return [_aligned(shape, out) for shape in shapes], [tuple(range(len(out)))]
     if step.form == "pads":  # axes without zeros are rows
         each = enumerate(zip(*step.detail, strict=True))
         word = tuple([None if any(map(any, widths)) else k for k, widths in each])
-        return [word] * len(shapes), word
+        return [word] * len(shapes), [word]
     op = step.op
     if step.form != "kernel" or ops.is_spread(op):
         return None
@@ -201,7 +207,7 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], Word] | None
             return None
         if any(stage.kind in BLAS for stage in plan(op, shapes).stages):
             return None
-        return list(op.letters), op.out
+        return list(op.letters), [op.out]
     if isinstance(op, Linear):
         return _of_linear(op, shapes, out)
     if isinstance(op, ops.Opaque) and op.signature is not None:
@@ -211,7 +217,7 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], Word] | None
         for shape, core in zip(shapes, cores, strict=True):
             lead = len(shape) - core  # those of a shared operand are the last ones of the others
             found.append((*batch[len(batch) - lead :], *[None] * core))
-        return found, (*batch, *[None] * len(op.signature.value))
+        return found, [(*batch, *[None] * len(op.signature.value))]
     return None
 
 
@@ -221,15 +227,17 @@ def _aligned(shape: Shape, out: Shape) -> Word:
     return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])
 
 
-def _of_linear(op: Linear, shapes: Sequence[Shape], out: Shape) -> tuple[list[Word], Word] | None:
+def _of_linear(
+    op: Linear, shapes: Sequence[Shape], out: Shape
+) -> tuple[list[Word], list[Word]] | None:
     lead = len(shapes[0]) - op.core
     batch = tuple(range(lead))
     word: Word = batch + (None,) * op.core
     if isinstance(op, ops.Slice | ops.Unslice):  # whole axes of a slice are rows, too
         whole = [lead + k if step == WHOLE else None for k, step in enumerate(op.steps)]
         word = batch + tuple(whole)
-        return [word], word
-    return [word for _ in shapes], batch + (None,) * (len(out) - lead)
+        return [word], [word]
+    return [word for _ in shapes], [batch + (None,) * (len(out) - lead)]
 
 
 class _Axes:
@@ -255,22 +263,24 @@ class _Axes:
                 continue
             found = words(step, [self.shape(v) for v in step.operands])
             if found is not None and able(step, self.steps, found[0]):
-                self._words[step.results[0]] = found
-                self._join(step, *found)
+                operands, results = found
+                for v, own in zip(step.results, results, strict=True):
+                    self._words[v] = operands, own
+                self._join(step, operands, results)
 
     def shape(self, v: int) -> Shape:
         """The shape of a value."""
         return self.steps[v].layout(v)[0]
 
-    def _join(self, step: Step, operands: list[Word], out: Word) -> None:
+    def _join(self, step: Step, operands: list[Word], results: list[Word]) -> None:
         """Axes of one letter are axes of one class."""
-        (v,) = step.results
         met: dict[object, tuple[int, int]] = {}
-        for k, letter in enumerate(out):
-            self._class[v, k] = len(self._class)
-            self._members[self._class[v, k]] = {v: k}
-            if letter is not None:
-                met[letter] = v, k
+        for v, out in zip(step.results, results, strict=True):
+            for k, letter in enumerate(out):
+                self._class[v, k] = len(self._class)
+                self._members[self._class[v, k]] = {v: k}
+                if letter is not None:
+                    self._merge(met.setdefault(letter, (v, k)), (v, k))
         for x, word in zip(step.operands, operands, strict=True):
             for k, letter in enumerate(word):
                 if letter is not None and (x, k) in self._class:
@@ -330,7 +340,7 @@ class _Axes:
         """The few classes along which most is computed."""
         work: dict[int, float] = {}
         for v in self._words:
-            weight = self.work(v) * (self.steps[v].form in ELEMENTWISE)
+            weight = self.work(v) * (self.steps[v].form in ELEMENTWISE | HEAVY)
             for k, dim in enumerate(self.shape(v)):
                 if weight and (not isinstance(dim, int) or dim >= _LEAST):
                     rows = self._class[v, k]
@@ -344,7 +354,7 @@ class _Axes:
     def work(self, v: int) -> int:
         """What it takes to compute a value, in sums of two numbers."""
         form = self.steps[v].form
-        return self.size(v) * (_HEAVY if form in ("pointwise", "power", "monomial") else 1)
+        return self.size(v) * (_WORK if form in HEAVY else 1)
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -371,7 +381,7 @@ class _Parting:
                 self.kernels.setdefault(self.stage[v], []).append(step)
         for at, steps in list(self.kernels.items()):
             kept = self._worth(steps)
-            for v in {x.results[0] for x in steps}.difference([x.results[0] for x in kept]):
+            for v in _results(steps).difference(_results(kept)):
                 del self.stage[v], self.letters[v]
             self.kernels[at] = kept
             if not kept:
@@ -387,9 +397,9 @@ class _Parting:
                 at = max(at, self.stage[x])
             else:
                 at = max(at, self.behind[x] + 1)
-        if letter is not None:
-            self.letters[v], self.stage[v] = letter, at
         for x in step.results:
+            if letter is not None:
+                self.letters[x], self.stage[x] = letter, at
             self.behind[x] = at
 
     def _within(self, v: int, k: int, letter: object) -> bool:
@@ -424,16 +434,17 @@ class _Parting:
         """
         while True:
             read = self._readers(steps)
-            kept = [x for x in steps if read[x.results[0]] or not _is_view(x)]
+            kept = [x for x in steps if not _is_view(x) or read[x.results[0]]]
             if len(kept) == len(steps):
                 break
             steps = kept
         forms = [x.form for x in steps if not _is_view(x)]
-        return steps if len(forms) > 1 or forms in (["pointwise"], ["monomial"]) else []
+        alone = ["pointwise"], ["monomial"], ["softmax"]
+        return steps if len(forms) > 1 or forms in alone else []
 
     def _readers(self, steps: Sequence[Step]) -> dict[int, int]:
         """How many of the steps read each of their values, block by block."""
-        found = {step.results[0]: 0 for step in steps}
+        found = dict.fromkeys(_results(steps), 0)
         for step in steps:
             v = step.results[0]
             for k, x in enumerate(step.operands):
@@ -446,7 +457,7 @@ class _Parting:
         """The work in kernels, without what passing values in and out of them costs."""
         total = 0
         for steps in self.kernels.values():
-            own = {step.results[0] for step in steps}
+            own = _results(steps)
             total += sum(self.axes.work(v) for v in own)
             crossing = self._read_outside(steps).difference(self.schedule.results)
             total -= _CROSSING * sum(self.axes.size(v) for v in crossing)
@@ -460,7 +471,7 @@ class _Parting:
 
     def _read_outside(self, steps: Sequence[Step]) -> set[int]:
         """The values of a kernel that others read, or the program returns."""
-        own = {step.results[0] for step in steps}
+        own = _results(steps)
         found = {v for v in self.schedule.results if v in own}
         for step in self.schedule.steps:
             v = step.results[0]
@@ -477,7 +488,7 @@ class _Parting:
         copied: set[int] = set()
         length: Dim = 0
         for step in steps:
-            (v,) = step.results
+            v = step.results[0]
             letter = self.letters[v]
             operands = []
             for k, x in enumerate(step.operands):
@@ -493,30 +504,33 @@ class _Parting:
                         self.count += (x, axis) not in params
                         x = params.setdefault((x, axis), self.count - 1)
                 operands.append(x)
-            shape = _with_rows(step.shapes[0], axes.own(v, letter))
-            body.append(step._replace(operands=tuple(operands), shapes=(shape,)))
+            shapes = [
+                _with_rows(shape, axes.own(y, letter))
+                for y, shape in zip(step.results, step.shapes, strict=True)
+            ]
+            body.append(step._replace(operands=tuple(operands), shapes=tuple(shapes)))
         inputs = [
             self._input(number, axes.steps[x], x, axis) for (x, axis), number in params.items()
         ]
         read = self._read_outside(steps)
-        results = [step for step in steps if step.results[0] in read]
-        names = tuple([step.results[0] for step in results])
+        names = tuple([v for step in steps for v in step.results if v in read])
+        places = [(axes.steps[v], axes.steps[v].results.index(v)) for v in names]
         schedule = Schedule(tuple(params.values()), (*inputs, *body), names, (), self.count)
         kernel = Kernel(
             length,
             schedule,
             tuple([axis for _, axis in params]),
             tuple([axes.own(v, self.letters[v]) for v in names]),
-            tuple([x.shapes[0] for x in schedule.steps if ROWS in x.shapes[0]]),
+            tuple([shape for x in schedule.steps for shape in x.shapes if ROWS in shape]),
             tuple(range(len(names))),
         )
         return Step(
             "rows",
             tuple([x for x, _ in params]),
             names,
-            tuple([step.op for step in results]),
-            tuple([step.shapes[0] for step in results]),
-            tuple([step.dtypes[0] for step in results]),
+            tuple([step.ops[k] for step, k in places]),
+            tuple([step.shapes[k] for step, k in places]),
+            tuple([step.dtypes[k] for step, k in places]),
             kernel,
         )
 
@@ -538,6 +552,11 @@ class _Parting:
                 copied.add(x)
                 stack.append((x, True))
                 stack += [(y, False) for y in step.operands]
+
+
+def _results(steps: Iterable[Step]) -> set[int]:
+    """The values that steps compute."""
+    return {v for step in steps for v in step.results}
 
 
 def _is_view(step: Step) -> bool:

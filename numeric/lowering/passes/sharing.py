@@ -63,6 +63,8 @@ def viewed(steps: Sequence[Step], values: Sequence[int]) -> set[int]:
 def is_made(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives a new array, whatever its operands are."""
     op = step.op
+    if step.form == "softmax":
+        return True
     if step.weak or len(step.results) > 1:
         return False
     if step.form == "sum":
@@ -82,5 +84,7 @@ def is_made(step: Step, steps: Sequence[Step]) -> bool:
 
 # Forms that give views, at most, of their only operand.
 _VIEWS = frozenset({"kernel", "component"})
-_MADE = frozenset({"stack", "power", "shifted", "monomial", "quotient", "strong", "pads"})
+_MADE = frozenset(
+    {"stack", "power", "shifted", "monomial", "quotient", "strong", "pads", "powers", "gram"}
+)
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
+from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
+from numeric.lowering.kernels.gram import gram
 from numeric.lowering.kernels.monomials import over_sum
-from numeric.lowering.kernels.sequences import placed
+from numeric.lowering.kernels.sequences import placed, powers
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes.contractions import merged
+from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.padding import edges, keyed, padded
+from numeric.lowering.passes.powers import multiplied
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
 from numeric.lowering.texts import ATOM, LOOSE, Template, lengths_text
+from symdiff import opaque_ops
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -34,12 +41,31 @@ class NumPyPrinter(PythonPrinter):
 
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
-        schedule = super().passed(schedule, emitter)
-        numbers = possible_numbers(schedule, emitter.numbers)
         if not emitter.options.exact_order:
-            schedule = dotted(schedule, numbers)
-            numbers = possible_numbers(schedule, emitter.numbers)
+            schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
+        schedule = super().passed(schedule, emitter)
+        if not emitter.options.exact_order:
+            for changed in (shares, multiplied, dotted):
+                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
+        numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
+
+    def template(self, step: Step) -> Template:
+        if step.form == "powers":
+            exponents, axis = step.detail
+            name = self.emitter.function("powers", powers)
+            return call(f"{name}({{0}}, {exponents!r}, axis={axis})", 1)
+        return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
+
+    def kernel(self, step: Step) -> Template:
+        parted = isinstance(step.op, opaque_ops.LogSumExp) and not self.emitter.options.exact_order
+        if parted and not self.numbers[step.operands[0]]:
+            return self._exponentials("logsumexp")
+        return super().kernel(step)
+
+    def _exponentials(self, name: str) -> Template:
+        made = partial(Exponentials, name, self.emitter.options.threads)
+        return call(f"{self.emitter.bind(('in blocks', name), name, made)}({{0}})", 1)
 
     def power(self, step: Step) -> Template:
         if step.detail == 2:
@@ -80,6 +106,12 @@ class NumPyPrinter(PythonPrinter):
         terms = [f"({_key(keyed(w))}, {{{k}}})" for k, w in enumerate(step.detail)]
         text = f"{name}({lengths_text(step.shapes[0])}, {ends}, {', '.join(terms)})"
         return call(text, len(terms))
+
+    def gram(self, step: Step) -> Template:
+        first, second, _ = step.op.letters  # type: ignore[attr-defined]
+        self.emitter.contractions["weighted Gram matrix ij,i,ik->jk"] = None
+        turned = "" if first[:1] == second else ".T"
+        return call(f"{self.emitter.function('gram', gram)}({{0}}{turned}, {{1}})", 2)
 
     def element(self, step: Step) -> Template:
         return Template(f"{{0}}[{step.detail}]", ATOM, (ATOM,))

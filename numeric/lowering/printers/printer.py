@@ -102,6 +102,7 @@ class Printer(ABC):
             "element": self.element,
             "elements": self.elements,
             "stack": self.stack,
+            "gram": self.gram,
         }
 
     @classmethod
@@ -180,6 +181,10 @@ class Printer(ABC):
 
     def stack(self, step: Step) -> Template:
         """The array of the operands, which are scalars, in a target whose schedules are rolled."""
+        raise NotImplementedError
+
+    def gram(self, step: Step) -> Template:
+        """``X' diag(s) X`` of X and s, in a target that computes half of it."""
         raise NotImplementedError
 
     def dropped(self, names: Sequence[str]) -> str:
@@ -320,7 +325,18 @@ def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
 
 
 _WHOLE = frozenset(
-    {"input", "array", "component", "kernel", "element", "elements", "stack", "rows", "pads"}
+    {
+        "input",
+        "array",
+        "component",
+        "kernel",
+        "element",
+        "elements",
+        "stack",
+        "gram",
+        "rows",
+        "pads",
+    }
 )
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))

@@ -1,0 +1,247 @@
+"""Contractions that take in what only they read: fewer operations, the same sums."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numeric as nm
+import symdiff as sd
+from numeric.lowering.contraction import PAIRS, plan
+from numeric.lowering.kernels.gram import gram
+from numeric.lowering.passes import contractions
+from numeric.lowering.passes.contractions import merged
+from numeric.lowering.schedule import schedule
+from numeric.lowering.steps import Schedule, Step
+from symdiff.graph import ops
+from tests.support.budget import sample
+
+RNG = np.random.default_rng(12)
+EPS = np.finfo(float).eps
+X, s, w = sd.symbol("X", (300, 80)), sd.symbol("s", 300), sd.symbol("w", 80)
+
+
+def steps(*outputs):
+    """The computed steps of a program over the symbols of ``outputs``."""
+    symbols = sorted({x for y in outputs for x in y.free_symbols}, key=lambda x: x.name)
+    found = schedule(outputs, symbols)
+    return [x for x in merged(found, [False] * found.length).steps if not x.leaf]
+
+
+def elements(step):
+    return math.prod(step.shapes[0])
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def test_a_hessian_of_rows_is_one_weighted_gram_matrix():
+    f = sd.sum(sd.softplus(X @ w)) / 300
+    *_, weights, product = steps(sd.hessian(f, w))
+    assert (product.form, product.shapes[0]) == ("gram", (80, 80))
+    assert elements(weights) == 300  # nothing of the size of X is made, and 1/1200 is on the rows
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_both_orders_of_rows_are_gram_matrices(turned):
+    A = X if turned else sd.symbol("Xt", (80, 300))
+    B = A.T if turned else A
+    assert [x.form for x in steps((B * s) @ B.T)][-1] == "gram"
+    at = RNG.normal(size=A.shape), RNG.normal(size=300) ** 2
+    found = nm.lower((B * s) @ B.T, [A, s])(*at)
+    a = at[0].T if turned else at[0]
+    np.testing.assert_allclose(found, (a * at[1]) @ a.T, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(found, found.T)
+
+
+def test_a_factorisation_multiplies_its_small_factors_first():
+    U, V = sd.symbol("U", (90, 4)), sd.symbol("V", (90, 4))
+    T, S = sd.symbol("T", (90, 90)), sd.symbol("S", (90, 90))
+    found = steps(sd.hessian(sd.sum(S * (T - U @ V.T) ** 2), U))
+    largest = max(elements(x) for x in found[:-1])
+    assert largest <= 4 * 4 * 90  # without the pass: 4 * 90 * 90
+    assert elements(found[-1]) == (90 * 4) ** 2
+    assert [x.form for x in found].count("sum") == 1  # 2 on V, not on the Hessian
+
+
+def test_a_sum_goes_into_the_operand_that_has_the_letter():
+    L, Y = sd.symbol("L", (40, 40)), sd.symbol("Y", (40, 200))
+    (step,) = steps(sd.sum(L.T @ Y, axis=1))
+    text = plan(step.op, [L.shape, Y.shape]).text
+    assert text == "sum ik->i, matrix-vector ij,i->j"
+
+
+def test_a_coefficient_multiplies_the_smallest_operand():
+    a, b = sd.symbol("a", 100), sd.symbol("b", (100, 2))
+    C = sd.symbol("C", (2, 300))
+    found = steps(sd.einsum("ij,jk->ik", b * a[:, None], C) / 7)
+    (scaled,) = [x for x in found if x.form == "sum"]
+    assert elements(scaled) == 200  # of 30,000 in the result
+
+
+def test_what_others_read_stays():
+    A, B, v = sd.symbol("A", (99, 99)), sd.symbol("B", (99, 99)), sd.symbol("v", 99)
+    assert len(steps((A @ B) @ v)) == 1
+    assert len(steps((A @ B) @ v, A @ B)) == 2
+
+
+def test_a_sum_over_what_is_stretched_stays_a_sum():
+    """No expression has one: ``symdiff`` counts instead.  A pass may make one."""
+    nothing = (False,)
+    spread = ops.contract_op(((0,),), (0, 1), (90,), nothing)
+    product = ops.contract_op(((0, 1), (0, 2)), (2,), (), 2 * nothing)
+    rows, matrix = schedule([X[:, 0], X], [X[:, 0], X]).steps
+    made = (
+        rows,
+        matrix,
+        Step("kernel", (0,), (2,), (spread,), ((300, 90),), (float,)),
+        Step("kernel", (2, 1), (3,), (product,), ((80,),), (float,)),
+    )
+    given = Schedule((0, 1), made, (3,), (), 4)
+    assert merged(given, [False] * 4) == given
+
+
+def test_products_of_one_shape_are_left_to_blocks_of_rows():
+    Y = sd.symbol("Y", (300, 80))
+    assert "product" in [x.form for x in steps((X * Y * sd.exp(X)) @ w)]
+
+
+def test_exact_order_and_small_arrays_keep_the_order():
+    A, B = sd.symbol("A", (99, 99)), sd.symbol("B", (99, 99))
+    v, small = sd.symbol("v", 99), sd.symbol("small", (3, 3))
+    exact = nm.lower((A @ B) @ v, [A, B, v], exact_order=True)
+    assert exact.explain() != nm.lower((A @ B) @ v, [A, B, v]).explain()
+    assert len(steps((small @ small.T) @ sd.symbol("u", 3))) == 2
+
+
+# Values -------------------------------------------------------------------------------------------
+
+LETTERS = {1: "e", 2: "ab", 3: "cd"}
+
+
+@st.composite
+def recipes(draw):
+    """Shapes of inputs, and steps: multiples and sums of products of what is there by then."""
+    given = st.sampled_from([(2, 3), (3, 2), (3, 3), (2, 2), (3, 1), (3,), (2,), (1,), ()])
+    shapes = [draw(given) for _ in range(3)]
+    inputs, made = tuple(shapes), []
+    for _ in range(draw(st.integers(2, 6))):
+        if draw(st.integers(0, 4)) == 0:
+            place = draw(st.integers(0, len(shapes) - 1))
+            made.append((draw(st.sampled_from([2, -3, 7])), place))
+            shapes.append(shapes[place])
+            continue
+        places = draw(st.lists(st.integers(0, len(shapes) - 2), max_size=2))
+        places.append(len(shapes) - 1)  # so that most values are read once
+        words = ["".join(draw(st.sampled_from(LETTERS[n])) for n in shapes[k]) for k in places]
+        there = sorted({k for word in words for k in word})
+        out = "".join(draw(st.permutations(there))[: draw(st.integers(1, 3))])
+        made.append((f"{','.join(words)}->{out}", *places))
+        shapes.append(tuple(next(n for n in LETTERS if k in LETTERS[n]) for k in out))
+    return inputs, made
+
+
+def followed(made, values, einsum):
+    """All values of a recipe."""
+    found = list(values)
+    for what, *places in made:
+        operands = [found[k] for k in places]
+        found.append(einsum(what, *operands) if isinstance(what, str) else what * operands[0])
+    return found
+
+
+def roundings(made, count):
+    """How often the last value of a recipe is rounded, at most, in whichever order it adds."""
+    found = [0] * count
+    for what, *places in made:
+        terms = math.prod(2 if k in "ab" else 3 for k in set(str(what)) & set("abcd"))
+        # Each term is added once and multiplied once for each factor; weights have roots.
+        found.append(sum(found[k] for k in places) + terms + len(places) + 4)
+    return found[-1]
+
+
+def test_merged_programs_have_the_value_within_the_bound_of_sums(monkeypatch):
+    # Arrays are small here, and few of their contractions are matrix products.
+    monkeypatch.setattr(contractions, "_WORTH", -1)
+    monkeypatch.setattr(contractions, "BLAS", frozenset(name for name, _ in PAIRS))
+    changed = 0
+
+    @sample(300)
+    @given(recipes(), st.integers(0, 2**32 - 1))
+    def run(recipe, seed):
+        nonlocal changed
+        inputs, made = recipe
+        xs = [sd.symbol(f"x{k}", shape) for k, shape in enumerate(inputs)]
+        f = sd.constant(0) + followed(made, xs, sd.einsum)[-1]
+        rng = np.random.default_rng(seed)
+        values = [rng.uniform(-2, 2, shape) for shape in inputs]
+        fractions = [np.vectorize(Fraction, otypes=[object])(v) for v in values]
+        exact = np.asarray(followed(made, fractions, np.einsum)[-1])
+        sizes = [(abs(w) if not isinstance(w, str) else w, *places) for w, *places in made]
+        size = np.asarray(followed(sizes, [abs(v) for v in fractions], np.einsum)[-1])
+        found = np.asarray(nm.lower(f, xs)(*values))
+        assert found.shape == exact.shape
+        error = abs(np.vectorize(Fraction, otypes=[object])(found) - exact)
+        assert np.all(error <= Fraction(EPS) * roundings(made, len(inputs)) * size)
+        before = schedule([f], xs)
+        after = merged(before, [False] * before.length)
+        changed += before.steps != after.steps
+
+    run()
+    assert changed >= 30
+
+
+def test_merged_gradients_are_those_in_exact_order():
+    shapes = {"L": (30, 40, 40), "x": (200, 40), "m": (30, 40)}
+    L, x, m = (sd.symbol(name, shape) for name, shape in shapes.items())
+    y = sd.einsum("knj,kij->kni", x - m[:, None], L)
+    f = sd.sum(sd.logsumexp(-sd.sum(y**2, axis=2), axis=0))
+    at = [RNG.normal(size=shape) for shape in shapes.values()]
+    value, found = nm.lower(f, [L, x, m]).value_and_grad(*at)
+    exact, expected = nm.lower(f, [L, x, m], exact_order=True).value_and_grad(*at)
+    assert value == exact
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_hessian_of_a_concave_function_is_as_symmetric(sign):
+    f = sign * sd.sum(sd.softplus(X @ w))
+    at = RNG.normal(size=(300, 80)), RNG.normal(size=80) / 9
+    found = nm.lower(f, [X, w]).hessian(*at, wrt=w)
+    p = 1 / (1 + np.exp(-(at[0] @ at[1])))
+    np.testing.assert_allclose(found, sign * at[0].T @ ((p * (1 - p))[:, None] * at[0]), atol=1e-11)
+    assert np.array_equal(found, found.T)
+
+
+# Weighted Gram matrices ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float])
+@pytest.mark.parametrize("weights", ["positive", "negative", "mixed", "zero"])
+def test_gram_is_the_sum_over_rows(weights, dtype):
+    a = RNG.normal(size=(7, 4)).astype(dtype)
+    each = RNG.normal(size=7).astype(dtype)
+    each = {"positive": abs(each), "negative": -abs(each), "mixed": each, "zero": each * 0}[weights]
+    found = gram(a, each)
+    exact = sum(
+        Fraction(float(s)) * np.vectorize(Fraction, otypes=[object])(np.outer(r, r).astype(object))
+        for s, r in zip(each, a.astype(float), strict=True)
+    )
+    assert found.dtype == dtype
+    sizes = (abs(a).T * abs(each)) @ abs(a)
+    # Seven products and sums, and two roots; the outer products above are rounded once.
+    assert np.all(abs(found - exact.astype(float)) <= 16 * np.finfo(dtype).eps * sizes)
+    if weights != "mixed":
+        assert np.array_equal(found, found.T)
+
+
+def test_gram_of_no_rows_and_of_what_is_not_finite():
+    assert np.array_equal(gram(np.zeros((0, 2)), np.zeros(0)), np.zeros((2, 2)))
+    assert np.all(np.isnan(gram(np.ones((2, 2)), np.array([np.nan, 1.0]))))
+    assert np.all(gram(np.ones((2, 2)), np.array([np.inf, 1.0])) == np.inf)
