@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
-from numeric.lowering.blocks import BLOCK, Rows, added, spread
+from numeric.lowering.blocks import BLOCK, Rows, spread
+from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.compiler import compiler, library
 from numeric.lowering.native.printer import LANES, able, written
 from numeric.lowering.node_kernels import whole_numbers
@@ -58,6 +59,13 @@ class NativeKernel:
             found = once(self._made, dtype, self._lock, make)
         return found
 
+    def _common(self, values: Sequence[Any]) -> _Compiled | None:
+        """What runs on these operands; None if they have no common precision."""
+        kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
+        if len(kinds) > 1 or not kinds <= _REAL:
+            return None
+        return self.compiled(kinds.pop() if kinds else _DOUBLE)
+
     def results(
         self,
         values: Sequence[Any],
@@ -70,10 +78,9 @@ class NativeKernel:
 
         None for operands that have no common precision.
         """
-        kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
-        if len(kinds) > 1 or not kinds <= _REAL:
-            return None
-        made = self.compiled(kinds.pop() if kinds else _DOUBLE)
+        made = self._common(values)
+        if made is None or 0 in lengths(made.written.some, sizes):
+            return None  # NumPy says what is wrong
         return made.results([*values, *self._constants], sizes, count, rows, threads)
 
     def at_once(self, values: Sequence[Any], sizes: dict[str, int]) -> list[Any] | None:
@@ -81,12 +88,10 @@ class NativeKernel:
         found = self._ready.get(id(sizes))
         return None if found is None else found.results([*values, *self._constants])
 
-    def prepare(self, sizes: dict[str, int], count: int) -> None:
-        """Write down what calls with these lengths take; for doubles, which most of them have."""
-        made = self._made.get(_DOUBLE)
-        if made is None:
-            return
-        found = made.ready(sizes, count)
+    def prepare(self, values: Sequence[Any], sizes: dict[str, int], count: int) -> None:
+        """Write down what calls of operands like these take."""
+        made = self._common(values)
+        found = None if made is None else made.ready(sizes, count)
         if found is not None:
             if len(self._ready) >= _KNOWN:
                 self._ready.clear()
@@ -304,7 +309,7 @@ class NativeRows(Rows):
             if found is None:
                 return super().__call__(*args)
             if count <= rows:
-                self._native.prepare(sizes, count)
+                self._native.prepare(values, sizes, count)
         elif self._plain:
             return found if len(found) > 1 else found[0]
         else:
@@ -315,6 +320,8 @@ class NativeRows(Rows):
 
 class NativePrinter(RowsPrinter):
     """Arrays, with kernels of what C computes."""
+
+    crossing = 0.5  # NumPy's loops read and write all values, too
 
     @classmethod
     def able(cls, emitter: Emitter) -> Able:

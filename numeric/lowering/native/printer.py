@@ -20,6 +20,7 @@ from numeric.lowering.native.functions import definitions, formula
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, POWER, Template, number_text
+from symdiff import opaque_ops
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numeric.lowering.names import Emitter
     from numeric.lowering.passes.rows import Word
     from numeric.lowering.steps import Schedule, Step
-    from symdiff.graph.node import Dim, Dtype, Shape
+    from symdiff.graph.node import Dim, Dtype, Op, Shape
 
 LANES = 64
 """The rows of a block."""
@@ -60,6 +61,7 @@ class Written(NamedTuple):
     results: tuple[Array, ...]
     dims: tuple[Dim, ...]  # the lengths that are asked for when it is called
     scratch: tuple[Shape, ...]  # the arrays on the way, without their lanes
+    some: tuple[Dim, ...]  # the lengths of which 0 is refused
     loops: int
 
 
@@ -68,7 +70,7 @@ def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: boo
 
     ``exact``: also in the order in which NumPy adds.
     """
-    if step.dtypes[0] is int or len(step.results) > 1:
+    if step.dtypes[0] is int:
         return False
     for v in step.operands:
         x = steps[v]
@@ -76,6 +78,8 @@ def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: boo
             return False
         if not x.weak and x.layout(v)[1] is int:
             return False
+    if _axis_op(step) is not None:
+        return True
     if step.form == "kernel":
         op = step.op
         if not isinstance(op, ops.Contract) or any(op.kills) or step.dtypes[0] is not float:
@@ -92,6 +96,20 @@ def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: boo
     return True
 
 
+def _axis_op(step: Step) -> str | None:
+    """What a step does with the last axis of its operand, where that is no sum."""
+    if step.form == "softmax":
+        return "softmax"
+    return _AXIS_OPS.get(type(step.op)) if step.form == "kernel" else None
+
+
+_AXIS_OPS: dict[type[Op], str] = {
+    opaque_ops.Max: "max",
+    opaque_ops.Min: "min",
+    opaque_ops.LogSumExp: "logsumexp",
+}
+
+
 def _is_plain(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a weak number is written with operators alone."""
     stack = [step]
@@ -105,25 +123,32 @@ def _is_plain(step: Step, steps: Sequence[Step]) -> bool:
     return False
 
 
-class _Loop(NamedTuple):
-    """Steps that are computed in one loop over axes of these lengths, and the rows."""
+class Line(NamedTuple):
+    """One value of a kernel, element by element: ``text`` over ``{0}, {1}, ...``, the operands.
 
-    dims: Shape
-    steps: list[Step]
-    members: set[int]
-
-
-class _Reading(NamedTuple):
-    """How a step goes along the axes of a loop: their letters, those of operands and of the value.
-
-    Letters of the rows are left out; ``rows`` says which values, the step's own last, have them.
+    ``letters`` are the axes that its loop goes along, of the lengths ``dims``; ``words`` and
+    ``out`` those of the operands and of the value.  Letters of the rows are left out of all;
+    ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
+    value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
     """
 
+    value: int
+    text: str
+    operands: tuple[int, ...]
+    words: tuple[Word, ...]
+    rows: tuple[bool, ...]
     letters: Word
     dims: Shape
-    operands: tuple[Word, ...]
     out: Word
-    rows: tuple[bool, ...]
+    fold: str = ""
+
+
+class _Loop(NamedTuple):
+    """Lines that are computed in one loop over axes of these lengths, and the rows."""
+
+    dims: Shape
+    lines: list[Line]
+    members: set[int]
 
 
 class CPrinter(Printer):
@@ -205,14 +230,22 @@ class _Writer:
         self.steps = body.definitions()
         self.printer = CPrinter(emitter, body)
         self.dims: dict[Dim, str] = {}
-        self.readings: dict[int, _Reading] = {}
+        self.inner = {
+            v: tuple([n for n in shape if n is not ROWS])
+            for step in body.steps
+            for v, shape in zip(step.results, step.shapes, strict=True)
+        }
+        self.count = body.length
+        self.some: dict[Dim, None] = {}  # lengths that have to be positive
         self.operands = [self._array(v, axis) for v, axis in zip(body.params, sliced, strict=True)]
         self.operands += [
             self._array(step.results[0], None) for step in body.steps if step.form == "array"
         ]
+        self.lines: list[Line] = []
         for step in body.steps:
             if not step.weak and not step.leaf:
-                self.readings[step.results[0]] = self._reading(step)
+                self._add(step)
+        self.folds = {line.value: line for line in self.lines if line.fold}
         self.loops = self._looped()
         self.place = {v: k for k, loop in enumerate(self.loops) for v in loop.members}
         self.stored = self._stored()
@@ -220,10 +253,10 @@ class _Writer:
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*self.operands, *self.results)
-            if x.axis is not None and not x.shape and x.dtype is float
+            if x.axis is not None and x.dtype is float
         }
 
-    # What steps read ------------------------------------------------------------------------------
+    # Lines ----------------------------------------------------------------------------------------
 
     def _array(self, v: int, axis: int | None) -> Array:
         shape, dtype = self.steps[v].layout(v)
@@ -233,72 +266,116 @@ class _Writer:
     def _shape(self, v: int) -> Shape:
         return self.steps[v].layout(v)[0]
 
-    def _reading(self, step: Step) -> _Reading:
-        shapes = [self._shape(v) for v in step.operands]
+    def _add(self, step: Step) -> None:
+        """Write a step as lines."""
+        v = step.results[0]
+        shapes = [self._shape(x) for x in step.operands]
+        if (name := _axis_op(step)) is not None:
+            (x,), (shape,) = step.operands, shapes
+            letters: Word = tuple(range(len(shape)))
+            lengths: dict[object, Dim] = dict(zip(letters, shape, strict=True))
+            if name in ("max", "min"):
+                self.some[shape[-1]] = None
+                self._line("{0}", [(x, letters)], lengths, (v, letters[:-1]), name)
+            else:
+                self._exponentials(x, letters, lengths, step.results)
+            return
         found = words(step, shapes)
         assert found is not None
         operands, (out,) = found
         lengths = dict(zip(out, step.shapes[0], strict=True))
         for word, shape in zip(operands, shapes, strict=True):
             lengths.update({k: n for k, n in zip(word, shape, strict=True) if k is not None})
+        text = _real(self.printer.template(step).text)
+        fold = "+" if step.form == "kernel" and set(out) != set(lengths) else ""
+        self._line(text, list(zip(step.operands, operands, strict=True)), lengths, (v, out), fold)
+
+    def _exponentials(
+        self, x: int, letters: Word, lengths: dict[object, Dim], results: Sequence[int]
+    ) -> None:
+        """The logarithm of the sum of exponentials over the last axis, and their shares of it.
+
+        Less the largest of them, where that is finite.
+        """
+        batch = letters[:-1]
+        top, base, e, total = [self._new(batch, lengths) for _ in range(4)]
+        self.inner[e] = self.inner[x]
+        self._line("{0}", [(x, letters)], lengths, (top, batch), "max")
+        self._line("({0} - {0} == 0 ? {0} : 0)", [(top, batch)], lengths, (base, batch))
+        self._line("f_exp({0} - {1})", [(x, letters), (base, batch)], lengths, (e, letters))
+        self._line("{0}", [(e, letters)], lengths, (total, batch), "+")
+        self._line(
+            "f_log({0}) + {1}", [(total, batch), (base, batch)], lengths, (results[0], batch)
+        )
+        if len(results) > 1:  # beside an infinity all others have no share
+            share = "({1} == inf ? ({2} == inf ? nan : 0) : {0}/{1})"
+            over = [(e, letters), (total, batch), (x, letters)]
+            self._line(share, over, lengths, (results[1], letters))
+
+    def _new(self, letters: Word, lengths: dict[object, Dim]) -> int:
+        """The number of a value that no step has."""
+        self.count += 1
+        self.inner[self.count - 1] = tuple([lengths[k] for k in letters if lengths[k] is not ROWS])
+        return self.count - 1
+
+    def _line(
+        self,
+        text: str,
+        over: Sequence[tuple[int, Word]],
+        lengths: dict[object, Dim],
+        value: tuple[int, Word],
+        fold: str = "",
+    ) -> None:
+        v, out = value
         rows = next((k for k, n in lengths.items() if n is ROWS), None)
         letters = [k for k in out if k != rows]
-        if step.form == "kernel" and set(out) != set(lengths):  # the axes of what is added up
-            most = max(operands, key=len)
+        if fold:  # first the axes of what is put together
+            most = max([word for _, word in over], key=len)
             letters = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
-        return _Reading(
-            tuple(letters),
-            tuple([lengths[k] for k in letters]),
-            tuple([tuple([k for k in word if k != rows or k is None]) for word in operands]),
-            tuple([k for k in out if k != rows]),
-            tuple([rows in word for word in (*operands, out)]),
+        self.lines.append(
+            Line(
+                v,
+                text,
+                tuple([x for x, _ in over]),
+                tuple([tuple([k for k in w if k != rows or k is None]) for _, w in over]),
+                tuple([rows in word for word in (*[w for _, w in over], out)]),
+                tuple(letters),
+                tuple([lengths[k] for k in letters]),
+                tuple([k for k in out if k != rows]),
+                fold,
+            )
         )
 
     # Loops ----------------------------------------------------------------------------------------
 
     def _looped(self) -> list[_Loop]:
-        """The loops: each step in the first one behind what it reads."""
+        """The loops: each line in the first one behind what it reads."""
         loops: list[_Loop] = []
         place: dict[int, int] = {}
-        sums: set[int] = set()
-        for step in self.body.steps:
-            v = step.results[0]
-            if v not in self.readings:
-                continue
-            reading = self.readings[v]
+        for line in self.lines:
             least = 0
-            for x, word in zip(step.operands, reading.operands, strict=True):
-                if x not in place:
-                    continue
-                same = word == reading.letters and x not in sums
-                least = max(least, place[x] + (not same or loops[place[x]].dims != reading.dims))
+            for x, word in zip(line.operands, line.words, strict=True):
+                if x in place:
+                    same = word == line.letters and x not in self.folds
+                    same = same and loops[place[x]].dims == line.dims
+                    least = max(least, place[x] + (not same))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
-                    loops.append(_Loop(reading.dims, [], set()))
+                    loops.append(_Loop(line.dims, [], set()))
                 loop = loops[k]
-                if loop.dims == reading.dims and len(loop.steps) < _STATEMENTS:
-                    loop.steps.append(step)
-                    loop.members.add(v)
-                    place[v] = k
+                if loop.dims == line.dims and len(loop.lines) < _STATEMENTS:
+                    loop.lines.append(line)
+                    loop.members.add(line.value)
+                    place[line.value] = k
                     break
-            if reading.out != reading.letters or not reading.rows[-1]:
-                sums.add(v)
-        self.sums = dict.fromkeys(v for v in place if v in sums)
         return loops
 
     def _stored(self) -> dict[int, None]:
         """The values on the way that are in memory: what another loop reads, or the caller."""
-        found = {v: None for v in self.place if v in self.sums or v in self.body.results}
-        for step in self.body.steps:
-            v = step.results[0]
-            if v in self.readings:
-                found.update(
-                    {
-                        x: None
-                        for x in step.operands
-                        if self.place.get(x, self.place[v]) != self.place[v]
-                    }
-                )
+        found = {v: None for v in self.place if v in self.folds or v in self.body.results}
+        for line in self.lines:
+            own = self.place[line.value]
+            found.update({x: None for x in line.operands if self.place.get(x, own) != own})
         return found
 
     # Texts ----------------------------------------------------------------------------------------
@@ -315,9 +392,6 @@ class _Writer:
             at = "0" if letter is None else names[letter]
             text = at if text == "0" else f"({text}*{self._length(dim)} + {at})"
         return text
-
-    def _inner(self, v: int) -> Shape:
-        return tuple([n for n in self._shape(v) if n is not ROWS])
 
     def _weak(self, v: int) -> str:
         """A number, as it is written."""
@@ -342,44 +416,47 @@ class _Writer:
         return _real(template.text).format(*operands)
 
     def _operand(self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str]) -> str:
-        step = self.steps[x]
-        if step.weak:
+        if x < len(self.steps) and self.steps[x].weak:
             return self._weak(x)
         if self.place.get(x) == loop:
             return f"v{x}"
-        at = self._index(word, self._inner(x), names)
         if not rows:
-            return f"w{x}[{at}]"
-        return f"{self._name(x)}[{_lane(at)}]"
+            return f"w{x}[{self._index(word, self.inner[x], names)}]"
+        return self._cell(x, word, names)
 
-    def _name(self, v: int) -> str:
-        """The array of a value: ``x`` where it may be the caller's own memory, else ``s``."""
-        return f"{'x' if v in self.direct else 's'}{v}"
+    def _cell(self, v: int, word: Word, names: dict[object, str]) -> str:
+        """An element of a value in lane r: of ``x``, which may be the caller's, or of ``s``."""
+        if v not in self.direct:
+            return self._own_cell(v, word, names)
+        terms = [f"{names[k]}*e{v}_{j}" for j, k in enumerate(word) if k is not None]
+        return f"x{v}[{' + '.join([*terms, 'r'])}]"
+
+    def _own_cell(self, v: int, word: Word, names: dict[object, str]) -> str:
+        at = self._index(word, self.inner[v], names)
+        return f"s{v}[r]" if at == "0" else f"s{v}[{at}*LANES + r]"
 
     def _statements(self, place: int, loop: _Loop) -> list[str]:
         """The body of a loop."""
         lines = []
-        for step in loop.steps:
-            v = step.results[0]
-            reading = self.readings[v]
-            names = {letter: f"i{k}" for k, letter in enumerate(reading.letters)}
-            operands = [
-                self._operand(x, word, rows, place, names)
-                for x, word, rows in zip(
-                    step.operands, reading.operands, reading.rows, strict=False
-                )
-            ]
-            text = self._over(step, operands)
-            at = self._index(reading.out, self._inner(v), names)
-            kept = f"{self._name(v)}[{_lane(at)}]"
-            if v not in self.sums:
-                lines.append(f"const real v{v} = {text};")
-                if v in self.stored:
-                    lines.append(f"{kept} = v{v};")
-            elif reading.rows[-1]:
-                lines.append(f"{kept} += {text};")
+        for line in loop.lines:
+            v = line.value
+            names = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+            text = line.text.format(
+                *[
+                    self._operand(x, word, rows, place, names)
+                    for x, word, rows in zip(line.operands, line.words, line.rows, strict=False)
+                ]
+            )
+            kept = self._cell(v, line.out, names)
+            lines.append(f"const real v{v} = {text};")
+            if not line.fold:
+                lines += [f"{kept} = v{v};"] * (v in self.stored)
+            elif not line.rows[-1]:
+                lines.append(f"{kept} += r < m ? v{v} : 0;")
+            elif line.fold == "+":
+                lines.append(f"{kept} += v{v};")
             else:
-                lines += [f"const real v{v} = {text};", f"{kept} += r < m ? v{v} : 0;"]
+                lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
         return lines
 
     def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
@@ -400,7 +477,7 @@ class _Writer:
         sums = [(k, x) for k, x in enumerate(self.results) if x.axis is None]
         body = [
             *self._found(),  # it asks for lengths that nothing else does
-            *[f"    zero(s{x.value}, LANES*{self._count(x.shape)});" for _, x in sums],
+            *[f"    fill(s{x.value}, LANES*{self._count(x.shape)});" for _, x in sums],
             "    for (long i = 0; i < rows; i += LANES) {",
             "        const int m = rows - i < LANES ? rows - i : LANES;",
             *[f"        {line}" for line in blocks],
@@ -433,7 +510,7 @@ class _Writer:
         )
         kept = tuple([shape for _, shape in self._arrays()])
         found = tuple(self.operands), self.results, tuple(self.dims), kept
-        return Written(text, *found, len(self.loops))
+        return Written(text, *found, tuple(self.some), len(self.loops))
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -460,8 +537,9 @@ class _Writer:
             order = (x.axis, *[axis for axis in range(len(shape)) if axis != x.axis])
             strides += [f"a{k}->strides[{axis}]" for axis in order]
         count = len(self.operands)
+        arguments = ", ".join(f"array *a{k}" for k in range(len(each)))
         return [
-            f"int call(const struct plan *plan, {', '.join(f'array *a{k}' for k in range(len(each)))}) {{",
+            f"int call(const struct plan *plan, {arguments}) {{",
             *[
                 f"    const long {name} = plan->dims[{k}];"
                 for k, name in enumerate(self.dims.values())
@@ -479,7 +557,7 @@ class _Writer:
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.operands if x.axis is not None]
-        return rows + [(v, self._inner(v)) for v in self.stored]
+        return rows + [(v, self.inner[v]) for v in self.stored]
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
@@ -506,12 +584,14 @@ class _Writer:
         lines = [line for x in self.operands if x.axis is not None for line in self._read(x)]
         for k, x in enumerate(self.results):
             if x.value in self.direct:
-                where = f"{_plain(f'u{k}')} ? (real *)q{k} + i : s{x.value}"
-                lines.append(f"real *restrict x{x.value} = {where};")
-        kept = [v for v in self.sums if self.readings[v].rows[-1]]
-        return lines + [
-            f"zero({self._name(v)}, LANES*{self._count(self._inner(v))});" for v in kept
-        ]
+                lines += self._where(x, "", f"q{k}", f"u{k}")
+        for v, line in self.folds.items():
+            if line.rows[-1]:
+                letters = tuple(range(len(self.inner[v])))
+                cell = self._cell(v, letters, {k: f"i{k}" for k in letters})
+                start = ["for (int r = 0; r < LANES; r++)", f"    {cell} = {_EMPTY[line.fold]};"]
+                lines += self._nested(self.inner[v], start)
+        return lines
 
     def _computed(self) -> list[str]:
         """The loops of a block."""
@@ -538,52 +618,56 @@ class _Writer:
         return next((k for k, dim in enumerate(shape) if dim is ROWS), None)
 
     def _read(self, x: Array) -> list[str]:
-        """Turn a block of an operand around."""
-        v, kind = x.value, _KINDS[x.dtype]
+        """Turn a block of an operand around, if it has to be."""
+        v, own = x.value, self._letters(x)
         offset = "".join(f" + i{k}*t{v}[{k + 1}]" for k in range(len(x.shape)))
-        line = f"s{v}[{self._cell(x)}] = *(const {kind} *)(p{v} + (i + r)*t{v}[0]{offset});"
-        fill = f"s{v}[k*LANES + r] = s{v}[k*LANES];"
-        lines = [
-            "for (int r = 0; r < m; r++)",
-            *self._nested(x.shape, [line], 1),
-            f"for (long k = 0; m < LANES && k < {self._count(x.shape)}; k++)",
-            f"    for (int r = m; r < LANES; r++) {fill}",
-        ]
+        there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
+        lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
             return lines
-        where = f"{_plain(f't{v}')} ? (const real *)p{v} + i : s{v}"
         return [
-            f"const real *restrict x{v} = {where};",
+            *self._where(x, "const ", f"p{v}", f"t{v}"),
             f"if (x{v} == s{v}) {{",
             *[f"    {line}" for line in lines],
             "}",
         ]
 
+    def _where(self, x: Array, const: str, pointer: str, strides: str) -> list[str]:
+        """Where a whole block is whose rows lie one after the other; else it is turned around."""
+        v = x.value
+        plain = f"m == LANES && {strides}[0] == sizeof(real)"
+        lines = [f"{const}real *restrict x{v} = {plain} ? ({const}real *){pointer} + i : s{v};"]
+        for k in range(len(x.shape)):
+            own = f"LANES*{self._count(x.shape[k + 1 :])}"
+            there = f"{strides}[{k + 1}]/(long)sizeof(real)"
+            lines.append(f"const long e{v}_{k} = x{v} == s{v} ? {own} : {there};")
+        return lines
+
     def _write(self, k: int, x: Array) -> list[str]:
         """Turn a block of a result back."""
-        v, kind = x.value, _KINDS[x.dtype]
+        v, own = x.value, self._letters(x)
         offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
-        line = f"*({kind} *)(q{k} + (i + r)*u{k}[0]{offset}) = s{v}[{self._cell(x)}];"
-        lines = ["for (int r = 0; r < m; r++)", *self._nested(x.shape, [line], 1)]
+        there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
+        lines = self._turned(x.shape, f"if (r < m) {there} = {self._own_cell(v, *own)};")
         if v in self.direct:
             return [f"if (x{v} == s{v})", *[f"    {line}" for line in lines]]
         return lines
 
-    def _cell(self, x: Array) -> str:
-        """Where the element at i0, i1, ... of lane r is among those of a block."""
+    def _letters(self, x: Array) -> tuple[Word, dict[object, str]]:
+        """The axes of an array as loops over all of them have them."""
         letters = tuple(range(len(x.shape)))
-        return _lane(self._index(letters, x.shape, {k: f"i{k}" for k in letters}))
+        return letters, {k: f"i{k}" for k in letters}
+
+    def _turned(self, shape: Shape, line: str) -> list[str]:
+        """Loops that go along the rows on one side, and along other axes on the other.
+
+        A few rows at a time, so that neither side jumps about in the cache.
+        """
+        inner = self._nested(shape, ["for (int r = h; r < h + 8; r++)", f"    {line}"])
+        return ["for (int h = 0; h < LANES; h += 8)", *[f"    {text}" for text in inner]]
 
 
-def _lane(at: str) -> str:
-    return "r" if at == "0" else f"({at})*LANES + r"
-
-
-def _plain(strides: str) -> str:
-    """Whether a whole block lies in a row."""
-    return f"m == LANES && {strides}[0] == sizeof(real)"
-
-
+_EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
 _KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
 _HEAD = """\
 #include <math.h>
@@ -592,7 +676,7 @@ typedef {real} real;
 #define SIMD __attribute__((const, simd("notinbranch")))
 #define inf INFINITY
 #define nan NAN
-static inline void zero(real *x, long n) {{ for (long k = 0; k < n; k++) x[k] = 0; }}
+static inline void fill(real *x, long n) {{ for (long k = 0; k < n; k++) x[k] = 0; }}
 static inline real total(real *x) {{
     for (int w = LANES/2; w; w /= 2)
         for (int r = 0; r < w; r++) x[r] += x[r + w];

@@ -40,7 +40,7 @@ HEAVY = frozenset({"pointwise", "power", "monomial", "softmax"})
 
 _NOMINAL = 1024  # the length that a symbolic axis counts for
 _LEAST = 64  # rows that are worth a loop
-_CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
+CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
 _WORK = 10  # sums and products that a function of elements costs
 _TRIED = 4  # axes that are tried, those along which most is computed
 _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
@@ -101,6 +101,7 @@ def by_rows(
     numbers: Sequence[bool],
     exact: bool = False,
     able: Able = always,
+    crossing: float = CROSSING,
 ) -> Schedule:
     """The schedule with kernels in the place of the steps that they compute.
 
@@ -109,10 +110,11 @@ def by_rows(
         numbers: which values may be Python numbers, which have no rows.
         exact: whether sums over rows stay outside of kernels, since blocks change their order.
         able: which steps may be in kernels.
+        crossing: what it costs to pass an element in or out of a kernel, in sums of two numbers.
     """
     for _ in range(_KERNELS):
         axes = _Axes(schedule, numbers, exact, able)
-        tried = [_Parting(schedule, axes, rows) for rows in axes.heaviest()]
+        tried = [_Parting(schedule, axes, rows, crossing) for rows in axes.heaviest()]
         best = max(tried, key=lambda parting: parting.saved, default=None)
         if best is None or best.saved <= 0:
             break
@@ -367,8 +369,8 @@ class _Parting:
     which all that it reads from outside is available, and so is what sums over them.
     """
 
-    def __init__(self, schedule: Schedule, axes: _Axes, rows: int) -> None:
-        self.schedule, self.axes, self.rows = schedule, axes, rows
+    def __init__(self, schedule: Schedule, axes: _Axes, rows: int, crossing: float) -> None:
+        self.schedule, self.axes, self.rows, self.crossing = schedule, axes, rows, crossing
         self.count = schedule.length
         self.letters: dict[int, object] = {}
         self.stage: dict[int, int] = {}  # of the steps in kernels
@@ -453,20 +455,20 @@ class _Parting:
         return found
 
     @cached_property
-    def saved(self) -> int:
+    def saved(self) -> float:
         """The work in kernels, without what passing values in and out of them costs."""
-        total = 0
+        total = 0.0
         for steps in self.kernels.values():
             own = _results(steps)
             total += sum(self.axes.work(v) for v in own)
             crossing = self._read_outside(steps).difference(self.schedule.results)
-            total -= _CROSSING * sum(self.axes.size(v) for v in crossing)
+            total -= self.crossing * sum(self.axes.size(v) for v in crossing)
             for step in steps:
                 v = step.results[0]
                 for k, x in enumerate(step.operands):
                     if not self.axes.steps[x].leaf and not self._within(v, k, self.letters[v]):
                         crossing.add(x)
-            total -= _CROSSING * sum(self.axes.size(v) for v in crossing - own)
+            total -= self.crossing * sum(self.axes.size(v) for v in crossing - own)
         return total
 
     def _read_outside(self, steps: Sequence[Step]) -> set[int]:

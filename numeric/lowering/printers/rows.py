@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
-from numeric.lowering.passes.rows import Able, always, by_rows
+from numeric.lowering.passes.rows import CROSSING, Able, always, by_rows
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import call, defined, parameters, places_of
@@ -44,6 +44,8 @@ class RowsPrinter(NumPyPrinter):
     ``kernels`` are what the program calls, ``sources`` their functions.
     """
 
+    crossing: ClassVar[float] = CROSSING
+
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.kernels: list[Rows] = []
         self.sources: list[str] = []
@@ -53,7 +55,8 @@ class RowsPrinter(NumPyPrinter):
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         schedule = super().passed(schedule, emitter)
         numbers = possible_numbers(schedule, emitter.numbers)
-        return by_rows(schedule, numbers, emitter.options.exact_order, cls.able(emitter))
+        exact = emitter.options.exact_order
+        return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing)
 
     def template(self, step: Step) -> Template:
         if step.form != "rows":
