@@ -8,6 +8,7 @@ NumPy's, too, and all are JAX's where it is installed.  (A zero has one sign her
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ def central_differences(xp, x):
 
 
 def raveled(x):
-    return np.ravel(x).shape[0]
+    return math.prod(x.shape)
 
 
 # What a step makes, and whether NumPy does exactly what it says for operands of these lengths:
