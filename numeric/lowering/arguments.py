@@ -17,7 +17,7 @@ from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, determined
 from symdiff.graph.axis_lengths import names as names_of
-from symdiff.graph.expr import Expr, Symbols, free_symbols, in_order
+from symdiff.graph.expr import Expr, Symbols, free_symbols
 from symdiff.graph.lengths import Length
 
 if TYPE_CHECKING:
@@ -115,12 +115,11 @@ def check_closed(ys: Sequence[Expr], xs: Sequence[Expr], nodes: Sequence[Expr]) 
     the inputs.
     """
     names = [x.name for x in xs]
-    free_symbols([*ys, *xs])
+    symbols = free_symbols([*ys, *xs])
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(f"lower: input {twice} is named twice")
     known = frozenset(xs)
-    symbols = in_order(x for x in nodes if isinstance(x.op, ops.Symbol))
     missing = [x.name for x in symbols if x not in known]
     if missing:
         raise ValueError(f"lower: outputs depend on {', '.join(missing)}; add to the inputs")

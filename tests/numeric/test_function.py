@@ -590,6 +590,14 @@ def test_what_cannot_be_lowered_is_refused():
     )
 
 
+def test_symbols_that_are_no_inputs_are_named_as_the_outputs_use_them():
+    second, first = sd.symbol("made_first"), sd.symbol("made_second")
+    refused(
+        (ValueError, "depend on made_second, made_first", lambda: nm.lower([first, second], [])),
+        (ValueError, "depend on made_first, made_second", lambda: nm.lower([second, first], [])),
+    )
+
+
 def test_functions_without_a_body_fail_at_lowering(monkeypatch):
     def absent(name):
         if special.needs_scipy(name):
