@@ -28,7 +28,8 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
 
     Args:
         name: a Python identifier.
-        shape: lengths of the axes; a name such as ``"n"`` is a symbolic length.
+        shape: lengths of the axes; a name such as ``"n"`` is a symbolic length.  In one formula a
+            name is a length or a symbol.
         dtype: ``float``, ``int`` or ``bool`` (or NumPy's names for them): real, integer or boolean.
 
     Raises ValueError for a name that is no identifier or a bad length, TypeError for a complex or

@@ -502,6 +502,9 @@ def test_a_name_is_a_length_or_a_symbol():
             refused()
     with pytest.raises(ShapeError, match=r"'m' is a symbol of shape \(3,\) and a length of x"):
         nm.lower(sd.sum(x), [x, sd.symbol("m", 3)])
+    matrix = sd.symbol("n", ("m", "d"))
+    with pytest.raises(ShapeError, match=r"'n' is a symbol of shape \(m, d\) and a length of x"):
+        sd.grad(x.shape[0] * sd.sum(matrix) * sd.sum(x), x)
     with pytest.raises(ShapeError, match=r"'k' is a symbol of shape \(k,\) and a length of k"):
         nm.lower(sd.sum(sd.symbol("k", "k")), sd.symbol("k", "k"))
     k = sd.symbol("k")
