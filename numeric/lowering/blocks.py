@@ -124,7 +124,8 @@ class Rows:
         self.kernel, self.threads = kernel, threads
         self._before = [None if axis is None else (slice(None),) * axis for axis in kernel.sliced]
         self._after = [None if axis is None else (slice(None),) * axis for axis in kernel.joined]
-        self._padded = [made for made in kernel.pads if isinstance(made, Pads)]
+        padded = [made for made in kernel.pads if isinstance(made, Pads)]
+        self._shared = max(map(_overlap, padded), default=0)  # rows of a block and the next one
 
     def __str__(self) -> str:
         steps = len(self.kernel.body.computed())
@@ -148,7 +149,7 @@ class Rows:
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1))
+        count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1), self._shared)
         if count <= rows:
             found = self.function(*values, _with_rows(sizes, count))
             results = [self._together(made, found, count) for made in self.kernel.pads]
@@ -159,10 +160,8 @@ class Rows:
     def _blocks(
         self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int
     ) -> list[Any]:
-        shared = max([_overlap(pads) for pads in self._padded], default=0)
-        rows = max(rows, shared)
         blocks = -(-count // rows)
-        if blocks > 1 and count - (blocks - 1) * rows < shared:
+        if count - (blocks - 1) * rows < self._shared:
             blocks -= 1  # no block is shorter than what it shares with the next one
         outs = _Joined(count)
         sums: dict[int, _Padded] = {}

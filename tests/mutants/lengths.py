@@ -141,22 +141,22 @@ _lines(
     "test_a_part_of_a_slice_needs_all_of_it",
 )
 _lines(
-    "a-slice-of-a-slice-stops-a-step-behind",
+    "a-slice-of-a-slice-stops-at-its-last-place",
     "return line(first, _below(first + (many - 1) * by + _sign(by)), by, length)",
-    "return line(first, _below(first + many * by), by, length)",
-    "test_slices_of_slices_with_steps",
+    "return line(first, _below(first + (many - 1) * by), by, length)",
+    "test_slices_of_slices_have_one_spelling",
 )
 _lines(
     "a-stop-in-front-is-read-from-the-end",
     "return slice(first, None if stop < 0 else stop, step)",
     "return slice(first, stop, step)",
-    "test_slices_of_slices_with_steps",
+    "test_bounds_that_are_lengths_are_not_counted_from_the_end",
 )
 _lines(
     "an-empty-line-is-read-from-the-end",
     "    if not range(first, stop, step):\n        return slice(0, 0)\n",
     "",
-    "test_slices_of_slices_with_steps",
+    "test_no_place_of_a_line_is_counted_from_the_end",
 )
 _lines(
     "reversed-places-keep-their-stop",

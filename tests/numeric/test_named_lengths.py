@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering.kernels.sequences import line
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.lengths import Length, LengthLetter
 from symdiff.graph.node import topological
@@ -17,11 +19,11 @@ from symdiff.graph.node import topological
 V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
 
 
-# Of a vector and a matrix, with the least length n at which the formula has a value.
 def diagonal(v):
     return np.eye(v.shape[0], like=v) * v
 
 
+# Of a vector and a matrix, with the least length n at which the formula has a value.
 FORMULAS = {
     "differences": (1, lambda v, a: v[1:] - v[:-1]),
     "both ends": (2, lambda v, a: v[1:-1] * v[2:]),
@@ -431,11 +433,20 @@ def test_slices_of_slices_with_steps(least, of):
         np.testing.assert_array_equal(slope, want)
 
 
+def test_no_place_of_a_line_is_counted_from_the_end():
+    x = np.arange(5)
+    for first, stop, step in itertools.product(range(-1, 5), range(-1, 6), (-3, -2, -1, 1, 2)):
+        places = range(first, stop, step)
+        if not places or min(places) >= 0:
+            np.testing.assert_array_equal(x[line(first, stop, step)], list(places))
+
+
 def test_slices_of_slices_have_one_spelling():
     assert V[::2][1:] is V[2::2]
     assert V[::3][::2] is V[::6]
     assert V[::-2][1:] is not V[-3::-2]  # which an axis of length 2 has not
     assert V[:-1:2][1:] is V[2:-1:2]
+    assert V[1:][:5:2] is V[1:6:2]  # which ends at the last place, not a step behind it
     assert V[:-1][0] is not V[0]  # which an axis of length 1 has, too
 
 

@@ -1,0 +1,165 @@
+"""The ways in which a lowered program may run, each of them on arrays of any size.
+
+Programs choose by sizes: blocks of rows from thousands of elements on, memory that is kept from
+128 KB on, Python floats for tiny arrays with many steps.  Here a test chooses, and may draw all of
+them for arrays of a few elements.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+import numeric as nm
+from numeric.lowering import blocks, memory, programs, running
+from numeric.lowering.passes import rolling, rows, unrolling
+from numeric.lowering.printers import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numeric.lowering.function import Function
+
+
+@dataclass(frozen=True)
+class Way:
+    """How programs run, whatever their arrays' size; as it stands, without any of the choices.
+
+    block   the elements of the widest value in a block of rows; 0 for no blocks
+    kept    whether values on the way are computed into memory of earlier calls
+    floats  whether tiny arrays are computed as Python floats
+    lanes   whether scalars and elements are computed as arrays
+    """
+
+    block: int = 0
+    kept: bool = False
+    floats: bool = False
+    lanes: bool = False
+
+    def __call__(self, F: Function, method: str, *args: Any, times: int = 1, **named: Any) -> Any:
+        """The results of the last of so many calls of a method of F, lowered for this way."""
+        options = {"threads": F._options.threads, "exact_order": F._options.exact_order}
+        outputs = F.outputs if F._many else F.outputs[0]
+        with self.chosen():
+            G = nm.lower(outputs, F.inputs, **options)
+            for _ in range(times):
+                found = flat(getattr(G, method)(*args, **named))
+        return found
+
+    @contextmanager
+    def chosen(self) -> Iterator[None]:
+        """While it lasts, programs that are written and run for the first time run in this way."""
+        with pytest.MonkeyPatch.context() as patch:
+            large = 1 if self.block else math.inf
+            for module in (blocks, programs, running):
+                patch.setattr(module, "LARGE", large)
+            patch.setattr(blocks, "BLOCK", self.block)
+            patch.setattr(rows, "_LEAST", 1)
+            patch.setattr(rows, "_CROSSING", 0)
+            for module in (memory, programs, kept):
+                patch.setattr(module, "LEAST", 1 if self.kept else math.inf)
+            patch.setattr(unrolling, "ELEMENTS", 64 if self.floats else 0)
+            patch.setattr(unrolling, "WORTH", 0)
+            patch.setattr(unrolling, "_GAIN", math.inf)
+            if self.lanes:
+                patch.setattr(rolling, "LEAST", 1)
+                patch.setattr(rolling, "LONG", 5)
+                patch.setattr(rolling, "_GAIN", math.inf)
+                for name in ("FLOATS", "ARRAYS"):
+                    patch.setattr(rolling, name, _Free(1, 1))
+            else:
+                patch.setattr(rolling, "LEAST", math.inf)
+            yield
+
+
+class _Free(rolling.Costs):
+    """Groups of two are worth it."""
+
+    least = 2
+
+    def of_groups(self, *_: Any) -> float:
+        return 0
+
+
+PLAIN = Way()
+"""No blocks, no memory, no floats, no lanes."""
+
+
+def ways(*, rounding: bool = False) -> st.SearchStrategy[Way]:
+    """Ways that have the bits of PLAIN where no sum is parted; ``rounding``: and the others."""
+    block = st.sampled_from([1, 2, 3, 4, 5, 7, 12, 0])
+    keep = st.sampled_from([True, True, False])
+    if not rounding:
+        return st.builds(Way, block=block, kept=keep)
+    return st.builds(Way, block=block, kept=keep, floats=st.booleans(), lanes=st.booleans())
+
+
+def flat(value: Any) -> list[Any]:
+    """The arrays in nested tuples and lists; None stays."""
+    if isinstance(value, tuple | list):
+        return [a for v in value for a in flat(v)]
+    return [value if value is None else np.asarray(value)]
+
+
+def same_bits(found: Any, expected: Any, what: object = "") -> None:
+    """Assert that arrays are equal to the sign of their zeros, shapes and dtypes too.
+
+    Which nan it is does not matter.
+    """
+    found, expected = flat(found), flat(expected)
+    assert len(found) == len(expected), what
+    for a, b in zip(found, expected, strict=True):
+        if a is None or b is None:
+            assert a is b, what
+            continue
+        assert (a.shape, a.dtype) == (b.shape, b.dtype), what
+        assert np.array_equal(a, b, equal_nan=True), f"{what}: {a}, expected {b}"
+        if a.dtype.kind == "f":
+            signs = [np.signbit(x) & ~np.isnan(x) for x in (a, b)]
+            assert np.array_equal(*signs), f"{what}: {a}, expected {b}"
+
+
+# How arguments lie in memory ----------------------------------------------------------------------
+
+
+def _spread(a: Any) -> Any:
+    """Every other element of a larger array."""
+    room = np.full([2 * n for n in a.shape], 9, a.dtype)
+    found = room[(..., *[slice(None, None, 2)] * a.ndim)]
+    found[...] = a
+    return found
+
+
+def _backwards(a: Any) -> Any:
+    turned = (..., *[slice(None, None, -1)] * a.ndim)
+    return a[turned].copy()[turned]
+
+
+def _unwriteable(a: Any) -> Any:
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+def _unaligned(a: Any) -> Any:
+    room = np.zeros(a.nbytes + 1, np.uint8)[1:]
+    moved = room.view(a.dtype).reshape(a.shape)
+    moved[...] = a
+    return moved
+
+
+LAYOUTS = {
+    "contiguous": lambda a: a,
+    "by columns": lambda a: np.array(a, order="F"),
+    "spread": _spread,
+    "backwards": _backwards,
+    "read-only": _unwriteable,
+    "unaligned": _unaligned,
+    "stretched": lambda a: np.broadcast_to(a, (2, *a.shape))[0],
+}
