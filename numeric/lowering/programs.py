@@ -13,6 +13,7 @@ from numeric.lowering.memory import LEAST, MOST, Memory
 from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, ROWS
 from numeric.lowering.native.kernels import NativePoints, NativePrinter
 from numeric.lowering.native.kernels import at_points as at_native_points
+from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
@@ -78,9 +79,12 @@ class Program:
     ) -> None:
         self.name, self._emitter = name, emitter
         self.steps = steps = schedule(outputs, params) if steps is None else steps
+        native = flavour == MATH and emitter.options.native and has_all(steps)
+        roll = roll and not native
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
-        printer = _PRINTERS[flavour](emitter, found)
+        kind: type[Printer] = NativeScalarsPrinter if native else _PRINTERS[flavour]
+        printer = kind(emitter, found)
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
         self.masked = any(map(discards, {op for x in steps.steps for op in x.ops}))

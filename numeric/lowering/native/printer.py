@@ -25,7 +25,7 @@ from symdiff.errors import Unsupported
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numeric.lowering.names import Emitter
     from numeric.lowering.passes.rows import Word
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LANES = 64
 """The rows of a block."""
 
-_STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
+STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
 _WEAK = frozenset({"number", "size", "sum", "product"})
 
@@ -113,7 +113,7 @@ _AXIS_OPS: dict[type[Op], str] = {
 def _is_plain(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a weak number is written with operators alone."""
     stack = [step]
-    for _ in range(_STATEMENTS):
+    for _ in range(STATEMENTS):
         if not stack:
             return True
         x = stack.pop()
@@ -286,7 +286,7 @@ class _Writer:
         lengths = dict(zip(out, step.shapes[0], strict=True))
         for word, shape in zip(operands, shapes, strict=True):
             lengths.update({k: n for k, n in zip(word, shape, strict=True) if k is not None})
-        text = _real(self.printer.template(step).text)
+        text = real(self.printer.template(step).text)
         fold = "+" if step.form == "kernel" and set(out) != set(lengths) else ""
         self._line(text, list(zip(step.operands, operands, strict=True)), lengths, (v, out), fold)
 
@@ -363,7 +363,7 @@ class _Writer:
                 if k == len(loops):
                     loops.append(_Loop(line.dims, [], set()))
                 loop = loops[k]
-                if loop.dims == line.dims and len(loop.lines) < _STATEMENTS:
+                if loop.dims == line.dims and len(loop.lines) < STATEMENTS:
                     loop.lines.append(line)
                     loop.members.add(line.value)
                     place[line.value] = k
@@ -393,31 +393,9 @@ class _Writer:
             text = at if text == "0" else f"({text}*{self._length(dim)} + {at})"
         return text
 
-    def _weak(self, v: int) -> str:
-        """A number, as it is written."""
-        texts: dict[int, str] = {}
-        stack = [(v, False)]
-        while stack:
-            x, ready = stack.pop()
-            step = self.steps[x]
-            if step.form == "number":
-                texts[x] = f"({float(weak(step.detail))!r})"
-            elif step.form == "size":
-                texts[x] = f"((real){self._length(step.detail)})"
-            elif ready:
-                texts[x] = f"({self._over(step, [texts[y] for y in step.operands])})"
-            else:
-                stack.append((x, True))
-                stack += [(y, False) for y in step.operands]
-        return texts[v]
-
-    def _over(self, step: Step, operands: Sequence[str]) -> str:
-        template = self.printer.template(step)
-        return _real(template.text).format(*operands)
-
     def _operand(self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str]) -> str:
         if x < len(self.steps) and self.steps[x].weak:
-            return self._weak(x)
+            return weak_text(self.printer, self.steps, x, self._length)
         if self.place.get(x) == loop:
             return f"v{x}"
         if not rows:
@@ -493,7 +471,7 @@ class _Writer:
         ]
         text = "\n".join(
             [
-                _HEAD.format(
+                HEAD.format(
                     real="float" if self.single else "double",
                     lanes=LANES,
                     head=object.__basicsize__,
@@ -669,7 +647,7 @@ class _Writer:
 
 _EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
 _KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
-_HEAD = """\
+HEAD = """\
 #include <math.h>
 typedef {real} real;
 #define LANES {lanes}
@@ -704,6 +682,28 @@ static inline int in_a_row(const array *a) {{
 _WHOLE = re.compile(r"(?<![\w.{])(\d+)(?![\w.}])")
 
 
-def _real(text: str) -> str:
+def real(text: str) -> str:
     """A text in which whole numbers are real ones: 1/2 is a half in C, too."""
     return _WHOLE.sub(r"\1.0", text)
+
+
+def weak_text(
+    printer: Printer, steps: Sequence[Step], v: int, length: Callable[[Dim], str] = str
+) -> str:
+    """A number as it is written, ``length`` says how the length of an axis is."""
+    texts: dict[int, str] = {}
+    stack = [(v, False)]
+    while stack:
+        x, ready = stack.pop()
+        step = steps[x]
+        if step.form == "number":
+            texts[x] = f"({float(weak(step.detail))!r})"
+        elif step.form == "size":
+            texts[x] = f"((real){length(step.detail)})"
+        elif ready:
+            inner = real(printer.template(step).text).format(*[texts[y] for y in step.operands])
+            texts[x] = f"({inner})"
+        else:
+            stack.append((x, True))
+            stack += [(y, False) for y in step.operands]
+    return texts[v]

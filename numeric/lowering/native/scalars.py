@@ -1,0 +1,120 @@
+"""Programs of very many scalars as straight lines of C.
+
+The text is parted into functions of a few hundred statements, since compilers take more than linear
+time for longer ones; what one of them needs of another is kept in an array.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from numeric.lowering.native.compiler import library
+from numeric.lowering.native.functions import definitions
+from numeric.lowering.native.printer import HEAD, STATEMENTS, CPrinter, able, real, weak_text
+from numeric.lowering.passes.lanes import PACKED
+from numeric.lowering.printers.math import MathPrinter
+from numeric.lowering.printers.python import parameters
+
+if TYPE_CHECKING:
+    from numeric.lowering.names import Emitter
+    from numeric.lowering.steps import Schedule
+
+LEAST = 100
+"""Steps from which on a call of C costs less than lines of Python."""
+
+
+def has_all(schedule: Schedule) -> bool:
+    """Whether a program is one of many scalars, all of which C computes."""
+    steps = [x for x in schedule.steps if not x.leaf and not x.weak]
+    if len(steps) < LEAST or any(x.form == "array" for x in schedule.steps):
+        return False
+    known = schedule.definitions()
+    if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):
+        return False
+    return all(not x.shapes[0] and x.form != "kernel" and able(x, known, []) for x in steps)
+
+
+class NativeScalarsPrinter(MathPrinter):
+    """A program of Python floats that C computes, as a call of it."""
+
+    def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
+        self._begin(emitter, self.passed(schedule, emitter))
+        count = len(schedule.results)
+        made = NativeScalars(emitter, self.schedule)
+        name = emitter.bind(made, "scalars", lambda: made, numbered=True)
+        params = len(schedule.params)
+        self.packed = params >= PACKED
+        given = ["*args"] if self.packed else parameters(params)[:-1]
+        self.lines = [f"found = {name}({', '.join(given)})"]
+        self.results = [f"found[{k}]" for k in range(count)]
+        self.joined = [(1, count, "*found[1:]")] if count > 2 else []
+
+
+class NativeScalars:
+    """Compiled when it is first called: Python floats to a tuple of them."""
+
+    def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
+        self._emitter, self._schedule = emitter, schedule
+        self._pack = Struct(f"{len(schedule.params)}d").pack
+        self._unpack = Struct(f"{len(schedule.results)}d").unpack
+        self._made = ctypes.c_double * len(schedule.results)
+        self._run: Any = None
+
+    def __call__(self, *args: float) -> tuple[float, ...]:
+        """The results."""
+        if self._run is None:
+            run = library(written(self._emitter, self._schedule), ("-O1",)).scalars
+            run.argtypes, run.restype = [ctypes.c_void_p, ctypes.c_void_p], None
+            self._run = run
+        found = self._made()
+        self._run(self._pack(*args), ctypes.addressof(found))
+        return self._unpack(found)
+
+
+def written(emitter: Emitter, schedule: Schedule) -> str:
+    """A program of scalars as a function of C, ``scalars``, from one array to another."""
+    printer = CPrinter(emitter, schedule)
+    steps = schedule.definitions()
+    place = {v: f"in[{k}]" for k, v in enumerate(schedule.params)}
+    own = [x for x in schedule.steps if not x.leaf and not x.weak]
+    parts = [own[k : k + STATEMENTS] for k in range(0, len(own), STATEMENTS)]
+    part = {x.results[0]: k for k, steps_ in enumerate(parts) for x in steps_}
+    shared: dict[int, int] = {}  # what another part reads, or the caller
+    for x in own:
+        for v in x.operands:
+            if part.get(v, part[x.results[0]]) != part[x.results[0]]:
+                shared.setdefault(v, len(shared))
+    for v in schedule.results:
+        if v in part:
+            shared.setdefault(v, len(shared))
+
+    def text(v: int, at: int) -> str:
+        if steps[v].weak:
+            return weak_text(printer, steps, v)
+        if v in place:
+            return place[v]
+        return f"v{v}" if part[v] == at else f"kept[{shared[v]}]"
+
+    lines = []
+    for k, some in enumerate(parts):
+        lines.append(f"static void part_{k}(const real *in, real *kept) {{")
+        for x in some:
+            (v,) = x.results
+            inner = real(printer.template(x).text).format(*[text(y, k) for y in x.operands])
+            lines.append(f"    const real v{v} = {inner};")
+            if v in shared:
+                lines.append(f"    kept[{shared[v]}] = v{v};")
+        lines.append("}")
+    lines += [
+        "void scalars(const real *in, real *out) {",
+        f"    real kept[{len(shared) + 1}];",
+        *[f"    part_{k}(in, kept);" for k in range(len(parts))],
+        *[f"    out[{k}] = {text(v, -1)};" for k, v in enumerate(schedule.results)],
+        "}",
+        "",
+    ]
+    body = "\n".join(lines)
+    head = HEAD.format(real="double", lanes=1, head=object.__basicsize__)
+    return "\n".join([head, *definitions(body, False, frozenset()), body])
