@@ -85,11 +85,13 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
             run(i)
         return
     left = iter(range(count))  # whoever asks first gets the next one
+    held = [run]  # a thread that is done may keep its work for a moment, and not its arrays, too
+    del run
 
     def work() -> None:
         try:
             for i in left:
-                run(i)
+                held[0](i)
         except BaseException:
             for _ in left:  # nobody starts another one
                 pass
@@ -103,6 +105,7 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
         # Helpers that have not begun are not waited for: another caller may keep them busy.
         running = [future for future in waiting if not future.cancel()]
         errors = [future.exception() for future in running]
+        held.clear()
     for error in errors:
         if error is not None:
             raise error

@@ -6,6 +6,8 @@ import pickle
 import threading
 import tracemalloc
 import warnings
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -297,6 +299,29 @@ def test_an_error_of_a_helper_is_raised_to_the_caller():
 
     with pytest.raises(ZeroDivisionError):
         blocks.spread(run, 4, 2)
+
+
+def test_what_helpers_worked_on_is_let_go_at_once(monkeypatch):
+    """A pool may keep a task that is done until it gets the next one; arrays are gone by then."""
+    kept = []
+
+    class Keeping(ThreadPoolExecutor):
+        def submit(self, *args):
+            kept.append(args)
+            return super().submit(*args)
+
+    with Keeping(1) as pool:
+        monkeypatch.setattr(blocks._POOL, "helpers", lambda count: pool)
+        a = np.ones(5)
+        gone = weakref.ref(a)
+
+        def run(i, a=a):
+            a[i] = 2
+
+        blocks.spread(run, 4, 2)
+        del a, run
+        assert kept
+        assert gone() is None
 
 
 def test_helpers_see_the_context_of_the_caller():

@@ -134,6 +134,17 @@ def test_sums_taken_apart_are_added_in_the_same_order():
     )
 
 
+def test_signs_are_not_changed_in_a_step_of_their_own():
+    """Operations are counted: a change of sign would be one more of whole arrays."""
+    x, y, z = sd.symbols("x y z", 9)
+    for f, operations in ((y - x, 1), (1 - x, 1), (1 - x / 3, 2), (z - x + y, 2), (z - 2 * x, 2)):
+        steps = singly(schedule([f], [x, y, z]), lambda shape: True)
+        assert len(steps.computed()) == operations, f
+        F = nm.lower(f, [x, y, z], exact_order=True)
+        args = list(np.random.default_rng(0).normal(size=(3, 9)))
+        same_bits(flat(F(*args)), plain(F, "__call__", *args))
+
+
 # Whose memory it is -------------------------------------------------------------------------------
 
 

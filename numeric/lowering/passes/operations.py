@@ -67,10 +67,14 @@ class _Apart:
         if any(isinstance(coef, float) for coef in op.coefs):  # a cast may be one
             self.steps.append(step)
             return
-        last = len(op.coefs) + (op.const != 0) - 1
+        terms = list(zip(op.coefs, step.operands, strict=True))
+        if len(terms) > 1 and terms[0][0] < 0 < terms[1][0]:
+            terms[:2] = terms[1], terms[0]  # b - a for -a + b
+        last = len(terms) + (op.const != 0) - 1
+        ahead = len(terms) == 1 and op.const > 0  # 1 - a
         coefs, operands = [], []
-        for k, (coef, x) in enumerate(zip(op.coefs, step.operands, strict=True)):
-            sign = -1 if k and coef < 0 else 1
+        for k, (coef, x) in enumerate(terms):
+            sign = -1 if (k or ahead) and coef < 0 else 1
             if last and coef != sign and self.large(self.shapes[x]):
                 scaled = ops.sum_op(0, (coef * sign,))
                 coef, x = sign, self._new(step, scaled, (x,))
