@@ -261,6 +261,19 @@ _kernels(
     "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
 _kernels(
+    "places-without-elements-have-the-first-one",
+    "            result[..., self.empty] = 0\n",
+    "            pass\n",
+    "test_scattered_elements_are_added_one_by_one",
+    "test_scattered_elements_keep_their_bits_and_others_are_zero",
+)
+_kernels(
+    "of-equal-places-one-element-is-left",
+    "        if self.repeated.size:\n            runs",
+    "        if False:\n            runs",
+    "test_scattered_elements_are_added_one_by_one",
+)
+_kernels(
     "put-writes-what-it-should-add",
     "        np.add.at(result, index, x)",
     "        result[index] = x",
