@@ -58,11 +58,16 @@ class RowsPrinter(NumPyPrinter):
         if step.form != "rows":
             return super().template(step)
         kernel, count = step.detail, len(step.operands)
-        made = Rows(kernel, self.emitter.options.threads)
-        name = self.emitter.bind(made, "rows", lambda: made, numbered=True)
         body = KernelPrinter(self.emitter, kernel.body)
+        # Programs that compute the same in blocks, some in memory that is kept, call one kernel.
+        key = (kernel._replace(body=None), count, *body.lines, *body.results)
+        make = partial(Rows, kernel, self.emitter.options.threads)
+        name = self.emitter.bind(key, "rows", make, numbered=True)
+        made = self.emitter.namespace[name]
+        assert isinstance(made, Rows)
         source = defined(name, parameters(count), str(kernel), body.lines, body.results)
         made.compiled = partial(self.emitter.compiled, name, source)
-        self.kernels.append(made)
-        self.sources.append(source)
+        if made not in self.kernels:
+            self.kernels.append(made)
+            self.sources.append(source)
         return call(f"{name}({places_of(count)}{', ' if count else ''}sizes)", count)
