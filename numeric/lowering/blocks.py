@@ -132,8 +132,7 @@ class Rows:
 
     def __str__(self) -> str:
         steps = len(self.kernel.body.computed())
-        large = f"where an array has {LARGE} elements or more"
-        return f"{steps} of them in blocks of rows, {self.kernel}, {large}"
+        return f"{steps} of them in blocks of rows, {self.kernel}"
 
     @cached_property
     def function(self) -> Callable[..., Any]:

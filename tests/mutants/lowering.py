@@ -520,6 +520,18 @@ _rows(
 
 # What exponentials share --------------------------------------------------------------------------
 
+_memory(
+    "blocks-that-hand-arrays-on-are-for-all-sizes",
+    "return HANDED if handed else LARGE",
+    "return LARGE",
+    "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
+)
+_memory(
+    "all-blocks-wait-for-larger-arrays",
+    "return HANDED if handed else LARGE",
+    "return HANDED",
+    "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
+)
 _exponentials(
     "rows-are-taken-for-columns",
     "    if not step.shapes[0]:\n        return step.results[0]\n",
