@@ -70,9 +70,10 @@ class Workload:
         return tuple(names.index(name) for name in (self.wrt or names))
 
     def contestants(self) -> list[str]:
-        """Ours, what is written by hand, the peers."""
+        """Ours, also in machine code, what is written by hand, the peers."""
         by_hand = [name for name in ("hand", "naive") if getattr(self, name) is not None]
-        return ["symdiff", *by_hand, *self.peers]
+        native = ["native"] * (self.task is not Task.PROGRAM)
+        return ["symdiff", *native, *by_hand, *self.peers]
 
 
 @dataclass(frozen=True)

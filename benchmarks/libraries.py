@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ORDER = 10
-MODULES = {"symdiff": "numeric", "hand": "numpy", "naive": "numpy", "lambdify": "sympy"}
+MODULES = {
+    "symdiff": "numeric",
+    "native": "numeric",
+    "hand": "numpy",
+    "naive": "numpy",
+    "lambdify": "sympy",
+}
 THREADS = 2  # where a library has them
 MANY = 16  # arguments beyond which CasADi is given one vector
 
@@ -38,11 +44,14 @@ def _formula(w: Workload, library: str) -> Callable[..., Any]:
     return w.formulas.get(library, w.formula)
 
 
-def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def _ours(
+    w: Workload, given: Mapping[str, Any], word: str, backend: str = "numpy"
+) -> Iterator[Any]:
     """Ours: expressions for all stages, a Function's own methods for calls."""
     import numeric as nm
     import symdiff as sd
 
+    lower = partial(nm.lower, backend=backend)
     if w.task is Task.PROGRAM:
         yield from (None, None, w.formula(nm))
         return
@@ -55,11 +64,11 @@ def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     some = None if w.wrt is None else wrt
     if w.task is Task.VALUE:
         yield None
-        F = nm.lower(f, xs)
+        F = lower(f, xs)
         yield lambda: [F(*args)]
     elif w.task is Task.GRADIENT:
         yield sd.grad(f, wrt)
-        F = nm.lower(f, xs)
+        F = lower(f, xs)
         if some is None:
             yield lambda: F.value_and_grad(*args)
         else:
@@ -69,24 +78,34 @@ def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         gradient = sd.grad(f, x)
         derivative = [gradient, sd.jvp(gradient, x, sd.ones(x.shape))]
         yield derivative
-        F = nm.lower(derivative, xs)
+        F = lower(derivative, xs)
         yield lambda: F(*args)
     elif w.task is Task.HESSIAN:
         (x,) = wrt
         yield sd.hessian(f, x)
-        F = nm.lower(f, xs)
+        F = lower(f, xs)
         yield lambda: [F.hessian(*args, wrt=x)]
     elif w.task is Task.JACOBIAN:
         # Where inputs and outputs are arrays, the Function chooses the side when it is called.
         yield sd.jacobian(f, wrt) if w.points else None
-        F = nm.lower(f, xs)
+        F = lower(f, xs)
         yield lambda: F.jacobian(*args, wrt=some, mode="auto")
     else:
         (x,) = wrt
         derivative = sd.diff(f, x, ORDER)
         yield derivative
-        F = nm.lower(derivative, xs)
+        F = lower(derivative, xs)
         yield lambda: [F(*args)]
+
+
+def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Ours, in NumPy."""
+    yield from _ours(w, given, word)
+
+
+def native(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Ours, in machine code."""
+    yield from _ours(w, given, word, "native")
 
 
 def operations(w: Workload, given: Mapping[str, Any]) -> tuple[int, int]:
@@ -387,7 +406,19 @@ def _orders(task: Task, outputs: int, inputs: int) -> list[list[int]]:
 
 LIBRARIES = {
     f.__name__: f
-    for f in (symdiff, hand, naive, torch, jax, casadi, autograd, lambdify, symengine, heyoka)
+    for f in (
+        symdiff,
+        native,
+        hand,
+        naive,
+        torch,
+        jax,
+        casadi,
+        autograd,
+        lambdify,
+        symengine,
+        heyoka,
+    )
 }
 
 

@@ -93,13 +93,13 @@ def judged(verdicts: Iterable[Verdict]) -> Iterator[str]:
         target = verdict.target
         if target.what == OPERATIONS:
             subject, text = "operations, value + gradient / value", f"{verdict.found:.2f}"
-        elif target.peer == OURS:
+        elif target.peer == OURS == target.own:
             subject, text = target.what, seconds(verdict.found)
         else:
             what = "" if target.what == "call" else f", {target.what}"
-            subject = target.peer + what
+            subject = target.peer + what if target.own == OURS else f"{target.own} / {target.peer}"
             text = "-" if verdict.found is None else f"{verdict.found:.3g}"
-        in_seconds = target.peer == OURS and target.what != OPERATIONS
+        in_seconds = target.peer == OURS == target.own and target.what != OPERATIONS
         bounds = ", ".join(
             f"{word} {seconds(bound) if in_seconds else format(bound, '.3g')} "
             f"{_REACHED[verdict.reached(bound)]}"

@@ -19,7 +19,7 @@ from benchmarks.libraries import operations
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OURS = "symdiff"
+OURS, NATIVE = "symdiff", "native"
 STAGES = ("build", "differentiate", "lower", "call")
 
 
@@ -81,11 +81,11 @@ class Outcome:
     timings: dict[str, Timing]
     operations: tuple[int, int] | None = None
 
-    def ratio(self, peer: str, what: str = "call") -> float | None:
-        """Ours as a part of the peer's."""
-        if not {OURS, peer} <= set(self.timings):
+    def ratio(self, peer: str, what: str = "call", own: str = OURS) -> float | None:
+        """Ours, or that of another of our backends, as a part of the peer's."""
+        if not {own, peer} <= set(self.timings):
             return None
-        pairs = zip(self.timings[OURS].sums(what), self.timings[peer].sums(what), strict=False)
+        pairs = zip(self.timings[own].sums(what), self.timings[peer].sums(what), strict=False)
         ratios = [ours / theirs for ours, theirs in pairs if theirs]
         return statistics.median(ratios) if ratios else None
 

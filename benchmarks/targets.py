@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.rounds import OURS
+from benchmarks.rounds import NATIVE, OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,13 +18,17 @@ OPERATIONS = "operations"
 
 @dataclass(frozen=True)
 class Target:
-    """Of cases whose names start so: ``what``, as a part of the peer's, or in seconds."""
+    """Of cases whose names start so: ``what``, as a part of the peer's, or in seconds.
+
+    ``own`` is the backend of which that is asked.
+    """
 
     case: str
     peer: str
     must: float | None = None
     aim: float | None = None
     what: str = "call"
+    own: str = OURS
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Verdict:
     def reached(self, bound: float | None) -> bool | None:
         """Whether it is; None where there is no bound or nothing was measured."""
         return None if bound is None or self.found is None else self.found <= bound
+
+
+def _native(case: str, peer: str, must: float | None = None, aim: float | None = None) -> Target:
+    return Target(case, peer, must, aim, own=NATIVE)
 
 
 def _both(
@@ -76,6 +84,22 @@ TARGETS = [
     Target("11 polynomial", "jax", 0.3),
     Target("11 determinant by cofactors n=5", "casadi", 1.0),
     Target("11 hand tracking", "jax", 0.2),
+    *(_native(case, OURS, 1.1) for case in ("1 Rosenbrock", "1 exp(-xy)")),
+    _native("2 chained Rosenbrock n=1000", "jax", 0.5),
+    _native("2 chained Rosenbrock n=1000", "hand", aim=0.3),
+    _native("2 chained Rosenbrock n=1000000", "jax", 0.5),
+    _native("2 chained Rosenbrock n=1000000", "hand", aim=0.3),
+    _native("3 sum of elementwise functions n=1000000", "jax", 0.5, 0.35),
+    _native("3 sum of elementwise functions n=1000000", "torch", 0.15),
+    _native("3 exp(-xy) sin z + log(1+x²) at points n=1000000", "heyoka", 1.2, 1.0),
+    _native("3 exp(-xy) sin z + log(1+x²) at points n=1000000", "jax", 0.5),
+    _native("4 ", "casadi", 0.5),
+    _native("7 ", "jax", 0.4),
+    _native("9 softmax", "jax", 0.6),
+    _native("10 Gaussian mixture d=10, k=25", "jax", 0.6),
+    _native("10 Gaussian mixture d=64, k=25", "jax", 0.6),
+    _native("11 k-means cost k=100, n=10000", "jax", 0.6),
+    _native("11 k-means gradient and Hessian diagonal k=100, n=10000", "jax", 0.6),
     *(
         Target(f"12 eager: {name}", "torch", must)
         for name, must in {
@@ -104,10 +128,10 @@ def verdicts(outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
         for name, outcome in measured.items():
             if not applies(target, name):
                 continue
-            if target.peer == OURS:
+            if target.peer == OURS == target.own:
                 found = outcome.timings[OURS].median(target.what)
             else:
-                found = outcome.ratio(target.peer, target.what)
+                found = outcome.ratio(target.peer, target.what, target.own)
             yield Verdict(target, name, found)
     for name, outcome in measured.items():
         if outcome.operations is not None:

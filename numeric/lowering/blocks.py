@@ -132,8 +132,11 @@ class Rows:
 
     def __str__(self) -> str:
         steps = len(self.kernel.body.computed())
-        large = f"where an array has {LARGE} elements or more"
-        return f"{steps} of them in blocks of rows, {self.kernel}, {large}"
+        return f"{steps} of them in blocks of rows, {self.kernel}"
+
+    def shown(self, source: str) -> str:
+        """The body as users see it, ``source`` as NumPy computes it."""
+        return source
 
     @cached_property
     def function(self) -> Callable[..., Any]:

@@ -56,6 +56,11 @@ _PRINTERS: dict[str, type[Printer]] = {
     KEPT_ROWS: KeptRowsPrinter,
     NATIVE: NativePrinter,
 }
+HANDED = 8 * LARGE
+"""The same of blocks that hand arrays to other steps, as to matrix products: these are new memory,
+where values that are kept stay in the cache."""
+
+
 NATIVE_LEAST = 64  # points that are worth a kernel
 _WAYS = 64  # lengths of axes for which a program is remembered
 
@@ -102,6 +107,16 @@ class Program:
         self.kernels: list[Rows] = printer.kernels if isinstance(printer, RowsPrinter) else []
         sources = printer.sources if isinstance(printer, RowsPrinter) else []
         self.source = "\n\n".join([*sources, self._own])
+
+    @property
+    def least(self) -> int:
+        """The elements of the widest value from which on blocks are worth it."""
+        handed = any(
+            step.form == "rows" and shape and v not in self.schedule.results
+            for step in self.schedule.steps
+            for v, shape in zip(step.results, step.shapes, strict=True)
+        )
+        return HANDED if handed else LARGE
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -251,10 +266,12 @@ class Lowered:
         if plain.rolled:
             return self.arrays
         steps = [x for x in plain.schedule.steps if not x.weak]
-        in_blocks = _largest(steps, sizes) >= LARGE and bool(self.program(ROWS).kernels)
+        largest = _largest(steps, sizes)
+        in_blocks = largest >= LARGE and bool(self.program(ROWS).kernels)
         widest = _largest([x for x in steps if not x.leaf], sizes) * DOUBLE.itemsize
         if LEAST <= widest <= MOST:
-            program = self.program(KEPT_ROWS if in_blocks else KEPT)
+            parted = in_blocks and largest >= self.program(ROWS).least
+            program = self.program(KEPT_ROWS if parted else KEPT)
             if program.memory is not None:
                 return program.silent
         return self.program(ROWS).silent if in_blocks else self.arrays

@@ -362,7 +362,9 @@ class Programs:
             memories = [p.memory for p in lowered.found.values() if p.memory is not None]
             lines += [f"  {memory}" for memory in memories]
             if not self.flat:
-                lines += [f"  {kernel}" for kernel in lowered.program(ROWS).kernels]
+                program = lowered.program(ROWS)
+                large = f"where an array has {program.least} elements or more"
+                lines += [f"  {kernel}, {large}" for kernel in program.kernels]
         lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]

@@ -254,7 +254,7 @@ def prepared(
     missing = [x.name for x in in_order(symbols) if x not in values]
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
-    env = {x: _plain(values[x], name, x) for x in symbols}
+    env = {x: _plain(value, name, x) for x, value in values.items() if x in symbols}
     beside = {  # what the outputs lack may tell the lengths of what they have
         x: value
         for x, value in given.items()

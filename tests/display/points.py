@@ -8,6 +8,7 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
+from symdiff.graph.axis_lengths import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,9 @@ def evaluated(expr: Expr, values: Mapping[str, Any], lengths: Mapping[str, int] 
     symbols = list(sd.free_symbols(expr))
     arguments = [values[x.op.name] for x in symbols]
     # A formula such as ones(n) has no symbol of that length.
-    symbols += [sd.symbol(f"axis_{dim}", dim) for dim in lengths]
-    arguments += [np.zeros(n) for n in lengths.values()]
+    told = {name for x in symbols for name in x.shape}
+    missing = [name for name in names(sd.nodes(expr)) if name not in told]
+    symbols += [sd.symbol(f"axis_{name}", name) for name in missing]
+    arguments += [np.zeros(lengths[name]) for name in missing]
     with np.errstate(all="ignore"):
         return nm.lower(expr, symbols)(*arguments)

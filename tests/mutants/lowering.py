@@ -261,6 +261,19 @@ _kernels(
     "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
 _kernels(
+    "places-without-elements-have-the-first-one",
+    "            result[..., self.empty] = 0\n",
+    "            pass\n",
+    "test_scattered_elements_are_added_one_by_one",
+    "test_scattered_elements_keep_their_bits_and_others_are_zero",
+)
+_kernels(
+    "of-equal-places-one-element-is-left",
+    "        if self.repeated.size:\n            runs",
+    "        if False:\n            runs",
+    "test_scattered_elements_are_added_one_by_one",
+)
+_kernels(
     "put-writes-what-it-should-add",
     "        np.add.at(result, index, x)",
     "        result[index] = x",
@@ -507,6 +520,18 @@ _rows(
 
 # What exponentials share --------------------------------------------------------------------------
 
+_memory(
+    "blocks-that-hand-arrays-on-are-for-all-sizes",
+    "return HANDED if handed else LARGE",
+    "return LARGE",
+    "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
+)
+_memory(
+    "all-blocks-wait-for-larger-arrays",
+    "return HANDED if handed else LARGE",
+    "return HANDED",
+    "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
+)
 _exponentials(
     "rows-are-taken-for-columns",
     "    if not step.shapes[0]:\n        return step.results[0]\n",

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import blocks, names, programs
+from numeric.lowering.names import Emitter
 from numeric.lowering.passes import rows
 from numeric.lowering.passes.rows import ROWS, by_rows
 from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.programs import Lowered
 from numeric.lowering.schedule import schedule
 from symdiff.graph import ops
 from tests.support.budget import sample
@@ -267,6 +269,12 @@ def test_source_and_explain_tell_of_kernels():
     F(np.ones(10))
     assert "rows_1(" in F.source
     assert "blocks of rows, over n" in F.explain()
+
+
+def test_programs_with_and_without_kept_memory_call_one_kernel():
+    lowered = Lowered(Emitter(), "value", [x], [sd.sum(sd.sin(x) * sd.cos(x))], [True], "")
+    kernels = [lowered.program(flavour).kernels for flavour in (names.ROWS, names.KEPT_ROWS)]
+    assert kernels[0] == kernels[1] != []
 
 
 def test_programs_of_small_arrays_know_no_blocks(monkeypatch):

@@ -315,3 +315,24 @@ def test_small_and_huge_arrays_are_not_kept(monkeypatch):
         F(np.ones(n))
         assert any(one.nbytes for one in held(F)) == some
         F.free_memory()
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+
+def test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones(monkeypatch):
+    """What is joined of blocks is new memory; arrays that are kept stay in the cache."""
+    monkeypatch.setattr(programs, "LARGE", 100)
+    monkeypatch.setattr(programs, "HANDED", 400)
+    handed = sd.sum(sd.tanh(X @ W + b) @ b)
+    alone = sd.sum(sd.tanh(sd.sin(v) * v + 1))
+    ways = {}
+    for n in (5, 30, 80):
+        x, w, c, _ = arguments(n)
+        F = nm.lower(handed, [X, W, b])
+        F.value_and_grad(x, w, c)
+        ways[n] = "# over" in F.source
+    assert ways == {5: False, 30: False, 80: True}
+    F = nm.lower(alone, v)
+    F(np.ones(200))
+    assert "# over n" in F.source

@@ -12,6 +12,7 @@ import symdiff as sd
 from numeric import special
 from numeric.lowering import formulas
 from numeric.lowering.arithmetic import weak
+from numeric.lowering.kernels.sequences import Scatter
 from numeric.lowering.node_kernels import discards, kernel, needs_scipy
 from numeric.lowering.values import filled
 from symdiff import opaque_ops
@@ -549,3 +550,24 @@ def test_logsumexp_at_any_size_without_warning(x, expected):
     np.testing.assert_allclose(result, expected, rtol=2 * EPS)
     narrow = opaque(opaque_ops.LogSumExp, np.array(x, np.float32), shape=())
     assert narrow.dtype == np.float32
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 60])
+@pytest.mark.parametrize("index", [[2, 0, 1], [2, 0, 2], [0, 0, 0], [1], [], [[2, 0], [0, 2]]])
+def test_scattered_elements_are_added_one_by_one(index, count):
+    index = np.array(index, int)
+    x = np.random.default_rng(index.size).integers(-9, 9, (2, *index.shape))
+    expected = np.zeros((2, count), int)
+    for row, elements in zip(expected, x, strict=True):
+        for place, element in zip(index.flat, elements.flat, strict=True):
+            row[place] += element
+    assert np.array_equal(Scatter(index, (count,))(x), expected)
+
+
+def test_scattered_elements_keep_their_bits_and_others_are_zero():
+    x = np.array([-0.0, np.nan, np.inf])
+    for count in (4, 60):
+        found = Scatter(np.array([3, 0, 1]), (count,))(x)
+        np.testing.assert_array_equal(found[:4], [np.nan, np.inf, 0, -0.0])
+        assert np.signbit(found[3])
+        assert not np.any(found[4:])

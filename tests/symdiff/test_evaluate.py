@@ -361,6 +361,15 @@ def test_what_is_refused(error, says, call):
         call()
 
 
+def test_contradicting_lengths_are_told_in_the_order_of_the_values():
+    """Whichever symbol was made first."""
+    first, second = sd.symbol("first", "n"), sd.symbol("second", "n")
+    f = sd.sum(second) + sd.sum(first)
+    for one, other in ((first, second), (second, first)):
+        with pytest.raises(ShapeError, match=f"symbol {other.name}: .*; n is 2 in {one.name}"):
+            evaluate_exact(f, {one: [1, 2], other: [1, 2, 3]})
+
+
 def test_evalf_of_an_array_is_an_array_of_digits():
     v = sd.symbol("v", 2)
     value = sd.evalf(sd.outer(v, sd.exp(v)), 30, {v: ["0.1", 2]})

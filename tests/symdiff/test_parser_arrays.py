@@ -201,7 +201,6 @@ OF_NAMES = [
     ("eye(n) @ v", SYMBOLS, v),
     ("broadcast_to(q, (n, 3)) + 0*X", SYMBOLS, sd.broadcast_to(q, ("n", 3))),
     ("v[n - 1]", SYMBOLS, v[v.size - 1]),
-    ("n*v", [v, N], N * v),
     ("n*x", [], N * x),
     # A symbol may be called pi.
     ("sd.pi*pi + sd.e*e", [PI, E], sd.pi * PI + sd.e * E),
@@ -452,6 +451,13 @@ def test_refused(text, position, says):
 def test_shapes_that_do_not_fit_are_both_errors(text, kind):
     with pytest.raises(kind, match=r"\^"):
         parse(text)
+
+
+def test_a_name_is_not_that_of_a_symbol_and_of_a_length():
+    with pytest.raises(
+        sd.ShapeError, match=r"'n' is a symbol of shape \(\) and a length of v, .*\(n,\)"
+    ):
+        sd.parse("n*v", [v, N])
 
 
 @pytest.mark.parametrize(

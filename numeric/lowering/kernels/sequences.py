@@ -219,7 +219,8 @@ def placed(shape: tuple[int, ...], edges: Sequence[Any], *terms: tuple[Any, np.n
 class Scatter:
     """Adds the elements of its operand at flat places of trailing axes ``before``, zeros elsewhere.
 
-    The places are sorted once, so that each call adds whole runs of equal ones.
+    Places that get one element take it from where it is; whole runs of others are added.  Which
+    element goes where is found once.
 
     >>> Scatter(np.array([2, 0, 2]), (4,))(np.array([1, 2, 3])).tolist()
     [2, 0, 4, 0]
@@ -228,17 +229,31 @@ class Scatter:
     def __init__(self, index: NDArray[np.intp], before: tuple[int, ...]) -> None:
         flat = index.ravel()
         self.axes, self.before, self.count = index.ndim, before, math.prod(before)
-        self.order = np.argsort(flat, kind="stable")
-        self.targets, self.starts = np.unique(flat[self.order], return_index=True)
-        self.repeats = self.targets.size < flat.size
+        order = np.argsort(flat, kind="stable")
+        targets, starts, counts = np.unique(flat[order], return_index=True, return_counts=True)
+        self.targets, self.sources = targets, order[starts]
+        several = counts > 1
+        self.repeated, self.runs = targets[several], order[np.repeat(several, counts)]
+        self.starts = np.cumsum(counts[several]) - counts[several]
+        self.full = 2 * targets.size > self.count  # so that places without elements are the few
+        if self.full:
+            self.empty = np.setdiff1d(np.arange(self.count), targets)
+            self.sources = np.zeros(self.count, np.intp)
+            self.sources[targets] = order[starts]
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The sums of the elements of each place."""
         batch = x.shape[: x.ndim - self.axes]
-        x = x.reshape((*batch, self.order.size))[..., self.order]
-        result = np.zeros((*batch, self.count), dtype=x.dtype)
-        added = np.add.reduceat(x, self.starts, axis=-1) if self.repeats else x
-        result[..., self.targets] = added
+        x = x.reshape((*batch, math.prod(x.shape[len(batch) :])))
+        if self.full:
+            result = x.take(self.sources, axis=-1)
+            result[..., self.empty] = 0
+        else:
+            result = np.zeros((*batch, self.count), dtype=x.dtype)
+            result[..., self.targets] = x.take(self.sources, axis=-1)
+        if self.repeated.size:
+            runs = x.take(self.runs, axis=-1)
+            result[..., self.repeated] = np.add.reduceat(runs, self.starts, axis=-1)
         return result.reshape(batch + self.before)
 
 

@@ -44,6 +44,7 @@ class RowsPrinter(NumPyPrinter):
     ``kernels`` are what the program calls, ``sources`` their functions.
     """
 
+    kind: ClassVar[str] = "rows"
     crossing: ClassVar[float] = CROSSING
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
@@ -62,13 +63,17 @@ class RowsPrinter(NumPyPrinter):
         if step.form != "rows":
             return super().template(step)
         kernel, count = step.detail, len(step.operands)
-        made = self.rows(kernel)
-        name = self.emitter.bind(made, "rows", lambda: made, numbered=True)
         body = KernelPrinter(self.emitter, kernel.body)
+        # Programs that compute the same in blocks, some in memory that is kept, call one kernel.
+        key = (self.kind, kernel._replace(body=None), count, *body.lines, *body.results)
+        name = self.emitter.bind(key, self.kind, partial(self.rows, kernel), numbered=True)
+        made = self.emitter.namespace[name]
+        assert isinstance(made, Rows)
         source = defined(name, parameters(count), str(kernel), body.lines, body.results)
         made.compiled = partial(self.emitter.compiled, name, source)
-        self.kernels.append(made)
-        self.sources.append(source)
+        if made not in self.kernels:
+            self.kernels.append(made)
+            self.sources.append(made.shown(source))
         return call(f"{name}({places_of(count)}{', ' if count else ''}sizes)", count)
 
     @classmethod
