@@ -354,6 +354,15 @@ def _is_there() -> bool:
     try:
         compiler()
     except (NoCompiler, OSError) as error:
-        warnings.warn(f"backend='auto' is 'numpy' here: {error}", RuntimeWarning, stacklevel=5)
+        text = f"backend='auto' is 'numpy' here: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())
         return False
     return True
+
+
+def _callers_level() -> int:
+    """How many calls up, seen from who asks, the first one is that is not of these packages."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("numeric", "symdiff"):
+        level, frame = level + 1, frame.f_back
+    return level
