@@ -481,7 +481,7 @@ def test_loops_have_a_bounded_number_of_statements():
     statements = [loop.partition("}")[0].count(";") for loop in loops]
     assert sum(statements) > 3000
     # Each value may be stored, too, and a loop has two signs of its own.
-    assert max(statements) <= 2 * printer._STATEMENTS + 2
+    assert max(statements) <= 2 * printer.STATEMENTS + 2
 
 
 # Functions ----------------------------------------------------------------------------------------
