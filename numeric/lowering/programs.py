@@ -280,7 +280,7 @@ class Lowered:
         """The program that was written first; that for large or tiny arrays, where it runs."""
         if "tiny" in self.__dict__ and self.tiny is not None:
             return self.tiny
-        large = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT, ROWS)]
+        large = [self.found.get((flavour, False)) for flavour in (NATIVE, KEPT_ROWS, KEPT, ROWS)]
         needed = [x for x in large if x is not None and (x.memory is not None or x.kernels)]
         return needed[0] if needed else next(iter(self.found.values()))
 

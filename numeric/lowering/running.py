@@ -18,10 +18,11 @@ from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.blocks import LARGE
 from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
-from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
+from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
+from numeric.lowering.native.compiler import compiler
 from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
-from numeric.lowering.programs import Lowered, at_points, plain, python_number
+from numeric.lowering.programs import NATIVE_LEAST, Lowered, at_points, plain, python_number
 from numeric.lowering.values import WEAK
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
@@ -354,6 +355,10 @@ class Programs:
             f"inputs: {', '.join(map(described, self.inputs)) or 'none'}",
             f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
         ]
+        native = self.emitter.options.native
+        rows = NATIVE if native else ROWS
+        if native:
+            lines.append(f"machine code of {compiler()}")
         for title, lowered in (("value", self.value), ("backward", backward)):
             program = lowered.program(self.flavour)
             steps = len(program.schedule.computed())
@@ -362,9 +367,11 @@ class Programs:
             memories = [p.memory for p in lowered.found.values() if p.memory is not None]
             lines += [f"  {memory}" for memory in memories]
             if not self.flat:
-                program = lowered.program(ROWS)
-                large = f"where an array has {program.least} elements or more"
-                lines += [f"  {kernel}, {large}" for kernel in program.kernels]
+                program = lowered.program(rows)
+                large = "" if native else f", where an array has {program.least} elements or more"
+                lines += [f"  {kernel}{large}" for kernel in program.kernels]
+            elif native and lowered.points is not None:
+                lines.append(f"  in machine code from {NATIVE_LEAST} points on")
         lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]

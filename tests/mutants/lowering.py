@@ -14,6 +14,7 @@ _function = Family("function")
 _rows = Family("rows")
 _exponentials = Family("exponentials")
 _powers = Family("powers")
+_machine = Family("machine code")
 FAMILIES = (
     _schedule,
     _residuals,
@@ -24,6 +25,8 @@ FAMILIES = (
     _function,
     _rows,
     _exponentials,
+    _powers,
+    _machine,
 )
 
 # What is computed, and in which order -------------------------------------------------------------
@@ -588,4 +591,61 @@ _powers(
     "    growing = rows[:: exponents.step]  #",
     "    growing = rows  #",
     "test_a_power_has_no_more_roundings_than_factors",
+)
+
+# Machine code -------------------------------------------------------------------------------------
+
+_machine(
+    "lanes-behind-the-last-row-are-added",
+    'lines.append(f"{kept} += r < m ? v{v} : 0;")',
+    'lines.append(f"{kept} += v{v};")',
+    "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
+)
+_machine(
+    "rows-behind-the-last-whole-block-are-left-out",
+    "for (long i = 0; i < rows; i += LANES) {",
+    "for (long i = 0; i + LANES <= rows; i += LANES) {",
+    "test_native.py::test_an_element_has_the_same_bits_in_any_place",
+)
+_machine(
+    "a-block-behind-the-last-one-is-read-in-place",
+    'plain = f"m == LANES && {strides}[0] == sizeof(real)"',
+    'plain = f"{strides}[0] != sizeof(real)"',
+    "test_native.py::test_operands_lie_in_any_order",
+)
+_machine(
+    "sums-along-a-row-begin-with-those-of-rows-before",
+    "            if line.rows[-1]:\n                letters = tuple(",
+    "            if line.rows[-1] and line.fold != '+':\n                letters = tuple(",
+    "test_native.py::test_any_length_gives_what_numpy_gives[softmax-float64]",
+)
+_machine(
+    "what-is-read-at-another-element-shares-the-loop",
+    "                    same = word == line.letters and loops",
+    "                    same = loops",
+    "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
+)
+_machine(
+    "large-numbers-are-integers",
+    'lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)',
+    "lambda x: x[0], text)",
+    "test_native.py::test_any_length_gives_what_numpy_gives[large numbers-float64]",
+)
+_machine(
+    "a-lane-is-left-out-of-sums",
+    "for (int w = LANES/2; w; w /= 2)",
+    "for (int w = LANES/4; w; w /= 2)",
+    "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
+)
+_machine(
+    "arrays-that-are-turned-are-taken-for-those-in-a-row",
+    "if (a->dims[k] != 1 && a->strides[k] != step) return 0;",
+    "if (a->dims[k] == -1) return 0;",
+    "test_native.py::test_whole_operands_lie_in_any_order_at_calls_that_have_been",
+)
+_machine(
+    "what-another-part-needs-is-not-kept",
+    "            if part.get(v, part[x.results[0]]) != part[x.results[0]]:",
+    "            if part.get(v, part[x.results[0]]) > part[x.results[0]]:",
+    "test_native.py::test_many_scalars_are_straight_lines",
 )

@@ -3,7 +3,8 @@
 The system's compiler is called once for each text.  What it made is kept in a folder of the user's,
 under a name that is a digest of all that it depends on: the text, the compiler and its flags, the
 processor.  Files are written beside their place and renamed, so that another process sees all of
-one or none.  Each ends with a digest of what is before: one that is damaged is made again.
+one or none.  Each ends with a digest of what is before: one that is damaged is made again.  Where
+nothing can be written, a library is made in a temporary folder and lives as long as the process.
 
 What has been loaded stays so, for the life of the process: functions may be running.
 """
@@ -17,11 +18,13 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +34,8 @@ from symdiff.locks import fork_safe_lock
 
 FOLDER = "SYMDIFF_CACHE_DIR"
 _SECONDS = 300  # no text of ours takes so long; a compiler that hangs is not waited for
+_SHORT = 30  # for its version, and for texts of a line
+_MAKING = "making-"
 _MAGIC = b"\nsymdiff native 1 "
 _FLAGS = (
     "-std=gnu11",
@@ -70,12 +75,18 @@ def compiler() -> Compiler:
     there is none that makes a shared library.
     """
     given = os.environ.get("CC")
-    names = [shlex.split(given)] if given else [["cc"], ["gcc"], ["clang"]]
-    for command in names:
+    names = [given] if given else ["cc", "gcc", "clang"]
+    for name in names:
+        try:
+            command = shlex.split(name)
+        except ValueError:  # a quotation that does not end
+            continue
         path = shutil.which(command[0]) if command else None
-        if path is not None and (found := _known(path, tuple(command[1:]))) is not None:
-            return found
-    tried = ", ".join(" ".join(command) for command in names)
+        if path is not None:
+            found = _known(str(Path(path).absolute()), tuple(command[1:]))
+            if found is not None:
+                return found
+    tried = ", ".join(names)
     raise NoCompiler(
         f"the native back end needs a C compiler, and none works here (tried {tried}); install "
         'one (Debian and Ubuntu: "apt install gcc"; macOS: "xcode-select --install"), name it '
@@ -88,10 +99,11 @@ def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
     real = Path(path).resolve()
     state, processor = real.stat(), _processor()
     parts = (path, str(real), str(state.st_size), str(state.st_mtime_ns), *options, processor)
-    note = folder() / f"{_digest(*[part.encode() for part in (*parts, *_FLAGS)])}.json"
-    if _is_whole(note):
-        text = note.read_bytes().rpartition(_MAGIC)[0]
-        version, flags, vector = json.loads(text)
+    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS)])}.json"
+    place = folder()
+    kept = None if place is None else _whole(place / note)
+    if kept is not None:
+        version, flags, vector = json.loads(kept)
         return Compiler((path, *options), version, processor, frozenset(vector), tuple(flags))
     command = (path, *options)
     version = _said(command, "--version")
@@ -101,26 +113,51 @@ def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
         flags = (*_FLAGS, *native)
         if _links(command, flags, "int works(void) { return 1; }"):
             first, vector = version.splitlines()[0], _vector(command, flags)
-            _keep(note, json.dumps([first, flags, sorted(vector)]).encode())
+            if place is not None:
+                with suppress(OSError):  # it is found out again
+                    _keep(place / note, json.dumps([first, flags, sorted(vector)]).encode())
             return Compiler(command, first, processor, vector, flags)
     return None
 
 
-def _said(command: tuple[str, ...], *options: str) -> str | None:
-    try:
-        done = subprocess.run(  # no shell, and no word of it is a user's text
-            [*command, *options], capture_output=True, text=True, timeout=_SECONDS, check=False
+def _run(command: tuple[str, ...], seconds: float) -> str:
+    """What a command prints.  Raises NoCompiler where it does not run, fails or does not end."""
+    pipe = subprocess.PIPE
+    try:  # no shell, and no word of it is a user's text
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError as error:
+        raise NoCompiler(f"{command[0]} did not run: {error}") from error
+    with process:
+        try:
+            said, complained = process.communicate(timeout=seconds)
+        except BaseException as error:
+            # What it started has the pipes, too, and would be waited for.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                text = f"{command[0]} did not end within {seconds} s"
+                raise NoCompiler(text) from error
+            raise
+    if process.returncode:
+        raise NoCompiler(f"{command[0]} failed:\n{complained.decode(errors='replace')[-2000:]}")
+    return said.decode(errors="replace")
+
+
+def _said(command: tuple[str, ...], *options: str) -> str | None:
+    """What a compiler prints; None where that is nothing."""
+    try:
+        return _run((*command, *options), _SHORT).strip() or None
+    except NoCompiler:
         return None
-    return done.stdout if done.returncode == 0 and done.stdout else None
 
 
 def _links(command: tuple[str, ...], flags: tuple[str, ...], text: str) -> bool:
     """Whether a text becomes a library in which nothing is missing, which can be loaded."""
     with tempfile.TemporaryDirectory(prefix="symdiff-") as folder:
         try:
-            made = _made(command, flags, text, Path(folder))
+            made = _made(command, flags, text, Path(folder), _SHORT)
             ctypes.CDLL(str(made))
         except (NoCompiler, OSError):
             return False
@@ -153,52 +190,54 @@ def _probe(name: str, kind: str) -> str:
 
 
 def _processor() -> str:
-    """What machine code depends on: the kind of machine, and what its processor can do."""
-    text = f"{platform.system()} {platform.machine()}"
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return f"{text} {platform.processor()}"
+    """What machine code depends on: the kind of machine, its processor, and the C library."""
+    found = [platform.system(), platform.machine()]
+    with suppress(AttributeError, ValueError, OSError):  # only glibc says its version
+        found.append(str(os.confstr("CS_GNU_LIBC_VERSION")))
     wanted = ("flags", "Features", "model name")
-    return "\n".join([text, *dict.fromkeys(x for x in lines if x.startswith(wanted))])
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if not line.strip():  # the next processor, of as many as there are
+                    break
+                if line.startswith(wanted):
+                    found.append(line)
+    except OSError:
+        found.append(platform.processor())  # asks another program: 10 ms
+    return "\n".join(found)
 
 
 def _made(
-    command: tuple[str, ...], flags: tuple[str, ...], text: str, folder: Path, name: str = "kernel"
+    command: tuple[str, ...], flags: tuple[str, ...], text: str, folder: Path, seconds: float
 ) -> Path:
     """The library that is made of a text, in a folder."""
-    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    source, library = folder / "kernel.c", folder / "kernel.so"
     source.write_text(text, encoding="ascii")
-    every = [*command, *flags, str(source), "-o", str(library), "-lm"]
-    try:
-        done = subprocess.run(  # no shell, and no word of it is a user's text
-            every, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoCompiler(f"{command[0]} did not run: {error}") from error
-    if done.returncode:
-        raise NoCompiler(f"{command[0]} failed:\n{done.stderr[-2000:]}")
+    _run((*command, *flags, str(source), "-o", str(library), "-lm"), seconds)
+    if not library.exists():
+        raise NoCompiler(f"{command[0]} made nothing")
     return library
 
 
 # The cache ----------------------------------------------------------------------------------------
 
 
-def folder() -> Path:
+def folder() -> Path | None:
     """Where libraries are kept: the environment variable SYMDIFF_CACHE_DIR, else the usual place.
 
-    Raises PermissionError where others can write into it, since what is there is run.
+    None where the usual place cannot be made: nothing is kept.  Raises OSError where that of the
+    variable cannot be made, and PermissionError where others can write into either, since what is
+    there is run.
     """
     given = os.environ.get(FOLDER)
-    if given:
-        path = Path(given)
-    elif sys.platform == "darwin":
-        path = Path.home() / "Library" / "Caches" / "symdiff"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-        path = (Path(base) if base else Path.home() / ".cache") / "symdiff"
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    known = path.stat()
+    try:
+        path = Path(given).absolute() if given else _usual()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        known = path.stat()
+    except (OSError, RuntimeError):  # there is no home
+        if given:
+            raise
+        return None
     if hasattr(os, "getuid") and (
         known.st_uid != os.getuid() or known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):
@@ -209,6 +248,14 @@ def folder() -> Path:
     return path
 
 
+def _usual() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "symdiff"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # A relative one is to be ignored, as the XDG Base Directory Specification says.
+    return (base if base.is_absolute() else Path.home() / ".cache") / "symdiff"
+
+
 def _digest(*parts: bytes) -> str:
     found = hashlib.sha256()
     for part in parts:
@@ -216,17 +263,17 @@ def _digest(*parts: bytes) -> str:
     return found.hexdigest()
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether a file is one that was written here, to its end."""
+def _whole(path: Path) -> bytes | None:
+    """What was written here to a file; None for one that is not of this user, or is damaged."""
     try:
         data = path.read_bytes()
-        known = path.lstat()
+        owner = path.lstat().st_uid
     except OSError:
-        return False
-    if hasattr(os, "getuid") and known.st_uid != os.getuid():
-        return False
+        return None
+    if hasattr(os, "getuid") and owner != os.getuid():
+        return None
     head, mark, tail = data.rpartition(_MAGIC)
-    return bool(mark) and tail.decode("ascii", "replace") == _digest(head)
+    return head if mark and tail == _digest(head).encode() else None
 
 
 _LOADED: dict[str, ctypes.CDLL] = {}
@@ -236,36 +283,52 @@ _LOCK = fork_safe_lock()
 def library(text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
     """The loaded library of a text of C; made, unless it is known or was kept.
 
-    Raises NoCompiler, PermissionError of ``folder``, and OSError where it cannot be written.
+    Raises NoCompiler, and OSError of ``folder`` or where it cannot be loaded.
     """
     known = compiler()
     every = (*known.flags, *flags)
     parts = (*known.command, known.version, known.processor, *every, text)
-    key = _digest(*[part.encode() for part in parts])
+    key = _digest(*[os.fsencode(part) for part in parts])
     with _LOCK:
         found = _LOADED.get(key)
         if found is None:
-            found = _LOADED[key] = _loaded(folder() / f"{key}.so", known, every, text)
+            found = _LOADED[key] = _loaded(key, known.command, every, text)
     return found
 
 
-def _loaded(path: Path, known: Compiler, flags: tuple[str, ...], text: str) -> ctypes.CDLL:
-    if _is_whole(path):
-        try:
+def _loaded(key: str, command: tuple[str, ...], flags: tuple[str, ...], text: str) -> ctypes.CDLL:
+    place = folder()
+    path = None if place is None else place / f"{key}.so"
+    if path is not None and _whole(path) is not None:
+        with suppress(OSError):  # of another system in a shared home
             return ctypes.CDLL(str(path))
-        except OSError:  # a file of another system in a shared home
-            pass
-    with tempfile.TemporaryDirectory(prefix="making-", dir=path.parent) as made:
-        _keep(path, _made(known.command, flags, text, Path(made)).read_bytes())
-    return ctypes.CDLL(str(path))
+    with _beside(place) as beside:
+        made = _made(command, flags, text, Path(beside), _SECONDS)
+        if path is not None:
+            with suppress(OSError):  # a full disk, or one that is only read
+                _keep(path, made.read_bytes())
+                return ctypes.CDLL(str(path))
+        return ctypes.CDLL(str(made))  # it stays loaded when its file is gone
+
+
+def _beside(place: Path | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder to make things in: in ``place``, where that can be written, else the system's."""
+    if place is not None:
+        with suppress(OSError):
+            return tempfile.TemporaryDirectory(prefix=_MAKING, dir=place)
+    return tempfile.TemporaryDirectory(prefix="symdiff-")
 
 
 def _keep(path: Path, data: bytes) -> None:
     """Write a file with its digest, beside its place, and put it there at once."""
-    number, beside = tempfile.mkstemp(prefix="making-", dir=path.parent)
-    with open(number, "wb") as file:
-        file.write(data + _MAGIC + _digest(data).encode())
-    Path(beside).replace(path)
+    number, beside = tempfile.mkstemp(prefix=_MAKING, dir=path.parent)
+    try:
+        with open(number, "wb") as file:
+            file.write(data + _MAGIC + _digest(data).encode())
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
 # What is asked for --------------------------------------------------------------------------------
@@ -291,6 +354,15 @@ def _is_there() -> bool:
     try:
         compiler()
     except (NoCompiler, OSError) as error:
-        warnings.warn(f"backend='auto' is 'numpy' here: {error}", RuntimeWarning, stacklevel=5)
+        text = f"backend='auto' is 'numpy' here: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())
         return False
     return True
+
+
+def _callers_level() -> int:
+    """How many calls up, seen from who asks, the first one is that is not of these packages."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("numeric", "symdiff"):
+        level, frame = level + 1, frame.f_back
+    return level

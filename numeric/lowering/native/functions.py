@@ -84,6 +84,8 @@ _CALLED = re.compile(r"\b([fm])_(\w+)")
 class CFormulas(C99CodePrinter):  # type: ignore[misc]  # SymPy has no types
     """Formulas as expressions of C over ``_0, _1, ...``, in functions that have bodies here."""
 
+    math_macros: dict[Any, str] = {}  # noqa: RUF012  # SymPy's way; there they are made anew each time
+
     def __init__(self) -> None:
         super().__init__({"user_functions": {name: f"f_{name}" for name in _BODIES}})
 

@@ -356,8 +356,7 @@ class _Writer:
             least = 0
             for x, word in zip(line.operands, line.words, strict=True):
                 if x in place:
-                    same = word == line.letters and x not in self.folds
-                    same = same and loops[place[x]].dims == line.dims
+                    same = word == line.letters and loops[place[x]].dims == line.dims
                     least = max(least, place[x] + (not same))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
@@ -679,12 +678,12 @@ static inline int in_a_row(const array *a) {{
         if (a->dims[k] != 1 && a->strides[k] != step) return 0;
     return 1;
 }}"""
-_WHOLE = re.compile(r"(?<![\w.{])(\d+)(?![\w.}])")
+_NUMBER = re.compile(r"(?<![\w.{])\d+(\.\d*)?([eE][+-]?\d+)?(?![\w.}])")
 
 
 def real(text: str) -> str:
     """A text in which whole numbers are real ones: 1/2 is a half in C, too."""
-    return _WHOLE.sub(r"\1.0", text)
+    return _NUMBER.sub(lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)
 
 
 def weak_text(
