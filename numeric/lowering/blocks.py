@@ -130,10 +130,6 @@ class Rows:
         padded = [made for made in kernel.pads if isinstance(made, Pads)]
         self._shared = max(map(_overlap, padded), default=0)  # rows of a block and the next one
 
-    def __str__(self) -> str:
-        steps = len(self.kernel.body.computed())
-        return f"{steps} of them in blocks of rows, {self.kernel}"
-
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The compiled body: operands in one block, and lengths, to results in one block."""

@@ -78,6 +78,7 @@ class Program:
         steps: Schedule | None = None,
     ) -> None:
         self.name, self._emitter = name, emitter
+        self.floats = steps is not None  # elements of arrays as Python floats
         self.steps = steps = schedule(outputs, params) if steps is None else steps
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
@@ -244,9 +245,14 @@ class Lowered:
         return found
 
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
+        program = self.chosen(sizes)
+        return self.arrays if program is self.program(NUMPY) else program.silent
+
+    def chosen(self, sizes: Mapping[str, int]) -> Program:
+        """The program of arrays that runs for axes of these lengths, if it is not one of floats."""
         plain = self.program(NUMPY)
         if plain.rolled:
-            return self.arrays
+            return plain
         steps = [x for x in plain.schedule.steps if not x.weak]
         largest = _largest(steps, sizes)
         in_blocks = largest >= LARGE and bool(self.program(ROWS).kernels)
@@ -255,15 +261,17 @@ class Lowered:
             parted = in_blocks and largest >= self.program(ROWS).least
             program = self.program(KEPT_ROWS if parted else KEPT)
             if program.memory is not None:
-                return program.silent
-        return self.program(ROWS).silent if in_blocks else self.arrays
+                return program
+        return self.program(ROWS) if in_blocks else plain
 
     def written(self) -> Program:
         """The program that was written first; that for large or tiny arrays, where it runs."""
         if "tiny" in self.__dict__ and self.tiny is not None:
             return self.tiny
-        large = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT, ROWS)]
-        needed = [x for x in large if x is not None and (x.memory is not None or x.kernels)]
+        kept = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT)]
+        rows = self.found.get((ROWS, False))
+        needed = [x for x in kept if x is not None and x.memory is not None]
+        needed += [rows] if rows is not None and rows.kernels else []
         return needed[0] if needed else next(iter(self.found.values()))
 
     @cached_property

@@ -147,6 +147,7 @@ def _by_place(
 
 _ARGMAX, _ARGMIN = _extreme("argmax", np.argmax), _extreme("argmin", np.argmin)
 
+
 OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.Solve: lambda a, b: _solve_columns(real(a), real(b)),
     opaque_ops.Sylvester: lambda *x: matrix_functions.sylvester(_solve_columns, *map(real, x)),

@@ -109,7 +109,6 @@ class NumPyPrinter(PythonPrinter):
 
     def gram(self, step: Step) -> Template:
         first, second, _ = step.op.letters  # type: ignore[attr-defined]
-        self.emitter.contractions["weighted Gram matrix ij,i,ik->jk"] = None
         turned = "" if first[:1] == second else ".T"
         return call(f"{self.emitter.function('gram', gram)}({{0}}{turned}, {{1}})", 2)
 
