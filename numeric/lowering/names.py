@@ -15,6 +15,7 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.lowering.spellings import Spelling
     from numeric.lowering.steps import Step
     from numeric.lowering.texts import Template
     from symdiff.graph.expr import Expr
@@ -55,6 +56,7 @@ class Emitter:
         self._named: dict[object, str] = {}
         self._counts: dict[str, int] = {}
         self._structured: dict[object, Template] = {}
+        self.spellings: dict[Expr, Spelling] = {}  # of nodes that several programs have
 
     def bind(
         self, key: object, name: str, make: Callable[[], object], numbered: bool = False

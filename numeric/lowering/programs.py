@@ -79,7 +79,9 @@ class Program:
     ) -> None:
         self.name, self._emitter = name, emitter
         self.floats = steps is not None  # elements of arrays as Python floats
-        self.steps = steps = schedule(outputs, params) if steps is None else steps
+        if steps is None:
+            steps = schedule(outputs, params, emitter.spellings)
+        self.steps = steps
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
         printer = _PRINTERS[flavour](emitter, found)
