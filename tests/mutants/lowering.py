@@ -285,6 +285,24 @@ _kernels(
     "test_gram_is_the_sum_over_rows[negative",
     "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
+_source(
+    "results-have-a-layout-of-their-own",
+    "or step.weak or step.results[0] in schedule.results:",
+    "or step.weak:",
+    "test_others_stay",
+)
+_source(
+    "what-is-as-large-as-the-result-is-copied",
+    "if own is None or own * _THIN > size:",
+    "if own is None:",
+    "test_others_stay",
+)
+_kernels(
+    "the-last-axis-comes-back-first",
+    "return turned.transpose(*[k + 1 for k in others], 0)",
+    "return turned.transpose(*reversed([k + 1 for k in others]), 0)",
+    "test_apart_is_the_same_array",
+)
 _kernels(
     "places-without-elements-have-the-first-one",
     "            result[..., self.empty] = 0\n",

@@ -47,6 +47,17 @@ def powers(x: np.ndarray, exponents: range, axis: int) -> np.ndarray:
     return np.moveaxis(rows, 0, axis)
 
 
+def apart(x: np.ndarray) -> np.ndarray:
+    """The same array, its last axis the outermost one in memory.
+
+    >>> apart(np.zeros((5, 3))).strides
+    (8, 40)
+    """
+    others = range(x.ndim - 1)
+    turned = np.ascontiguousarray(x.transpose(x.ndim - 1, *others))
+    return turned.transpose(*[k + 1 for k in others], 0)
+
+
 def put(x: np.ndarray, index: np.ndarray, length: int) -> np.ndarray:
     """Zeros of ``length`` on the last axis, ``x`` added at ``index``, repeated places included.
 
