@@ -363,6 +363,18 @@ _memory(
     "test_structures_shapes_dtypes_and_memory",
 )
 _memory(
+    "terms-change-places-and-not-their-signs",
+    "terms[:2] = terms[1], terms[0]  # b - a for -a + b",
+    "terms[:2] = (terms[1][0], terms[0][1]), (terms[0][0], terms[1][1])",
+    "test_signs_are_not_changed_in_a_step_of_their_own",
+)
+_memory(
+    "bytes-of-inner-values-of-kernels-count",
+    'if step.form == "rows" or len(step.results) > 1 or is_made(step, steps):',
+    "if len(step.results) > 1 or is_made(step, steps):",
+    "test_explain_counts_what_a_kernel_reads_and_writes",
+)
+_memory(
     "views-are-arrays-that-a-program-makes",
     'kind not in ("view", "fill")',
     'kind not in ("fill",)',
@@ -529,6 +541,18 @@ _rows(
     "    word: Word = batch + (None,) * op.core\n",
     "    word: Word = (*batch, *range(lead, lead + op.core))\n",
     "test_sums_over_blocks_are_exact_where_sums_are",
+)
+_rows(
+    "blocks-are-shorter-than-what-they-share",
+    "max(1, BLOCK // max(self.width(sizes), 1), self._shared)",
+    "max(1, BLOCK // max(self.width(sizes), 1))",
+    "test_the_sum_in_blocks_is_that_of_whole_arrays",
+)
+_rows(
+    "tasks-that-are-done-hold-arrays",
+    "        held.clear()\n",
+    "",
+    "test_what_helpers_worked_on_is_let_go_at_once",
 )
 _rows(
     "the-last-block-is-left-out",
