@@ -41,11 +41,10 @@ _schedule(
     "test_long_sums_are_chunked_from_left_to_right",
 )
 _schedule(
-    "products-begin-with-quotients",
-    "    if found[1][0] > 0:\n        found[:2] = sorted(found[:2])\n",
-    "    found[:2] = sorted(found[:2])\n",
+    "products-begin-with-what-comes-later",
+    "                place(before)  # what it needs is there: it is among the operands\n",
+    "",
     "test_products_go_on_from_the_longest_one_that_they_begin_with",
-    "test_quotients_begin_with_what_is_divided",
 )
 _schedule(
     "sums-that-are-read-are-turned",

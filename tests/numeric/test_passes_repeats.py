@@ -37,7 +37,6 @@ def test_products_go_on_from_the_longest_one_that_they_begin_with():
 def test_factors_that_are_multiplied_first_may_change_places():
     a, b, c, _ = SCALARS
     made = schedule([b * a, a * b**2 / (a + c)], [a, b, c])
-    print(made)
     found = [x for x, _ in forms(begun(made), "product")]
     assert all(len(x) == 2 for x in found)
 

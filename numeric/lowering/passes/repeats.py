@@ -74,9 +74,7 @@ def _is_product(step: Step) -> bool:
 def _factors(step: Step, count: int) -> tuple[tuple[int, int], ...]:
     """The first factors and their signs; x*y begins as y*x does."""
     found = list(zip(step.detail[:count], step.operands, strict=False))
-    if found[1][0] > 0:
-        found[:2] = sorted(found[:2])
-    return tuple(found)
+    return (*sorted(found[:2]), *found[2:])
 
 
 def opposite(schedule: Schedule) -> Schedule:
