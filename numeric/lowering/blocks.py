@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 BLOCK = 32768
 """Elements of the widest value in a block: a few such arrays stay in the cache of a core."""
 
+POINTS = 8192
+"""Points in a block: a program of scalars has dozens of arrays at a time, and such as have more
+than 128 KB the C library gives back to the system and asks for again, page by page."""
+
 LARGE = 65536
 """Elements of the widest value from which on rows are computed in blocks."""
 
@@ -130,9 +134,7 @@ class Rows:
         padded = [made for made in kernel.pads if isinstance(made, Pads)]
         self._shared = max(map(_overlap, padded), default=0)  # rows of a block and the next one
 
-    def __str__(self) -> str:
-        steps = len(self.kernel.body.computed())
-        return f"{steps} of them in blocks of rows, {self.kernel}"
+    told = "in blocks of rows"
 
     def shown(self, source: str) -> str:
         """The body as users see it, ``source`` as NumPy computes it."""
@@ -303,11 +305,12 @@ def in_points(
     *values, sizes = given
     count = math.prod(points)
     wide = [v if not np.ndim(v) else np.broadcast_to(v, points).reshape(count) for v in values]
-    blocks = -(-count // BLOCK)
+    rows = min(BLOCK, POINTS)
+    blocks = -(-count // rows)
     outs = _Joined(count)
 
     def run(i: int) -> None:
-        here = slice(i * BLOCK, (i + 1) * BLOCK)
+        here = slice(i * rows, (i + 1) * rows)
         block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes)
         for k, value in enumerate(block):
             outs.put(k, value, (), here)

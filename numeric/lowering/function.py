@@ -522,9 +522,35 @@ class Function:
         """The Python source of the programs written so far, values first."""
         return self._programs.source()
 
-    def explain(self) -> str:
-        """What is computed and what is kept, in words."""
-        return self._programs.explain()
+    def explain(self, sizes: Mapping[str, int] | None = None) -> str:
+        """What is computed, how and at which cost, and what is kept, in words.
+
+        Of each program that was written: its steps; what of them is fused and runs in blocks of
+        rows, on how many threads; which contraction is which call of BLAS; what is rolled, and what
+        computed in memory that is kept.  Then what is kept for ``backward``, and how many
+        operations there are (see ``symdiff.count_operations``).
+
+        Args:
+            sizes: lengths of axes with names, for which operations and bytes are counted; where all
+                are known, these are counted without it.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.function import lower
+        >>> rows, slopes = sd.symbol("rows", ("n", 3)), sd.symbol("slopes", 3)
+        >>> f = lower(sd.sum(sd.tanh(rows @ slopes)), (rows, slopes))
+        >>> print(f.explain({"n": 100}))
+        inputs: rows (n, 3), slopes (3,)
+        outputs: ()
+        value: 3 steps, 5,624 bytes of arrays read and written
+          matrix-vector ij,j->i: (n, 3) and (3,) to (n,), BLAS: gemv
+          sum i->: (n,) to ()
+        backward: 6 steps, 9,648 bytes of arrays read and written
+          matrix-vector ij,i->j: (n, 3) and (n,) to (3,), BLAS: gemv
+        kept for backward: rows (n, 3), slopes (3,), contract (n,); 3,224 bytes
+        computed again in backward: 0 steps
+        operations: 500; with all cotangents 1,300, 2.6 times as many
+        """
+        return self._programs.explain(sizes)
 
     def __repr__(self) -> str:
         shapes = ", ".join(shape_text(y.shape) for y in self.outputs[:5])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numeric.lowering import structure
 from numeric.lowering.node_kernels import kernel
 from numeric.lowering.schedule import quotient
-from symdiff.graph import ops
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
 from symdiff.locks import fork_safe_lock
@@ -16,6 +15,7 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.lowering.spellings import Spelling
     from numeric.lowering.steps import Step
     from numeric.lowering.texts import Template
     from symdiff.graph.expr import Expr
@@ -57,10 +57,10 @@ class Emitter:
             **structure.NAMES,
             **{"inf": math.inf, "nan": math.nan, "quotient": quotient},
         }
-        self.contractions: dict[str, None] = {}  # how each is computed, in words
         self._named: dict[object, str] = {}
         self._counts: dict[str, int] = {}
         self._structured: dict[object, Template] = {}
+        self.spellings: dict[Expr, Spelling] = {}  # of nodes that several programs have
 
     def bind(
         self, key: object, name: str, make: Callable[[], object], numbered: bool = False
@@ -92,8 +92,6 @@ class Emitter:
         found = self._structured.get(key)
         if found is None:
             nodes, args = _stand_ins(step, operands)
-            if isinstance(step.op, ops.Contract):
-                self.contractions[structure.explained(nodes[0])] = None
             loose = {x for x, number in zip(args, numbers, strict=True) if number}
             found = structure.template(nodes, args, self.function, loose)
             self._structured[key] = found

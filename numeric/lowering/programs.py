@@ -83,13 +83,17 @@ class Program:
         steps: Schedule | None = None,
     ) -> None:
         self.name, self._emitter = name, emitter
-        self.steps = steps = schedule(outputs, params) if steps is None else steps
+        self.floats = steps is not None  # elements of arrays as Python floats
+        if steps is None:
+            steps = schedule(outputs, params, emitter.spellings)
+        self.steps = steps
         native = flavour == MATH and emitter.options.native and has_all(steps)
         roll = roll and not native
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
         kind: type[Printer] = NativeScalarsPrinter if native else _PRINTERS[flavour]
         printer = kind(emitter, found)
+        self._native = isinstance(printer, NativePrinter)
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
         self.masked = any(map(discards, {op for x in steps.steps for op in x.ops}))
@@ -116,7 +120,7 @@ class Program:
             for step in self.schedule.steps
             for v, shape in zip(step.results, step.shapes, strict=True)
         )
-        return HANDED if handed else LARGE
+        return 0 if self._native else HANDED if handed else LARGE
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -260,11 +264,16 @@ class Lowered:
         return at_native_points(self.emitter, self.program(NUMPY).schedule) if native else None
 
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
+        program = self.chosen(sizes)
+        return self.arrays if program is self.program(NUMPY) else program.silent
+
+    def chosen(self, sizes: Mapping[str, int]) -> Program:
+        """The program of arrays that runs for axes of these lengths, if it is not one of floats."""
         if self.emitter.options.native and self.program(NATIVE).kernels:
-            return self.program(NATIVE).silent
+            return self.program(NATIVE)
         plain = self.program(NUMPY)
         if plain.rolled:
-            return self.arrays
+            return plain
         steps = [x for x in plain.schedule.steps if not x.weak]
         largest = _largest(steps, sizes)
         in_blocks = largest >= LARGE and bool(self.program(ROWS).kernels)
@@ -273,15 +282,18 @@ class Lowered:
             parted = in_blocks and largest >= self.program(ROWS).least
             program = self.program(KEPT_ROWS if parted else KEPT)
             if program.memory is not None:
-                return program.silent
-        return self.program(ROWS).silent if in_blocks else self.arrays
+                return program
+        return self.program(ROWS) if in_blocks else plain
 
     def written(self) -> Program:
         """The program that was written first; that for large or tiny arrays, where it runs."""
         if "tiny" in self.__dict__ and self.tiny is not None:
             return self.tiny
-        large = [self.found.get((flavour, False)) for flavour in (NATIVE, KEPT_ROWS, KEPT, ROWS)]
-        needed = [x for x in large if x is not None and (x.memory is not None or x.kernels)]
+        kept = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT)]
+        flavour = NATIVE if self.emitter.options.native else ROWS
+        rows = self.found.get((flavour, False))
+        needed = [x for x in kept if x is not None and x.memory is not None]
+        needed += [rows] if rows is not None and rows.kernels else []
         return needed[0] if needed else next(iter(self.found.values()))
 
     @cached_property

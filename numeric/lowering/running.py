@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from numeric.lowering import derivatives
+from numeric.lowering import derivatives, descriptions
 from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.blocks import LARGE
 from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
-from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
+from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
 from numeric.lowering.native.compiler import compiler
 from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
@@ -30,11 +30,12 @@ from symdiff.contexts import raising
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import formulas, lengths
+from symdiff.graph.axis_lengths import Sizes, formulas, lengths
+from symdiff.graph.axis_lengths import names as lengths_of
 from symdiff.locks import once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.derivatives import Cut, Description
     from numeric.lowering.programs import Program
@@ -347,40 +348,48 @@ class Programs:
             texts = [p.written().source for p in self._found.values()]
         return "\n\n".join(texts)
 
-    def explain(self) -> str:
-        """What is computed and what is kept, in words."""
-        forward, backward = self.of(derivatives.forward), self.of(derivatives.backward, None)
+    def explain(self, sizes: Mapping[str, int] | None = None) -> str:
+        """What is computed, how and at which cost, and what is kept, in words."""
+        value, backward = self.value, self.of(derivatives.backward, None)
+        forward = self.of(derivatives.forward)
         described = derivatives.described
+        names = lengths_of([*self.inputs, *value.outputs, *backward.outputs])
+        known = Sizes(sizes or {}) if set(names) <= {*(sizes or {})} else None
         lines = [
             f"inputs: {', '.join(map(described, self.inputs)) or 'none'}",
             f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
         ]
         native = self.emitter.options.native
-        rows = NATIVE if native else ROWS
-        if native:
-            lines.append(f"machine code of {compiler()}")
-        for title, lowered in (("value", self.value), ("backward", backward)):
-            program = lowered.program(self.flavour)
-            steps = len(program.schedule.computed())
-            quiet = ", selections: runs without floating-point warnings" if program.masked else ""
-            lines.append(f"{title}: {steps} steps{quiet}")
-            memories = [p.memory for p in lowered.found.values() if p.memory is not None]
-            lines += [f"  {memory}" for memory in memories]
-            if not self.flat:
-                program = lowered.program(rows)
-                large = "" if native else f", where an array has {program.least} elements or more"
-                lines += [f"  {kernel}{large}" for kernel in program.kernels]
-            elif native and lowered.points is not None:
-                lines.append(f"  in machine code from {NATIVE_LEAST} points on")
-        lines.append(f"kept for backward: {', '.join(map(described, self.cut.kept)) or 'nothing'}")
+        lines += [f"machine code of {compiler()}"] * native
+        with self.lock:
+            asked = [x for x in self._found.values() if x not in (value, backward, forward)]
+        for lowered in (value, backward, *asked):
+            lines += descriptions.described(self._running(lowered, known), known)
+        lines.append(descriptions.kept(self.cut.kept, known))
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]
         lines.append(f"computed again in backward: {len(again)} steps")
+        if known is not None:
+            lines += descriptions.operations(self.outputs, self.cut.cotangents, known)
+        else:
+            lines.append(f"operations and bytes: explain(sizes) with those of {', '.join(names)}")
         if self.flat:
             lines.append("Python floats run through math, arrays of points through NumPy")
+            native = native and self.value.points is not None
             lines.append(f"from {LARGE} points on, in blocks of points")
-        lines += self.emitter.contractions
+            lines += [f"in machine code from {NATIVE_LEAST} points on"] * native
         return "\n".join(lines)
+
+    def _running(self, lowered: Lowered, known: Mapping[str, int] | None) -> Program:
+        """The program that runs for axes of these lengths; where they are open, for long ones."""
+        if self.flat:
+            return lowered.program(self.flavour)
+        if lowered.tiny is not None:
+            return lowered.tiny
+        if known is not None:
+            return lowered.chosen(known)
+        rows = lowered.program(NATIVE if self.emitter.options.native else ROWS)
+        return rows if rows.kernels else lowered.written()
 
 
 def _numbers(values: Sequence[Values], program: Lowered) -> list[Any]:

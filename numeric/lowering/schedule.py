@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dtype, Op, Shape
 
 
-def schedule(outputs: Iterable[Expr], params: Iterable[Expr]) -> Schedule:
+def schedule(
+    outputs: Iterable[Expr],
+    params: Iterable[Expr],
+    spellings: dict[Expr, Spelling] | None = None,
+) -> Schedule:
     """The steps that ``outputs`` need, operands before users, from the values of ``params``.
 
     Barriers are gone, decisions are their formulas, powers are spelled (see ``spellings``), values
     over numbers alone are evaluated here, once, and parts of one computation are one step.
+    ``spellings`` are those of other programs of symbols, which are read and added to.
     """
-    found = _Walk(outputs, params)
+    found = _Walk(outputs, params, spellings)
     together = computations(found.order)
     number: dict[Expr, int] = {}
     origins: list[Expr] = []
@@ -118,7 +123,12 @@ class _Walk:
     nodes asked for, as they are spelled.
     """
 
-    def __init__(self, outputs: Iterable[Expr], params: Iterable[Expr]) -> None:
+    def __init__(
+        self,
+        outputs: Iterable[Expr],
+        params: Iterable[Expr],
+        spellings: dict[Expr, Spelling] | None = None,
+    ) -> None:
         self.params = tuple(params)
         self.known = frozenset(self.params)
         self.order: list[Expr] = []
@@ -126,6 +136,9 @@ class _Walk:
         self.literals: dict[Expr, int | float] = {}
         self.static: set[Expr] = set()
         self._spelled: dict[Expr, Expr] = {}
+        # What is weak depends on what is known, unless that is symbols.
+        of_symbols = all(isinstance(x.op, ops.Symbol) for x in self.params)
+        self._shared = spellings if spellings is not None and of_symbols else {}
         outputs = list(outputs)
         self._weak = numbers(outputs, self.known)
         self.outputs = tuple(self._visible(behind(y)) for y in outputs)
@@ -144,21 +157,27 @@ class _Walk:
 
     def _walk(self) -> None:
         # The stack gives the last one first: reversed, steps stand in the order of the formula.
-        stack = [(y, False) for y in reversed(self.outputs)]
+        stack = [*reversed(self.outputs)]
+        placed: set[Expr] = set()
+        spellings, shared, weak = self.spellings, self._shared, self._weak
         while stack:
-            node, ready = stack.pop()
-            if ready:
-                self._place(node)
-            elif node not in self.spellings:
-                how = _INPUT if node in self.known else spelling(node, self._weak)
+            node = stack[-1]
+            if node not in spellings:
+                how = _INPUT if node in self.known else shared.get(node)
+                if how is None:
+                    how = shared[node] = spelling(node, weak)
                 if opaque_ops.Pinv in [x.op.__class__ for x in how.operands]:
                     how = how._replace(operands=tuple([self._visible(x) for x in how.operands]))
-                self.spellings[node] = how
-                stack.append((node, True))
-                stack.extend([(x, False) for x in reversed(how.operands)])
+                    weak = self._weak
+                spellings[node] = how
+                stack.extend(reversed(how.operands))
+            else:
+                stack.pop()
+                if node not in placed:
+                    placed.add(node)
+                    self._place(node, spellings[node])
 
-    def _place(self, node: Expr) -> None:
-        how = self.spellings[node]
+    def _place(self, node: Expr, how: Spelling) -> None:
         if how.form == "number":
             self.literals[node] = _number(node)
         elif how.form == "size":
@@ -167,10 +186,11 @@ class _Walk:
             # Of numbers a kernel makes an array, which is no weak number, unless it spreads its
             # operand.
             if how.form not in ("kernel", "component") or ops.is_spread(node.op):
-                if all(x in self.literals for x in how.operands):
+                others = [x for x in how.operands if x not in self.literals]
+                if not others:
                     self.literals[node] = _folded(node, how, self.literals)
                     return
-                if all(x in self.literals or x in self.static for x in how.operands):
+                if self.static.issuperset(others):
                     self.static.add(node)
             self.order.append(node)
 

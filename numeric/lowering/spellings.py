@@ -80,6 +80,8 @@ def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> fr
     for node in topological(outputs):
         if node in known:
             continue
+        if node.args and node.args[0] not in found:  # as nearly all
+            continue
         leaf = isinstance(node.op, _NUMBERS) or number_of(node) is not None
         made = isinstance(node.op, _ELEMENTWISE) or ops.is_spread(node.op)
         if leaf or (made and all(x in found for x in node.args)):
@@ -319,7 +321,7 @@ def _power(x: Expr, p: int | Fraction) -> Expr:
 
 def _real(node: Expr, operands: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Integer operands of a real value times 1.0: NumPy's integers overflow, and have no 1/x."""
-    if node.dtype is not float:
+    if node.dtype is not float or {x.dtype for x in operands} == {float}:
         return operands
     return tuple(x if x.dtype is float or number_of(x) is not None else _cast(x) for x in operands)
 
@@ -363,9 +365,14 @@ def thin(x: Expr) -> Expr | None:
     )
 
 
+_SEEN_THROUGH = frozenset({ops.Barrier, ops.Pointwise})
+
+
 def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     """Operands in front of their stretching, as long as together they keep the shape."""
-    operands = tuple([behind(x) for x in node.args])
+    operands = node.args
+    if not _SEEN_THROUGH.isdisjoint([x.op.__class__ for x in operands]):
+        operands = tuple([behind(x) for x in operands])
     if not node.shape:
         return operands
     sources = [thin(x) for x in operands]

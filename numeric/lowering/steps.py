@@ -76,6 +76,8 @@ class Step(NamedTuple):
     ``gram``
         the contraction ``X' diag(s) X`` of X and s, X being the first and the last of the op's
         operands
+    ``apart``
+        the operand, with its last axis outermost in memory (see ``layouts``)
     ``element``, ``elements``, ``stack``
         the element ``detail`` of an array of one axis, or all of an array of any; the array of
         scalars (see ``rolling`` and ``unrolling``)

@@ -24,7 +24,6 @@ from numeric.lowering.values import full
 from symdiff import opaque_ops
 from symdiff.calculus.custom_ops import Custom, CustomPullback
 from symdiff.graph import ops
-from symdiff.graph.axes import shape_text
 from symdiff.graph.lengths import Length, is_natural
 from symdiff.graph.ranges import Line, places_of
 
@@ -99,19 +98,6 @@ def function(nodes: Sequence[Expr]) -> Callable[..., Any]:
 
     operands = nodes[0].args
     return compiled(template(nodes, operands, bind).text, len(operands), names)
-
-
-def explained(node: Expr) -> str:
-    """How a contraction is computed, in words, with the shapes.
-
-    >>> import symdiff as sd
-    >>> explained(sd.symbol("left", (3, 4)) @ sd.symbol("right", 4))
-    'matrix-vector ij,j->i: (3, 4) and (4,) to (3,)'
-    """
-    assert isinstance(node.op, ops.Contract)
-    shapes = [x.shape for x in node.args]
-    given = " and ".join(map(shape_text, shapes)) or "nothing"
-    return f"{plan(node.op, shapes).text}: {given} to {shape_text(node.shape)}"
 
 
 def _call(

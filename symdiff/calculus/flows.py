@@ -194,6 +194,8 @@ def is_diagonal(x: Expr) -> bool:
 
 def gathered(flows: Sequence[Flow]) -> Flow:
     """The sum of the flows that arrived at a node; marked if they leave elements out."""
+    if len(flows) == 1:
+        return flows[0]
     marks = [g.mark for g in flows]
     if len(flows) > 1 and any(marks):
         # A flow that is 0 reaches no element: unmarked, it must not take the mark of the others.

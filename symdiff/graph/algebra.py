@@ -143,12 +143,12 @@ def total(terms: Sequence[Expr]) -> Expr:
 
 def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
     """``sum of coef * expr``: like terms merged, short inner sums flattened, exact coefficients."""
-    exprs = aligned(name, *[as_numeric(x) for _, x in terms])
+    exprs = aligned(name, *[x if x.dtype is float else as_numeric(x) for _, x in terms])
     const: Number = 0
     found: dict[Expr, Number] = {}
     for (coef, _), x in zip(terms, exprs, strict=True):
         op = x.op
-        if isinstance(op, ops.Sum):
+        if op.__class__ is ops.Sum:
             if (coef in (1, -1) and len(x.args) <= _FLAT_TERMS) or _is_scaled(op):
                 const = _gather(found, const, coef, x)
                 continue
@@ -158,10 +158,9 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
         known = found.get(x)
         found[x] = coef if known is None else number.plus(known, coef)
     # 2*(a + b) meets a and b: they are like terms.  Without them it keeps its own rounding.
-    for x, coef in [*found.items()]:
-        if isinstance(x.op, ops.Sum) and number.is_short(coef) and _all_in(x.args, found):
-            del found[x]
-            const = _gather(found, const, coef, x)
+    for x in [x for x in found if x.op.__class__ is ops.Sum]:
+        if number.is_short(found[x]) and _all_in(x.args, found):
+            const = _gather(found, const, found.pop(x), x)
     return sum_node(const, found, exprs[0].shape)
 
 

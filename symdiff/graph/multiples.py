@@ -9,7 +9,7 @@ import sympy as sp
 
 from symdiff.graph import number, ops
 from symdiff.graph.leaves import full, number_of, split_coefficient
-from symdiff.graph.node import make
+from symdiff.graph.node import by_serial, make
 from symdiff.scalars.formula import VOCABULARY, kernel_symbol
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ def sum_node(const: Number, found: Mapping[Expr, Number], shape: Shape) -> Expr:
         return full(shape, const)
     if len(kept) == 1 and const == 0 and found[kept[0]] == 1:
         return kept[0]
-    kept.sort(key=lambda arg: arg.serial)
+    kept.sort(key=by_serial)
     coefs = tuple([found[arg] for arg in kept])
-    whole = const.__class__ is int and all(
-        found[arg].__class__ is int and arg.dtype is int for arg in kept
-    )
+    whole = const.__class__ is int and kept[0].dtype is int
+    whole = whole and all(found[arg].__class__ is int and arg.dtype is int for arg in kept)
     return make(ops.sum_op(const, coefs), tuple(kept), shape, int if whole else float)

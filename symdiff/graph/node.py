@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from symdiff.locks import fork_safe_lock, once
@@ -30,6 +31,7 @@ _new = object.__new__
 _node_class: type[Expr]
 _describe: Callable[[Op], tuple[Any, ...]]
 _next_serial = itertools.count().__next__
+by_serial = attrgetter("serial")
 
 
 class Op:
@@ -193,9 +195,5 @@ def topological(outputs: Iterable[Expr]) -> list[Expr]:
                 seen.add(arg)
                 found.append(arg)
                 stack.append(arg)
-    found.sort(key=_by_serial)
+    found.sort(key=by_serial)
     return found
-
-
-def _by_serial(node: Expr) -> int:
-    return node.serial

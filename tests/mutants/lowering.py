@@ -44,6 +44,30 @@ _schedule(
     "test_long_sums_are_chunked_from_left_to_right",
 )
 _schedule(
+    "products-begin-with-what-comes-later",
+    "                place(before)  # what it needs is there: it is among the operands\n",
+    "",
+    "test_products_go_on_from_the_longest_one_that_they_begin_with",
+)
+_schedule(
+    "sums-that-are-read-are-turned",
+    "if other is not None and v not in read and other.results[0] not in others:",
+    "if other is not None and other.results[0] not in others:",
+    "test_other_sums_stay_as_they_are",
+)
+_schedule(
+    "constants-are-not-turned",
+    "return (step.operands, step.shapes, sign * op.const, *coefs)",
+    "return (step.operands, step.shapes, *coefs)",
+    "test_sums_of_other_constants_are_not_turned",
+)
+_schedule(
+    "sums-of-scattered-elements-lose-terms",
+    "        return self._summed(terms) if terms else self.number(0)\n",
+    "        return self._summed(terms[:1]) if terms else self.number(0)\n",
+    "test_a_determinant_of_gathered_minors_is_one_of_floats",
+)
+_schedule(
     "powers-are-spelled-upside-down",
     '    if p < 0:\n        return Spelling("product", (_power(x, -p),), (-1,))',
     '    if p < 0:\n        return Spelling("product", (_power(x, -p),), (1,))',
@@ -263,6 +287,24 @@ _kernels(
     "test_gram_is_the_sum_over_rows[negative",
     "test_the_hessian_of_a_concave_function_is_as_symmetric",
 )
+_source(
+    "results-have-a-layout-of-their-own",
+    "or step.weak or step.results[0] in schedule.results:",
+    "or step.weak:",
+    "test_others_stay",
+)
+_source(
+    "what-is-as-large-as-the-result-is-copied",
+    "if own is None or own * _THIN > size:",
+    "if own is None:",
+    "test_others_stay",
+)
+_kernels(
+    "the-last-axis-comes-back-first",
+    "return turned.transpose(*[k + 1 for k in others], 0)",
+    "return turned.transpose(*reversed([k + 1 for k in others]), 0)",
+    "test_apart_is_the_same_array",
+)
 _kernels(
     "places-without-elements-have-the-first-one",
     "            result[..., self.empty] = 0\n",
@@ -321,6 +363,18 @@ _memory(
     "if id(base) in self.taken or base.base is not None or not value.flags.writeable:",
     "if base.base is not None or not value.flags.writeable:",
     "test_structures_shapes_dtypes_and_memory",
+)
+_memory(
+    "terms-change-places-and-not-their-signs",
+    "terms[:2] = terms[1], terms[0]  # b - a for -a + b",
+    "terms[:2] = (terms[1][0], terms[0][1]), (terms[0][0], terms[1][1])",
+    "test_signs_are_not_changed_in_a_step_of_their_own",
+)
+_memory(
+    "bytes-of-inner-values-of-kernels-count",
+    'if step.form == "rows" or len(step.results) > 1 or is_made(step, steps):',
+    "if len(step.results) > 1 or is_made(step, steps):",
+    "test_explain_counts_what_a_kernel_reads_and_writes",
 )
 _memory(
     "views-are-arrays-that-a-program-makes",
@@ -491,6 +545,18 @@ _rows(
     "test_sums_over_blocks_are_exact_where_sums_are",
 )
 _rows(
+    "blocks-are-shorter-than-what-they-share",
+    "max(1, BLOCK // max(self.width(sizes), 1), self._shared)",
+    "max(1, BLOCK // max(self.width(sizes), 1))",
+    "test_the_sum_in_blocks_is_that_of_whole_arrays",
+)
+_rows(
+    "tasks-that-are-done-hold-arrays",
+    "        held.clear()\n",
+    "",
+    "test_what_helpers_worked_on_is_let_go_at_once",
+)
+_rows(
     "the-last-block-is-left-out",
     "        blocks = -(-count // rows)\n",
     "        blocks = count // rows\n",
@@ -534,6 +600,12 @@ _memory(
     "return HANDED if handed else LARGE",
     "return HANDED",
     "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
+)
+_exponentials(
+    "short-rows-lose-their-last-exponential",
+    'np.einsum("...i->...", x)[..., None]',
+    'np.einsum("...i->...", x[..., :-1])[..., None]',
+    "test_each_row_has_the_bits_that_it_has_alone",
 )
 _exponentials(
     "rows-are-taken-for-columns",

@@ -277,6 +277,16 @@ def test_programs_with_and_without_kept_memory_call_one_kernel():
     assert kernels[0] == kernels[1] != []
 
 
+def test_explain_counts_what_a_kernel_reads_and_writes():
+    """The argument is read, the gradient written, and nothing else is as long as the axis."""
+    F = nm.lower(sd.grad(sd.sum(sd.sin(x) * sd.exp(-(x**2))), x), x)
+    assert "bytes of arrays read and written" in F.explain({"n": 100})
+    (step,) = [s for s in F._programs.value.chosen({"n": 100}).schedule.steps if not s.leaf]
+    assert step.form == "rows"
+    value = next(line for line in F.explain({"n": 100}).splitlines() if line.startswith("value"))
+    assert f", {2 * 8 * 100:,} bytes" in value
+
+
 def test_programs_of_small_arrays_know_no_blocks(monkeypatch):
     monkeypatch.setattr(programs, "LARGE", 1000)
     F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])

@@ -630,6 +630,58 @@ def test_explain_of_scalars_names_both_ways():
     assert "computed again in backward: 0 steps" in text
 
 
+EXPLAINED = nm.lower(
+    sd.sum(sd.tanh(sd.symbol("X", ("n", 3)) @ sd.symbol("w", 3)) ** 2 * sd.symbol("v", "n"))
+    + sd.logsumexp(sd.symbol("v", "n")),
+    [sd.symbol("X", ("n", 3)), sd.symbol("w", 3), sd.symbol("v", "n")],
+)
+
+
+def test_explain_counts_operations_and_bytes_where_lengths_are_known():
+    value, pulled = EXPLAINED.outputs, EXPLAINED._programs.cut.cotangents
+    n = 100
+    text = EXPLAINED.explain({"n": n})
+    first = sd.count_operations(value, {"n": n})
+    both = sd.count_operations([*value, *pulled], {"n": n})
+    assert f"operations: {first:,}; with all cotangents {both:,}" in text
+    kept = EXPLAINED._programs.cut.kept
+    held = sum(8 * math.prod(n if d == "n" else d for d in x.shape) for x in kept)
+    assert f"{held:,} bytes" in text.splitlines()[-3]
+    # X and w are read, their product is written and read, and so on.
+    assert "value: 6 steps, " in text
+    assert "operations and bytes: explain(sizes) with those of n" in EXPLAINED.explain()
+    with pytest.raises(sd.Unsupported):
+        sd.count_operations(sd.custom(lambda x: x)(A))
+    opaque = nm.lower(sd.custom(lambda x: x, vjp_numpy=lambda g, y, x: (g,))(A), A)
+    assert "operations are not counted" in opaque.explain()
+
+
+def test_explain_tells_of_what_runs_for_these_lengths():
+    small, large = (EXPLAINED.explain({"n": n}) for n in (100, 10**6))
+    assert "fused" not in small
+    fused = next(line for line in large.splitlines() if "fused in blocks of rows" in line)
+    assert "over n, on " in fused
+    assert "tanh" in fused
+    for text in (small, large):
+        assert "matrix-vector ij,j->i: (n, 3) and (3,) to (n,), BLAS: gemv" in text
+    EXPLAINED.value_and_grad(np.ones((4, 3)), np.ones(3), np.ones(4))
+    assert "exponentials shared by logsumexp and softmax: 1" in EXPLAINED.explain({"n": 4})
+    assert "in memory kept between calls" in EXPLAINED.explain({"n": 50_000})
+
+
+def test_explain_tells_of_lanes_and_of_floats():
+    x = sd.symbol("x", 400)
+    terms = [(x[i + 1] - x[i] ** 2) ** 2 for i in range(399)]
+    text = nm.lower(sum(terms[1:], terms[0]), x).explain()
+    assert "steps over scalars are these" in text
+    assert len(text.splitlines()) < 12  # what is kept looks alike
+    p = sd.symbol("p", 4)
+    f = p
+    for _ in range(20):
+        f = f + sd.sin(f) * p / 10
+    assert "Python floats" in nm.lower(sd.sum(f), p).explain()
+
+
 def test_a_selected_whole_number_comes_out_as_a_float():
     x, y = sd.symbols("x y")
     derivatives = nm.lower(list(sd.grad(sd.xlogy(x, y), (x, y))), [x, y])(0.0, 0.0)

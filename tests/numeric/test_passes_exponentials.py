@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import blocks, programs
+from numeric.lowering.kernels.exponentials import logsumexp, softmax
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
@@ -107,6 +108,24 @@ def test_shares_are_those_of_interpret_within_rounding(threads, monkeypatch):
         bounded(share, expected[1], a, expected[0])
 
     run()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 7, 127, 128, 129, 1000])
+def test_each_row_has_the_bits_that_it_has_alone(count, dtype):
+    """Blocks of rows are cut anywhere; short rows and long ones are added in two ways."""
+    a = np.random.default_rng(3).normal(size=(6, count)).astype(dtype) * 3
+    value, share = softmax(a)
+    assert np.array_equal(value, logsumexp(a))
+    for i in range(len(a)):
+        one, part = softmax(a[i : i + 1])
+        assert np.array_equal(one, value[i : i + 1])
+        assert np.array_equal(part, share[i : i + 1])
+    exact = np.exp(a.astype(np.longdouble))
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(value, np.log(exact.sum(axis=1)), rtol=8 * eps, atol=8 * eps)
+    bound = (count + 16 + np.abs(a).max()) * eps
+    assert np.all(np.abs(share * exact.sum(axis=1)[:, None] - exact) <= bound * exact)
 
 
 def test_shares_beside_infinities_are_those_of_interpret():

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import pickle
 import random
+import sys
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pytest
@@ -319,3 +322,51 @@ def test_elements_of_computed_arrays_come_after_these(always):
         nm.lower(outputs, [A, c])(*at.values()), nm.interpret(outputs, at), strict=True
     ):
         np.testing.assert_array_equal(a, b, strict=True)
+
+
+# Growth -------------------------------------------------------------------------------------------
+
+
+def chained(count):
+    x = [sd.symbol(f"x{k}") for k in range(count)]
+    terms = [100 * (b - a**2) ** 2 + (1 - a) ** 2 for a, b in pairwise(x)]
+    return reduce(add, terms), x
+
+
+def functions_that_run(work):
+    """How many calls of functions written in Python and in C a piece of work takes."""
+    count = 0
+
+    def saw(frame, event, arg):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(saw)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda f, x: nm.lower(f, x),
+        lambda f, x: nm.lower(f, x).value_and_grad(*[0.5] * len(x)),
+        lambda f, x: sd.grad(f, x),
+    ],
+    ids=["lower", "value and gradient", "differentiate"],
+)
+def test_work_grows_with_the_number_of_terms(work):
+    """A graph of twice the terms takes twice the calls, and no more."""
+    work(*chained(20))  # what is seen for the first time
+    small, middle, large = [
+        functions_that_run(lambda n=n: work(*chained(n))) for n in (300, 600, 1200)
+    ]
+    assert large - middle <= 2.1 * (middle - small)
+
+
+def test_operations_grow_with_the_number_of_terms():
+    counts = [sd.count_operations(sd.grad(*chained(n))) for n in (300, 600, 1200)]
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -45,6 +46,34 @@ def test_a_determinant_by_cofactors_is_one_of_floats():
     np.testing.assert_allclose(gradient, value * np.linalg.inv(at).T, rtol=1e-12)
     assert gradient.shape == (5, 5)
     assert gradient.flags.writeable
+
+
+def test_a_determinant_of_gathered_minors_is_one_of_floats():
+    """The gradient adds up what rows were read twice."""
+    A = sd.symbol("A", (4, 4))
+    minors = A[3]
+    for r, size in ((2, 2), (1, 3), (0, 4)):
+        minors = sd.sum(_signs(size) * A[r][_columns(size)] * minors[_rest(size)], axis=1)
+    F = nm.lower(minors[0], A)
+    at = np.random.default_rng(1).normal(size=(4, 4))
+    value, (gradient,) = F.value_and_grad(at)
+    assert tiny(F)
+    np.testing.assert_allclose(value, np.linalg.det(at), rtol=1e-13)
+    np.testing.assert_allclose(gradient, value * np.linalg.inv(at).T, rtol=1e-12)
+
+
+def _columns(size):
+    return np.array(list(combinations(range(4), size)))
+
+
+def _signs(size):
+    return sd.constant(np.tile((-1.0) ** np.arange(size), (len(_columns(size)), 1)))
+
+
+def _rest(size):
+    places = {c: k for k, c in enumerate(combinations(range(4), size - 1))}
+    rows = _columns(size).tolist()
+    return np.array([[places[tuple(c[:k] + c[k + 1 :])] for k in range(size)] for c in rows])
 
 
 def steps_of_a_cycle(x, p, count):
@@ -113,6 +142,7 @@ SUMS = [
         lambda x, y: y - x,
     ),
     *(lambda x, y: x * (x @ y), lambda x, y: sd.where(x < y, x, sd.sum(sd.outer(x, y), axis=0))),
+    *(lambda x, y: x[[1, 1, 3, 0]] * y, lambda x, y: sd.sum(x[[[0, 1], [2, 0]]], axis=0)[0] - y),
     *(lambda x, y: sd.cumsum(x) + y, lambda x, y: sd.diag(x) @ y, lambda x, y: sd.max(x) - y),
 ]
 

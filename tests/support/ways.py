@@ -59,6 +59,7 @@ class Way:
             large = 1 if self.block else math.inf
             for module in (blocks, programs, running):
                 patch.setattr(module, "LARGE", large)
+            patch.setattr(programs, "HANDED", large)
             patch.setattr(blocks, "BLOCK", self.block)
             patch.setattr(rows, "_LEAST", 1)
             patch.setattr(rows, "_CROSSING", 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering.kernels.sequences import added
+from numeric.lowering.kernels.sequences import added, by_place
 from numeric.warnings_off import SILENCE, noise, set_noise
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def logsumexp(x: np.ndarray, over: Over = _whole) -> Any:
 
     def part(here: slice) -> Any:
         e = x[..., here] - top
-        return np.add.reduce(np.exp(e, out=e), axis=-1, keepdims=True)
+        return _sum(np.exp(e, out=e))
 
     before = noise()
     try:
@@ -54,7 +54,7 @@ def softmax(x: np.ndarray, over: Over = _whole) -> tuple[Any, np.ndarray]:
 
     def part(here: slice) -> Any:
         e = np.subtract(x[..., here], top, out=shares[..., here])
-        return np.add.reduce(np.exp(e, out=e), axis=-1, keepdims=True)
+        return _sum(np.exp(e, out=e))
 
     def divide(here: slice) -> None:
         e = shares[..., here]
@@ -76,8 +76,21 @@ def softmax(x: np.ndarray, over: Over = _whole) -> tuple[Any, np.ndarray]:
 
 def _top(x: np.ndarray) -> Any:
     """What is subtracted: the largest element where it is finite, else 0."""
-    top = np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
+    top = _largest(x)[..., None]
     return np.where(np.isfinite(top), top, 0)
+
+
+_largest = by_place(
+    lambda x: np.maximum.reduce(x, axis=-1, initial=-np.inf), lambda x: x.argmax(axis=-1)
+)
+_SHORT = 128  # elements that NumPy adds in a row, in pairs only beyond
+
+
+def _sum(x: np.ndarray) -> Any:
+    """The sums along the last axis, of which NumPy's cost most to begin."""
+    if x.shape[-1] > _SHORT:
+        return np.add.reduce(x, axis=-1, keepdims=True)
+    return np.einsum("...i->...", x)[..., None]
 
 
 def _logarithm(total: Any, top: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +45,17 @@ def powers(x: np.ndarray, exponents: range, axis: int) -> np.ndarray:
     for before, row in pairwise(growing):
         np.multiply(before, x, out=row)
     return np.moveaxis(rows, 0, axis)
+
+
+def apart(x: np.ndarray) -> np.ndarray:
+    """The same array, its last axis the outermost one in memory.
+
+    >>> apart(np.zeros((5, 3))).strides
+    (8, 40)
+    """
+    others = range(x.ndim - 1)
+    turned = np.ascontiguousarray(x.transpose(x.ndim - 1, *others))
+    return turned.transpose(*[k + 1 for k in others], 0)
 
 
 def put(x: np.ndarray, index: np.ndarray, length: int) -> np.ndarray:
@@ -268,3 +279,25 @@ def added(parts: Sequence[Any]) -> Any:
         pairs = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[2 * len(pairs) :]
     return values[0]
+
+
+def by_place(
+    extreme: Callable[[np.ndarray], np.ndarray], place: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The extreme elements, taken from where they are.
+
+    NumPy finds the place of one in a short row of floats in a third of the time of its value.
+
+    >>> largest = by_place(lambda x: x.max(axis=-1), lambda x: x.argmax(axis=-1))
+    >>> largest(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
+    [3.0, 2.0]
+    """
+
+    def run(x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind != "f" or x.ndim < 2 or not x.flags.c_contiguous or not x.size:
+            return extreme(x)
+        starts = np.arange(0, x.size, x.shape[-1])
+        found: np.ndarray = x.reshape(-1)[place(x).reshape(-1) + starts]
+        return found.reshape(x.shape[:-1])
+
+    return run

@@ -302,8 +302,7 @@ class NativeRows(Rows):
         self._native = NativeKernel(emitter, kernel.body, kernel.sliced)
         self._plain = list(kernel.pads) == list(range(len(kernel.body.results)))
 
-    def __str__(self) -> str:
-        return f"{len(self.kernel.body.computed())} of them in machine code, {self.kernel}"
+    told = "in machine code"
 
     def shown(self, source: str) -> str:
         return self._native.text()

@@ -51,8 +51,9 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
-    >>> A, B, v = sd.symbol("A", (99, 99)), sd.symbol("B", (99, 99)), sd.symbol("v", 99)
-    >>> print(merged(schedule([(A @ B) @ v], [A, B, v]), [False] * 5))
+    >>> A, B = sd.symbol("A", (99, 99)), sd.symbol("B", (99, 99))
+    >>> AB, v = A @ B, sd.symbol("v", 99)
+    >>> print(merged(schedule([AB @ v], [A, B, v]), [False] * 5))
     %0: (99, 99) float = input A
     %1: (99, 99) float = input B
     %2: (99,) float = input v

@@ -322,14 +322,15 @@ def _kinds(read: _Reading) -> dict[int, tuple[int, int]]:
         own[v] = number("number", read.numbers[v].dtypes)
     for v in read.totals:
         own[v] = number("total")
-    shallow = {
-        v: number(own[v], *[own.get(x, leaf) for x in step.operands])
-        for v, step in read.scalars.items()
-    }
-    return {
-        v: (own[v], number(own[v], *[shallow.get(x, own.get(x, leaf)) for x in step.operands]))
-        for v, step in read.scalars.items()
-    }
+    one, shallow = numbers.setdefault, dict(own)
+    for v, step in read.scalars.items():
+        below = [own.get(x, leaf) for x in step.operands]
+        shallow[v] = one((own[v], *below), len(numbers))
+    found = {}
+    for v, step in read.scalars.items():
+        below = [shallow.get(x, leaf) for x in step.operands]
+        found[v] = own[v], one((own[v], *below), len(numbers))
+    return found
 
 
 def _way(step: Step) -> tuple[object, ...]:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 ELEMENTS = 64
 WORTH = 15.0
 _GAIN = 0.5
-_MOVES = (ops.Slice, ops.Unslice, ops.Reshape, ops.Gather, ops.Concat, ops.Flip, ops.Shift)
+_MOVES = (
+    *(ops.Slice, ops.Unslice, ops.Reshape, ops.Gather, ops.Scatter),
+    *(ops.Concat, ops.Flip, ops.Shift),
+)
 _REAL = (float, bool)
 
 
@@ -174,6 +177,10 @@ class _Writer:
     def number(self, value: float) -> int:
         """The name of a number, which moves put beside elements."""
         return self._number(float(value))
+
+    def sum(self, terms: Sequence[int]) -> int:
+        """The name of a sum, which moves put where elements meet."""
+        return self._summed(terms) if terms else self.number(0)
 
     def _elements(self, v: int, shape: Shape, dtype: Dtype) -> NDArray[Any]:
         first, count = self.length, _size(shape)

@@ -53,37 +53,35 @@ def entry(
 
     ``body`` is what it does; ``cast`` says which results are made floats.  Arguments of other
     classes than ``dtypes``, named ones, and calls in which ``math`` raises go to ``slow``.  The
-    entry ``value_and_grad`` returns the first result, then the tuple of the others.
+    entry ``value_and_grad`` returns the first result, then the tuple of the others; its ``wrt`` is
+    one of the named, since each parameter costs a call time.
     """
     lines, results, joined, packed = body
     gradient = name == "value_and_grad"
     names = [f"v{i + 1}" for i in range(len(dtypes))]
     fallback = emitter.bind((name, "slow"), f"{name}_checked", lambda: slow)
-    plain = "not named and wrt is None" if gradient else "not named"
-    passed = "wrt=wrt, **named" if gradient else "**named"
-    keyword = "wrt=None, " if gradient else ""
     if len(dtypes) < PACKED:
         missing = emitter.bind("missing", "missing", object)
         params = "".join([f"{v}={missing}, " for v in names]) + ("/, " if names else "") + "*rest"
         kinds = [f"{v}.__class__ is {k.__name__}" for v, k in zip(names, dtypes, strict=True)]
-        test = " and ".join([plain, "not rest", *kinds])
+        test = " and ".join(["not named and not rest", *kinds])
         listed = "".join([f"{v}, " for v in names])
         given = f"*[v for v in ({listed}) if v is not {missing}], *rest"
         unpacked = []
     else:
         params = given = "*args"
         classes = emitter.bind("classes", "classes", lambda: list(dtypes))
-        test = f"{plain} and [v.__class__ for v in args] == {classes}"
+        test = f"not named and [v.__class__ for v in args] == {classes}"
         unpacked = [] if packed else [f"{', '.join(names)} = args"]
     source = [
-        f"def {name}({params}, {keyword}**named):",
+        f"def {name}({params}, **named):",
         f"    if {test}:",
         "        try:",
         *[f"            {line}" for line in (*unpacked, *lines)],
         f"            return {_returned(results, joined, cast, gradient, many)}",
         "        except (ValueError, OverflowError, ZeroDivisionError):",
         "            pass",
-        f"    return {fallback}({given}, {passed})",
+        f"    return {fallback}({given}, **named)",
         "",
     ]
     return emitter.compiled(name, "\n".join(source))

@@ -13,8 +13,9 @@ from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.kernels.monomials import over_sum
-from numeric.lowering.kernels.sequences import placed, powers
+from numeric.lowering.kernels.sequences import apart, placed, powers
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes import layouts
 from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.padding import edges, keyed, padded
@@ -45,7 +46,7 @@ class NumPyPrinter(PythonPrinter):
             schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         if not emitter.options.exact_order:
-            for changed in (shares, multiplied, dotted):
+            for changed in (shares, multiplied, dotted, layouts.apart):
                 schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
@@ -55,6 +56,8 @@ class NumPyPrinter(PythonPrinter):
             exponents, axis = step.detail
             name = self.emitter.function("powers", powers)
             return call(f"{name}({{0}}, {exponents!r}, axis={axis})", 1)
+        if step.form == "apart":
+            return call(f"{self.emitter.function('apart', apart)}({{0}})", 1)
         return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
 
     def kernel(self, step: Step) -> Template:
@@ -109,7 +112,6 @@ class NumPyPrinter(PythonPrinter):
 
     def gram(self, step: Step) -> Template:
         first, second, _ = step.op.letters  # type: ignore[attr-defined]
-        self.emitter.contractions["weighted Gram matrix ij,i,ik->jk"] = None
         turned = "" if first[:1] == second else ".T"
         return call(f"{self.emitter.function('gram', gram)}({{0}}{turned}, {{1}})", 2)
 

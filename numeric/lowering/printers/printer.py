@@ -12,6 +12,7 @@ from numeric.lowering.formulas import printed
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
+from numeric.lowering.passes.repeats import begun, opposite
 from numeric.lowering.passes.sums import divided, shared
 from numeric.lowering.steps import CONSTANTS
 from numeric.lowering.texts import (
@@ -108,7 +109,7 @@ class Printer(ABC):
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         """What passes make of the schedule before its steps are written."""
-        return divided(shared(schedule))
+        return divided(shared(opposite(begun(schedule))))
 
     @cached_property
     def numbers(self) -> list[bool]:
