@@ -24,6 +24,7 @@ FAMILIES = (
     _function,
     _rows,
     _exponentials,
+    _powers,
 )
 
 # What is computed, and in which order -------------------------------------------------------------
