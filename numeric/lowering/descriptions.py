@@ -89,6 +89,14 @@ def _shared(schedule: Schedule) -> Iterator[str]:
 def _contractions(schedule: Schedule) -> Iterator[str]:
     """How each contraction that adds up is computed, and by what."""
     for steps, step, rows in _every(schedule):
+        if step.form == "affine":
+            a, b = (shape_text(_layout(steps, v)) for v in step.operands[:2])
+            whole = f", {step.detail.extreme} of each row" * bool(step.detail.extreme)
+            out = shape_text(step.shapes[0])
+            yield f"matmul with rows and columns added{whole}: {a} and {b} to {out}, BLAS: gemm"
+        elif step.form == "placed":
+            read = shape_text(_layout(steps, step.operands[0]))
+            yield f"read at the extremes of rows: {read} to {shape_text(step.shapes[0])}"
         op = step.op if step.form in ("kernel", "gram") else None
         if not isinstance(op, ops.Contract) or not op.sums:
             continue

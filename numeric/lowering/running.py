@@ -18,7 +18,7 @@ from numeric.lowering.arguments import Call, Signature
 from numeric.lowering.blocks import LARGE
 from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
-from numeric.lowering.names import MATH, NUMPY, ROWS, Emitter, Options
+from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
 from numeric.lowering.native.compiler import compiler
 from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry

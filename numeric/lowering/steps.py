@@ -66,6 +66,11 @@ class Step(NamedTuple):
         ``detail``
     ``powers``
         the operand to the exponents along a new axis; these, a range, and the axis are ``detail``
+    ``affine``
+        a matrix product plus rows and columns, as the Affine ``detail`` says (see ``affine``)
+    ``extremes``, ``placed``
+        a matrix, in a form of its own, that has the last operand at the extremes of the rows of the
+        first one, which are the second one; what it is contracted with (see ``extremes``)
     ``softmax``
         the logarithm of the sum of the operand's exponentials over its last axis; these over it
     ``kernel``

@@ -112,6 +112,48 @@ _schedule(
     "test_kinks_are_asked_of_all_rows",
 )
 _schedule(
+    "columns-are-added-to-rows",
+    "left[-1], right[-1] = 1, column",
+    "left[-1], right[-1] = column[0], 1",
+    "test_values_are_within_the_bound_of_any_order",
+)
+_schedule(
+    "products-that-others-read-are-joined",
+    "elif product is None and found == shape and reads[v] == 1:",
+    "elif product is None and found == shape:",
+    "test_other_sums_are_not_joined",
+)
+_schedule(
+    "scaled-factors-leave-the-floats",
+    "    if not np.isfinite(scaled).all():\n        return None\n",
+    "",
+    "test_what_would_leave_the_floats_is_scaled_last",
+)
+_schedule(
+    "ties-are-not-looked-for",
+    "if np.count_nonzero(x[rows] == values[rows, None]) != len(found[rows]):",
+    "if False:",
+    "test_the_matrix_is_read_as_an_array",
+)
+_schedule(
+    "rows-of-nan-have-a-place",
+    "if not x.size or np.isnan(values).any():",
+    "if not x.size:",
+    "test_a_nan_does_not_make_up_for_a_tie",
+)
+_schedule(
+    "zeros-at-no-extreme-lose",
+    "found[w != 0] += np.multiply.outer(w[w != 0], b[i])",
+    "found += np.multiply.outer(w, b[i])",
+    "test_zeros_win_where_they_are_strong",
+)
+_schedule(
+    "results-that-are-matrices-at-extremes-are-lost",
+    "        if v in self._results:\n            return None\n        found = [self._reading",
+    "        found = [self._reading",
+    "test_passes_extremes.py::test_other_derivatives_stay",
+)
+_schedule(
     "squares-that-cancel-are-dotted",
     "total.op.const != 0 or any(coef < 0 for coef in total.op.coefs)",
     "total.op.const != 0",

@@ -86,5 +86,6 @@ def is_made(step: Step, steps: Sequence[Step]) -> bool:
 _VIEWS = frozenset({"kernel", "component"})
 _MADE = frozenset(
     {"stack", "power", "shifted", "monomial", "quotient", "strong", "pads", "powers", "gram"}
+    | {"affine", "placed"}
 )
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)

@@ -11,19 +11,23 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
+from numeric.lowering.kernels.extremes import AtExtremes
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.kernels.monomials import over_sum
+from numeric.lowering.kernels.products import affine, affine_max, affine_min
 from numeric.lowering.kernels.sequences import apart, placed, powers
 from numeric.lowering.node_kernels import strong_product
 from numeric.lowering.passes import layouts
+from numeric.lowering.passes.affine import joined
 from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.exponentials import shares
+from numeric.lowering.passes.extremes import Reading, by_place
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
-from numeric.lowering.texts import ATOM, LOOSE, Template, lengths_text
+from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, SUM, Template, lengths_text
 from symdiff import opaque_ops
 from symdiff.graph import ops
 
@@ -46,7 +50,7 @@ class NumPyPrinter(PythonPrinter):
             schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         if not emitter.options.exact_order:
-            for changed in (shares, multiplied, dotted, layouts.apart):
+            for changed in (shares, multiplied, dotted, joined, by_place, layouts.apart):
                 schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
@@ -58,7 +62,31 @@ class NumPyPrinter(PythonPrinter):
             return call(f"{name}({{0}}, {exponents!r}, axis={axis})", 1)
         if step.form == "apart":
             return call(f"{self.emitter.function('apart', apart)}({{0}})", 1)
+        if step.form == "affine":
+            return self._affine(step)
+        if step.form == "extremes":
+            name = self.emitter.function("AtExtremes", AtExtremes)
+            return call(f"{name}({step.detail!r}, {{0}}, {{1}}, {{2}})", 3)
+        if step.form == "placed":
+            return _placed(step.detail)
         return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
+
+    def _affine(self, step: Step) -> Template:
+        scale, turned, coefs, extreme = step.detail
+        factors = [f"{{{k}}}{'.T' * t}" for k, t in enumerate(turned)]
+        terms, place = [], 2
+        for coef in coefs:
+            if coef is None:
+                terms.append("None")
+                continue
+            terms.append(f"{{{place}}}" if coef == 1 else f"{weak(coef)!r}*{{{place}}}")
+            place += 1
+        function = {"": affine, "min": affine_min, "max": affine_max}[extreme]
+        name = self.emitter.function(function.__name__, function)
+        made = call(f"{name}({', '.join([*factors, repr(weak(scale)), *terms])})", place)
+        needs = (ATOM, ATOM, *[POWER] * (place - 2))
+        into = "" if extreme else f"{made.text[:-1]}, out={{out}})"
+        return made._replace(needs=needs, into=into)
 
     def kernel(self, step: Step) -> Template:
         parted = isinstance(step.op, opaque_ops.LogSumExp) and not self.emitter.options.exact_order
@@ -120,6 +148,20 @@ class NumPyPrinter(PythonPrinter):
 
     def dropped(self, names: Sequence[str]) -> str:
         return f"del {', '.join(names)}"
+
+
+def _placed(reading: Reading) -> Template:
+    """A contraction of what is at extremes."""
+    scale, axis, first, turned, strong = reading
+    text, needs = f"{{0}}.sum({axis})", [ATOM]
+    if first is not None:
+        operand = "{1}" if first else "{1}.T"
+        how = ", strong=True" if strong else ""
+        text = f"{{0}}.dot({axis}, {operand}{how}){'.T' * turned}"
+        needs = [ATOM, LOOSE if first else ATOM]
+    if scale == 1:
+        return Template(text, ATOM, tuple(needs))
+    return Template(f"{weak(scale)!r}*{text}", SUM if scale < 0 else PRODUCT, tuple(needs))
 
 
 def _key(key: Sequence[slice]) -> str:
