@@ -120,7 +120,9 @@ class Program:
             for step in self.schedule.steps
             for v, shape in zip(step.results, step.shapes, strict=True)
         )
-        return 0 if self._native else HANDED if handed else LARGE
+        if self._native:
+            return 0
+        return HANDED if handed else LARGE
 
     @cached_property
     def function(self) -> Callable[..., Any]:
