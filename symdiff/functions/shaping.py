@@ -333,6 +333,8 @@ def reshaped_once(x: Expr, after: Shape) -> Expr:
     lead = 0
     while lead < builtins.min(len(before), len(after)) and before[lead] == after[lead]:
         lead += 1
+    while lead and lengths.product(before[lead:]) != lengths.product(after[lead:]):
+        lead -= 1  # where an axis ahead is 0 the others may have any lengths
     return linear(ops.reshape_op(before[lead:], after[lead:]), x)
 
 

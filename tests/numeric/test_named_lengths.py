@@ -303,6 +303,18 @@ def test_lengths_are_solved_and_checked():
         assert V.shape[0] > A.shape[1]
 
 
+@pytest.mark.parametrize("m", [0, 1, 2, 5])
+def test_a_reshape_of_no_elements_asks_nothing_of_the_other_axes(m):
+    w, A = sd.symbol("w", "m"), sd.symbol("A", ("n", "m"))
+    nothing = sd.repeat(w, 0)
+    assert nm.lower(sd.kron(nothing, w), w)(np.ones(m)).shape == (0,)
+    rows = nm.lower([sd.reshape(A, ("n", "k")), sd.symbol("u", "k")], [A, sd.symbol("u", "k")])
+    assert rows(np.ones((0, m)), np.ones(3))[0].shape == (0, 3)
+    if m != 3:
+        with pytest.raises(ShapeError, match="reshape of"):
+            rows(np.ones((2, m)), np.ones(3))
+
+
 def test_windows_longer_than_the_axis_are_refused_at_the_call():
     windows = sd.sliding_window_view(V, 3)
     slope = sd.grad(sd.sum(windows), V)
