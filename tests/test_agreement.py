@@ -13,7 +13,15 @@ from symdiff import opaque_ops
 from symdiff.graph import ops
 from tests.support.budget import sample
 from tests.support.fields import FLOAT, HIGH
-from tests.support.oracles import DIGITS, FLOAT_ROUNDING, bound, inputs_of, no_ties, values_of
+from tests.support.oracles import (
+    DIGITS,
+    FLOAT_ROUNDING,
+    bound,
+    close,
+    inputs_of,
+    no_ties,
+    values_of,
+)
 from tests.support.strategies import FAMILIES, programs_at_points
 
 pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
@@ -67,15 +75,6 @@ def reassociated(outputs):
 def sums_up(op):
     """Whether a contraction is a sum of products."""
     return len(op.letters) > 1 and any(k not in op.out for word in op.letters for k in word)
-
-
-def close(found, reference, exact, what):
-    """Assert that floats are as near to the exact value as the reference is, within a digit."""
-    found, reference, exact = np.asarray(found), np.asarray(reference), exact.astype(float)
-    assert found.shape == exact.shape, what
-    scale = np.max(np.abs(exact), initial=1.0)
-    allowed = 10 * np.abs(reference - exact) + FLOAT_ROUNDING * scale
-    assert np.all(np.abs(found - exact) <= allowed), f"{what}: {found}, is {exact}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

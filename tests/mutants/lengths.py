@@ -62,6 +62,19 @@ _lengths(
     "test_lengths_are_solved_and_checked",
 )
 
+_lengths(
+    "means-over-one-more-than-a-named-length",
+    "return product(counted(x.shape[k]) for k in axes)",
+    "return product(counted(x.shape[k]) + isinstance(x.shape[k], str) for k in axes)",
+    "test_a_program_that_rounds_is_as_near_as_that_of_numbers[mean]",
+)
+_lengths(
+    "softmax-over-the-first-axis-if-that-is-named",
+    'log_softmax(operand, axes_of("softmax", axis, operand.ndim))',
+    'log_softmax(operand, axes_of("softmax", 0 if "n" in operand.shape else axis, operand.ndim))',
+    "test_a_program_that_rounds_is_as_near_as_that_of_numbers[softmax]",
+)
+
 # What a call learns -------------------------------------------------------------------------------
 
 _learning(

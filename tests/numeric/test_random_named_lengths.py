@@ -3,14 +3,19 @@
 Inputs are small integers and no step rounds, so that values and derivatives are bitwise those of
 the program built with numbers for lengths, however either one associates its sums; values are
 NumPy's, too, and all are JAX's where it is installed.  (A zero has one sign here: -0.0 equals 0.0.)
+
+Programs with steps that round (functions, quotients, means) are held against exact values: of 1/n
+a program of numbers knows more, and its kernels fit arrays of these shapes: bits may differ.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -21,6 +26,9 @@ import numeric as nm
 import symdiff as sd
 from symdiff.errors import ShapeError, Unsupported
 from tests.support.budget import sample
+from tests.support.evaluation import evaluate
+from tests.support.fields import HIGH
+from tests.support.oracles import DIGITS, bound, close
 
 pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
 
@@ -87,8 +95,17 @@ def correlated(x, c, mode):
 
 
 _COMMON = {"windows": sliding_window_view, "convolve": convolved, "correlate": correlated}
-FORMULAS = Space(np, **_COMMON, arange=sd.arange, eye=sd.eye)
-ARRAYS = Space(np, **_COMMON)
+
+
+def shares(x, axis):
+    powers = np.exp(x - np.max(x, axis, keepdims=True, initial=0))
+    return powers / np.sum(powers, axis, keepdims=True)
+
+
+FORMULAS = Space(
+    np, **_COMMON, arange=sd.arange, eye=sd.eye, softmax=sd.softmax, logsumexp=sd.logsumexp
+)
+ARRAYS = Space(np, **_COMMON, softmax=shares, logsumexp=np.logaddexp.reduce)
 
 
 def central_differences(xp, x):
@@ -193,6 +210,29 @@ OPS = {
     "matmul of the transpose": (lambda xp, x, y: x.T @ y, None),
 }  # fmt: skip
 
+# Steps that round, and where they have a value.
+ROUNDING = {
+    "sin": (lambda xp, x: xp.sin(x), None),
+    "bell": (lambda xp, x: xp.exp(-x * x), None),
+    "tanh": (lambda xp, x: xp.tanh(x), None),
+    "log1p": (lambda xp, x: xp.log1p(x * x), None),
+    "sqrt": (lambda xp, x: xp.sqrt(1 + x * x), None),
+    "softmax": (lambda xp, x: xp.softmax(x, -1), None),
+    "softmax of columns": (lambda xp, x: xp.softmax(x, 0), None),
+    "logsumexp": (lambda xp, x: xp.logsumexp(x, -1), lambda x: x.shape[-1] > 0),
+    "mean": (
+        lambda xp, x, k: xp.mean(x, axis=k % x.ndim),
+        lambda x, k: x.shape[k % x.ndim] > 0,
+    ),
+    "mean of all": (lambda xp, x: xp.mean(x), lambda x: raveled(x) > 0),
+    "std": (  # of what differs: its derivative is a convention elsewhere
+        lambda xp, x: xp.std(xp.sin(x) + 3 * xp.arange(x.shape[-1]), axis=-1),
+        lambda x: x.shape[-1] > 1,
+    ),
+    "quotient": (lambda xp, x, y: x / (1 + y * y), None),
+}  # fmt: skip
+STEPS = OPS | ROUNDING
+
 _places = st.none() | st.integers(-3, 3)
 _widths = st.tuples(st.integers(0, 2), st.integers(0, 2))
 _axis = st.integers(0, 1)
@@ -237,23 +277,24 @@ PARAMETERS = {
     "split": (_axis, st.integers(0, 2)),
     "times its length": (_axis,),
     "concat": (_axis,),
+    "mean": (_axis,),
 }
 BINARY = {
     "add", "multiply", "minimum", "where", "concat", "hstack", "stack", "kron", "outer", "matmul",
-    "matmul of the transpose",
+    "matmul of the transpose", "quotient",
 }  # fmt: skip
 MOST = 9
 
 
 def applied(xp, step, values):
-    return OPS[step.name][0](xp, *(values[-1 - i] for i in step.of), *step.parameters)
+    return STEPS[step.name][0](xp, *(values[-1 - i] for i in step.of), *step.parameters)
 
 
 @st.composite
-def programs(draw, first=None):
+def programs(draw, first=None, among=OPS):
     """Steps that the three symbols have, and what they make of them."""
     steps, values = [], [*NAMED]
-    more = draw(st.lists(st.sampled_from(list(OPS)), min_size=1, max_size=MOST, unique=True))
+    more = draw(st.lists(st.sampled_from(list(among)), min_size=1, max_size=MOST, unique=True))
     for name in more if first is None else [first, *more]:
         taken = st.integers(0, len(values) - 1)
         of = tuple(draw(taken) for _ in range(2 if name in BINARY else 1))
@@ -275,7 +316,7 @@ def run(xp, steps, inputs):
     """All values, and the steps that NumPy does in another way than it is written."""
     values, bent = list(inputs), []
     for step in steps:
-        is_plain = OPS[step.name][1]
+        is_plain = STEPS[step.name][1]
         if is_plain and not is_plain(*(values[-1 - i] for i in step.of), *step.parameters):
             bent.append(step)
         values.append(applied(xp, step, values))
@@ -354,6 +395,61 @@ def test_a_program_at_every_length_is_that_of_numbers(name):
     @sample(4)
     def check(program):
         met.update(length for sizes in exact_at_every_length(program) for length in sizes)
+
+    check()
+    assert met >= {0, 1}
+
+
+# Steps that round ---------------------------------------------------------------------------------
+
+# Lengths at which the exact evaluator, of which each element is an object, takes its time.
+FEW = [(0, 2), (1, 1), (1, 3), (2, 0), (2, 2), (3, 2)]
+
+
+def near_at_every_length(program):
+    """Hold one Function against exact values; the lengths at which it has some."""
+    steps, values = program
+    named = nm.lower(with_derivatives(values, NAMED), NAMED)
+    fitting = []
+    for n, m in FEW:
+        r = np.random.default_rng(10 * n + m)
+        arrays = [r.uniform(-1, 1, shape) for shape in ((n,), (n, m), (m,))]
+        known = [sd.symbol(x.name, a.shape) for x, a in zip(NAMED, arrays, strict=True)]
+        try:
+            want, bent = run(FORMULAS, steps, known)
+        except REFUSED:
+            continue
+        if bent:
+            continue
+        outputs = with_derivatives(want, known)
+        found, reference = named(*arrays), nm.lower(outputs, known)(*arrays)
+        with mp.workdps(DIGITS):
+            at = [np.vectorize(Fraction, otypes=[object])(x) for x in arrays]
+            exact = evaluate(outputs, bound(known, at, HIGH), HIGH)
+        scale = max(float(max(map(abs, x.ravel()), default=0)) for x in exact)
+        if scale > LARGEST:
+            continue
+        fitting.append((n, m))
+        of_numpy = run(ARRAYS, steps, arrays)[0]
+        for each, *others in zip(found, reference, exact, strict=True):
+            close(each, *others, (n, m, steps), scale)
+        for each, *others in zip(
+            of_numpy, reference[: len(values)], exact[: len(values)], strict=True
+        ):
+            close(each, *others, (n, m, steps), scale)
+    return fitting
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_a_program_that_rounds_is_as_near_as_that_of_numbers(name):
+    """Derivatives too; without kinks, at which rounding decides which derivative is met."""
+    smooth = [step for step in STEPS if step not in TIED and step != "where"]
+    met = set()
+
+    @given(programs(first=name, among=smooth))
+    @sample(4)
+    def check(program):
+        met.update(length for sizes in near_at_every_length(program) for length in sizes)
 
     check()
     assert met >= {0, 1}

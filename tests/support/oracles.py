@@ -89,6 +89,18 @@ def agree(
         assert fine, f"{what}{list(place)}: {a}, expected {b}\n{case}"
 
 
+def close(found: Any, reference: Any, exact: Array, what: object, scale: float = 1.0) -> None:
+    """Assert that floats are as near to the exact value as the reference is, within a digit.
+
+    ``scale`` is that of the values on the way; the exact value's is taken where it is larger.
+    """
+    found, reference, exact = np.asarray(found), np.asarray(reference), exact.astype(float)
+    assert found.shape == exact.shape, what
+    scale = np.max(np.abs(exact), initial=scale)
+    allowed = 10 * np.abs(reference - exact) + FLOAT_ROUNDING * scale
+    assert np.all(np.abs(found - exact) <= allowed), f"{what}: {found}, is {exact}"
+
+
 class Tie(Exception):  # a condition of a point, not an error
     """A choice between equal values: its derivative is a convention, unknown to differences."""
 
