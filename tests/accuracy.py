@@ -34,6 +34,7 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering.native.compiler import has_native
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import VOCABULARY
 from tests.support.accuracy_misses import MISSES
@@ -1179,30 +1180,68 @@ def error(result: float, want: Exact, factor: int) -> str | None:
 X, Y = sd.symbols("x y")
 
 
-@cache
-def lowered(name: str, order: tuple[int, ...]) -> Any:
-    """The derivative as a Function."""
+def derivative(name: str, order: tuple[int, ...]) -> tuple[Any, list[Any]]:
+    """The derivative, and the symbols of which it is a function."""
     one = ROWS[name]
     symbols = [X, Y][: one.arity]
     f = one.ours(*symbols)
     for s, n in zip(symbols, order, strict=True):
         f = sd.diff(f, s, n) if n else f
-    return nm.lower(f, symbols)
+    return f, symbols
+
+
+@cache
+def lowered(name: str, order: tuple[int, ...]) -> Any:
+    """The derivative as a Function."""
+    return nm.lower(*derivative(name, order))
+
+
+def _columns(chosen: list[tuple[float, ...]]) -> list[np.ndarray]:
+    return [np.array(column) for column in zip(*chosen, strict=True)]
+
+
+def in_machine_code(name: str, chosen: list[tuple[float, ...]]) -> dict[tuple[int, ...], Any]:
+    """The derivatives that the native back end computes, by order; all are one Function."""
+    if not has_native("auto"):
+        return {}
+    found = [(n, *derivative(name, n)) for n in ROWS[name].orders(ROWS[name].highest)]
+    coded = [
+        (n, f)
+        for n, f, symbols in found
+        if nm.lower(f, symbols, backend="native")._programs.value.points is not None
+    ]
+    if not coded:
+        return {}
+    function = nm.lower([f for _, f in coded], found[0][2], backend="native")
+    assert function._programs.value.points is not None
+    with np.errstate(all="ignore"):
+        results = function(*_columns(chosen))
+    wide = [np.broadcast_to(y, len(chosen)) for y in results]
+    return dict(zip([n for n, _ in coded], wide, strict=True))
 
 
 def judge(
-    name: str, order: tuple[int, ...], chosen: list[tuple[float, ...]], highest: int = 2
+    name: str,
+    order: tuple[int, ...],
+    chosen: list[tuple[float, ...]],
+    highest: int = 2,
+    compiled: np.ndarray | None = None,
 ) -> list[tuple[tuple[float, ...], str, str]]:
-    """The points among ``chosen`` at which a row misses: by Python floats, and by arrays."""
+    """The points among ``chosen`` at which a row misses: by Python floats, and by arrays.
+
+    ``compiled``: what machine code has there, which is judged, too.
+    """
     function = lowered(name, order)
     missed = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        columns = [np.array(column) for column in zip(*chosen, strict=True)]
-        arrays = np.broadcast_to(function(*columns), len(chosen))
-        for point, by_array in zip(chosen, arrays, strict=True):
+        arrays = np.broadcast_to(function(*_columns(chosen)), len(chosen))
+        for k, point in enumerate(chosen):
             want = exact(name, point, highest)[order]
-            for path, result in (("float", function(*point)), ("array", by_array)):
+            results = {"float": function(*point), "array": arrays[k]}
+            if compiled is not None:
+                results["native"] = compiled[k]
+            for path, result in results.items():
                 wrong = error(float(result), want, FACTORS[sum(order)])
                 if wrong is not None:
                     missed.append((point, path, f"{wrong}: {float(result)!r}"))
@@ -1229,28 +1268,35 @@ def vocabulary_without_row() -> set[str]:
 Results: TypeAlias = dict[tuple[str, tuple[int, ...]], list[tuple[tuple[float, ...], str, str]]]
 
 
-def _judged(name: str) -> tuple[str, Results]:
+def _judged(name: str) -> tuple[str, Results, list[tuple[str, tuple[int, ...]]]]:
     one = ROWS[name]
     chosen = one.at()
     high = one.highest
-    found = {(name, order): judge(name, order, chosen, high) for order in one.orders(high)}
+    orders = one.orders(high)
+    coded = in_machine_code(name, chosen)
+    found = {(name, n): judge(name, n, chosen, high, coded.get(n)) for n in orders}
     exact.cache_clear()
-    return name, found
+    return name, found, [(name, n) for n in coded]
 
 
-def run(names: list[str], show: int) -> Results:
-    """Judge rows at every point, two at a time; what each (row, order) misses."""
+def run(names: list[str], show: int) -> tuple[Results, list[tuple[str, tuple[int, ...]]]]:
+    """Judge rows at every point, two at a time.
+
+    What each (row, order) misses, and of which there is machine code.
+    """
     found: Results = {}
+    every: list[tuple[str, tuple[int, ...]]] = []
     with Pool(2) as pool:
-        for number, (name, missed) in enumerate(pool.imap_unordered(_judged, names), 1):
+        for number, (name, missed, coded) in enumerate(pool.imap_unordered(_judged, names), 1):
             found |= missed
+            every += coded
             bad = [f"{order}: {len(m)}" for (_, order), m in missed.items() if m]
             note = f"misses {'; '.join(bad)}" if bad else "holds"
             print(f"[{number}/{len(names)}] {name} {note}", flush=True)
             for (_, order), all_missed in missed.items():
                 for point, path, wrong in all_missed[:show]:
                     print(f"      {order} {point} {path}: {wrong}")
-    return {key: found[key] for name in names for key in found if key[0] == name}
+    return {key: found[key] for name in names for key in found if key[0] == name}, every
 
 
 def _severity(miss: tuple[tuple[float, ...], str, str]) -> float:
@@ -1258,14 +1304,16 @@ def _severity(miss: tuple[tuple[float, ...], str, str]) -> float:
     return float(size.removesuffix(" u")) if size.endswith(" u") else math.inf
 
 
-def document(results: Results) -> str:
+def document(results: Results, coded: list[tuple[str, tuple[int, ...]]]) -> str:
     """docs/accuracy.md."""
     kinds = ("elementary", "composite", "special", "stepwise")
-    counts = {(kind, high): [0, 0] for high in ("0 to 2", "3 and 4") for kind in kinds}
+    counts = {(kind, high): [0, 0, 0, 0] for high in ("0 to 2", "3 and 4") for kind in kinds}
     for (name, order), missed in results.items():
         count = counts[ROWS[name].kind, "3 and 4" if sum(order) > 2 else "0 to 2"]
         count[0] += 1
-        count[1] += bool(missed)
+        count[1] += any(path != "native" for _, path, _ in missed)
+        count[2] += (name, order) in coded
+        count[3] += (name, order) in coded and any(path == "native" for _, path, _ in missed)
     lines = [
         "# Accuracy",
         "",
@@ -1280,9 +1328,16 @@ def document(results: Results) -> str:
         "",
         "no sign is wrong, nothing is nan, and only what exceeds the largest number is infinite.",
         "",
-        "| functions | orders | rows | miss the bound |",
-        "|---|---|---|---|",
-        *(f"| {kind} | {high} | {n} | {bad} |" for (kind, high), (n, bad) in counts.items() if n),
+        "The native back end runs the same rows: those of which it has machine code are counted;",
+        "the others are NumPy's there, too.",
+        "",
+        "| functions | orders | rows | miss the bound | in machine code | miss it there |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {kind} | {high} | {' | '.join(map(str, count))} |"
+            for (kind, high), count in counts.items()
+            if count[0]
+        ),
         "",
         "## Rows that miss it",
         "",
@@ -1307,10 +1362,10 @@ def document(results: Results) -> str:
 
 def main(names: list[str]) -> None:
     """Run the table, or the rows asked for."""
-    results = run(names or list(ROWS), 6 if names else 1)
+    results, coded = run(names or list(ROWS), 6 if names else 1)
     if not names:
         path = Path(__file__).parent.parent / "docs" / "accuracy.md"
-        path.write_text(document(results))
+        path.write_text(document(results, coded))
         print(f"written: {path.name}")
     new = [key for key, missed in results.items() if missed and key not in MISSES]
     print(f"{sum(map(bool, results.values()))} of {len(results)} rows miss, {len(new)} unlisted")

@@ -553,7 +553,7 @@ def test_threads_make_one_library(place):
     start = threading.Barrier(8)
     found = []
 
-    def counted(*given, original=native._made):
+    def counted(*given, original=native._loaded):
         made.append(given)
         return original(*given)
 
@@ -561,7 +561,7 @@ def test_threads_make_one_library(place):
         start.wait()
         found.append(answer())
 
-    with patch.object(native, "_made", counted):
+    with patch.object(native, "_loaded", counted):
         threads = [threading.Thread(target=run) for _ in range(8)]
         for thread in threads:
             thread.start()

@@ -7,7 +7,9 @@ is safe where the other is meant.  Functions that are not here stay NumPy's.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,7 @@ _BODIES = {
     "logical_xor": "(x != 0) ^ (y != 0)",
     "logical_not": "x == 0",
     "where": "x != 0 ? y : z",
-    "sign": "x > 0 ? 1 : x < 0 ? -1 : x",
+    "sign": "x > 0 ? 1 : x < 0 ? -1 : x != x ? x : 0",
     "maximum": "x > y || x != x ? x : y",
     "minimum": "x < y || x != x ? x : y",
     "clip": "f_minimum(z, f_maximum(y, x))",
@@ -70,9 +72,36 @@ _BODIES = {
         " : m_log1p(-m_exp(-(x <= 0.6931471805599453 ? 1 : x)))"
     ),
     "relative_difference": "(x - y)/y",
+    "entr": "x < 0 ? -inf : (x <= 0 ? -1 : -x)*m_log(x <= 0 ? 1 : x)",
+    "acosh_slope": "1/(m_sqrt(x - 1)*m_sqrt(x + 1))",
+    # Of lengths of few digits, or beyond the largest: scaled by powers of 2.
+    "cosine": "f_quotient(x*f_scale(m_hypot(x, y)), y*f_scale(m_hypot(x, y)))",
+    # The sine is of what is left of x beside the nearest integer, which is exact.
+    "sinc": "f_quotient1(f_parity(m_rint(x))*m_sin(c_pi*(x - m_rint(x))), c_pi*x)",
+    "mod": "f_towards(m_fmod(x, y), y)",
+    "floor_divide": "y == 0 ? x/y : f_whole(f_quotient2(x, y, m_fmod(x, y)), x/y)",
     **{name: f"m_{name}({'x, y' if n == 2 else 'x'})" for name, n in VECTOR.items()},
 }
 del _BODIES["pow"]
+# What these are made of.  NumPy's remainder has the sign of the divisor, that of C the other one's.
+_PARTS = {
+    "quotient": "x/(m_hypot(x, y) == 0 ? 1 : m_hypot(x, y))",
+    "scale": "x < 4*c_least ? 4/c_epsilon : x > c_largest ? 0.25 : 1",
+    "quotient1": "y == 0 ? 1 : x/(y == 0 ? 1 : y)",
+    "quotient2": "(x - z)/y - f_other_sign(z, y)",
+    "parity": "1 - 2*m_fabs(x - 2*m_floor(x/2))",
+    "towards": "x == 0 ? m_copysign(0, y) : f_other_sign(x, y) ? x + y : x",
+    "other_sign": "x != 0 & (x < 0) != (y < 0)",
+    "whole": "x == 0 ? m_copysign(0, y) : m_floor(x) + (x - m_floor(x) > 0.5)",
+}
+
+_CONSTANTS = {
+    "c_pi": (math.pi, math.pi),
+    "c_least": (2.0**-1022, 2.0**-126),
+    "c_largest": (sys.float_info.max, 2.0**128 - 2.0**104),
+    "c_epsilon": (2.0**-52, 2.0**-23),
+}
+"""Numbers that bodies name, of doubles and of floats."""
 
 _BOOLEAN = frozenset(
     {"equal", "not_equal", "less", "less_equal"}
@@ -96,7 +125,7 @@ class CFormulas(C99CodePrinter):  # type: ignore[misc]  # SymPy has no types
         return f"f_{name}({', '.join(self._print(x) for x in expr.args)})"
 
     _print_sign = _print_Function  # these have methods of their own, with other meanings
-    _print_Max = _print_Min = _print_Function  # noqa: N815  # SymPy's
+    _print_Max = _print_Min = _print_Mod = _print_Function  # noqa: N815  # SymPy's
 
     def _print_Pow(self, expr: sp.Pow) -> str:  # noqa: N802  # SymPy's
         base = self._print(expr.base)
@@ -114,7 +143,7 @@ class CFormulas(C99CodePrinter):  # type: ignore[misc]  # SymPy has no types
         return repr(3.141592653589793)
 
 
-_SYMPY = {"Abs": "abs", "ceiling": "ceil"}
+_SYMPY = {"Abs": "abs", "ceiling": "ceil", "Mod": "mod"}
 
 
 @lru_cache(maxsize=1024)
@@ -148,6 +177,10 @@ _NO_NUMBERS = _no_numbers()
 _PLAIN = re.compile(r"(?:[fm]_\w+|_\d+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[-+*/(), ])*")
 
 
+def _body(name: str) -> str:
+    return _BODIES.get(name) or _PARTS[name]
+
+
 def called(text: str) -> dict[str, None]:
     """The functions that a text calls, and those that these call; what is called comes first."""
     found: dict[str, None] = {}
@@ -159,7 +192,7 @@ def called(text: str) -> dict[str, None]:
         elif name not in found:
             stack.append((name, True))
             if name.startswith("f_"):
-                body = _BODIES[name[2:]]
+                body = _body(name[2:])
                 stack += [(f"{kind}_{inner}", False) for kind, inner in _CALLED.findall(body)]
     return found
 
@@ -170,8 +203,14 @@ def definitions(text: str, single: bool, vector: frozenset[str]) -> list[str]:
     >>> definitions("f_sinh(v1)", False, frozenset({"sinh"}))[-1]
     'static inline real f_sinh(real x) { return m_sinh(x); }'
     """
-    lines = []
-    for name in called(text):
+    every = called(text)
+    bodies = " ".join([_body(name[2:]) for name in every if name.startswith("f_")])
+    lines = [
+        f"#define {name} {values[single]!r}"
+        for name, values in _CONSTANTS.items()
+        if re.search(rf"\b{name}\b", bodies)
+    ]
+    for name in every:
         own = name[2:]
         if name.startswith("m_"):
             library = f"{own}f" if single else own
@@ -180,7 +219,7 @@ def definitions(text: str, single: bool, vector: frozenset[str]) -> list[str]:
                 lines.append(f"real {library}({operands}) SIMD;")
             lines.append(f"#define {name} {library}")
         else:
-            body = _BODIES[own]
+            body = _body(own)
             operands = ", ".join(f"real {x}" for x in "xyz" if re.search(rf"\b{x}\b", body))
             lines.append(f"static inline real {name}({operands}) {{ return {body}; }}")
     return lines

@@ -1,0 +1,144 @@
+"""Faults in machine code: its functions, and the cache of what compilers made."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_native = Family("native")
+FAMILIES = (_native,)
+
+# Functions ----------------------------------------------------------------------------------------
+
+EXACT = "test_functions_are_exact_to_a_few_ulp"
+ENDS = "test_functions_end_as_numpys_do"
+AS_NUMPY = "test_what_is_not_rounded_is_numpys"
+
+_native(
+    "c-log-sigmoid-has-a-wrong-sign",
+    '"log_sigmoid": "f_minimum(x, 0) - m_log1p(m_exp(-m_fabs(x)))"',
+    '"log_sigmoid": "f_minimum(x, 0) + m_log1p(m_exp(-m_fabs(x)))"',
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-softplus-loses-its-tail",
+    '"softplus": "f_maximum(x, 0) + m_log1p(m_exp(-m_fabs(x)))"',
+    '"softplus": "f_maximum(x, 0) + m_log(1 + m_exp(-m_fabs(x)))"',
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-sigmoid-swaps-its-branches",
+    '"sigmoid": "(x >= 0 ? 1 : m_exp(-m_fabs(x)))',
+    '"sigmoid": "(x <= 0 ? 1 : m_exp(-m_fabs(x)))',
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-sech-overflows",
+    '"sech": "2*m_exp(-m_fabs(x))/(1 + m_exp(-m_fabs(x))*m_exp(-m_fabs(x)))"',
+    '"sech": "2/(m_exp(x) + m_exp(-x))*1"',
+    f"{EXACT}[1-float32]",
+)
+_native(
+    "c-log1mexp-cancels-near-zero",
+    "x <= 0.6931471805599453 ? m_log(-m_expm1(-x))",
+    "x <= 0.6931471805599453 ? m_log(1 - m_exp(-x))",
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-maximum-swaps-its-branches",
+    '"maximum": "x > y || x != x ? x : y"',
+    '"maximum": "x < y || x != x ? x : y"',
+    f"{AS_NUMPY}[2-float64]",
+)
+_native(
+    "c-minimum-forgets-nan",
+    '"minimum": "x < y || x != x ? x : y"',
+    '"minimum": "x < y ? x : y"',
+    f"{AS_NUMPY}[2-float64]",
+)
+_native(
+    "c-xlogy-is-nan-at-zero",
+    '"xlogy": "x*m_log(x == 0 && y == y ? 1 : y)"',
+    '"xlogy": "x*m_log(y)"',
+    f"{ENDS}[2-float64]",
+)
+_native(
+    "c-sign-keeps-that-of-zero",
+    "x < 0 ? -1 : x != x ? x : 0",
+    "x < 0 ? -1 : x",
+    f"{AS_NUMPY}[1-float64]",
+)
+_native(
+    "c-cosine-of-short-lengths-has-few-digits",
+    "x < 4*c_least ? 4/c_epsilon : x > c_largest ? 0.25 : 1",
+    "x > c_largest ? 0.25 : 1",
+    f"{EXACT}[2-float64]",
+)
+_native(
+    "c-mod-has-the-sign-of-cs",
+    "f_other_sign(x, y) ? x + y : x",
+    "x",
+    f"{AS_NUMPY}[2-float64]",
+)
+_native(
+    "c-floor-divide-is-truncated",
+    "(x - z)/y - f_other_sign(z, y)",
+    "(x - z)/y",
+    f"{AS_NUMPY}[2-float64]",
+)
+_native(
+    "c-sinc-loses-its-parity",
+    "f_quotient1(f_parity(m_rint(x))*m_sin(",
+    "f_quotient1(m_sin(",
+    f"{EXACT}[1-float64]",
+)
+
+# What is kept -------------------------------------------------------------------------------------
+
+_native(
+    "damaged-libraries-are-loaded",
+    "return head if mark and tail == _digest(head).encode() else None",
+    "return head if mark else None",
+    "test_what_is_damaged_is_made_again[one bit]",
+)
+_native(
+    "files-of-others-are-run",
+    'if hasattr(os, "getuid") and owner != os.getuid():',
+    "if owner < 0:",
+    "test_files_of_others_are_not_run",
+)
+_native(
+    "folders-of-a-group-are-used",
+    "known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)",
+    "known.st_mode & stat.S_IWOTH",
+    "test_what_others_can_write_is_not_run",
+)
+_native(
+    "libraries-forget-their-processor",
+    "(*known.command, known.version, known.processor, *every, text)",
+    "(*known.command, known.version, *every, text)",
+    "test_libraries_are_named_after_all_they_depend_on",
+)
+_native(
+    "libraries-forget-their-flags",
+    "(*known.command, known.version, known.processor, *every, text)",
+    "(*known.command, known.version, known.processor, text)",
+    "test_libraries_are_named_after_all_they_depend_on",
+)
+_native(
+    "a-full-disk-is-an-error",
+    "with suppress(OSError):  # a full disk, or one that is only read",
+    "with suppress(NoCompiler):",
+    "test_without_a_place_nothing_is_kept",
+)
+_native(
+    "every-call-makes-its-library-anew",
+    "found = _LOADED.get(key)",
+    "found = None",
+    "test_threads_make_one_library",
+)
+_native(
+    "warnings-name-a-line-of-ours",
+    "warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())",
+    "warnings.warn(text, RuntimeWarning, stacklevel=2)",
+    "test_without_a_compiler",
+)
