@@ -571,6 +571,7 @@ NAME_FUNCTIONS = {
     "symdiff/scalars/unevaluated.py": "how SymPy's conditions are built without being searched",
     "numeric/special/__init__.py": "the bodies",
     "numeric/lowering/kernels/monomials.py": "the bodies in products",
+    "numeric/lowering/native/functions.py": "the bodies in C",
     **dict.fromkeys(
         (f"numeric/check/{name}.py" for name in ("ball_functions", "ball_special", "roundings")),
         "bodies of balls, and how far those of floats are off",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 
 import numpy as np
@@ -663,7 +664,8 @@ def test_explain_tells_of_what_runs_for_these_lengths():
     assert "over n, on " in fused
     assert "tanh" in fused
     for text in (small, large):
-        assert "matrix-vector ij,j->i: (n, 3) and (3,) to (n,), BLAS: gemv" in text
+        (product,) = re.findall("matrix-vector .*", text)
+        assert product.endswith(" to (n,), BLAS: gemv")
     EXPLAINED.value_and_grad(np.ones((4, 3)), np.ones(3), np.ones(4))
     assert "exponentials shared by logsumexp and softmax: 1" in EXPLAINED.explain({"n": 4})
     assert "in memory kept between calls" in EXPLAINED.explain({"n": 50_000})

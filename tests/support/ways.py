@@ -20,6 +20,7 @@ import numeric as nm
 from numeric.lowering import blocks, memory, programs, running
 from numeric.lowering.passes import rolling, rows, unrolling
 from numeric.lowering.printers import kept
+from numeric.lowering.printers.rows import RowsPrinter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ class Way:
             patch.setattr(programs, "HANDED", large)
             patch.setattr(blocks, "BLOCK", self.block)
             patch.setattr(rows, "_LEAST", 1)
-            patch.setattr(rows, "_CROSSING", 0)
+            patch.setattr(RowsPrinter, "crossing", 0)
             for module in (memory, programs, kept):
                 patch.setattr(module, "LEAST", 1 if self.kept else math.inf)
             patch.setattr(unrolling, "ELEMENTS", 64 if self.floats else 0)

@@ -362,7 +362,8 @@ def _is_there() -> bool:
 
 def _callers_level() -> int:
     """How many calls up, seen from who asks, the first one is that is not of these packages."""
+    ours = tuple([f"{Path(__file__).parents[3] / name}{os.sep}" for name in ("numeric", "symdiff")])
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("numeric", "symdiff"):
+    while frame.f_back and frame.f_code.co_filename.startswith(ours):
         level, frame = level + 1, frame.f_back
     return level
