@@ -195,9 +195,6 @@ class SearchSorted(Opaque):
     def __init__(self, right: bool) -> None:
         self.right = right
 
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        return self.name, ["side='right'"] * self.right
-
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return halvings(length("n") + 1)
 

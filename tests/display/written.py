@@ -43,6 +43,7 @@ FUNCTIONS: dict[str, Any] = {
     "logcumsumexp": lambda x, axis=-1: np.logaddexp.accumulate(x, axis=axis),
     "trace": lambda a: np.trace(a, axis1=-2, axis2=-1),
     "astype": lambda x, to: np.asarray(x).astype(to),
+    "searchsorted": lambda a, v, right=False: np.searchsorted(a, v, "right" if right else "left"),
     "sum_of": lambda terms: sum(terms, 0.0),
     "prod_of": lambda terms: math.prod(terms, start=1.0),
     "take_along_axis": lambda a, k, axis: np.take_along_axis(a, np.asarray(k), axis),
