@@ -149,7 +149,8 @@ def _shows(need: Need, k: Index) -> bool:
         if isinstance(node.op, ops.Symbol | ops.Constant):
             return True
         if isinstance(node.op, ops.Contract):
-            names = dict(zip(node.op.out, index, strict=True))
+            # Of a diagonal, the elements are written with the first of its indices.
+            names = dict(zip(node.op.out[::-1], index[::-1], strict=True))
             for x, word in zip(node.args, node.op.letters, strict=True):
                 stack.append((x, tuple([names.get(letter, Index(())) for letter in word])))
         elif isinstance(node.op, ops.Slice):

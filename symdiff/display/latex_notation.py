@@ -482,7 +482,9 @@ class Latex(Notation):
             return plain or (chain.left != () and chain.right != ())
         return chain.left != () and chain.right != ()
 
-    def filled(self, piece: Piece, value: Number | None, shape: str, ndim: int) -> Piece:
+    def filled(
+        self, piece: Piece, value: Number | None, shape: str, ndim: int, integer: bool = False
+    ) -> Piece:
         if value == 0:
             return Piece(r"\mathbf{0}", ndim=ndim)
         ones = [Piece(r"\mathbf{1}", ndim=1)]

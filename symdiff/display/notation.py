@@ -342,11 +342,15 @@ class Notation:
         """Whether a product of matrices is written as one."""
         return True
 
-    def filled(self, piece: Piece, value: Number | None, shape: str, ndim: int) -> Piece:
+    def filled(
+        self, piece: Piece, value: Number | None, shape: str, ndim: int, integer: bool = False
+    ) -> Piece:
         """A number at every place."""
         shape = shape[1:-2] if ndim == 1 else shape
         if value == 0:
             return Piece(f"zeros({self.literal(shape)})", ndim=ndim)
+        if value is None and integer:  # ones are real, and no places in an array
+            return Piece(f"full({self.literal(shape)}, {piece.text})", ndim=ndim)
         ones = Piece(f"ones({self.literal(shape)})", ndim=ndim)
         return ones if value == 1 else self.times(piece, ones)
 

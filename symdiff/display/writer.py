@@ -233,7 +233,9 @@ class Writer:
             return Form((Need(x),), lambda pieces: pieces[0])
         return Form(
             (Need(x),),
-            lambda pieces: self.notation.filled(pieces[0], number_of(x), shape, node.ndim),
+            lambda pieces: self.notation.filled(
+                pieces[0], number_of(x), shape, node.ndim, node.dtype is int
+            ),
         )
 
     def _repeated(self, node: Expr, elementwise: bool) -> Form | None:

@@ -7,6 +7,7 @@ left run over the axes of the result, others over the length of an axis that the
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LEFT = re.compile(r"\[([a-z](?:,[a-z])*)\] = ")
-_RUN = r"[a-z](?: < [^\[\],]+)?"
-_SUM = re.compile(rf"sum\[({_RUN}(?:, ?{_RUN})*)\]\(")
+_RUN = r"(?:[^\[\],]+ <= )?[a-z](?: < [^\[\],]+)?"
+_LOOP = re.compile(rf"(sum|prod)\[({_RUN}(?:, ?{_RUN})*)\]\(")
 _ELEMENT = re.compile(r"(\w+)\[([^\[\]<=:]*)\]")
 _LETTER = re.compile("[a-z]")
 _LISTED = re.compile(r"(\[[^\[\]]*\])\[([a-z])\]")
@@ -41,6 +42,10 @@ FUNCTIONS: dict[str, Any] = {
     "expm": linalg.expm,
     "logcumsumexp": lambda x, axis=-1: np.logaddexp.accumulate(x, axis=axis),
     "trace": lambda a: np.trace(a, axis1=-2, axis2=-1),
+    "astype": lambda x, to: np.asarray(x).astype(to),
+    "searchsorted": lambda a, v, right=False: np.searchsorted(a, v, "right" if right else "left"),
+    "sum_of": lambda terms: sum(terms, 0.0),
+    "prod_of": lambda terms: math.prod(terms, start=1.0),
     "take_along_axis": lambda a, k, axis: np.take_along_axis(a, np.asarray(k), axis),
     "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
 }
@@ -72,26 +77,27 @@ def value(text: str, names: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
         name, _, word = left.removesuffix("]").partition("[")
         runs = _runs(word) if word else []
         lengths = _lengths(body, known)
-        if not all(stop or k in lengths for k, stop in runs):
+        if not all(stop or k in lengths for _, k, stop in runs):
             raise Unknown(line)
-        shape = tuple(_python(stop, known) if stop else lengths[k] for k, stop in runs)
-        known[name] = _elements(body, known, [k for k, _ in runs], shape)
+        shape = tuple(_python(stop, known) if stop else lengths[k] for _, k, stop in runs)
+        known[name] = _elements(body, known, [k for _, k, _ in runs], shape)
     left = _LEFT.match(result)
     letters = left.group(1).split(",") if left else []
     return _elements(result[left.end() :] if left else result, known, letters, expected)
 
 
-def _runs(letters: str) -> list[tuple[str, str]]:
-    """Letters, each with the text of the length up to which it runs, where that is said."""
+def _runs(letters: str) -> list[tuple[str, str, str]]:
+    """Letters, each between the texts of where it starts and stops, empty where they are not."""
     runs = [run.strip().partition(" < ") for run in letters.split(",")]
-    return [(letter, stop) for letter, _, stop in runs]
+    starts = [(*letter.rpartition(" <= "), stop) for letter, _, stop in runs]
+    return [(start, letter, stop) for start, _, letter, stop in starts]
 
 
 def _elements(
     body: str, names: Mapping[str, Any], letters: list[str], shape: tuple[int, ...]
 ) -> Any:
     """The value of a line; where it has letters, each element by itself."""
-    looped = _looped(body, names) if letters or _SUM.search(body) else body
+    looped = _looped(body, names) if letters or _LOOP.search(body) else body
     if not letters:
         return _python(looped, names)
     periodic = {k: x.view(Periodic) if np.ndim(x) else x for k, x in names.items()}
@@ -115,19 +121,21 @@ def _lengths(body: str, names: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _looped(body: str, names: Mapping[str, Any]) -> str:
-    """``sum[k](body)`` as a loop, conditions in brackets as numbers."""
-    lengths = _lengths(body, names)
-    while (found := _SUM.search(body)) is not None:
+    """``sum[k](body)``, ``prod[1 <= k < n](body)`` as loops, conditions in brackets as numbers."""
+    while (found := _LOOP.search(body)) is not None:
         end, depth = found.end(), 1
         while depth:
             depth += {"(": 1, ")": -1}.get(body[end], 0)
             end += 1
-        runs = _runs(found.group(1))
-        if not all(stop or k in lengths for k, stop in runs):
+        runs, term = _runs(found.group(2)), body[found.end() : end - 1]
+        lengths = _lengths(term, names)  # elsewhere, a letter is another
+        if not all(stop or k in lengths for _, k, stop in runs):
             raise Unknown(body)
-        loops = " ".join(f"for {k} in range({stop or lengths[k]})" for k, stop in runs)
-        term = body[found.end() : end - 1]
-        body = f"{body[: found.start()]}total({term} {loops}){body[end:]}"
+        ranges = [
+            f"for {k} in range({start or 0}, {stop or lengths[k]})" for start, k, stop in runs
+        ]
+        loop = f"{found.group(1)}_of({term} {' '.join(ranges)})"
+        body = f"{body[: found.start()]}{loop}{body[end:]}"
     return _without_brackets(body)
 
 
@@ -183,5 +191,5 @@ class _Elementwise(ast.NodeTransformer):
 
 def _python(text: str, names: Mapping[str, Any]) -> Any:
     tree = ast.fix_missing_locations(_Elementwise().visit(ast.parse(text, mode="eval")))
-    scope = {"__builtins__": {"range": range}, "total": lambda terms: sum(terms, 0.0)}
+    scope = {"__builtins__": {"range": range}}
     return eval(compile(tree, text, "eval"), scope | FUNCTIONS | dict(names))

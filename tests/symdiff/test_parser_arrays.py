@@ -458,6 +458,8 @@ def test_a_name_is_not_that_of_a_symbol_and_of_a_length():
         sd.ShapeError, match=r"'n' is a symbol of shape \(\) and a length of v, .*\(n,\)"
     ):
         sd.parse("n*v", [v, N])
+    assert sd.parse("n*t", [v, N]) is N * sd.symbol("t")
+    assert sd.parse("sum(v)", [v, N]) is sd.sum(v)
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,9 @@ class Converted(Opaque):
     def __init__(self, to: str) -> None:
         self.to = to
 
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        return "astype", [f'"{self.to}"']
+
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 0
 

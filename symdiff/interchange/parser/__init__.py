@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symdiff.contexts import allowance
-from symdiff.graph import ops
-from symdiff.graph.expr import check_names
+from symdiff.graph.expr import free_symbols
 from symdiff.graph.leaves import as_expr, named_size
 from symdiff.graph.lengths import Length
 from symdiff.interchange.parser.language import CONSTANTS
@@ -60,8 +59,8 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     Raises ParseError for anything else, with the position marked in its message and given by
     ``.position``; it is a ShapeError as well if shapes do not fit.  A shape may be as large as it
     likes, since it is but a node; what is listed element by element (indices of gathered elements,
-    splits, powers) is refused beyond ten million.  Raises ShapeError for symbols of which one has
-    the name of a length of the others.
+    splits, powers) is refused beyond ten million.  Raises ShapeError for a result with a symbol
+    that has the name of a length of another.
 
     >>> import symdiff as sd
     >>> x, theta = sd.symbols("x theta")
@@ -73,7 +72,11 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     """
     if not isinstance(text, str):
         raise TypeError(f"parse: a text is a str, not {type(text).__name__}")
-    names = _NUMBERS if symbols.__class__ is tuple and not symbols else _names(symbols)
+    names = _NUMBERS
+    lengths: dict[str, Expr] = {}
+    if symbols.__class__ is not tuple or symbols:
+        given, lengths = _given(symbols)
+        names = _NUMBERS | lengths | given
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
@@ -86,6 +89,8 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
                 fail(text, line.position, f"{line.name} has a meaning already")
             names = {**names} if names is _NUMBERS else names
             names[line.name] = found
+    if any(names[name] is not length for name, length in lengths.items()):
+        free_symbols(found)  # raises where a symbol has the name of a length
     return found
 
 
@@ -97,11 +102,11 @@ def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
     return Reader(text, last, names, earlier).whole()
 
 
-def _names(symbols: Mapping[str, Expr] | Iterable[Expr]) -> dict[str, Expr]:
-    """The meanings of names: numbers, the lengths of axes, and what is given."""
+def _given(
+    symbols: Mapping[str, Expr] | Iterable[Expr],
+) -> tuple[dict[str, Expr], dict[str, Expr]]:
+    """The meanings of names: what is given, and the lengths of its axes."""
     named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
     given = {normal(name): as_expr(value) for name, value in named}
     dims = [dim for x in given.values() for dim in x.shape if isinstance(dim, Length)]
-    lengths = {name: named_size(name) for dim in dims for name in dim.names}
-    check_names([x for name, x in given.items() if isinstance(x.op, ops.Symbol) and x.name == name])
-    return _NUMBERS | lengths | given
+    return given, {name: named_size(name) for dim in dims for name in dim.names}
