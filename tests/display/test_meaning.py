@@ -24,7 +24,7 @@ def means(expr):
     if not (all(np.size(x) for x in values.values()) and np.all(np.isfinite(ours))):
         return
     text = sd.text(expr)
-    if "array(shape=" in text:  # data that are not written out
+    if "array(shape=" in text or "!= " in text:  # data that are not written out; no such loop here
         return
     try:
         with np.errstate(all="ignore"):
