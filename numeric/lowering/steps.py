@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype, Op, Shape
 
@@ -157,6 +159,33 @@ class Schedule(NamedTuple):
             for v in step.results:
                 found[v] = step
         return found
+
+    def reads(self) -> list[int]:
+        """How often each value is read, by its number; once more for each time it is a result."""
+        found = [0] * self.length
+        for v in (*self.results, *(x for step in self.steps for x in step.operands)):
+            found[v] += 1
+        return found
+
+    def having(self, steps: Sequence[Step], more: int = 0) -> Schedule:
+        """The schedule with these steps, but for those that nobody needs, and ``more`` values.
+
+        >>> import symdiff as sd
+        >>> from numeric.lowering.schedule import schedule
+        >>> x = sd.symbol("x")
+        >>> made = schedule([sd.sin(x), sd.cos(x)], [x])
+        >>> print(made._replace(results=made.results[:1]).having(made.steps))
+        %0: () float = input x
+        %1: () float = pointwise sin %0
+        return %1
+        """
+        read = {*self.results, *self.params}
+        kept = []
+        for step in reversed(steps):
+            if not read.isdisjoint(step.results):
+                kept.append(step)
+                read.update(step.operands)
+        return self._replace(steps=tuple(reversed(kept)), length=self.length + more)
 
     def computed(self) -> list[int]:
         """The values that steps compute, in order."""

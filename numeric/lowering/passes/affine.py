@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.contraction import plan
-from numeric.lowering.passes.exponentials import needed
 from symdiff import opaque_ops
 from symdiff.graph import ops
 
@@ -54,9 +53,7 @@ def joined(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     ['kernel', 'affine']
     """
     steps = schedule.definitions()
-    reads = [0] * schedule.length
-    for v in (*schedule.results, *(x for step in schedule.steps for x in step.operands)):
-        reads[v] += 1
+    reads = schedule.reads()
     made: dict[int, Step] = {}
     for step in schedule.steps:
         found = _affine(step, steps, reads, numbers) or _extreme(step, made, reads)
@@ -64,8 +61,7 @@ def joined(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
             made[step.results[0]] = found
     if not made:
         return schedule
-    left = [made.get(step.results[0], step) for step in schedule.steps]
-    return schedule._replace(steps=needed(left, schedule))
+    return schedule.having([made.get(step.results[0], step) for step in schedule.steps])
 
 
 def _extreme(step: Step, made: dict[int, Step], reads: Sequence[int]) -> Step | None:

@@ -89,10 +89,7 @@ class _Merging:
         self.length: dict[int, Dim] = {}
         self.before: dict[int, list[int]] = {}
         self.dropped: set[int] = set()
-        self.reads = [0] * schedule.length
-        for read in [*(step.operands for step in schedule.steps), schedule.results]:
-            for v in read:
-                self.reads[v] += 1
+        self.reads = schedule.reads()
 
     def schedule(self) -> Schedule:
         """What has become of the schedule."""

@@ -56,7 +56,7 @@ def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         for step in schedule.steps
         if step.results[0] not in replaced
     ]
-    return schedule._replace(steps=needed(made, schedule))
+    return schedule.having(made)
 
 
 def _together(value: Step, share: Step) -> Step:
@@ -119,14 +119,3 @@ def _beside_elements(step: Step) -> int | None:
         if op.out[:-1] == word and step.shapes[0][-1:] == (1,):
             return step.operands[0]
     return None
-
-
-def needed(steps: Sequence[Step], schedule: Schedule) -> tuple[Step, ...]:
-    """The steps that results need, and the parameters."""
-    read = {*schedule.results, *schedule.params}
-    kept = []
-    for step in reversed(steps):
-        if not read.isdisjoint(step.results):
-            kept.append(step)
-            read.update(step.operands)
-    return tuple(reversed(kept))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering.passes.exponentials import needed
 from symdiff import opaque_ops
 from symdiff.graph import number, ops
 
@@ -81,8 +80,7 @@ def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
             changed[reader.results[0]] = reader._replace(operands=(first, *reader.operands[1:]))
     if not changed:
         return schedule
-    steps = [changed.get(step.results[0], step) for step in schedule.steps]
-    return schedule._replace(steps=needed(steps, schedule))
+    return schedule.having([changed.get(step.results[0], step) for step in schedule.steps])
 
 
 class _Extremes:

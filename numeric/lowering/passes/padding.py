@@ -40,10 +40,7 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     ['sum', 'pads']
     """
     steps = schedule.definitions()
-    reads = [0] * schedule.length
-    for v in (*schedule.results, *(x for step in schedule.steps for x in step.operands)):
-        reads[v] += 1
-    gone: set[int] = set()
+    reads = schedule.reads()
     changed: dict[int, list[Step]] = {}
     length = schedule.length
     for step in schedule.steps:
@@ -56,7 +53,6 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         assert isinstance(step.op, ops.Sum)
         coefs, const = step.op.coefs[count:], step.op.const
         parts = tuple([steps[v].operands[0] for v in step.operands[:count]])
-        gone.update(step.operands[:count])
         whole = not coefs and const == 0
         v = step.results[0] if whole else length
         shape = steps[step.operands[0]].shapes
@@ -70,8 +66,7 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     if not changed:
         return schedule
     kept = [x for step in schedule.steps for x in changed.get(step.results[0], [step])]
-    left = [step for step in kept if step.results[0] not in gone]
-    return schedule._replace(steps=tuple(left), length=length)
+    return schedule.having(kept, length - schedule.length)
 
 
 def _beginning(

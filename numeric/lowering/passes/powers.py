@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numeric.lowering.passes.exponentials import needed
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def multiplied(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     found = _Powers(schedule, numbers)
     steps = [found.step(step) or step for step in schedule.steps]
     changed = any(a is not b for a, b in zip(steps, schedule.steps, strict=True))
-    return schedule._replace(steps=needed(steps, schedule)) if changed else schedule
+    return schedule.having(steps) if changed else schedule
 
 
 class _Powers:

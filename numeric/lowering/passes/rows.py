@@ -125,9 +125,7 @@ def by_rows(
 def _together(schedule: Schedule) -> Schedule:
     """The schedule with sums of padded results of one kernel as results of that kernel."""
     steps = schedule.definitions()
-    reads = [0] * schedule.length
-    for v in (*schedule.results, *(x for step in schedule.steps for x in step.operands)):
-        reads[v] += 1
+    reads = schedule.reads()
     taken: dict[tuple[int, ...], list[Step]] = {}
     gone: set[int] = set()
     for step in schedule.steps:

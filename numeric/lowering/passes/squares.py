@@ -31,10 +31,7 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     ['kernel', 'kernel', 'sum']
     """
     steps = schedule.definitions()
-    reads = [0] * schedule.length
-    for v in (*schedule.results, *(x for step in schedule.steps for x in step.operands)):
-        reads[v] += 1
-    gone: set[int] = set()
+    reads = schedule.reads()
     made: dict[int, list[Step]] = {}
     length = schedule.length
     for step in schedule.steps:
@@ -56,13 +53,10 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
             ],
             Step("sum", places, step.results, total.ops, step.shapes, step.dtypes),
         ]
-        gone.update((total.results[0], *total.operands))
     if not made:
         return schedule
     kept = [x for step in schedule.steps for x in made.get(step.results[0], [step])]
-    return schedule._replace(
-        steps=tuple([step for step in kept if step.results[0] not in gone]), length=length
-    )
+    return schedule.having(kept, length - schedule.length)
 
 
 def _adds_all(step: Step) -> bool:

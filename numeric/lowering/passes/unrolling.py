@@ -123,16 +123,10 @@ class _Writer:
                 continue
             shape, dtype = self.names[v].shape, self._dtypes[v]
             results.append(self._step("stack", None, self.names[v].ravel().tolist(), shape, dtype))
-        needed = set(results)
-        steps = []
-        for step in reversed(self.steps):
-            if step.form != "input" and needed.intersection(step.results):
-                needed.update(step.operands)
-                steps.append(step)
-        steps += [step for step in reversed(self.schedule.steps) if step.form == "input"]
-        return self.schedule._replace(
-            steps=tuple(reversed(steps)), results=tuple(results), length=self.length
-        )
+        inputs = [step for step in self.schedule.steps if step.form == "input"]
+        steps = [*inputs, *[step for step in self.steps if step.form != "input"]]
+        given = self.schedule._replace(results=tuple(results))
+        return given.having(steps, self.length - given.length)
 
     @property
     def _dtypes(self) -> dict[int, Dtype]:
