@@ -193,6 +193,18 @@ def test_points_run_in_machine_code():
     assert F._programs.value.points._native._made
 
 
+def test_integers_at_points_stay_what_they_are():
+    x, y = sd.symbols("x y")
+    k = sd.symbol("k", (), dtype=int)
+    F, G = pair([x * y, k], (x, y, k))
+    grid = np.linspace(-1, 1, 70)
+    for whole in (3, np.arange(70)):
+        for a, b in zip(F(grid, 2.0, whole), G(grid, 2.0, whole), strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+    assert F._programs.value.points._native._made
+
+
 def test_extreme_numbers_keep_their_meaning():
     odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 1.0] * 9)
     with np.errstate(all="ignore"):

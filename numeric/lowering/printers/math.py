@@ -137,14 +137,8 @@ class MathPrinter(PythonPrinter):
         return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
 
     def quotient(self, step: Step) -> Template:
-        (signs, places), count = step.detail, len(step.operands)
-        plain, beyond = "", ""
-        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), count)])
-        for k, sign in enumerate(signs):
-            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
-            plain += factor
-            beyond += divisors if k in places else factor
-        text = f"{plain} if {{{places[0]}}} < inf else {beyond}"
+        plain, beyond, count = *self.quotients(step), len(step.operands)
+        text = f"{plain} if {{{step.detail[1][0]}}} < inf else {beyond}"
         return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
 
     def strong(self, step: Step) -> Template:
