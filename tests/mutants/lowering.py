@@ -194,9 +194,15 @@ _schedule(
 
 _residuals(
     "cheap-values-are-kept",
-    "    scalar = all(not steps[v].layout(v)[0] for v in targets)",
-    "    scalar = True",
+    "    few = len(targets) < LEAST and all(not steps[v].layout(v)[0] for v in targets)",
+    "    few = True",
     "test_cheap_values_are_recomputed_from_one_that_is_kept",
+)
+_residuals(
+    "inputs-are-never-kept-for-many-scalars",
+    "for first in ({*targets} & sources, sources)]",
+    "for first in ({*targets} & sources,)]",
+    "test_backward_of_many_terms_has_few_steps_too",
 )
 _residuals(
     "long-runs-are-recomputed",
