@@ -407,6 +407,12 @@ _kernels(
 # Memory, accumulation, modes ----------------------------------------------------------------------
 
 _memory(
+    "memory-of-results-goes-back-to-the-system",
+    "np.empty(2**25 - 2**16, np.uint8)\n",
+    "",
+    "test_memory_of_results_is_not_given_back_to_the_system_and_asked_for_again",
+)
+_memory(
     "results-share-memory-with-arguments",
     "if id(base) in self.taken or base.base is not None or not value.flags.writeable:",
     "if base.base is not None or not value.flags.writeable:",
