@@ -764,6 +764,12 @@ _machine(
     "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
 )
 _machine(
+    "lengths-are-not-computed-with",
+    "known = Sizes({**sizes, ROWS: count})\n        written = self.written",
+    "known = {**sizes, ROWS: count}\n        written = self.written",
+    "test_native.py::test_any_length_gives_what_numpy_gives[longer-float64]",
+)
+_machine(
     "a-lane-is-left-out-of-sums",
     "for (int w = LANES/2; w; w /= 2)",
     "for (int w = LANES/4; w; w /= 2)",
