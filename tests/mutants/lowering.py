@@ -200,9 +200,15 @@ _schedule(
 
 _residuals(
     "cheap-values-are-kept",
-    "    scalar = all(not steps[v].layout(v)[0] for v in targets)",
-    "    scalar = True",
+    "    few = len(targets) < LEAST and all(not steps[v].layout(v)[0] for v in targets)",
+    "    few = True",
     "test_cheap_values_are_recomputed_from_one_that_is_kept",
+)
+_residuals(
+    "inputs-are-never-kept-for-many-scalars",
+    "for first in ({*targets} & sources, sources)]",
+    "for first in ({*targets} & sources,)]",
+    "test_backward_of_many_terms_has_few_steps_too",
 )
 _residuals(
     "long-runs-are-recomputed",
@@ -406,6 +412,12 @@ _kernels(
 
 # Memory, accumulation, modes ----------------------------------------------------------------------
 
+_memory(
+    "memory-of-results-goes-back-to-the-system",
+    "np.empty(2**25 - 2**16, np.uint8)\n",
+    "",
+    "test_memory_of_results_is_not_given_back_to_the_system_and_asked_for_again",
+)
 _memory(
     "results-share-memory-with-arguments",
     "if id(base) in self.taken or base.base is not None or not value.flags.writeable:",
@@ -750,6 +762,12 @@ _machine(
     'lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)',
     "lambda x: x[0], text)",
     "test_native.py::test_any_length_gives_what_numpy_gives[large numbers-float64]",
+)
+_machine(
+    "lengths-are-divided-the-other-way",
+    "parts = [f\"{'*' if signs[k] > 0 else '/'}{{{k}}}\"",
+    "parts = [f\"{'*' if signs[k] < 0 else '/'}{{{k}}}\"",
+    "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
 )
 _machine(
     "a-lane-is-left-out-of-sums",

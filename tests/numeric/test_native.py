@@ -90,9 +90,13 @@ FORMULAS = {
     "slices": (lambda: sd.sum((A[1:] - A[:-1] ** 2) ** 2 + sd.cos(A[1:])), (A,)),
     "transposed": (lambda: sd.sum(sd.sin(T) * sd.swapaxes(sd.exp(sd.sin(T)), 1, 2)), (T,)),
     "large numbers": (lambda: sd.sum(sd.sin(A) * 10**30 + A**2 * 3**50 + 10**25), (A,)),
+    "lengths": (
+        lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
+        (X, V),
+    ),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
-LEAST = {"extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
+LEAST = {"lengths": 1, "extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
 
 
 def arguments(name, n, d, dtype=np.float64):
@@ -186,6 +190,18 @@ def test_points_run_in_machine_code():
     grid = np.linspace(-1, 1, 210).reshape(3, 70)
     for a, b in zip(F(grid, 0.5, grid[:1]), G(grid, 0.5, grid[:1]), strict=True):
         near(a, b)
+    assert F._programs.value.points._native._made
+
+
+def test_integers_at_points_stay_what_they_are():
+    x, y = sd.symbols("x y")
+    k = sd.symbol("k", (), dtype=int)
+    F, G = pair([x * y, k], (x, y, k))
+    grid = np.linspace(-1, 1, 70)
+    for whole in (3, np.arange(70)):
+        for a, b in zip(F(grid, 2.0, whole), G(grid, 2.0, whole), strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
     assert F._programs.value.points._native._made
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.names import Emitter
-    from numeric.lowering.native.printer import Array
+    from numeric.lowering.native.printer import Array, Written
     from numeric.lowering.passes.rows import Able, Kernel
     from numeric.lowering.steps import Schedule
 
@@ -55,14 +55,18 @@ class NativeKernel:
         """What runs on operands of one precision."""
         found = self._made.get(dtype)
         if found is None:
-            make = partial(_Compiled, self._emitter, self._body, self._sliced, dtype)
+            text, results = self._written(single=dtype != _DOUBLE), self._body.results
+            make = partial(_Compiled, text, results, dtype)
             found = once(self._made, dtype, self._lock, make)
         return found
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""
-        every = written(self._emitter, self._body, self._sliced, False, compiler().vector).text
+        every = self._written(single=False).text
         return every[every.index("void kernel(") : every.index("int call(")]
+
+    def _written(self, single: bool) -> Written:
+        return written(self._emitter, self._body, self._sliced, single, compiler().vector)
 
     def _common(self, values: Sequence[Any]) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""
@@ -156,14 +160,11 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(
-        self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None], dtype: np.dtype
-    ) -> None:
-        single = dtype != _DOUBLE
-        self.written = written(emitter, body, sliced, single, compiler().vector)
+    def __init__(self, text: Written, order: Sequence[int], dtype: np.dtype) -> None:
+        self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
-        flags = [*flags, *["-fsingle-precision-constant"] * single]
+        flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
@@ -172,7 +173,7 @@ class _Compiled:
         self._call.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * count]
         self._dtype = dtype
         places = {x.value: k for k, x in enumerate(self.written.results)}
-        self._order = [places[v] for v in body.results]
+        self._order = [places[v] for v in order]
         self._local = threading.local()
 
     def results(
@@ -193,13 +194,9 @@ class _Compiled:
         results = [_along(x.axis or 0, v) for x, v in zip(written.results, made, strict=True)]
         strides = [
             n
-            for x, (_, step, inner) in zip(written.operands, operands, strict=True)
-            if x.axis is not None
-            for n in (step, *inner)
-        ]
-        strides += [
-            n
-            for x, (_, step, inner) in zip(written.results, results, strict=True)
+            for x, (_, step, inner) in zip(
+                (*written.operands, *written.results), (*operands, *results), strict=True
+            )
             if x.axis is not None
             for n in (step, *inner)
         ]
@@ -256,8 +253,7 @@ class _Compiled:
 
     def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an operand or a result, over all rows."""
-        shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
-        return lengths(shape, sizes)
+        return lengths(x.whole, sizes)
 
     def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An operand as it is read: along the rows anyhow, as a whole one after the other."""
@@ -349,7 +345,11 @@ class NativePoints:
         self._known = program.definitions()
         self._own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
         body = program._replace(results=self._own)
-        self._native = NativeKernel(emitter, body, [0] * len(program.params))
+        body = body.having(body.steps)
+        read = body.reads()
+        self._read = [k for k, v in enumerate(program.params) if read[v]]
+        params = tuple([program.params[k] for k in self._read])
+        self._native = NativeKernel(emitter, body._replace(params=params), [0] * len(params))
 
     def __call__(self, points: tuple[int, ...], otherwise: Callable[..., Any], *given: Any) -> Any:
         """The results of the arguments, which broadcast to ``points``, and the lengths of axes.
@@ -358,7 +358,10 @@ class NativePoints:
         """
         *values, sizes = given
         count = math.prod(points)
-        wide = [np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v for v in values]
+        wide = [
+            np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v
+            for v in [values[k] for k in self._read]
+        ]
         options = self._emitter.options
         found = self._native.results(wide, sizes, count, BLOCK, options.threads)
         if found is None:
@@ -383,7 +386,7 @@ def at_points(emitter: Emitter, program: Schedule) -> NativePoints | None:
         if step.leaf or step.weak:
             continue
         found = words(step, [known[v].layout(v)[0] for v in step.operands])
-        if found is None or not able(step, known, found[0]):
+        if found is None or not able(step, known):
             return None
         computed.update(dict.fromkeys(step.results))
     left = [v for v in program.results if v not in computed and v not in program.params]

@@ -52,6 +52,13 @@ class Array(NamedTuple):
     shape: Shape
     dtype: Dtype
 
+    @property
+    def whole(self) -> Shape:
+        """All of its axes, the rows among them."""
+        if self.axis is None:
+            return self.shape
+        return (*self.shape[: self.axis], ROWS, *self.shape[self.axis :])
+
 
 class Written(NamedTuple):
     """A function of C, ``kernel``, and what it is called with."""
@@ -62,10 +69,9 @@ class Written(NamedTuple):
     dims: tuple[Dim, ...]  # the lengths that are asked for when it is called
     scratch: tuple[Shape, ...]  # the arrays on the way, without their lanes
     some: tuple[Dim, ...]  # the lengths of which 0 is refused
-    loops: int
 
 
-def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: bool = False) -> bool:
+def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
     """Whether C computes a step, whose operands ``steps`` define, as NumPy does.
 
     ``exact``: also in the order in which NumPy adds.
@@ -159,6 +165,12 @@ class CPrinter(Printer):
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self._begin(emitter, schedule)
 
+    def _product(self, step: Step) -> Template:
+        return _of_lengths(step.detail) if step.weak else super()._product(step)
+
+    def _quotient(self, step: Step) -> Template:
+        return _of_lengths(step.detail.signs) if step.weak else super()._quotient(step)
+
     def power(self, step: Step) -> Template:
         if step.detail == 2:
             return Template("{0}*{0}", POWER, (ATOM,))
@@ -173,14 +185,9 @@ class CPrinter(Printer):
         return Template(f"({text})", ATOM, (ATOM,) * op.arity)
 
     def quotient(self, step: Step) -> Template:
-        (signs, places), count = step.detail, len(step.operands)
-        plain, beyond = "", ""
-        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), count)])
-        for k, sign in enumerate(signs):
-            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
-            plain += factor
-            beyond += divisors if k in places else factor
-        return Template(f"({{{places[0]}}} == inf ? {beyond} : {plain})", ATOM, (ATOM,) * count)
+        plain, beyond, count = *self.quotients(step), len(step.operands)
+        text = f"({{{step.detail[1][0]}}} == inf ? {beyond} : {plain})"
+        return Template(text, ATOM, (ATOM,) * count)
 
     def strong(self, step: Step) -> Template:
         assert isinstance(step.op, ops.Strong)
@@ -202,6 +209,15 @@ class CPrinter(Printer):
     def assigned(self, names: Sequence[str], text: str) -> str:
         (name,) = names
         return f"const real {name} = {text};"
+
+
+def _of_lengths(signs: tuple[int, ...]) -> Template:
+    """A product of weak numbers, as ``schedule.quotient`` has it; C divides by 0, too."""
+    order = (
+        range(len(signs)) if signs[0] > 0 else sorted(range(len(signs)), key=lambda k: -signs[k])
+    )
+    parts = [f"{'*' if signs[k] > 0 else '/'}{{{k}}}" for k in order]
+    return Template(f"(1{''.join(parts)})", ATOM, (ATOM,) * len(signs))
 
 
 def written(
@@ -470,11 +486,8 @@ class _Writer:
         ]
         text = "\n".join(
             [
-                HEAD.format(
-                    real="float" if self.single else "double",
-                    lanes=LANES,
-                    head=object.__basicsize__,
-                ),
+                HEAD.format(real="float" if self.single else "double", lanes=LANES),
+                ARRAYS.format(head=object.__basicsize__),
                 *definitions("\n".join(body), self.single, self.vector),
                 "void kernel(long rows, const void **in, void **out, const long *strides,",
                 "            const long *dims, real *scratch) {",
@@ -487,7 +500,7 @@ class _Writer:
         )
         kept = tuple([shape for _, shape in self._arrays()])
         found = tuple(self.operands), self.results, tuple(self.dims), kept
-        return Written(text, *found, tuple(self.some), len(self.loops))
+        return Written(text, *found, tuple(self.some))
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -499,7 +512,7 @@ class _Writer:
         checks, strides = [], []
         for k, x in enumerate(each):
             result = k >= len(self.operands)
-            shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
+            shape = x.whole
             real = x.dtype is float or x.axis is None
             checks.append(f"fits(a{k}, {len(shape)}, plan->{'real' if real else 'truth'}, plan)")
             if real:
@@ -658,7 +671,8 @@ static inline real total(real *x) {{
     for (int w = LANES/2; w; w /= 2)
         for (int r = 0; r < w; r++) x[r] += x[r + w];
     return x[0];
-}}
+}}"""
+ARRAYS = """\
 typedef struct {{
     char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;
     void *base, *dtype;

@@ -33,7 +33,7 @@ def has_all(schedule: Schedule) -> bool:
     known = schedule.definitions()
     if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):
         return False
-    return all(not x.shapes[0] and x.form != "kernel" and able(x, known, []) for x in steps)
+    return all(not x.shapes[0] and x.form != "kernel" and able(x, known) for x in steps)
 
 
 class NativeScalarsPrinter(MathPrinter):
@@ -116,5 +116,5 @@ def written(emitter: Emitter, schedule: Schedule) -> str:
         "",
     ]
     body = "\n".join(lines)
-    head = HEAD.format(real="double", lanes=1, head=object.__basicsize__)
+    head = HEAD.format(real="double", lanes=1)
     return "\n".join([head, *definitions(body, False, frozenset()), body])

@@ -87,11 +87,11 @@ def _sums(step: Step) -> bool:
     return step.form == "kernel" and isinstance(step.op, ops.Contract) and step.op.sums
 
 
-Able: TypeAlias = "Callable[[Step, Sequence[Step], Sequence[Word]], bool]"
+Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
 """Whether a target computes a step in kernels; given the steps of all values, and its words."""
 
 
-def always(step: Step, steps: Sequence[Step], words: Sequence[Word]) -> bool:
+def always(step: Step, steps: Sequence[Step]) -> bool:
     """What NumPy says."""
     return True
 
@@ -262,7 +262,7 @@ class _Axes:
             if any(weak) and step.form not in ELEMENTWISE:
                 continue
             found = words(step, [self.shape(v) for v in step.operands])
-            if found is not None and able(step, self.steps, found[0]):
+            if found is not None and able(step, self.steps):
                 operands, results = found
                 for v, own in zip(step.results, results, strict=True):
                     self._words[v] = operands, own

@@ -148,6 +148,18 @@ class Printer(ABC):
         its place, one after the other.
         """
 
+    @staticmethod
+    def quotients(step: Step) -> tuple[str, str]:
+        """The product of a ``quotient``, and the same with the divisors in place of the sum."""
+        signs, places = step.detail
+        plain, beyond = "", ""
+        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), len(step.operands))])
+        for k, sign in enumerate(signs):
+            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
+            plain += factor
+            beyond += divisors if k in places else factor
+        return plain, beyond
+
     @abstractmethod
     def strong(self, step: Step) -> Template:
         """The product of both operands; 0, not nan, where one that ``step.op`` kills by is 0."""
