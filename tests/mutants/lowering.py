@@ -32,6 +32,12 @@ FAMILIES = (
 # What is computed, and in which order -------------------------------------------------------------
 
 _schedule(
+    "answers-are-given-to-other-questions",
+    "        key = (find, args)\n",
+    "        key = find\n",
+    "test_what_is_asked_of_a_schedule_is_found_once",
+)
+_schedule(
     "partial-sums-overlap",
     "operands, coefs = (partial, *operands[TERMS:]), (1, *coefs[TERMS:])",
     "operands, coefs = (partial, *operands[TERMS - 1 :]), (1, *coefs[TERMS - 1 :])",
@@ -107,8 +113,8 @@ _schedule(
 )
 _schedule(
     "gathers-hide-kinks",
-    "if not self.strict and not options.exact_order:  # kinks",
-    "if not options.exact_order:  # kinks",
+    "if gathers and not self.strict and not options.exact_order:  # kinks",
+    "if gathers and not options.exact_order:  # kinks",
     "test_kinks_are_asked_of_all_rows",
 )
 _schedule(
@@ -337,8 +343,8 @@ _kernels(
 )
 _source(
     "results-have-a-layout-of-their-own",
-    "or step.weak or step.results[0] in schedule.results:",
-    "or step.weak:",
+    "size >= _WORTH and step.results[0] not in schedule.results",
+    "size >= _WORTH",
     "test_others_stay",
 )
 _source(
