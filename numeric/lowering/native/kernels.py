@@ -13,7 +13,7 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
-from numeric.lowering.native.compiler import compiler, library
+from numeric.lowering.native.compiler import FAST, compiler, library
 from numeric.lowering.native.printer import LANES, able, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
@@ -56,7 +56,7 @@ class NativeKernel:
         found = self._made.get(dtype)
         if found is None:
             text, results = self._written(single=dtype != _DOUBLE), self._body.results
-            make = partial(_Compiled, text, results, dtype)
+            make = partial(_Compiled, text, results, dtype, self._emitter.options.fastmath)
             found = once(self._made, dtype, self._lock, make)
         return found
 
@@ -160,11 +160,14 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(self, text: Written, order: Sequence[int], dtype: np.dtype) -> None:
+    def __init__(
+        self, text: Written, order: Sequence[int], dtype: np.dtype, fastmath: bool
+    ) -> None:
         self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
         flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
+        flags += FAST * fastmath
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
