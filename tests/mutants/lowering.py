@@ -789,6 +789,12 @@ _machine(
     "test_native.py::test_any_length_gives_what_numpy_gives[large numbers-float64]",
 )
 _machine(
+    "lengths-are-divided-the-other-way",
+    "parts = [f\"{'*' if signs[k] > 0 else '/'}{{{k}}}\"",
+    "parts = [f\"{'*' if signs[k] < 0 else '/'}{{{k}}}\"",
+    "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
+)
+_machine(
     "a-lane-is-left-out-of-sums",
     "for (int w = LANES/2; w; w /= 2)",
     "for (int w = LANES/4; w; w /= 2)",

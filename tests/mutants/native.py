@@ -92,6 +92,13 @@ _native(
     f"{EXACT}[1-float64]",
 )
 
+_native(
+    "a-sine-and-a-cosine-are-one-call",
+    'for name in ("sin", "cos") for kind in ("", "f")',
+    'for name in ("sin",) for kind in ()',
+    "test_a_sine_and_a_cosine_of_one_argument_are_vector_functions[float64]",
+)
+
 # What is kept -------------------------------------------------------------------------------------
 
 _native(

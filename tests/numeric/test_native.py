@@ -90,9 +90,13 @@ FORMULAS = {
     "slices": (lambda: sd.sum((A[1:] - A[:-1] ** 2) ** 2 + sd.cos(A[1:])), (A,)),
     "transposed": (lambda: sd.sum(sd.sin(T) * sd.swapaxes(sd.exp(sd.sin(T)), 1, 2)), (T,)),
     "large numbers": (lambda: sd.sum(sd.sin(A) * 10**30 + A**2 * 3**50 + 10**25), (A,)),
+    "lengths": (
+        lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
+        (X, V),
+    ),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
-LEAST = {"extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
+LEAST = {"lengths": 1, "extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
 
 
 def arguments(name, n, d, dtype=np.float64):

@@ -366,6 +366,20 @@ def test_the_vector_functions_that_are_there_are_found():
     assert {"exp", "expf"} <= known.vector
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_sine_and_a_cosine_of_one_argument_are_vector_functions(dtype, place):
+    """Compilers make one call of both, which takes one element at a time."""
+    if not native.compiler().vector:
+        pytest.skip("the C library has none")
+    x, w = sd.symbol("x", "n"), sd.symbol("w", "n")
+    F = nm.lower(sd.sin(x) * w + sd.cos(x), [x, w], backend="native")
+    F(np.linspace(0, 1, 1000, dtype=dtype), np.ones(1000, dtype))
+    (name,) = kept(place)
+    called = set(re.findall(rb"\b\w*(?:sin|cos)\w*\b", (place / name).read_bytes()))
+    assert len(called) == 2
+    assert all(one.startswith(b"_ZGV") for one in called)
+
+
 WARNED = """
 import warnings
 import numpy as np, numeric as nm, symdiff as sd

@@ -174,6 +174,12 @@ class CPrinter(Printer):
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self._begin(emitter, schedule)
 
+    def _product(self, step: Step) -> Template:
+        return _of_lengths(step.detail) if step.weak else super()._product(step)
+
+    def _quotient(self, step: Step) -> Template:
+        return _of_lengths(step.detail.signs) if step.weak else super()._quotient(step)
+
     def power(self, step: Step) -> Template:
         if step.detail == 2:
             return Template("{0}*{0}", POWER, (ATOM,))
@@ -227,6 +233,15 @@ def _back(pads: Pads) -> tuple[int, ...]:
     """How many rows before an element of a sum the rows of its operands are, the nearest at 0."""
     lows = [low for low, _ in pads.widths]
     return tuple([low - min(lows) for low in lows])
+
+
+def _of_lengths(signs: tuple[int, ...]) -> Template:
+    """A product of weak numbers, as ``schedule.quotient`` has it; C divides by 0, too."""
+    order = (
+        range(len(signs)) if signs[0] > 0 else sorted(range(len(signs)), key=lambda k: -signs[k])
+    )
+    parts = [f"{'*' if signs[k] > 0 else '/'}{{{k}}}" for k in order]
+    return Template(f"(1{''.join(parts)})", ATOM, (ATOM,) * len(signs))
 
 
 def written(
