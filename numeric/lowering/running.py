@@ -27,6 +27,7 @@ from numeric.lowering.values import WEAK
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
 from symdiff.contexts import raising
+from symdiff.display.diagrams import listed
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
@@ -110,7 +111,8 @@ class Programs:
             isinstance(x.op, _FLAT) and not x.shape for x in nodes
         )
         self.strict = raising()
-        if not self.strict and not options.exact_order:  # kinks are asked of all rows
+        gathers = any(x.op.__class__ is ops.Gather for x in nodes)
+        if gathers and not self.strict and not options.exact_order:  # kinks are asked of all rows
             self.outputs = gathered(outputs)
         self.emitter = Emitter(options=options)
         self.lock = self.emitter.lock
@@ -356,8 +358,8 @@ class Programs:
         names = lengths_of([*self.inputs, *value.outputs, *backward.outputs])
         known = Sizes(sizes or {}) if set(names) <= {*(sizes or {})} else None
         lines = [
-            f"inputs: {', '.join(map(described, self.inputs)) or 'none'}",
-            f"outputs: {', '.join(shape_text(y.shape) for y in self.outputs)}",
+            f"inputs: {listed(map(described, self.inputs), 8) or 'none'}",
+            f"outputs: {listed([shape_text(y.shape) for y in self.outputs], 8)}",
         ]
         native = self.emitter.options.native
         lines += [f"machine code of {compiler()}"] * native

@@ -32,6 +32,12 @@ FAMILIES = (
 # What is computed, and in which order -------------------------------------------------------------
 
 _schedule(
+    "answers-are-given-to-other-questions",
+    "        key = (find, args)\n",
+    "        key = find\n",
+    "test_what_is_asked_of_a_schedule_is_found_once",
+)
+_schedule(
     "partial-sums-overlap",
     "operands, coefs = (partial, *operands[TERMS:]), (1, *coefs[TERMS:])",
     "operands, coefs = (partial, *operands[TERMS - 1 :]), (1, *coefs[TERMS - 1 :])",
@@ -107,8 +113,8 @@ _schedule(
 )
 _schedule(
     "gathers-hide-kinks",
-    "if not self.strict and not options.exact_order:  # kinks",
-    "if not options.exact_order:  # kinks",
+    "if gathers and not self.strict and not options.exact_order:  # kinks",
+    "if gathers and not options.exact_order:  # kinks",
     "test_kinks_are_asked_of_all_rows",
 )
 _schedule(
@@ -194,9 +200,15 @@ _schedule(
 
 _residuals(
     "cheap-values-are-kept",
-    "    scalar = all(not steps[v].layout(v)[0] for v in targets)",
-    "    scalar = True",
+    "    few = len(targets) < LEAST and all(not steps[v].layout(v)[0] for v in targets)",
+    "    few = True",
     "test_cheap_values_are_recomputed_from_one_that_is_kept",
+)
+_residuals(
+    "inputs-are-never-kept-for-many-scalars",
+    "for first in ({*targets} & sources, sources)]",
+    "for first in ({*targets} & sources,)]",
+    "test_backward_of_many_terms_has_few_steps_too",
 )
 _residuals(
     "long-runs-are-recomputed",
@@ -331,8 +343,8 @@ _kernels(
 )
 _source(
     "results-have-a-layout-of-their-own",
-    "or step.weak or step.results[0] in schedule.results:",
-    "or step.weak:",
+    "size >= _WORTH and step.results[0] not in schedule.results",
+    "size >= _WORTH",
     "test_others_stay",
 )
 _source(
@@ -400,6 +412,12 @@ _kernels(
 
 # Memory, accumulation, modes ----------------------------------------------------------------------
 
+_memory(
+    "memory-of-results-goes-back-to-the-system",
+    "np.empty(2**25 - 2**16, np.uint8)\n",
+    "",
+    "test_memory_of_results_is_not_given_back_to_the_system_and_asked_for_again",
+)
 _memory(
     "results-share-memory-with-arguments",
     "if id(base) in self.taken or base.base is not None or not value.flags.writeable:",
@@ -793,6 +811,12 @@ _machine(
     "parts = [f\"{'*' if signs[k] > 0 else '/'}{{{k}}}\"",
     "parts = [f\"{'*' if signs[k] < 0 else '/'}{{{k}}}\"",
     "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
+)
+_machine(
+    "lengths-are-not-computed-with",
+    "known = Sizes({**sizes, ROWS: count})\n        written = self.written",
+    "known = {**sizes, ROWS: count}\n        written = self.written",
+    "test_native.py::test_any_length_gives_what_numpy_gives[longer-float64]",
 )
 _machine(
     "a-lane-is-left-out-of-sums",

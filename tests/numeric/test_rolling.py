@@ -84,6 +84,35 @@ def test_a_program_of_any_length_has_the_same_few_steps():
     assert max(counts[0]) < 40
 
 
+def test_backward_of_many_terms_has_few_steps_too():
+    """What it is given is the vector, not the elements: these are no work to read again."""
+    n = 400
+    x = sd.symbol("x", n)
+    F = nm.lower(rosenbrock(elements(x)), x)
+    at = np.linspace(0.5, 1.5, n)
+    value, residuals = F.forward(at)
+    expected, (gradient,) = F.value_and_grad(at)
+    assert value == expected
+    (found,) = F.backward(residuals, 1.0)
+    np.testing.assert_allclose(found, gradient, rtol=1e-13)
+    assert steps(F) < 40
+    assert "kept for backward: x (400,); 3,200 bytes" in F.explain()
+
+
+def test_many_scalars_go_forward_and_backward():
+    xs = scalars(400)
+    F = nm.lower(rosenbrock(xs), xs)
+    at = np.linspace(0.5, 1.5, 400).tolist()
+    value, residuals = F.forward(*at)
+    expected, gradient = F.value_and_grad(*at)
+    assert value == expected
+    np.testing.assert_allclose(F.backward(residuals, 1.0), gradient, rtol=1e-13)
+    moved, tangent = F.jvp(at, gradient)
+    assert moved == value
+    np.testing.assert_allclose(tangent, np.dot(gradient, gradient), rtol=1e-12)
+    assert max(map(len, F.explain().splitlines())) < 120
+
+
 def test_a_chain_is_left_as_it_is():
     x = sd.symbol("x")
     y = x

@@ -19,7 +19,7 @@ from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.axis_lengths import Sizes, lengths
 from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class _Compiled:
         threads: int | None,
     ) -> list[Any]:
         """Those of ``NativeKernel.results``."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         written = self.written
         given = [self._operand(x, v, known) for x, v in zip(written.operands, values, strict=True)]
         blocks = max(1, -(-count // rows))
@@ -239,7 +239,7 @@ class _Compiled:
 
     def ready(self, sizes: dict[str, int], count: int) -> Ready | None:
         """How operands of these lengths are computed at once; None where it takes more."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         lanes, written = self._lanes(known), self.written
         if lanes > _ON_STACK or not arrays_are_known():
             return None

@@ -73,7 +73,7 @@ class MathPrinter(PythonPrinter):
         count = len(step.operands)
         if not self.packed or step.operands != self.schedule.params:
             return super().stack(step)
-        pack = self.emitter.bind("pack", "pack", lambda: Struct(f"{count}d").pack)
+        pack = self.emitter.bind(("pack", count), "pack", lambda: Struct(f"{count}d").pack)
         return Template(f"np.frombuffer({pack}(*args))", ATOM, (LOOSE,) * count)
 
     def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
