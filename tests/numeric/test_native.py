@@ -80,6 +80,15 @@ def test_random_programs_are_right(family):
 # Symbols of other tests that have these names stay as old as they are.
 X, V, A = sd.symbol("Xm", ("n", "d")), sd.symbol("vm", "d"), sd.symbol("am", "n")
 T = sd.symbol("Tm", ("n", 3, 3))
+U, W, M = sd.symbol("Um", ("n", 3)), sd.symbol("Wm", (4, 3, 3)), sd.symbol("Mm", (4, 3))
+
+
+def mixture():
+    """The logarithm of a mixture of four Gaussians in three dimensions, at each row of U."""
+    y = sd.einsum("kij,knj->kin", W, U - M[:, None])
+    return sd.sum(sd.logsumexp(-sd.sum(y**2, axis=1) / 2, axis=0))
+
+
 FORMULAS = {
     "elementwise": (lambda: sd.sum(sd.tanh(X * V) * sd.exp(-(X**2) / 2)), (X, V)),
     "sums inside": (lambda: sd.sum(sd.tanh(sd.sum(X * X * V, axis=1))), (X, V)),
@@ -96,6 +105,12 @@ FORMULAS = {
         lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
         (X, V),
     ),
+    "small matrices": (
+        lambda: sd.sum(sd.tanh(sd.einsum("nij,kjl->nkil", T, W)) * U[:, 0, None, None, None]),
+        (T, W, U),
+    ),
+    "thin products": (lambda: sd.sum(sd.sin(U @ W[0]) * sd.exp(U @ W[1].T)), (U, W)),
+    "mixtures": (mixture, (U, W, M)),
     "longer": (lambda: sd.sum(sd.sin(np.pad(X, ((1, 2), (0, 1)), constant_values=3.0))), (X,)),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
@@ -104,7 +119,7 @@ LEAST = {"lengths": 1, "extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
 
 def arguments(name, n, d, dtype=np.float64):
     rng = np.random.default_rng(n + d)
-    shapes = {X: (n, d), V: (d,), A: (n,), T: (n, 3, 3)}
+    shapes = {X: (n, d), V: (d,), A: (n,), T: (n, 3, 3), U: (n, 3), W: (4, 3, 3), M: (4, 3)}
     return [rng.normal(size=shapes[x]).astype(dtype) for x in FORMULAS[name][1]]
 
 
@@ -137,6 +152,7 @@ def test_operands_lie_in_any_order(name):
         "read-only": lambda x: _frozen(x),
         "Fortran": np.asfortranarray,
         "every second": lambda x: np.repeat(x, 2, axis=0)[::2],
+        "every second column": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
         "reversed": lambda x: x[::-1].copy()[::-1],
         "unaligned": _unaligned,
     }
@@ -162,7 +178,7 @@ def _unaligned(x):
     return data
 
 
-@pytest.mark.parametrize("name", ["elementwise", "slices", "softmax"])
+@pytest.mark.parametrize("name", ["elementwise", "slices", "softmax", "thin products", "mixtures"])
 def test_bits_depend_on_the_element_alone(name, monkeypatch):
     """Not on its place, on where blocks begin, or on the number of threads."""
     build, xs = FORMULAS[name]
@@ -170,6 +186,7 @@ def test_bits_depend_on_the_element_alone(name, monkeypatch):
     results = []
     for threads in (1, 2):
         monkeypatch.setattr(native, "BLOCK", 64)
+        monkeypatch.setattr(native, "_LEAST", 64)
         found = nm.lower(build(), xs, backend="native", threads=threads).value_and_grad(*given)
         results.append(found)
     for a, b in zip(results[0][1], results[1][1], strict=True):
@@ -216,8 +233,10 @@ def test_extreme_numbers_keep_their_meaning():
             np.testing.assert_allclose(F(odd), G(odd), rtol=1e-14)
         rows = odd[: 9 * 8].reshape(8, 9)
         F, G = pair([sd.logsumexp(X, axis=1), sd.softmax(X, axis=1), sd.max(X, axis=1)], X)
-        for a, b in zip(F(rows), G(rows), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-14)
+        infinite = np.array([[np.inf, 800, 1], [-np.inf] * 3, [np.inf, np.inf, 0], [-np.inf, 1, 2]])
+        for given in (rows, infinite):
+            for a, b in zip(F(given), G(given), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
 def test_extremes_of_nothing_are_refused_as_by_numpy():
@@ -353,3 +372,37 @@ def test_calls_of_other_lengths_are_asked_again():
     for n, d in [(70, 3), (70, 3), (3, 70), (64, 3), (70, 3), (70, 2)] * 2:
         x, v = rng.normal(size=(n, d)), rng.normal(size=d)
         near(F(x, v), G(x, v))
+
+
+def test_products_of_thin_matrices_are_written_out():
+    build, xs = FORMULAS["mixtures"]
+    given = arguments("mixtures", 200, 1)
+    F = nm.lower(build(), xs, backend="native")
+    F.value_and_grad(*given)
+    source = F.source[F.source.index("def value_and_grad") :]
+    assert source.count("native_") == 1
+    assert "@" not in source
+    exact = nm.lower(build(), xs, backend="native", exact_order=True)
+    exact.value_and_grad(*given)
+    assert "@" in exact.source
+
+
+def test_products_of_long_sides_are_left_to_blas():
+    B = sd.symbol("Bm", ("d", 40))
+    F = nm.lower(sd.sum(sd.tanh(X @ B)), (X, B), backend="native")
+    rng = np.random.default_rng(0)
+    F.value_and_grad(rng.normal(size=(100, 30)), rng.normal(size=(30, 40)))
+    assert kernels(F)
+    source = F.source[F.source.index("def value_and_grad") :]
+    assert source.count(".dot(") == 3
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 71, 200])
+def test_rows_that_are_not_numbers_spoil_their_own_sums_alone(n):
+    F, G = pair(sd.sum(sd.sin(U @ W[0])[:, :, None] * sd.exp(U)[:, None], axis=0), (U, W))
+    (u, w) = arguments("thin products", n, 1)
+    for odd in (np.nan, np.inf, -np.inf):
+        u[n - 1, 1] = odd
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(F(u, w), G(u, w), rtol=1e-12, atol=1e-12)
+    assert kernels(F)
