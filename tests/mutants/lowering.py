@@ -37,6 +37,18 @@ _schedule(
     "        key = find\n",
     "test_what_is_asked_of_a_schedule_is_found_once",
 )
+_source(
+    "integers-stand-beside-floats",
+    "    def real(value: Number) -> float:\n",
+    "    def real(value: Number) -> float:\n        return weak(value)\n",
+    "test_numbers_beside_real_values_are_real",
+)
+_schedule(
+    "the-place-of-one-element-is-the-next",
+    "sides.append(low if inner[0] == low + 1 else",
+    "sides.append(inner[0] if inner[0] == low + 1 else",
+    "test_the_sum_is_that_of_whole_arrays",
+)
 _schedule(
     "partial-sums-overlap",
     "operands, coefs = (partial, *operands[TERMS:]), (1, *coefs[TERMS:])",

@@ -164,10 +164,13 @@ def _placed(reading: Reading) -> Template:
     return Template(f"{weak(scale)!r}*{text}", SUM if scale < 0 else PRODUCT, tuple(needs))
 
 
-def _key(key: Sequence[slice]) -> str:
+def _key(key: Sequence[slice | int]) -> str:
     """A key as it is typed."""
-    return f"np.s_[{', '.join(_line(k.start, k.stop) for k in key)}]"
+    lines = ", ".join(map(_line, key))
+    return lines if len(key) == 1 and isinstance(key[0], int) else f"np.s_[{lines}]"
 
 
-def _line(start: int | None, stop: int | None) -> str:
-    return f"{start or ''}:{'' if stop is None else stop}"
+def _line(k: slice | int) -> str:
+    if isinstance(k, int):
+        return str(k)
+    return f"{k.start or ''}:{'' if k.stop is None else k.stop}"
