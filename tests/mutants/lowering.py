@@ -741,19 +741,19 @@ _powers(
 
 _machine(
     "lanes-behind-the-last-row-are-added",
-    'lines.append(f"{kept} += r < m ? v{v} : 0;")',
+    'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',
     'lines.append(f"{kept} += v{v};")',
     "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
 )
 _machine(
     "rows-behind-the-last-whole-block-are-left-out",
-    "for (long i = 0; i < rows; i += LANES) {",
-    "for (long i = 0; i + LANES <= rows; i += LANES) {",
+    "for (; i < rows; i += LANES) {",
+    "for (; i + LANES <= rows; i += LANES) {",
     "test_native.py::test_an_element_has_the_same_bits_in_any_place",
 )
 _machine(
     "a-block-behind-the-last-one-is-read-in-place",
-    'plain = f"m == LANES && {strides}[0] == sizeof(real)"',
+    'plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"',
     'plain = f"{strides}[0] != sizeof(real)"',
     "test_native.py::test_operands_lie_in_any_order",
 )
@@ -769,6 +769,49 @@ _machine(
     "                    same = loops",
     "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
 )
+SHIFTED = "test_native_shifted.py::test_the_sum_is_that_of_whole_arrays"
+_machine(
+    "a-shift-is-one-row-too-short",
+    'self._own_cell(x, word, names, f"r - {back}") if back',
+    'self._own_cell(x, word, names, f"r - {back - 1}") if back',
+    SHIFTED,
+)
+_machine(
+    "shifted-rows-behind-the-last-one-are-zeros",
+    'text += f" + (j - {back} < rows ? {cell} : 0)" * (back > 0)',
+    'text += f" + (j - {back} < rows ? {cell} : 0)" * (back < 0)',
+    SHIFTED,
+)
+_machine(
+    "a-block-that-is-computed-again-is-added-again",
+    'self.own = "n" if self.back else "m"',
+    'self.own = "m"',
+    "test_native_shifted.py::test_a_gradient_is_written_where_it_is_returned",
+)
+_machine(
+    "the-block-before-that-of-others-is-forgotten",
+    "'before ? -LANES : 0' if self.back else '0'",
+    "'0'",
+    SHIFTED,
+)
+_machine(
+    "the-block-before-is-not-remembered",
+    "for (int r = LANES - {rows}; r < LANES; r++) {moved};",
+    "for (int r = LANES - {rows} + 1; r < LANES; r++) {moved};",
+    SHIFTED,
+)
+_machine(
+    "zeros-before-the-first-row-are-left-out",
+    "for (long j = -{low}; j < 0; j++) {there} = 0;",
+    "for (long j = 1 - {low}; j < 0; j++) {there} = 0;",
+    SHIFTED,
+)
+_machine(
+    "what-is-shifted-shares-the-loop",
+    "                    same = same and not line.back\n",
+    "",
+    SHIFTED,
+)
 _machine(
     "large-numbers-are-integers",
     'lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)',
@@ -780,6 +823,12 @@ _machine(
     "parts = [f\"{'*' if signs[k] > 0 else '/'}{{{k}}}\"",
     "parts = [f\"{'*' if signs[k] < 0 else '/'}{{{k}}}\"",
     "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
+)
+_machine(
+    "lengths-are-not-computed-with",
+    "known = Sizes({**sizes, ROWS: count})\n        written = self.written",
+    "known = {**sizes, ROWS: count}\n        written = self.written",
+    "test_native.py::test_any_length_gives_what_numpy_gives[longer-float64]",
 )
 _machine(
     "a-lane-is-left-out-of-sums",
