@@ -47,7 +47,7 @@ _schedule(
     "the-place-of-one-element-is-the-next",
     "sides.append(low if inner[0] == low + 1 else",
     "sides.append(inner[0] if inner[0] == low + 1 else",
-    "test_the_sum_is_that_of_whole_arrays",
+    "test_one_element_is_asked_for_by_its_place",
 )
 _schedule(
     "partial-sums-overlap",
@@ -457,7 +457,7 @@ _memory(
 )
 _memory(
     "an-array-is-handed-out-twice",
-    "v is not None and v not in roots[:i] and",
+    "v is not None and first[v] == i and",
     "v is not None and",
     "test_results_that_are_said_to_be_made_share_no_memory",
     "test_calls_after_the_first_share_no_memory_either[twice]",

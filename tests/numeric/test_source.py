@@ -127,4 +127,4 @@ def test_numbers_beside_real_values_are_real(shape):
         found, expected = F(*at), nm.interpret(f, dict(zip((a, b), at, strict=True)))
         assert np.result_type(found) == np.result_type(expected)
         np.testing.assert_array_equal(found, expected)
-    assert np.result_type(G(np.full(shape, 5)[()])) == int
+    assert np.result_type(G(np.full(shape, 5)[()])).kind == "i"
