@@ -111,6 +111,7 @@ def test_source_reads_as_a_person_would_write_it(name):
     assert found == lines
 
 
+@pytest.mark.numpy_only("its text")
 @pytest.mark.parametrize("shape", [(), 3])
 def test_numbers_beside_real_values_are_real(shape):
     """An integer would be made a float at each call; bits are the same."""
