@@ -111,7 +111,8 @@ class Programs:
             isinstance(x.op, _FLAT) and not x.shape for x in nodes
         )
         self.strict = raising()
-        if not self.strict and not options.exact_order:  # kinks are asked of all rows
+        gathers = any(x.op.__class__ is ops.Gather for x in nodes)
+        if gathers and not self.strict and not options.exact_order:  # kinks are asked of all rows
             self.outputs = gathered(outputs)
         self.emitter = Emitter(options=options)
         self.lock = self.emitter.lock

@@ -32,6 +32,12 @@ FAMILIES = (
 # What is computed, and in which order -------------------------------------------------------------
 
 _schedule(
+    "answers-are-given-to-other-questions",
+    "        key = (find, args)\n",
+    "        key = find\n",
+    "test_what_is_asked_of_a_schedule_is_found_once",
+)
+_schedule(
     "partial-sums-overlap",
     "operands, coefs = (partial, *operands[TERMS:]), (1, *coefs[TERMS:])",
     "operands, coefs = (partial, *operands[TERMS - 1 :]), (1, *coefs[TERMS - 1 :])",
@@ -107,8 +113,8 @@ _schedule(
 )
 _schedule(
     "gathers-hide-kinks",
-    "if not self.strict and not options.exact_order:  # kinks",
-    "if not options.exact_order:  # kinks",
+    "if gathers and not self.strict and not options.exact_order:  # kinks",
+    "if gathers and not options.exact_order:  # kinks",
     "test_kinks_are_asked_of_all_rows",
 )
 _schedule(
@@ -337,8 +343,8 @@ _kernels(
 )
 _source(
     "results-have-a-layout-of-their-own",
-    "or step.weak or step.results[0] in schedule.results:",
-    "or step.weak:",
+    "size >= _WORTH and step.results[0] not in schedule.results",
+    "size >= _WORTH",
     "test_others_stay",
 )
 _source(
@@ -762,19 +768,19 @@ _powers(
 
 _machine(
     "lanes-behind-the-last-row-are-added",
-    'lines.append(f"{kept} += r < m ? v{v} : 0;")',
+    'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',
     'lines.append(f"{kept} += v{v};")',
     "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
 )
 _machine(
     "rows-behind-the-last-whole-block-are-left-out",
-    "for (long i = 0; i < rows; i += LANES) {",
-    "for (long i = 0; i + LANES <= rows; i += LANES) {",
+    "for (; i < rows; i += LANES) {",
+    "for (; i + LANES <= rows; i += LANES) {",
     "test_native.py::test_an_element_has_the_same_bits_in_any_place",
 )
 _machine(
     "a-block-behind-the-last-one-is-read-in-place",
-    'plain = f"m == LANES && {strides}[0] == sizeof(real)"',
+    'plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"',
     'plain = f"{strides}[0] != sizeof(real)"',
     "test_native.py::test_operands_lie_in_any_order",
 )
@@ -790,6 +796,49 @@ _machine(
     "                    same = loops",
     "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
 )
+SHIFTED = "test_native_shifted.py::test_the_sum_is_that_of_whole_arrays"
+_machine(
+    "a-shift-is-one-row-too-short",
+    'self._own_cell(x, word, names, f"r - {back}") if back',
+    'self._own_cell(x, word, names, f"r - {back - 1}") if back',
+    SHIFTED,
+)
+_machine(
+    "shifted-rows-behind-the-last-one-are-zeros",
+    'text += f" + (j - {back} < rows ? {cell} : 0)" * (back > 0)',
+    'text += f" + (j - {back} < rows ? {cell} : 0)" * (back < 0)',
+    SHIFTED,
+)
+_machine(
+    "a-block-that-is-computed-again-is-added-again",
+    'self.own = "n" if self.back else "m"',
+    'self.own = "m"',
+    "test_native_shifted.py::test_a_gradient_is_written_where_it_is_returned",
+)
+_machine(
+    "the-block-before-that-of-others-is-forgotten",
+    "'before ? -LANES : 0' if self.back else '0'",
+    "'0'",
+    SHIFTED,
+)
+_machine(
+    "the-block-before-is-not-remembered",
+    "for (int r = LANES - {rows}; r < LANES; r++) {moved};",
+    "for (int r = LANES - {rows} + 1; r < LANES; r++) {moved};",
+    SHIFTED,
+)
+_machine(
+    "zeros-before-the-first-row-are-left-out",
+    "for (long j = -{low}; j < 0; j++) {there} = 0;",
+    "for (long j = 1 - {low}; j < 0; j++) {there} = 0;",
+    SHIFTED,
+)
+_machine(
+    "what-is-shifted-shares-the-loop",
+    "                    same = same and not line.back\n",
+    "",
+    SHIFTED,
+)
 _machine(
     "large-numbers-are-integers",
     'lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)',
@@ -801,6 +850,12 @@ _machine(
     "parts = [f\"{'*' if signs[k] > 0 else '/'}{{{k}}}\"",
     "parts = [f\"{'*' if signs[k] < 0 else '/'}{{{k}}}\"",
     "test_native.py::test_any_length_gives_what_numpy_gives[lengths-float64]",
+)
+_machine(
+    "lengths-are-not-computed-with",
+    "known = Sizes({**sizes, ROWS: count})\n        written = self.written",
+    "known = {**sizes, ROWS: count}\n        written = self.written",
+    "test_native.py::test_any_length_gives_what_numpy_gives[longer-float64]",
 )
 _machine(
     "a-lane-is-left-out-of-sums",

@@ -207,10 +207,8 @@ def made(names, arity):
     """The functions, in machine code and by NumPy."""
     operands = sd.symbols("x y z")[:arity]
     outputs = [
-        primitive("power", *operands, sd.constant(0.5)) if name == "sqrt"
-        else primitive(name, *operands)
-        for name in names
-    ]  # fmt: skip
+        sd.sqrt(*operands) if name == "sqrt" else primitive(name, *operands) for name in names
+    ]
     compiled = nm.lower(outputs, operands, backend="native")
     assert compiled._programs.value.points is not None
     return compiled, nm.lower(outputs, operands)

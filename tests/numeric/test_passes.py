@@ -227,7 +227,6 @@ def test_a_value_dies_where_it_is_read_last():
     )
     found = living(made).steps
     assert [step.dies for step in found] == [(1,), (3,), (3,), (None,)]
-    assert [step.uses for step in found] == [(1,), (2,), (1,), (1,)]
 
 
 def test_an_inline_step_reads_where_it_is_written():

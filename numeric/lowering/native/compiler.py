@@ -44,7 +44,7 @@ _FLAGS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",  # as NumPy computes: a product is rounded before it is added to
-    # Of a sine and a cosine of one argument GCC makes one call, of which there is no vector function.
+    # Of a sine and a cosine of one argument GCC makes one call, which has no vector function.
     *(f"-fno-builtin-{name}{kind}" for name in ("sin", "cos") for kind in ("", "f")),
     "-fopenmp-simd",
     "-w",

@@ -14,12 +14,12 @@ from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.compiler import compiler, library
-from numeric.lowering.native.printer import LANES, able, written
+from numeric.lowering.native.printer import LANES, able, joins, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.axis_lengths import Sizes, lengths
 from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numeric.lowering.names import Emitter
     from numeric.lowering.native.printer import Array, Written
-    from numeric.lowering.passes.rows import Able, Kernel
+    from numeric.lowering.passes.rows import Able, Kernel, Pads
     from numeric.lowering.steps import Schedule
 
 _KNOWN = 64  # kinds of calls
@@ -38,10 +38,18 @@ class NativeKernel:
     """A kernel's body in machine code, along so many rows: it gives a tuple of results.
 
     ``sliced`` says along which axis it goes in each operand; None: it reads that one whole.
+    ``wanted`` are the results, see ``Kernel.pads``; without it all of the body.
     """
 
-    def __init__(self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None]) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        body: Schedule,
+        sliced: Sequence[int | None],
+        wanted: Sequence[int | Pads] | None = None,
+    ) -> None:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
+        self._wanted = range(len(body.results)) if wanted is None else wanted
         self._made: dict[np.dtype, _Compiled] = {}
         self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
@@ -55,8 +63,7 @@ class NativeKernel:
         """What runs on operands of one precision."""
         found = self._made.get(dtype)
         if found is None:
-            text, results = self._written(single=dtype != _DOUBLE), self._body.results
-            make = partial(_Compiled, text, results, dtype)
+            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype)
             found = once(self._made, dtype, self._lock, make)
         return found
 
@@ -66,7 +73,8 @@ class NativeKernel:
         return every[every.index("void kernel(") : every.index("int call(")]
 
     def _written(self, single: bool) -> Written:
-        return written(self._emitter, self._body, self._sliced, single, compiler().vector)
+        known = compiler().vector
+        return written(self._emitter, self._body, self._sliced, self._wanted, single, known)
 
     def _common(self, values: Sequence[Any]) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""
@@ -143,7 +151,7 @@ class Ready(NamedTuple):
     address: int
     made: list[tuple[tuple[int, ...], np.dtype]]
     scalars: tuple[int, ...]
-    order: list[int]
+    order: tuple[int, ...]
     sizes: dict[str, int]  # so that nothing else gets its identity
 
     def results(self, values: Sequence[Any]) -> list[Any] | None:
@@ -160,7 +168,7 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(self, text: Written, order: Sequence[int], dtype: np.dtype) -> None:
+    def __init__(self, text: Written, dtype: np.dtype) -> None:
         self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
@@ -168,12 +176,10 @@ class _Compiled:
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
-        self._run.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
+        self._run.argtypes = [*[ctypes.c_long] * 3, *[ctypes.c_void_p] * 5]
         count = len(self.written.operands) + len(self.written.results)
         self._call.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * count]
         self._dtype = dtype
-        places = {x.value: k for k, x in enumerate(self.written.results)}
-        self._order = [places[v] for v in order]
         self._local = threading.local()
 
     def results(
@@ -185,7 +191,7 @@ class _Compiled:
         threads: int | None,
     ) -> list[Any]:
         """Those of ``NativeKernel.results``."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         written = self.written
         given = [self._operand(x, v, known) for x, v in zip(written.operands, values, strict=True)]
         blocks = max(1, -(-count // rows))
@@ -207,9 +213,11 @@ class _Compiled:
         lanes = self._lanes(known)
 
         def run(i: int) -> None:
-            first = i * rows
+            first, behind = i * rows, max(count - (i + 1) * rows, 0)
             self._run(
-                min(rows, count - first),
+                first,
+                count - behind - first,
+                behind,
                 reads(*[at + first * step for at, step, _ in operands]),
                 writes(
                     *[
@@ -227,11 +235,11 @@ class _Compiled:
             added(list(v)) if x.axis is None else v
             for x, v in zip(written.results, made, strict=True)
         ]
-        return [found[k] for k in self._order]
+        return [found[k] for k in written.order]
 
     def ready(self, sizes: dict[str, int], count: int) -> Ready | None:
         """How operands of these lengths are computed at once; None where it takes more."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         lanes, written = self._lanes(known), self.written
         if lanes > _ON_STACK or not arrays_are_known():
             return None
@@ -245,7 +253,7 @@ class _Compiled:
         scalars = tuple(
             [k for k, x in enumerate(written.operands) if x.axis is None and not x.shape]
         )
-        return Ready(self._call, plan, ctypes.addressof(plan), made, scalars, self._order, sizes)
+        return Ready(self._call, plan, ctypes.addressof(plan), made, scalars, written.order, sizes)
 
     def _lanes(self, sizes: Mapping[str, int]) -> int:
         """How many numbers a block takes on its way."""
@@ -253,7 +261,10 @@ class _Compiled:
 
     def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an operand or a result, over all rows."""
-        return lengths(x.whole, sizes)
+        found = lengths(x.whole, sizes)
+        if x.axis is None or not any(x.around):
+            return found
+        return (*found[: x.axis], found[x.axis] + sum(x.around), *found[x.axis + 1 :])
 
     def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An operand as it is read: along the rows anyhow, as a whole one after the other."""
@@ -295,8 +306,9 @@ class NativeRows(Rows):
 
     def __init__(self, kernel: Kernel, emitter: Emitter) -> None:
         super().__init__(kernel, emitter.options.threads)
-        self._native = NativeKernel(emitter, kernel.body, kernel.sliced)
-        self._plain = list(kernel.pads) == list(range(len(kernel.body.results)))
+        self._joins = all(joins(kernel.body, made) for made in kernel.pads)
+        wanted = kernel.pads if self._joins else None
+        self._native = NativeKernel(emitter, kernel.body, kernel.sliced, wanted)
 
     told = "in machine code"
 
@@ -306,21 +318,17 @@ class NativeRows(Rows):
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        found = self._native.at_once(values, sizes)
+        found, count = self._native.at_once(values, sizes), self.rows(sizes)
         if found is None:
-            count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
             found = self._native.results(values, sizes, count, rows, self.threads)
             if found is None:
                 return super().__call__(*args)
             if count <= rows:
                 self._native.prepare(values, sizes, count)
-        elif self._plain:
-            return found if len(found) > 1 else found[0]
-        else:
-            count = self.rows(sizes)
-        results = [self._together(made, found, count) for made in self.kernel.pads]
-        return results if len(results) > 1 else results[0]
+        if not self._joins:
+            found = [self._together(made, found, count) for made in self.kernel.pads]
+        return found if len(found) > 1 else found[0]
 
 
 class NativePrinter(RowsPrinter):

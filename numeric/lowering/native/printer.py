@@ -8,16 +8,21 @@ Values are laid out with the rows innermost, so that every loop over rows goes a
 comes with other axes behind the rows is turned around when a block is read, and when it is written.
 A value that only its own loop reads is never in memory.  Sums over rows are kept for each lane, and
 added in pairs at the end.
+
+In a sum of results with zeros around them, an element has operands of several rows.  The block
+before is remembered for it.  Where others compute the rows before, the last block of these is
+computed again.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.native.functions import definitions, formula
-from numeric.lowering.passes.rows import ROWS, words
+from numeric.lowering.passes.rows import ROWS, Pads, words
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, POWER, Template, number_text
 from symdiff import opaque_ops
@@ -44,13 +49,14 @@ class Array(NamedTuple):
     """An operand or a result: the number of its value, its axes but the rows, and its dtype.
 
     ``axis`` is that of the rows; None for an operand that each block has whole, and for a result
-    that is a sum over rows.
+    that is a sum over rows.  ``around`` says how many more rows a result has before and behind.
     """
 
     value: int
     axis: int | None
     shape: Shape
     dtype: Dtype
+    around: tuple[int, int] = (0, 0)
 
     @property
     def whole(self) -> Shape:
@@ -69,6 +75,7 @@ class Written(NamedTuple):
     dims: tuple[Dim, ...]  # the lengths that are asked for when it is called
     scratch: tuple[Shape, ...]  # the arrays on the way, without their lanes
     some: tuple[Dim, ...]  # the lengths of which 0 is refused
+    order: tuple[int, ...]  # the places of what is asked for among the results
 
 
 def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
@@ -136,6 +143,7 @@ class Line(NamedTuple):
     ``out`` those of the operands and of the value.  Letters of the rows are left out of all;
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
     value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
+    ``back`` says how many rows before its own the value reads each operand, where that is not 0.
     """
 
     value: int
@@ -147,6 +155,7 @@ class Line(NamedTuple):
     dims: Shape
     out: Word
     fold: str = ""
+    back: tuple[int, ...] = ()
 
 
 class _Loop(NamedTuple):
@@ -211,6 +220,21 @@ class CPrinter(Printer):
         return f"const real {name} = {text};"
 
 
+def joins(body: Schedule, made: int | Pads) -> bool:
+    """Whether C puts a result together: a sum of results of which it remembers enough rows."""
+    if isinstance(made, int):
+        return True
+    known = body.definitions()
+    parts = [body.results[k] for k in made.places]
+    return max(_back(made)) <= LANES and all(known[v].layout(v)[1] is float for v in parts)
+
+
+def _back(pads: Pads) -> tuple[int, ...]:
+    """How many rows before an element of a sum the rows of its operands are, the nearest at 0."""
+    lows = [low for low, _ in pads.widths]
+    return tuple([low - min(lows) for low in lows])
+
+
 def _of_lengths(signs: tuple[int, ...]) -> Template:
     """A product of weak numbers, as ``schedule.quotient`` has it; C divides by 0, too."""
     order = (
@@ -224,11 +248,15 @@ def written(
     emitter: Emitter,
     body: Schedule,
     sliced: Sequence[int | None],
+    made: Sequence[int | Pads],
     single: bool,
     vector: frozenset[str],
 ) -> Written:
-    """A kernel's body as a function of C; ``vector`` are the vector functions that there are."""
-    return _Writer(emitter, body, sliced, single, vector).written()
+    """A kernel's body as a function of C; ``vector`` are the vector functions that there are.
+
+    ``made`` are the results, see ``Kernel.pads``.
+    """
+    return _Writer(emitter, body, sliced, made, single, vector).written()
 
 
 class _Writer:
@@ -239,6 +267,7 @@ class _Writer:
         emitter: Emitter,
         body: Schedule,
         sliced: Sequence[int | None],
+        made: Sequence[int | Pads],
         single: bool,
         vector: frozenset[str],
     ) -> None:
@@ -261,11 +290,17 @@ class _Writer:
         for step in body.steps:
             if not step.weak and not step.leaf:
                 self._add(step)
+        self.back: dict[int, int] = {}  # how many rows of the block before are read of a value
+        self.sums: dict[int, list[tuple[int, int]]] = {}  # their operands, and how far back each is
+        every = [self._result(x) for x in made]
+        self.results = tuple({x.value: x for x in every}.values())
+        self.order = tuple([self.results.index(x) for x in every])
+        # Of a block that is computed for what is behind it, no row is a result.
+        self.own = "n" if self.back else "m"
         self.folds = {line.value: line for line in self.lines if line.fold}
         self.loops = self._looped()
         self.place = {v: k for k, loop in enumerate(self.loops) for v in loop.members}
         self.stored = self._stored()
-        self.results = tuple([self._array(v, self._axis(v)) for v in dict.fromkeys(body.results)])
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*self.operands, *self.results)
@@ -273,6 +308,26 @@ class _Writer:
         }
 
     # Lines ----------------------------------------------------------------------------------------
+
+    def _result(self, made: int | Pads) -> Array:
+        """A result, of which there are lines now."""
+        if isinstance(made, int):
+            v = self.body.results[made]
+            return self._array(v, self._axis(v))
+        parts, back = [self.body.results[k] for k in made.places], _back(made)
+        part = self._array(parts[0], self._axis(parts[0]))
+        letters: Word = tuple(range(len(part.whole)))
+        lengths: dict[object, Dim] = dict(zip(letters, part.whole, strict=True))
+        v = self._new(letters, lengths)
+        text = " + ".join(f"{{{k}}}" for k in range(len(parts)))
+        self._line(text, [(x, letters) for x in parts], lengths, (v, letters))
+        self.lines[-1] = self.lines[-1]._replace(back=back)
+        self.sums[v] = list(zip(parts, back, strict=True))
+        for x, rows in self.sums[v]:
+            if rows:
+                self.back[x] = max(rows, self.back.get(x, 0))
+        low = min([before for before, _ in made.widths])
+        return part._replace(value=v, around=(low, sum(made.widths[0]) - low))
 
     def _array(self, v: int, axis: int | None) -> Array:
         shape, dtype = self.steps[v].layout(v)
@@ -373,6 +428,7 @@ class _Writer:
             for x, word in zip(line.operands, line.words, strict=True):
                 if x in place:
                     same = word == line.letters and loops[place[x]].dims == line.dims
+                    same = same and not line.back
                     least = max(least, place[x] + (not same))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
@@ -387,7 +443,8 @@ class _Writer:
 
     def _stored(self) -> dict[int, None]:
         """The values on the way that are in memory: what another loop reads, or the caller."""
-        found = {v: None for v in self.place if v in self.folds or v in self.body.results}
+        results = {x.value for x in self.results}
+        found = {v: None for v in self.place if v in self.folds or v in results}
         for line in self.lines:
             own = self.place[line.value]
             found.update({x: None for x in line.operands if self.place.get(x, own) != own})
@@ -408,14 +465,16 @@ class _Writer:
             text = at if text == "0" else f"({text}*{self._length(dim)} + {at})"
         return text
 
-    def _operand(self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str]) -> str:
+    def _operand(
+        self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str], back: int
+    ) -> str:
         if x < len(self.steps) and self.steps[x].weak:
             return weak_text(self.printer, self.steps, x, self._length)
         if self.place.get(x) == loop:
             return f"v{x}"
         if not rows:
             return f"w{x}[{self._index(word, self.inner[x], names)}]"
-        return self._cell(x, word, names)
+        return self._own_cell(x, word, names, f"r - {back}") if back else self._cell(x, word, names)
 
     def _cell(self, v: int, word: Word, names: dict[object, str]) -> str:
         """An element of a value in lane r: of ``x``, which may be the caller's, or of ``s``."""
@@ -424,9 +483,10 @@ class _Writer:
         terms = [f"{names[k]}*e{v}_{j}" for j, k in enumerate(word) if k is not None]
         return f"x{v}[{' + '.join([*terms, 'r'])}]"
 
-    def _own_cell(self, v: int, word: Word, names: dict[object, str]) -> str:
+    def _own_cell(self, v: int, word: Word, names: dict[object, str], row: str = "r") -> str:
         at = self._index(word, self.inner[v], names)
-        return f"s{v}[r]" if at == "0" else f"s{v}[{at}*LANES + r]"
+        block = "2*LANES" if v in self.back else "LANES"
+        return f"s{v}[{row}]" if at == "0" else f"s{v}[{at}*{block} + {row}]"
 
     def _statements(self, place: int, loop: _Loop) -> list[str]:
         """The body of a loop."""
@@ -436,8 +496,10 @@ class _Writer:
             names = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
             text = line.text.format(
                 *[
-                    self._operand(x, word, rows, place, names)
-                    for x, word, rows in zip(line.operands, line.words, line.rows, strict=False)
+                    self._operand(x, word, rows, place, names, back)
+                    for x, word, rows, back in zip(
+                        line.operands, line.words, line.rows, line.back or repeat(0), strict=False
+                    )
                 ]
             )
             kept = self._cell(v, line.out, names)
@@ -445,7 +507,7 @@ class _Writer:
             if not line.fold:
                 lines += [f"{kept} = v{v};"] * (v in self.stored)
             elif not line.rows[-1]:
-                lines.append(f"{kept} += r < m ? v{v} : 0;")
+                lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")
             elif line.fold == "+":
                 lines.append(f"{kept} += v{v};")
             else:
@@ -471,10 +533,14 @@ class _Writer:
         body = [
             *self._found(),  # it asks for lengths that nothing else does
             *[f"    fill(s{x.value}, LANES*{self._count(x.shape)});" for _, x in sums],
-            "    for (long i = 0; i < rows; i += LANES) {",
+            *[f"    fill(s{v} - LANES, 2*LANES*{self._count(self.inner[v])});" for v in self.back],
+            f"    long i = {'before ? -LANES : 0' if self.back else '0'};",
+            "    for (; i < rows; i += LANES) {",
             "        const int m = rows - i < LANES ? rows - i : LANES;",
+            *["        const int n = i < 0 ? 0 : m;"] * bool(self.back),
             *[f"        {line}" for line in blocks],
             "    }",
+            *[f"    {line}" for line in self._around()],
             *[
                 f"    for (long k = 0; k < {self._count(x.shape)}; k++)"
                 f" ((real *)out[{k}])[k] = total(s{x.value} + k*LANES);"
@@ -489,8 +555,8 @@ class _Writer:
                 HEAD.format(real="float" if self.single else "double", lanes=LANES),
                 ARRAYS.format(head=object.__basicsize__),
                 *definitions("\n".join(body), self.single, self.vector),
-                "void kernel(long rows, const void **in, void **out, const long *strides,",
-                "            const long *dims, real *scratch) {",
+                "void kernel(long before, long rows, long behind, const void **in, void **out,",
+                "            const long *strides, const long *dims, real *scratch) {",
                 *lengths,
                 *body,
                 "}",
@@ -500,7 +566,7 @@ class _Writer:
         )
         kept = tuple([shape for _, shape in self._arrays()])
         found = tuple(self.operands), self.results, tuple(self.dims), kept
-        return Written(text, *found, tuple(self.some))
+        return Written(text, *found, tuple(self.some), self.order)
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -518,7 +584,7 @@ class _Writer:
             if real:
                 checks.append(f"aligned(a{k})")
             for axis, dim in enumerate(shape):
-                length = "plan->rows" if dim is ROWS else self._length(dim)
+                length = f"plan->rows + {sum(x.around)}" if dim is ROWS else self._length(dim)
                 checks.append(f"a{k}->dims[{axis}] == {length}")
             if x.axis is None:
                 if not result:
@@ -539,7 +605,7 @@ class _Writer:
             f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
             f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
             "    real scratch[plan->lanes + 1];",
-            "    kernel(plan->rows, in, out, strides, plan->dims, scratch);",
+            "    kernel(0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
             "    return 1;",
             "}",
         ]
@@ -547,7 +613,9 @@ class _Writer:
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.operands if x.axis is not None]
-        return rows + [(v, self.inner[v]) for v in self.stored]
+        return rows + [
+            (v, (2, *self.inner[v]) if v in self.back else self.inner[v]) for v in self.stored
+        ]
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
@@ -555,6 +623,7 @@ class _Writer:
             f"    real *restrict s{v} = scratch; scratch += LANES*{self._count(shape)};"
             for v, shape in self._arrays()
         ]
+        lines += [f"    s{v} += LANES;" for v in self.back]
         at = 0
         for k, x in enumerate(self.operands):
             v = x.value
@@ -565,16 +634,23 @@ class _Writer:
                 at += 1 + len(x.shape)
         for k, x in enumerate(self.results):
             if x.axis is not None:
-                lines.append(f"    char *q{k} = out[{k}]; const long *u{k} = strides + {at};")
+                there = f"(char *)out[{k}] + {x.around[0]}*u{k}[0]" if x.around[0] else f"out[{k}]"
+                lines.append(f"    const long *u{k} = strides + {at}; char *q{k} = {there};")
                 at += 1 + len(x.shape)
         return lines
 
     def _begun(self) -> list[str]:
         """What is read before a block is computed."""
-        lines = [line for x in self.operands if x.axis is not None for line in self._read(x)]
+        lines = []
+        for v, rows in self.back.items():
+            own = self._letters(self.inner[v])
+            moved = " = ".join([self._own_cell(v, *own, row) for row in ("r - LANES", "r")])
+            each = [f"for (int r = LANES - {rows}; r < LANES; r++) {moved};"]
+            lines += self._nested(self.inner[v], each)
+        lines += [line for x in self.operands if x.axis is not None for line in self._read(x)]
         for k, x in enumerate(self.results):
             if x.value in self.direct:
-                lines += self._where(x, "", f"q{k}", f"u{k}")
+                lines += self._where(x, self.own, "", f"q{k}", f"u{k}")
         for v, line in self.folds.items():
             if line.rows[-1]:
                 letters = tuple(range(len(self.inner[v])))
@@ -603,29 +679,50 @@ class _Writer:
         every = [(k, x) for k, x in enumerate(self.results) if x.axis is not None]
         return [line for k, x in every for line in self._write(k, x)]
 
+    def _around(self) -> list[str]:
+        """What is written before the first row and behind the last one, by whom these belong to."""
+        lines = []
+        for k, x in enumerate(self.results):
+            low, high = x.around
+            letters, names = self._letters(x.shape)
+            offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+            there = f"*(real *)(q{k} + j*u{k}[0]{offset})"
+            if low:
+                each = [f"for (long j = -{low}; j < 0; j++) {there} = 0;"]
+                lines += ["if (!before)", *self._nested(x.shape, each, 1)]
+            if high:
+                text = "0"
+                for v, back in self.sums[x.value]:
+                    row = f"j - {back} - i + LANES"
+                    cell = self._own_cell(v, letters, names, row)
+                    text += f" + (j - {back} < rows ? {cell} : 0)" * (back > 0)
+                each = [f"for (long j = rows; j < rows + {high}; j++) {there} = {text};"]
+                lines += ["if (!behind)", *self._nested(x.shape, each, 1)]
+        return lines
+
     def _axis(self, v: int) -> int | None:
         shape = self._shape(v)
         return next((k for k, dim in enumerate(shape) if dim is ROWS), None)
 
     def _read(self, x: Array) -> list[str]:
         """Turn a block of an operand around, if it has to be."""
-        v, own = x.value, self._letters(x)
+        v, own = x.value, self._letters(x.shape)
         offset = "".join(f" + i{k}*t{v}[{k + 1}]" for k in range(len(x.shape)))
         there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
         lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
             return lines
         return [
-            *self._where(x, "const ", f"p{v}", f"t{v}"),
+            *self._where(x, "m", "const ", f"p{v}", f"t{v}"),
             f"if (x{v} == s{v}) {{",
             *[f"    {line}" for line in lines],
             "}",
         ]
 
-    def _where(self, x: Array, const: str, pointer: str, strides: str) -> list[str]:
+    def _where(self, x: Array, rows: str, const: str, pointer: str, strides: str) -> list[str]:
         """Where a whole block is whose rows lie one after the other; else it is turned around."""
         v = x.value
-        plain = f"m == LANES && {strides}[0] == sizeof(real)"
+        plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"
         lines = [f"{const}real *restrict x{v} = {plain} ? ({const}real *){pointer} + i : s{v};"]
         for k in range(len(x.shape)):
             own = f"LANES*{self._count(x.shape[k + 1 :])}"
@@ -635,17 +732,17 @@ class _Writer:
 
     def _write(self, k: int, x: Array) -> list[str]:
         """Turn a block of a result back."""
-        v, own = x.value, self._letters(x)
+        v, own = x.value, self._letters(x.shape)
         offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
         there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
-        lines = self._turned(x.shape, f"if (r < m) {there} = {self._own_cell(v, *own)};")
+        lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
         if v in self.direct:
             return [f"if (x{v} == s{v})", *[f"    {line}" for line in lines]]
         return lines
 
-    def _letters(self, x: Array) -> tuple[Word, dict[object, str]]:
+    def _letters(self, shape: Shape) -> tuple[Word, dict[object, str]]:
         """The axes of an array as loops over all of them have them."""
-        letters = tuple(range(len(x.shape)))
+        letters = tuple(range(len(shape)))
         return letters, {k: f"i{k}" for k in letters}
 
     def _turned(self, shape: Shape, line: str) -> list[str]:

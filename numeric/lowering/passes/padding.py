@@ -39,6 +39,8 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> [step.form for step in padded(steps, [False] * steps.length).steps[-2:]]
     ['sum', 'pads']
     """
+    if ops.Unslice not in schedule.kinds():
+        return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
     changed: dict[int, list[Step]] = {}

@@ -36,6 +36,8 @@ def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %2: (3,) float = sum %3
     return %2
     """
+    if ops.Sum not in schedule.kinds():
+        return schedule
     steps = schedule.definitions()
     found: list[Step] = []
     length = schedule.length

@@ -14,7 +14,7 @@ from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.repeats import begun, opposite
 from numeric.lowering.passes.sums import divided, shared
-from numeric.lowering.steps import CONSTANTS
+from numeric.lowering.steps import CONSTANTS, once
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -112,7 +112,7 @@ class Printer(ABC):
         return divided(shared(opposite(begun(schedule))))
 
     @cached_property
-    def numbers(self) -> list[bool]:
+    def numbers(self) -> Sequence[bool]:
         """Which values may be Python numbers; structure wants arrays."""
         return possible_numbers(self.schedule, self.plain or self.emitter.numbers)
 
@@ -319,7 +319,8 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
-def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
+@once
+def possible_numbers(schedule: Schedule, scalars: bool) -> Sequence[bool]:
     """Which values may be Python numbers: what is computed by element of such alone.
 
     Among arguments, ``scalars`` may be.  What a function of the user's returns for a scalar, or
