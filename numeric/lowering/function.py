@@ -56,6 +56,7 @@ def lower(
     threads: int | None = None,
     exact_order: bool = False,
     backend: str = "numpy",
+    fastmath: bool = False,
 ) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 
@@ -71,9 +72,13 @@ def lower(
             work, which is as accurate, and faster.
         backend: "numpy"; "native" for kernels in machine code, which the system's C compiler makes;
             or "auto" for "native" where there is a compiler, else "numpy", with a warning.
+        fastmath: whether machine code may compute as if its numbers were real ones: in another
+            order, with products by reciprocals for quotients, and products and sums that are
+            rounded once.  Nan, infinities and signs of zeros have no meaning then.
 
     Raises ValueError for symbols that are no inputs, for axis lengths that no input has, for
-    ``threads`` that is no positive int and for another ``backend``; ShapeError for two symbols of
+    ``threads`` that is no positive int, for another ``backend``, and for ``fastmath`` of NumPy or
+    beside ``exact_order``; ShapeError for two symbols of
     one name, TypeError for what is no expression or symbol, Unsupported for what cannot be executed
     (a function that needs SciPy, where there is none); NoCompiler, a RuntimeError, where machine
     code is asked for and there is no compiler, and PermissionError where others can write to where
@@ -107,9 +112,13 @@ def lower(
     symbols = tuple([become(x, others) for x in xs]) if others else xs
     if threads is not None and (threads.__class__ is not int or threads < 1):
         raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
-    return Function(
-        ys, symbols, many, nodes, Options(threads, exact_order, backend, has_native(backend)), xs
-    )
+    native = has_native(backend)
+    if fastmath and backend == "numpy":
+        raise ValueError('lower: fastmath is of machine code: add backend="native", or drop it')
+    if fastmath and exact_order:
+        raise ValueError("lower: fastmath changes the order that exact_order keeps: drop one")
+    options = Options(threads, exact_order, backend, bool(fastmath), native)
+    return Function(ys, symbols, many, nodes, options, xs)
 
 
 class _Eager:
@@ -185,7 +194,7 @@ class Function:
             self._many,
             self._programs.strict,
             fixed,
-            tuple(self._options)[:3],
+            tuple(self._options)[:4],
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -605,7 +614,7 @@ def _lowered_again(
     many: bool,
     strict: bool = False,
     fixed: Sequence[Fixed] = (),
-    options: tuple[int | None, bool] | tuple[int | None, bool, str] = (None, False),
+    options: tuple[Any, ...] = (),
 ) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)

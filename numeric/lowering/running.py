@@ -362,7 +362,8 @@ class Programs:
             f"outputs: {listed([shape_text(y.shape) for y in self.outputs], 8)}",
         ]
         native = self.emitter.options.native
-        lines += [f"machine code of {compiler()}"] * native
+        fast = ", fastmath" * self.emitter.options.fastmath
+        lines += [f"machine code of {compiler()}{fast}"] * native
         with self.lock:
             asked = [x for x in self._found.values() if x not in (value, backward, forward)]
         for lowered in (value, backward, *asked):

@@ -870,6 +870,66 @@ _machine(
     "test_native.py::test_whole_operands_lie_in_any_order_at_calls_that_have_been",
 )
 _machine(
+    "a-tile-is-turned-without-its-last-step",
+    "f = MIX(a, b, 1, 5, 3, 7);",
+    "f = MIX(a, b, 0, 4, 3, 7);",
+    "test_native.py::test_any_length_gives_what_numpy_gives[softmax-float64]",
+)
+_machine(
+    "columns-behind-the-last-tile-are-not-turned",
+    "for (; k < count; k++)",
+    "for (; k < 0; k++)",
+    "test_native.py::test_any_length_gives_what_numpy_gives[softmax-float64]",
+)
+_machine(
+    "rows-that-lie-in-pieces-are-turned-as-one",
+    "            if dim != 1:\n                count",
+    "            if dim == -1:\n                count",
+    "test_native.py::test_operands_lie_in_any_order",
+)
+_machine(
+    "beside-an-infinity-large-numbers-have-a-share",
+    '"x - x == 0 ? x : x > 0 ? c_largest : 0"',
+    '"x - x == 0 ? x : 0"',
+    "test_native.py::test_extreme_numbers_keep_their_meaning",
+)
+_machine(
+    "a-product-written-out-lacks-its-last-term",
+    "for at in product(*[range(n) for _, n in line.terms]):",
+    "for at in product(*[range(max(n - 1, 1)) for _, n in line.terms]):",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "the-last-rows-of-a-block-are-left-out-of-products",
+    "for (; r < {self.own}; r++) rest[r % 8] =",
+    "for (; r + 1 < {self.own}; r++) rest[r % 8] =",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "products-take-the-rows-behind-the-last-one",
+    "for (; r + 8 <= {self.own}; r += 8) z +=",
+    "for (; r < {self.own}; r += 8) z +=",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "an-eighth-of-a-sum-is-counted-twice",
+    "((z[1] + z[5]) + (z[3] + z[7]))",
+    "((z[1] + z[5]) + (z[3] + z[3]))",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "all-products-are-written-out",
+    "sorted(sides.values())[:-1])",
+    "sorted(sides.values())[:0])",
+    "test_native.py::test_products_of_long_sides_are_left_to_blas",
+)
+_machine(
+    "no-products-are-written-out",
+    "if not always(step, steps) and not _is_thin(step, steps):",
+    "if not always(step, steps):",
+    "test_native.py::test_products_of_thin_matrices_are_written_out",
+)
+_machine(
     "what-another-part-needs-is-not-kept",
     "            if part.get(v, part[x.results[0]]) != part[x.results[0]]:",
     "            if part.get(v, part[x.results[0]]) > part[x.results[0]]:",

@@ -339,6 +339,7 @@ def calls(function: Any, *args: Any) -> int:
     return count
 
 
+@pytest.mark.numpy_only("how often it calls")
 @pytest.mark.parametrize("count", [1, 3, 6])
 @pytest.mark.parametrize("length", [3, "n"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -80,6 +80,7 @@ FORMULAS = {
 }
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_program_computes_the_same_bits_as_interpret(name):
     y = FORMULAS[name]

@@ -37,6 +37,7 @@ MODELS = {
 }
 
 
+@pytest.mark.numpy_only("its text")
 @pytest.mark.parametrize("name", MODELS)
 def test_value_and_gradient_take_one_exponential(name):
     f = MODELS[name]
@@ -87,6 +88,7 @@ def bounded(found, expected, a, y):
     assert np.all(np.abs(found - expected)[finite] <= allowed[finite])
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_shares_are_those_of_interpret_within_rounding(threads, monkeypatch):
     s, y = sd.softmax(A, axis=1), sd.logsumexp(A, axis=1)
@@ -223,6 +225,7 @@ def test_results_are_new_arrays():
     assert first.flags.owndata
 
 
+@pytest.mark.numpy_only("its text")
 def test_rows_of_shares_are_computed_in_one_kernel_with_what_reads_them(monkeypatch):
     monkeypatch.setattr(programs, "LARGE", 1)
     monkeypatch.setattr(blocks, "BLOCK", 8)

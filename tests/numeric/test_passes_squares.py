@@ -75,6 +75,7 @@ def test_exact_order_adds_the_squares_as_interpret_does():
     assert ".dot(" in nm.lower(f, [x, y]).source
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize(
     ("f", "text", "by_hand"),
     [

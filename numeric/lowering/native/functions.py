@@ -89,6 +89,7 @@ _PARTS = {
     "scale": "x < 4*c_least ? 4/c_epsilon : x > c_largest ? 0.25 : 1",
     "quotient1": "y == 0 ? 1 : x/(y == 0 ? 1 : y)",
     "quotient2": "(x - z)/y - f_other_sign(z, y)",
+    "finite": "x - x == 0 ? x : x > 0 ? c_largest : 0",
     "parity": "1 - 2*m_fabs(x - 2*m_floor(x/2))",
     "towards": "x == 0 ? m_copysign(0, y) : f_other_sign(x, y) ? x + y : x",
     "other_sign": "x != 0 & (x < 0) != (y < 0)",

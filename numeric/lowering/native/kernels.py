@@ -13,8 +13,8 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
-from numeric.lowering.native.compiler import compiler, library
-from numeric.lowering.native.printer import LANES, able, joins, written
+from numeric.lowering.native.compiler import FAST, compiler, library
+from numeric.lowering.native.printer import LANES, PITCH, able, joins, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule
 
 _KNOWN = 64  # kinds of calls
+_LEAST = 512  # rows of a call, in which there are blocks of few
 _LARGE = 5000  # statements from which on the compiler is asked for less
 
 
@@ -63,7 +64,8 @@ class NativeKernel:
         """What runs on operands of one precision."""
         found = self._made.get(dtype)
         if found is None:
-            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype)
+            fast = self._emitter.options.fastmath
+            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype, fast)
             found = once(self._made, dtype, self._lock, make)
         return found
 
@@ -168,11 +170,12 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(self, text: Written, dtype: np.dtype) -> None:
+    def __init__(self, text: Written, dtype: np.dtype, fastmath: bool) -> None:
         self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
         flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
+        flags += FAST * fastmath
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
@@ -257,7 +260,7 @@ class _Compiled:
 
     def _lanes(self, sizes: Mapping[str, int]) -> int:
         """How many numbers a block takes on its way."""
-        return LANES * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
+        return PITCH * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
 
     def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an operand or a result, over all rows."""
@@ -320,7 +323,7 @@ class NativeRows(Rows):
         *values, sizes = args
         found, count = self._native.at_once(values, sizes), self.rows(sizes)
         if found is None:
-            rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
+            rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
             found = self._native.results(values, sizes, count, rows, self.threads)
             if found is None:
                 return super().__call__(*args)

@@ -16,13 +16,14 @@ computed again.
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import repeat
+from itertools import product, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.native.functions import definitions, formula
-from numeric.lowering.passes.rows import ROWS, Pads, words
+from numeric.lowering.passes.rows import ROWS, Pads, always, words
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, POWER, Template, number_text
 from symdiff import opaque_ops
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 
 LANES = 64
 """The rows of a block."""
+PITCH = LANES + LANES // 8
+"""The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
+
+_THIN = 16
+"""A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
@@ -97,6 +103,8 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
         op = step.op
         if not isinstance(op, ops.Contract) or any(op.kills) or step.dtypes[0] is not float:
             return False
+        if not always(step, steps) and not _is_thin(step, steps):
+            return False
         return not (exact and op.sums)
     if step.form not in _FORMS:
         return False
@@ -107,6 +115,26 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
         except Unsupported:
             return False
     return True
+
+
+def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether a product of two arrays is one of matrices with two short sides.
+
+    BLAS spends its time fetching these, and writing what comes out.
+    """
+    op = step.op
+    assert isinstance(op, ops.Contract)
+    if len(op.letters) != 2:
+        return False
+    known: dict[object, Dim] = {}
+    for v, word in zip(step.operands, op.letters, strict=True):
+        known.update(zip(word, steps[v].layout(v)[0], strict=True))
+    sides: dict[tuple[bool, ...], float] = {}
+    for letter, dim in known.items():
+        side = tuple([letter in word for word in (*op.letters, op.out)])
+        if not all(side):
+            sides[side] = sides.get(side, 1) * (dim if isinstance(dim, int) else math.inf)
+    return all(size <= _THIN for size in sorted(sides.values())[:-1])
 
 
 def _axis_op(step: Step) -> str | None:
@@ -143,6 +171,7 @@ class Line(NamedTuple):
     ``out`` those of the operands and of the value.  Letters of the rows are left out of all;
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
     value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
+    A sum of few products is written out: ``terms`` are its letters, and their lengths.
     ``back`` says how many rows before its own the value reads each operand, where that is not 0.
     """
 
@@ -155,7 +184,13 @@ class Line(NamedTuple):
     dims: Shape
     out: Word
     fold: str = ""
+    terms: tuple[tuple[object, int], ...] = ()
     back: tuple[int, ...] = ()
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is a sum over rows of products, one for each of its letters."""
+        return self.fold == "+" and not self.rows[-1] and len(self.operands) > 1 < len(self.letters)
 
 
 class _Loop(NamedTuple):
@@ -301,6 +336,8 @@ class _Writer:
         self.loops = self._looped()
         self.place = {v: k for k, loop in enumerate(self.loops) for v in loop.members}
         self.stored = self._stored()
+        places = {x.value: k for k, x in enumerate(self.results)}
+        self.products = {line.value: places[line.value] for line in self.lines if line.is_product}
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*self.operands, *self.results)
@@ -366,22 +403,21 @@ class _Writer:
     ) -> None:
         """The logarithm of the sum of exponentials over the last axis, and their shares of it.
 
-        Less the largest of them, where that is finite.
+        Less the largest of them; beside an infinity all others have no share, however large.
         """
         batch = letters[:-1]
         top, base, e, total = [self._new(batch, lengths) for _ in range(4)]
         self.inner[e] = self.inner[x]
         self._line("{0}", [(x, letters)], lengths, (top, batch), "max")
-        self._line("({0} - {0} == 0 ? {0} : 0)", [(top, batch)], lengths, (base, batch))
+        self._line("f_finite({0})", [(top, batch)], lengths, (base, batch))
         self._line("f_exp({0} - {1})", [(x, letters), (base, batch)], lengths, (e, letters))
         self._line("{0}", [(e, letters)], lengths, (total, batch), "+")
         self._line(
             "f_log({0}) + {1}", [(total, batch), (base, batch)], lengths, (results[0], batch)
         )
-        if len(results) > 1:  # beside an infinity all others have no share
-            share = "({1} == inf ? ({2} == inf ? nan : 0) : {0}/{1})"
-            over = [(e, letters), (total, batch), (x, letters)]
-            self._line(share, over, lengths, (results[1], letters))
+        if len(results) > 1:
+            over = [(e, letters), (total, batch)]
+            self._line("{0}/{1}", over, lengths, (results[1], letters))
 
     def _new(self, letters: Word, lengths: dict[object, Dim]) -> int:
         """The number of a value that no step has."""
@@ -400,9 +436,17 @@ class _Writer:
         v, out = value
         rows = next((k for k, n in lengths.items() if n is ROWS), None)
         letters = [k for k in out if k != rows]
+        terms: list[tuple[object, int]] = []
         if fold:  # first the axes of what is put together
             most = max([word for _, word in over], key=len)
-            letters = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
+            every = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
+            left = [(k, lengths[k]) for k in every if k not in letters]
+            few = [(k, n) for k, n in left if isinstance(n, int)]
+            count = math.prod([n for _, n in few])
+            if len(over) > 1 and rows in out and few == left and 0 < count <= _THIN:
+                terms, fold = few, ""
+            else:
+                letters = every
         self.lines.append(
             Line(
                 v,
@@ -414,6 +458,7 @@ class _Writer:
                 tuple([lengths[k] for k in letters]),
                 tuple([k for k in out if k != rows]),
                 fold,
+                tuple(terms),
             )
         )
 
@@ -429,12 +474,16 @@ class _Writer:
                 if x in place:
                     same = word == line.letters and loops[place[x]].dims == line.dims
                     same = same and not line.back
+                    same = same and not line.is_product
                     least = max(least, place[x] + (not same))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
-                    loops.append(_Loop(line.dims, [], set()))
+                    loops.append(_Loop(line.dims, [line], {line.value}))
+                    place[line.value] = k
+                    break
                 loop = loops[k]
-                if loop.dims == line.dims and len(loop.lines) < STATEMENTS:
+                alike = loop.dims == line.dims and not line.is_product
+                if alike and not loop.lines[0].is_product and len(loop.lines) < STATEMENTS:
                     loop.lines.append(line)
                     loop.members.add(line.value)
                     place[line.value] = k
@@ -485,7 +534,7 @@ class _Writer:
 
     def _own_cell(self, v: int, word: Word, names: dict[object, str], row: str = "r") -> str:
         at = self._index(word, self.inner[v], names)
-        block = "2*LANES" if v in self.back else "LANES"
+        block = "2*LANES" if v in self.back else "PITCH"
         return f"s{v}[{row}]" if at == "0" else f"s{v}[{at}*{block} + {row}]"
 
     def _statements(self, place: int, loop: _Loop) -> list[str]:
@@ -493,17 +542,13 @@ class _Writer:
         lines = []
         for line in loop.lines:
             v = line.value
-            names = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
-            text = line.text.format(
-                *[
-                    self._operand(x, word, rows, place, names, back)
-                    for x, word, rows, back in zip(
-                        line.operands, line.words, line.rows, line.back or repeat(0), strict=False
-                    )
-                ]
-            )
+            names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+            texts = []
+            for at in product(*[range(n) for _, n in line.terms]):
+                names.update(zip([k for k, _ in line.terms], map(str, at), strict=True))
+                texts.append(line.text.format(*self._cells(place, line, names)))
+            lines.append(f"const real v{v} = {' + '.join(texts)};")
             kept = self._cell(v, line.out, names)
-            lines.append(f"const real v{v} = {text};")
             if not line.fold:
                 lines += [f"{kept} = v{v};"] * (v in self.stored)
             elif not line.rows[-1]:
@@ -513,6 +558,32 @@ class _Writer:
             else:
                 lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
         return lines
+
+    def _cells(self, place: int, line: Line, names: dict[object, str]) -> list[str]:
+        """The operands of a line, as expressions of C."""
+        back = line.back or repeat(0)
+        each = zip(line.operands, line.words, line.rows, back, strict=False)
+        return [self._operand(x, word, rows, place, names, k) for x, word, rows, k in each]
+
+    def _product(self, place: int, line: Line) -> list[str]:
+        """One element of a sum over rows of products: eight sums, which stay in registers."""
+        names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+        cells = self._cells(place, line, names)
+        wide = [f"AT({x})" if rows else x for x, rows in zip(cells, line.rows, strict=False)]
+        at = self._index(line.out, self.inner[line.value], names)
+        return [
+            "{",
+            "    eight z = {0};",
+            "    int r = 0;",
+            f"    for (; r + 8 <= {self.own}; r += 8) z += {line.text.format(*wide)};",
+            f"    if (r < {self.own}) {{",
+            "        real rest[8] = {0};",
+            f"        for (; r < {self.own}; r++) rest[r % 8] = {line.text.format(*cells)};",
+            "        z += AT(rest[0]);",
+            "    }",
+            f"    s{line.value}[{at}] += TOTAL(z);",
+            "}",
+        ]
 
     def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
         """Loops over axes around lines."""
@@ -529,10 +600,18 @@ class _Writer:
     def written(self) -> Written:
         """The whole function."""
         blocks = [*self._begun(), *self._computed(), *self._ended()]
-        sums = [(k, x) for k, x in enumerate(self.results) if x.axis is None]
+        sums = [
+            (k, x)
+            for k, x in enumerate(self.results)
+            if x.axis is None and x.value not in self.products
+        ]
         body = [
             *self._found(),  # it asks for lengths that nothing else does
-            *[f"    fill(s{x.value}, LANES*{self._count(x.shape)});" for _, x in sums],
+            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
+            *[
+                f"    real *restrict s{v} = out[{k}]; fill(s{v}, {self._count(self.inner[v])});"
+                for v, k in self.products.items()
+            ],
             *[f"    fill(s{v} - LANES, 2*LANES*{self._count(self.inner[v])});" for v in self.back],
             f"    long i = {'before ? -LANES : 0' if self.back else '0'};",
             "    for (; i < rows; i += LANES) {",
@@ -543,7 +622,7 @@ class _Writer:
             *[f"    {line}" for line in self._around()],
             *[
                 f"    for (long k = 0; k < {self._count(x.shape)}; k++)"
-                f" ((real *)out[{k}])[k] = total(s{x.value} + k*LANES);"
+                f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
                 for k, x in sums
             ],
         ]
@@ -614,13 +693,15 @@ class _Writer:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.operands if x.axis is not None]
         return rows + [
-            (v, (2, *self.inner[v]) if v in self.back else self.inner[v]) for v in self.stored
+            (v, (2, *self.inner[v]) if v in self.back else self.inner[v])
+            for v in self.stored
+            if v not in self.products
         ]
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
         lines = [
-            f"    real *restrict s{v} = scratch; scratch += LANES*{self._count(shape)};"
+            f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
             for v, shape in self._arrays()
         ]
         lines += [f"    s{v} += LANES;" for v in self.back]
@@ -671,6 +752,8 @@ class _Writer:
                 "    }",
                 "}",
             ]
+            if loop.lines[0].is_product:
+                inner = [text for line in loop.lines for text in self._product(place, line)]
             lines += self._nested(loop.dims, inner)
         return lines
 
@@ -712,6 +795,7 @@ class _Writer:
         lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
             return lines
+        lines = self._whole(x, "m", f"p{v}", f"t{v}", False, lines)
         return [
             *self._where(x, "m", "const ", f"p{v}", f"t{v}"),
             f"if (x{v} == s{v}) {{",
@@ -725,7 +809,7 @@ class _Writer:
         plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"
         lines = [f"{const}real *restrict x{v} = {plain} ? ({const}real *){pointer} + i : s{v};"]
         for k in range(len(x.shape)):
-            own = f"LANES*{self._count(x.shape[k + 1 :])}"
+            own = f"PITCH*{self._count(x.shape[k + 1 :])}"
             there = f"{strides}[{k + 1}]/(long)sizeof(real)"
             lines.append(f"const long e{v}_{k} = x{v} == s{v} ? {own} : {there};")
         return lines
@@ -736,9 +820,30 @@ class _Writer:
         offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
         there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
         lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
-        if v in self.direct:
-            return [f"if (x{v} == s{v})", *[f"    {line}" for line in lines]]
-        return lines
+        if v not in self.direct:
+            return lines
+        lines = self._whole(x, self.own, f"q{k}", f"u{k}", True, lines)
+        return [f"if (x{v} == s{v}) {{", *[f"    {line}" for line in lines], "}"]
+
+    def _whole(
+        self, x: Array, rows: str, pointer: str, strides: str, back: bool, lines: Sequence[str]
+    ) -> list[str]:
+        """Turn a whole block whose rows lie each in one piece; what is no such by ``lines``."""
+        if not x.shape:
+            return list(lines)
+        whole = [f"{rows} == LANES"]
+        for k, dim in enumerate(x.shape):
+            if dim != 1:
+                count = self._count(x.shape[k + 1 :])
+                whole.append(f"{strides}[{k + 1}] == sizeof(real)*{count}")
+        there = f"(char *){pointer} + i*{strides}[0], {strides}[0], (char *)s{x.value}"
+        return [
+            f"if ({' && '.join(whole)})",
+            f"    turn({there}, {self._count(x.shape)}, {int(back)});",
+            "else {",
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
 
     def _letters(self, shape: Shape) -> tuple[Word, dict[object, str]]:
         """The axes of an array as loops over all of them have them."""
@@ -760,6 +865,7 @@ HEAD = """\
 #include <math.h>
 typedef {real} real;
 #define LANES {lanes}
+#define PITCH (LANES + LANES/8)
 #define SIMD __attribute__((const, simd("notinbranch")))
 #define inf INFINITY
 #define nan NAN
@@ -768,8 +874,55 @@ static inline real total(real *x) {{
     for (int w = LANES/2; w; w /= 2)
         for (int r = 0; r < w; r++) x[r] += x[r + w];
     return x[0];
-}}"""
+}}
+typedef real eight __attribute__((vector_size(8*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define AT(x) (*(const eight *)&(x))
+#define TOTAL(z) (((z[0] + z[4]) + (z[2] + z[6])) + ((z[1] + z[5]) + (z[3] + z[7])))"""
 ARRAYS = """\
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_prefetch)
+typedef real four __attribute__((vector_size(4*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define MIX __builtin_shufflevector
+static inline void tile(const char *p, long step, char *q, long other) {{
+    const four a = *(four *)p, b = *(four *)(p + step);
+    const four c = *(four *)(p + 2*step), d = *(four *)(p + 3*step);
+    const four e = MIX(a, b, 0, 4, 2, 6), f = MIX(a, b, 1, 5, 3, 7);
+    const four g = MIX(c, d, 0, 4, 2, 6), h = MIX(c, d, 1, 5, 3, 7);
+    *(four *)q = MIX(e, g, 0, 1, 4, 5), *(four *)(q + other) = MIX(f, h, 0, 1, 4, 5);
+    *(four *)(q + 2*other) = MIX(e, g, 2, 3, 6, 7), *(four *)(q + 3*other) = MIX(f, h, 2, 3, 6, 7);
+}}
+static inline void soon(const char *p, long step) {{
+    __builtin_prefetch(p), __builtin_prefetch(p + step);
+    __builtin_prefetch(p + 2*step), __builtin_prefetch(p + 3*step);
+}}
+#else
+static inline void tile(const char *p, long step, char *q, long other) {{
+    for (int k = 0; k < 4; k++)
+        for (int j = 0; j < 4; j++)
+            *(real *)(q + j*other + k*sizeof(real)) = *(const real *)(p + k*step + j*sizeof(real));
+}}
+static inline void soon(const char *p, long step) {{}}
+#endif
+static inline void turn(char *far, long step, char *near, long count, int back) {{
+    const long size = sizeof(real), other = PITCH*size;
+    for (int r = 0; r < LANES; r += 4) {{
+        long k = 0;
+        for (; k + 4 <= count; k += 4) {{
+            char *x = far + r*step + k*size, *y = near + k*other + r*size;
+            soon(x + 8*step, step);
+            if (back) tile(y, other, x, step);
+            else tile(x, step, y, other);
+        }}
+        for (; k < count; k++)
+            for (int j = r; j < r + 4; j++) {{
+                real *x = (real *)(far + j*step + k*size), *y = (real *)near + k*PITCH + j;
+                if (back) *x = *y;
+                else *y = *x;
+            }}
+    }}
+}}
 typedef struct {{
     char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;
     void *base, *dtype;

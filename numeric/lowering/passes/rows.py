@@ -92,8 +92,12 @@ Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
 
 
 def always(step: Step, steps: Sequence[Step]) -> bool:
-    """What NumPy says."""
-    return True
+    """What NumPy says: what BLAS computes is left to it, whole."""
+    op = step.op
+    if step.form != "kernel" or not isinstance(op, ops.Contract):
+        return True
+    shapes = [steps[v].layout(v)[0] for v in step.operands]
+    return not any(stage.kind in BLAS for stage in plan(op, shapes).stages)
 
 
 def by_rows(
@@ -204,8 +208,6 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], list[Word]] 
         return None
     if isinstance(op, ops.Contract):
         if len(set(op.out)) < len(op.out) or any(len(set(w)) < len(w) for w in op.letters):
-            return None
-        if any(stage.kind in BLAS for stage in plan(op, shapes).stages):
             return None
         return list(op.letters), [op.out]
     if isinstance(op, Linear):
