@@ -693,9 +693,27 @@ _exponentials(
 )
 _exponentials(
     "an-infinite-total-divides",
-    "        if np.isfinite(total).all():\n",
-    "        if True:\n",
+    "    if finite is None or finite.all():  # 0/0",
+    "    if value is not None:  # 0/0",
     "test_shares_beside_infinities_are_those_of_interpret",
+)
+_exponentials(
+    "an-infinite-total-changes-other-rows",
+    "np.where(finite, shares, np.exp(",
+    "np.where(False, shares, np.exp(",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+)
+_exponentials(
+    "rows-beside-others-far-out-lose-their-largest-element",
+    "needed &= (top > far) | ~(_smallest(x)[..., None] >= -far)",
+    "needed &= True",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+)
+_exponentials(
+    "elements-far-below-are-not-looked-for",
+    "if x.size and -far <= x.min() and x.max() <= far else None",
+    "if x.size and x.max() <= far else None",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
@@ -708,6 +726,27 @@ _exponentials(
     "places = [slice(i, i + width) for i in range(0, count, width)]",
     "places = [slice(i, i + width) for i in range(0, count - width, width)]",
     "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# What is scaled -----------------------------------------------------------------------------------
+
+_source(
+    "scaled-sums-lose-their-signs",
+    "signs = tuple([1 if coef > 0 else -1 for coef in step.op.coefs])",
+    "signs = tuple([1 for coef in step.op.coefs])",
+    "test_values_are_within_the_bound_of_the_program_without_it",
+)
+_source(
+    "sums-overflow-before-they-are-scaled-down",
+    "return size if size > 1 or len(large) < 2 else None",
+    "return size",
+    "test_what_is_finite_stays_finite",
+)
+_source(
+    "rows-are-stretched-before-they-are-scaled",
+    "    if len(whole) < 2 or any(",
+    "    if any(",
+    "test_terms_of_one_coefficient_are_scaled_once",
 )
 
 # What powers share --------------------------------------------------------------------------------

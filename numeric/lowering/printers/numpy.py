@@ -24,6 +24,7 @@ from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.extremes import Reading, by_place
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.scales import scaled_once
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
@@ -50,7 +51,15 @@ class NumPyPrinter(PythonPrinter):
             schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         if not emitter.options.exact_order:
-            for changed in (shares, multiplied, dotted, joined, by_place, layouts.apart):
+            for changed in (
+                shares,
+                multiplied,
+                dotted,
+                joined,
+                by_place,
+                scaled_once,
+                layouts.apart,
+            ):
                 schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
