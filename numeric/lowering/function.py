@@ -47,6 +47,8 @@ from symdiff.transforms.substitution import substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numeric.lowering.programs import Lowered
+
 
 @written("lower(f, [x, y])")
 def lower(
@@ -176,6 +178,8 @@ class Function:
         self.inputs = self._signature.given
         # Python floats need no layer between the caller and the program; kinks have to be asked.
         self._direct = self._programs.flavour == MATH and not self._programs.strict
+        # By method, what derivatives by all inputs are, which is found once.
+        self._whole: dict[str, tuple[Lowered, tuple[int, ...]]] = {}
         self._call: Callable[..., object] = self._called
         if self._direct:
             self._call = self._programs.entry("call", self._programs.value, self._called, many)
@@ -316,9 +320,10 @@ class Function:
         Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
         input, NotDifferentiable for ``wrt`` that is not real.
         """
-        self._check_scalar("value_and_grad")
-        order = self._signature.places(wrt, "value_and_grad")
-        program = self._programs.of(derivatives.value_and_grad, order)
+        known = self._whole.get("value_and_grad") if wrt is None else None
+        if known is None:
+            known = self._of_scalar("value_and_grad", wrt, derivatives.value_and_grad)
+        program, order = known
         whole = wrt is None and len(order) == len(self.inputs)
         if self._direct and whole and "value_and_grad" not in self.__dict__:
             # From now on, nothing lies between: the attribute hides the method, which is called
@@ -350,9 +355,10 @@ class Function:
         >>> lower(x @ x, x).grad(np.array([1.0, 3.0])).tolist()
         [2.0, 6.0]
         """
-        self._check_scalar("grad")
-        order = self._signature.places(wrt, "grad")
-        program = self._programs.of(derivatives.jacobian, order, "reverse")
+        known = self._whole.get("grad") if wrt is None else None
+        if known is None:
+            known = self._of_scalar("grad", wrt, derivatives.jacobian, "reverse")
+        program, order = known
         row = self._programs.results(program, *self._signature.bind(args, named))
         return self._signature.by_input(row, wrt, order, "grad")
 
@@ -591,6 +597,17 @@ class Function:
         columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
         rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
         return "forward" if columns < rows else "reverse"
+
+    def _of_scalar(
+        self, method: str, wrt: object, describe: object, *more: object
+    ) -> tuple[Lowered, tuple[int, ...]]:
+        """The program of derivatives of a scalar output, and the places of what they are by."""
+        self._check_scalar(method)
+        order = self._signature.places(wrt, method)
+        found = self._programs.of(describe, order, *more), order
+        if wrt is None:
+            self._whole[method] = found
+        return found
 
     def _check_scalar(self, method: str) -> None:
         if len(self.outputs) != 1 or self.outputs[0].shape:

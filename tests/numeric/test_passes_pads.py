@@ -68,6 +68,21 @@ def eval_length(length, sizes):
     return sizes[name] - int(less or 0)
 
 
+@pytest.mark.numpy_only("its text")
+@pytest.mark.parametrize(
+    ("keys", "edge"),
+    [
+        ([np.s_[:-1], np.s_[1:]], "(-1,)"),
+        ([np.s_[1:], np.s_[:-1]], "(0,)"),
+        ([np.s_[:-2], np.s_[2:]], "(np.s_[-2:],)"),
+    ],
+)
+def test_one_element_is_asked_for_by_its_place(keys, edge):
+    """Adding 0 to an array of one element takes as long as adding up a thousand."""
+    total, inputs = unsliced("n", keys)
+    assert f"placed((sizes['n'],), {edge}, (" in nm.lower(total, inputs).source
+
+
 @pytest.mark.numpy_only("its bits")
 @sample(150)
 @given(sums())
