@@ -123,6 +123,25 @@ _native(
     "test_a_sine_and_a_cosine_of_one_argument_are_vector_functions[float64]",
 )
 
+_native(
+    "fastmath-is-forgotten",
+    "flags += FAST * fastmath",
+    "flags += FAST * False",
+    "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
+)
+_native(
+    "fastmath-is-for-all",
+    "flags += FAST * fastmath",
+    "flags += FAST * True",
+    "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
+)
+_native(
+    "fastmath-is-lost-by-pickles",
+    "tuple(self._options)[:4]",
+    "tuple(self._options)[:3]",
+    "test_fastmath_is_of_machine_code",
+)
+
 # What is kept -------------------------------------------------------------------------------------
 
 _native(

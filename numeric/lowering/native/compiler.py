@@ -51,6 +51,17 @@ _FLAGS = (
 )
 
 
+FAST = (
+    # Not -ffast-math: a library that is linked with it lets subnormals be 0 in the whole process.
+    "-fassociative-math",
+    "-freciprocal-math",
+    "-fno-signed-zeros",
+    "-ffinite-math-only",
+    "-ffp-contract=fast",
+)
+"""What ``fastmath`` allows."""
+
+
 class NoCompiler(RuntimeError):
     """There is no C compiler, or it does not work."""
 
