@@ -187,6 +187,18 @@ _native(
     "test_threads_make_one_library",
 )
 _native(
+    "what-others-are-making-is-removed",
+    "st_mtime > _ABANDONED",
+    "st_mtime > -1",
+    "test_what_a_process_left_is_removed",
+)
+_native(
+    "folders-that-were-left-stay",
+    "                    shutil.rmtree(path)",
+    "                    path.rmdir()",
+    "test_what_a_process_left_is_removed",
+)
+_native(
     "warnings-name-a-line-of-ours",
     "warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())",
     "warnings.warn(text, RuntimeWarning, stacklevel=2)",
