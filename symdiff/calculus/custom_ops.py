@@ -236,9 +236,10 @@ class CustomRule(Statement):
         word = tuple(range(self.node.ndim))
         identity = contract([], word + word, dict(enumerate(self.node.shape)))
         rows = self._pulled_by_numpy(op, Flow(identity, NONE))
-        inner = tuple(range(len(word), len(word) + t.expr.ndim))
-        terms = [(rows.expr, word + inner, False), (t.expr, inner, t.mark > NONE)]
-        return Flow(contract(terms, word), NONE)
+        letters = tuple(range(len(word), len(word) + t.expr.ndim))
+        lead = t.expr.ndim - self.node.args[self.k].ndim
+        terms = [(rows.expr, word + letters[lead:], False), (t.expr, letters, t.mark > NONE)]
+        return Flow(contract(terms, letters[:lead] + word), NONE)
 
     def _op(self) -> Custom:
         op = self.node.op

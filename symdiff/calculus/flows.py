@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from symdiff.graph.contraction import broadcast_to, contract, strong
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import full, is_zero, number_of, split_coefficient
 from symdiff.graph.ranges import WHOLE
-from symdiff.graph.visible_zeros import parts
+from symdiff.graph.visible_zeros import joined, parts, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,7 +115,11 @@ def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
 def _separate(x: Expr) -> list[Expr]:
     """The unslices of which x is visibly the sum; x itself if it is anything else."""
     found = parts(x)
-    return [share.with_inner(share.inner) for share in found] if len(found) > 1 else [x]
+    if len(found) == 1:
+        base = split_coefficient(x)[1]
+        if base is None or isinstance(base.op, ops.Unslice):
+            return [x]
+    return [share.with_inner(share.inner) for share in found] or [x]
 
 
 # Products of flows with partials ------------------------------------------------------------------
@@ -142,7 +145,9 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         # Each part meets p at its own place, and none what p is elsewhere, which may be inf or nan.
         if len(several) > 1:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
-            return shown(_closed(total(shares), layers))
+            whole = together(shares)
+            return shown(_closed(total(shares) if whole is None else whole, layers))
+        (expr,) = several
         shape = expr.shape
         inside: list[Layer] = []
         d, opened = _opened(expr, inside, unslices=True)
@@ -177,10 +182,46 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     kill = mark == DEEP and not finite([p])
     if alike:
         return Flow(strong(expr, p) if kill else mul(expr, p), mark)
-    # A batch of cotangents: the letters keep an identity seed symbolic.
+    # A batch of flows: the letters keep an identity seed symbolic, and what all of them have been
+    # multiplied by is multiplied by p once, not for each.
     out = tuple(range(expr.ndim))
-    result = contract([(expr, out, kill), (p, out[len(out) - p.ndim :])], out)
+    own = out[len(out) - p.ndim :]
+    if not kill:
+        expr, factor = _common(expr, p.ndim)
+        p = p if factor is None else mul(factor, p)
+    result = contract([(expr, out, kill), (p, own)], out)
     return Flow(result, DEEP if _is_mask(p) else mark)
+
+
+def _common(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
+    """``x`` without a factor that its last ``ndim`` axes alone have, and that factor."""
+    c, product = split_coefficient(x)
+    word = out = tuple(range(x.ndim))
+    if product is not None and _permutes(product):
+        (word,), out = product.op.letters, product.op.out  # type: ignore[attr-defined]
+        (product,) = product.args
+    if product is None or not isinstance(product.op, ops.Product):
+        return x, None
+    if product.op.exponents != (1, 1):
+        return x, None
+    for k, y in enumerate(product.args):
+        op = y.op
+        if isinstance(op, ops.Contract) and len(op.letters) == 1 and not op.sums:
+            names = dict(zip(op.out, word, strict=True))
+            along = tuple([names.get(letter) for letter in op.letters[0]])
+            if along == out[x.ndim - ndim :] and len(names) == x.ndim:
+                return scale(c, contract([(product.args[1 - k], word)], out)), y.args[0]
+    return x, None
+
+
+def _permutes(x: Expr) -> bool:
+    op = x.op
+    return (
+        isinstance(op, ops.Contract)
+        and len(op.letters) == 1
+        and len(set(op.out)) == len(op.out) == x.args[0].ndim
+        and set(op.out) == set(op.letters[0])
+    )
 
 
 def is_diagonal(x: Expr) -> bool:
@@ -254,10 +295,15 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
         else:
             rest.append(Flow(x, mark))
     merged = {places: total(terms) for places, terms in at.items()}
-    if len(shares) > 1 and _joint(flows[0].expr, shares).all():
-        whole = None if inside else _end_to_end(merged)
-        if whole is None:
-            whole = total([*(_closed(x, places) for places, x in merged.items()), *inside])
+    covered = len(shares) > 1 and bool(_joint(flows[0].expr, shares).all())
+    single = {places[0]: x for places, x in merged.items() if len(places) == 1}
+    if not inside and 1 < len(single) == len(merged):
+        row = joined(single, flows[0].expr.shape)
+        if row is not None:
+            covered = covered or (row[1] and all(written.all() for _, written in shares))
+            return [*rest, Flow(row[0], NONE) if covered else shown(row[0])]
+    if covered:
+        whole = total([*(_closed(x, places) for places, x in merged.items()), *inside])
         return [*rest, Flow(whole, NONE)]
     rest += [Flow(x, HOISTED) for x in inside]
     return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
@@ -325,32 +371,6 @@ def _remember(x: Expr, written: NDArray[np.bool_]) -> None:
         known.pop(serial, None)
 
     _WRITTEN[x.serial] = weakref.ref(x, forget), written
-
-
-def _end_to_end(parts: dict[tuple[ops.Unslice, ...], Expr]) -> Expr | None:
-    """The join of parts that lie one after the other along one axis; None for others."""
-    first = next(iter(parts))[0]
-    axes = [k for k, step in enumerate(first.steps) if step != (0, None, 1)]
-    if len(axes) != 1:
-        return None
-    (axis,) = axes
-    rest = first.steps[:axis] + first.steps[axis + 1 :]
-    found: list[tuple[int, int, Expr]] = []
-    for layers, x in parts.items():
-        op = layers[0]
-        if len(layers) > 1 or op.before != first.before:
-            return None
-        start, stop, step = slice(*op.steps[axis]).indices(first.before[axis])  # type: ignore[arg-type]
-        alike = op.steps[:axis] + op.steps[axis + 1 :] == rest
-        if not alike or (step != 1 and stop - start != 1):
-            return None
-        found.append((start, stop, x))
-    # By place alone: ``<`` of expressions makes a node.
-    found.sort(key=lambda part: part[:2])
-    if any(a[1] != b[0] for a, b in pairwise(found)):
-        return None
-    lengths = tuple(stop - start for start, stop, _ in found)
-    return linear(ops.concat_op(axis - len(first.before), lengths), *(x for *_, x in found))
 
 
 # What is always finite ----------------------------------------------------------------------------

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from symdiff.graph.axes import Word
+    from symdiff.graph.node import Shape
 
 _WHERE = PRIMITIVES["where"]
 
@@ -71,7 +72,7 @@ class Statement:
         raise NotImplementedError
 
     def push(self, t: Flow) -> Flow | None:
-        """The operand's share of the node's tangent."""
+        """The operand's share of the node's tangent (with any leading batch axes)."""
         raise NotImplementedError
 
 
@@ -166,7 +167,7 @@ class ContractRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
-        batch = tuple(range(op_letters(op), op_letters(op) + g.expr.ndim - self.node.ndim))
+        batch = _batch(op, g.expr.ndim - self.node.ndim)
         # Zeros that are visible in front of a sum stay visible behind it, if that is possible:
         # nothing then has to be asked for zeros when the program runs.
         if g.mark == HOISTED:
@@ -198,16 +199,18 @@ class ContractRule(Statement):
         terms = list(zip(args, op.letters, op.kills, strict=True))
         others = [x for i, x in enumerate(args) if i != k]
         kill = t.mark > NONE and not finite(others)
-        terms[k] = (t.expr, op.letters[k], kill)
-        sizes = dict(zip(op.out, self.node.shape, strict=True))
+        batch = _batch(op, t.expr.ndim - args[k].ndim)
+        out = batch + op.out
+        terms[k] = (t.expr, batch + op.letters[k], kill)
+        sizes = dict(zip(out, _led(t.expr, args[k]) + self.node.shape, strict=True))
         if t.mark == HOISTED:
-            result = contracted(terms, k, op.out, sizes)
+            result = contracted(terms, k, out, sizes)
             if result is not None:
                 return visible(result, DEEP if any(op.kills) else HOISTED)
         # A letter twice in the value writes zeros beside a diagonal.
         writes = len(set(op.out)) < len(op.out)
         mark = DEEP if t.mark or writes or any(op.kills) else NONE
-        return Flow(contract(terms, op.out, sizes), mark)
+        return Flow(contract(terms, out, sizes), mark)
 
     def inside(self, g: Flow, word: Word, result: Word) -> Flow | None:
         """The cotangent inside g's mask, if the mask has no letter that is summed; else None.
@@ -248,6 +251,16 @@ def op_letters(op: ops.Contract) -> int:
     return max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
 
 
+def _batch(op: ops.Contract, count: int) -> Word:
+    """Letters for so many batch axes, which the contraction does not have."""
+    return tuple(range(op_letters(op), op_letters(op) + count))
+
+
+def _led(t: Expr, x: Expr) -> Shape:
+    """The lengths of the batch axes of a tangent of x."""
+    return t.shape[: t.ndim - x.ndim]
+
+
 class LinearRule(Statement):
     """A linear map is its own derivative; cotangents take its transpose."""
 
@@ -262,7 +275,7 @@ class LinearRule(Statement):
         op, args = self.node.op, self.node.args
         assert isinstance(op, ops.Linear)
         if t.mark == HOISTED:
-            result = moved(op, self.k, t.expr, self.node.shape)
+            result = moved(op, self.k, t.expr, _led(t.expr, args[self.k]) + self.node.shape)
             if result is not None:
                 return visible(result, HOISTED)
         # The transpose cuts this operand's part out of the value; its transpose puts a tangent
@@ -291,13 +304,20 @@ class OpaqueRule(Statement):
 
     __slots__ = ()
 
-    def push(self, t: Flow) -> Flow:
+    def push(self, t: Flow) -> Flow | None:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Opaque)
+        lead = _led(t.expr, args[k])
         if op.is_linear_in(k):
-            result = opaque(op, *args[:k], t.expr, *args[k + 1 :])
-        else:
+            result = batched(self.node, (*args[:k], t.expr, *args[k + 1 :]), lead)
+        elif not lead:
             result = op.differential(self.node, k, t.expr)
+        else:
+            # Linear in a tangent that nobody else knows, it takes batches of others.
+            s = dummy(args[k])
+            share = op.differential(self.node, k, s)
+            flow = pushforward(topological([share]), [share], {s: t})[0]
+            return flow if flow is None or not op.writes_zeros(*args) else Flow(flow.expr, DEEP)
         if t.mark == HOISTED and _weighs(op) and parts(t.expr):
             return visible(result, HOISTED)
         return Flow(result, DEEP if t.mark or op.writes_zeros(*args) else NONE)
@@ -315,6 +335,37 @@ class OpaqueRule(Statement):
         share = op.differential(self.node, k, t)
         flows = arrivals(topological([share]), [share], [t], [g]).get(t)
         return None if flows is None else gathered(flows)
+
+
+def batched(node: Expr, args: Sequence[Expr], lead: Shape) -> Expr:
+    """An opaque node with other operands, of which some have the axes ``lead`` in front.
+
+    Where those that are shared lack them, they are more axes of the others', and what is done with
+    the shared operands is done once.  Otherwise theirs go where those of the shared operands are.
+    """
+    op = node.op
+    assert isinstance(op, ops.Opaque)
+    assert op.signature is not None
+    shared = op.signature.shared
+    has = [x.ndim > y.ndim for x, y in zip(args, node.args, strict=True)]
+    alone = not any(has[k] for k in shared)
+    led = [
+        x if has[k] or (alone and k in shared) else broadcast_to(x, lead + x.shape)
+        for k, x in enumerate(args)
+    ]
+    if alone or len(args) == len(shared):
+        return opaque(op, *led)
+    leads = [y.ndim - len(op.signature.core(k)) for k, y in enumerate(node.args)]
+    more, count = max(leads) - leads[shared[0]], len(lead)
+    moved = [x if k in shared else _exchanged(x, count, more) for k, x in enumerate(led)]
+    return _exchanged(opaque(op, *moved), more, count)
+
+
+def _exchanged(x: Expr, first: int, second: int) -> Expr:
+    """``x`` with its first axes behind so many of the following ones."""
+    word = tuple(range(x.ndim))
+    both = first + second
+    return contract([(x, word)], word[first:both] + word[:first] + word[both:])
 
 
 def _weighs(op: ops.Opaque) -> bool:
@@ -469,7 +520,8 @@ def pushforward(
     """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
 
     ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node;
-    ``order`` is the topological order of the outputs.
+    ``order`` is the topological order of the outputs.  A tangent has shape batch + node.shape with
+    one batch for all.
     """
     found: dict[Expr, Flow] = dict(tangents)
     path = dependents(order, tangents, closed)
@@ -484,6 +536,8 @@ def pushforward(
             continue
         if node.op is _WHERE:
             flows = _selected(node, found)
+        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 1:
+            flows = _joined(node, found)
         else:
             flows = []
             for k, arg in enumerate(node.args):
@@ -505,7 +559,27 @@ def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
     s, t = found.get(a), found.get(b)
     if s is None and t is None:
         return []
-    zero = Flow(full(node.shape, 0), NONE)
+    given = s or t
+    assert given is not None
+    zero = Flow(full(given.expr.shape, 0), NONE)
     (x, m), (y, n) = s or zero, t or zero
+    condition = broadcast_to(condition, x.shape)
     mark = max(m, n, HOISTED) if s is None or t is None else DEEP if m or n else NONE
     return [Flow(select(condition, x, y), mark)]
+
+
+def _joined(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
+    """The tangent of a join of which several operands vary: one join, with zeros for the others."""
+    assert isinstance(node.op, ops.Linear)
+    flows = [found.get(x) for x in node.args]
+    lead = next(_led(t.expr, x) for t, x in zip(flows, node.args, strict=True) if t is not None)
+    operands = [
+        full(lead + x.shape, 0) if t is None else t.expr
+        for t, x in zip(flows, node.args, strict=True)
+    ]
+    result = linear(node.op, *operands)
+    marks = [HOISTED if t is None else t.mark for t in flows]
+    seen = parts(result) and all(
+        t is None or t.mark == NONE or (t.mark == HOISTED and parts(t.expr)) for t in flows
+    )
+    return [Flow(result, NONE if not any(marks) else HOISTED if seen else DEEP)]

@@ -61,8 +61,10 @@ class Component(NamedTuple):
         for node in reversed(self.chain[stop:]):
             op = node.op
             if isinstance(op, ops.Contract):
+                first = op_letters(op)
+                batch = tuple(range(first, first + t.ndim - node.ndim))
                 sizes = dict(zip(op.letters[0], node.args[0].shape, strict=True))
-                t = contract([(t, op.out)], op.letters[0], sizes)
+                t = contract([(t, batch + op.out)], batch + op.letters[0], sizes)
             else:
                 assert isinstance(op, ops.Linear)
                 t = linear(op.transposed(0, node.shape), t)

@@ -1,19 +1,33 @@
 """Flows that are visibly zeros with a part in them: products and contractions stay inside it.
 
-The tangent of an array of which only some elements vary is such a flow, ``unslice(t)``.  Partials
-meet t alone, cut to its place, so that nothing is multiplied by zeros and nothing is left of them
-once an element is taken or its axis is summed.
+The tangent of an array of which only some elements vary is such a flow, ``unslice(t)``; several
+parts that lie one behind the other are one join, with zeros between them.  Partials meet t alone,
+cut to its place, so that nothing is multiplied by zeros and nothing is left of them once an element
+is taken or its axis is summed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import block, blocks, linear, part, scale, total
 from symdiff.graph.contraction import contract
-from symdiff.graph.leaves import split_coefficient
-from symdiff.graph.ranges import WHOLE, chosen, count, meeting, places_of, reversed_places
+from symdiff.graph.leaves import full, is_zero, split_coefficient
+from symdiff.graph.lengths import Length, is_natural
+from symdiff.graph.ranges import (
+    WHOLE,
+    Line,
+    between,
+    chosen,
+    composed,
+    count,
+    meeting,
+    places_of,
+    reversed_places,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +42,10 @@ if TYPE_CHECKING:
 _MOST = 8
 
 
+# Where something begins along an axis, and where it is over.
+_Bounds: TypeAlias = "tuple[Any, ...]"
+
+
 class Placed(NamedTuple):
     """``coefficient * unslice(inner)``."""
 
@@ -40,14 +58,19 @@ class Placed(NamedTuple):
         return linear(self.op, scale(self.coefficient, inner))
 
 
-def parts(x: Expr) -> list[Placed]:
-    """The few parts of which x is visibly the sum; none if it is anything else."""
+def parts(x: Expr, depth: int = _MOST) -> list[Placed]:
+    """The few parts of which x is visibly the sum; none if it is anything else.
+
+    Joins are looked into that are as deep as ``depth``.
+    """
     c, base = split_coefficient(x)
     if base is None:
         return []
     op = base.op
     if isinstance(op, ops.Unslice):
         return [Placed(c, op, base.args[0])]
+    if isinstance(op, ops.Concat):
+        return _among_zeros(c, op, base, depth)
     if not isinstance(op, ops.Sum) or op.const or len(base.args) > _MOST:
         return []
     found = []
@@ -56,6 +79,159 @@ def parts(x: Expr) -> list[Placed]:
             return []
         found.append(Placed(number.times(c, d), y.op, y.args[0]))
     return found
+
+
+def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]:
+    """The parts of a join between whose operands, or in them, are zeros."""
+    found: list[Placed] = []
+    zeros = False
+    axis = x.ndim + op.axis
+    for k, y in enumerate(x.args):
+        if is_zero(y):
+            zeros = True
+            continue
+        if len(found) == _MOST or not depth:
+            return []
+        cut = op.transposed(k, x.shape)
+        assert isinstance(cut, ops.Slice)
+        (there,) = blocks(cut, x.shape)[axis : axis + 1]
+        inner = parts(y, depth - 1)
+        zeros = zeros or bool(inner)
+        try:
+            for d, place, z in inner:
+                places = blocks(place, y.shape)
+                step = step_of(places[axis], y.shape[axis])
+                places[axis] = composed(step, there, x.shape[axis])
+                found.append(Placed(number.times(c, d), _unslice(places, x.shape), z))
+        except LookupError:
+            return []
+        if not inner:
+            found.append(Placed(c, _unslice(blocks(cut, x.shape), x.shape), y))
+    return found if zeros and len(found) <= _MOST else []
+
+
+def _unslice(places: Sequence[Places], shape: Shape) -> ops.Unslice:
+    """The op that writes its operand at these places of each axis."""
+    steps = [step_of(r, n) for r, n in zip(places, shape, strict=True)]
+    first = next(k for k, step in enumerate(steps) if step != WHOLE)
+    after = [count(r, n) for r, n in zip(places, shape, strict=True)]
+    op = ops.unslice_op(shape[first:], tuple(steps[first:]), tuple(after[first:]))
+    assert isinstance(op, ops.Unslice)
+    return op
+
+
+class _Share(NamedTuple):
+    """An array, and from where to where it lies along each axis of the whole, None all along."""
+
+    bounds: tuple[_Bounds | None, ...]
+    expr: Expr
+
+
+def joined(shares: Mapping[ops.Unslice, Expr], shape: Shape) -> tuple[Expr, bool] | None:
+    """The sum of parts that lie one behind the other, as one join; and whether it has no zeros.
+
+    Zeros stand where no part is.  Parts may lie so along several axes: then joins are joined.  None
+    for parts that share elements, or may, and for those with steps.
+    """
+    found = []
+    for op, x in shares.items():
+        bounds: list[_Bounds | None] = []
+        for axis, (r, n) in enumerate(zip(blocks(op, shape), shape, strict=True)):
+            there = _bounds(r, n)
+            if there == ():
+                return None
+            if isinstance(r, range | Line) and r.step < 0 and count(r, n) != 1:
+                x = linear(ops.flip_op((axis - len(shape),)), x)
+            bounds.append(there)
+        found.append(_Share(tuple(bounds), x))
+    return _joined(found, shape)
+
+
+def _bounds(places: Places, length: Dim) -> _Bounds | None:
+    """The first place and the one behind the last; None of all, () of none or with gaps."""
+    if isinstance(places, int):
+        if not isinstance(length, Length):  # a letter, which no place is counted from
+            return ()
+        first = places if places >= 0 else length + places
+        return (first, first + 1)
+    if isinstance(places, range):
+        low, high = (places[0], places[-1]) if places else (0, -1)
+        if len(places) != abs(high - low) + 1 or not places:
+            return ()
+        return None if len(places) == length else (min(low, high), max(low, high) + 1)
+    if places is None:
+        return None
+    if places.step == 1:
+        return (places.first, places.stop)
+    return (places.stop + 1, places.first + 1) if places.step == -1 else ()
+
+
+def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
+    if len(shares) == 1:
+        bounds, x = shares[0]
+        steps = [
+            WHOLE if b is None else between(b[0], b[1], n)
+            for b, n in zip(bounds, shape, strict=True)
+        ]
+        places = [places_of(step, n) for step, n in zip(steps, shape, strict=True)]
+        return part(x, places, shape), all(b is None for b in bounds)
+    for axis, length in enumerate(shape):
+        groups: dict[_Bounds | None, list[_Share]] = {}
+        for share in shares:
+            groups.setdefault(share.bounds[axis], []).append(share)
+        if None in groups:  # one that lies all along, beside others or alone
+            continue
+        order = _in_a_row(list(groups), length)  # type: ignore[arg-type]
+        if order is None:
+            continue
+        lengths, operands, whole = [], [], True
+        for there in order:
+            size = there[1] - there[0]
+            inner = (*shape[:axis], size, *shape[axis + 1 :])
+            if there in groups:
+                own = [_Share((*b[:axis], None, *b[axis + 1 :]), x) for b, x in groups[there]]
+                found = _joined(own, inner)
+                if found is None:
+                    return None
+                operands.append(found[0])
+                whole = whole and found[1]
+            else:
+                operands.append(full(inner, 0))
+                whole = False
+            lengths.append(size)
+        return linear(ops.concat_op(axis - len(shape), tuple(lengths)), *operands), whole
+    return None
+
+
+def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
+    """The bounds in their order, and those of the gaps; None where they overlap, or may."""
+    if all(isinstance(first, int) for first, _ in bounds):
+        bounds.sort()
+    else:
+        try:
+            bounds.sort(key=cmp_to_key(_behind))
+        except LookupError:
+            return None
+    found: list[_Bounds] = []
+    end: Any = 0
+    for first, stop in [*bounds, (length, length)]:
+        if not is_natural(first - end):
+            return None
+        if first != end:
+            found.append((end, first))
+        if first != length:
+            found.append((first, stop))
+        end = stop
+    return found
+
+
+def _behind(a: _Bounds, b: _Bounds) -> int:
+    """1 where a is behind b, -1 where it is in front; LookupError where nobody knows."""
+    if is_natural(a[0] - b[1]):
+        return 1
+    if is_natural(b[0] - a[1]):
+        return -1
+    raise LookupError
 
 
 def together(xs: Sequence[Expr]) -> Expr | None:
@@ -69,7 +245,9 @@ def together(xs: Sequence[Expr]) -> Expr | None:
             at.setdefault(p.op, []).append(scale(p.coefficient, p.inner))
     if len(at) > _MOST:
         return None
-    return total([linear(op, total(inner)) for op, inner in at.items()])
+    merged = {op: total(inner) for op, inner in at.items()}
+    whole = joined(merged, xs[0].shape) if len(merged) > 1 else None
+    return total([linear(op, x) for op, x in merged.items()]) if whole is None else whole[0]
 
 
 def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
@@ -80,8 +258,14 @@ def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
     """
     found = parts(x)
     if isinstance(op, ops.Slice):
-        taken = linear(op, x) if found else None
-        return None if taken is None or any(map(_is_open, _terms(taken))) else taken
+        taken = [linear(op, share.with_inner(share.inner)) for share in found]
+        if not taken or any(_is_open(y) for x in taken for y in _terms(x)):
+            return None
+        left = [x for x in taken if not is_zero(x)]
+        if not left:
+            return taken[0]
+        whole = together(left) if len(left) > 1 else None
+        return total(left) if whole is None else whole
     shares = []
     for c, cut, inner in found:
         places = _moved(op, k, blocks(cut, x.shape), x.shape, shape)
