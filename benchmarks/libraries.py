@@ -89,7 +89,7 @@ def _ours(
         # Where inputs and outputs are arrays, the Function chooses the side when it is called.
         yield sd.jacobian(f, wrt) if w.points else None
         F = lower(f, xs)
-        yield lambda: F.jacobian(*args, wrt=some, mode="auto")
+        yield lambda: F.jacobian(*args, wrt=some)
     else:
         (x,) = wrt
         derivative = sd.diff(f, x, ORDER)

@@ -225,7 +225,8 @@ def jacrev(
 ) -> Callable[..., Any]:
     """The function that computes the Jacobian of ``func``: shape of the result + of the argument.
 
-    The formula decides in which order derivatives are taken; ``jacfwd`` is the same.
+    Each result is differentiated in the direction in which there are fewer elements, rows or
+    columns, as by ``symdiff.jacobian``; ``jacfwd`` is the same.
 
     Args:
         func: of tensors, nested in tuples, lists and dicts, as its results may be.

@@ -198,7 +198,7 @@ def jacobian(
         create_graph: record what is computed.
         strict: refuse outputs that do not depend on an input, whose derivatives are zeros.
         vectorize: accepted for PyTorch's sake: there is no loop.
-        strategy: accepted for PyTorch's sake.
+        strategy: accepted for PyTorch's sake: the numbers of elements decide.
 
     Raises RuntimeError for ``strict``, TypeError for inputs and outputs that are no tensors.
 

@@ -78,7 +78,7 @@ class Problem:
         """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
         found: NDArray[np.float64]
         if self._vector:
-            found = self.function.jacobian(np.asarray(x), mode="auto")
+            found = self.function.jacobian(np.asarray(x))
         else:
             found = self.function.grad(np.asarray(x))
         return found

@@ -21,7 +21,6 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import dummy, full
 from symdiff.graph.node import topological
-from symdiff.transforms.batching import pushed_jacobian
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,16 +60,13 @@ def value_and_grad(of: Programs, order: tuple[int, ...]) -> Description:
     return Description(comment, of.inputs, of.outputs, [found[x] for x in wanted])
 
 
-def jacobian(of: Programs, order: tuple[int, ...], mode: str) -> Description:
-    """The derivative of each output by each input of ``order``; ``mode``: reverse or forward."""
+def jacobian(of: Programs, order: tuple[int, ...], modes: tuple[str, ...]) -> Description:
+    """The derivative of each output, in its mode, by each input of ``order``."""
     xs = [of.inputs[i] for i in order]
     comment = f"{_head(of)}\ndifferentiated with respect to {_names(xs)}"
-    if mode == "reverse":
-        rows = [derivative.jacobian(y, xs) for y in of.outputs] if xs else []
-        return Description(comment, of.inputs, (), [j for row in rows for j in row])
-    pairs = [pushed_jacobian(y, x) for y in of.outputs for x in xs]
-    found, columns = [j for j, _ in pairs], [column for _, column in pairs]
-    return Description(comment, of.inputs, (), found, columns)
+    pairs = zip(of.outputs, modes, strict=True)
+    rows = [derivative.jacobian(y, xs, mode=mode) for y, mode in pairs] if xs else []
+    return Description(comment, of.inputs, (), [j for row in rows for j in row])
 
 
 def hessian(of: Programs, order: tuple[int, ...]) -> Description:

@@ -10,7 +10,6 @@ they asked for.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ import numpy as np
 from numeric.guesses import FUNCTION
 from numeric.lowering import derivatives
 from numeric.lowering.arguments import (
-    Call,
     Fixed,
     bindable,
     check_closed,
@@ -31,6 +29,7 @@ from numeric.lowering.native.compiler import has_native
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import is_grad_enabled
+from symdiff.calculus.jacobians import direction
 from symdiff.contexts import kinks
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
@@ -172,6 +171,7 @@ class Function:
         check_closed(outputs, inputs, nodes)
         self.outputs = outputs
         self._many, self._options = many, options
+        self._known_directions: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
         self._programs = Programs(outputs, inputs, nodes, options)
         self._signature = self._programs.signature
         self._signature.stand_for(given or inputs, fixed)
@@ -357,13 +357,13 @@ class Function:
         """
         known = self._whole.get("grad") if wrt is None else None
         if known is None:
-            known = self._of_scalar("grad", wrt, derivatives.jacobian, "reverse")
+            known = self._of_scalar("grad", wrt, derivatives.jacobian)
         program, order = known
         row = self._programs.results(program, *self._signature.bind(args, named))
         return self._signature.by_input(row, wrt, order, "grad")
 
     def jacobian(
-        self, /, *args: object, wrt: object = None, mode: str = "reverse", **named: object
+        self, /, *args: object, wrt: object = None, mode: str = "auto", **named: object
     ) -> Any:
         """The derivatives of the outputs by inputs: ``J[i.., j..] = dy[i..]/dx[j..]``.
 
@@ -372,9 +372,11 @@ class Function:
             wrt: an input (a symbol or its name): one array of shape output + input; a list or
                 tuple of inputs: a tuple of these.  By default all inputs: one array if there is
                 one input, else a tuple in which None stands for integer and boolean inputs.
-            mode: "reverse" computes all rows from the output's side, which suits outputs with few
+            mode: "reverse" computes all rows from an output's side, which suits outputs with few
                 elements; "forward" all columns from the inputs' side, which suits inputs with few;
-                "auto" goes by the numbers of elements.  Values are the same up to rounding.
+                "auto" is forward where the inputs that are asked for have fewer elements in this
+                call than the output, or one alone, and reverse elsewhere; each output has its own.
+                Values are the same up to rounding.
             named: arguments by name.
 
         A Function of a list or tuple of outputs gives a tuple of such results, one per output.
@@ -391,9 +393,8 @@ class Function:
         """
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
-        if mode != "reverse":
-            mode = self._direction(mode, order, call)
-        program = self._programs.of(derivatives.jacobian, order, mode)
+        modes = self._directions(mode, order, call.sizes)
+        program = self._programs.of(derivatives.jacobian, order, modes)
         values = self._programs.results(program, given, call)
         return self._structured(self._by_input(values, wrt, order, "jacobian"))
 
@@ -587,24 +588,31 @@ class Function:
         starts = range(0, len(values), n) if n else [0] * len(self.outputs)
         return [row(values[i : i + n], wrt, order, method) for i in starts]
 
-    def _direction(self, mode: str, order: tuple[int, ...], call: Call) -> str:
-        """``mode``, decided by the numbers of elements if that is left open."""
-        if mode == "forward":
-            return mode
-        if mode != "auto":
-            raise ValueError(f"jacobian: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
-        xs = (self._programs.inputs[i].shape for i in order)
-        columns = sum(math.prod(lengths(shape, call.sizes)) for shape in xs)
-        rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
-        return "forward" if columns < rows else "reverse"
+    def _directions(
+        self, mode: str, order: tuple[int, ...], sizes: Mapping[str, int] | None = None
+    ) -> tuple[str, ...]:
+        """For each output ``mode``, decided by the numbers of elements if that is left open."""
+        found = self._known_directions.get((mode, order))
+        if found is None:
+            columns = [self._programs.inputs[i].shape for i in order]
+            rows = [y.shape for y in self.outputs]
+            fixed = all(isinstance(n, int) for shape in (*rows, *columns) for n in shape)
+            if sizes is not None and not fixed:
+                columns = [lengths(shape, sizes) for shape in columns]
+                rows = [lengths(shape, sizes) for shape in rows]
+            found = tuple([direction("jacobian", mode, [shape], columns) for shape in rows])
+            if fixed:
+                self._known_directions[mode, order] = found
+        return found
 
     def _of_scalar(
-        self, method: str, wrt: object, describe: object, *more: object
+        self, method: str, wrt: object, describe: object
     ) -> tuple[Lowered, tuple[int, ...]]:
         """The program of derivatives of a scalar output, and the places of what they are by."""
         self._check_scalar(method)
         order = self._signature.places(wrt, method)
-        found = self._programs.of(describe, order, *more), order
+        modes = [self._directions("auto", order)] if describe is derivatives.jacobian else []
+        found = self._programs.of(describe, order, *modes), order
         if wrt is None:
             self._whole[method] = found
         return found

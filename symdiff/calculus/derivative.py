@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.calculus.flows import NONE, Flow
+from symdiff.calculus.jacobians import by_columns, by_rows, direction
 from symdiff.calculus.rules import pullback
 from symdiff.calculus.variables import (
     between,
@@ -314,12 +315,19 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
 
 
 @written("jacobian(f, x), or jacobian(f, [x, y])")
-def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
+def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = "auto") -> Any:
     """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
 
-    A tuple or list of inputs gives a tuple, one of outputs a tuple of what each of them gives.  It
-    is the pullback of a symbolic identity, or a pushforward for scalar x.  Inputs are those that
-    ``grad`` takes.
+    A tuple or list of inputs gives a tuple, one of outputs a tuple of what each of them gives.
+    Inputs are those that ``grad`` takes.
+
+    ``mode`` is the direction of the walk: "reverse" pulls a symbolic identity back, a row for each
+    element of an output, "forward" pushes one, a column for each element of the inputs.  "auto" is
+    forward where all inputs together have fewer elements than the output, or one alone, and reverse
+    elsewhere; each output has its own.  A length that is known by name counts as more than any
+    number.  Values are the same up to rounding; the text may be another.
+
+    Raises ValueError for another mode.
 
     >>> from symdiff import symbol
     >>> x = symbol("x", (3,))
@@ -330,19 +338,15 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """
     ys, many_outputs = _sequence(f, "jacobian", "outputs")
     xs, many = _inputs(x, "jacobian", ys)
-    rows = [_jacobians(y, xs) for y in ys]
+    rows = [_jacobians(y, xs, mode) for y in ys]
     found = [tuple(row) if many else row[0] for row in rows]
     return tuple(found) if many_outputs else found[0]
 
 
-def _jacobians(f: Expr, xs: list[Expr]) -> list[Expr]:
-    if len(xs) == 1 and not xs[0].shape:
-        flow = _by_scalar([f], xs[0])[0]
-        return [_value(None if flow is None else flow.expr, f.shape)]
-    word = tuple(range(f.ndim))
-    identity = contract([], word + word, dict(enumerate(f.shape)))
-    flows = pulled([f], xs, [Flow(identity, NONE)])
-    return [_value(flow, f.shape + v.shape) for flow, v in zip(flows, xs, strict=True)]
+def _jacobians(f: Expr, xs: list[Expr], mode: str = "auto") -> list[Expr]:
+    if direction("jacobian", mode, [f.shape], [x.shape for x in xs]) == "forward":
+        return [by_columns(f, x) for x in xs]
+    return by_rows(f, xs)
 
 
 @written("hessian(f, x), or hessian(f, [x, y])")

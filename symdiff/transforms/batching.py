@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from symdiff.calculus.derivative import jvp
+from symdiff.calculus.rules import batched
 from symdiff.errors import ShapeError, Unsupported
-from symdiff.functions.rearranging import moveaxis
 from symdiff.graph import ops
-from symdiff.graph.algebra import linear, opaque
+from symdiff.graph.algebra import linear
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import broadcast_to, contract
 from symdiff.graph.expr import Expr, built, free_symbols
-from symdiff.graph.leaves import as_expr, full, symbol
+from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import topological
 from symdiff.transforms.substitution import named
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from symdiff.graph.expr import Operand
     from symdiff.graph.node import Dim
-    from symdiff.graph.signatures import Signature
 
 __all__ = ["batch"]
 
@@ -75,34 +72,6 @@ def batch(
     return tuple(results) if many else results[0]
 
 
-def pushed_jacobian(f: Expr, x: Expr) -> tuple[Expr, Expr]:
-    """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]`` by columns, and the column of a tangent.
-
-    Column j is the tangent of ``f`` for the tangent of x that is 1 at j and 0 elsewhere; all are
-    computed as a batch.  It costs as many passes as x has elements, the pullback of ``jacobian``
-    as many as f has.
-
-    >>> import symdiff as sd
-    >>> x = sd.symbol("x", 2)
-    >>> pushed_jacobian(sd.stack([x @ x, x[0], x[1]]), x)[0].shape
-    (3, 2)
-    """
-    names = {s.name for s in free_symbols([f])}
-    new = (name for k in itertools.count() if (name := f"t{k}") not in names)
-    t = symbol(next(new), x.shape) if x.ndim else as_expr(1)
-    column = result = jvp(f, x, t)
-    word = tuple(range(x.ndim))
-    for axis in reversed(word):
-        many = contract([], word + word, dict(enumerate(x.shape)))
-        if axis:
-            many = symbol(next(new), (x.shape[axis], *t.shape))
-        if t not in free_symbols([result]):
-            return full(f.shape + x.shape, 0), column
-        result, t = batch(result, {t: many}), many
-    lead = tuple(range(result.ndim))
-    return contract([(result, lead)], lead[x.ndim :] + lead[: x.ndim]), column
-
-
 def _length(values: Mapping[Expr, Expr]) -> Dim:
     """The length of the new axis."""
     found: Dim | None = None
@@ -140,33 +109,10 @@ def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
         ]
         return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
     if isinstance(op, ops.Opaque) and op.signature is not None:
-        return _opaque(op, op.signature, node, args, length)
+        return batched(node, [x for x, _ in args], (length,))
     led = tuple([_led(x, has, length) for x, has in args])
     if isinstance(op, _TRAILING):
         return built(op, led)
     if isinstance(op, ops.Linear):
         return linear(op, *led)
     raise Unsupported(f"batch: {op.name} does not say what it does to a leading axis")
-
-
-def _opaque(
-    op: ops.Opaque,
-    signature: Signature,
-    node: Expr,
-    args: list[tuple[Expr, bool]],
-    length: Dim,
-) -> Expr:
-    """``node``, of operands of which some may be shared by the leading axes of the others.
-
-    Where those lack the new axis, it is one more of the others', and what is done with the shared
-    operands is done once.  Otherwise theirs goes where those of the shared operands are.
-    """
-    shared = signature.shared
-    alone = not any(args[k][1] for k in shared)
-    led = [x if alone and k in shared else _led(x, has, length) for k, (x, has) in enumerate(args)]
-    if alone or len(args) == len(shared):
-        return opaque(op, *led)
-    leads = [x.ndim - len(signature.core(k)) for k, x in enumerate(node.args)]
-    more = max(leads) - leads[shared[0]]
-    moved = [x if k in shared else moveaxis(x, 0, more) for k, x in enumerate(led)]
-    return moveaxis(opaque(op, *moved), more, 0)

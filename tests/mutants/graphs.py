@@ -132,15 +132,84 @@ _variables(
 
 _batching(
     "the-new-axis-goes-behind",
-    "    return moveaxis(opaque(op, *moved), more, 0)",
-    "    return moveaxis(opaque(op, *moved), 0, more)",
+    "    return _exchanged(opaque(op, *moved), more, count)",
+    "    return _exchanged(opaque(op, *moved), count, more)",
     "test_the_new_axis_comes_before_all_that_share_a_matrix",
 )
-_batching(
-    "pushed-jacobians-are-transposed",
-    "return contract([(result, lead)], lead[x.ndim :] + lead[: x.ndim]), column",
-    "return contract([(result, lead)], lead), column",
+
+# Jacobians by columns, tangents of joins ----------------------------------------------------------
+
+_walks(
+    "columns-stay-in-front",
+    "    return _turned(flow.expr, (*range(x.ndim, x.ndim + f.ndim), *range(x.ndim)))",
+    "    return flow.expr",
     "test_jacobians_by_rows_and_columns_agree",
+)
+_walks(
+    "columns-of-a-join-are-joined-along-its-axis",
+    "        axis = order.index(x.ndim + op.axis) - x.ndim",
+    "        axis = op.axis",
+    "test_columns_of_a_join_are_a_join_of_columns",
+)
+_walks(
+    "auto-takes-the-longer-way",
+    'return "forward" if count == 1 or count < _elements(rows) else "reverse"',
+    'return "reverse" if count == 1 or count < _elements(rows) else "forward"',
+    "test_the_direction_of_fewer_elements_is_chosen",
+)
+_walks(
+    "each-row-is-multiplied-by-each-slope",
+    "    if not kill:\n        expr, factor = _common(expr, p.ndim)\n",
+    "    if False:\n        expr, factor = _common(expr, p.ndim)\n",
+    "test_functions_of_elements_are_multiplied_once_for_all_rows_and_columns",
+)
+_walks(
+    "what-rows-have-in-common-is-forgotten",
+    "        p = p if factor is None else mul(factor, p)",
+    "        p = p if factor is None else p",
+    "test_the_hessian_of_a_sum_over_rows_is_a_product_of_matrices",
+)
+_walks(
+    "ties-go-forward",
+    "count == 1 or count < _elements(rows)",
+    "count == 1 or count <= _elements(rows)",
+    "test_the_direction_of_fewer_elements_is_chosen",
+)
+_walks(
+    "a-name-is-no-length",
+    "_MANY = 10**9",
+    "_MANY = 1",
+    "test_the_direction_of_fewer_elements_is_chosen",
+)
+_walks(
+    "tangents-of-joins-are-padded",
+    "        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 1:",
+    "        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 99:",
+    "test_the_tangent_is_one_join_of_tangents",
+)
+_walks(
+    "zeros-of-a-join-are-numbers",
+    "    return [Flow(result, NONE if not any(marks) else HOISTED if seen else DEEP)]",
+    "    return [Flow(result, NONE)]",
+    "test_zeros_between_tangents_meet_no_partial",
+)
+_walks(
+    "parts-of-parts-lie-in-the-first-operand",
+    "                places[axis] = composed(step, there, x.shape[axis])\n",
+    "",
+    "test_what_follows_a_join_has_the_values_of_differences",
+)
+_walks(
+    "parts-are-added-as-pads",
+    "    return total([linear(op, x) for op, x in merged.items()]) if whole is None else whole[0]",
+    "    return total([linear(op, x) for op, x in merged.items()])",
+    "test_no_tangent_is_a_sum_of_pads",
+)
+_walks(
+    "reversed-parts-are-joined-as-they-are",
+    "                x = linear(ops.flip_op((axis - len(shape),)), x)\n",
+    "                pass\n",
+    "test_what_follows_a_join_has_the_values_of_differences",
 )
 
 # Kinks --------------------------------------------------------------------------------------------

@@ -571,10 +571,16 @@ _function(
     "test_gradients_at_each_point_and_cotangents_summed_to_arguments",
 )
 _function(
-    "auto-takes-the-longer-way",
-    'return "forward" if columns < rows else "reverse"',
-    'return "reverse" if columns < rows else "forward"',
-    "test_auto_counts_elements",
+    "a-jacobian-goes-by-names-of-lengths",
+    "            if sizes is not None and not fixed:",
+    "            if False:",
+    "test_a_function_goes_by_the_lengths_of_the_call",
+)
+_function(
+    "the-direction-of-the-first-call-is-kept",
+    "            if fixed:\n",
+    "            if True:\n",
+    "test_a_function_goes_by_the_lengths_of_the_call",
 )
 _function(
     "fixed-lengths-are-not-compared",

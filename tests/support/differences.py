@@ -18,7 +18,6 @@ import numpy as np
 import numeric as nm
 import symdiff as sd
 from symdiff.graph.leaves import as_expr
-from symdiff.transforms.batching import pushed_jacobian
 from tests.support.oracles import richardson
 
 if TYPE_CHECKING:
@@ -149,13 +148,15 @@ def check(row: Row, shapes: tuple[Shape, ...]) -> int:
 
     # Jacobians, whole: the pullback of an identity in batch axes.
     for y, wanted_row in zip(fs, jacobians, strict=True):
-        found = nm.interpret(list(sd.jacobian(y, xs)), env)
+        found = nm.interpret(list(sd.jacobian(y, xs, mode="reverse")), env)
         for k, (best, error) in enumerate(wanted_row):
             done += _close(found[k], best, error, f"{row.title}, Jacobian by operand {k}")
 
         # The same by columns: the tangents of a unit basis, in batch axes.
         columns = [k for k, x in enumerate(xs) if x.ndim]
-        forward = nm.interpret([y, *(pushed_jacobian(y, xs[k])[0] for k in columns)], env)[1:]
+        forward = nm.interpret([y, *(sd.jacobian(y, xs[k], mode="forward") for k in columns)], env)[
+            1:
+        ]
         for k, j in zip(columns, forward, strict=True):
             done += _close(j, *wanted_row[k], f"{row.title}, Jacobian by columns of operand {k}")
 

@@ -40,7 +40,8 @@ def test_first_derivatives_in_every_mode(f):
     ours, plain = f(v, w) ** 2, (v * w) ** 2
     for a, b in zip(sd.grad(sd.sum(ours), (v, w)), sd.grad(sd.sum(plain), (v, w)), strict=True):
         same(a, b, v=V, w=W)
-    same(sd.jacobian(ours, w), sd.jacobian(plain, w), v=V, w=W)
+    for mode in ("auto", "forward", "reverse"):
+        same(sd.jacobian(ours, w, mode=mode), sd.jacobian(plain, w), v=V, w=W)
     same(sd.jvp(ours, (v, w), (w, v)), sd.jvp(plain, (v, w), (w, v)), v=V, w=W)
     scalar = sd.sum(f(v * x, w))
     assert numeric.lower(sd.diff(scalar, x), (v, w, x))(V, W, 2.0) == V @ W
@@ -66,7 +67,8 @@ def test_a_jacobian_through_a_symbolic_length():
     for given in ({"vjp": in_expressions}, {"vjp_numpy": in_numpy}):
         f = sd.custom(row_sums, **given, shape=lambda a: a[:1])
         assert f(A).shape == ("m",)
-        same(sd.jacobian(f(A * A), A), plain, A=at)
+        for mode in ("auto", "forward", "reverse"):
+            same(sd.jacobian(f(A * A), A, mode=mode), plain, A=at)
 
 
 def test_a_vjp_in_expressions_has_every_order():
