@@ -100,7 +100,7 @@ FORMULAS = {
     "selection": (lambda: sd.sum(sd.where(X > V, sd.log1p(X**2), sd.minimum(X, 0.5))), (X, V)),
     "slices": (lambda: sd.sum((A[1:] - A[:-1] ** 2) ** 2 + sd.cos(A[1:])), (A,)),
     "transposed": (lambda: sd.sum(sd.sin(T) * sd.swapaxes(sd.exp(sd.sin(T)), 1, 2)), (T,)),
-    "large numbers": (lambda: sd.sum(sd.sin(A) * 10**30 + A**2 * 3**50 + 10**25), (A,)),
+    "large numbers": (lambda: sd.sum(sd.sin(A) * (A.size + 10**30) + A**2 * 3**50 + 10**25), (A,)),
     "lengths": (
         lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
         (X, V),
