@@ -37,6 +37,18 @@ _schedule(
     "        key = find\n",
     "test_what_is_asked_of_a_schedule_is_found_once",
 )
+_source(
+    "integers-stand-beside-floats",
+    "    def real(value: Number) -> float:\n",
+    "    def real(value: Number) -> float:\n        return weak(value)\n",
+    "test_numbers_beside_real_values_are_real",
+)
+_schedule(
+    "the-place-of-one-element-is-the-next",
+    "sides.append(low if inner[0] == low + 1 else",
+    "sides.append(inner[0] if inner[0] == low + 1 else",
+    "test_one_element_is_asked_for_by_its_place",
+)
 _schedule(
     "partial-sums-overlap",
     "operands, coefs = (partial, *operands[TERMS:]), (1, *coefs[TERMS:])",
@@ -445,7 +457,7 @@ _memory(
 )
 _memory(
     "an-array-is-handed-out-twice",
-    "v is not None and v not in roots[:i] and",
+    "v is not None and first[v] == i and",
     "v is not None and",
     "test_results_that_are_said_to_be_made_share_no_memory",
     "test_calls_after_the_first_share_no_memory_either[twice]",
@@ -681,9 +693,27 @@ _exponentials(
 )
 _exponentials(
     "an-infinite-total-divides",
-    "        if np.isfinite(total).all():\n",
-    "        if True:\n",
+    "    if finite is None or finite.all():  # 0/0",
+    "    if value is not None:  # 0/0",
     "test_shares_beside_infinities_are_those_of_interpret",
+)
+_exponentials(
+    "an-infinite-total-changes-other-rows",
+    "np.where(finite, shares, np.exp(",
+    "np.where(False, shares, np.exp(",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+)
+_exponentials(
+    "rows-beside-others-far-out-lose-their-largest-element",
+    "needed &= (top > far) | ~(_smallest(x)[..., None] >= -far)",
+    "needed &= True",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+)
+_exponentials(
+    "elements-far-below-are-not-looked-for",
+    "if x.size and -far <= x.min() and x.max() <= far else None",
+    "if x.size and x.max() <= far else None",
+    "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
@@ -696,6 +726,27 @@ _exponentials(
     "places = [slice(i, i + width) for i in range(0, count, width)]",
     "places = [slice(i, i + width) for i in range(0, count - width, width)]",
     "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# What is scaled -----------------------------------------------------------------------------------
+
+_source(
+    "scaled-sums-lose-their-signs",
+    "signs = tuple([1 if coef > 0 else -1 for coef in step.op.coefs])",
+    "signs = tuple([1 for coef in step.op.coefs])",
+    "test_values_are_within_the_bound_of_the_program_without_it",
+)
+_source(
+    "sums-overflow-before-they-are-scaled-down",
+    "return size if size > 1 or len(large) < 2 else None",
+    "return size",
+    "test_what_is_finite_stays_finite",
+)
+_source(
+    "rows-are-stretched-before-they-are-scaled",
+    "    if len(whole) < 2 or any(",
+    "    if any(",
+    "test_terms_of_one_coefficient_are_scaled_once",
 )
 
 # What powers share --------------------------------------------------------------------------------

@@ -24,7 +24,10 @@ from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs_at_points
 
-pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+pytestmark = [
+    pytest.mark.usefixtures("arrays_stay_arrays"),
+    pytest.mark.numpy_only("its memory"),
+]
 
 X, W = sd.symbol("X", ("n", "d")), sd.symbol("W", ("d", "k"))
 b, v = sd.symbol("b", "k"), sd.symbol("v", "n")

@@ -11,6 +11,7 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
+from numeric.lowering.native import compiler
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -32,9 +33,10 @@ def kernels(F):
     return sum(len(k._native._made) for p in every for k in p.kernels if hasattr(k, "_native"))
 
 
-def pair(f, xs, **options):
+def pair(f, xs, fastmath=False, **options):
     """A formula in machine code, and in NumPy."""
-    return nm.lower(f, xs, backend="native", **options), nm.lower(f, xs, **options)
+    fast = nm.lower(f, xs, backend="native", fastmath=fastmath, **options)
+    return fast, nm.lower(f, xs, backend="numpy", **options)
 
 
 def near(found, expected, dtype=np.float64):
@@ -274,6 +276,51 @@ def test_exact_order_leaves_sums_to_numpy():
     F, G = pair(sd.sum(sd.abs(X), axis=1), X, exact_order=True)
     x = np.random.default_rng(0).normal(size=(3, 1000))
     np.testing.assert_array_equal(F(x), G(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_fastmath_has_other_flags_and_is_near_on_finite_numbers(name, dtype, monkeypatch):
+    asked = []
+
+    def library(text, flags=()):
+        asked.append(set(flags))
+        return compiler.library(text, flags)
+
+    monkeypatch.setattr(native, "library", library)
+    given = arguments(name, 130, 5, dtype)
+    found, expected, F = both(name, given, fastmath=True)
+    for a, b in zip(found, expected, strict=True):
+        near(a, b, dtype)
+    assert asked
+    assert all(set(compiler.FAST) <= flags for flags in asked)
+    assert "fastmath" in F.explain()
+    asked.clear()
+    _, _, G = both(name, given)
+    assert asked
+    assert all(set(compiler.FAST).isdisjoint(flags) for flags in asked)
+    assert "fastmath" not in G.explain()
+    assert np.float64(5e-324) * 1.0 > 0  # the process has its subnormals still
+
+
+def test_fastmath_of_many_scalars():
+    xs = sd.symbols([f"x{k}" for k in range(60)])
+    f = sum((a / 7 / b + sd.sin(a * b) / (1 + b) for a, b in pairwise(xs)), 0)
+    F, G = pair(f, xs, fastmath=True)
+    given = np.linspace(1, 2, 60).tolist()
+    near(F(*given), G(*given))
+    near(F.grad(*given), G.grad(*given))
+    assert "scalars_" in F.source
+
+
+def test_fastmath_is_of_machine_code():
+    for words in ({}, {"backend": "numpy"}):
+        with pytest.raises(ValueError, match='add backend="native"'):
+            nm.lower(A, A, fastmath=True, **words)
+    with pytest.raises(ValueError, match="exact_order"):
+        nm.lower(A, A, fastmath=True, exact_order=True, backend="native")
+    F = nm.lower(sd.sin(A), A, fastmath=True, backend="native")
+    assert pickle.loads(pickle.dumps(F))._options == F._options
 
 
 def test_many_scalars_are_straight_lines():

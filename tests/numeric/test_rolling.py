@@ -258,7 +258,8 @@ def test_random_graphs_of_scalars_agree_with_interpret(always, seed):
     at = np.linspace(-1, 1, 20)
     expected = nm.interpret(outputs, dict(zip(xs, at, strict=True)))
     np.testing.assert_allclose(F(*at.tolist()), expected, rtol=1e-12, atol=1e-13)
-    assert any(x.form == "element" for x in programs(F)[0].schedule.steps)
+    # Machine code computes scalars as they are.
+    assert F._options.native or any(x.form == "element" for x in programs(F)[0].schedule.steps)
 
 
 @pytest.mark.parametrize("flavour", [MATH, NUMPY])
@@ -331,6 +332,7 @@ def test_selections_of_arrays_are_silent():
     assert len(programs(F)[0].lines) < 10
 
 
+@pytest.mark.numpy_only("its bits")
 def test_an_element_of_one_element_is_that(always):
     x, w = sd.symbols("x w", 1)
     y = w / sd.sqrt(x)
@@ -342,6 +344,7 @@ def test_an_element_of_one_element_is_that(always):
         np.testing.assert_array_equal(a, b, strict=True)
 
 
+@pytest.mark.numpy_only("its bits")
 def test_elements_of_computed_arrays_come_after_these(always):
     A, c = sd.symbol("A", (3, 3)), sd.symbol("c", 3)
     y = sd.solve(A, c)

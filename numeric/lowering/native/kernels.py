@@ -13,7 +13,7 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
-from numeric.lowering.native.compiler import compiler, library
+from numeric.lowering.native.compiler import FAST, compiler, library
 from numeric.lowering.native.printer import LANES, PITCH, THIN, able, joins, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
@@ -64,7 +64,8 @@ class NativeKernel:
         """What runs on operands of one precision."""
         found = self._made.get(dtype)
         if found is None:
-            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype)
+            fast = self._emitter.options.fastmath
+            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype, fast)
             found = once(self._made, dtype, self._lock, make)
         return found
 
@@ -169,11 +170,12 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(self, text: Written, dtype: np.dtype) -> None:
+    def __init__(self, text: Written, dtype: np.dtype, fastmath: bool) -> None:
         self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
         flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
+        flags += FAST * fastmath
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
@@ -319,8 +321,9 @@ class NativeRows(Rows):
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        found, count = self._native.at_once(values, sizes), self.rows(sizes)
+        found = self._native.at_once(values, sizes)
         if found is None:
+            count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
             found = self._native.results(values, sizes, count, rows, self.threads)
             if found is None:
@@ -328,6 +331,7 @@ class NativeRows(Rows):
             if count <= rows:
                 self._native.prepare(values, sizes, count)
         if not self._joins:
+            count = self.rows(sizes)
             found = [self._together(made, found, count) for made in self.kernel.pads]
         return found if len(found) > 1 else found[0]
 
