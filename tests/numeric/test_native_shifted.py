@@ -19,6 +19,7 @@ from tests.support.budget import sample
 def kernels_of_few_rows(monkeypatch):
     monkeypatch.setattr(rows, "_LEAST", 3)
     monkeypatch.setattr(programs, "NATIVE_LEAST", 1)
+    monkeypatch.setattr(native, "_LEAST", LANES)
 
 
 @pytest.fixture

@@ -321,8 +321,9 @@ class NativeRows(Rows):
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        found, count = self._native.at_once(values, sizes), self.rows(sizes)
+        found = self._native.at_once(values, sizes)
         if found is None:
+            count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
             found = self._native.results(values, sizes, count, rows, self.threads)
             if found is None:
@@ -330,6 +331,7 @@ class NativeRows(Rows):
             if count <= rows:
                 self._native.prepare(values, sizes, count)
         if not self._joins:
+            count = self.rows(sizes)
             found = [self._together(made, found, count) for made in self.kernel.pads]
         return found if len(found) > 1 else found[0]
 
