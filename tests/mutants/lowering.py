@@ -831,8 +831,8 @@ _machine(
 )
 _machine(
     "what-is-read-at-another-element-shares-the-loop",
-    "                    same = word == line.letters and loops",
-    "                    same = loops",
+    "dims == line.dims and all(word == line.letters for x, word in each if x == v)",
+    "dims == line.dims",
     "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
 )
 SHIFTED = "test_native_shifted.py::test_the_sum_is_that_of_whole_arrays"
@@ -874,8 +874,8 @@ _machine(
 )
 _machine(
     "what-is-shifted-shares-the-loop",
-    "                    same = same and not line.back\n",
-    "",
+    "    if line.back or line.is_product:\n",
+    "    if line.is_product:\n",
     SHIFTED,
 )
 _machine(
@@ -967,6 +967,24 @@ _machine(
     "if not always(step, steps) and not _is_thin(step, steps):",
     "if not always(step, steps):",
     "test_native.py::test_products_of_thin_matrices_are_written_out",
+)
+_machine(
+    "half-of-a-sum-in-pairs-is-twice-there",
+    "{_in_pairs(texts[:half])} + {_in_pairs(texts[half:])}",
+    "{_in_pairs(texts[:half])} + {_in_pairs(texts[:half])}",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "a-line-waits-for-a-reader-at-another-element",
+    "if all(_same(line.value, line.dims, x) for x in here):",
+    "if all(x.dims == line.dims for x in here):",
+    "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
+)
+_machine(
+    "distances-of-thin-points-are-left-to-blas",
+    "found.detail.extreme and _inner(found, steps) <= thin:",
+    "found.detail.extreme and _inner(found, steps) < 0:",
+    "test_native.py::test_nearest_points_are_found_in_one_kernel",
 )
 _machine(
     "what-another-part-needs-is-not-kept",
