@@ -179,8 +179,8 @@ _schedule(
 )
 _schedule(
     "sums-of-squares-are-dotted-in-exact-order",
-    "        if not emitter.options.exact_order:\n            for changed",
-    "        if True:\n            for changed",
+    "        if not emitter.options.exact_order:\n            for changed in (\n",
+    "        if True:\n            for changed in (\n",
     "test_exact_order_adds_the_squares_as_interpret_does",
 )
 _source(
@@ -327,8 +327,8 @@ _contraction(
 )
 _contraction(
     "exact-order-is-not-asked",
-    "        if not emitter.options.exact_order:\n            schedule = merged",
-    "        if True:\n            schedule = merged",
+    "        if not emitter.options.exact_order:\n            for changed in (of_products, merged)",
+    "        if True:\n            for changed in (of_products, merged)",
     "test_exact_order_and_small_arrays_keep_the_order",
 )
 
@@ -717,8 +717,8 @@ _exponentials(
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
-    "        if not emitter.options.exact_order:\n            for changed",
-    "        if True:\n            for changed",
+    "        if not emitter.options.exact_order:\n            for changed in (\n",
+    "        if True:\n            for changed in (\n",
     "test_shares_are_those_of_interpret_within_rounding",
 )
 _exponentials(
@@ -726,6 +726,33 @@ _exponentials(
     "places = [slice(i, i + width) for i in range(0, count, width)]",
     "places = [slice(i, i + width) for i in range(0, count - width, width)]",
     "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# Which product a sum reads ------------------------------------------------------------------------
+
+_contraction(
+    "sums-read-a-product-of-other-elements",
+    "tuple([View(x.base, tuple([x.axes[k] for k in order])) for x in (a, b)])",
+    "tuple([View(x.base, a.axes) for x in (a, b)])",
+    "test_sums_read_the_product_that_is_there",
+)
+_contraction(
+    "sums-read-a-product-along-other-axes",
+    "(tuple([named[k] for k in product[1].axes]),)",
+    "(op.letters[0],)",
+    "test_sums_over_turned_products_are_those_of_interpret",
+)
+_contraction(
+    "quotients-are-taken-for-products",
+    'if step.form != "product" or step.detail != (1, 1) or step.dtypes',
+    'if step.form != "product" or step.dtypes',
+    "test_sums_read_the_product_that_is_there",
+)
+_contraction(
+    "products-stay-in-the-order-of-their-letters",
+    'form == "gram" or (large and len(step.operands) == 1)',
+    'form == "gram"',
+    "test_matrix_products_are_computed_as_they_are_read",
 )
 
 # What is scaled -----------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.extremes import Reading, by_place
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.products import of_products
 from numeric.lowering.passes.scales import scaled_once
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
@@ -49,7 +50,8 @@ class NumPyPrinter(PythonPrinter):
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         if not emitter.options.exact_order:
-            schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
+            for changed in (of_products, merged):
+                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         joined = partial(sums.joined, thin=cls.thin)
         if not emitter.options.exact_order:
