@@ -11,7 +11,7 @@ they asked for.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.programs import Lowered
+
+
+# The lengths of a call that decided, and a direction for each output.
+_Directions: TypeAlias = "tuple[Mapping[str, int] | None, tuple[str, ...]]"
 
 
 @written("lower(f, [x, y])")
@@ -171,7 +175,7 @@ class Function:
         check_closed(outputs, inputs, nodes)
         self.outputs = outputs
         self._many, self._options = many, options
-        self._known_directions: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
+        self._known_directions: dict[tuple[str, tuple[int, ...]], _Directions] = {}
         self._programs = Programs(outputs, inputs, nodes, options)
         self._signature = self._programs.signature
         self._signature.stand_for(given or inputs, fixed)
@@ -394,8 +398,10 @@ class Function:
         """
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
-        modes = self._directions(mode, order, call.sizes)
-        program = self._programs.of(derivatives.jacobian, order, modes)
+        known = self._known_directions.get((mode, order))
+        if known is None or (known[0] is not None and known[0] is not call.sizes):
+            known = self._directions(mode, order, call.sizes)
+        program = self._programs.of(derivatives.jacobian, order, known[1])
         values = self._programs.results(program, given, call)
         return self._structured(self._by_input(values, wrt, order, "jacobian"))
 
@@ -591,19 +597,21 @@ class Function:
 
     def _directions(
         self, mode: str, order: tuple[int, ...], sizes: Mapping[str, int] | None = None
-    ) -> tuple[str, ...]:
-        """For each output ``mode``, decided by the numbers of elements if that is left open."""
-        found = self._known_directions.get((mode, order))
-        if found is None:
-            columns = [self._programs.inputs[i].shape for i in order]
-            rows = [y.shape for y in self.outputs]
-            fixed = all(isinstance(n, int) for shape in (*rows, *columns) for n in shape)
-            if sizes is not None and not fixed:
-                columns = [lengths(shape, sizes) for shape in columns]
-                rows = [lengths(shape, sizes) for shape in rows]
-            found = tuple([direction("jacobian", mode, [shape], columns) for shape in rows])
-            if fixed:
-                self._known_directions[mode, order] = found
+    ) -> _Directions:
+        """For each output ``mode``, decided by the numbers of elements if that is left open.
+
+        With them the lengths that decided: None where no axis has a length of its own in each call.
+        """
+        columns = [self._programs.inputs[i].shape for i in order]
+        rows = [y.shape for y in self.outputs]
+        fixed = all(isinstance(n, int) for shape in (*rows, *columns) for n in shape)
+        if sizes is not None and not fixed:
+            columns = [lengths(shape, sizes) for shape in columns]
+            rows = [lengths(shape, sizes) for shape in rows]
+        modes = tuple([direction("jacobian", mode, [shape], columns) for shape in rows])
+        found = None if fixed else sizes, modes
+        if fixed or sizes is not None:
+            self._known_directions[mode, order] = found
         return found
 
     def _of_scalar(
@@ -612,7 +620,7 @@ class Function:
         """The program of derivatives of a scalar output, and the places of what they are by."""
         self._check_scalar(method)
         order = self._signature.places(wrt, method)
-        modes = [self._directions("auto", order)] if describe is derivatives.jacobian else []
+        modes = [self._directions("auto", order)[1]] if describe is derivatives.jacobian else []
         found = self._programs.of(describe, order, *modes), order
         if wrt is None:
             self._whole[method] = found

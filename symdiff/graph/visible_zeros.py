@@ -88,7 +88,7 @@ def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]
     axis = x.ndim + op.axis
     for k, y in enumerate(x.args):
         if is_zero(y):
-            zeros = True
+            zeros = zeros or 0 not in y.shape
             continue
         if len(found) == _MOST or not depth:
             return []
@@ -113,7 +113,7 @@ def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]
 def _unslice(places: Sequence[Places], shape: Shape) -> ops.Unslice:
     """The op that writes its operand at these places of each axis."""
     steps = [step_of(r, n) for r, n in zip(places, shape, strict=True)]
-    first = next(k for k, step in enumerate(steps) if step != WHOLE)
+    first = next((k for k, step in enumerate(steps) if step != WHOLE), len(steps) - 1)
     after = [count(r, n) for r, n in zip(places, shape, strict=True)]
     op = ops.unslice_op(shape[first:], tuple(steps[first:]), tuple(after[first:]))
     assert isinstance(op, ops.Unslice)

@@ -572,14 +572,14 @@ _function(
 )
 _function(
     "a-jacobian-goes-by-names-of-lengths",
-    "            if sizes is not None and not fixed:",
-    "            if False:",
+    "        if sizes is not None and not fixed:",
+    "        if False:",
     "test_a_function_goes_by_the_lengths_of_the_call",
 )
 _function(
     "the-direction-of-the-first-call-is-kept",
-    "            if fixed:\n",
-    "            if True:\n",
+    "        found = None if fixed else sizes, modes\n",
+    "        found = None, modes\n",
     "test_a_function_goes_by_the_lengths_of_the_call",
 )
 _function(

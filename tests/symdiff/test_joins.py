@@ -18,7 +18,7 @@ n, tn = sd.symbol("n_", "n"), sd.symbol("tn", "n")
 rng = np.random.default_rng(0)
 AT = {
     u: rng.uniform(0.5, 2, [5 if k == "n" else k for k in u.shape])
-    for u in (x, t, a, b, s, r, M, T, N, n, tn)
+    for u in (x, t, a, b, sd.symbol("none", 0), s, r, M, T, N, n, tn)
 }
 TANGENT = {x: t, s: r, M: T, n: tn}
 
@@ -31,6 +31,7 @@ JOINS = {
     "one twice": ([x, a, x], 0, x),
     "numbers": ([x, sd.constant([1.0, 2.0]), x * x], 0, x),
     "more than a few": ([f(x) for f in (sd.sin, sd.cos, sd.exp) for _ in range(4)] + [a], 0, x),
+    "nothing between": ([sd.sin(x), sd.symbol("none", 0), x], 0, x),
     "masks": ([sd.where(x > 1, x * x, 0), a, sd.maximum(x, 1), b], 0, x),
     "rows": ([sd.sin(M), N, M], 0, M),
     "columns": ([M * M, N, sd.exp(M)], 1, M),
@@ -61,6 +62,7 @@ NESTED = {
         sd.sqrt(sd.concat([a, sd.concat([b, x]), sd.concat([sd.exp(x), b])])),
         x,
     ),
+    "nothing beside": (sd.sqrt(sd.concat([sd.sin(x), sd.symbol("none", 0)])), x),
     "reversed": (sd.flip(sd.concat([x, a, x * x])), x),
     "elements by name": (sd.log(sd.concat([sd.sin(n), a, n, b, n * n])), n),
     "a product of a stack": (sd.stack([x, a, x * x]) * sd.symbol("c", (3, 3)), x),
