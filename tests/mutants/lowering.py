@@ -806,6 +806,12 @@ _powers(
 # Machine code -------------------------------------------------------------------------------------
 
 _machine(
+    "the-last-function-of-a-block-is-not-called",
+    "{own});\"] for k in range(len(groups))]",
+    "{own});\"] for k in range(len(groups) - 1)]",
+    "test_native.py::test_blocks_in_several_functions_have_the_same_bits[softmax-float64]",
+)
+_machine(
     "lanes-behind-the-last-row-are-added",
     'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',
     'lines.append(f"{kept} += v{v};")',
