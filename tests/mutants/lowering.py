@@ -686,6 +686,18 @@ _exponentials(
     "test_each_row_has_the_bits_that_it_has_alone",
 )
 _exponentials(
+    "logarithms-near-0-lose-their-digits",
+    "    near = np.abs(value) < 0.5\n",
+    "    near = np.abs(value) < 0.0\n",
+    "test_logarithms_near_0_have_all_their_digits[float64]",
+)
+_exponentials(
+    "the-largest-element-counts-twice-near-0",
+    "        np.put_along_axis(e, place, 0, -1)\n",
+    "        np.put_along_axis(e, place, 1, -1)\n",
+    "test_logarithms_near_0_have_all_their_digits[float64]",
+)
+_exponentials(
     "rows-are-taken-for-columns",
     "    if not step.shapes[0]:\n        return step.results[0]\n",
     "    if step:\n        return step.results[0]\n",
@@ -811,6 +823,12 @@ _powers(
 
 # Machine code -------------------------------------------------------------------------------------
 
+_machine(
+    "the-last-function-of-a-block-is-not-called",
+    '{own});"] for k in range(len(groups))]',
+    '{own});"] for k in range(len(groups) - 1)]',
+    "test_native.py::test_blocks_in_several_functions_have_the_same_bits[softmax-float64]",
+)
 _machine(
     "lanes-behind-the-last-row-are-added",
     'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',

@@ -11,7 +11,7 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
-from numeric.lowering.native import compiler
+from numeric.lowering.native import compiler, printer
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -362,6 +362,41 @@ def test_a_loop_is_never_so_long_that_compilers_choke():
     (made,) = F._programs.value.points._native._made.values()
     loops = made.written.text.split("for (int r = 0; r < LANES; r++) {")[1:]
     assert max(loop.split("}")[0].count("const real") for loop in loops) <= 200
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_blocks_in_several_functions_have_the_same_bits(name, dtype, monkeypatch):
+    build, xs = FORMULAS[name]
+    f = build()
+
+    def results():
+        F = nm.lower(f, xs, backend="native")
+        of = F if f.shape else F.value_and_grad
+        return [of(*arguments(name, n, 3, dtype)) for n in (3, 64, 200)], F
+
+    once, _ = results()
+    monkeypatch.setattr(printer, "_LONG", 0)
+    monkeypatch.setattr(printer, "_PART", 3)
+    parted, F = results()
+    assert "part_1(&all, i, m, " in F.source
+    assert repr(parted) == repr(once)
+    np.testing.assert_equal(parted, once)
+
+
+def test_no_function_is_so_long_that_compilers_choke():
+    """In one function, six thousand statements took a minute."""
+    rng = np.random.default_rng(0)
+    xs = sd.symbols([f"u{k}" for k in range(200)])
+    places = rng.integers(200, size=(400, 3))
+    f = sum(sd.sin(xs[a] * xs[b]) * (1 + xs[c] ** 2) for a, b, c in places)
+    F, G = pair(f, xs)
+    points = rng.normal(size=(200, 3))
+    near(F(*points), G(*points))
+    (made,) = F._programs.value.points._native._made.values()
+    lengths = [x.count(";") for x in made.written.text.split("static OUTLINED void")[1:]]
+    assert len(lengths) > 5
+    assert max(lengths) <= 10 * printer.STATEMENTS  # those of a loop, and its pointers
 
 
 def test_whole_operands_lie_in_any_order_at_calls_that_have_been():

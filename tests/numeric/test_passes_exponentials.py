@@ -1,5 +1,6 @@
 """Exponentials that are taken once: a logarithm of their sum and the shares in it."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -160,6 +161,19 @@ def test_no_largest_element_is_looked_for_where_none_is_far_out(monkeypatch):
         softmax(b), logsumexp(b)
     with pytest.raises(NameError):
         softmax(a * 10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logarithms_near_0_have_all_their_digits(dtype):
+    """Those of a sum near 1: the exponential of 1e-20 is 1."""
+    rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]
+    x = np.array(rows, dtype)
+    with mp.workdps(40):
+        exact = [float(mp.log(sum(mp.exp(mp.mpf(float(v))) for v in row))) for row in x]
+    scale = np.abs(exact) + np.abs(x.max(axis=1)) * (np.abs(x.max(axis=1)) > 1e-4)
+    for found in (logsumexp(x), softmax(x)[0], [logsumexp(row) for row in x]):
+        assert (np.abs(found - np.array(exact)) <= 4 * np.finfo(dtype).eps * scale).all()
+    assert logsumexp(np.array([1e-20], dtype)) == dtype(1e-20)
 
 
 def test_shares_beside_infinities_are_those_of_interpret():

@@ -33,7 +33,7 @@ def logsumexp(x: np.ndarray, over: Over = _whole) -> Any:
     try:
         set_noise(SILENCE)  # exp underflows beside the largest; log(0) is right for none
         total, top = _totals(x, over)
-        return _logarithm(total, top)
+        return _logarithm(x, total, top)
     finally:
         set_noise(before)
 
@@ -55,7 +55,7 @@ def softmax(x: np.ndarray, over: Over = _whole) -> tuple[Any, np.ndarray]:
     try:
         set_noise(SILENCE)
         total, top = _totals(x, over, shares)
-        value = _logarithm(total, top)
+        value = _logarithm(x, total, top)
         over(divide)
         finite = None if top is None else np.isfinite(total)
     finally:
@@ -131,6 +131,23 @@ def _sum(x: np.ndarray) -> Any:
     return np.einsum("...i->...", x)[..., None]
 
 
-def _logarithm(total: Any, top: Any) -> Any:
+def _logarithm(x: np.ndarray, total: Any, top: Any) -> Any:
+    """The logarithms of the sums.
+
+    Near 0 that of a sum near 1 has few digits right.  There it is that of 1 and the rest, when the
+    largest element is taken out.
+    """
     value = np.log(total[..., 0])
-    return value if top is None else value + top[..., 0]
+    near = np.abs(value) < 0.5
+    if top is not None:
+        near &= top[..., 0] == 0
+        value = value + top[..., 0]
+    if near.any():
+        rows = x[near]
+        place = rows.argmax(axis=-1)[:, None]
+        most = np.take_along_axis(rows, place, -1)
+        e = np.exp(rows - most)
+        np.put_along_axis(e, place, 0, -1)
+        value = np.asarray(value)
+        value[near] = most[:, 0] + np.log1p(_sum(e)[:, 0])
+    return value[()]

@@ -47,6 +47,8 @@ THIN = 16
 """A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
+_LONG = 400  # values from which on a block is computed by several functions, likewise
+_PART = 200  # statements of one of these, if its first loop has no more
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
 _WEAK = frozenset({"number", "size", "sum", "product"})
 
@@ -347,10 +349,11 @@ class _Writer:
         self.stored = self._stored()
         places = {x.value: k for k, x in enumerate(self.results)}
         self.products = {line.value: places[line.value] for line in self.lines if line.is_product}
+        self.is_long = len(self.lines) + len(self.operands) > _LONG
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*self.operands, *self.results)
-            if x.axis is not None and x.dtype is float
+            if x.axis is not None and x.dtype is float and not self.is_long
         }
 
     # Lines ----------------------------------------------------------------------------------------
@@ -624,25 +627,35 @@ class _Writer:
 
     def written(self) -> Written:
         """The whole function."""
-        blocks = [*self._begun(), *self._computed(), *self._ended()]
+        pieces = [*self._begun(), *self._computed(), *self._ended()]
         sums = [
             (k, x)
             for k, x in enumerate(self.results)
             if x.axis is None and x.value not in self.products
         ]
-        body = [
+        found = [
             *self._found(),  # it asks for lengths that nothing else does
-            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
             *[
                 f"    real *restrict s{v} = out[{k}]; fill(s{v}, {self._count(self.inner[v])});"
                 for v, k in self.products.items()
             ],
+        ]
+        lengths = [
+            f"    const long {name} = dims[{k}];" for k, name in enumerate(self.dims.values())
+        ]
+        parts: list[str] = []
+        if self.is_long:
+            more, parts, pieces = _parted([*lengths, *found], pieces, self.own)
+            found += more
+        body = [
+            *found,
+            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
             *[f"    fill(s{v} - LANES, 2*LANES*{self._count(self.inner[v])});" for v in self.back],
             f"    long i = {'before ? -LANES : 0' if self.back else '0'};",
             "    for (; i < rows; i += LANES) {",
             "        const int m = rows - i < LANES ? rows - i : LANES;",
-            *["        const int n = i < 0 ? 0 : m;"] * bool(self.back),
-            *[f"        {line}" for line in blocks],
+            *["        const int n = i < 0 ? 0 : m;"] * (self.own == "n"),
+            *[f"        {line}" for piece in pieces for line in piece],
             "    }",
             *[f"    {line}" for line in self._around()],
             *[
@@ -651,14 +664,12 @@ class _Writer:
                 for k, x in sums
             ],
         ]
-        lengths = [
-            f"    const long {name} = dims[{k}];" for k, name in enumerate(self.dims.values())
-        ]
         text = "\n".join(
             [
                 HEAD.format(real="float" if self.single else "double", lanes=LANES),
                 ARRAYS.format(head=object.__basicsize__),
-                *definitions("\n".join(body), self.single, self.vector),
+                *definitions("\n".join([*parts, *body]), self.single, self.vector),
+                *parts,
                 "void kernel(long before, long rows, long behind, const void **in, void **out,",
                 "            const long *strides, const long *dims, real *scratch) {",
                 *lengths,
@@ -669,8 +680,8 @@ class _Writer:
             ]
         )
         kept = tuple([shape for _, shape in self._arrays()])
-        found = tuple(self.operands), self.results, tuple(self.dims), kept
-        return Written(text, *found, tuple(self.some), self.order)
+        arrays = tuple(self.operands), self.results, tuple(self.dims), kept
+        return Written(text, *arrays, tuple(self.some), self.order)
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -745,29 +756,29 @@ class _Writer:
                 at += 1 + len(x.shape)
         return lines
 
-    def _begun(self) -> list[str]:
+    def _begun(self) -> list[list[str]]:
         """What is read before a block is computed."""
-        lines = []
+        pieces = []
         for v, rows in self.back.items():
             own = self._letters(self.inner[v])
             moved = " = ".join([self._own_cell(v, *own, row) for row in ("r - LANES", "r")])
             each = [f"for (int r = LANES - {rows}; r < LANES; r++) {moved};"]
-            lines += self._nested(self.inner[v], each)
-        lines += [line for x in self.operands if x.axis is not None for line in self._read(x)]
+            pieces.append(self._nested(self.inner[v], each))
+        pieces += [self._read(x) for x in self.operands if x.axis is not None]
         for k, x in enumerate(self.results):
             if x.value in self.direct:
-                lines += self._where(x, self.own, "", f"q{k}", f"u{k}")
+                pieces.append(self._where(x, self.own, "", f"q{k}", f"u{k}"))
         for v, line in self.folds.items():
             if line.rows[-1]:
                 letters = tuple(range(len(self.inner[v])))
                 cell = self._cell(v, letters, {k: f"i{k}" for k in letters})
                 start = ["for (int r = 0; r < LANES; r++)", f"    {cell} = {_EMPTY[line.fold]};"]
-                lines += self._nested(self.inner[v], start)
-        return lines
+                pieces.append(self._nested(self.inner[v], start))
+        return pieces
 
-    def _computed(self) -> list[str]:
+    def _computed(self) -> list[list[str]]:
         """The loops of a block."""
-        lines = []
+        pieces = []
         for place, loop in enumerate(self.loops):
             before, texts = _read_before(self._statements(place, loop))
             inner = [
@@ -781,13 +792,12 @@ class _Writer:
             ]
             if loop.lines[0].is_product:
                 inner = [text for line in loop.lines for text in self._product(place, line)]
-            lines += self._nested(loop.dims, inner)
-        return lines
+            pieces.append(self._nested(loop.dims, inner))
+        return pieces
 
-    def _ended(self) -> list[str]:
+    def _ended(self) -> list[list[str]]:
         """What is written once a block is computed."""
-        every = [(k, x) for k, x in enumerate(self.results) if x.axis is not None]
-        return [line for k, x in every for line in self._write(k, x)]
+        return [self._write(k, x) for k, x in enumerate(self.results) if x.axis is not None]
 
     def _around(self) -> list[str]:
         """What is written before the first row and behind the last one, by whom these belong to."""
@@ -896,6 +906,42 @@ def _in_pairs(texts: Sequence[str]) -> str:
     return f"({_in_pairs(texts[:half])} + {_in_pairs(texts[half:])})" if half else texts[0]
 
 
+_DECLARED = re.compile(r"((?:const )?(?:real|char|long) (?:\*(?:restrict )?)?)(\w+) = ")
+_NAME = re.compile(r"\b[a-z]\d+\b")
+
+
+def _parted(
+    declared: Sequence[str], pieces: Sequence[list[str]], own: str
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """A block's work in functions of a few hundred statements each.
+
+    ``declared`` is what all share, as the lines that say it; ``own`` names how many rows are
+    results.  Returns lines that gather what is shared, the functions, and the calls of these in
+    place of the pieces.
+    """
+    known = {name: kind for line in declared for kind, name in _DECLARED.findall(line)}
+    groups: list[list[str]] = [[]]
+    for piece in pieces:
+        if groups[-1] and sum(map(_statements, (*groups[-1], *piece))) > _PART:
+            groups.append([])
+        groups[-1] += piece
+    parts = ["struct shared {", *[f"    {kind}{name};" for name, kind in known.items()], "};"]
+    for k, lines in enumerate(groups):
+        names = [x for x in dict.fromkeys(_NAME.findall("\n".join(lines))) if x in known]
+        parts += [
+            f"static OUTLINED void part_{k}(const struct shared *at, long i, int m, int n) {{",
+            *[f"    {known[name]}{name} = at->{name};" for name in names],
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
+    gathered = [f"    const struct shared all = {{{', '.join(known)}}};"]
+    return gathered, parts, [[f"part_{k}(&all, i, m, {own});"] for k in range(len(groups))]
+
+
+def _statements(line: str) -> int:
+    return line.count(";")
+
+
 _WHOLE = re.compile(r"\bw\d+\[[^\]]*\]")
 
 
@@ -915,6 +961,7 @@ typedef {real} real;
 #define LANES {lanes}
 #define PITCH (LANES + LANES/8)
 #define SIMD __attribute__((const, simd("notinbranch")))
+#define OUTLINED __attribute__((noinline))
 #define inf INFINITY
 #define nan NAN
 static inline void fill(real *x, long n) {{ for (long k = 0; k < n; k++) x[k] = 0; }}
