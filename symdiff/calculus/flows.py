@@ -224,6 +224,10 @@ def _permutes(x: Expr) -> bool:
     )
 
 
+def _is_join(x: Expr) -> bool:
+    return isinstance(x.op, ops.Concat)
+
+
 def is_diagonal(x: Expr) -> bool:
     """Whether x visibly has zeros beside a diagonal, which its letters write."""
     op = x.op
@@ -299,7 +303,9 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
     single = {places[0]: x for places, x in merged.items() if len(places) == 1}
     if not inside and 1 < len(single) == len(merged):
         row = joined(single, flows[0].expr.shape)
-        if row is not None:
+        # Many elements of a matrix, or some of many, stay a sum, which is written into one array.
+        flat = covered and row is not None and not any(_is_join(y) for y in row[0].args)
+        if row is not None and (flat or len(single) <= _NESTED * 2):
             covered = covered or (row[1] and all(written.all() for _, written in shares))
             return [*rest, Flow(row[0], NONE) if covered else shown(row[0])]
     if covered:
