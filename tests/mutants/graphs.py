@@ -22,6 +22,12 @@ FAMILIES = (
 # What was ignored stays 0 -------------------------------------------------------------------------
 
 _marks(
+    "many-elements-of-a-matrix-are-joined",
+    "if row is not None and (flat or len(single) <= _NESTED * 2):",
+    "if row is not None:",
+    "test_a_matrix_of_elements_is_gathered_and_put_together",
+)
+_marks(
     "kills-swapped",
     "strong(g.expr, other, (g.mark > NONE, kill))",
     "strong(g.expr, other, (kill, g.mark > NONE))",
