@@ -874,13 +874,13 @@ _machine(
 )
 _machine(
     "a-block-that-is-computed-again-is-added-again",
-    'self.own = "n" if self.back else "m"',
+    'self.own = "n" if of.back else "m"',
     'self.own = "m"',
     "test_native_shifted.py::test_a_gradient_is_written_where_it_is_returned",
 )
 _machine(
     "the-block-before-that-of-others-is-forgotten",
-    "'before ? -LANES : 0' if self.back else '0'",
+    "'before ? -LANES : 0' if self.of.back else '0'",
     "'0'",
     SHIFTED,
 )
@@ -1000,8 +1000,8 @@ _machine(
 )
 _machine(
     "a-line-waits-for-a-reader-at-another-element",
-    "if all(_same(line.value, line.dims, x) for x in here):",
-    "if all(x.dims == line.dims for x in here):",
+    "alike = all(_same(line.value, line.dims, x) for x in here)",
+    "alike = all(x.dims == line.dims for x in here)",
     "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
 )
 _machine(

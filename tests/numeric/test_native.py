@@ -11,7 +11,7 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
-from numeric.lowering.native import compiler, printer
+from numeric.lowering.native import compiler, loops, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -376,8 +376,8 @@ def test_blocks_in_several_functions_have_the_same_bits(name, dtype, monkeypatch
         return [of(*arguments(name, n, 3, dtype)) for n in (3, 64, 200)], F
 
     once, _ = results()
-    monkeypatch.setattr(printer, "_LONG", 0)
-    monkeypatch.setattr(printer, "_PART", 3)
+    monkeypatch.setattr(source, "_LONG", 0)
+    monkeypatch.setattr(source, "_PART", 3)
     parted, F = results()
     assert "part_1(&all, i, m, " in F.source
     assert repr(parted) == repr(once)
@@ -396,7 +396,7 @@ def test_no_function_is_so_long_that_compilers_choke():
     (made,) = F._programs.value.points._native._made.values()
     lengths = [x.count(";") for x in made.written.text.split("static OUTLINED void")[1:]]
     assert len(lengths) > 5
-    assert max(lengths) <= 10 * printer.STATEMENTS  # those of a loop, and its pointers
+    assert max(lengths) <= 10 * loops.STATEMENTS  # those of a loop, and its pointers
 
 
 def test_whole_operands_lie_in_any_order_at_calls_that_have_been():

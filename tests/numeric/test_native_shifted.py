@@ -9,7 +9,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
 from numeric.lowering.native import kernels as native
-from numeric.lowering.native.printer import LANES
+from numeric.lowering.native.loops import LANES
 from numeric.lowering.passes import rows
 from tests.numeric.test_passes_pads import VALUES, same_bits, unsliced
 from tests.support.budget import sample

@@ -14,7 +14,8 @@ from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.compiler import FAST, compiler, library
-from numeric.lowering.native.printer import LANES, PITCH, THIN, able, joins, written
+from numeric.lowering.native.loops import LANES, THIN, Loops, able, joins
+from numeric.lowering.native.source import PITCH, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.names import Emitter
-    from numeric.lowering.native.printer import Array, Written
+    from numeric.lowering.native.loops import Array
+    from numeric.lowering.native.source import Written
     from numeric.lowering.passes.rows import Able, Kernel, Pads
     from numeric.lowering.steps import Schedule
 
@@ -75,8 +77,8 @@ class NativeKernel:
         return every[every.index("void kernel(") : every.index("int call(")]
 
     def _written(self, single: bool) -> Written:
-        known = compiler().vector
-        return written(self._emitter, self._body, self._sliced, self._wanted, single, known)
+        loops = Loops(self._emitter, self._body, self._sliced, self._wanted)
+        return written(loops, single, compiler().vector)
 
     def _common(self, values: Sequence[Any]) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from numeric.lowering.native.compiler import FAST, library
 from numeric.lowering.native.functions import definitions
-from numeric.lowering.native.printer import HEAD, STATEMENTS, CPrinter, able, real, weak_text
+from numeric.lowering.native.loops import STATEMENTS, able
+from numeric.lowering.native.printer import CPrinter, real, weak_text
+from numeric.lowering.native.source import HEAD
 from numeric.lowering.passes.lanes import PACKED
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.python import parameters

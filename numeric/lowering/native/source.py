@@ -1,0 +1,585 @@
+"""Kernels as functions of C: loops over blocks of rows, all steps of a block in one loop.
+
+A block has ``LANES`` rows, always: the compiler makes vector instructions of a loop of that length,
+with nothing left over, so that the bits of an element depend on its operands alone, never on its
+place.  Behind the last row the block is filled with copies of its first one, which are not written.
+
+Values are laid out with the rows innermost, so that every loop over rows goes along memory; what
+comes with other axes behind the rows is turned around when a block is read, and when it is written.
+A value that only its own loop reads is never in memory.  Sums over rows are kept for each lane, and
+added in pairs at the end.
+
+In a sum of results with zeros around them, an element has operands of several rows.  The block
+before is remembered for it.  Where others compute the rows before, the last block of these is
+computed again.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product, repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from numeric.lowering.native.functions import definitions
+from numeric.lowering.native.loops import LANES, Loops
+from numeric.lowering.native.printer import weak_text
+from numeric.lowering.passes.rows import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numeric.lowering.native.loops import Array, Line, Loop
+    from numeric.lowering.passes.rows import Word
+    from symdiff.graph.node import Dim, Dtype, Shape
+
+PITCH = LANES + LANES // 8
+"""The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
+
+_LONG = 400  # values from which on a block is computed by several functions, see STATEMENTS
+_PART = 200  # statements of one of these, if its first loop has no more
+
+
+class Written(NamedTuple):
+    """A function of C, ``kernel``, and what it is called with."""
+
+    text: str
+    operands: tuple[Array, ...]
+    results: tuple[Array, ...]
+    dims: tuple[Dim, ...]  # the lengths that are asked for when it is called
+    scratch: tuple[Shape, ...]  # the arrays on the way, without their lanes
+    some: tuple[Dim, ...]  # the lengths of which 0 is refused
+    order: tuple[int, ...]  # the places of what is asked for among the results
+
+
+def written(loops: Loops, single: bool, vector: frozenset[str]) -> Written:
+    """Loops as a function of C; ``vector`` are the vector functions that there are."""
+    return _Source(loops, single, vector).written()
+
+
+class _Source:
+    """Writes one kernel."""
+
+    def __init__(self, of: Loops, single: bool, vector: frozenset[str]) -> None:
+        self.of, self.single, self.vector = of, single, vector
+        self.dims: dict[Dim, str] = {}
+        # Of a block that is computed for what is behind it, no row is a result.
+        self.own = "n" if of.back else "m"
+        self.is_long = len(of.lines) + len(of.operands) > _LONG
+        self.direct = {  # what a whole block may read and write where it is
+            x.value
+            for x in (*of.operands, *of.results)
+            if x.axis is not None and x.dtype is float and not self.is_long
+        }
+
+    def _length(self, dim: Dim) -> str:
+        if isinstance(dim, int):
+            return str(dim)
+        return self.dims.setdefault(dim, f"n{len(self.dims)}")
+
+    def _index(self, word: Word, shape: Shape, names: dict[object, str]) -> str:
+        """The place of an element among those of an array of this shape."""
+        text = "0"
+        for letter, dim in zip(word, shape, strict=True):
+            at = "0" if letter is None else names[letter]
+            text = at if text == "0" else f"({text}*{self._length(dim)} + {at})"
+        return text
+
+    def _operand(
+        self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str], back: int
+    ) -> str:
+        if x < len(self.of.steps) and self.of.steps[x].weak:
+            return weak_text(self.of.printer, self.of.steps, x, self._length)
+        if self.of.place.get(x) == loop:
+            return f"v{x}"
+        if not rows:
+            return f"w{x}[{self._index(word, self.of.inner[x], names)}]"
+        return self._own_cell(x, word, names, f"r - {back}") if back else self._cell(x, word, names)
+
+    def _cell(self, v: int, word: Word, names: dict[object, str]) -> str:
+        """An element of a value in lane r: of ``x``, which may be the caller's, or of ``s``."""
+        if v not in self.direct:
+            return self._own_cell(v, word, names)
+        terms = [f"{names[k]}*e{v}_{j}" for j, k in enumerate(word) if k is not None]
+        return f"x{v}[{' + '.join([*terms, 'r'])}]"
+
+    def _own_cell(self, v: int, word: Word, names: dict[object, str], row: str = "r") -> str:
+        at = self._index(word, self.of.inner[v], names)
+        block = "2*LANES" if v in self.of.back else "PITCH"
+        return f"s{v}[{row}]" if at == "0" else f"s{v}[{at}*{block} + {row}]"
+
+    def _statements(self, place: int, loop: Loop) -> list[str]:
+        """The body of a loop."""
+        lines = []
+        for line in loop.lines:
+            v = line.value
+            names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+            texts = []
+            for at in product(*[range(n) for _, n in line.terms]):
+                names.update(zip([k for k, _ in line.terms], map(str, at), strict=True))
+                texts.append(line.text.format(*self._cells(place, line, names)))
+            lines.append(f"const real v{v} = {_in_pairs(texts)};")
+            kept = self._cell(v, line.out, names)
+            if not line.fold:
+                lines += [f"{kept} = v{v};"] * (v in self.of.stored)
+            elif not line.rows[-1]:
+                lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")
+            elif line.fold == "+":
+                lines.append(f"{kept} += v{v};")
+            else:
+                lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
+        return lines
+
+    def _cells(self, place: int, line: Line, names: dict[object, str]) -> list[str]:
+        """The operands of a line, as expressions of C."""
+        back = line.back or repeat(0)
+        each = zip(line.operands, line.words, line.rows, back, strict=False)
+        return [self._operand(x, word, rows, place, names, k) for x, word, rows, k in each]
+
+    def _product(self, place: int, line: Line) -> list[str]:
+        """One element of a sum over rows of products: eight sums, which stay in registers."""
+        names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+        cells = self._cells(place, line, names)
+        wide = [f"AT({x})" if rows else x for x, rows in zip(cells, line.rows, strict=False)]
+        at = self._index(line.out, self.of.inner[line.value], names)
+        return [
+            "{",
+            "    eight z = {0};",
+            "    int r = 0;",
+            f"    for (; r + 8 <= {self.own}; r += 8) z += {line.text.format(*wide)};",
+            f"    if (r < {self.own}) {{",
+            "        real rest[8] = {0};",
+            f"        for (; r < {self.own}; r++) rest[r % 8] = {line.text.format(*cells)};",
+            "        z += AT(rest[0]);",
+            "    }",
+            f"    s{line.value}[{at}] += TOTAL(z);",
+            "}",
+        ]
+
+    def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
+        """Loops over axes around lines."""
+        found = []
+        for k, dim in enumerate(dims):
+            indent = "    " * (depth + k)
+            found.append(f"{indent}for (long i{k} = 0; i{k} < {self._length(dim)}; i{k}++)")
+        indent = "    " * (depth + len(dims))
+        return [*found, *[f"{indent}{line}" for line in lines]]
+
+    def _count(self, shape: Shape) -> str:
+        return "*".join(["1", *[self._length(dim) for dim in shape]])
+
+    def written(self) -> Written:
+        """The whole function."""
+        pieces = [*self._begun(), *self._computed(), *self._ended()]
+        sums = [
+            (k, x)
+            for k, x in enumerate(self.of.results)
+            if x.axis is None and x.value not in self.of.products
+        ]
+        found = [
+            *self._found(),  # it asks for lengths that nothing else does
+            *[
+                f"    real *restrict s{v} = out[{k}]; fill(s{v}, {self._count(self.of.inner[v])});"
+                for v, k in self.of.products.items()
+            ],
+        ]
+        lengths = [
+            f"    const long {name} = dims[{k}];" for k, name in enumerate(self.dims.values())
+        ]
+        parts: list[str] = []
+        if self.is_long:
+            more, parts, pieces = _parted([*lengths, *found], pieces, self.own)
+            found += more
+        body = [
+            *found,
+            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
+            *[
+                f"    fill(s{v} - LANES, 2*LANES*{self._count(self.of.inner[v])});"
+                for v in self.of.back
+            ],
+            f"    long i = {'before ? -LANES : 0' if self.of.back else '0'};",
+            "    for (; i < rows; i += LANES) {",
+            "        const int m = rows - i < LANES ? rows - i : LANES;",
+            *["        const int n = i < 0 ? 0 : m;"] * (self.own == "n"),
+            *[f"        {line}" for piece in pieces for line in piece],
+            "    }",
+            *[f"    {line}" for line in self._around()],
+            *[
+                f"    for (long k = 0; k < {self._count(x.shape)}; k++)"
+                f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
+                for k, x in sums
+            ],
+        ]
+        text = "\n".join(
+            [
+                HEAD.format(real="float" if self.single else "double", lanes=LANES),
+                ARRAYS.format(head=object.__basicsize__),
+                *definitions("\n".join([*parts, *body]), self.single, self.vector),
+                *parts,
+                "void kernel(long before, long rows, long behind, const void **in, void **out,",
+                "            const long *strides, const long *dims, real *scratch) {",
+                *lengths,
+                *body,
+                "}",
+                *self._entry(),
+                "",
+            ]
+        )
+        kept = tuple([shape for _, shape in self._arrays()])
+        arrays = tuple(self.of.operands), self.of.results, tuple(self.dims), kept
+        return Written(text, *arrays, tuple(self.of.some), self.of.order)
+
+    def _entry(self) -> list[str]:
+        """The function ``call``: the same for arrays as Python has them, if they are as expected.
+
+        ``plan`` is the rows, how many numbers a block takes on its way, the addresses of the class
+        of arrays and of two dtypes, and the lengths.
+        """
+        each = [*self.of.operands, *self.of.results]
+        checks, strides = [], []
+        for k, x in enumerate(each):
+            result = k >= len(self.of.operands)
+            shape = x.whole
+            real = x.dtype is float or x.axis is None
+            checks.append(f"fits(a{k}, {len(shape)}, plan->{'real' if real else 'truth'}, plan)")
+            if real:
+                checks.append(f"aligned(a{k})")
+            for axis, dim in enumerate(shape):
+                length = f"plan->rows + {sum(x.around)}" if dim is ROWS else self._length(dim)
+                checks.append(f"a{k}->dims[{axis}] == {length}")
+            if x.axis is None:
+                if not result:
+                    checks.append(f"in_a_row(a{k})")
+                continue
+            order = (x.axis, *[axis for axis in range(len(shape)) if axis != x.axis])
+            strides += [f"a{k}->strides[{axis}]" for axis in order]
+        count = len(self.of.operands)
+        arguments = ", ".join(f"array *a{k}" for k in range(len(each)))
+        return [
+            f"int call(const struct plan *plan, {arguments}) {{",
+            *[
+                f"    const long {name} = plan->dims[{k}];"
+                for k, name in enumerate(self.dims.values())
+            ],
+            f"    if (!({' && '.join(checks)})) return 0;",
+            f"    const void *in[] = {{{', '.join(f'a{k}->data' for k in range(count)) or '0'}}};",
+            f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
+            f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
+            "    real scratch[plan->lanes + 1];",
+            "    kernel(0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
+            "    return 1;",
+            "}",
+        ]
+
+    def _arrays(self) -> list[tuple[int, Shape]]:
+        """The values that have memory of a block, and their axes but the rows."""
+        rows = [(x.value, x.shape) for x in self.of.operands if x.axis is not None]
+        return rows + [
+            (v, (2, *self.of.inner[v]) if v in self.of.back else self.of.inner[v])
+            for v in self.of.stored
+            if v not in self.of.products
+        ]
+
+    def _found(self) -> list[str]:
+        """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
+        lines = [
+            f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
+            for v, shape in self._arrays()
+        ]
+        lines += [f"    s{v} += LANES;" for v in self.of.back]
+        at = 0
+        for k, x in enumerate(self.of.operands):
+            v = x.value
+            if x.axis is None:
+                lines.append(f"    const real *restrict w{v} = in[{k}];")
+            else:
+                lines.append(f"    const char *p{v} = in[{k}]; const long *t{v} = strides + {at};")
+                at += 1 + len(x.shape)
+        for k, x in enumerate(self.of.results):
+            if x.axis is not None:
+                there = f"(char *)out[{k}] + {x.around[0]}*u{k}[0]" if x.around[0] else f"out[{k}]"
+                lines.append(f"    const long *u{k} = strides + {at}; char *q{k} = {there};")
+                at += 1 + len(x.shape)
+        return lines
+
+    def _begun(self) -> list[list[str]]:
+        """What is read before a block is computed."""
+        pieces = []
+        for v, rows in self.of.back.items():
+            own = self._letters(self.of.inner[v])
+            moved = " = ".join([self._own_cell(v, *own, row) for row in ("r - LANES", "r")])
+            each = [f"for (int r = LANES - {rows}; r < LANES; r++) {moved};"]
+            pieces.append(self._nested(self.of.inner[v], each))
+        pieces += [self._read(x) for x in self.of.operands if x.axis is not None]
+        for k, x in enumerate(self.of.results):
+            if x.value in self.direct:
+                pieces.append(self._where(x, self.own, "", f"q{k}", f"u{k}"))
+        for v, line in self.of.folds.items():
+            if line.rows[-1]:
+                letters = tuple(range(len(self.of.inner[v])))
+                cell = self._cell(v, letters, {k: f"i{k}" for k in letters})
+                start = ["for (int r = 0; r < LANES; r++)", f"    {cell} = {_EMPTY[line.fold]};"]
+                pieces.append(self._nested(self.of.inner[v], start))
+        return pieces
+
+    def _computed(self) -> list[list[str]]:
+        """The loops of a block."""
+        pieces = []
+        for place, loop in enumerate(self.of.loops):
+            before, texts = _read_before(self._statements(place, loop))
+            inner = [
+                "{",
+                *[f"    {line}" for line in before],
+                "    #pragma GCC ivdep",
+                "    for (int r = 0; r < LANES; r++) {",
+                *[f"        {line}" for line in texts],
+                "    }",
+                "}",
+            ]
+            if loop.lines[0].is_product:
+                inner = [text for line in loop.lines for text in self._product(place, line)]
+            pieces.append(self._nested(loop.dims, inner))
+        return pieces
+
+    def _ended(self) -> list[list[str]]:
+        """What is written once a block is computed."""
+        return [self._write(k, x) for k, x in enumerate(self.of.results) if x.axis is not None]
+
+    def _around(self) -> list[str]:
+        """What is written before the first row and behind the last one, by whom these belong to."""
+        lines = []
+        for k, x in enumerate(self.of.results):
+            low, high = x.around
+            letters, names = self._letters(x.shape)
+            offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+            there = f"*(real *)(q{k} + j*u{k}[0]{offset})"
+            if low:
+                each = [f"for (long j = -{low}; j < 0; j++) {there} = 0;"]
+                lines += ["if (!before)", *self._nested(x.shape, each, 1)]
+            if high:
+                text = "0"
+                for v, back in self.of.sums[x.value]:
+                    row = f"j - {back} - i + LANES"
+                    cell = self._own_cell(v, letters, names, row)
+                    text += f" + (j - {back} < rows ? {cell} : 0)" * (back > 0)
+                each = [f"for (long j = rows; j < rows + {high}; j++) {there} = {text};"]
+                lines += ["if (!behind)", *self._nested(x.shape, each, 1)]
+        return lines
+
+    def _read(self, x: Array) -> list[str]:
+        """Turn a block of an operand around, if it has to be."""
+        v, own = x.value, self._letters(x.shape)
+        offset = "".join(f" + i{k}*t{v}[{k + 1}]" for k in range(len(x.shape)))
+        there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
+        lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
+        if v not in self.direct:
+            return lines
+        lines = self._whole(x, "m", f"p{v}", f"t{v}", False, lines)
+        return [
+            *self._where(x, "m", "const ", f"p{v}", f"t{v}"),
+            f"if (x{v} == s{v}) {{",
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
+
+    def _where(self, x: Array, rows: str, const: str, pointer: str, strides: str) -> list[str]:
+        """Where a whole block is whose rows lie one after the other; else it is turned around."""
+        v = x.value
+        plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"
+        lines = [f"{const}real *restrict x{v} = {plain} ? ({const}real *){pointer} + i : s{v};"]
+        for k in range(len(x.shape)):
+            own = f"PITCH*{self._count(x.shape[k + 1 :])}"
+            there = f"{strides}[{k + 1}]/(long)sizeof(real)"
+            lines.append(f"const long e{v}_{k} = x{v} == s{v} ? {own} : {there};")
+        return lines
+
+    def _write(self, k: int, x: Array) -> list[str]:
+        """Turn a block of a result back."""
+        v, own = x.value, self._letters(x.shape)
+        offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+        there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
+        lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
+        if v not in self.direct:
+            return lines
+        lines = self._whole(x, self.own, f"q{k}", f"u{k}", True, lines)
+        return [f"if (x{v} == s{v}) {{", *[f"    {line}" for line in lines], "}"]
+
+    def _whole(
+        self, x: Array, rows: str, pointer: str, strides: str, back: bool, lines: Sequence[str]
+    ) -> list[str]:
+        """Turn a whole block whose rows lie each in one piece; what is no such by ``lines``."""
+        if not x.shape:
+            return list(lines)
+        whole = [f"{rows} == LANES"]
+        for k, dim in enumerate(x.shape):
+            if dim != 1:
+                count = self._count(x.shape[k + 1 :])
+                whole.append(f"{strides}[{k + 1}] == sizeof(real)*{count}")
+        there = f"(char *){pointer} + i*{strides}[0], {strides}[0], (char *)s{x.value}"
+        return [
+            f"if ({' && '.join(whole)})",
+            f"    turn({there}, {self._count(x.shape)}, {int(back)});",
+            "else {",
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
+
+    def _letters(self, shape: Shape) -> tuple[Word, dict[object, str]]:
+        """The axes of an array as loops over all of them have them."""
+        letters = tuple(range(len(shape)))
+        return letters, {k: f"i{k}" for k in letters}
+
+    def _turned(self, shape: Shape, line: str) -> list[str]:
+        """Loops that go along the rows on one side, and along other axes on the other.
+
+        A few rows at a time, so that neither side jumps about in the cache.
+        """
+        inner = self._nested(shape, ["for (int r = h; r < h + 8; r++)", f"    {line}"])
+        return ["for (int h = 0; h < LANES; h += 8)", *[f"    {text}" for text in inner]]
+
+
+def _in_pairs(texts: Sequence[str]) -> str:
+    """A sum, of halves: its terms wait for few of each other, and are rounded as often.
+
+    >>> _in_pairs(["a", "b", "c"])
+    '(a + (b + c))'
+    """
+    half = len(texts) // 2
+    return f"({_in_pairs(texts[:half])} + {_in_pairs(texts[half:])})" if half else texts[0]
+
+
+_DECLARED = re.compile(r"((?:const )?(?:real|char|long) (?:\*(?:restrict )?)?)(\w+) = ")
+
+
+_NAME = re.compile(r"\b[a-z]\d+\b")
+
+
+def _parted(
+    declared: Sequence[str], pieces: Sequence[list[str]], own: str
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """A block's work in functions of a few hundred statements each.
+
+    ``declared`` is what all share, as the lines that say it; ``own`` names how many rows are
+    results.  Returns lines that gather what is shared, the functions, and the calls of these in
+    place of the pieces.
+    """
+    known = {name: kind for line in declared for kind, name in _DECLARED.findall(line)}
+    groups: list[list[str]] = [[]]
+    for piece in pieces:
+        if groups[-1] and sum(map(_statements, (*groups[-1], *piece))) > _PART:
+            groups.append([])
+        groups[-1] += piece
+    parts = ["struct shared {", *[f"    {kind}{name};" for name, kind in known.items()], "};"]
+    for k, lines in enumerate(groups):
+        names = [x for x in dict.fromkeys(_NAME.findall("\n".join(lines))) if x in known]
+        parts += [
+            f"static OUTLINED void part_{k}(const struct shared *at, long i, int m, int n) {{",
+            *[f"    {known[name]}{name} = at->{name};" for name in names],
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
+    gathered = [f"    const struct shared all = {{{', '.join(known)}}};"]
+    return gathered, parts, [[f"part_{k}(&all, i, m, {own});"] for k in range(len(groups))]
+
+
+def _statements(line: str) -> int:
+    return line.count(";")
+
+
+_WHOLE = re.compile(r"\bw\d+\[[^\]]*\]")
+
+
+def _read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Lines that read what is not of a row, and the others, in which it has names."""
+    read = dict.fromkeys([text for line in lines for text in _WHOLE.findall(line)])
+    names = {text: f"c{k}" for k, text in enumerate(read)}
+    before = [f"const real {name} = {text};" for text, name in names.items()]
+    return before, [_WHOLE.sub(lambda x: names[x[0]], line) for line in lines]
+
+
+_EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
+
+
+_KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
+
+HEAD = """\
+#include <math.h>
+typedef {real} real;
+#define LANES {lanes}
+#define PITCH (LANES + LANES/8)
+#define SIMD __attribute__((const, simd("notinbranch")))
+#define OUTLINED __attribute__((noinline))
+#define inf INFINITY
+#define nan NAN
+static inline void fill(real *x, long n) {{ for (long k = 0; k < n; k++) x[k] = 0; }}
+static inline real total(real *x) {{
+    for (int w = LANES/2; w; w /= 2)
+        for (int r = 0; r < w; r++) x[r] += x[r + w];
+    return x[0];
+}}
+typedef real eight __attribute__((vector_size(8*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define AT(x) (*(const eight *)&(x))
+#define TOTAL(z) (((z[0] + z[4]) + (z[2] + z[6])) + ((z[1] + z[5]) + (z[3] + z[7])))"""
+ARRAYS = """\
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_prefetch)
+typedef real four __attribute__((vector_size(4*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define MIX __builtin_shufflevector
+static inline void tile(const char *p, long step, char *q, long other) {{
+    const four a = *(four *)p, b = *(four *)(p + step);
+    const four c = *(four *)(p + 2*step), d = *(four *)(p + 3*step);
+    const four e = MIX(a, b, 0, 4, 2, 6), f = MIX(a, b, 1, 5, 3, 7);
+    const four g = MIX(c, d, 0, 4, 2, 6), h = MIX(c, d, 1, 5, 3, 7);
+    *(four *)q = MIX(e, g, 0, 1, 4, 5), *(four *)(q + other) = MIX(f, h, 0, 1, 4, 5);
+    *(four *)(q + 2*other) = MIX(e, g, 2, 3, 6, 7), *(four *)(q + 3*other) = MIX(f, h, 2, 3, 6, 7);
+}}
+static inline void soon(const char *p, long step) {{
+    __builtin_prefetch(p), __builtin_prefetch(p + step);
+    __builtin_prefetch(p + 2*step), __builtin_prefetch(p + 3*step);
+}}
+#else
+static inline void tile(const char *p, long step, char *q, long other) {{
+    for (int k = 0; k < 4; k++)
+        for (int j = 0; j < 4; j++)
+            *(real *)(q + j*other + k*sizeof(real)) = *(const real *)(p + k*step + j*sizeof(real));
+}}
+static inline void soon(const char *p, long step) {{}}
+#endif
+static inline void turn(char *far, long step, char *near, long count, int back) {{
+    const long size = sizeof(real), other = PITCH*size;
+    for (int r = 0; r < LANES; r += 4) {{
+        long k = 0;
+        for (; k + 4 <= count; k += 4) {{
+            char *x = far + r*step + k*size, *y = near + k*other + r*size;
+            soon(x + 8*step, step);
+            if (back) tile(y, other, x, step);
+            else tile(x, step, y, other);
+        }}
+        for (; k < count; k++)
+            for (int j = r; j < r + 4; j++) {{
+                real *x = (real *)(far + j*step + k*size), *y = (real *)near + k*PITCH + j;
+                if (back) *x = *y;
+                else *y = *x;
+            }}
+    }}
+}}
+typedef struct {{
+    char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;
+    void *base, *dtype;
+}} array;
+struct plan {{ long rows, lanes; const void *class, *real, *truth; long dims[]; }};
+static inline int fits(const array *a, int ndim, const void *dtype, const struct plan *plan) {{
+    return a->class == plan->class && a->dtype == dtype && a->ndim == ndim;
+}}
+static inline int aligned(const array *a) {{
+    unsigned long places = (unsigned long)a->data;
+    for (int k = 0; k < a->ndim; k++) places |= a->strides[k];
+    return places % sizeof(real) == 0;
+}}
+static inline int in_a_row(const array *a) {{
+    long step = sizeof(real);
+    for (int k = a->ndim; k--; step *= a->dims[k])
+        if (a->dims[k] != 1 && a->strides[k] != step) return 0;
+    return 1;
+}}"""
