@@ -3,7 +3,7 @@
 ``x/n - y/n`` is three operations at each element, ``(x - y)/n`` two.  The rounding errors of both
 are a few units in the last place of the scale of the terms.  A sum of terms that are scaled down
 may not overflow, though what is scaled does: these are left alone, unless all operands but one
-are known to lie between -1 and 1, which no float near the largest one is moved by.
+are shares of a softmax, which no float near the largest one is moved by.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.number import Number
-
-_SMALL = frozenset({"sin", "cos", "tanh", "erf", "sigmoid", "sech", "sech2"})
 
 
 def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
@@ -64,12 +62,10 @@ def _size(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> Number 
     whole = [v for v in step.operands if not numbers[v] and steps[v].layout(v)[0] == step.shapes[0]]
     if len(whole) < 2 or any(steps[v].layout(v)[1] is not float for v in step.operands):
         return None
-    large = [v for v in step.operands if not _is_small(steps[v], v)]
+    large = [v for v in step.operands if not _is_share(steps[v], v)]
     return size if size > 1 or len(large) < 2 else None
 
 
-def _is_small(step: Step, v: int) -> bool:
-    """Whether all elements of a value lie between -1 and 1."""
-    if step.form == "softmax":
-        return v == step.results[1]
-    return step.form == "pointwise" and step.op.name in _SMALL
+def _is_share(step: Step, v: int) -> bool:
+    """Whether all elements of a value lie between 0 and 1."""
+    return step.form == "softmax" and v == step.results[1]
