@@ -119,26 +119,32 @@ def test_lowered_is_interpreted_bit_by_bit(family):
     run()
 
 
+def lowered_is_right(program, point, **options):
+    """Hold value and gradient of a program against exact numbers; the Function that gave them."""
+    no_ties(program, point, HIGH)
+    f, xs, _, _ = with_gradient(program)
+    s = sd.sum(f)
+    arrays = [FLOAT.numbers(value) for value in point]
+    outputs = [s, *sd.grad(s, xs)]
+    F = nm.lower(s, xs, **options)
+    try:
+        reference = nm.interpret(outputs, dict(zip(xs, arrays, strict=True)))
+        value, gradient = F.value_and_grad(*arrays)
+    except np.linalg.LinAlgError:
+        reject()
+    with mp.workdps(DIGITS):
+        exact = values_of(outputs, bound(xs, point, HIGH), HIGH)
+    for found, *expected in zip([value, *gradient], reference, exact, strict=True):
+        close(found, *expected, program)
+    return F
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_lowered_is_right(family):
     @sample(150)
     @given(programs_at_points(("pointwise", family), steps=6))
     def run(drawn):
-        program, point = drawn
-        no_ties(program, point, HIGH)
-        f, xs, _, _ = with_gradient(program)
-        s = sd.sum(f)
-        arrays = [FLOAT.numbers(value) for value in point]
-        outputs = [s, *sd.grad(s, xs)]
-        try:
-            reference = nm.interpret(outputs, dict(zip(xs, arrays, strict=True)))
-            value, gradient = nm.lower(s, xs).value_and_grad(*arrays)
-        except np.linalg.LinAlgError:
-            reject()
-        with mp.workdps(DIGITS):
-            exact = values_of(outputs, bound(xs, point, HIGH), HIGH)
-        for found, *expected in zip([value, *gradient], reference, exact, strict=True):
-            close(found, *expected, program)
+        lowered_is_right(*drawn)
 
     run()
 

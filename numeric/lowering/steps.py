@@ -229,3 +229,33 @@ class Schedule(_Parts):
     def __str__(self) -> str:
         lines = [str(step) for step in self.steps]
         return "\n".join([*lines, f"return {', '.join(f'%{v}' for v in self.results)}"])
+
+
+class Writing:
+    """The steps of a schedule as a pass writes them anew, and values of steps of its own."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.steps: list[Step] = []
+        self.length = schedule.length
+
+    def place(self, step: Step) -> None:
+        """Write a step behind the others."""
+        self.steps.append(step)
+
+    def new(
+        self,
+        form: str,
+        op: Op | None,
+        operands: Sequence[int],
+        shape: Shape = (),
+        dtype: Dtype = float,
+        detail: Any = None,
+        weak: bool = False,
+    ) -> int:
+        """The value of a step of its own."""
+        v = self.length
+        self.length += 1
+        made: Any = (op,)
+        self.place(Step(form, tuple(operands), (v,), made, (shape,), (dtype,), detail, weak))
+        return v

@@ -3,10 +3,9 @@
 import pickle
 from itertools import pairwise
 
-import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 
 import numeric as nm
 import symdiff as sd
@@ -15,10 +14,8 @@ from numeric.lowering.native import compiler, loops, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
-from tests.support.fields import FLOAT, HIGH
-from tests.support.oracles import DIGITS, bound, no_ties, values_of
 from tests.support.strategies import FAMILIES, programs_at_points
-from tests.test_agreement import close, with_gradient
+from tests.test_agreement import lowered_is_right
 
 
 @pytest.fixture(autouse=True)
@@ -55,22 +52,7 @@ def test_random_programs_are_right(family):
     @sample(10)
     @given(programs_at_points(("pointwise", family), steps=6))
     def run(drawn):
-        program, point = drawn
-        no_ties(program, point, HIGH)
-        f, xs, _, _ = with_gradient(program)
-        s = sd.sum(f)
-        arrays = [FLOAT.numbers(value) for value in point]
-        outputs = [s, *sd.grad(s, xs)]
-        try:
-            reference = nm.interpret(outputs, dict(zip(xs, arrays, strict=True)))
-            F = nm.lower(s, xs, backend="native")
-            value, gradient = F.value_and_grad(*arrays)
-        except np.linalg.LinAlgError:
-            reject()
-        with mp.workdps(DIGITS):
-            exact = values_of(outputs, bound(xs, point, HIGH), HIGH)
-        for found, *expected in zip([value, *gradient], reference, exact, strict=True):
-            close(found, *expected, program)
+        F = lowered_is_right(*drawn, backend="native")
         ran.add(kernels(F) > 0)
 
     run()

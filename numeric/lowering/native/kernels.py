@@ -88,12 +88,7 @@ class NativeKernel:
         return self.compiled(kinds.pop() if kinds else _DOUBLE)
 
     def results(
-        self,
-        values: Sequence[Any],
-        sizes: Mapping[str, int],
-        count: int,
-        rows: int,
-        threads: int | None,
+        self, values: Sequence[Any], sizes: Mapping[str, int], count: int, rows: int
     ) -> list[Any] | None:
         """The results over ``count`` rows, in blocks of ``rows`` on threads.
 
@@ -102,6 +97,7 @@ class NativeKernel:
         made = self._common(values)
         if made is None or 0 in lengths(made.written.some, sizes):
             return None  # NumPy says what is wrong
+        threads = self._emitter.options.threads
         return made.results([*values, *self._constants], sizes, count, rows, threads)
 
     def at_once(self, values: Sequence[Any], sizes: dict[str, int]) -> list[Any] | None:
@@ -327,7 +323,7 @@ class NativeRows(Rows):
         if found is None:
             count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
-            found = self._native.results(values, sizes, count, rows, self.threads)
+            found = self._native.results(values, sizes, count, rows)
             if found is None:
                 return super().__call__(*args)
             if count <= rows:
@@ -357,7 +353,7 @@ class NativePoints:
     """A program of scalars at many points."""
 
     def __init__(self, emitter: Emitter, program: Schedule, computed: Sequence[int]) -> None:
-        self._emitter, self._program = emitter, program
+        self._program = program
         self._known = program.definitions()
         self._own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
         body = program._replace(results=self._own)
@@ -378,8 +374,7 @@ class NativePoints:
             np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v
             for v in [values[k] for k in self._read]
         ]
-        options = self._emitter.options
-        found = self._native.results(wide, sizes, count, BLOCK, options.threads)
+        found = self._native.results(wide, sizes, count, BLOCK)
         if found is None:
             return otherwise(*given)
         known = dict(zip(self._own, found, strict=True))

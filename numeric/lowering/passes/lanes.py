@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.arithmetic import divisor, weak
-from numeric.lowering.steps import Schedule, Step
+from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
 from symdiff.graph.number import is_normal
 
@@ -59,14 +59,12 @@ def _has_rows(step: Step) -> bool:
     return len(op.coefs) >= ROWS and all(map(is_free, numbers))
 
 
-class Writer:
+class Writer(Writing):
     """Writes a plan as a schedule.  Of values that were elements or units, the scalar is known."""
 
     def __init__(self, schedule: Schedule, read: _Reading, floats: bool) -> None:
+        super().__init__(schedule)
         self.read = read
-        self.schedule = schedule
-        self.steps: list[Step] = []
-        self.length = schedule.length
         self.layouts: dict[int, tuple[Shape, Dtype]] = {}
         self.addresses: dict[int, int] = {}
         self.starts: list[int] = []  # where each array begins, and
@@ -94,7 +92,7 @@ class Writer:
         read = self.read
         for step in read.schedule.steps:
             if step.form in ("input", "number"):
-                self._place(step)
+                self.place(step)
         for group in plan:
             if group.together:
                 self._together(group.values)
@@ -102,48 +100,32 @@ class Writer:
             for v in group.values:
                 if v in read.scalars:
                     step = read.scalars[v]
-                    self._place(step._replace(operands=tuple(map(self._scalar, step.operands))))
+                    self.place(step._replace(operands=tuple(map(self._scalar, step.operands))))
                 elif v in read.totals:
                     self._total(read.totals[v])
                 elif v in read.assemblies:
                     self._assembled(v, read.assemblies[v])
                 elif read.fixed[v].form != "input":
                     step = read.fixed[v]
-                    self._place(step._replace(operands=tuple(map(self._shaped, step.operands))))
+                    self.place(step._replace(operands=tuple(map(self._shaped, step.operands))))
         results = tuple([self._shaped(v) for v in self.schedule.results])
         return self.schedule._replace(steps=tuple(self.steps), results=results, length=self.length)
 
     # Steps ----------------------------------------------------------------------------------------
 
-    def _place(self, step: Step) -> None:
+    def place(self, step: Step) -> None:
+        """Write a step, and note the layouts of its results."""
         for k, v in enumerate(step.results):
             self.layouts[v] = step.shapes[k], step.dtypes[k]
-        self.steps.append(step)
-
-    def _new(
-        self,
-        form: str,
-        op: Op | None,
-        operands: Sequence[int],
-        shape: Shape,
-        dtype: Dtype = float,
-        detail: Any = None,
-        weak: bool = False,
-    ) -> int:
-        """The value of a step of its own."""
-        v = self.length
-        self.length += 1
-        made: Any = (op,)
-        self._place(Step(form, tuple(operands), (v,), made, (shape,), (dtype,), detail, weak))
-        return v
+        super().place(step)
 
     def _number(self, value: float) -> int:
-        return self._new("number", None, (), (), float, value, True)
+        return self.new("number", None, (), (), float, value, True)
 
     def _constant(self, value: NDArray[Any]) -> int:
         value.setflags(write=False)
         dtype = bool if value.dtype.kind == "b" else float
-        return self._new("array", ops.Constant(value), (), value.shape, dtype)
+        return self.new("array", ops.Constant(value), (), value.shape, dtype)
 
     # Scalars --------------------------------------------------------------------------------------
 
@@ -167,11 +149,11 @@ class Writer:
             inner = self._shaped(v, ())
             axes = tuple(range(len(shape)))
             op = ops.contract_op(((),), axes, shape, (False,))
-            found = self._new("kernel", op, (inner,), shape, self.layouts[inner][1])
+            found = self.new("kernel", op, (inner,), shape, self.layouts[inner][1])
         else:
             k = bisect_right(self.starts, self.addresses[v]) - 1
             array, place = self._array(k), self.addresses[v] - self.starts[k]
-            found = self._new("element", None, (array,), (), self.layouts[array][1], place)
+            found = self.new("element", None, (array,), (), self.layouts[array][1], place)
         self._units[v, shape] = found
         return found
 
@@ -189,13 +171,13 @@ class Writer:
         if found is None:
             if k == self._packed:
                 params = self.schedule.params
-                found = self._new("stack", None, params, (len(params),))
+                found = self.new("stack", None, params, (len(params),))
             else:
                 found = self._flat[k]
                 shape, dtype = self.layouts[found]
                 if len(shape) != 1:
                     flat = (self.lengths[k],)
-                    found = self._new("kernel", ops.reshape_op(shape, flat), (found,), flat, dtype)
+                    found = self.new("kernel", ops.reshape_op(shape, flat), (found,), flat, dtype)
             self.arrays[k] = found
         return found
 
@@ -216,7 +198,7 @@ class Writer:
         if others:
             dtype = self.layouts[others[0]][1]
             units = [self._shaped(v, ()) for v in others]
-            array = self._new("stack", None, units, (len(others),), dtype)
+            array = self.new("stack", None, units, (len(others),), dtype)
             k = self._owned(array, len(others))
             for i, v in enumerate(others):
                 local[v] = self.addresses[v] = self.starts[k] + i
@@ -241,7 +223,7 @@ class Writer:
         row, places = self._row(at)
         (length,), dtype = self.layouts[row]
         assert isinstance(length, int)
-        return self._new("kernel", ops.gather_op((length,), places), (row,), (len(at),), dtype)
+        return self.new("kernel", ops.gather_op((length,), places), (row,), (len(at),), dtype)
 
     def _row(self, at: NDArray[np.intp]) -> tuple[int, NDArray[np.intp]]:
         """One array that has the elements at these addresses, and their places in it."""
@@ -262,7 +244,7 @@ class Writer:
         if found is None:
             op = ops.slice_op((whole,), ((start, start + length, 1),), (length,))
             dtype = self.layouts[array][1]
-            found = self._gathered[key] = self._new("kernel", op, (array,), (length,), dtype)
+            found = self._gathered[key] = self.new("kernel", op, (array,), (length,), dtype)
         return found
 
     def _concatenated(self, arrays: Sequence[int]) -> int:
@@ -274,7 +256,7 @@ class Writer:
             lengths = tuple([self.layouts[v][0][0] for v in arrays])
             total, dtype = sum(map(int, lengths)), self.layouts[arrays[0]][1]
             op = ops.concat_op(-1, lengths)
-            found = self._gathered[key] = self._new("kernel", op, arrays, (total,), dtype)
+            found = self._gathered[key] = self.new("kernel", op, arrays, (total,), dtype)
         return found
 
     # Groups ---------------------------------------------------------------------------------------
@@ -297,7 +279,7 @@ class Writer:
             op, columns = self._sum(steps, columns)
         if all(not self.layouts[v][0] for v in columns):  # one value, so many times
             columns[0] = self._gather(self._located([first.operands[0]] * length))
-        array = self._new(first.form, op, columns, (length,), first.dtypes[0], first.detail)
+        array = self.new(first.form, op, columns, (length,), first.dtypes[0], first.detail)
         self._kept(values, array)
 
     def _kept(self, values: Sequence[int], array: int) -> None:
@@ -324,21 +306,21 @@ class Writer:
             (total,) = self.layouts[row][0]
             assert isinstance(total, int)
             op = ops.gather_op((total,), at.reshape(shape))
-            matrix = self._gathered[key] = self._new("kernel", op, (row,), shape)
+            matrix = self._gathered[key] = self.new("kernel", op, (row,), shape)
         coefs = np.array([[weak(c) for c in op.coefs] for op in made], float).T
         if (coefs != 1).any():
             factors = coefs if (coefs != coefs[:, :1]).any() else coefs[:, :1]
             many = self._constant(np.ascontiguousarray(factors))
             product = ops.product_op((1, 1))
-            matrix = self._new("product", product, (many, matrix), shape, float, (1, 1))
-        found = self._new("kernel", _SUM_ROWS, (matrix,), (length,))
+            matrix = self.new("product", product, (many, matrix), shape, float, (1, 1))
+        found = self.new("kernel", _SUM_ROWS, (matrix,), (length,))
         constants = [weak(op.const) for op in made]
         if not any(constants):
             return found
         if len(set(constants)) == 1:
-            return self._new("sum", ops.sum_op(made[0].const, (1,)), (found,), (length,))
+            return self.new("sum", ops.sum_op(made[0].const, (1,)), (found,), (length,))
         others = self._constant(np.array(constants, float))
-        return self._new("sum", ops.sum_op(0, (1, 1)), (found, others), (length,))
+        return self.new("sum", ops.sum_op(0, (1, 1)), (found, others), (length,))
 
     def _column(self, values: Sequence[int]) -> int:
         if len(set(values)) == 1:
@@ -357,7 +339,7 @@ class Writer:
             else:
                 many = self._constant(np.array([weak(c) for c in factors], float))
                 product = ops.product_op((1, 1))
-                found = self._new("product", product, (many, x), (len(steps),), float, (1, 1))
+                found = self.new("product", product, (many, x), (len(steps),), float, (1, 1))
                 coefs.append(1)
                 operands.append(found)
         const, constants = made[0].const, [op.const for op in made]
@@ -384,17 +366,17 @@ class Writer:
         if len(terms) <= _SLICES:
             for (_, c), values in terms.items():
                 array = self._gather(np.sort(self._located(values)))
-                operands.append(self._new("kernel", _SUM, (array,), ()))
+                operands.append(self.new("kernel", _SUM, (array,), ()))
                 coefs.append(c)
         else:
             factors = [weak(c) for (_, c), values in terms.items() for _ in values]
             at = self._located([v for values in terms.values() for v in values])
             order = np.argsort(at, kind="stable")
             many = self._constant(np.array(factors, float)[order])
-            operands.append(self._new("kernel", _DOT, (many, self._gather(at[order])), ()))
+            operands.append(self.new("kernel", _DOT, (many, self._gather(at[order])), ()))
             coefs.append(1)
         op = ops.sum_op(step.op.const, tuple(coefs))
-        self._place(step._replace(ops=(op,), operands=tuple(operands)))
+        self.place(step._replace(ops=(op,), operands=tuple(operands)))
 
     def _assembled(self, v: int, made: Assembly) -> None:
         """An array of scalars, gathered; zeros are added as the formula adds them."""
@@ -412,17 +394,17 @@ class Writer:
             found = self._gather(at)
             if len(shape) != 1:
                 op = ops.reshape_op((length,), shape)
-                found = self._new("kernel", op, (found,), shape)
+                found = self.new("kernel", op, (found,), shape)
             terms = [found, self._number(0.0), *([] if made.rest is None else [made.rest])]
-            found = self._new("sum", ops.sum_op(0, (1,) * len(terms)), terms, shape)
+            found = self.new("sum", ops.sum_op(0, (1,) * len(terms)), terms, shape)
         if found >= before and self.steps[-1].results == (found,):
             step = self.steps.pop()
-            self._place(step._replace(results=(v,)))
+            self.place(step._replace(results=(v,)))
             self._gathered = {key: x for key, x in self._gathered.items() if x != found}
             self.arrays = [v if x == found else x for x in self.arrays]
         else:  # it is another array's name, too
             same = ops.sum_op(0, (1,))
-            self._place(Step("sum", (found,), (v,), (same,), (shape,), (float,)))
+            self.place(Step("sum", (found,), (v,), (same,), (shape,), (float,)))
 
     def _all(self, v: int) -> NDArray[np.intp]:
         """The addresses of a scalar, or of all elements of an array."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering.passes.rolling import ARRAYS, ELEMENTWISE, FLOATS
-from numeric.lowering.steps import Schedule, Step
+from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -64,13 +64,11 @@ def _size(shape: Shape) -> int:
     return math.prod([dim for dim in shape if isinstance(dim, int)])
 
 
-class _Writer:
+class _Writer(Writing):
     """Writes steps over arrays as scalar ones; ``names`` are arrays of the values of elements."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        self.steps: list[Step] = []
-        self.length = schedule.length
+        super().__init__(schedule)
         self.names: dict[int, NDArray[Any]] = {}
         self.weak: set[int] = set()
         self._known: dict[tuple[object, ...], int] = {}
@@ -122,7 +120,7 @@ class _Writer:
                 results.append(v)
                 continue
             shape, dtype = self.names[v].shape, self._dtypes[v]
-            results.append(self._step("stack", None, self.names[v].ravel().tolist(), shape, dtype))
+            results.append(self.new("stack", None, self.names[v].ravel().tolist(), shape, dtype))
         inputs = [step for step in self.schedule.steps if step.form == "input"]
         steps = [*inputs, *[step for step in self.steps if step.form != "input"]]
         given = self.schedule._replace(results=tuple(results))
@@ -134,29 +132,13 @@ class _Writer:
 
     # Scalars --------------------------------------------------------------------------------------
 
-    def _step(
-        self,
-        form: str,
-        op: Op | None,
-        operands: Sequence[int],
-        shape: Shape = (),
-        dtype: Dtype = float,
-        detail: Any = None,
-        weak: bool = False,
-    ) -> int:
-        v = self.length
-        self.length += 1
-        made: Any = (op,)
-        self.steps.append(Step(form, tuple(operands), (v,), made, (shape,), (dtype,), detail, weak))
-        return v
-
     def _again(self, step: Step, operands: Sequence[int]) -> int:
         """The scalar that a step makes of some operands."""
         key = (step.form, step.ops, step.detail, *operands)
         found = self._known.get(key)
         if found is None:
             (op,), (dtype,) = step.ops, step.dtypes
-            found = self._step(step.form, op, operands, (), dtype, step.detail)
+            found = self.new(step.form, op, operands, (), dtype, step.detail)
             self._known[key] = found
         return found
 
@@ -165,7 +147,7 @@ class _Writer:
         found = self._known.get(key)
         if found is None:
             dtype = bool if isinstance(value, bool) else float
-            found = self._known[key] = self._step("number", None, (), (), dtype, value, True)
+            found = self._known[key] = self.new("number", None, (), (), dtype, value, True)
         return found
 
     def number(self, value: float) -> int:
@@ -179,7 +161,7 @@ class _Writer:
     def _elements(self, v: int, shape: Shape, dtype: Dtype) -> NDArray[Any]:
         first, count = self.length, _size(shape)
         if count == 1:
-            return _named([self._step("element", None, (v,), (), dtype, 0)], shape)
+            return _named([self.new("element", None, (v,), (), dtype, 0)], shape)
         self.length += count
         names: Any = tuple(range(first, first + count))
         none: Any = (None,) * count
@@ -223,14 +205,14 @@ class _Writer:
             key = ("product", found, x)
             if key not in self._known:
                 op = ops.product_op((1, 1))
-                self._known[key] = self._step("product", op, (found, x), detail=(1, 1))
+                self._known[key] = self.new("product", op, (found, x), detail=(1, 1))
             found = self._known[key]
         return found
 
     def _summed(self, terms: Sequence[int]) -> int:
         if len(terms) == 1:
             return terms[0]
-        return self._step("sum", ops.sum_op(0, (1,) * len(terms)), terms)
+        return self.new("sum", ops.sum_op(0, (1,) * len(terms)), terms)
 
 
 def _named(values: Sequence[int], shape: Shape) -> NDArray[Any]:
