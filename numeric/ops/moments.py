@@ -12,6 +12,7 @@ from numeric.eager.dtypes import promoted_real, word
 from numeric.eager.operations import RESULT, Op
 from numeric.eager.recording import apply, apply_several
 from numeric.eager.tensor import Tensor, method
+from numeric.lowering.kernels.exponentials import logsumexp as of_lines
 from numeric.ops.dim_arguments import axis_of
 from numeric.ops.reducing import (
     Axes,
@@ -250,17 +251,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 _top: Callable[..., np.ndarray] = np.maximum.reduce
 
 
-def _shifted(a: np.ndarray, axes: Axes | int) -> tuple[np.ndarray, np.ndarray]:
-    """``a`` less its largest elements, and these; an infinite one is not taken away."""
-    top = _top(a, axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isinf(top), np.zeros((), a.dtype), top)
-    return a - top, top
-
-
 def _logsumexp(a: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
-    rest, top = _shifted(a, axes)
-    result: np.ndarray = np.log(add(np.exp(rest), axes, keepdims=True)) + top
-    return result if keepdim else np.squeeze(result, axes)
+    lines = np.moveaxis(a, axes, range(-len(axes), 0))
+    count = math.prod([a.shape[k] for k in axes])
+    result = np.asarray(of_lines(lines.reshape(*lines.shape[: a.ndim - len(axes)], count)))
+    return np.expand_dims(result, axes) if keepdim else result
 
 
 def _softmax(a: np.ndarray, axes: Axes) -> np.ndarray:

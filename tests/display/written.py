@@ -88,9 +88,15 @@ def value(text: str, names: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
 
 def _runs(letters: str) -> list[tuple[str, str, str]]:
     """Letters, each between the texts of where it starts and stops, empty where they are not."""
-    runs = [run.strip().partition(" < ") for run in letters.split(",")]
-    starts = [(*letter.rpartition(" <= "), stop) for letter, _, stop in runs]
-    return [(start, letter, stop) for start, _, letter, stop in starts]
+    found = []
+    for run in letters.split(","):
+        *before, letter = re.split(r" (<=?) ", run.strip())
+        stop = ""
+        if before and (len(before) > 2 or before[1] == "<"):
+            stop = letter if before[-1] == "<" else f"{letter} + 1"
+            *before, letter = before[:-1]
+        found.append((before[0] if before else "", letter, stop))
+    return found
 
 
 def _elements(
