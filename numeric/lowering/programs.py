@@ -61,7 +61,7 @@ HANDED = 8 * LARGE
 where values that are kept stay in the cache."""
 
 
-NATIVE_LEAST = 64  # points that are worth a kernel
+NATIVE_LEAST = 256  # points that are worth a kernel
 _WAYS = 64  # lengths of axes for which a program is remembered
 
 

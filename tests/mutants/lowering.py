@@ -687,7 +687,7 @@ _exponentials(
 )
 _exponentials(
     "logarithms-near-0-lose-their-digits",
-    "    near = np.abs(value) < 0.5\n",
+    "    near = np.abs(value) < _NEAR\n",
     "    near = np.abs(value) < 0.0\n",
     "test_logarithms_near_0_have_all_their_digits[float64]",
 )

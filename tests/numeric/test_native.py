@@ -390,6 +390,32 @@ def test_whole_operands_lie_in_any_order_at_calls_that_have_been():
         near(F(x, w.T), G(x, w.T))
 
 
+def test_points_that_have_been_are_given_to_c_as_they_are(monkeypatch):
+    """As many points in one block: arrays of another precision or order, and numbers, too."""
+    x, y = sd.symbols("x y")
+    F, G = pair([sd.exp(-x * y) * sd.sin(y), x + y], (x, y))
+    grid = np.linspace(-1, 1, 200)
+    first = F(grid, grid + 1)
+
+    def refused(*_):
+        pytest.fail("asked again")
+
+    with monkeypatch.context() as m:
+        m.setattr(native._Compiled, "results", refused)
+        for a, b in zip(F(grid, grid + 1), first, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a is not b
+        np.testing.assert_array_equal(F(grid[::-1], grid[::-1] + 1)[0], first[0][::-1])
+    for args in (
+        (grid, 2.0),
+        (grid.astype(np.float32), grid),
+        (grid[:, None], grid[None, :3]),
+        (grid[:100], grid[100:]),
+    ):
+        for a, b in zip(F(*args), G(*args), strict=True):
+            near(a, b)
+
+
 def test_calls_of_other_lengths_are_asked_again():
     F, G = pair(sd.sum(sd.exp(X) * V, axis=1), (X, V))
     rng = np.random.default_rng(0)

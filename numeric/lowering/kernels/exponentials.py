@@ -121,6 +121,7 @@ _largest = by_place(
 _smallest = by_place(
     lambda x: np.minimum.reduce(x, axis=-1, initial=np.inf), lambda x: x.argmin(axis=-1)
 )
+_NEAR = 2.0**-6  # beyond, digits are lost that the operands do not have either
 _SHORT = 128  # elements that NumPy adds in a row, in pairs only beyond
 
 
@@ -138,7 +139,7 @@ def _logarithm(x: np.ndarray, total: Any, top: Any) -> Any:
     largest element is taken out.
     """
     value = np.log(total[..., 0])
-    near = np.abs(value) < 0.5
+    near = np.abs(value) < _NEAR
     if top is not None:
         near &= top[..., 0] == 0
         value = value + top[..., 0]

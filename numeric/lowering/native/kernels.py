@@ -100,19 +100,19 @@ class NativeKernel:
         threads = self._emitter.options.threads
         return made.results([*values, *self._constants], sizes, count, rows, threads)
 
-    def at_once(self, values: Sequence[Any], sizes: dict[str, int]) -> list[Any] | None:
+    def at_once(self, values: Sequence[Any], key: int) -> list[Any] | None:
         """The results in one block, where a like call has been ``prepared``."""
-        found = self._ready.get(id(sizes))
+        found = self._ready.get(key)
         return None if found is None else found.results([*values, *self._constants])
 
-    def prepare(self, values: Sequence[Any], sizes: dict[str, int], count: int) -> None:
-        """Write down what calls of operands like these take."""
+    def prepare(self, values: Sequence[Any], sizes: dict[str, int], count: int, key: int) -> None:
+        """Write down what calls of operands like these take, which have this ``key``."""
         made = self._common(values)
         found = None if made is None else made.ready(sizes, count)
         if found is not None:
             if len(self._ready) >= _KNOWN:
                 self._ready.clear()
-            self._ready[id(sizes)] = found
+            self._ready[key] = found
 
 
 _STRONG = (np.ndarray, np.generic)
@@ -319,7 +319,7 @@ class NativeRows(Rows):
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        found = self._native.at_once(values, sizes)
+        found = self._native.at_once(values, id(sizes))
         if found is None:
             count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
@@ -327,7 +327,7 @@ class NativeRows(Rows):
             if found is None:
                 return super().__call__(*args)
             if count <= rows:
-                self._native.prepare(values, sizes, count)
+                self._native.prepare(values, sizes, count, id(sizes))
         if not self._joins:
             count = self.rows(sizes)
             found = [self._together(made, found, count) for made in self.kernel.pads]
@@ -374,9 +374,13 @@ class NativePoints:
             np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v
             for v in [values[k] for k in self._read]
         ]
-        found = self._native.results(wide, sizes, count, BLOCK)
+        found = self._native.at_once(wide, count)
         if found is None:
-            return otherwise(*given)
+            found = self._native.results(wide, sizes, count, BLOCK)
+            if found is None:
+                return otherwise(*given)
+            if count <= BLOCK:
+                self._native.prepare(wide, sizes, count, count)
         known = dict(zip(self._own, found, strict=True))
         known.update(zip(self._program.params, values, strict=True))
         return [
