@@ -22,7 +22,8 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
 from numeric.lowering.native import compiler as native
-from numeric.lowering.native import kernels, printer
+from numeric.lowering.native import kernels
+from numeric.lowering.native.loops import STATEMENTS
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
 
@@ -522,7 +523,7 @@ def test_loops_have_a_bounded_number_of_statements():
     statements = [loop.partition("}")[0].count(";") for loop in loops]
     assert sum(statements) > 3000
     # Each value may be stored, too, and a loop has two signs of its own.
-    assert max(statements) <= 2 * printer.STATEMENTS + 2
+    assert max(statements) <= 2 * STATEMENTS + 2
 
 
 # Functions ----------------------------------------------------------------------------------------
