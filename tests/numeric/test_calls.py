@@ -148,6 +148,7 @@ MOVES = {
 }
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("name", MOVES)
 def test_calls_after_the_first_share_no_memory_either(name):
     xs = [X, V]

@@ -77,6 +77,7 @@ def test_exact_order_adds_the_products_as_interpret_does():
     assert "einsum" not in nm.lower(outputs, [S, R]).source
 
 
+@pytest.mark.numpy_only("its text")
 def test_gradients_of_a_layer_multiply_once_and_are_computed_in_one_order():
     X, A, a, B = (
         sd.symbol(n, s) for n, s in (("X", (99, 70)), ("A", (70, 80)), ("a", 80), ("B", (80, 60)))
