@@ -83,11 +83,10 @@ def lower(
 
     Raises ValueError for symbols that are no inputs, for axis lengths that no input has, for
     ``threads`` that is no positive int, for another ``backend``, and for ``fastmath`` of NumPy or
-    beside ``exact_order``; ShapeError for two symbols of
-    one name, TypeError for what is no expression or symbol, Unsupported for what cannot be executed
-    (a function that needs SciPy, where there is none); NoCompiler, a RuntimeError, where machine
-    code is asked for and there is no compiler, and PermissionError where others can write to where
-    it is kept.
+    beside ``exact_order``; ShapeError for two symbols of one name, TypeError for what is no
+    expression or symbol, Unsupported for what cannot be executed (a function that needs SciPy,
+    where there is none); NoCompiler, a RuntimeError, where machine code is asked for and there is
+    no compiler, and PermissionError where others can write to where it is kept.
 
     >>> import symdiff as sd
     >>> X, w = sd.symbol("X", ("n", 2)), sd.symbol("w", 2)

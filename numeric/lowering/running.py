@@ -364,8 +364,7 @@ class Programs:
             f"inputs: {listed(map(described, self.inputs), 8) or 'none'}",
             f"outputs: {listed([shape_text(y.shape) for y in self.outputs], 8)}",
         ]
-        native = self.emitter.options.native
-        if native:
+        if self.emitter.options.native:
             fast = ", fastmath" * self.emitter.options.fastmath
             lines.append(f"machine code of {compiler()}{fast}")
         with self.lock:
@@ -382,9 +381,9 @@ class Programs:
             lines.append(f"operations and bytes: explain(sizes) with those of {', '.join(names)}")
         if self.flat:
             lines.append("Python floats run through math, arrays of points through NumPy")
-            native = native and self.value.points is not None
             lines.append(f"from {LARGE} points on, in blocks of points")
-            lines += [f"in machine code from {NATIVE_LEAST} points on"] * native
+            if self.value.points is not None:
+                lines.append(f"in machine code from {NATIVE_LEAST} points on")
         return "\n".join(lines)
 
     def _running(self, lowered: Lowered, known: Mapping[str, int] | None) -> Program:

@@ -8,7 +8,7 @@ import sys
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from symdiff.calculus.flows import DEEP, NONE, Flow
+from symdiff.calculus.flows import DEEP, NONE, Flow, identity
 from symdiff.calculus.rules import Statement, pullback, register
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
@@ -234,8 +234,7 @@ class CustomRule(Statement):
         if op.vjp_numpy is None:
             return self._transposed(op, t)
         word = tuple(range(self.node.ndim))
-        identity = contract([], word + word, dict(enumerate(self.node.shape)))
-        rows = self._pulled_by_numpy(op, Flow(identity, NONE))
+        rows = self._pulled_by_numpy(op, Flow(identity(self.node.shape), NONE))
         letters = tuple(range(len(word), len(word) + t.expr.ndim))
         lead = t.expr.ndim - self.node.args[self.k].ndim
         terms = [(rows.expr, word + letters[lead:], False), (t.expr, letters, t.mark > NONE)]

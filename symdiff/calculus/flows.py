@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symdiff.graph.node import Shape
+
 NONE, HOISTED, DEEP = 0, 1, 2
 
 # A product moves inside so many layers of zeros.  Below n of them it would be written n times, and
@@ -47,6 +49,12 @@ class Flow(NamedTuple):
 
     expr: Expr
     mark: int
+
+
+def identity(shape: Shape) -> Expr:
+    """The seed of all flows of an array of this shape at once: element [i.., j..] is [i == j]."""
+    word = tuple(range(len(shape)))
+    return contract([], word + word, dict(enumerate(shape)))
 
 
 # Zeros that a flow shows --------------------------------------------------------------------------
@@ -197,8 +205,8 @@ def _common(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
     """``x`` without a factor that its last ``ndim`` axes alone have, and that factor."""
     c, product = split_coefficient(x)
     word = out = tuple(range(x.ndim))
-    if product is not None and _permutes(product):
-        (word,), out = product.op.letters, product.op.out  # type: ignore[attr-defined]
+    if product is not None and ops.is_permutation(moved := product.op):
+        (word,), out = moved.letters, moved.out
         (product,) = product.args
     if product is None or not isinstance(product.op, ops.Product):
         return x, None
@@ -212,16 +220,6 @@ def _common(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
             if along == out[x.ndim - ndim :] and len(names) == x.ndim:
                 return scale(c, contract([(product.args[1 - k], word)], out)), y.args[0]
     return x, None
-
-
-def _permutes(x: Expr) -> bool:
-    op = x.op
-    return (
-        isinstance(op, ops.Contract)
-        and len(op.letters) == 1
-        and len(set(op.out)) == len(op.out) == x.args[0].ndim
-        and set(op.out) == set(op.letters[0])
-    )
 
 
 def _is_join(x: Expr) -> bool:

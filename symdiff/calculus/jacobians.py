@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from symdiff.calculus.flows import NONE, Flow
+from symdiff.calculus.flows import NONE, Flow, identity
 from symdiff.calculus.variables import pulled, pushed
 from symdiff.graph import ops
 from symdiff.graph.algebra import blocks, linear, part
@@ -64,7 +64,7 @@ def _number(length: Dim) -> int:
 
 def by_rows(f: Expr, xs: Sequence[Expr]) -> list[Expr]:
     """The Jacobians of ``f`` by each of ``xs``: one row for each element of f, in one walk."""
-    flows = pulled([f], xs, [Flow(_identity(f), NONE)])
+    flows = pulled([f], xs, [Flow(identity(f.shape), NONE)])
     return [
         full(f.shape + x.shape, 0) if flow is None else flow
         for flow, x in zip(flows, xs, strict=True)
@@ -73,15 +73,10 @@ def by_rows(f: Expr, xs: Sequence[Expr]) -> list[Expr]:
 
 def by_columns(f: Expr, x: Expr) -> Expr:
     """The Jacobian of ``f`` by x: one column for each element of x."""
-    flow = pushed([f], [x], [_identity(x)])[0]
+    flow = pushed([f], [x], [identity(x.shape)])[0]
     if flow is None:
         return full(f.shape + x.shape, 0)
     return _turned(flow.expr, (*range(x.ndim, x.ndim + f.ndim), *range(x.ndim)))
-
-
-def _identity(x: Expr) -> Expr:
-    word = tuple(range(x.ndim))
-    return contract([], word + word, dict(enumerate(x.shape)))
 
 
 # How far down axes are put in order: below, a transposition of all costs no more.

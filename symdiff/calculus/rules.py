@@ -167,7 +167,7 @@ class ContractRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
-        batch = _batch(op, g.expr.ndim - self.node.ndim)
+        batch = batch_letters(op, g.expr.ndim - self.node.ndim)
         # Zeros that are visible in front of a sum stay visible behind it, if that is possible:
         # nothing then has to be asked for zeros when the program runs.
         if g.mark == HOISTED:
@@ -199,7 +199,7 @@ class ContractRule(Statement):
         terms = list(zip(args, op.letters, op.kills, strict=True))
         others = [x for i, x in enumerate(args) if i != k]
         kill = t.mark > NONE and not finite(others)
-        batch = _batch(op, t.expr.ndim - args[k].ndim)
+        batch = batch_letters(op, t.expr.ndim - args[k].ndim)
         out = batch + op.out
         terms[k] = (t.expr, batch + op.letters[k], kill)
         sizes = dict(zip(out, _led(t.expr, args[k]) + self.node.shape, strict=True))
@@ -246,14 +246,10 @@ class ContractRule(Statement):
         return Flow(select(condition, x, y), max(inner.mark, HOISTED))
 
 
-def op_letters(op: ops.Contract) -> int:
-    """The number of letters of a contraction: the first letter that is free."""
-    return max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
-
-
-def _batch(op: ops.Contract, count: int) -> Word:
+def batch_letters(op: ops.Contract, count: int) -> Word:
     """Letters for so many batch axes, which the contraction does not have."""
-    return tuple(range(op_letters(op), op_letters(op) + count))
+    first = max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
+    return tuple(range(first, first + count))
 
 
 def _led(t: Expr, x: Expr) -> Shape:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff.calculus.flows import DEEP, HOISTED, NONE, Flow, gathered
 from symdiff.calculus.real_values import derived
-from symdiff.calculus.rules import arrivals, dependents, op_letters, pushforward
+from symdiff.calculus.rules import arrivals, batch_letters, dependents, pushforward
 from symdiff.graph import ops
 from symdiff.graph.algebra import blocks, linear, scale, total
 from symdiff.graph.contraction import contract
@@ -43,8 +43,7 @@ class Component(NamedTuple):
         for node in self.chain[start:]:
             op = node.op
             if isinstance(op, ops.Contract):
-                first = op_letters(op)
-                batch = tuple(range(first, first + x.ndim - node.args[0].ndim))
+                batch = batch_letters(op, x.ndim - node.args[0].ndim)
                 created = [k for k in op.out if k not in op.letters[0]]
                 sizes = dict(zip(created, op.created, strict=True))
                 x = contract([(x, batch + op.letters[0])], batch + op.out, sizes)
@@ -61,8 +60,7 @@ class Component(NamedTuple):
         for node in reversed(self.chain[stop:]):
             op = node.op
             if isinstance(op, ops.Contract):
-                first = op_letters(op)
-                batch = tuple(range(first, first + t.ndim - node.ndim))
+                batch = batch_letters(op, t.ndim - node.ndim)
                 sizes = dict(zip(op.letters[0], node.args[0].shape, strict=True))
                 t = contract([(t, batch + op.out)], batch + op.letters[0], sizes)
             else:

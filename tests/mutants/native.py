@@ -188,8 +188,8 @@ _native(
 )
 _native(
     "the-compiler-is-asked-for-where-there-is-none",
-    '        if native:\n            fast = ", fastmath"',
-    '        if compiler() and native:\n            fast = ", fastmath"',
+    '        if self.emitter.options.native:\n            fast = ", fastmath"',
+    '        if compiler() and self.emitter.options.native:\n            fast = ", fastmath"',
     "test_without_a_compiler",
 )
 _native(

@@ -88,31 +88,29 @@ class NativeKernel:
         return self.compiled(kinds.pop() if kinds else _DOUBLE)
 
     def results(
-        self, values: Sequence[Any], sizes: Mapping[str, int], count: int, rows: int
+        self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int, key: int
     ) -> list[Any] | None:
         """The results over ``count`` rows, in blocks of ``rows`` on threads.
 
-        None for operands that have no common precision.
+        Where they are one block, what calls of operands like these take is written down for
+        ``at_once``, which has the same ``key``.  None for operands that have no common precision.
         """
         made = self._common(values)
         if made is None or 0 in lengths(made.written.some, sizes):
             return None  # NumPy says what is wrong
         threads = self._emitter.options.threads
-        return made.results([*values, *self._constants], sizes, count, rows, threads)
-
-    def at_once(self, values: Sequence[Any], key: int) -> list[Any] | None:
-        """The results in one block, where a like call has been ``prepared``."""
-        found = self._ready.get(key)
-        return None if found is None else found.results([*values, *self._constants])
-
-    def prepare(self, values: Sequence[Any], sizes: dict[str, int], count: int, key: int) -> None:
-        """Write down what calls of operands like these take, which have this ``key``."""
-        made = self._common(values)
-        found = None if made is None else made.ready(sizes, count)
-        if found is not None:
+        found = made.results([*values, *self._constants], sizes, count, rows, threads)
+        ready = made.ready(sizes, count) if count <= rows else None
+        if ready is not None:
             if len(self._ready) >= _KNOWN:
                 self._ready.clear()
-            self._ready[key] = found
+            self._ready[key] = ready
+        return found
+
+    def at_once(self, values: Sequence[Any], key: int) -> list[Any] | None:
+        """The results in one block, where a like call has been."""
+        found = self._ready.get(key)
+        return None if found is None else found.results([*values, *self._constants])
 
 
 _STRONG = (np.ndarray, np.generic)
@@ -246,10 +244,7 @@ class _Compiled:
             return None
         kinds = (np.ndarray, self._dtype, _BOOL)
         numbers = [count, lanes, *map(id, kinds), *lengths(written.dims, known)]
-        made = [
-            (self._shape(x, known), self._dtype if x.dtype is float else _BOOL)
-            for x in written.results
-        ]
+        made = [(self._shape(x, known), self._kind(x)) for x in written.results]
         plan = (ctypes.c_long * len(numbers))(*numbers)
         scalars = tuple(
             [k for k, x in enumerate(written.operands) if x.axis is None and not x.shape]
@@ -269,18 +264,21 @@ class _Compiled:
 
     def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An operand as it is read: along the rows anyhow, as a whole one after the other."""
-        shape, dtype = self._shape(x, sizes), self._dtype
+        shape = self._shape(x, sizes)
         if x.axis is None:
-            found = np.require(value, dtype, ["C", "ALIGNED"])
+            found = np.require(value, self._dtype, ["C", "ALIGNED"])
             return found if found.shape == shape else np.broadcast_to(found, shape).copy(order="C")
-        found = np.require(value, dtype if x.dtype is float else bool, ["ALIGNED"])
+        found = np.require(value, self._kind(x), ["ALIGNED"])
         return found if found.shape == shape else np.broadcast_to(found, shape)
 
     def _result(self, x: Array, sizes: Mapping[str, int], blocks: int) -> np.ndarray:
         """Memory for a result; for a sum over rows, for that over each block of them."""
         shape = self._shape(x, sizes)
-        dtype = self._dtype if x.dtype is float else x.dtype
-        return np.empty((blocks, *shape) if x.axis is None else shape, dtype)
+        return np.empty((blocks, *shape) if x.axis is None else shape, self._kind(x))
+
+    def _kind(self, x: Array) -> np.dtype:
+        """The dtype of an operand or a result that lies along the rows, and of a sum over them."""
+        return self._dtype if x.dtype is float else _BOOL
 
     def _scratch(self, count: int) -> int:
         """The address of memory for a block on its way, which each thread has for itself."""
@@ -323,11 +321,9 @@ class NativeRows(Rows):
         if found is None:
             count = self.rows(sizes)
             rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
-            found = self._native.results(values, sizes, count, rows)
+            found = self._native.results(values, sizes, count, rows, id(sizes))
             if found is None:
                 return super().__call__(*args)
-            if count <= rows:
-                self._native.prepare(values, sizes, count, id(sizes))
         if not self._joins:
             count = self.rows(sizes)
             found = [self._together(made, found, count) for made in self.kernel.pads]
@@ -376,11 +372,9 @@ class NativePoints:
         ]
         found = self._native.at_once(wide, count)
         if found is None:
-            found = self._native.results(wide, sizes, count, BLOCK)
+            found = self._native.results(wide, sizes, count, BLOCK, count)
             if found is None:
                 return otherwise(*given)
-            if count <= BLOCK:
-                self._native.prepare(wide, sizes, count, count)
         known = dict(zip(self._own, found, strict=True))
         known.update(zip(self._program.params, values, strict=True))
         return [

@@ -350,7 +350,7 @@ class _Source:
         for k, x in enumerate(self.of.results):
             low, high = x.around
             letters, names = self._letters(x.shape)
-            offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+            offset = _offset(f"u{k}", x.shape)
             there = f"*(real *)(q{k} + j*u{k}[0]{offset})"
             if low:
                 each = [f"for (long j = -{low}; j < 0; j++) {there} = 0;"]
@@ -368,7 +368,7 @@ class _Source:
     def _read(self, x: Array) -> list[str]:
         """Turn a block of an operand around, if it has to be."""
         v, own = x.value, self._letters(x.shape)
-        offset = "".join(f" + i{k}*t{v}[{k + 1}]" for k in range(len(x.shape)))
+        offset = _offset(f"t{v}", x.shape)
         there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
         lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
@@ -395,7 +395,7 @@ class _Source:
     def _write(self, k: int, x: Array) -> list[str]:
         """Turn a block of a result back."""
         v, own = x.value, self._letters(x.shape)
-        offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+        offset = _offset(f"u{k}", x.shape)
         there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
         lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
         if v not in self.direct:
@@ -435,6 +435,15 @@ class _Source:
         """
         inner = self._nested(shape, ["for (int r = h; r < h + 8; r++)", f"    {line}"])
         return ["for (int h = 0; h < LANES; h += 8)", *[f"    {text}" for text in inner]]
+
+
+def _offset(strides: str, shape: Shape) -> str:
+    """What an element of the axes but the rows adds to the address of a row.
+
+    >>> _offset("t3", (4, 5))
+    ' + i0*t3[1] + i1*t3[2]'
+    """
+    return "".join(f" + i{k}*{strides}[{k + 1}]" for k in range(len(shape)))
 
 
 def _in_pairs(texts: Sequence[str]) -> str:

@@ -48,8 +48,7 @@ def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     changed: dict[int, Step] = {}
     for step in schedule.steps:
         v, op = step.results[0], step.op
-        if _is_turned(step):
-            assert isinstance(op, ops.Contract)
+        if step.form == "kernel" and not step.weak and ops.is_permutation(op):
             base, axes = _view(step.operands[0], steps, views)
             views[v] = View(base, tuple([axes[op.letters[0].index(k)] for k in op.out]))
         elif _multiplies(step, steps, numbers):
@@ -79,16 +78,6 @@ def _pair(a: View, b: View) -> tuple[View, ...]:
     """Two factors whose axes meet, in whichever order they do: that of what the first one views."""
     order = sorted(range(len(a.axes)), key=a.axes.__getitem__)
     return tuple([View(x.base, tuple([x.axes[k] for k in order])) for x in (a, b)])
-
-
-def _is_turned(step: Step) -> bool:
-    """Whether a step views its operand with its axes in another order."""
-    op = step.op
-    if step.form != "kernel" or step.weak or not isinstance(op, ops.Contract):
-        return False
-    if len(op.letters) != 1 or any(op.kills) or len(set(op.out)) < len(op.out):
-        return False
-    return sorted(op.letters[0]) == sorted(op.out)
 
 
 def _multiplies(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> bool:

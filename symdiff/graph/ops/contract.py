@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from symdiff.graph.node import EVERYDAY, Op, Shape, intern_op
 
 if TYPE_CHECKING:
-    pass
-
+    from typing import TypeGuard
 
 __all__ = [
     "Contract",
@@ -17,6 +16,7 @@ __all__ = [
     "Letters",
     "contract_op",
     "fill_op",
+    "is_permutation",
     "is_spread",
 ]
 
@@ -64,6 +64,19 @@ def fill_op(shape: Shape) -> Fill:
     """The op that broadcasts a number to ``shape``."""
     make = lambda: Fill(((),), tuple(range(len(shape))), shape, (False,))  # noqa: E731
     return intern_op((Fill, shape), make)
+
+
+def is_permutation(op: Op) -> TypeGuard[Contract]:
+    """Whether the value is the operand with its axes in an order, and nothing else.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", (2, 2))
+    >>> is_permutation(x.T.op), is_permutation(sd.diag(x).op)
+    (True, False)
+    """
+    if not isinstance(op, Contract) or len(op.letters) != 1 or any(op.kills):
+        return False
+    return len(set(op.out)) == len(op.out) and sorted(op.letters[0]) == sorted(op.out)
 
 
 def is_spread(op: Op) -> bool:
