@@ -6,6 +6,7 @@ done again by NumPy, that step alone.  Other bodies are called with the arrays o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ class Loop:
             printer = MathPrinter(Emitter(), steps)
         except Unsupported:  # a function that has no body for floats
             return None
-        counts = [sum(x.size for x in xs) for xs in self._parted(self.symbols)]  # type: ignore[misc]
+        counts = [sum(x.size for x in xs) for xs in self._parted(self.symbols)]
         first, last = counts[0], counts[0] + counts[1]
         v = [f"v{k + 1}" for k in range(sum(counts))]
         carry, row, params = (", ".join(names) for names in (v[:first], v[first:last], v[last:]))
@@ -79,6 +80,7 @@ class Loop:
         return xs[:1], xs[1:last], xs[last:]
 
     def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """The trajectory, an array of its own."""
         (n,) = lengths((self.length,), sizes)
         (init,), xs, params = self._parted(operands)
         if self.reverse:
@@ -114,10 +116,8 @@ class Loop:
             stop = min(done + _AT_ONCE, n)
             found: list[Any] = []
             rows = _rows([x[done:stop] for x in xs], stop - done)
-            try:
+            with suppress(*NOT_IN_MATH):
                 self.floats(flat[done].tolist(), rows, given, found.append)
-            except NOT_IN_MATH:
-                pass
             if found:
                 flat[done + 1 : done + 1 + len(found)] = found
                 done += len(found)

@@ -12,9 +12,8 @@ from symdiff.functions.shaping import arange, broadcast_to, concat, reshape, squ
 from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
-from symdiff.graph.leaves import as_expr, checked_shape, named_dummy, number_of
-from symdiff.graph.lengths import Length, product
-from symdiff.graph.node import topological
+from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
+from symdiff.graph.lengths import product
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
 from symdiff.transforms.scans import part, replaced, trajectory
@@ -102,7 +101,7 @@ def scan(
 
 @written("fori_loop(lower, upper, f, init), f(i, carry) -> carry")
 def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
-    """``carry = f(i, carry)`` for i from ``lower`` up to ``upper``, which is left out: the last one.
+    """``carry = f(i, carry)`` for i from ``lower`` up to ``upper``, without that: the last carry.
 
     Args:
         lower, upper: ints, or lengths by name.  Where there is nothing between, init is returned.
@@ -124,7 +123,10 @@ def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
                 "that is computed needs a loop with a condition"
             )
     first, stop = (checked_shape((b,))[0] if isinstance(b, str) else int(b) for b in (lower, upper))
-    places = arange(first, stop)
+    if isinstance(first, int) and isinstance(stop, int):
+        places = fixed_places(np.arange(first, stop))  # as places they have no precision
+    else:
+        places = arange(first, stop)
     return scan(lambda carry, i: (f(i, carry), None), init, places)[0]
 
 

@@ -19,7 +19,9 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from symdiff.calculus import kinks
 from symdiff.calculus.flows import DEEP, NONE, Flow, shown
+from symdiff.calculus.kinks import Kink, kinks_in
 from symdiff.calculus.rules import Statement, pullback, pushforward, register, through
 from symdiff.errors import Unsupported
 from symdiff.functions.rearranging import moveaxis
@@ -28,7 +30,6 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, as_real, linear, opaque, primitive
 from symdiff.graph.axis_lengths import bound, names
 from symdiff.graph.bound_lengths import with_lengths
-from symdiff.graph.contraction import broadcast_to
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import dummy, full, is_zero, named_dummy, number_node, number_of
 from symdiff.graph.lengths import Length
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim, Shape
 
-# What is computed for all steps at once has at most so many times the elements of what it is made
-# of, of the carry and the xs: else it would need more memory than the loop that it is taken out of.
+# What is computed for all steps at once has in each at most so many times the elements of the carry
+# and the xs: else it would need more memory than the loop that it is taken out of.
 _WIDER = 4
 # What a symbolic length counts there.
 _SOME = 64
@@ -81,11 +82,17 @@ class Scan(ops.Opaque):
         self.length, self.reverse = length, reverse
         self.adjoints: dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return scan_op, (self.body, self.carry, self.xs, self.params, self.length, self.reverse)
-
     def result(self, *shapes: Shape) -> Shape:
         return (self.length + 1, *self.carry.shape)  # type: ignore[operator]  # lengths add up
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join(x.name for x in (self.carry, *self.xs, *self.params))
+        known = [] if self.xs else [f"length={self.length}"]
+        return self.name, [
+            f"lambda {symbols}: {self.body}",
+            *known,
+            *["reverse=True"] * self.reverse,
+        ]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
         symbols = (self.carry, *self.xs, *self.params)
@@ -201,6 +208,8 @@ def trajectory(
 
     What depends on no carry is no part of the loop: it is computed once, or for all steps at once.
     """
+    if length == 0:
+        return expand_dims(init, 0)
     body = as_real(body)
     levels = _levels(body, carry, xs)
     if levels[body] < _INSIDE:
@@ -212,7 +221,7 @@ def trajectory(
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
     others: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
-    for node in _outermost(body, carry, levels, xs):
+    for node in _outermost(body, carry, levels):
         along = levels[node] == _ALONG
         try:
             (value,) = (_batched if along else _closed)([node], xs, params, length)
@@ -224,7 +233,9 @@ def trajectory(
         symbol = (columns if along else others).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
         )
-        place[node] = primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
+        place[node] = (
+            primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
+        )
     (body,) = replaced([body], place)
     op = scan_op(body, carry, [*columns.values()], [*others.values()], length, reverse)
     return opaque(op, init, *columns, *others)
@@ -232,7 +243,7 @@ def trajectory(
 
 def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
     """For each node, whether it depends on the carry, on xs, or on neither."""
-    found: dict[Expr, int] = {x: _ALONG for x in xs}
+    found: dict[Expr, int] = dict.fromkeys(xs, _ALONG)
     found[carry] = _INSIDE
     for node in topological([body]):
         if node not in found:
@@ -240,10 +251,16 @@ def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
     return found
 
 
-def _outermost(
-    body: Expr, carry: Expr, levels: Mapping[Expr, int], xs: Mapping[Expr, Expr]
-) -> list[Expr]:
-    """The largest parts of the body without the carry, in order of first use."""
+def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
+    """The largest parts of the body without the carry that are operands, by first use."""
+    # What all of a part takes at once, and what is there anyhow.
+    widest: dict[Expr, int] = {}
+    given = _elements(carry.shape)
+    for node in topological([body]):
+        along = levels[node] == _ALONG
+        wide = [_elements(node.shape)] if along and node.args else [0]
+        widest[node] = max(wide + [widest[x] for x in node.args])
+        given += _elements(node.shape) if along and not node.args else 0
     found: list[Expr] = []
     stack, seen = [body], {carry}
     while stack:
@@ -251,28 +268,21 @@ def _outermost(
         if node in seen:
             continue
         seen.add(node)
-        if levels[node] < _INSIDE and _is_apart(node, carry, levels, xs):
+        if levels[node] < _INSIDE and _is_apart(node) and widest[node] <= _WIDER * given:
             found.append(node)
         else:
             stack.extend(reversed(node.args))
     return found
 
 
-def _is_apart(
-    node: Expr, carry: Expr, levels: Mapping[Expr, int], xs: Mapping[Expr, Expr]
-) -> bool:
-    """Whether a part without the carry is an operand: no number, no stretching, not too large."""
+def _is_apart(node: Expr) -> bool:
+    """Whether a part is worth an operand: it is no number, and no other one that is stretched."""
     op = node.op
     if isinstance(op, ops.Symbol):
         return True
     if not node.args or number_of(node) is not None:
         return False
-    if isinstance(op, ops.Contract) and len(node.args) == 1 and op.created:
-        return False
-    if levels[node] == _FREE or (isinstance(op, ops.Pointwise) and op.decides is not None):
-        return True
-    made_of = sum(_elements(x.shape) for x in topological([node]) if x in xs)
-    return _elements(node.shape) <= _WIDER * (made_of + _elements(carry.shape))
+    return not (isinstance(op, ops.Contract) and len(node.args) == 1 and op.created)
 
 
 def _elements(shape: Shape) -> int:
@@ -462,5 +472,24 @@ def _batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Exp
     return moveaxis(path, 1, 0)
 
 
+def _kinks(node: Expr) -> list[Kink]:
+    """The kinks that derivatives in the body meet, in all steps."""
+    o = ScanRule(node, 0)._op().opened
+    return [
+        Kink(kink.name, *[loop_values(node, x) for x in (kink.operand, kink.hit)])
+        for kink in kinks_in([o.body])
+    ]
+
+
+def loop_values(node: Expr, x: Expr) -> Expr:
+    """What an expression over the opened symbols of a scan is in each of its steps."""
+    rule = ScanRule(node, 0)
+    o = rule._op().opened
+    along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))
+    (found,) = batched([x], along, rule._op().length)
+    return rule._at_operands(Flow(found, NONE)).expr
+
+
 register(Scan, ScanRule)
 batching.register(Scan, _batched_scan)
+kinks.register(Scan, _kinks)

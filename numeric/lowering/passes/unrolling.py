@@ -259,7 +259,9 @@ class _Writer:
         if kills and len(kills) == 2:
             key: tuple[object, ...] = ("strong", kills, *factors)
             if key not in self._known:
-                self._known[key] = self._step("strong", ops.strong_op((kills[0], kills[1])), factors)
+                self._known[key] = self._step(
+                    "strong", ops.strong_op((kills[0], kills[1])), factors
+                )
             return self._known[key]
         for x in factors[1:]:
             key = "product", found, x
