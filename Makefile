@@ -7,6 +7,12 @@ STAMP := $(VENV)/.installed
 JOBS  ?= 2
 MINUTES ?= 30
 
+# The tests of lowering: with machine code, and where there is no compiler.
+LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py $(wildcard tests/numeric/test_passes*.py) \
+	$(foreach name,bad_lengths blocks bound_and_partial bound_lengths calls contraction derivatives fields function gathers \
+	kept_memory kernels lengths_that_are_lost lowering models_of_any_length named_lengths random_named_lengths rolling source \
+	special steps structure surface tables unrolling ways,tests/numeric/test_$(name).py)
+
 # The first interpreter that is new enough; override with `make PYTHON=/path/to/python3.12`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; \
@@ -56,12 +62,15 @@ fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
-crosscheck: $(STAMP) ## the eager layer beside PyTorch, and an audit of PyTorch's, JAX's and autograd's rules
+crosscheck: $(STAMP) ## beside PyTorch, JAX and autograd; lowering in machine code, and without a compiler
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	$(BIN)/python -m pytest tests/check
 	$(BIN)/python -m tests.eager.crosscheck
 	$(BIN)/python -m tests.check.foreign_rules
 	$(BIN)/python -m tests.notebooks.record
+	$(BIN)/python -m pytest -n $(JOBS) --backend=native $(LOWERING)
+	$(BIN)/python -m tests.numeric.sanitized
+	env PATH=/nowhere CC= $(BIN)/python -m pytest -n $(JOBS) -W ignore:backend=:RuntimeWarning $(LOWERING) README.md
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy

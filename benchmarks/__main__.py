@@ -57,6 +57,7 @@ def main() -> int:
         found = list(verdicts(outcomes))
         recorded = report.record(outcomes, found, effort)
         path = report.write(options.out, recorded)  # who interrupts a run keeps what it measured
+    (options.out / "bench.md").write_text("\n".join(report.table(outcomes)) + "\n")
     print(*report.judged(found), sep="\n")
     print(path)
     if find_spec("matplotlib"):

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.rounds import OURS, STAGES
+from benchmarks.declarations import Task
+from benchmarks.rounds import NATIVE, OURS, STAGES
 from benchmarks.targets import OPERATIONS, Verdict
 
 if TYPE_CHECKING:
@@ -133,6 +134,33 @@ def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort
             for v in found
         ],
     }
+
+
+def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The ratios of calls in Markdown: of the NumPy back end, and of machine code, to each peer."""
+    every = [outcome for outcome in outcomes if outcome.case.workload.task is not Task.PROGRAM]
+    peers = [p for p in _COLUMNS if any(x.ratio(p) is not None for x in every)]
+    yield f"| workload | {' | '.join(_COLUMNS[p] for p in peers)} |"
+    yield f"|---|{'---:|' * len(peers)}"
+    for outcome in every:
+        cells = []
+        for peer in peers:
+            found = [outcome.ratio(peer, own=own) for own in (OURS, NATIVE)]
+            cells.append(" / ".join(f"{x:.2g}" for x in found if x is not None))
+        yield f"| {outcome.case.name.replace('|', ' ')} | {' | '.join(cells)} |"
+    about = machine()
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    yield f"\n{about['processor']}, {about['cores']} cores; {versions}."
+
+
+_COLUMNS = {
+    "hand": "NumPy by hand",
+    "torch": "PyTorch",
+    "jax": "`jax.jit`",
+    "casadi": "CasADi",
+    "lambdify": "`lambdify`",
+    "heyoka": "heyoka",
+}
 
 
 def write(folder: Path, recorded: dict[str, Any]) -> Path:

@@ -6,6 +6,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+import numeric as nm
+import symdiff as sd
+from numeric.lowering import programs
+from numeric.lowering.passes import rows
 from tests.support.budget import scaled
 
 # A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
@@ -25,6 +29,32 @@ settings.register_profile(
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # failures come first next time
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--backend",
+        default="numpy",
+        choices=("numpy", "native"),
+        help="of Functions that tests lower without saying which; native: few elements, too",
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--backend") == "native":
+        nm.lower.__wrapped__.__kwdefaults__["backend"] = "native"
+        rows._LEAST = programs.NATIVE_LEAST = 1
+        x = sd.symbol("x")
+        assert nm.lower(x, x)._options.native
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--backend") == "native":
+        for item in items:
+            mark = item.get_closest_marker("numpy_only")
+            if mark is not None:
+                (reason,) = mark.args
+                item.add_marker(pytest.mark.skip(reason=f"of NumPy alone: {reason}"))
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,7 @@ def sums_up(op):
     return len(op.letters) > 1 and any(k not in op.out for word in op.letters for k in word)
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_lowered_is_interpreted_bit_by_bit(family):
     """Or as near to the exact value, where the two may round differently."""

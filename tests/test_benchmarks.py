@@ -12,7 +12,7 @@ from benchmarks import report
 from benchmarks.contestants import Failed, Local, Remote
 from benchmarks.declarations import Case, Task, difference
 from benchmarks.libraries import MODULES
-from benchmarks.rounds import OURS, Effort, Outcome, Timing, measure
+from benchmarks.rounds import NATIVE, OURS, Effort, Outcome, Timing, measure
 from benchmarks.targets import TARGETS, applies, verdicts
 from benchmarks.workloads import CASES, WORKLOADS, elementwise, linear_algebra, models
 
@@ -164,6 +164,20 @@ def test_ratios_are_medians_of_rounds_and_are_judged():
     assert "must 1.1 reached" in text
     assert "must 1 not measured" in text
     assert "4.01  must 4 NOT REACHED" in text
+
+
+def test_the_table_has_ratios_of_both_back_ends():
+    case = next(case for case in CASES if case.name == "2 chained Rosenbrock n=1000")
+    timings = {
+        OURS: Timing(call=[1.0, 4.0, 3.0]),
+        NATIVE: Timing(call=[0.5, 1.0, 1.5]),
+        "hand": Timing(call=[2.0, 4.0, 1.0]),
+        "jax": Timing(refused="is not installed"),
+    }
+    heads, _, row, _, about = "\n".join(report.table([Outcome(case, timings)])).split("\n")
+    assert heads == "| workload | NumPy by hand |"
+    assert row == f"| {case.name} | 1 / 0.25 |"
+    assert f"numpy {np.__version__}" in about
 
 
 def test_files_are_written(tmp_path):

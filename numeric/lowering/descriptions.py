@@ -10,6 +10,7 @@ from numeric.lowering import blocks, derivatives
 from numeric.lowering.contraction import plan
 from numeric.lowering.passes.rows import ROWS
 from numeric.lowering.passes.sharing import is_made
+from symdiff.display.diagrams import listed
 from symdiff.errors import Unsupported
 from symdiff.exact.counting import count_operations
 from symdiff.graph import ops
@@ -168,7 +169,7 @@ def kept(values: Sequence[Expr], sizes: Mapping[str, int] | None) -> str:
     """What is kept for ``backward``, and in how many bytes: values that look alike together."""
     names = Counter(map(derivatives.described, values))
     parts = [f"{count} of {name}" if count > 1 else name for name, count in names.items()]
-    text = f"kept for backward: {', '.join(parts) or 'nothing'}"
+    text = f"kept for backward: {listed(parts, 8) or 'nothing'}"
     if sizes is None or not values:
         return text
     known = Sizes(sizes)

@@ -47,6 +47,8 @@ from symdiff.transforms.substitution import substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numeric.lowering.programs import Lowered
+
 
 @written("lower(f, [x, y])")
 def lower(
@@ -56,6 +58,7 @@ def lower(
     threads: int | None = None,
     exact_order: bool = False,
     backend: str = "numpy",
+    fastmath: bool = False,
 ) -> Function:
     """``outputs`` as a fast NumPy function of ``inputs``, with its exact reverse derivative.
 
@@ -71,9 +74,13 @@ def lower(
             work, which is as accurate, and faster.
         backend: "numpy"; "native" for kernels in machine code, which the system's C compiler makes;
             or "auto" for "native" where there is a compiler, else "numpy", with a warning.
+        fastmath: whether machine code may compute as if its numbers were real ones: in another
+            order, with products by reciprocals for quotients, and products and sums that are
+            rounded once.  Nan, infinities and signs of zeros have no meaning then.
 
     Raises ValueError for symbols that are no inputs, for axis lengths that no input has, for
-    ``threads`` that is no positive int and for another ``backend``; ShapeError for two symbols of
+    ``threads`` that is no positive int, for another ``backend``, and for ``fastmath`` of NumPy or
+    beside ``exact_order``; ShapeError for two symbols of
     one name, TypeError for what is no expression or symbol, Unsupported for what cannot be executed
     (a function that needs SciPy, where there is none); NoCompiler, a RuntimeError, where machine
     code is asked for and there is no compiler, and PermissionError where others can write to where
@@ -107,9 +114,13 @@ def lower(
     symbols = tuple([become(x, others) for x in xs]) if others else xs
     if threads is not None and (threads.__class__ is not int or threads < 1):
         raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
-    return Function(
-        ys, symbols, many, nodes, Options(threads, exact_order, backend, has_native(backend)), xs
-    )
+    native = has_native(backend)
+    if fastmath and backend == "numpy":
+        raise ValueError('lower: fastmath is of machine code: add backend="native", or drop it')
+    if fastmath and exact_order:
+        raise ValueError("lower: fastmath changes the order that exact_order keeps: drop one")
+    options = Options(threads, exact_order, backend, bool(fastmath), native)
+    return Function(ys, symbols, many, nodes, options, xs)
 
 
 class _Eager:
@@ -167,6 +178,8 @@ class Function:
         self.inputs = self._signature.given
         # Python floats need no layer between the caller and the program; kinks have to be asked.
         self._direct = self._programs.flavour == MATH and not self._programs.strict
+        # By method, what derivatives by all inputs are, which is found once.
+        self._whole: dict[str, tuple[Lowered, tuple[int, ...]]] = {}
         self._call: Callable[..., object] = self._called
         if self._direct:
             self._call = self._programs.entry("call", self._programs.value, self._called, many)
@@ -185,7 +198,7 @@ class Function:
             self._many,
             self._programs.strict,
             fixed,
-            tuple(self._options)[:3],
+            tuple(self._options)[:4],
         )
 
     # Calls ----------------------------------------------------------------------------------------
@@ -307,9 +320,10 @@ class Function:
         Raises ShapeError for an output that is not one scalar, ValueError for ``wrt`` that is no
         input, NotDifferentiable for ``wrt`` that is not real.
         """
-        self._check_scalar("value_and_grad")
-        order = self._signature.places(wrt, "value_and_grad")
-        program = self._programs.of(derivatives.value_and_grad, order)
+        known = self._whole.get("value_and_grad") if wrt is None else None
+        if known is None:
+            known = self._of_scalar("value_and_grad", wrt, derivatives.value_and_grad)
+        program, order = known
         whole = wrt is None and len(order) == len(self.inputs)
         if self._direct and whole and "value_and_grad" not in self.__dict__:
             # From now on, nothing lies between: the attribute hides the method, which is called
@@ -341,9 +355,10 @@ class Function:
         >>> lower(x @ x, x).grad(np.array([1.0, 3.0])).tolist()
         [2.0, 6.0]
         """
-        self._check_scalar("grad")
-        order = self._signature.places(wrt, "grad")
-        program = self._programs.of(derivatives.jacobian, order, "reverse")
+        known = self._whole.get("grad") if wrt is None else None
+        if known is None:
+            known = self._of_scalar("grad", wrt, derivatives.jacobian, "reverse")
+        program, order = known
         row = self._programs.results(program, *self._signature.bind(args, named))
         return self._signature.by_input(row, wrt, order, "grad")
 
@@ -583,6 +598,17 @@ class Function:
         rows = sum(math.prod(lengths(y.shape, call.sizes)) for y in self.outputs)
         return "forward" if columns < rows else "reverse"
 
+    def _of_scalar(
+        self, method: str, wrt: object, describe: object, *more: object
+    ) -> tuple[Lowered, tuple[int, ...]]:
+        """The program of derivatives of a scalar output, and the places of what they are by."""
+        self._check_scalar(method)
+        order = self._signature.places(wrt, method)
+        found = self._programs.of(describe, order, *more), order
+        if wrt is None:
+            self._whole[method] = found
+        return found
+
     def _check_scalar(self, method: str) -> None:
         if len(self.outputs) != 1 or self.outputs[0].shape:
             shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
@@ -605,7 +631,7 @@ def _lowered_again(
     many: bool,
     strict: bool = False,
     fixed: Sequence[Fixed] = (),
-    options: tuple[int | None, bool] | tuple[int | None, bool, str] = (None, False),
+    options: tuple[Any, ...] = (),
 ) -> Function:
     """The Function of a pickle, lowered in this process."""
     found = apart(nodes, places)

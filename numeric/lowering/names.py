@@ -31,12 +31,14 @@ class Options(NamedTuple):
 
     ``threads``: on how many threads large arrays are computed, None for the default;
     ``exact_order``: sums are added in the order of ``interpret``, also where another is faster;
-    ``backend``: that which was asked for; ``native``: whether kernels are machine code.
+    ``backend``: that which was asked for; ``fastmath``: machine code may take numbers for real
+    ones; ``native``: whether kernels are machine code.
     """
 
     threads: int | None = None
     exact_order: bool = False
     backend: str = "numpy"
+    fastmath: bool = False
     native: bool = False
 
 

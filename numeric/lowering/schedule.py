@@ -17,6 +17,7 @@ from numeric.lowering.steps import Schedule, Step
 from symdiff import opaque_ops
 from symdiff.graph import ops
 from symdiff.graph.leaves import number_of
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -140,7 +141,9 @@ class _Walk:
         of_symbols = all(isinstance(x.op, ops.Symbol) for x in self.params)
         self._shared = spellings if spellings is not None and of_symbols else {}
         outputs = list(outputs)
-        self._weak = numbers(outputs, self.known)
+        nodes = topological(outputs)
+        self._weak = numbers(nodes, self.known)
+        self._spells = any(x.op.__class__ is opaque_ops.Pinv for x in nodes)
         self.outputs = tuple(self._visible(behind(y)) for y in outputs)
         self._walk()
 
@@ -152,7 +155,7 @@ class _Walk:
         if found is None:
             found = self._spelled[x] = spelled(x)
             if found is not x:
-                self._weak |= numbers([found], self.known)
+                self._weak |= numbers(topological([found]), self.known)
         return found
 
     def _walk(self) -> None:
@@ -166,11 +169,11 @@ class _Walk:
                 how = _INPUT if node in self.known else shared.get(node)
                 if how is None:
                     how = shared[node] = spelling(node, weak)
-                if opaque_ops.Pinv in [x.op.__class__ for x in how.operands]:
+                if self._spells:
                     how = how._replace(operands=tuple([self._visible(x) for x in how.operands]))
                     weak = self._weak
                 spellings[node] = how
-                stack.extend(reversed(how.operands))
+                stack += [x for x in reversed(how.operands) if x not in placed]
             else:
                 stack.pop()
                 if node not in placed:
@@ -186,12 +189,13 @@ class _Walk:
             # Of numbers a kernel makes an array, which is no weak number, unless it spreads its
             # operand.
             if how.form not in ("kernel", "component") or ops.is_spread(node.op):
-                others = [x for x in how.operands if x not in self.literals]
+                literals, static = self.literals, self.static
+                others = [x for x in how.operands if x not in literals]
                 if not others:
-                    self.literals[node] = _folded(node, how, self.literals)
+                    literals[node] = _folded(node, how, literals)
                     return
-                if self.static.issuperset(others):
-                    self.static.add(node)
+                if static and static.issuperset(others):
+                    static.add(node)
             self.order.append(node)
 
 

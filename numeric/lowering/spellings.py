@@ -25,7 +25,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.axes import canonical
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import number_node, number_of
-from symdiff.graph.node import make, topological
+from symdiff.graph.node import make
 from symdiff.graph.number import norm, raised, times
 
 if TYPE_CHECKING:
@@ -68,16 +68,19 @@ def behind(x: Expr) -> Expr:
     return written_out(x) if x.op.__class__ is ops.Pointwise and is_decision(x.op) else x
 
 
-def numbers(outputs: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:
-    """The nodes over numbers and axis lengths alone, whose values are weak: they have no shape.
+def numbers(nodes: Iterable[Expr], known: frozenset[Expr] = frozenset()) -> frozenset[Expr]:
+    """Those over numbers and axis lengths alone, whose values are weak: they have no shape.
+
+    Operands come before their users.
 
     >>> import symdiff as sd
+    >>> from symdiff.graph.node import topological
     >>> x, ones = sd.symbol("x", 3), sd.ones(3)
-    >>> (ones > 0) in numbers([sd.where(ones > 0, x, 0)])
+    >>> (ones > 0) in numbers(topological([sd.where(ones > 0, x, 0)]))
     True
     """
     found: set[Expr] = set()
-    for node in topological(outputs):
+    for node in nodes:
         if node in known:
             continue
         if node.args and node.args[0] not in found:  # as nearly all

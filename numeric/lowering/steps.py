@@ -19,12 +19,13 @@ return %5
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype, Op, Shape
@@ -38,7 +39,7 @@ class Step(NamedTuple):
     """One computation: ``ops`` of the values ``operands``, which gives the values ``results``.
 
     There are several results where parts of one computation are wanted (see ``parts``); ``ops``,
-    ``shapes``, ``dtypes``, ``uses`` and ``dies`` are parallel to them.
+    ``shapes``, ``dtypes`` and ``dies`` are parallel to them.
 
     ``form`` says how the step is computed, and ``detail`` what the form has to know besides:
 
@@ -103,7 +104,6 @@ class Step(NamedTuple):
     weak: bool = False
     # What passes say:
     inline: bool = False  # written inside of the line of its only reader (``grouping``)
-    uses: tuple[int, ...] = ()  # how often each result is read; once more if the program returns it
     dies: tuple[int | None, ...] = ()  # the place of the step after which nobody needs a result
 
     @property
@@ -140,32 +140,67 @@ class Step(NamedTuple):
         return f"{text}  # {', '.join(notes)}" if notes else text
 
 
-class Schedule(NamedTuple):
-    """The steps of a program, operands before users: from ``params`` to ``results``.
-
-    ``origins`` are the expressions whose values 0, 1, 2, ... are; what passes add has none.
-    """
-
+class _Parts(NamedTuple):
     params: tuple[int, ...]
     steps: tuple[Step, ...]
     results: tuple[int, ...]
     origins: tuple[Expr, ...]
     length: int  # how many values there are
 
-    def definitions(self) -> list[Step]:
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def once(
+    find: Callable[Concatenate[Schedule, _P], _T],
+) -> Callable[Concatenate[Schedule, _P], _T]:
+    """A question about a schedule, which is answered once: schedules do not change."""
+
+    @wraps(find)
+    def found(schedule: Schedule, /, *args: _P.args, **named: _P.kwargs) -> _T:
+        answers = schedule.answers
+        key = (find, args)
+        if key not in answers:
+            answers[key] = find(schedule, *args, **named)
+        answer: _T = answers[key]
+        return answer
+
+    return found
+
+
+class Schedule(_Parts):
+    """The steps of a program, operands before users: from ``params`` to ``results``.
+
+    ``origins`` are the expressions whose values 0, 1, 2, ... are; what passes add has none.
+    """
+
+    @cached_property
+    def answers(self) -> dict[object, Any]:
+        """What has been asked ``once``."""
+        return {}
+
+    @once
+    def definitions(self) -> Sequence[Step]:
         """The step of each value, by the value's number."""
         found: list[Any] = [None] * self.length
         for step in self.steps:
             for v in step.results:
                 found[v] = step
-        return found
+        return tuple(found)
 
-    def reads(self) -> list[int]:
+    @once
+    def reads(self) -> Sequence[int]:
         """How often each value is read, by its number; once more for each time it is a result."""
         found = [0] * self.length
         for v in (*self.results, *(x for step in self.steps for x in step.operands)):
             found[v] += 1
-        return found
+        return tuple(found)
+
+    @once
+    def kinds(self) -> frozenset[type[Op]]:
+        """The classes of all ops: what a pass looks for is mostly not there."""
+        return frozenset({op.__class__ for step in self.steps for op in step.ops})
 
     def having(self, steps: Sequence[Step], more: int = 0) -> Schedule:
         """The schedule with these steps, but for those that nobody needs, and ``more`` values.

@@ -38,6 +38,30 @@ _native(
     f"{EXACT}[1-float32]",
 )
 _native(
+    "c-tanh-cancels-near-zero",
+    '"tanh_near": "m_fabs(x) < 0.625"',
+    '"tanh_near": "m_fabs(x) < 0.001"',
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-tanh-goes-on-where-its-fraction-ends",
+    '"tanh_near": "m_fabs(x) < 0.625"',
+    '"tanh_near": "m_fabs(x) < 1.5"',
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-tanh-loses-the-sign-of-large-numbers",
+    "? x : m_copysign(1, x)",
+    "? x : 1",
+    f"{EXACT}[1-float64]",
+)
+_native(
+    "c-sech2-overlooks-a-square",
+    '"4*(x/(1 + (2*x + x*x)))"',
+    '"4*(x/(1 + 2*x))"',
+    f"{EXACT}[1-float32]",
+)
+_native(
     "c-log1mexp-cancels-near-zero",
     "x <= 0.6931471805599453 ? m_log(-m_expm1(-x))",
     "x <= 0.6931471805599453 ? m_log(1 - m_exp(-x))",
@@ -92,6 +116,32 @@ _native(
     f"{EXACT}[1-float64]",
 )
 
+_native(
+    "a-sine-and-a-cosine-are-one-call",
+    'for name in ("sin", "cos") for kind in ("", "f")',
+    'for name in ("sin",) for kind in ()',
+    "test_a_sine_and_a_cosine_of_one_argument_are_vector_functions[float64]",
+)
+
+_native(
+    "fastmath-is-forgotten",
+    "flags += FAST * fastmath",
+    "flags += FAST * False",
+    "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
+)
+_native(
+    "fastmath-is-for-all",
+    "flags += FAST * fastmath",
+    "flags += FAST * True",
+    "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
+)
+_native(
+    "fastmath-is-lost-by-pickles",
+    "tuple(self._options)[:4]",
+    "tuple(self._options)[:3]",
+    "test_fastmath_is_of_machine_code",
+)
+
 # What is kept -------------------------------------------------------------------------------------
 
 _native(
@@ -135,6 +185,18 @@ _native(
     "found = _LOADED.get(key)",
     "found = None",
     "test_threads_make_one_library",
+)
+_native(
+    "what-others-are-making-is-removed",
+    "st_mtime > _ABANDONED",
+    "st_mtime > -1",
+    "test_what_a_process_left_is_removed",
+)
+_native(
+    "folders-that-were-left-stay",
+    "                    shutil.rmtree(path)",
+    "                    path.rmdir()",
+    "test_what_a_process_left_is_removed",
 )
 _native(
     "warnings-name-a-line-of-ours",

@@ -3,6 +3,18 @@
 import pytest
 
 from numeric.cli import main
+from numeric.lowering.native.compiler import NoCompiler, compiler
+
+
+def pytest_collection_modifyitems(items):
+    """Machine code is tested where there is a compiler."""
+    native = [item for item in items if item.path.name.startswith("test_native")]
+    try:
+        if native:
+            compiler()
+    except NoCompiler:
+        for item in native:
+            item.add_marker(pytest.mark.skip(reason="there is no C compiler"))
 
 
 @pytest.fixture

@@ -264,6 +264,7 @@ def test_a_short_axis_of_known_length_has_no_kernel(monkeypatch):
 # Users --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.numpy_only("its text")
 def test_source_and_explain_tell_of_kernels():
     F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])
     F(np.ones(10))
@@ -287,6 +288,7 @@ def test_explain_counts_what_a_kernel_reads_and_writes():
     assert f", {2 * 8 * 100:,} bytes" in value
 
 
+@pytest.mark.numpy_only("its text")
 def test_programs_of_small_arrays_know_no_blocks(monkeypatch):
     monkeypatch.setattr(programs, "LARGE", 1000)
     F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])
@@ -357,6 +359,7 @@ def test_helpers_see_the_context_of_the_caller():
     assert set(seen) == {"raise"}
 
 
+@pytest.mark.numpy_only("its warnings")
 def test_warnings_are_those_of_the_caller():
     F = nm.lower(sd.sum(sd.log(x) * w), [x, w], threads=2)
     G = nm.lower(sd.sum(sd.where(x > 0, sd.log(x), 0) * w), [x, w], threads=2)

@@ -17,7 +17,16 @@ from benchmarks.declarations import Task
 from benchmarks.libraries import operations
 from benchmarks.workloads import WORKLOADS
 from numeric.lowering import blocks, memory
+from numeric.lowering.passes.affine import joined
+from numeric.lowering.passes.contractions import merged
+from numeric.lowering.passes.exponentials import shares
+from numeric.lowering.passes.extremes import by_place
+from numeric.lowering.passes.padding import padded
+from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.squares import dotted
+from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.schedule import schedule
+from numeric.lowering.steps import Schedule
 
 MILLION = 1_000_000
 x, w = sd.symbols("x w", "n")
@@ -224,6 +233,8 @@ def slices(n):
 
 
 GRAPHS = {"chain": chain, "layers": layers, "slices": slices}
+# Of what a chain of scalars has nothing of.
+PASSES = (merged, shares, multiplied, dotted, joined, by_place, padded)
 
 
 def calls_of(run):
@@ -275,6 +286,29 @@ def test_lowering_is_linear_in_the_graph(name):
     del counts[0]
     first, second = (b - a for a, b in pairwise(counts))
     assert second <= 2.2 * first
+
+
+@pytest.mark.parametrize("change", PASSES, ids=lambda change: change.__name__)
+def test_a_pass_that_has_nothing_to_do_looks_at_no_step(change):
+    """Which kinds of ops there are is found once, and is all that such a pass asks."""
+    counts = []
+    for n in (20, 80):
+        f, inputs = chain(n)
+        made = schedule([f, *sd.grad(f, inputs)], inputs)
+        run = partial(change, made, possible_numbers(made, False))
+        assert run() is made
+        counts.append(calls_of(run))
+    assert counts[0] == counts[1]
+
+
+def test_what_is_asked_of_a_schedule_is_found_once():
+    made = schedule([sd.sum(sd.sin(x) * w)], [x, w])
+    for ask in (Schedule.definitions, Schedule.reads, Schedule.kinds):
+        assert ask(made) is ask(made)
+    assert possible_numbers(made, False) is possible_numbers(made, False)
+    assert possible_numbers(made, False) is not possible_numbers(made, True)
+    less = made._replace(steps=made.steps[:1])
+    assert (len(made.kinds()), len(less.kinds())) == (3, 1)
 
 
 # Cheap gradients ----------------------------------------------------------------------------------

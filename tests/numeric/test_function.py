@@ -377,6 +377,7 @@ def test_masked_branches_do_not_warn_and_do_not_count(name):
         np.testing.assert_array_equal(gradient, slope)
 
 
+@pytest.mark.numpy_only("its warnings")
 def test_genuine_domain_errors_warn_as_numpy_does():
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         nm.lower(sd.log(V), (V,))(np.zeros(3))
@@ -638,6 +639,7 @@ EXPLAINED = nm.lower(
 )
 
 
+@pytest.mark.numpy_only("its text")
 def test_explain_counts_operations_and_bytes_where_lengths_are_known():
     value, pulled = EXPLAINED.outputs, EXPLAINED._programs.cut.cotangents
     n = 100
@@ -657,6 +659,7 @@ def test_explain_counts_operations_and_bytes_where_lengths_are_known():
     assert "operations are not counted" in opaque.explain()
 
 
+@pytest.mark.numpy_only("its text")
 def test_explain_tells_of_what_runs_for_these_lengths():
     small, large = (EXPLAINED.explain({"n": n}) for n in (100, 10**6))
     assert "fused" not in small

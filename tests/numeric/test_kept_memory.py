@@ -1,5 +1,9 @@
 """Memory that programs keep: the same bits, nothing shared, nothing allocated again."""
 
+import os
+import platform
+import subprocess
+import sys
 import threading
 import tracemalloc
 
@@ -20,7 +24,10 @@ from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs_at_points
 
-pytestmark = pytest.mark.usefixtures("arrays_stay_arrays")
+pytestmark = [
+    pytest.mark.usefixtures("arrays_stay_arrays"),
+    pytest.mark.numpy_only("its memory"),
+]
 
 X, W = sd.symbol("X", ("n", "d")), sd.symbol("W", ("d", "k"))
 b, v = sd.symbol("b", "k"), sd.symbol("v", "n")
@@ -277,6 +284,28 @@ def test_the_second_call_allocates_results_alone():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < results + widest / 2
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do as they like")
+def test_memory_of_results_is_not_given_back_to_the_system_and_asked_for_again():
+    """Counted in faults of pages: a call has 24 MB of results, which are six thousand pages."""
+    code = """
+import resource
+import numpy as np, numeric as nm, symdiff as sd
+
+xs = sd.symbols("a b c d e f g h i j")
+F = nm.lower([xs[k - 1] + sd.exp(x) for k, x in enumerate(xs)], xs, threads=1)
+args = [np.ones(300_000)] * 10
+F(*args), F(*args)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    F(*args)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
+    run = [sys.executable, "-c", code]
+    ran = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
+    assert int(ran.stdout) < 1000
 
 
 def test_values_that_are_not_needed_together_have_one_array():

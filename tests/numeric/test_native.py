@@ -11,6 +11,7 @@ from hypothesis import given, reject
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
+from numeric.lowering.native import compiler
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -32,9 +33,10 @@ def kernels(F):
     return sum(len(k._native._made) for p in every for k in p.kernels if hasattr(k, "_native"))
 
 
-def pair(f, xs, **options):
+def pair(f, xs, fastmath=False, **options):
     """A formula in machine code, and in NumPy."""
-    return nm.lower(f, xs, backend="native", **options), nm.lower(f, xs, **options)
+    fast = nm.lower(f, xs, backend="native", fastmath=fastmath, **options)
+    return fast, nm.lower(f, xs, backend="numpy", **options)
 
 
 def near(found, expected, dtype=np.float64):
@@ -78,6 +80,15 @@ def test_random_programs_are_right(family):
 # Symbols of other tests that have these names stay as old as they are.
 X, V, A = sd.symbol("Xm", ("n", "d")), sd.symbol("vm", "d"), sd.symbol("am", "n")
 T = sd.symbol("Tm", ("n", 3, 3))
+U, W, M = sd.symbol("Um", ("n", 3)), sd.symbol("Wm", (4, 3, 3)), sd.symbol("Mm", (4, 3))
+
+
+def mixture():
+    """The logarithm of a mixture of four Gaussians in three dimensions, at each row of U."""
+    y = sd.einsum("kij,knj->kin", W, U - M[:, None])
+    return sd.sum(sd.logsumexp(-sd.sum(y**2, axis=1) / 2, axis=0))
+
+
 FORMULAS = {
     "elementwise": (lambda: sd.sum(sd.tanh(X * V) * sd.exp(-(X**2) / 2)), (X, V)),
     "sums inside": (lambda: sd.sum(sd.tanh(sd.sum(X * X * V, axis=1))), (X, V)),
@@ -90,14 +101,25 @@ FORMULAS = {
     "slices": (lambda: sd.sum((A[1:] - A[:-1] ** 2) ** 2 + sd.cos(A[1:])), (A,)),
     "transposed": (lambda: sd.sum(sd.sin(T) * sd.swapaxes(sd.exp(sd.sin(T)), 1, 2)), (T,)),
     "large numbers": (lambda: sd.sum(sd.sin(A) * 10**30 + A**2 * 3**50 + 10**25), (A,)),
+    "lengths": (
+        lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
+        (X, V),
+    ),
+    "small matrices": (
+        lambda: sd.sum(sd.tanh(sd.einsum("nij,kjl->nkil", T, W)) * U[:, 0, None, None, None]),
+        (T, W, U),
+    ),
+    "thin products": (lambda: sd.sum(sd.sin(U @ W[0]) * sd.exp(U @ W[1].T)), (U, W)),
+    "mixtures": (mixture, (U, W, M)),
+    "longer": (lambda: sd.sum(sd.sin(np.pad(X, ((1, 2), (0, 1)), constant_values=3.0))), (X,)),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
-LEAST = {"extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
+LEAST = {"lengths": 1, "extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
 
 
 def arguments(name, n, d, dtype=np.float64):
     rng = np.random.default_rng(n + d)
-    shapes = {X: (n, d), V: (d,), A: (n,), T: (n, 3, 3)}
+    shapes = {X: (n, d), V: (d,), A: (n,), T: (n, 3, 3), U: (n, 3), W: (4, 3, 3), M: (4, 3)}
     return [rng.normal(size=shapes[x]).astype(dtype) for x in FORMULAS[name][1]]
 
 
@@ -130,6 +152,7 @@ def test_operands_lie_in_any_order(name):
         "read-only": lambda x: _frozen(x),
         "Fortran": np.asfortranarray,
         "every second": lambda x: np.repeat(x, 2, axis=0)[::2],
+        "every second column": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
         "reversed": lambda x: x[::-1].copy()[::-1],
         "unaligned": _unaligned,
     }
@@ -155,7 +178,7 @@ def _unaligned(x):
     return data
 
 
-@pytest.mark.parametrize("name", ["elementwise", "slices", "softmax"])
+@pytest.mark.parametrize("name", ["elementwise", "slices", "softmax", "thin products", "mixtures"])
 def test_bits_depend_on_the_element_alone(name, monkeypatch):
     """Not on its place, on where blocks begin, or on the number of threads."""
     build, xs = FORMULAS[name]
@@ -163,6 +186,7 @@ def test_bits_depend_on_the_element_alone(name, monkeypatch):
     results = []
     for threads in (1, 2):
         monkeypatch.setattr(native, "BLOCK", 64)
+        monkeypatch.setattr(native, "_LEAST", 64)
         found = nm.lower(build(), xs, backend="native", threads=threads).value_and_grad(*given)
         results.append(found)
     for a, b in zip(results[0][1], results[1][1], strict=True):
@@ -189,6 +213,18 @@ def test_points_run_in_machine_code():
     assert F._programs.value.points._native._made
 
 
+def test_integers_at_points_stay_what_they_are():
+    x, y = sd.symbols("x y")
+    k = sd.symbol("k", (), dtype=int)
+    F, G = pair([x * y, k], (x, y, k))
+    grid = np.linspace(-1, 1, 70)
+    for whole in (3, np.arange(70)):
+        for a, b in zip(F(grid, 2.0, whole), G(grid, 2.0, whole), strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+    assert F._programs.value.points._native._made
+
+
 def test_extreme_numbers_keep_their_meaning():
     odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 1.0] * 9)
     with np.errstate(all="ignore"):
@@ -197,8 +233,10 @@ def test_extreme_numbers_keep_their_meaning():
             np.testing.assert_allclose(F(odd), G(odd), rtol=1e-14)
         rows = odd[: 9 * 8].reshape(8, 9)
         F, G = pair([sd.logsumexp(X, axis=1), sd.softmax(X, axis=1), sd.max(X, axis=1)], X)
-        for a, b in zip(F(rows), G(rows), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-14)
+        infinite = np.array([[np.inf, 800, 1], [-np.inf] * 3, [np.inf, np.inf, 0], [-np.inf, 1, 2]])
+        for given in (rows, infinite):
+            for a, b in zip(F(given), G(given), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
 def test_extremes_of_nothing_are_refused_as_by_numpy():
@@ -231,6 +269,51 @@ def test_exact_order_leaves_sums_to_numpy():
     F, G = pair(sd.sum(sd.abs(X), axis=1), X, exact_order=True)
     x = np.random.default_rng(0).normal(size=(3, 1000))
     np.testing.assert_array_equal(F(x), G(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_fastmath_has_other_flags_and_is_near_on_finite_numbers(name, dtype, monkeypatch):
+    asked = []
+
+    def library(text, flags=()):
+        asked.append(set(flags))
+        return compiler.library(text, flags)
+
+    monkeypatch.setattr(native, "library", library)
+    given = arguments(name, 130, 5, dtype)
+    found, expected, F = both(name, given, fastmath=True)
+    for a, b in zip(found, expected, strict=True):
+        near(a, b, dtype)
+    assert asked
+    assert all(set(compiler.FAST) <= flags for flags in asked)
+    assert "fastmath" in F.explain()
+    asked.clear()
+    _, _, G = both(name, given)
+    assert asked
+    assert all(set(compiler.FAST).isdisjoint(flags) for flags in asked)
+    assert "fastmath" not in G.explain()
+    assert np.float64(5e-324) * 1.0 > 0  # the process has its subnormals still
+
+
+def test_fastmath_of_many_scalars():
+    xs = sd.symbols([f"x{k}" for k in range(60)])
+    f = sum((a / 7 / b + sd.sin(a * b) / (1 + b) for a, b in pairwise(xs)), 0)
+    F, G = pair(f, xs, fastmath=True)
+    given = np.linspace(1, 2, 60).tolist()
+    near(F(*given), G(*given))
+    near(F.grad(*given), G.grad(*given))
+    assert "scalars_" in F.source
+
+
+def test_fastmath_is_of_machine_code():
+    for words in ({}, {"backend": "numpy"}):
+        with pytest.raises(ValueError, match='add backend="native"'):
+            nm.lower(A, A, fastmath=True, **words)
+    with pytest.raises(ValueError, match="exact_order"):
+        nm.lower(A, A, fastmath=True, exact_order=True, backend="native")
+    F = nm.lower(sd.sin(A), A, fastmath=True, backend="native")
+    assert pickle.loads(pickle.dumps(F))._options == F._options
 
 
 def test_many_scalars_are_straight_lines():
@@ -289,3 +372,37 @@ def test_calls_of_other_lengths_are_asked_again():
     for n, d in [(70, 3), (70, 3), (3, 70), (64, 3), (70, 3), (70, 2)] * 2:
         x, v = rng.normal(size=(n, d)), rng.normal(size=d)
         near(F(x, v), G(x, v))
+
+
+def test_products_of_thin_matrices_are_written_out():
+    build, xs = FORMULAS["mixtures"]
+    given = arguments("mixtures", 200, 1)
+    F = nm.lower(build(), xs, backend="native")
+    F.value_and_grad(*given)
+    source = F.source[F.source.index("def value_and_grad") :]
+    assert source.count("native_") == 1
+    assert "@" not in source
+    exact = nm.lower(build(), xs, backend="native", exact_order=True)
+    exact.value_and_grad(*given)
+    assert "@" in exact.source
+
+
+def test_products_of_long_sides_are_left_to_blas():
+    B = sd.symbol("Bm", ("d", 40))
+    F = nm.lower(sd.sum(sd.tanh(X @ B)), (X, B), backend="native")
+    rng = np.random.default_rng(0)
+    F.value_and_grad(rng.normal(size=(100, 30)), rng.normal(size=(30, 40)))
+    assert kernels(F)
+    source = F.source[F.source.index("def value_and_grad") :]
+    assert source.count(".dot(") == 3
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 71, 200])
+def test_rows_that_are_not_numbers_spoil_their_own_sums_alone(n):
+    F, G = pair(sd.sum(sd.sin(U @ W[0])[:, :, None] * sd.exp(U)[:, None], axis=0), (U, W))
+    (u, w) = arguments("thin products", n, 1)
+    for odd in (np.nan, np.inf, -np.inf):
+        u[n - 1, 1] = odd
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(F(u, w), G(u, w), rtol=1e-12, atol=1e-12)
+    assert kernels(F)

@@ -11,7 +11,7 @@ import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -235,6 +235,31 @@ def test_what_is_half_written_is_taken_away(place):
     assert kept(place) == []
 
 
+def test_what_a_process_left_is_removed(place, tmp_path):
+    """One that ended while it wrote; what others are making stays, and so does what links name."""
+    for folder in ("making-old", "making-new", "another-old"):
+        (place / folder).mkdir(parents=True)
+        (place / folder / "kernel.c").write_text("")
+    for file in ("making-file", "making-new-file", "another"):
+        (place / file).write_text("")
+    (tmp_path / "elsewhere").mkdir()
+    (place / "making-link").symlink_to(tmp_path / "elsewhere")
+    for path in place.iterdir():
+        if "new" not in path.name:
+            os.utime(path, (0, 0), follow_symlinks=False)
+    assert answer() == 42
+    found = [name for name in kept(place) if not name.endswith(".so")]
+    assert found == ["another", "another-old", "making-new", "making-new-file"]
+    assert (tmp_path / "elsewhere").exists()
+
+
+def test_what_another_process_removes_is_no_error(place):
+    (place / "making-old").mkdir(parents=True)
+    os.utime(place / "making-old", (0, 0))
+    with patch.object(native, "shutil", Mock(rmtree=Mock(side_effect=FileNotFoundError))):
+        assert answer() == 42
+
+
 def test_libraries_are_named_after_all_they_depend_on(place, monkeypatch):
     known = native.compiler()
     names = []
@@ -364,6 +389,20 @@ def test_the_vector_functions_that_are_there_are_found():
         known.command, flags, native._probe("exp", "double").replace("exp", "no")
     )
     assert {"exp", "expf"} <= known.vector
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_sine_and_a_cosine_of_one_argument_are_vector_functions(dtype, place):
+    """Compilers make one call of both, which takes one element at a time."""
+    if not native.compiler().vector:
+        pytest.skip("the C library has none")
+    x, w = sd.symbol("x", "n"), sd.symbol("w", "n")
+    F = nm.lower(sd.sin(x) * w + sd.cos(x), [x, w], backend="native")
+    F(np.linspace(0, 1, 1000, dtype=dtype), np.ones(1000, dtype))
+    (name,) = kept(place)
+    called = set(re.findall(rb"\b\w*(?:sin|cos)\w*\b", (place / name).read_bytes()))
+    assert len(called) == 2
+    assert all(one.startswith(b"_ZGV") for one in called)
 
 
 WARNED = """
@@ -613,3 +652,47 @@ def test_libraries_hold_no_descriptors(place, tmp_path):
     assert (
         len({ctypes.cast(x.answer, ctypes.c_void_p).value for x in native._LOADED.values()}) == 200
     )
+
+
+FEW = """
+import resource
+from pathlib import Path
+from unittest.mock import patch
+import numpy as np, numeric as nm, symdiff as sd
+from numeric.lowering.native import compiler as native
+known, folder = native.compiler(), Path({folder!r})
+one = native._made(known.command, known.flags, {text!r}, folder, 60)
+resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+with patch.object(native, "_made", lambda *_: one):
+    print(sum(native.library(str(k)).answer() for k in range(200)))
+x = sd.symbol("x", "n")
+functions = [nm.lower(sd.exp(x) + k % 2, x, backend="native") for k in range(200)]
+print(sum(float(F(np.zeros(100))[0]) for F in functions))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its limits are others")
+def test_descriptors_are_not_exhausted(tmp_path):
+    """By 200 libraries and 200 Functions, in a process that may have 32 files open."""
+    made = tmp_path / "one"
+    made.mkdir()
+    text = FEW.format(folder=str(made), text=TEXT)
+    said, _ = in_a_process(text, **{native.FOLDER: str(tmp_path / "kept")})
+    assert said.split() == ["8400", "300.0"]
+
+
+@pytest.mark.slow
+def test_lowering_is_tested_without_a_compiler(tmp_path):
+    """All else but machine code runs, and what tests that is skipped."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    tests = ["tests/numeric/test_passes.py", "tests/numeric/test_native.py", "README.md"]
+    done = subprocess.run(
+        [*command, "-W", "ignore:backend=:RuntimeWarning", *tests],
+        env={**os.environ, "PATH": str(tmp_path), "CC": ""},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "there is no C compiler" in done.stdout

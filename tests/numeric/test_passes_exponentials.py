@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import blocks, programs
+from numeric.lowering.kernels import exponentials
 from numeric.lowering.kernels.exponentials import logsumexp, softmax
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.schedule import schedule
@@ -36,6 +37,7 @@ MODELS = {
 }
 
 
+@pytest.mark.numpy_only("its text")
 @pytest.mark.parametrize("name", MODELS)
 def test_value_and_gradient_take_one_exponential(name):
     f = MODELS[name]
@@ -86,6 +88,7 @@ def bounded(found, expected, a, y):
     assert np.all(np.abs(found - expected)[finite] <= allowed[finite])
 
 
+@pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_shares_are_those_of_interpret_within_rounding(threads, monkeypatch):
     s, y = sd.softmax(A, axis=1), sd.logsumexp(A, axis=1)
@@ -126,6 +129,37 @@ def test_each_row_has_the_bits_that_it_has_alone(count, dtype):
     np.testing.assert_allclose(value, np.log(exact.sum(axis=1)), rtol=8 * eps, atol=8 * eps)
     bound = (count + 16 + np.abs(a).max()) * eps
     assert np.all(np.abs(share * exact.sum(axis=1)[:, None] - exact) <= bound * exact)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [3, 200])
+def test_rows_beside_others_far_out_have_the_bits_that_they_have_alone(count, dtype):
+    """Nothing is subtracted where exponentials are floats, in each row by itself."""
+    limit = np.log(np.finfo(dtype).max)
+    near = np.random.default_rng(4).normal(size=(4, count)).astype(dtype)
+    offsets = np.array([0, limit - 30, 30 - limit, limit / 2], dtype)
+    far = np.array([5 * limit, -5 * limit, np.inf, np.nan], dtype)
+    rows = [near + offsets[:, None], np.where(np.arange(count) % 2, near, far[:, None])]
+    with np.errstate(all="ignore"):
+        value, share = softmax(np.concatenate(rows))
+        assert np.array_equal(value, logsumexp(np.concatenate(rows)), equal_nan=True)
+        for a, y, s in zip(np.concatenate(rows), value, share, strict=True):
+            one, part = softmax(a[None])
+            assert np.array_equal(one[0], y, equal_nan=True)
+            if np.isfinite(y):
+                assert np.array_equal(part[0], s)
+    exact = np.exp(rows[0].astype(np.longdouble))
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(value[:4], np.log(exact.sum(axis=1)), rtol=8 * eps, atol=8 * eps)
+
+
+def test_no_largest_element_is_looked_for_where_none_is_far_out(monkeypatch):
+    monkeypatch.delattr(exponentials, "_top")
+    a = np.random.default_rng(5).normal(size=(50, 7)) * 200
+    for b in (a, a.T, a[0], a.astype(np.float32) / 10):
+        softmax(b), logsumexp(b)
+    with pytest.raises(NameError):
+        softmax(a * 10)
 
 
 def test_shares_beside_infinities_are_those_of_interpret():
@@ -191,6 +225,7 @@ def test_results_are_new_arrays():
     assert first.flags.owndata
 
 
+@pytest.mark.numpy_only("its text")
 def test_rows_of_shares_are_computed_in_one_kernel_with_what_reads_them(monkeypatch):
     monkeypatch.setattr(programs, "LARGE", 1)
     monkeypatch.setattr(blocks, "BLOCK", 8)

@@ -68,6 +68,22 @@ def eval_length(length, sizes):
     return sizes[name] - int(less or 0)
 
 
+@pytest.mark.numpy_only("its text")
+@pytest.mark.parametrize(
+    ("keys", "edge"),
+    [
+        ([np.s_[:-1], np.s_[1:]], "(-1,)"),
+        ([np.s_[1:], np.s_[:-1]], "(0,)"),
+        ([np.s_[:-2], np.s_[2:]], "(np.s_[-2:],)"),
+    ],
+)
+def test_one_element_is_asked_for_by_its_place(keys, edge):
+    """Adding 0 to an array of one element takes as long as adding up a thousand."""
+    total, inputs = unsliced("n", keys)
+    assert f"placed((sizes['n'],), {edge}, (" in nm.lower(total, inputs).source
+
+
+@pytest.mark.numpy_only("its bits")
 @sample(150)
 @given(sums())
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -77,6 +93,7 @@ def test_the_sum_is_that_of_whole_arrays(given):
     assert same_bits(nm.lower(total, inputs)(*arrays), expected)
 
 
+@pytest.mark.numpy_only("its bits")
 @sample(150)
 @given(
     st.lists(st.integers(0, 5), min_size=2, max_size=4),
@@ -118,6 +135,7 @@ def test_what_slices_read_comes_back_in_one_array():
     assert pads.detail == (((0, 2),), ((1, 1),), ((2, 0),))
 
 
+@pytest.mark.numpy_only("its bits")
 def test_a_kernel_over_rows_writes_its_part_of_the_sum(monkeypatch):
     """What it returns is the gradient, and no array that has to be added to another one."""
     monkeypatch.setattr(programs, "LARGE", 1)

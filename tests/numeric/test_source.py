@@ -1,5 +1,7 @@
 """What source says: formulas, and the NumPy that a person would write for them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,23 @@ def test_source_reads_as_a_person_would_write_it(name):
     found = [line for line in written(formula) if line[:4] not in ("del ", "retu")]
     found[-1] = found[-1].partition(" = ")[2]
     assert found == lines
+
+
+@pytest.mark.numpy_only("its text")
+@pytest.mark.parametrize("shape", [(), 3])
+def test_numbers_beside_real_values_are_real(shape):
+    """An integer would be made a float at each call; bits are the same."""
+    a, b = sd.symbols("a b", shape)
+    f = 3 * a - 7 * b + 2 + b / 3 - 4 * (1 / a) - 2**70 * a
+    F = nm.lower(f, [a, b])
+    body = F.source.partition(" = ")[2]
+    assert re.findall(r"(?<![\w.])(?<!e\+)\d+(?![\w.])", body) == []
+    k = sd.symbol("k", shape, dtype=int)
+    G = nm.lower(3 * k - 2, k)
+    assert "3*v1 - 2" in G.source
+    for kind in (np.float64, np.float32):
+        at = [np.full(shape, value, kind)[()] for value in (0.7, -1.3)]
+        found, expected = F(*at), nm.interpret(f, dict(zip((a, b), at, strict=True)))
+        assert np.result_type(found) == np.result_type(expected)
+        np.testing.assert_array_equal(found, expected)
+    assert np.result_type(G(np.full(shape, 5)[()])).kind == "i"

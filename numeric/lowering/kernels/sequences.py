@@ -207,7 +207,7 @@ def placed(shape: tuple[int, ...], edges: Sequence[Any], *terms: tuple[Any, np.n
     in it, so that it is not -0.
 
     >>> x, y = np.array([-0.0, 2.0]), np.array([3.0, -0.0])
-    >>> placed((3,), (np.s_[:1],), (np.s_[:-1], x), (np.s_[1:], y)).tolist()
+    >>> placed((3,), (0,), (np.s_[:-1], x), (np.s_[1:], y)).tolist()
     [0.0, 5.0, 0.0]
     """
     (key, first), *others = terms
@@ -221,8 +221,7 @@ def placed(shape: tuple[int, ...], edges: Sequence[Any], *terms: tuple[Any, np.n
         there = result[key]
         there += x
     for key in edges:
-        there = result[key]
-        there += 0
+        result[key] += 0
     return result
 
 

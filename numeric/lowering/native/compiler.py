@@ -23,6 +23,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -36,6 +37,7 @@ FOLDER = "SYMDIFF_CACHE_DIR"
 _SECONDS = 300  # no text of ours takes so long; a compiler that hangs is not waited for
 _SHORT = 30  # for its version, and for texts of a line
 _MAKING = "making-"
+_ABANDONED = 3600  # seconds: nothing takes so long to be made
 _MAGIC = b"\nsymdiff native 1 "
 _FLAGS = (
     "-std=gnu11",
@@ -44,9 +46,22 @@ _FLAGS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",  # as NumPy computes: a product is rounded before it is added to
+    # Of a sine and a cosine of one argument GCC makes one call, which has no vector function.
+    *(f"-fno-builtin-{name}{kind}" for name in ("sin", "cos") for kind in ("", "f")),
     "-fopenmp-simd",
     "-w",
 )
+
+
+FAST = (
+    # Not -ffast-math: a library that is linked with it lets subnormals be 0 in the whole process.
+    "-fassociative-math",
+    "-freciprocal-math",
+    "-fno-signed-zeros",
+    "-ffinite-math-only",
+    "-ffp-contract=fast",
+)
+"""What ``fastmath`` allows."""
 
 
 class NoCompiler(RuntimeError):
@@ -302,6 +317,8 @@ def _loaded(key: str, command: tuple[str, ...], flags: tuple[str, ...], text: st
     if path is not None and _whole(path) is not None:
         with suppress(OSError):  # of another system in a shared home
             return ctypes.CDLL(str(path))
+    if place is not None:
+        _sweep(place)
     with _beside(place) as beside:
         made = _made(command, flags, text, Path(beside), _SECONDS)
         if path is not None:
@@ -317,6 +334,17 @@ def _beside(place: Path | None) -> tempfile.TemporaryDirectory[str]:
         with suppress(OSError):
             return tempfile.TemporaryDirectory(prefix=_MAKING, dir=place)
     return tempfile.TemporaryDirectory(prefix="symdiff-")
+
+
+def _sweep(place: Path) -> None:
+    """Remove what a process left here that ended while it wrote."""
+    for path in place.glob(f"{_MAKING}*"):
+        with suppress(OSError):  # another process does so, too
+            if time.time() - path.lstat().st_mtime > _ABANDONED:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
 
 def _keep(path: Path, data: bytes) -> None:

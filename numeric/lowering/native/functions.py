@@ -26,7 +26,7 @@ VECTOR = {
     **dict.fromkeys(
         ("sin", "cos", "tan", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"), 1
     ),
-    **dict.fromkeys(("asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("asin", "acos", "atan", "sinh", "cosh"), 1),
     **dict.fromkeys(("asinh", "acosh", "atanh", "erf", "erfc"), 1),
     **dict.fromkeys(("pow", "atan2", "hypot"), 2),
 }
@@ -64,7 +64,9 @@ _BODIES = {
     "log_sigmoid": "f_minimum(x, 0) - m_log1p(m_exp(-m_fabs(x)))",
     "logaddexp": "f_maximum(x, y) + m_log1p(m_exp(-m_fabs(f_difference(x, y))))",
     "sech": "2*m_exp(-m_fabs(x))/(1 + m_exp(-m_fabs(x))*m_exp(-m_fabs(x)))",
-    "sech2": "f_sech(x)*f_sech(x)",
+    # These two share one exponential, and are exact to fewer roundings than a square of sech.
+    "tanh": "f_tanh_of(x, x*x, m_exp(-2*m_fabs(x)))",
+    "sech2": "f_sech2_of(m_exp(-2*m_fabs(x)))",
     "xlogy": "x*m_log(x == 0 && y == y ? 1 : y)",
     "xlog1py": "x*m_log1p(x == 0 && y == y ? 0 : y)",
     "log1mexp": (
@@ -84,11 +86,20 @@ _BODIES = {
 }
 del _BODIES["pow"]
 # What these are made of.  NumPy's remainder has the sign of the divisor, that of C the other one's.
+# Near 0, tanh(x)/x is 1/(1 + y/(3 + y/(5 + ... y/15))) with y = x*x, Lambert's continued fraction,
+# to 10**-16; elsewhere (1 - z)/(1 + z) with z = exp(-2*x).  Both are written with one division.
 _PARTS = {
+    "tanh_of": "f_tanh_unit(x)*(f_tanh_near(x) + f_tanh_over(x, y, z)/f_tanh_under(x, y, z))",
+    "tanh_near": "m_fabs(x) < 0.625",
+    "tanh_unit": "f_tanh_near(x) != 0 ? x : m_copysign(1, x)",
+    "tanh_over": "f_tanh_near(x) != 0 ? -y*(((y + 594)*y + 45045)*y + 675675) : 1 - z",
+    "tanh_under": ("f_tanh_near(x) != 0 ? (((y + 630)*y + 51975)*y + 945945)*y + 2027025 : 1 + z"),
+    "sech2_of": "4*(x/(1 + (2*x + x*x)))",
     "quotient": "x/(m_hypot(x, y) == 0 ? 1 : m_hypot(x, y))",
     "scale": "x < 4*c_least ? 4/c_epsilon : x > c_largest ? 0.25 : 1",
     "quotient1": "y == 0 ? 1 : x/(y == 0 ? 1 : y)",
     "quotient2": "(x - z)/y - f_other_sign(z, y)",
+    "finite": "x - x == 0 ? x : x > 0 ? c_largest : 0",
     "parity": "1 - 2*m_fabs(x - 2*m_floor(x/2))",
     "towards": "x == 0 ? m_copysign(0, y) : f_other_sign(x, y) ? x + y : x",
     "other_sign": "x != 0 & (x < 0) != (y < 0)",

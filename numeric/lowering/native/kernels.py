@@ -13,24 +13,25 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
-from numeric.lowering.native.compiler import compiler, library
-from numeric.lowering.native.printer import LANES, able, written
+from numeric.lowering.native.compiler import FAST, compiler, library
+from numeric.lowering.native.printer import LANES, PITCH, able, joins, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.axis_lengths import Sizes, lengths
 from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.names import Emitter
-    from numeric.lowering.native.printer import Array
-    from numeric.lowering.passes.rows import Able, Kernel
+    from numeric.lowering.native.printer import Array, Written
+    from numeric.lowering.passes.rows import Able, Kernel, Pads
     from numeric.lowering.steps import Schedule
 
 _KNOWN = 64  # kinds of calls
+_LEAST = 512  # rows of a call, in which there are blocks of few
 _LARGE = 5000  # statements from which on the compiler is asked for less
 
 
@@ -38,10 +39,18 @@ class NativeKernel:
     """A kernel's body in machine code, along so many rows: it gives a tuple of results.
 
     ``sliced`` says along which axis it goes in each operand; None: it reads that one whole.
+    ``wanted`` are the results, see ``Kernel.pads``; without it all of the body.
     """
 
-    def __init__(self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None]) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        body: Schedule,
+        sliced: Sequence[int | None],
+        wanted: Sequence[int | Pads] | None = None,
+    ) -> None:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
+        self._wanted = range(len(body.results)) if wanted is None else wanted
         self._made: dict[np.dtype, _Compiled] = {}
         self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
@@ -55,14 +64,19 @@ class NativeKernel:
         """What runs on operands of one precision."""
         found = self._made.get(dtype)
         if found is None:
-            make = partial(_Compiled, self._emitter, self._body, self._sliced, dtype)
+            fast = self._emitter.options.fastmath
+            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype, fast)
             found = once(self._made, dtype, self._lock, make)
         return found
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""
-        every = written(self._emitter, self._body, self._sliced, False, compiler().vector).text
+        every = self._written(single=False).text
         return every[every.index("void kernel(") : every.index("int call(")]
+
+    def _written(self, single: bool) -> Written:
+        known = compiler().vector
+        return written(self._emitter, self._body, self._sliced, self._wanted, single, known)
 
     def _common(self, values: Sequence[Any]) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""
@@ -139,7 +153,7 @@ class Ready(NamedTuple):
     address: int
     made: list[tuple[tuple[int, ...], np.dtype]]
     scalars: tuple[int, ...]
-    order: list[int]
+    order: tuple[int, ...]
     sizes: dict[str, int]  # so that nothing else gets its identity
 
     def results(self, values: Sequence[Any]) -> list[Any] | None:
@@ -156,23 +170,19 @@ class Ready(NamedTuple):
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(
-        self, emitter: Emitter, body: Schedule, sliced: Sequence[int | None], dtype: np.dtype
-    ) -> None:
-        single = dtype != _DOUBLE
-        self.written = written(emitter, body, sliced, single, compiler().vector)
+    def __init__(self, text: Written, dtype: np.dtype, fastmath: bool) -> None:
+        self.written = text
         large = self.written.text.count(";") > _LARGE
         flags = ["-O1"] if large else _OPTIMISED
-        flags = [*flags, *["-fsingle-precision-constant"] * single]
+        flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
+        flags += FAST * fastmath
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
-        self._run.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
+        self._run.argtypes = [*[ctypes.c_long] * 3, *[ctypes.c_void_p] * 5]
         count = len(self.written.operands) + len(self.written.results)
         self._call.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * count]
         self._dtype = dtype
-        places = {x.value: k for k, x in enumerate(self.written.results)}
-        self._order = [places[v] for v in body.results]
         self._local = threading.local()
 
     def results(
@@ -184,7 +194,7 @@ class _Compiled:
         threads: int | None,
     ) -> list[Any]:
         """Those of ``NativeKernel.results``."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         written = self.written
         given = [self._operand(x, v, known) for x, v in zip(written.operands, values, strict=True)]
         blocks = max(1, -(-count // rows))
@@ -193,13 +203,9 @@ class _Compiled:
         results = [_along(x.axis or 0, v) for x, v in zip(written.results, made, strict=True)]
         strides = [
             n
-            for x, (_, step, inner) in zip(written.operands, operands, strict=True)
-            if x.axis is not None
-            for n in (step, *inner)
-        ]
-        strides += [
-            n
-            for x, (_, step, inner) in zip(written.results, results, strict=True)
+            for x, (_, step, inner) in zip(
+                (*written.operands, *written.results), (*operands, *results), strict=True
+            )
             if x.axis is not None
             for n in (step, *inner)
         ]
@@ -210,9 +216,11 @@ class _Compiled:
         lanes = self._lanes(known)
 
         def run(i: int) -> None:
-            first = i * rows
+            first, behind = i * rows, max(count - (i + 1) * rows, 0)
             self._run(
-                min(rows, count - first),
+                first,
+                count - behind - first,
+                behind,
                 reads(*[at + first * step for at, step, _ in operands]),
                 writes(
                     *[
@@ -230,11 +238,11 @@ class _Compiled:
             added(list(v)) if x.axis is None else v
             for x, v in zip(written.results, made, strict=True)
         ]
-        return [found[k] for k in self._order]
+        return [found[k] for k in written.order]
 
     def ready(self, sizes: dict[str, int], count: int) -> Ready | None:
         """How operands of these lengths are computed at once; None where it takes more."""
-        known = {**sizes, ROWS: count}
+        known = Sizes({**sizes, ROWS: count})
         lanes, written = self._lanes(known), self.written
         if lanes > _ON_STACK or not arrays_are_known():
             return None
@@ -248,16 +256,18 @@ class _Compiled:
         scalars = tuple(
             [k for k, x in enumerate(written.operands) if x.axis is None and not x.shape]
         )
-        return Ready(self._call, plan, ctypes.addressof(plan), made, scalars, self._order, sizes)
+        return Ready(self._call, plan, ctypes.addressof(plan), made, scalars, written.order, sizes)
 
     def _lanes(self, sizes: Mapping[str, int]) -> int:
         """How many numbers a block takes on its way."""
-        return LANES * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
+        return PITCH * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
 
     def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an operand or a result, over all rows."""
-        shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
-        return lengths(shape, sizes)
+        found = lengths(x.whole, sizes)
+        if x.axis is None or not any(x.around):
+            return found
+        return (*found[: x.axis], found[x.axis] + sum(x.around), *found[x.axis + 1 :])
 
     def _operand(self, x: Array, value: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An operand as it is read: along the rows anyhow, as a whole one after the other."""
@@ -299,8 +309,9 @@ class NativeRows(Rows):
 
     def __init__(self, kernel: Kernel, emitter: Emitter) -> None:
         super().__init__(kernel, emitter.options.threads)
-        self._native = NativeKernel(emitter, kernel.body, kernel.sliced)
-        self._plain = list(kernel.pads) == list(range(len(kernel.body.results)))
+        self._joins = all(joins(kernel.body, made) for made in kernel.pads)
+        wanted = kernel.pads if self._joins else None
+        self._native = NativeKernel(emitter, kernel.body, kernel.sliced, wanted)
 
     told = "in machine code"
 
@@ -313,18 +324,16 @@ class NativeRows(Rows):
         found = self._native.at_once(values, sizes)
         if found is None:
             count = self.rows(sizes)
-            rows = max(BLOCK // max(self.width(sizes), 1) // LANES, 1) * LANES
+            rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
             found = self._native.results(values, sizes, count, rows, self.threads)
             if found is None:
                 return super().__call__(*args)
             if count <= rows:
                 self._native.prepare(values, sizes, count)
-        elif self._plain:
-            return found if len(found) > 1 else found[0]
-        else:
+        if not self._joins:
             count = self.rows(sizes)
-        results = [self._together(made, found, count) for made in self.kernel.pads]
-        return results if len(results) > 1 else results[0]
+            found = [self._together(made, found, count) for made in self.kernel.pads]
+        return found if len(found) > 1 else found[0]
 
 
 class NativePrinter(RowsPrinter):
@@ -349,7 +358,11 @@ class NativePoints:
         self._known = program.definitions()
         self._own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
         body = program._replace(results=self._own)
-        self._native = NativeKernel(emitter, body, [0] * len(program.params))
+        body = body.having(body.steps)
+        read = body.reads()
+        self._read = [k for k, v in enumerate(program.params) if read[v]]
+        params = tuple([program.params[k] for k in self._read])
+        self._native = NativeKernel(emitter, body._replace(params=params), [0] * len(params))
 
     def __call__(self, points: tuple[int, ...], otherwise: Callable[..., Any], *given: Any) -> Any:
         """The results of the arguments, which broadcast to ``points``, and the lengths of axes.
@@ -358,7 +371,10 @@ class NativePoints:
         """
         *values, sizes = given
         count = math.prod(points)
-        wide = [np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v for v in values]
+        wide = [
+            np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v
+            for v in [values[k] for k in self._read]
+        ]
         options = self._emitter.options
         found = self._native.results(wide, sizes, count, BLOCK, options.threads)
         if found is None:
@@ -383,7 +399,7 @@ def at_points(emitter: Emitter, program: Schedule) -> NativePoints | None:
         if step.leaf or step.weak:
             continue
         found = words(step, [known[v].layout(v)[0] for v in step.operands])
-        if found is None or not able(step, known, found[0]):
+        if found is None or not able(step, known):
             return None
         computed.update(dict.fromkeys(step.results))
     left = [v for v in program.results if v not in computed and v not in program.params]

@@ -8,16 +8,22 @@ Values are laid out with the rows innermost, so that every loop over rows goes a
 comes with other axes behind the rows is turned around when a block is read, and when it is written.
 A value that only its own loop reads is never in memory.  Sums over rows are kept for each lane, and
 added in pairs at the end.
+
+In a sum of results with zeros around them, an element has operands of several rows.  The block
+before is remembered for it.  Where others compute the rows before, the last block of these is
+computed again.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import product, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.native.functions import definitions, formula
-from numeric.lowering.passes.rows import ROWS, words
+from numeric.lowering.passes.rows import ROWS, Pads, always, words
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, POWER, Template, number_text
 from symdiff import opaque_ops
@@ -34,6 +40,11 @@ if TYPE_CHECKING:
 
 LANES = 64
 """The rows of a block."""
+PITCH = LANES + LANES // 8
+"""The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
+
+_THIN = 16
+"""A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
@@ -44,13 +55,21 @@ class Array(NamedTuple):
     """An operand or a result: the number of its value, its axes but the rows, and its dtype.
 
     ``axis`` is that of the rows; None for an operand that each block has whole, and for a result
-    that is a sum over rows.
+    that is a sum over rows.  ``around`` says how many more rows a result has before and behind.
     """
 
     value: int
     axis: int | None
     shape: Shape
     dtype: Dtype
+    around: tuple[int, int] = (0, 0)
+
+    @property
+    def whole(self) -> Shape:
+        """All of its axes, the rows among them."""
+        if self.axis is None:
+            return self.shape
+        return (*self.shape[: self.axis], ROWS, *self.shape[self.axis :])
 
 
 class Written(NamedTuple):
@@ -62,10 +81,10 @@ class Written(NamedTuple):
     dims: tuple[Dim, ...]  # the lengths that are asked for when it is called
     scratch: tuple[Shape, ...]  # the arrays on the way, without their lanes
     some: tuple[Dim, ...]  # the lengths of which 0 is refused
-    loops: int
+    order: tuple[int, ...]  # the places of what is asked for among the results
 
 
-def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: bool = False) -> bool:
+def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
     """Whether C computes a step, whose operands ``steps`` define, as NumPy does.
 
     ``exact``: also in the order in which NumPy adds.
@@ -84,6 +103,8 @@ def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: boo
         op = step.op
         if not isinstance(op, ops.Contract) or any(op.kills) or step.dtypes[0] is not float:
             return False
+        if not always(step, steps) and not _is_thin(step, steps):
+            return False
         return not (exact and op.sums)
     if step.form not in _FORMS:
         return False
@@ -94,6 +115,26 @@ def able(step: Step, steps: Sequence[Step], operands: Sequence[Word], exact: boo
         except Unsupported:
             return False
     return True
+
+
+def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether a product of two arrays is one of matrices with two short sides.
+
+    BLAS spends its time fetching these, and writing what comes out.
+    """
+    op = step.op
+    assert isinstance(op, ops.Contract)
+    if len(op.letters) != 2:
+        return False
+    known: dict[object, Dim] = {}
+    for v, word in zip(step.operands, op.letters, strict=True):
+        known.update(zip(word, steps[v].layout(v)[0], strict=True))
+    sides: dict[tuple[bool, ...], float] = {}
+    for letter, dim in known.items():
+        side = tuple([letter in word for word in (*op.letters, op.out)])
+        if not all(side):
+            sides[side] = sides.get(side, 1) * (dim if isinstance(dim, int) else math.inf)
+    return all(size <= _THIN for size in sorted(sides.values())[:-1])
 
 
 def _axis_op(step: Step) -> str | None:
@@ -130,6 +171,8 @@ class Line(NamedTuple):
     ``out`` those of the operands and of the value.  Letters of the rows are left out of all;
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
     value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
+    A sum of few products is written out: ``terms`` are its letters, and their lengths.
+    ``back`` says how many rows before its own the value reads each operand, where that is not 0.
     """
 
     value: int
@@ -141,6 +184,13 @@ class Line(NamedTuple):
     dims: Shape
     out: Word
     fold: str = ""
+    terms: tuple[tuple[object, int], ...] = ()
+    back: tuple[int, ...] = ()
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is a sum over rows of products, one for each of its letters."""
+        return self.fold == "+" and not self.rows[-1] and len(self.operands) > 1 < len(self.letters)
 
 
 class _Loop(NamedTuple):
@@ -159,6 +209,12 @@ class CPrinter(Printer):
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self._begin(emitter, schedule)
 
+    def _product(self, step: Step) -> Template:
+        return _of_lengths(step.detail) if step.weak else super()._product(step)
+
+    def _quotient(self, step: Step) -> Template:
+        return _of_lengths(step.detail.signs) if step.weak else super()._quotient(step)
+
     def power(self, step: Step) -> Template:
         if step.detail == 2:
             return Template("{0}*{0}", POWER, (ATOM,))
@@ -173,14 +229,9 @@ class CPrinter(Printer):
         return Template(f"({text})", ATOM, (ATOM,) * op.arity)
 
     def quotient(self, step: Step) -> Template:
-        (signs, places), count = step.detail, len(step.operands)
-        plain, beyond = "", ""
-        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), count)])
-        for k, sign in enumerate(signs):
-            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
-            plain += factor
-            beyond += divisors if k in places else factor
-        return Template(f"({{{places[0]}}} == inf ? {beyond} : {plain})", ATOM, (ATOM,) * count)
+        plain, beyond, count = *self.quotients(step), len(step.operands)
+        text = f"({{{step.detail[1][0]}}} == inf ? {beyond} : {plain})"
+        return Template(text, ATOM, (ATOM,) * count)
 
     def strong(self, step: Step) -> Template:
         assert isinstance(step.op, ops.Strong)
@@ -204,15 +255,43 @@ class CPrinter(Printer):
         return f"const real {name} = {text};"
 
 
+def joins(body: Schedule, made: int | Pads) -> bool:
+    """Whether C puts a result together: a sum of results of which it remembers enough rows."""
+    if isinstance(made, int):
+        return True
+    known = body.definitions()
+    parts = [body.results[k] for k in made.places]
+    return max(_back(made)) <= LANES and all(known[v].layout(v)[1] is float for v in parts)
+
+
+def _back(pads: Pads) -> tuple[int, ...]:
+    """How many rows before an element of a sum the rows of its operands are, the nearest at 0."""
+    lows = [low for low, _ in pads.widths]
+    return tuple([low - min(lows) for low in lows])
+
+
+def _of_lengths(signs: tuple[int, ...]) -> Template:
+    """A product of weak numbers, as ``schedule.quotient`` has it; C divides by 0, too."""
+    order = (
+        range(len(signs)) if signs[0] > 0 else sorted(range(len(signs)), key=lambda k: -signs[k])
+    )
+    parts = [f"{'*' if signs[k] > 0 else '/'}{{{k}}}" for k in order]
+    return Template(f"(1{''.join(parts)})", ATOM, (ATOM,) * len(signs))
+
+
 def written(
     emitter: Emitter,
     body: Schedule,
     sliced: Sequence[int | None],
+    made: Sequence[int | Pads],
     single: bool,
     vector: frozenset[str],
 ) -> Written:
-    """A kernel's body as a function of C; ``vector`` are the vector functions that there are."""
-    return _Writer(emitter, body, sliced, single, vector).written()
+    """A kernel's body as a function of C; ``vector`` are the vector functions that there are.
+
+    ``made`` are the results, see ``Kernel.pads``.
+    """
+    return _Writer(emitter, body, sliced, made, single, vector).written()
 
 
 class _Writer:
@@ -223,6 +302,7 @@ class _Writer:
         emitter: Emitter,
         body: Schedule,
         sliced: Sequence[int | None],
+        made: Sequence[int | Pads],
         single: bool,
         vector: frozenset[str],
     ) -> None:
@@ -245,11 +325,19 @@ class _Writer:
         for step in body.steps:
             if not step.weak and not step.leaf:
                 self._add(step)
+        self.back: dict[int, int] = {}  # how many rows of the block before are read of a value
+        self.sums: dict[int, list[tuple[int, int]]] = {}  # their operands, and how far back each is
+        every = [self._result(x) for x in made]
+        self.results = tuple({x.value: x for x in every}.values())
+        self.order = tuple([self.results.index(x) for x in every])
+        # Of a block that is computed for what is behind it, no row is a result.
+        self.own = "n" if self.back else "m"
         self.folds = {line.value: line for line in self.lines if line.fold}
         self.loops = self._looped()
         self.place = {v: k for k, loop in enumerate(self.loops) for v in loop.members}
         self.stored = self._stored()
-        self.results = tuple([self._array(v, self._axis(v)) for v in dict.fromkeys(body.results)])
+        places = {x.value: k for k, x in enumerate(self.results)}
+        self.products = {line.value: places[line.value] for line in self.lines if line.is_product}
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*self.operands, *self.results)
@@ -257,6 +345,26 @@ class _Writer:
         }
 
     # Lines ----------------------------------------------------------------------------------------
+
+    def _result(self, made: int | Pads) -> Array:
+        """A result, of which there are lines now."""
+        if isinstance(made, int):
+            v = self.body.results[made]
+            return self._array(v, self._axis(v))
+        parts, back = [self.body.results[k] for k in made.places], _back(made)
+        part = self._array(parts[0], self._axis(parts[0]))
+        letters: Word = tuple(range(len(part.whole)))
+        lengths: dict[object, Dim] = dict(zip(letters, part.whole, strict=True))
+        v = self._new(letters, lengths)
+        text = " + ".join(f"{{{k}}}" for k in range(len(parts)))
+        self._line(text, [(x, letters) for x in parts], lengths, (v, letters))
+        self.lines[-1] = self.lines[-1]._replace(back=back)
+        self.sums[v] = list(zip(parts, back, strict=True))
+        for x, rows in self.sums[v]:
+            if rows:
+                self.back[x] = max(rows, self.back.get(x, 0))
+        low = min([before for before, _ in made.widths])
+        return part._replace(value=v, around=(low, sum(made.widths[0]) - low))
 
     def _array(self, v: int, axis: int | None) -> Array:
         shape, dtype = self.steps[v].layout(v)
@@ -295,22 +403,21 @@ class _Writer:
     ) -> None:
         """The logarithm of the sum of exponentials over the last axis, and their shares of it.
 
-        Less the largest of them, where that is finite.
+        Less the largest of them; beside an infinity all others have no share, however large.
         """
         batch = letters[:-1]
         top, base, e, total = [self._new(batch, lengths) for _ in range(4)]
         self.inner[e] = self.inner[x]
         self._line("{0}", [(x, letters)], lengths, (top, batch), "max")
-        self._line("({0} - {0} == 0 ? {0} : 0)", [(top, batch)], lengths, (base, batch))
+        self._line("f_finite({0})", [(top, batch)], lengths, (base, batch))
         self._line("f_exp({0} - {1})", [(x, letters), (base, batch)], lengths, (e, letters))
         self._line("{0}", [(e, letters)], lengths, (total, batch), "+")
         self._line(
             "f_log({0}) + {1}", [(total, batch), (base, batch)], lengths, (results[0], batch)
         )
-        if len(results) > 1:  # beside an infinity all others have no share
-            share = "({1} == inf ? ({2} == inf ? nan : 0) : {0}/{1})"
-            over = [(e, letters), (total, batch), (x, letters)]
-            self._line(share, over, lengths, (results[1], letters))
+        if len(results) > 1:
+            over = [(e, letters), (total, batch)]
+            self._line("{0}/{1}", over, lengths, (results[1], letters))
 
     def _new(self, letters: Word, lengths: dict[object, Dim]) -> int:
         """The number of a value that no step has."""
@@ -329,9 +436,17 @@ class _Writer:
         v, out = value
         rows = next((k for k, n in lengths.items() if n is ROWS), None)
         letters = [k for k in out if k != rows]
+        terms: list[tuple[object, int]] = []
         if fold:  # first the axes of what is put together
             most = max([word for _, word in over], key=len)
-            letters = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
+            every = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
+            left = [(k, lengths[k]) for k in every if k not in letters]
+            few = [(k, n) for k, n in left if isinstance(n, int)]
+            count = math.prod([n for _, n in few])
+            if len(over) > 1 and rows in out and few == left and 0 < count <= _THIN:
+                terms, fold = few, ""
+            else:
+                letters = every
         self.lines.append(
             Line(
                 v,
@@ -343,6 +458,7 @@ class _Writer:
                 tuple([lengths[k] for k in letters]),
                 tuple([k for k in out if k != rows]),
                 fold,
+                tuple(terms),
             )
         )
 
@@ -357,12 +473,17 @@ class _Writer:
             for x, word in zip(line.operands, line.words, strict=True):
                 if x in place:
                     same = word == line.letters and loops[place[x]].dims == line.dims
+                    same = same and not line.back
+                    same = same and not line.is_product
                     least = max(least, place[x] + (not same))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
-                    loops.append(_Loop(line.dims, [], set()))
+                    loops.append(_Loop(line.dims, [line], {line.value}))
+                    place[line.value] = k
+                    break
                 loop = loops[k]
-                if loop.dims == line.dims and len(loop.lines) < STATEMENTS:
+                alike = loop.dims == line.dims and not line.is_product
+                if alike and not loop.lines[0].is_product and len(loop.lines) < STATEMENTS:
                     loop.lines.append(line)
                     loop.members.add(line.value)
                     place[line.value] = k
@@ -371,7 +492,8 @@ class _Writer:
 
     def _stored(self) -> dict[int, None]:
         """The values on the way that are in memory: what another loop reads, or the caller."""
-        found = {v: None for v in self.place if v in self.folds or v in self.body.results}
+        results = {x.value for x in self.results}
+        found = {v: None for v in self.place if v in self.folds or v in results}
         for line in self.lines:
             own = self.place[line.value]
             found.update({x: None for x in line.operands if self.place.get(x, own) != own})
@@ -392,14 +514,16 @@ class _Writer:
             text = at if text == "0" else f"({text}*{self._length(dim)} + {at})"
         return text
 
-    def _operand(self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str]) -> str:
+    def _operand(
+        self, x: int, word: Word, rows: bool, loop: int, names: dict[object, str], back: int
+    ) -> str:
         if x < len(self.steps) and self.steps[x].weak:
             return weak_text(self.printer, self.steps, x, self._length)
         if self.place.get(x) == loop:
             return f"v{x}"
         if not rows:
             return f"w{x}[{self._index(word, self.inner[x], names)}]"
-        return self._cell(x, word, names)
+        return self._own_cell(x, word, names, f"r - {back}") if back else self._cell(x, word, names)
 
     def _cell(self, v: int, word: Word, names: dict[object, str]) -> str:
         """An element of a value in lane r: of ``x``, which may be the caller's, or of ``s``."""
@@ -408,33 +532,58 @@ class _Writer:
         terms = [f"{names[k]}*e{v}_{j}" for j, k in enumerate(word) if k is not None]
         return f"x{v}[{' + '.join([*terms, 'r'])}]"
 
-    def _own_cell(self, v: int, word: Word, names: dict[object, str]) -> str:
+    def _own_cell(self, v: int, word: Word, names: dict[object, str], row: str = "r") -> str:
         at = self._index(word, self.inner[v], names)
-        return f"s{v}[r]" if at == "0" else f"s{v}[{at}*LANES + r]"
+        block = "2*LANES" if v in self.back else "PITCH"
+        return f"s{v}[{row}]" if at == "0" else f"s{v}[{at}*{block} + {row}]"
 
     def _statements(self, place: int, loop: _Loop) -> list[str]:
         """The body of a loop."""
         lines = []
         for line in loop.lines:
             v = line.value
-            names = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
-            text = line.text.format(
-                *[
-                    self._operand(x, word, rows, place, names)
-                    for x, word, rows in zip(line.operands, line.words, line.rows, strict=False)
-                ]
-            )
+            names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+            texts = []
+            for at in product(*[range(n) for _, n in line.terms]):
+                names.update(zip([k for k, _ in line.terms], map(str, at), strict=True))
+                texts.append(line.text.format(*self._cells(place, line, names)))
+            lines.append(f"const real v{v} = {' + '.join(texts)};")
             kept = self._cell(v, line.out, names)
-            lines.append(f"const real v{v} = {text};")
             if not line.fold:
                 lines += [f"{kept} = v{v};"] * (v in self.stored)
             elif not line.rows[-1]:
-                lines.append(f"{kept} += r < m ? v{v} : 0;")
+                lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")
             elif line.fold == "+":
                 lines.append(f"{kept} += v{v};")
             else:
                 lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
         return lines
+
+    def _cells(self, place: int, line: Line, names: dict[object, str]) -> list[str]:
+        """The operands of a line, as expressions of C."""
+        back = line.back or repeat(0)
+        each = zip(line.operands, line.words, line.rows, back, strict=False)
+        return [self._operand(x, word, rows, place, names, k) for x, word, rows, k in each]
+
+    def _product(self, place: int, line: Line) -> list[str]:
+        """One element of a sum over rows of products: eight sums, which stay in registers."""
+        names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+        cells = self._cells(place, line, names)
+        wide = [f"AT({x})" if rows else x for x, rows in zip(cells, line.rows, strict=False)]
+        at = self._index(line.out, self.inner[line.value], names)
+        return [
+            "{",
+            "    eight z = {0};",
+            "    int r = 0;",
+            f"    for (; r + 8 <= {self.own}; r += 8) z += {line.text.format(*wide)};",
+            f"    if (r < {self.own}) {{",
+            "        real rest[8] = {0};",
+            f"        for (; r < {self.own}; r++) rest[r % 8] = {line.text.format(*cells)};",
+            "        z += AT(rest[0]);",
+            "    }",
+            f"    s{line.value}[{at}] += TOTAL(z);",
+            "}",
+        ]
 
     def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
         """Loops over axes around lines."""
@@ -451,17 +600,29 @@ class _Writer:
     def written(self) -> Written:
         """The whole function."""
         blocks = [*self._begun(), *self._computed(), *self._ended()]
-        sums = [(k, x) for k, x in enumerate(self.results) if x.axis is None]
+        sums = [
+            (k, x)
+            for k, x in enumerate(self.results)
+            if x.axis is None and x.value not in self.products
+        ]
         body = [
             *self._found(),  # it asks for lengths that nothing else does
-            *[f"    fill(s{x.value}, LANES*{self._count(x.shape)});" for _, x in sums],
-            "    for (long i = 0; i < rows; i += LANES) {",
+            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
+            *[
+                f"    real *restrict s{v} = out[{k}]; fill(s{v}, {self._count(self.inner[v])});"
+                for v, k in self.products.items()
+            ],
+            *[f"    fill(s{v} - LANES, 2*LANES*{self._count(self.inner[v])});" for v in self.back],
+            f"    long i = {'before ? -LANES : 0' if self.back else '0'};",
+            "    for (; i < rows; i += LANES) {",
             "        const int m = rows - i < LANES ? rows - i : LANES;",
+            *["        const int n = i < 0 ? 0 : m;"] * bool(self.back),
             *[f"        {line}" for line in blocks],
             "    }",
+            *[f"    {line}" for line in self._around()],
             *[
                 f"    for (long k = 0; k < {self._count(x.shape)}; k++)"
-                f" ((real *)out[{k}])[k] = total(s{x.value} + k*LANES);"
+                f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
                 for k, x in sums
             ],
         ]
@@ -470,14 +631,11 @@ class _Writer:
         ]
         text = "\n".join(
             [
-                HEAD.format(
-                    real="float" if self.single else "double",
-                    lanes=LANES,
-                    head=object.__basicsize__,
-                ),
+                HEAD.format(real="float" if self.single else "double", lanes=LANES),
+                ARRAYS.format(head=object.__basicsize__),
                 *definitions("\n".join(body), self.single, self.vector),
-                "void kernel(long rows, const void **in, void **out, const long *strides,",
-                "            const long *dims, real *scratch) {",
+                "void kernel(long before, long rows, long behind, const void **in, void **out,",
+                "            const long *strides, const long *dims, real *scratch) {",
                 *lengths,
                 *body,
                 "}",
@@ -487,7 +645,7 @@ class _Writer:
         )
         kept = tuple([shape for _, shape in self._arrays()])
         found = tuple(self.operands), self.results, tuple(self.dims), kept
-        return Written(text, *found, tuple(self.some), len(self.loops))
+        return Written(text, *found, tuple(self.some), self.order)
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -499,13 +657,13 @@ class _Writer:
         checks, strides = [], []
         for k, x in enumerate(each):
             result = k >= len(self.operands)
-            shape = x.shape if x.axis is None else (*x.shape[: x.axis], ROWS, *x.shape[x.axis :])
+            shape = x.whole
             real = x.dtype is float or x.axis is None
             checks.append(f"fits(a{k}, {len(shape)}, plan->{'real' if real else 'truth'}, plan)")
             if real:
                 checks.append(f"aligned(a{k})")
             for axis, dim in enumerate(shape):
-                length = "plan->rows" if dim is ROWS else self._length(dim)
+                length = f"plan->rows + {sum(x.around)}" if dim is ROWS else self._length(dim)
                 checks.append(f"a{k}->dims[{axis}] == {length}")
             if x.axis is None:
                 if not result:
@@ -526,7 +684,7 @@ class _Writer:
             f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
             f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
             "    real scratch[plan->lanes + 1];",
-            "    kernel(plan->rows, in, out, strides, plan->dims, scratch);",
+            "    kernel(0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
             "    return 1;",
             "}",
         ]
@@ -534,14 +692,19 @@ class _Writer:
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.operands if x.axis is not None]
-        return rows + [(v, self.inner[v]) for v in self.stored]
+        return rows + [
+            (v, (2, *self.inner[v]) if v in self.back else self.inner[v])
+            for v in self.stored
+            if v not in self.products
+        ]
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
         lines = [
-            f"    real *restrict s{v} = scratch; scratch += LANES*{self._count(shape)};"
+            f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
             for v, shape in self._arrays()
         ]
+        lines += [f"    s{v} += LANES;" for v in self.back]
         at = 0
         for k, x in enumerate(self.operands):
             v = x.value
@@ -552,16 +715,23 @@ class _Writer:
                 at += 1 + len(x.shape)
         for k, x in enumerate(self.results):
             if x.axis is not None:
-                lines.append(f"    char *q{k} = out[{k}]; const long *u{k} = strides + {at};")
+                there = f"(char *)out[{k}] + {x.around[0]}*u{k}[0]" if x.around[0] else f"out[{k}]"
+                lines.append(f"    const long *u{k} = strides + {at}; char *q{k} = {there};")
                 at += 1 + len(x.shape)
         return lines
 
     def _begun(self) -> list[str]:
         """What is read before a block is computed."""
-        lines = [line for x in self.operands if x.axis is not None for line in self._read(x)]
+        lines = []
+        for v, rows in self.back.items():
+            own = self._letters(self.inner[v])
+            moved = " = ".join([self._own_cell(v, *own, row) for row in ("r - LANES", "r")])
+            each = [f"for (int r = LANES - {rows}; r < LANES; r++) {moved};"]
+            lines += self._nested(self.inner[v], each)
+        lines += [line for x in self.operands if x.axis is not None for line in self._read(x)]
         for k, x in enumerate(self.results):
             if x.value in self.direct:
-                lines += self._where(x, "", f"q{k}", f"u{k}")
+                lines += self._where(x, self.own, "", f"q{k}", f"u{k}")
         for v, line in self.folds.items():
             if line.rows[-1]:
                 letters = tuple(range(len(self.inner[v])))
@@ -582,6 +752,8 @@ class _Writer:
                 "    }",
                 "}",
             ]
+            if loop.lines[0].is_product:
+                inner = [text for line in loop.lines for text in self._product(place, line)]
             lines += self._nested(loop.dims, inner)
         return lines
 
@@ -590,49 +762,92 @@ class _Writer:
         every = [(k, x) for k, x in enumerate(self.results) if x.axis is not None]
         return [line for k, x in every for line in self._write(k, x)]
 
+    def _around(self) -> list[str]:
+        """What is written before the first row and behind the last one, by whom these belong to."""
+        lines = []
+        for k, x in enumerate(self.results):
+            low, high = x.around
+            letters, names = self._letters(x.shape)
+            offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
+            there = f"*(real *)(q{k} + j*u{k}[0]{offset})"
+            if low:
+                each = [f"for (long j = -{low}; j < 0; j++) {there} = 0;"]
+                lines += ["if (!before)", *self._nested(x.shape, each, 1)]
+            if high:
+                text = "0"
+                for v, back in self.sums[x.value]:
+                    row = f"j - {back} - i + LANES"
+                    cell = self._own_cell(v, letters, names, row)
+                    text += f" + (j - {back} < rows ? {cell} : 0)" * (back > 0)
+                each = [f"for (long j = rows; j < rows + {high}; j++) {there} = {text};"]
+                lines += ["if (!behind)", *self._nested(x.shape, each, 1)]
+        return lines
+
     def _axis(self, v: int) -> int | None:
         shape = self._shape(v)
         return next((k for k, dim in enumerate(shape) if dim is ROWS), None)
 
     def _read(self, x: Array) -> list[str]:
         """Turn a block of an operand around, if it has to be."""
-        v, own = x.value, self._letters(x)
+        v, own = x.value, self._letters(x.shape)
         offset = "".join(f" + i{k}*t{v}[{k + 1}]" for k in range(len(x.shape)))
         there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
         lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
             return lines
+        lines = self._whole(x, "m", f"p{v}", f"t{v}", False, lines)
         return [
-            *self._where(x, "const ", f"p{v}", f"t{v}"),
+            *self._where(x, "m", "const ", f"p{v}", f"t{v}"),
             f"if (x{v} == s{v}) {{",
             *[f"    {line}" for line in lines],
             "}",
         ]
 
-    def _where(self, x: Array, const: str, pointer: str, strides: str) -> list[str]:
+    def _where(self, x: Array, rows: str, const: str, pointer: str, strides: str) -> list[str]:
         """Where a whole block is whose rows lie one after the other; else it is turned around."""
         v = x.value
-        plain = f"m == LANES && {strides}[0] == sizeof(real)"
+        plain = f"{rows} == LANES && {strides}[0] == sizeof(real)"
         lines = [f"{const}real *restrict x{v} = {plain} ? ({const}real *){pointer} + i : s{v};"]
         for k in range(len(x.shape)):
-            own = f"LANES*{self._count(x.shape[k + 1 :])}"
+            own = f"PITCH*{self._count(x.shape[k + 1 :])}"
             there = f"{strides}[{k + 1}]/(long)sizeof(real)"
             lines.append(f"const long e{v}_{k} = x{v} == s{v} ? {own} : {there};")
         return lines
 
     def _write(self, k: int, x: Array) -> list[str]:
         """Turn a block of a result back."""
-        v, own = x.value, self._letters(x)
+        v, own = x.value, self._letters(x.shape)
         offset = "".join(f" + i{j}*u{k}[{j + 1}]" for j in range(len(x.shape)))
         there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
-        lines = self._turned(x.shape, f"if (r < m) {there} = {self._own_cell(v, *own)};")
-        if v in self.direct:
-            return [f"if (x{v} == s{v})", *[f"    {line}" for line in lines]]
-        return lines
+        lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
+        if v not in self.direct:
+            return lines
+        lines = self._whole(x, self.own, f"q{k}", f"u{k}", True, lines)
+        return [f"if (x{v} == s{v}) {{", *[f"    {line}" for line in lines], "}"]
 
-    def _letters(self, x: Array) -> tuple[Word, dict[object, str]]:
+    def _whole(
+        self, x: Array, rows: str, pointer: str, strides: str, back: bool, lines: Sequence[str]
+    ) -> list[str]:
+        """Turn a whole block whose rows lie each in one piece; what is no such by ``lines``."""
+        if not x.shape:
+            return list(lines)
+        whole = [f"{rows} == LANES"]
+        for k, dim in enumerate(x.shape):
+            if dim != 1:
+                count = self._count(x.shape[k + 1 :])
+                whole.append(f"{strides}[{k + 1}] == sizeof(real)*{count}")
+        there = f"(char *){pointer} + i*{strides}[0], {strides}[0], (char *)s{x.value}"
+        return [
+            f"if ({' && '.join(whole)})",
+            f"    turn({there}, {self._count(x.shape)}, {int(back)});",
+            "else {",
+            *[f"    {line}" for line in lines],
+            "}",
+        ]
+
+    def _letters(self, shape: Shape) -> tuple[Word, dict[object, str]]:
         """The axes of an array as loops over all of them have them."""
-        letters = tuple(range(len(x.shape)))
+        letters = tuple(range(len(shape)))
         return letters, {k: f"i{k}" for k in letters}
 
     def _turned(self, shape: Shape, line: str) -> list[str]:
@@ -650,6 +865,7 @@ HEAD = """\
 #include <math.h>
 typedef {real} real;
 #define LANES {lanes}
+#define PITCH (LANES + LANES/8)
 #define SIMD __attribute__((const, simd("notinbranch")))
 #define inf INFINITY
 #define nan NAN
@@ -658,6 +874,54 @@ static inline real total(real *x) {{
     for (int w = LANES/2; w; w /= 2)
         for (int r = 0; r < w; r++) x[r] += x[r + w];
     return x[0];
+}}
+typedef real eight __attribute__((vector_size(8*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define AT(x) (*(const eight *)&(x))
+#define TOTAL(z) (((z[0] + z[4]) + (z[2] + z[6])) + ((z[1] + z[5]) + (z[3] + z[7])))"""
+ARRAYS = """\
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_prefetch)
+typedef real four __attribute__((vector_size(4*sizeof(real)), aligned(sizeof(real)), may_alias));
+#define MIX __builtin_shufflevector
+static inline void tile(const char *p, long step, char *q, long other) {{
+    const four a = *(four *)p, b = *(four *)(p + step);
+    const four c = *(four *)(p + 2*step), d = *(four *)(p + 3*step);
+    const four e = MIX(a, b, 0, 4, 2, 6), f = MIX(a, b, 1, 5, 3, 7);
+    const four g = MIX(c, d, 0, 4, 2, 6), h = MIX(c, d, 1, 5, 3, 7);
+    *(four *)q = MIX(e, g, 0, 1, 4, 5), *(four *)(q + other) = MIX(f, h, 0, 1, 4, 5);
+    *(four *)(q + 2*other) = MIX(e, g, 2, 3, 6, 7), *(four *)(q + 3*other) = MIX(f, h, 2, 3, 6, 7);
+}}
+static inline void soon(const char *p, long step) {{
+    __builtin_prefetch(p), __builtin_prefetch(p + step);
+    __builtin_prefetch(p + 2*step), __builtin_prefetch(p + 3*step);
+}}
+#else
+static inline void tile(const char *p, long step, char *q, long other) {{
+    for (int k = 0; k < 4; k++)
+        for (int j = 0; j < 4; j++)
+            *(real *)(q + j*other + k*sizeof(real)) = *(const real *)(p + k*step + j*sizeof(real));
+}}
+static inline void soon(const char *p, long step) {{}}
+#endif
+static inline void turn(char *far, long step, char *near, long count, int back) {{
+    const long size = sizeof(real), other = PITCH*size;
+    for (int r = 0; r < LANES; r += 4) {{
+        long k = 0;
+        for (; k + 4 <= count; k += 4) {{
+            char *x = far + r*step + k*size, *y = near + k*other + r*size;
+            soon(x + 8*step, step);
+            if (back) tile(y, other, x, step);
+            else tile(x, step, y, other);
+        }}
+        for (; k < count; k++)
+            for (int j = r; j < r + 4; j++) {{
+                real *x = (real *)(far + j*step + k*size), *y = (real *)near + k*PITCH + j;
+                if (back) *x = *y;
+                else *y = *x;
+            }}
+    }}
 }}
 typedef struct {{
     char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;

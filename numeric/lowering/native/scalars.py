@@ -10,7 +10,7 @@ import ctypes
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from numeric.lowering.native.compiler import library
+from numeric.lowering.native.compiler import FAST, library
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.printer import HEAD, STATEMENTS, CPrinter, able, real, weak_text
 from numeric.lowering.passes.lanes import PACKED
@@ -33,7 +33,7 @@ def has_all(schedule: Schedule) -> bool:
     known = schedule.definitions()
     if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):
         return False
-    return all(not x.shapes[0] and x.form != "kernel" and able(x, known, []) for x in steps)
+    return all(not x.shapes[0] and x.form != "kernel" and able(x, known) for x in steps)
 
 
 class NativeScalarsPrinter(MathPrinter):
@@ -65,7 +65,8 @@ class NativeScalars:
     def __call__(self, *args: float) -> tuple[float, ...]:
         """The results."""
         if self._run is None:
-            run = library(written(self._emitter, self._schedule), ("-O1",)).scalars
+            flags = ("-O1", *FAST * self._emitter.options.fastmath)
+            run = library(written(self._emitter, self._schedule), flags).scalars
             run.argtypes, run.restype = [ctypes.c_void_p, ctypes.c_void_p], None
             self._run = run
         found = self._made()
@@ -116,5 +117,5 @@ def written(emitter: Emitter, schedule: Schedule) -> str:
         "",
     ]
     body = "\n".join(lines)
-    head = HEAD.format(real="double", lanes=1, head=object.__basicsize__)
+    head = HEAD.format(real="double", lanes=1)
     return "\n".join([head, *definitions(body, False, frozenset()), body])

@@ -52,6 +52,8 @@ def joined(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> [step.form for step in joined(made, [False] * made.length).steps[-2:]]
     ['kernel', 'affine']
     """
+    if ops.Contract not in schedule.kinds():
+        return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
     made: dict[int, Step] = {}

@@ -60,7 +60,9 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %4: (99,) float = kernel contract %0, %1, %2
     return %4
     """
-    if not any(step.form == "kernel" and _sums(step.op) for step in schedule.steps):
+    if ops.Contract not in schedule.kinds() or not any(
+        step.form == "kernel" and _sums(step.op) for step in schedule.steps
+    ):
         return schedule
     found = _Merging(schedule, numbers)
     for step in schedule.steps:
@@ -85,11 +87,11 @@ class _Merging:
 
     def __init__(self, schedule: Schedule, numbers: Sequence[bool]) -> None:
         self._given = schedule
-        self.steps, self.numbers = schedule.definitions(), list(numbers)
+        self.steps, self.numbers = list(schedule.definitions()), list(numbers)
         self.length: dict[int, Dim] = {}
         self.before: dict[int, list[int]] = {}
         self.dropped: set[int] = set()
-        self.reads = schedule.reads()
+        self.reads = list(schedule.reads())
 
     def schedule(self) -> Schedule:
         """What has become of the schedule."""

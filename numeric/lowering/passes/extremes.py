@@ -61,6 +61,8 @@ def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> [step.form for step in by_place(made, [False] * made.length).steps[2:]]
     ['sum', 'kernel', 'number', 'extremes', 'placed']
     """
+    if schedule.kinds().isdisjoint((opaque_ops.Max, opaque_ops.Min)):
+        return schedule
     found = _Extremes(schedule, numbers)
     changed: dict[int, Step] = {}
     made: dict[tuple[object, ...], int] = {}

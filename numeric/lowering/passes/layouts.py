@@ -59,13 +59,13 @@ def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 
 def _is_bad(step: Step, schedule: Schedule) -> bool:
     """Whether a step computes many elements, along a short axis; results have NumPy's layout."""
-    if step.form not in ("sum", "product") or step.weak or step.results[0] in schedule.results:
-        return False
     shape = step.shapes[0]
-    if len(shape) < 2 or not isinstance(shape[-1], int) or not 1 < shape[-1] <= _SHORT:
+    if len(shape) < 2 or step.form not in ("sum", "product") or step.weak:
+        return False
+    if not isinstance(shape[-1], int) or not 1 < shape[-1] <= _SHORT:
         return False
     size = _size(shape)
-    return size is not None and size >= _WORTH
+    return size is not None and size >= _WORTH and step.results[0] not in schedule.results
 
 
 def _stretched(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> list[int]:

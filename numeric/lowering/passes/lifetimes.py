@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
 
 def living(schedule: Schedule) -> Schedule:
-    """How often each value is read (``uses``), and the place of the last step to do so (``dies``).
+    """The place of the last step that reads each value (``dies``).
 
     A step that is written inside of another one reads when that one runs.  Results of the program
     never die in it, and neither do values that nobody reads; parameters do, though their memory is
     the caller's.
     """
-    uses = [0] * schedule.length
     last = [-1] * schedule.length
     for v in schedule.results:  # written where the program returns it, if it is inline
         last[v] = len(schedule.steps)
@@ -26,14 +25,7 @@ def living(schedule: Schedule) -> Schedule:
         # An inline step runs where its only reader does, which may be behind other readers.
         at = last[step.results[0]] if step.inline else place
         for v in step.operands:
-            uses[v] += 1
             last[v] = max(last[v], at)
-    for v in schedule.results:
-        uses[v] += 1
     dies = [at if 0 <= at < len(schedule.steps) else None for at in last]
-    steps = [
-        Step(*step[:9], tuple([uses[v] for v in own]), tuple([dies[v] for v in own]))
-        for step in schedule.steps
-        for own in (step.results,)
-    ]
+    steps = [Step(*step[:9], tuple([dies[v] for v in step.results])) for step in schedule.steps]
     return schedule._replace(steps=tuple(steps))

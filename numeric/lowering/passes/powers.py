@@ -34,6 +34,8 @@ def multiplied(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %9: (n, 5) float = powers (range(0, 5), 1) %0
     return %9
     """
+    if ops.Concat not in schedule.kinds():
+        return schedule
     found = _Powers(schedule, numbers)
     steps = [found.step(step) or step for step in schedule.steps]
     changed = any(a is not b for a, b in zip(steps, schedule.steps, strict=True))

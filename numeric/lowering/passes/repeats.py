@@ -31,19 +31,17 @@ def begun(schedule: Schedule) -> Schedule:
     %3: () float = product (1, -1) %2, %1
     return %2, %3
     """
-    products = {_factors(x, len(x.operands)): x for x in schedule.steps if _is_product(x)}
-    if not any(len(key) > 2 for key in products):
+    found = [x for x in schedule.steps if _is_product(x)]
+    if all(len(x.operands) == 2 for x in found):
         return schedule
+    products = {_factors(x, len(x.operands)): x for x in found}
+    waiting = {v for x in found for v in x.results}
     steps: list[Step] = []
-    placed: set[int] = set()
 
     def place(step: Step) -> None:
-        if step.results[0] in placed:
+        if step.results[0] not in waiting:
             return
-        placed.update(step.results)
-        if not _is_product(step):
-            steps.append(step)
-            return
+        waiting.difference_update(step.results)
         for count in range(len(step.operands) - 1, 1, -1):
             before = products.get(_factors(step, count))
             if before is not None and before.results != step.results:
@@ -56,7 +54,10 @@ def begun(schedule: Schedule) -> Schedule:
         steps.append(step)
 
     for step in schedule.steps:
-        place(step)
+        if _is_product(step):
+            place(step)
+        else:
+            steps.append(step)
     return schedule._replace(steps=tuple(steps))
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from numeric.lowering.passes.rolling import LEAST
 from numeric.lowering.schedule import schedule
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
@@ -26,12 +27,13 @@ _RUN = 3
 # Above so many candidates the cut is found greedily, in linear time.
 _CANDIDATES = 1500
 _NOMINAL = 64  # the length that a symbolic axis counts for
+_SCALAR = 64  # bytes: it is an object, and is handed over by itself
 
 
 def cheap(step: Step) -> bool:
     """Whether values may be computed twice: arithmetic, selections and views are."""
     match step.form:
-        case "sum" | "product" | "quotient" | "monomial" | "strong":
+        case "sum" | "product" | "quotient" | "monomial" | "strong" | "component":
             return True
         case "power":
             return step.detail in (2, Fraction(1, 2))
@@ -45,6 +47,8 @@ def cheap(step: Step) -> bool:
 
 
 def _bytes(shape: Shape, dtype: Dtype) -> int:
+    if not shape:
+        return _SCALAR
     lengths = (dim if isinstance(dim, int) else _NOMINAL for dim in shape)
     return max(math.prod(lengths), 1) * (1 if dtype is bool else 8)
 
@@ -82,8 +86,8 @@ def kept(joint: Schedule, outputs: int, inputs: int) -> tuple[int, ...]:
     forward = _reach(steps, ys) | set(own)
     forward.update([v for x in list(forward) for v in steps[x].results])
     targets = _frontier(steps, xbars, forward, seeds)
-    scalar = all(not steps[v].layout(v)[0] for v in targets)
-    found = set(targets) if scalar else _cut(joint, steps, targets, frozenset((*own, *ys)))
+    few = len(targets) < LEAST and all(not steps[v].layout(v)[0] for v in targets)
+    found = set(targets) if few else _cut(joint, steps, targets, frozenset((*own, *ys)))
     return tuple([v for v in (*own, *joint.computed()) if v in found])
 
 
@@ -141,19 +145,23 @@ def _cut(
             if x not in candidates:
                 candidates[x] = None
                 stack.append(x)
-    if len(candidates) > _CANDIDATES:
-        return _greedy(joint, targets, network)
     weights = {v: _bytes(*steps[v].layout(v)) * (2 if v in copied else 1) for v in candidates}
-    return _minimal_cut(list(candidates), weights, network, targets)
+    if len(candidates) <= _CANDIDATES:
+        return _minimal_cut(list(candidates), weights, network, targets)
+    sources = {v for v in candidates if v not in network}
+    choices = [_greedy(joint, targets, network, first) for first in ({*targets} & sources, sources)]
+    return min(choices, key=lambda found: sum([weights[v] for v in found]))
 
 
 def _greedy(
-    joint: Schedule, targets: Sequence[int], network: dict[int, tuple[int, ...]]
+    joint: Schedule,
+    targets: Sequence[int],
+    network: dict[int, tuple[int, ...]],
+    first: set[int],
 ) -> set[int]:
-    """Recompute what follows from values that are kept anyway; keep the rest."""
+    """Beside the ``first`` ones, the targets that do not follow from what is kept anyway."""
     wanted = set(targets)
-    kept = {x for x in targets if x not in network}
-    follows = set(kept)
+    kept, follows = set(first), set(first)
     for v in joint.computed():
         if v in network and all(x in follows for x in network[v]):
             follows.add(v)

@@ -87,13 +87,17 @@ def _sums(step: Step) -> bool:
     return step.form == "kernel" and isinstance(step.op, ops.Contract) and step.op.sums
 
 
-Able: TypeAlias = "Callable[[Step, Sequence[Step], Sequence[Word]], bool]"
+Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
 """Whether a target computes a step in kernels; given the steps of all values, and its words."""
 
 
-def always(step: Step, steps: Sequence[Step], words: Sequence[Word]) -> bool:
-    """What NumPy says."""
-    return True
+def always(step: Step, steps: Sequence[Step]) -> bool:
+    """What NumPy says: what BLAS computes is left to it, whole."""
+    op = step.op
+    if step.form != "kernel" or not isinstance(op, ops.Contract):
+        return True
+    shapes = [steps[v].layout(v)[0] for v in step.operands]
+    return not any(stage.kind in BLAS for stage in plan(op, shapes).stages)
 
 
 def by_rows(
@@ -205,8 +209,6 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], list[Word]] 
     if isinstance(op, ops.Contract):
         if len(set(op.out)) < len(op.out) or any(len(set(w)) < len(w) for w in op.letters):
             return None
-        if any(stage.kind in BLAS for stage in plan(op, shapes).stages):
-            return None
         return list(op.letters), [op.out]
     if isinstance(op, Linear):
         return _of_linear(op, shapes, out)
@@ -262,7 +264,7 @@ class _Axes:
             if any(weak) and step.form not in ELEMENTWISE:
                 continue
             found = words(step, [self.shape(v) for v in step.operands])
-            if found is not None and able(step, self.steps, found[0]):
+            if found is not None and able(step, self.steps):
                 operands, results = found
                 for v, own in zip(step.results, results, strict=True):
                     self._words[v] = operands, own

@@ -31,9 +31,10 @@ def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
     count = len(schedule.results) - kept
     held = viewed(steps, schedule.results[count:])
     roots = [_root(v, steps) for v in schedule.results]
+    first = {v: i for i, v in reversed(list(enumerate(roots)))}
     return tuple(
         [
-            v is not None and v not in roots[:i] and not (i < count and v in held)
+            v is not None and first[v] == i and not (i < count and v in held)
             for i, v in enumerate(roots)
         ]
     )

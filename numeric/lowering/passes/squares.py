@@ -30,6 +30,8 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> [step.form for step in dotted(steps, [False] * steps.length).steps[2:]]
     ['kernel', 'kernel', 'sum']
     """
+    if ops.Contract not in schedule.kinds():
+        return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
     made: dict[int, list[Step]] = {}

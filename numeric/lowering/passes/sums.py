@@ -77,7 +77,7 @@ class _Beginnings:
         )
 
     @cached_property
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> Sequence[Step]:
         return self._schedule.definitions()
 
     def _before(self, node: int, visits: int) -> int:

@@ -73,7 +73,7 @@ class MathPrinter(PythonPrinter):
         count = len(step.operands)
         if not self.packed or step.operands != self.schedule.params:
             return super().stack(step)
-        pack = self.emitter.bind("pack", "pack", lambda: Struct(f"{count}d").pack)
+        pack = self.emitter.bind(("pack", count), "pack", lambda: Struct(f"{count}d").pack)
         return Template(f"np.frombuffer({pack}(*args))", ATOM, (LOOSE,) * count)
 
     def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
@@ -137,14 +137,8 @@ class MathPrinter(PythonPrinter):
         return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
 
     def quotient(self, step: Step) -> Template:
-        (signs, places), count = step.detail, len(step.operands)
-        plain, beyond = "", ""
-        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), count)])
-        for k, sign in enumerate(signs):
-            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
-            plain += factor
-            beyond += divisors if k in places else factor
-        text = f"{plain} if {{{places[0]}}} < inf else {beyond}"
+        plain, beyond, count = *self.quotients(step), len(step.operands)
+        text = f"{plain} if {{{step.detail[1][0]}}} < inf else {beyond}"
         return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
 
     def strong(self, step: Step) -> Template:

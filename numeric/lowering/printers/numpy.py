@@ -24,6 +24,7 @@ from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.extremes import Reading, by_place
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.scales import scaled_once
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
@@ -50,7 +51,15 @@ class NumPyPrinter(PythonPrinter):
             schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
         if not emitter.options.exact_order:
-            for changed in (shares, multiplied, dotted, joined, by_place, layouts.apart):
+            for changed in (
+                shares,
+                multiplied,
+                dotted,
+                joined,
+                by_place,
+                scaled_once,
+                layouts.apart,
+            ):
                 schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         numbers = possible_numbers(schedule, emitter.numbers)
         return padded(schedule, numbers)
@@ -164,10 +173,13 @@ def _placed(reading: Reading) -> Template:
     return Template(f"{weak(scale)!r}*{text}", SUM if scale < 0 else PRODUCT, tuple(needs))
 
 
-def _key(key: Sequence[slice]) -> str:
+def _key(key: Sequence[slice | int]) -> str:
     """A key as it is typed."""
-    return f"np.s_[{', '.join(_line(k.start, k.stop) for k in key)}]"
+    lines = ", ".join(map(_line, key))
+    return lines if len(key) == 1 and isinstance(key[0], int) else f"np.s_[{lines}]"
 
 
-def _line(start: int | None, stop: int | None) -> str:
-    return f"{start or ''}:{'' if stop is None else stop}"
+def _line(k: slice | int) -> str:
+    if isinstance(k, int):
+        return str(k)
+    return f"{k.start or ''}:{'' if k.stop is None else k.stop}"

@@ -14,7 +14,7 @@ from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.repeats import begun, opposite
 from numeric.lowering.passes.sums import divided, shared
-from numeric.lowering.steps import CONSTANTS
+from numeric.lowering.steps import CONSTANTS, once
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -47,8 +47,8 @@ class Printer(ABC):
     has more than once, so that they are given names.  What a template calls is bound by
     ``self.emitter``, which says under which name.
 
-    ``drops`` says that it has statements that end the life of values (``dropped``), ``plain`` that
-    arguments of shape () are numbers of its own.
+    ``real`` writes numbers beside real values.  ``drops`` says that it has statements that end the
+    life of values (``dropped``), ``plain`` that arguments of shape () are numbers of its own.
 
     Everything else is done here, the same for all: sums, products and numbers, in which Python and
     C agree; passes, names, and putting texts into templates.  A target in which this is not how it
@@ -112,7 +112,7 @@ class Printer(ABC):
         return divided(shared(opposite(begun(schedule))))
 
     @cached_property
-    def numbers(self) -> list[bool]:
+    def numbers(self) -> Sequence[bool]:
         """Which values may be Python numbers; structure wants arrays."""
         return possible_numbers(self.schedule, self.plain or self.emitter.numbers)
 
@@ -148,6 +148,18 @@ class Printer(ABC):
         its place, one after the other.
         """
 
+    @staticmethod
+    def quotients(step: Step) -> tuple[str, str]:
+        """The product of a ``quotient``, and the same with the divisors in place of the sum."""
+        signs, places = step.detail
+        plain, beyond = "", ""
+        divisors = "".join([f"/{{{k}}}" for k in range(len(signs), len(step.operands))])
+        for k, sign in enumerate(signs):
+            factor = f"{'*' if sign > 0 else '/'}{{{k}}}" if k else "{0}"
+            plain += factor
+            beyond += divisors if k in places else factor
+        return plain, beyond
+
     @abstractmethod
     def strong(self, step: Step) -> Template:
         """The product of both operands; 0, not nan, where one that ``step.op`` kills by is 0."""
@@ -163,6 +175,11 @@ class Printer(ABC):
     @abstractmethod
     def size(self, name: str) -> str:
         """The length of an axis."""
+
+    @staticmethod
+    def real(value: Number) -> int | float:
+        """A number as it stands beside values that are real."""
+        return weak(value)
 
     @abstractmethod
     def assigned(self, names: Sequence[str], text: str) -> str:
@@ -232,11 +249,11 @@ class Printer(ABC):
         key = step.op, step.dtypes[0] is int
         found = self._of_op.get(key)
         if found is None:
-            found = self._of_op[key] = _sum(*key)
+            found = self._of_op[key] = _sum(*key, self.real)
         return found
 
     def _product(self, step: Step) -> Template:
-        return _quotient(step.detail) if step.weak else _product(step.detail)
+        return _quotient(step.detail) if step.weak else _product(step.detail, repr(self.real(1)))
 
     def _quotient(self, step: Step) -> Template:
         return _quotient(step.detail.signs) if step.weak else self.quotient(step)
@@ -266,8 +283,9 @@ class Printer(ABC):
             if step.form == "number":
                 continue  # how a number is written depends on who reads it
             whole = step.dtypes[0] is not float and self._is_whole(step)
+            real = step.form == "product" and step.dtypes[0] is float and not step.weak
             parts = [
-                (texts[v] or number_text(self.steps[v].detail, whole)).within(need)
+                (texts[v] or self._literal(v, whole, real)).within(need)
                 for v, need in zip(step.operands, template.needs, strict=False)
             ]
             slot = self.slots.get(step.results[0])
@@ -294,6 +312,10 @@ class Printer(ABC):
         self.joined = self.spans(texts)
         return lines, results
 
+    def _literal(self, v: int, whole: bool, real: bool) -> Text:
+        value = self.steps[v].detail
+        return number_text(self.real(value) if real else value, whole)
+
     def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
         """Results in a row, from one place to another, that are one text; not the first of all."""
         return []
@@ -307,7 +329,8 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
-def possible_numbers(schedule: Schedule, scalars: bool) -> list[bool]:
+@once
+def possible_numbers(schedule: Schedule, scalars: bool) -> Sequence[bool]:
     """Which values may be Python numbers: what is computed by element of such alone.
 
     Among arguments, ``scalars`` may be.  What a function of the user's returns for a scalar, or
@@ -347,13 +370,14 @@ _STRONG = frozenset({"power", "pointwise", "strong"})
 
 
 @lru_cache(maxsize=1024)
-def _sum(op: ops.Sum, whole: bool) -> Template:
+def _sum(op: ops.Sum, whole: bool, real: Callable[[Number], int | float]) -> Template:
     """The terms from left to right, then the constant.
 
     What would begin with a change of sign begins with what is positive behind it, ``b - a`` for
     ``-a + b`` and ``1 - a`` for ``-a + 1``, which is the same number and one pass less.
     """
     coefs, order = op.coefs, list(range(len(op.coefs)))
+    number = _whole if whole else real
     # Then what is written is the operand, as a product.
     alone = len(coefs) == 1 and op.const == 0
     turned = coefs[0] < 0 and not whole and _signed(-coefs[0])
@@ -361,31 +385,37 @@ def _sum(op: ops.Sum, whole: bool) -> Template:
     if turned and len(coefs) > 1 and coefs[1] > 0:
         order[:2] = 1, 0
     first = None if ahead else order[0]
-    terms = {k: _term(coefs[k], k, first=k == first, alone=alone, whole=whole) for k in order}
+    terms = {
+        k: _term(coefs[k], k, number, first=k == first, alone=alone, whole=whole) for k in order
+    }
     parts = [text for text, _ in terms.values()]
     if op.const != 0:
-        size = repr(weak(-op.const if op.const < 0 else op.const, whole))
+        size = repr(number(-op.const if op.const < 0 else op.const))
         if ahead:
             parts.insert(0, size)
         else:
             parts.append(f" - {size}" if op.const < 0 else f" + {size}")
     text = "".join(parts)
     level = PRODUCT if alone and not text.startswith("-") else SUM
-    into = _scaled_into(coefs[0]) if len(parts) == 1 and not whole else ""
+    into = _scaled_into(coefs[0], number) if len(parts) == 1 and not whole else ""
     if len(parts) > 1:
         name = "add" if parts[-1].startswith(" + ") else "subtract"
         into = f"np.{name}({''.join(parts[:-1])}, {parts[-1][3:]}, out={{out}})"
     return Template(text, level, tuple([terms[k][1] for k in range(len(coefs))]), into=into)
 
 
-def _scaled_into(coef: Number) -> str:
+def _whole(value: Number) -> int | float:
+    return weak(value, True)
+
+
+def _scaled_into(coef: Number, real: Callable[[Number], int | float]) -> str:
     """``coef * x``, written into an array; "" where it takes more than one operation."""
     if coef == -1:
         return "np.negative({0}, out={out})"
     d = divisor(-coef if coef < 0 else coef)
     if coef == 1 or d is not None or len(factors(-coef if coef < 0 else coef)) > 1:
-        return f"np.divide({{0}}, {d!r}, out={{out}})" if d is not None and coef > 0 else ""
-    return f"np.multiply({weak(coef)!r}, {{0}}, out={{out}})"
+        return f"np.divide({{0}}, {real(d)!r}, out={{out}})" if d is not None and coef > 0 else ""
+    return f"np.multiply({real(coef)!r}, {{0}}, out={{out}})"
 
 
 def _signed(size: Number) -> bool:
@@ -393,7 +423,15 @@ def _signed(size: Number) -> bool:
     return (size == 1 and not isinstance(size, float)) or divisor(size) is not None
 
 
-def _term(coef: Number, k: int, *, first: bool, alone: bool, whole: bool) -> tuple[str, int]:
+def _term(
+    coef: Number,
+    k: int,
+    number: Callable[[Number], int | float],
+    *,
+    first: bool,
+    alone: bool,
+    whole: bool,
+) -> tuple[str, int]:
     """``coef * x`` behind what is left of it, and how tightly x has to bind."""
     negative = coef < 0
     size = -coef if negative else coef
@@ -402,11 +440,11 @@ def _term(coef: Number, k: int, *, first: bool, alone: bool, whole: bool) -> tup
         return f"{sign}{{{k}}}", SUM if first and not negative and not alone else MATRIX_PRODUCT
     d = divisor(size)
     if d is not None:
-        return f"{sign}{{{k}}}/{d!r}", PRODUCT
+        return f"{sign}{{{k}}}/{number(d)!r}", PRODUCT
     innermost, *others = (size,) if whole else factors(size)
-    text = f"{innermost!r}*{{{k}}}"
+    text = f"{number(innermost)!r}*{{{k}}}"
     for factor in others:
-        text = f"{factor!r}*({text})"
+        text = f"{number(factor)!r}*({text})"
     if first and negative and whole:  # unsigned integers meet no negative number
         return f"-({text})", POWER
     return f"{sign}{text}", POWER
@@ -419,15 +457,12 @@ def _quotient(signs: tuple[int, ...]) -> Template:
 
 
 @lru_cache(maxsize=64)
-def _product(signs: tuple[int, ...]) -> Template:
+def _product(signs: tuple[int, ...], one: str) -> Template:
     if signs[0] > 0:
         rest = "".join(f"{'*' if sign > 0 else '/'}{{{k}}}" for k, sign in enumerate(signs) if k)
         return Template(f"{{0}}{rest}", PRODUCT, (PRODUCT,) + (POWER,) * (len(signs) - 1))
-    return _DIVIDED[signs]
-
-
-_DIVIDED = {
-    (-1, 1): Template("{1}/{0}", PRODUCT, (POWER, PRODUCT)),
-    (-1, -1): Template("1/({0}*{1})", PRODUCT, (PRODUCT, POWER)),
-    (-1,): Template("1/{0}", PRODUCT, (POWER,)),
-}
+    if signs == (-1, 1):
+        return Template("{1}/{0}", PRODUCT, (POWER, PRODUCT))
+    if signs == (-1,):
+        return Template(f"{one}/{{0}}", PRODUCT, (POWER,))
+    return Template(f"{one}/({{0}}*{{1}})", PRODUCT, (PRODUCT, POWER))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numeric import special
+from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, Template, length_text, lengths_text
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from numeric.lowering.steps import Step
     from symdiff.graph.node import Dtype, Shape
+    from symdiff.graph.number import Number
 
 SQUARE = Template("{0}*{0}", PRODUCT, (POWER,), frozenset({0}))
 
@@ -57,6 +59,11 @@ def defined(
 
 class PythonPrinter(Printer):
     """Statements of Python, and calls of functions that only NumPy can write."""
+
+    @staticmethod
+    def real(value: Number) -> float:
+        # An integer beside floats costs CPython half as much again, and NumPy a third more.
+        return float(weak(value))
 
     def size(self, name: str) -> str:
         return length_text(name)
