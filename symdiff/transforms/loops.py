@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
-from symdiff.functions.shaping import arange, broadcast_to, concat, reshape, squeeze, stack
+from symdiff.functions.shaping import arange, concat, reshape, squeeze, stack
 from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
-from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
+from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, full, named_dummy, number_of
 from symdiff.graph.lengths import product
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
@@ -238,6 +239,12 @@ def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
 # Several carries in one ---------------------------------------------------------------------------
 
 
+def _joined(shapes: Sequence[Shape]) -> bool:
+    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
+    rest = {shape[1:] for shape in shapes}
+    return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
+
+
 def _alike(shapes: Sequence[Shape]) -> bool:
     return all(shape == shapes[0] for shape in shapes)
 
@@ -247,18 +254,23 @@ def _packed_shape(shapes: Sequence[Shape]) -> Shape:
         return shapes[0]
     if not shapes:
         return (0,)
+    if _joined(shapes):
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
     if _alike(shapes):
         return (len(shapes), *shapes[0])
     return (sum(map(product, shapes)),)
 
 
 def _packed(values: Sequence[Expr]) -> Expr:
-    """Several arrays as one: stacked, if they are alike, else all their elements in one axis."""
+    """Several arrays as one: joined or stacked, if they fit, else all their elements in one axis."""
     if len(values) == 1:
         return values[0]
+    shapes = [x.shape for x in values]
     if not values:
-        return broadcast_to(as_expr(0), (0,))
-    if _alike([x.shape for x in values]):
+        return full((0,), 0)
+    if _joined(shapes):
+        return concat(values)
+    if _alike(shapes):
         return stack(values)
     return concat([reshape(x, product(x.shape)) for x in values])
 
@@ -269,6 +281,9 @@ def _unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
         return [x]
     if not shapes:
         return []
+    if _joined(shapes):
+        ends = list(accumulate([shape[0] for shape in shapes], initial=0))  # type: ignore[arg-type]
+        return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
     if _alike(shapes):
         axis = x.ndim - len(shapes[0]) - 1
         return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
