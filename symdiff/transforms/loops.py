@@ -262,7 +262,7 @@ def _packed_shape(shapes: Sequence[Shape]) -> Shape:
 
 
 def _packed(values: Sequence[Expr]) -> Expr:
-    """Several arrays as one: joined or stacked, if they fit, else all their elements in one axis."""
+    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
     if len(values) == 1:
         return values[0]
     shapes = [x.shape for x in values]
@@ -282,7 +282,7 @@ def _unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
     if not shapes:
         return []
     if _joined(shapes):
-        ends = list(accumulate([shape[0] for shape in shapes], initial=0))  # type: ignore[arg-type]
+        ends = list(accumulate([shape[0] for shape in shapes], initial=0))
         return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
     if _alike(shapes):
         axis = x.ndim - len(shapes[0]) - 1

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus import kinks
-from symdiff.calculus.flows import DEEP, NONE, Flow, shown
+from symdiff.calculus.flows import DEEP, NONE, Flow, gathered, shown
 from symdiff.calculus.kinks import Kink, kinks_in
 from symdiff.calculus.rules import Statement, pullback, pushforward, register, through
 from symdiff.errors import Unsupported
@@ -81,6 +81,9 @@ class Scan(ops.Opaque):
         self.body, self.carry, self.xs, self.params = body, carry, xs, params
         self.length, self.reverse = length, reverse
         self.adjoints: dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]] = {}
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        return expand_dims(operands[0], 0) if self.length == 0 else None
 
     def result(self, *shapes: Shape) -> Shape:
         return (self.length + 1, *self.carry.shape)  # type: ignore[operator]  # lengths add up
@@ -194,6 +197,7 @@ def trajectory(
     params: Mapping[Expr, Expr],
     length: Dim,
     reverse: bool = False,
+    rows: tuple[Any, Any] | None = None,
 ) -> Expr:
     """All that the carry goes through: init and what ``body`` makes of it, (length + 1, *carry).
 
@@ -203,21 +207,24 @@ def trajectory(
         carry: a symbol; init has its shape.
         xs: by symbol, expressions with one more leading axis, of this length.
         params: by symbol, expressions of its shape.
-        length: how many steps there are.
+        length: how many steps there are in xs.
         reverse: whether the steps go from the last place to the first.
+        rows: those that are done, from one up to another; all of them by default.
 
     What depends on no carry is no part of the loop: it is computed once, or for all steps at once.
     """
-    if length == 0:
+    first, stop = rows or (0, length)
+    done = stop - first  # type: ignore[operator]
+    if done == 0:
         return expand_dims(init, 0)
     body = as_real(body)
     levels = _levels(body, carry, xs)
     if levels[body] < _INSIDE:
         (each,) = _batched([body], xs, params, length)
-        ends = [expand_dims(init, 0), each]
+        ends = [expand_dims(init, 0), part(each, first, stop)]
         return concat(ends[::-1] if reverse else ends)
     if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
-        return full((length + 1, *carry.shape), 0)  # type: ignore[operator]
+        return full((done + 1, *carry.shape), 0)
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
     others: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
@@ -228,7 +235,7 @@ def trajectory(
         except Unsupported:  # it stays in the loop, as it is
             place[node] = node
             continue
-        value = as_numeric(value)
+        value = as_numeric(part(value, first, stop) if along else value)
         inner = value.shape[1:] if along else value.shape
         symbol = (columns if along else others).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
@@ -237,7 +244,7 @@ def trajectory(
             primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
         )
     (body,) = replaced([body], place)
-    op = scan_op(body, carry, [*columns.values()], [*others.values()], length, reverse)
+    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
     return opaque(op, init, *columns, *others)
 
 
@@ -344,21 +351,27 @@ class ScanRule(Statement):
         start = tangents.get(0, Flow(full(o.carry.shape, 0), DEEP))
         if share is None and 0 not in tangents:
             return []
+        rows, alone = (0, n), 0 not in tangents and share is not None
+        if alone and share is not None and not share.mark and isinstance(n, int) and n:
+            # Behind the first step there is a tangent, and no zeros are to be told from numbers.
+            first = n - 1 if op.reverse else 0
+            start = Flow(squeeze(part(share.expr, first, first + 1), 0), NONE)
+            rows = (0, n - 1) if op.reverse else (1, n)
         tangent, order = dummy(o.carry), topological([o.body])
         mark = DEEP if start.mark else NONE
         inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
         if inner is not None and inner.mark and not mark and (share is None or share.mark):
             mark = DEEP
             inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
-        path = loop._scanned(inner, tangent, start.expr, share, op.reverse)
-        if 0 in tangents or share is None:
+        path = loop._scanned(inner, tangent, start.expr, share, op.reverse, rows)
+        if not alone:
             return [Flow(path, mark)]
         # The start has no tangent: zeros that are to be seen.
         first = 0 if op.reverse else 1
-        inside = part(path, first, first + n)  # type: ignore[operator]
+        inside = part(path, first, first + n) if rows == (0, n) else path  # type: ignore[operator]
         steps = (between(first, first + n, n + 1), *(WHOLE for _ in o.carry.shape))  # type: ignore[operator]
-        shown_there = linear(ops.unslice_op(path.shape, steps, inside.shape), inside)
-        return [shown(shown_there, DEEP if share.mark else NONE)]
+        zeros_shown = linear(ops.unslice_op(node.shape, steps, inside.shape), inside)
+        return [shown(zeros_shown, DEEP if mark and share is not None and share.mark else NONE)]
 
     def pull(self, g: Flow) -> Flow | None:
         op, k, n = self._op(), self.k, self._op().length
@@ -400,29 +413,73 @@ class ScanRule(Statement):
     def _pulled(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
         op, n = self._op(), self._op().length
         o, shape = op.opened, self.node.shape
-        ends = (0, 1) if op.reverse else (n, n + 1)  # type: ignore[operator]
+        start = self._of_state(g, lead, 0 if op.reverse else n)
         others = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
-        start = through(_part_op(shape, *ends), g)
         rest = through(_part_op(shape, *others), g)
-        init = squeeze(start.expr, lead)
-        cotangent = named_dummy("cotangent", init.shape)
-        mark = DEEP if start.mark or is_zero(init) else NONE
         reached = not rest.mark and not is_zero(rest.expr)
-        inner = pullback([o.body], [o.carry], [Flow(cotangent, mark)])[0]
-        if inner is not None and inner.mark and not mark and not reached:
+        rows, init, mark = (0, n), start, _left_out(start)
+        met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
+        if met is not None:
+            rows, init = ((1, n) if op.reverse else (0, n - 1)), met  # type: ignore[operator]
+        cotangent = named_dummy("cotangent", init.expr.shape)
+        inside = _left_out(init)
+        inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
+        if inner is not None and inner.mark and not inside and not reached:
             # What a mask discards in one step stays discarded in those before.
-            mark = DEEP
-            inner = pullback([o.body], [o.carry], [Flow(cotangent, mark)])[0]
+            inside = DEEP
+            inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
         each = None if is_zero(rest.expr) else Flow(moveaxis(rest.expr, lead, 0), rest.mark)
-        path = self._scanned(inner, cotangent, init, each, not op.reverse)
-        masked = bool(mark) or (inner is not None and bool(inner.mark))
-        return path, mark, DEEP if masked and not reached else NONE
+        path = self._scanned(inner, cotangent, init.expr, each, not op.reverse, rows)
+        if rows != (0, n):
+            ends = [path, expand_dims(start.expr, 0)]
+            path = concat(ends[::-1] if op.reverse else ends)
+        masked = bool(inside) or (inner is not None and bool(inner.mark))
+        return path, max(mark, inside), DEEP if masked and not reached else NONE
+
+    def _by_itself(self, g: Flow, lead: int, start: Flow) -> Flow | None:
+        """The cotangent before the last step, if all of it is reached: the loop has no zeros then.
+
+        It mostly is, where of the last carry only a part is read, or nothing.
+        """
+        op = self._op()
+        o, n = op.opened, int(op.length)  # which is known
+        t = 0 if op.reverse else n - 1
+        flows = [self._of_state(g, lead, 1 if op.reverse else n - 1)]
+        last = None if is_zero(start.expr) else pullback([o.body], [o.carry], [start])[0]
+        flows += [] if last is None else [self._in_step(last, t)]
+        met = gathered([flow for flow in flows if not is_zero(flow.expr)] or flows[:1])
+        return None if _left_out(met) else met
+
+    def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
+        """The cotangent of one state of the trajectory, behind ``lead`` axes of a batch."""
+        whole = dummy(g.expr)
+        state = squeeze(part(whole, index, index + 1, lead), lead)
+        flow = pushforward(topological([state]), [state], {whole: g})[0]
+        return Flow(full(state.shape, 0), NONE) if flow is None else flow
+
+    def _in_step(self, flow: Flow, t: int) -> Flow:
+        """A flow of the body where its symbols have the values of one step."""
+        o = self._op().opened
+        before, after, columns, params = self._operands()
+        symbols = (o.body, o.carry, *o.xs)
+        row = [squeeze(part(x, t, t + 1), 0) for x in (after, before, *columns)]
+        values = dict(zip((*symbols, *o.params), (*row, *params), strict=True))
+        return Flow(replaced([flow.expr], values)[0], flow.mark)
 
     def _scanned(
-        self, inner: Flow | None, carry: Expr, init: Expr, each: Flow | None, reverse: bool
+        self,
+        inner: Flow | None,
+        carry: Expr,
+        init: Expr,
+        each: Flow | None,
+        reverse: bool,
+        rows: tuple[Any, Any],
     ) -> Expr:
-        """The scan of the linearised body ``inner``, to which ``each`` is added in every step."""
-        op, o = self._op(), self._op().opened
+        """The scan of the linearised body ``inner``, to which ``each`` is added in every step.
+
+        ``rows`` are the steps, from one up to another.
+        """
+        o = self._op().opened
         before, after, columns, params = self._operands()
         body = full(carry.shape, 0) if inner is None else inner.expr
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
@@ -434,7 +491,10 @@ class ScanRule(Statement):
             added = dummy(carry)
             body, xs[added] = body + added, each.expr
         of_params = dict(zip(o.params, params, strict=True))
-        return trajectory(body, carry, init, xs, of_params, op.length, reverse)
+        if reverse is self._op().reverse:  # tangents: nothing is computed of steps that have none
+            xs = {x: part(value, *rows) for x, value in xs.items()}
+            return trajectory(body, carry, init, xs, of_params, rows[1] - rows[0], reverse)
+        return trajectory(body, carry, init, xs, of_params, self._op().length, reverse, rows)
 
     def _operands(self) -> tuple[Expr, Expr, Sequence[Expr], Sequence[Expr]]:
         """What the steps begin with and what they give; xs and params."""
@@ -451,6 +511,11 @@ class ScanRule(Statement):
         values = dict(zip((*o.columns, *o.params), (*columns, *params), strict=True))
         (expr,) = replaced([flow.expr], {o.vectorised: after, o.before: before, **values})
         return Flow(expr, flow.mark)
+
+
+def _left_out(flow: Flow) -> int:
+    """Whether elements of a flow may be 0 because nothing reaches them."""
+    return DEEP if flow.mark or is_zero(flow.expr) else NONE
 
 
 def _batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
