@@ -47,6 +47,27 @@ def test_the_table_has_what_it_promises():
     }
 
 
+def test_machine_code_alone_leaves_what_a_page_has():
+    """Its columns are new; those of Python floats and of arrays, and what these miss, stay."""
+    results = {
+        ("sin", (0,)): [((2.0,), "array", "9.0 u: 0.5")],
+        ("sin", (1,)): [((1.0,), "native", "9.0 u: 0.5")],
+        ("cos", (3,)): [],
+    }
+    coded = [("sin", (1,)), ("cos", (3,))]
+    page = accuracy.document(results, [("sin", (0,))])
+    assert "| elementary | 0 to 2 | 2 | 1 | 1 | 0 |" in page
+    coded_alone = {key: results[key] for key in coded}
+    again = accuracy.document(coded_alone, coded, page)
+    assert again == accuracy.document(coded_alone, coded, again)
+    assert "| elementary | 0 to 2 | 2 | 1 | 1 | 1 |" in again
+    assert "| elementary | 3 and 4 | 1 | 0 | 1 | 0 |" in again
+    assert [line for line in again.splitlines() if line.startswith("| `")] == [
+        "| `sin` | 0 | 1 | at 2.0, array: 9.0 u: 0.5 | not listed |",
+        "| `sin` | 1 | 1 | at 1.0, native: 9.0 u: 0.5 | not listed |",
+    ]
+
+
 # The tester ---------------------------------------------------------------------------------------
 
 X = sd.symbol("x")

@@ -324,8 +324,8 @@ class Function:
         if known is None:
             known = self._of_scalar("value_and_grad", wrt, derivatives.value_and_grad)
         program, order = known
-        whole = wrt is None and len(order) == len(self.inputs)
-        if self._direct and whole and "value_and_grad" not in self.__dict__:
+        whole = self._direct and wrt is None and len(order) == len(self.inputs)
+        if whole and "value_and_grad" not in self.__dict__:
             # From now on, nothing lies between: the attribute hides the method, which is called
             # for what the entry leaves to the program, as arrays are.
             slow, many = partial(Function.value_and_grad, self), self._many
@@ -333,8 +333,9 @@ class Function:
             entry = once(self.__dict__, "value_and_grad", self._programs.lock, enter)
             result: tuple[Any, Any] = entry(*args, **named)
             return result
-        value, *row = self._programs.results(program, *self._signature.bind(args, named))
-        return (value,) if self._many else value, self._signature.by_input(row, wrt, order)
+        found = self._programs.results(program, *self._signature.bind(args, named))
+        value = (found[0],) if self._many else found[0]
+        return value, self._signature.by_input(found[1:], wrt, order)
 
     def grad(self, /, *args: object, wrt: object = None, **named: object) -> Any:
         """The gradient of a scalar output: an array if there is one input, else a tuple.

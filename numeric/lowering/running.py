@@ -365,8 +365,9 @@ class Programs:
             f"outputs: {listed([shape_text(y.shape) for y in self.outputs], 8)}",
         ]
         native = self.emitter.options.native
-        fast = ", fastmath" * self.emitter.options.fastmath
-        lines += [f"machine code of {compiler()}{fast}"] * native
+        if native:
+            fast = ", fastmath" * self.emitter.options.fastmath
+            lines.append(f"machine code of {compiler()}{fast}")
         with self.lock:
             asked = [x for x in self._found.values() if x not in (value, backward, forward)]
         for lowered in (value, backward, *asked):

@@ -179,8 +179,8 @@ _schedule(
 )
 _schedule(
     "sums-of-squares-are-dotted-in-exact-order",
-    "        if not emitter.options.exact_order:\n            for changed",
-    "        if True:\n            for changed",
+    "        if not emitter.options.exact_order:\n            for changed in (\n",
+    "        if True:\n            for changed in (\n",
     "test_exact_order_adds_the_squares_as_interpret_does",
 )
 _source(
@@ -327,8 +327,8 @@ _contraction(
 )
 _contraction(
     "exact-order-is-not-asked",
-    "        if not emitter.options.exact_order:\n            schedule = merged",
-    "        if True:\n            schedule = merged",
+    "        if not emitter.options.exact_order:\n            for changed in (of_products, merged)",
+    "        if True:\n            for changed in (of_products, merged)",
     "test_exact_order_and_small_arrays_keep_the_order",
 )
 
@@ -717,8 +717,8 @@ _exponentials(
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
-    "        if not emitter.options.exact_order:\n            for changed",
-    "        if True:\n            for changed",
+    "        if not emitter.options.exact_order:\n            for changed in (\n",
+    "        if True:\n            for changed in (\n",
     "test_shares_are_those_of_interpret_within_rounding",
 )
 _exponentials(
@@ -726,6 +726,33 @@ _exponentials(
     "places = [slice(i, i + width) for i in range(0, count, width)]",
     "places = [slice(i, i + width) for i in range(0, count - width, width)]",
     "test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads",
+)
+
+# Which product a sum reads ------------------------------------------------------------------------
+
+_contraction(
+    "sums-read-a-product-of-other-elements",
+    "tuple([View(x.base, tuple([x.axes[k] for k in order])) for x in (a, b)])",
+    "tuple([View(x.base, a.axes) for x in (a, b)])",
+    "test_sums_read_the_product_that_is_there",
+)
+_contraction(
+    "sums-read-a-product-along-other-axes",
+    "(tuple([named[k] for k in product[1].axes]),)",
+    "(op.letters[0],)",
+    "test_sums_over_turned_products_are_those_of_interpret",
+)
+_contraction(
+    "quotients-are-taken-for-products",
+    'if step.form != "product" or step.detail != (1, 1) or step.dtypes',
+    'if step.form != "product" or step.dtypes',
+    "test_sums_read_the_product_that_is_there",
+)
+_contraction(
+    "products-stay-in-the-order-of-their-letters",
+    'form == "gram" or (large and len(step.operands) == 1)',
+    'form == "gram"',
+    "test_matrix_products_are_computed_as_they_are_read",
 )
 
 # What is scaled -----------------------------------------------------------------------------------
@@ -804,8 +831,8 @@ _machine(
 )
 _machine(
     "what-is-read-at-another-element-shares-the-loop",
-    "                    same = word == line.letters and loops",
-    "                    same = loops",
+    "dims == line.dims and all(word == line.letters for x, word in each if x == v)",
+    "dims == line.dims",
     "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
 )
 SHIFTED = "test_native_shifted.py::test_the_sum_is_that_of_whole_arrays"
@@ -847,8 +874,8 @@ _machine(
 )
 _machine(
     "what-is-shifted-shares-the-loop",
-    "                    same = same and not line.back\n",
-    "",
+    "    if line.back or line.is_product:\n",
+    "    if line.is_product:\n",
     SHIFTED,
 )
 _machine(
@@ -940,6 +967,24 @@ _machine(
     "if not always(step, steps) and not _is_thin(step, steps):",
     "if not always(step, steps):",
     "test_native.py::test_products_of_thin_matrices_are_written_out",
+)
+_machine(
+    "half-of-a-sum-in-pairs-is-twice-there",
+    "{_in_pairs(texts[:half])} + {_in_pairs(texts[half:])}",
+    "{_in_pairs(texts[:half])} + {_in_pairs(texts[:half])}",
+    "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
+)
+_machine(
+    "a-line-waits-for-a-reader-at-another-element",
+    "if all(_same(line.value, line.dims, x) for x in here):",
+    "if all(x.dims == line.dims for x in here):",
+    "test_native.py::test_any_length_gives_what_numpy_gives[transposed-float64]",
+)
+_machine(
+    "distances-of-thin-points-are-left-to-blas",
+    "found.detail.extreme and _inner(found, steps) <= thin:",
+    "found.detail.extreme and _inner(found, steps) < 0:",
+    "test_native.py::test_nearest_points_are_found_in_one_kernel",
 )
 _machine(
     "what-another-part-needs-is-not-kept",

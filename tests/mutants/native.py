@@ -187,6 +187,12 @@ _native(
     "test_threads_make_one_library",
 )
 _native(
+    "the-compiler-is-asked-for-where-there-is-none",
+    '        if native:\n            fast = ", fastmath"',
+    '        if compiler() and native:\n            fast = ", fastmath"',
+    "test_without_a_compiler",
+)
+_native(
     "what-others-are-making-is-removed",
     "st_mtime > _ABANDONED",
     "st_mtime > -1",

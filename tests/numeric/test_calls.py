@@ -369,6 +369,41 @@ def test_functions_that_a_small_call_runs(count, length, kind):
         assert calls(method, *arguments) <= most, method
 
 
+THOUSAND = RNG.normal(size=1000)
+
+
+@pytest.mark.numpy_only("how often it calls")
+@pytest.mark.parametrize(
+    ("given", "passes"),
+    [
+        (THOUSAND, []),
+        (THOUSAND.astype(np.float32), []),
+        (THOUSAND.tolist(), ["asarray"]),
+        (np.arange(1000), ["astype"]),
+        (list(range(1000)), ["asarray", "astype"]),  # the dtype of a list is known behind a pass
+    ],
+    ids=["floats", "float32", "list", "ints", "list of ints"],
+)
+def test_a_vector_is_checked_and_converted_in_one_pass(given, passes):
+    """What of NumPy is called on the way from the caller to the program."""
+    u = sd.symbol("u", "n")
+    F = nm.lower(u * 2, u)
+    F(given)
+    found = []
+
+    def saw(frame: Any, event: str, called: Any) -> None:
+        of_array = isinstance(getattr(called, "__self__", None), np.ndarray)
+        if event == "c_call" and (of_array or (called.__module__ or "").startswith("numpy")):
+            found.append(called.__name__)
+
+    sys.setprofile(saw)
+    try:
+        F(given)
+    finally:
+        sys.setprofile(None)
+    assert found == passes
+
+
 def test_programs_are_looked_at_once():
     """What has to be done with results is found by the first call with arguments of a kind."""
     F = nm.lower(sd.sum(sd.sin(V) * V), V)

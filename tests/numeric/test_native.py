@@ -83,6 +83,12 @@ T = sd.symbol("Tm", ("n", 3, 3))
 U, W, M = sd.symbol("Um", ("n", 3)), sd.symbol("Wm", (4, 3, 3)), sd.symbol("Mm", (4, 3))
 
 
+def nearest():
+    """The squared distance of each row of U to the nearest of M."""
+    squares = sd.sum(U**2, axis=1)[:, None] - 2 * (U @ M.T) + sd.sum(M**2, axis=1)
+    return sd.sum(sd.sqrt(1 + sd.min(squares, axis=1)))
+
+
 def mixture():
     """The logarithm of a mixture of four Gaussians in three dimensions, at each row of U."""
     y = sd.einsum("kij,knj->kin", W, U - M[:, None])
@@ -100,7 +106,7 @@ FORMULAS = {
     "selection": (lambda: sd.sum(sd.where(X > V, sd.log1p(X**2), sd.minimum(X, 0.5))), (X, V)),
     "slices": (lambda: sd.sum((A[1:] - A[:-1] ** 2) ** 2 + sd.cos(A[1:])), (A,)),
     "transposed": (lambda: sd.sum(sd.sin(T) * sd.swapaxes(sd.exp(sd.sin(T)), 1, 2)), (T,)),
-    "large numbers": (lambda: sd.sum(sd.sin(A) * 10**30 + A**2 * 3**50 + 10**25), (A,)),
+    "large numbers": (lambda: sd.sum(sd.sin(A) * (A.size + 10**30) + A**2 * 3**50 + 10**25), (A,)),
     "lengths": (
         lambda: sd.sum(sd.tanh(sd.exp(X) * (A.size + 1) / X.size + V / A.size / V.size)),
         (X, V),
@@ -111,6 +117,7 @@ FORMULAS = {
     ),
     "thin products": (lambda: sd.sum(sd.sin(U @ W[0]) * sd.exp(U @ W[1].T)), (U, W)),
     "mixtures": (mixture, (U, W, M)),
+    "nearest": (nearest, (U, M)),
     "longer": (lambda: sd.sum(sd.sin(np.pad(X, ((1, 2), (0, 1)), constant_values=3.0))), (X,)),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
@@ -405,4 +412,32 @@ def test_rows_that_are_not_numbers_spoil_their_own_sums_alone(n):
         u[n - 1, 1] = odd
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(F(u, w), G(u, w), rtol=1e-12, atol=1e-12)
+    assert kernels(F)
+
+
+def test_nearest_points_are_found_in_one_kernel():
+    p, c = sd.symbol("points", (3000, 3)), sd.symbol("centres", (100, 3))
+    squares = sd.sum(p**2, axis=1)[:, None] - 2 * (p @ c.T) + sd.sum(c**2, axis=1)
+    F, G = pair(sd.sum(sd.min(squares, axis=1)), (p, c))
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=p.shape), rng.normal(size=c.shape)
+    near(F(*given), G(*given))
+    assert kernels(F)
+    assert "affine_min" in G.source
+    assert "affine_min" not in F.source
+
+
+def test_sums_of_few_products_are_those_of_pairs():
+    n = 10
+    B, C = sd.symbol("Bp", ("n", n)), sd.symbol("Cp", (n, 70))
+    F = nm.lower(sd.abs(B @ C), (B, C), backend="native")
+    rng = np.random.default_rng(0)
+    b, c = rng.normal(size=(65, n)), rng.normal(size=(n, 70))
+
+    def paired(terms):
+        half = len(terms) // 2
+        return paired(terms[:half]) + paired(terms[half:]) if half else terms[0]
+
+    wanted = np.abs(paired([b[:, k, None] * c[k] for k in range(n)]))
+    np.testing.assert_array_equal(F(b, c), wanted)
     assert kernels(F)

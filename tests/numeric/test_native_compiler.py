@@ -416,6 +416,7 @@ with warnings.catch_warnings(record=True) as seen:
 (one,) = seen
 print(one.category.__name__, one.filename, one.lineno)
 print(np.array_equal(F(np.linspace(0, 1, 1000)), np.exp(np.linspace(0, 1, 1000))))
+print("machine code" in F.explain())
 try:
     nm.lower(sd.exp(x), [x], backend="native")
 except RuntimeError as error:
@@ -426,9 +427,10 @@ except RuntimeError as error:
 def test_without_a_compiler(tmp_path):
     """Nothing on the path: "auto" is NumPy's, which it says once, at the line that asked for it."""
     said, _ = in_a_process(WARNED, PATH=str(tmp_path), CC="")
-    warned, equal, error = said.splitlines()
+    warned, equal, coded, error = said.splitlines()
     assert warned == "RuntimeWarning <string> 7"
     assert equal == "True"
+    assert coded == "False"
     assert "tried cc, gcc, clang" in error
 
 

@@ -210,14 +210,13 @@ def placed(shape: tuple[int, ...], edges: Sequence[Any], *terms: tuple[Any, np.n
     >>> placed((3,), (0,), (np.s_[:-1], x), (np.s_[1:], y)).tolist()
     [0.0, 5.0, 0.0]
     """
-    (key, first), *others = terms
-    dtype = first.dtype
-    for _, x in others:
+    key, x = terms[0]
+    dtype = x.dtype
+    result = np.zeros(shape, dtype)
+    result[key] = x
+    for key, x in terms[1:]:
         if x.dtype is not dtype:  # partial sums are rounded to the precision of what is in them
             return reduce(add, [unslice(x, shape, key) for key, x in terms])
-    result = np.zeros(shape, dtype)
-    result[key] = first
-    for key, x in others:
         there = result[key]
         there += x
     for key in edges:

@@ -14,7 +14,7 @@ from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.compiler import FAST, compiler, library
-from numeric.lowering.native.printer import LANES, PITCH, able, joins, written
+from numeric.lowering.native.printer import LANES, PITCH, THIN, able, joins, written
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
@@ -340,6 +340,7 @@ class NativePrinter(RowsPrinter):
     """Arrays, with kernels of what C computes."""
 
     kind = "native"
+    thin = THIN
     crossing = 0.5  # NumPy's loops read and write all values, too
 
     @classmethod

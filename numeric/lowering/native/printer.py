@@ -43,7 +43,7 @@ LANES = 64
 PITCH = LANES + LANES // 8
 """The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
 
-_THIN = 16
+THIN = 16
 """A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
@@ -118,7 +118,7 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
 
 
 def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
-    """Whether a product of two arrays is one of matrices with two short sides.
+    """Whether a product of two arrays is one of matrices with short sides: what is summed, or two.
 
     BLAS spends its time fetching these, and writing what comes out.
     """
@@ -134,7 +134,8 @@ def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
         side = tuple([letter in word for word in (*op.letters, op.out)])
         if not all(side):
             sides[side] = sides.get(side, 1) * (dim if isinstance(dim, int) else math.inf)
-    return all(size <= _THIN for size in sorted(sides.values())[:-1])
+    summed = sides.get((True, True, False), math.inf)
+    return summed <= THIN or all(size <= THIN for size in sorted(sides.values())[:-1])
 
 
 def _axis_op(step: Step) -> str | None:
@@ -191,6 +192,14 @@ class Line(NamedTuple):
     def is_product(self) -> bool:
         """Whether it is a sum over rows of products, one for each of its letters."""
         return self.fold == "+" and not self.rows[-1] and len(self.operands) > 1 < len(self.letters)
+
+
+def _same(v: int, dims: Shape, line: Line) -> bool:
+    """Whether a line may be in the loop over ``dims`` that computes v, which it reads."""
+    if line.back or line.is_product:
+        return False
+    each = zip(line.operands, line.words, strict=True)
+    return dims == line.dims and all(word == line.letters for x, word in each if x == v)
 
 
 class _Loop(NamedTuple):
@@ -333,7 +342,7 @@ class _Writer:
         # Of a block that is computed for what is behind it, no row is a result.
         self.own = "n" if self.back else "m"
         self.folds = {line.value: line for line in self.lines if line.fold}
-        self.loops = self._looped()
+        self.loops = self._later(self._looped())
         self.place = {v: k for k, loop in enumerate(self.loops) for v in loop.members}
         self.stored = self._stored()
         places = {x.value: k for k, x in enumerate(self.results)}
@@ -443,7 +452,7 @@ class _Writer:
             left = [(k, lengths[k]) for k in every if k not in letters]
             few = [(k, n) for k, n in left if isinstance(n, int)]
             count = math.prod([n for _, n in few])
-            if len(over) > 1 and rows in out and few == left and 0 < count <= _THIN:
+            if len(over) > 1 and rows in out and few == left and 0 < count <= THIN:
                 terms, fold = few, ""
             else:
                 letters = every
@@ -470,12 +479,9 @@ class _Writer:
         place: dict[int, int] = {}
         for line in self.lines:
             least = 0
-            for x, word in zip(line.operands, line.words, strict=True):
+            for x in line.operands:
                 if x in place:
-                    same = word == line.letters and loops[place[x]].dims == line.dims
-                    same = same and not line.back
-                    same = same and not line.is_product
-                    least = max(least, place[x] + (not same))
+                    least = max(least, place[x] + (not _same(x, loops[place[x]].dims, line)))
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
                     loops.append(_Loop(line.dims, [line], {line.value}))
@@ -489,6 +495,25 @@ class _Writer:
                     place[line.value] = k
                     break
         return loops
+
+    def _later(self, loops: list[_Loop]) -> list[_Loop]:
+        """The loops, with lines in the first one that reads them, where it may be the same."""
+        place = {v: k for k, loop in enumerate(loops) for v in loop.members}
+        readers: dict[int, list[Line]] = {}
+        for line in self.lines:
+            for x in line.operands:
+                readers.setdefault(x, []).append(line)
+        for line in reversed(self.lines):
+            first = min([place[x.value] for x in readers.get(line.value, [])], default=0)
+            if first > place[line.value] and not line.is_product:
+                here = [x for x in readers[line.value] if place[x.value] == first]
+                if all(_same(line.value, line.dims, x) for x in here):
+                    room = sum(at == first for at in place.values()) < STATEMENTS
+                    place[line.value] = first if room else place[line.value]
+        parted: list[list[Line]] = [[] for _ in loops]
+        for line in self.lines:
+            parted[place[line.value]].append(line)
+        return [_Loop(x[0].dims, x, {line.value for line in x}) for x in parted if x]
 
     def _stored(self) -> dict[int, None]:
         """The values on the way that are in memory: what another loop reads, or the caller."""
@@ -547,7 +572,7 @@ class _Writer:
             for at in product(*[range(n) for _, n in line.terms]):
                 names.update(zip([k for k, _ in line.terms], map(str, at), strict=True))
                 texts.append(line.text.format(*self._cells(place, line, names)))
-            lines.append(f"const real v{v} = {' + '.join(texts)};")
+            lines.append(f"const real v{v} = {_in_pairs(texts)};")
             kept = self._cell(v, line.out, names)
             if not line.fold:
                 lines += [f"{kept} = v{v};"] * (v in self.stored)
@@ -744,11 +769,13 @@ class _Writer:
         """The loops of a block."""
         lines = []
         for place, loop in enumerate(self.loops):
+            before, texts = _read_before(self._statements(place, loop))
             inner = [
                 "{",
+                *[f"    {line}" for line in before],
                 "    #pragma GCC ivdep",
                 "    for (int r = 0; r < LANES; r++) {",
-                *[f"        {line}" for line in self._statements(place, loop)],
+                *[f"        {line}" for line in texts],
                 "    }",
                 "}",
             ]
@@ -857,6 +884,27 @@ class _Writer:
         """
         inner = self._nested(shape, ["for (int r = h; r < h + 8; r++)", f"    {line}"])
         return ["for (int h = 0; h < LANES; h += 8)", *[f"    {text}" for text in inner]]
+
+
+def _in_pairs(texts: Sequence[str]) -> str:
+    """A sum, of halves: its terms wait for few of each other, and are rounded as often.
+
+    >>> _in_pairs(["a", "b", "c"])
+    '(a + (b + c))'
+    """
+    half = len(texts) // 2
+    return f"({_in_pairs(texts[:half])} + {_in_pairs(texts[half:])})" if half else texts[0]
+
+
+_WHOLE = re.compile(r"\bw\d+\[[^\]]*\]")
+
+
+def _read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Lines that read what is not of a row, and the others, in which it has names."""
+    read = dict.fromkeys([text for line in lines for text in _WHOLE.findall(line)])
+    names = {text: f"c{k}" for k, text in enumerate(read)}
+    before = [f"const real {name} = {text};" for text, name in names.items()]
+    return before, [_WHOLE.sub(lambda x: names[x[0]], line) for line in lines]
 
 
 _EMPTY = {"+": "0", "max": "-inf", "min": "inf"}

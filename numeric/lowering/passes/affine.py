@@ -37,12 +37,13 @@ class Affine(NamedTuple):
     extreme: str = ""  # "min" or "max": of each row, that
 
 
-def joined(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedule:
     """Sums of a matrix product, rows and columns, as one step ``affine`` where that costs less.
 
     Args:
         schedule: the steps.
         numbers: which values may be Python numbers, which have no axes.
+        thin: the side up to which what multiplies also finds extremes, of products by it alone.
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
@@ -59,7 +60,9 @@ def joined(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     made: dict[int, Step] = {}
     for step in schedule.steps:
         found = _affine(step, steps, reads, numbers) or _extreme(step, made, reads)
-        if found is not None:
+        if found is not None and found.detail.extreme and _inner(found, steps) <= thin:
+            del made[step.operands[0]]
+        elif found is not None:
             made[step.results[0]] = found
     if not made:
         return schedule
@@ -108,7 +111,7 @@ def _affine(
     if factors is None or isinstance(scale, float) or -1 < scale < 1:
         return None  # what is scaled down may leave the floats
     (a, b), turned = factors
-    inner = steps[a].layout(a)[0][0 if turned[0] else 1]
+    inner = _inner_dim(a, turned[0], steps)
     if not _pays(shape, inner, (scale not in (1, -1)) + sum(x is not None for x in thin)):
         return None
     terms = [x for x in thin if x is not None]
@@ -145,6 +148,17 @@ def _factors(
     if out[0] not in left:
         a, b, left, right = b, a, right, left
     return (a, b), (left[0] != out[0], right[1] != out[1])
+
+
+def _inner_dim(a: int, turned: bool, steps: Sequence[Step]) -> Dim:
+    """The length of the axis of a matrix along which it is multiplied."""
+    return steps[a].layout(a)[0][0 if turned else 1]
+
+
+def _inner(step: Step, steps: Sequence[Step]) -> float:
+    """How many products are added for an element of an affine step."""
+    dim = _inner_dim(step.operands[0], step.detail.turned[0], steps)
+    return dim if isinstance(dim, int) else math.inf
 
 
 def _pays(shape: Sequence[Dim], inner: Dim, passes: int) -> bool:

@@ -123,7 +123,12 @@ class _Merging:
                 taken += inside
                 term, cost, saved = within, costs, saved + less
                 places = list(range(len(term.values)))
-        turned = len(taken) == 1 and self.steps[taken[0]].form == "gram"  # that is symmetric
+        turned = False
+        if len(taken) == 1:
+            # A matrix times itself is symmetric.  Others are written row by row, and what computes
+            # with them and with arrays of the other order jumps through one of both.
+            large = self._size(term.out) > _WORTH
+            turned = self.steps[taken[0]].form == "gram" or (large and len(step.operands) == 1)
         if saved > _WORTH or turned:
             self.dropped.update(taken)
             self.steps[step.results[0]] = self._step(term, step)

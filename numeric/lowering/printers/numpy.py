@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from numeric.lowering.kernels.monomials import over_sum
 from numeric.lowering.kernels.products import affine, affine_max, affine_min
 from numeric.lowering.kernels.sequences import apart, placed, powers
 from numeric.lowering.node_kernels import strong_product
+from numeric.lowering.passes import affine as sums
 from numeric.lowering.passes import layouts
-from numeric.lowering.passes.affine import joined
 from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.extremes import Reading, by_place
 from numeric.lowering.passes.padding import edges, keyed, padded
 from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.products import of_products
 from numeric.lowering.passes.scales import scaled_once
 from numeric.lowering.passes.squares import dotted
 from numeric.lowering.printers.printer import possible_numbers
@@ -44,12 +45,15 @@ class NumPyPrinter(PythonPrinter):
 
     formulas = NumPyFormulas
     drops = True
+    thin: ClassVar[int] = 0  # the side of a matrix up to which kernels multiply, not BLAS
 
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         if not emitter.options.exact_order:
-            schedule = merged(schedule, possible_numbers(schedule, emitter.numbers))
+            for changed in (of_products, merged):
+                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
         schedule = super().passed(schedule, emitter)
+        joined = partial(sums.joined, thin=cls.thin)
         if not emitter.options.exact_order:
             for changed in (
                 shares,
