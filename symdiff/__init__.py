@@ -80,6 +80,8 @@ from symdiff.rewriting.simplification import factor as factor
 from symdiff.rewriting.simplification import simplify as simplify
 from symdiff.subjects import SUBJECTS, by_subject, home, index
 from symdiff.transforms.batching import batch as batch
+from symdiff.transforms.loops import fori_loop as fori_loop
+from symdiff.transforms.loops import scan as scan
 from symdiff.transforms.substitution import replaced
 from symdiff.transforms.substitution import substitute as substitute
 
@@ -136,6 +138,7 @@ if not TYPE_CHECKING:
         "evalf",
         "expand",
         "factor",
+        "fori_loop",
         "free_symbols",
         "from_function",
         "from_sympy",
@@ -151,6 +154,7 @@ if not TYPE_CHECKING:
         "nodes",
         "parse",
         "pi",
+        "scan",
         "series",
         "short",
         "simplify",

@@ -24,6 +24,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "rewriting.simplification",
         "rewriting.limits",
         "transforms.batching",
+        "transforms.loops",
         "exact.counting",
     ),
     "Showing": ("display",),

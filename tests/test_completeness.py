@@ -34,6 +34,7 @@ from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
+from symdiff.transforms.scans import Scan
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed
@@ -338,6 +339,7 @@ NOT_DRAWN = {
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
+    Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),
 }
 

@@ -137,6 +137,15 @@ def slanted(x: Any) -> Any:
     )
 
 
+def _states(x: Any, s: Any) -> list[Any]:
+    """What s goes through from the last row of x to the first, in the order of the rows."""
+    found: list[Any] = []
+    for row in x[::-1]:
+        s = np.sin(s) + s * row
+        found.insert(0, s)
+    return found
+
+
 def pair(x: Any) -> tuple[Any, Any]:
     """A complex array as its real and imaginary parts."""
     return x.real, x.imag
@@ -1113,6 +1122,20 @@ ROWS = (
     ),
     *(row(name, ARRAYS, getattr(np.fft, name)) for name in ("fftshift", "ifftshift")),
     row("finite_diff", ARRAYS, np.diff),
+    row(
+        "scan",
+        (((4,), ()), ((3, 2), (2,)), ((1,), ()), ((0,), ()), ((0, 2), (2,))),
+        lambda x, s: np.stack([s, *_states(x, s)]),
+        lambda x, s: sd.concat(
+            [s[None], sd.scan(lambda c, x: (sd.sin(c) + c * x,) * 2, s, x, reverse=True)[1]]
+        ),
+    ),
+    row(
+        "fori_loop",
+        (((),), ((3,),), ((0,),)),
+        lambda x: np.sin(2 * np.sin(x)) * 3,
+        lambda x: sd.fori_loop(2, 4, lambda i, c: sd.sin(c) * i, x),
+    ),
     row(
         "finite_diff second",
         RANK_2_FULL,

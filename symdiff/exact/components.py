@@ -24,6 +24,7 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,9 +168,8 @@ def evaluated(
     walk = _Walk(arithmetic, sizes or {})
     values: dict[Expr, Any] = {}
     for node in nodes:
-        value = env.get(node)
-        if value is None:
-            value = walk.value(node, [values[arg] for arg in node.args])
+        args = [] if node in env else [values[arg] for arg in node.args]
+        value = env[node] if node in env else walk.value(node, args)
         values[node] = arithmetic.kept(node, value, uses[node])
         for arg in node.args:
             uses[arg] -= 1
@@ -318,6 +318,21 @@ class _Walk:
 
     # Opaque ---------------------------------------------------------------------------------------
 
+    def scan(self, node: Expr, args: list[Any]) -> Any:
+        """One step after the other."""
+        op = op_as(node, Scan)
+        n, (carry, *rest) = self.length(op.length), args
+        xs, params = rest[: len(op.xs)], dict(zip(op.params, rest[len(op.xs) :], strict=True))
+        shape = (n + 1, *np.shape(carry))
+        self.of.check(node, math.prod(shape), 0)
+        found = [carry]
+        for t in range(n)[:: -1 if op.reverse else 1]:
+            row = {x: values[t] for x, values in zip(op.xs, xs, strict=True)}
+            env = {op.carry: found[-1], **row, **params}
+            found += evaluated([op.body], env, self.of, self.sizes)
+        rows = found[:: -1 if op.reverse else 1]
+        return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
+
     def opaque(self, node: Expr, args: list[Any]) -> Any:
         """The op's definition for each core; the batch broadcasts, the shared operand's too."""
         known = self.of.opaque(node, args)
@@ -411,5 +426,6 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Size, _Walk.size),
     (ops.Barrier, _Walk.barrier),
     (ops.Linear, _Walk.linear),
+    (Scan, _Walk.scan),
     (ops.Opaque, _Walk.opaque),
 )
