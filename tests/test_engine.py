@@ -1,6 +1,7 @@
 """The engine's promises: interning, freeing, threads, deep graphs, and no expression swell."""
 
 import gc
+import random
 import sys
 import threading
 import weakref
@@ -8,6 +9,7 @@ import weakref
 import pytest
 
 import symdiff as sd
+from symdiff.graph.algebra import combine
 from tests.support.refusals import refused
 
 x, y = sd.symbols("x y")
@@ -26,6 +28,22 @@ def test_equal_expressions_are_one_object():
         assert one is other
     assert sd.symbol("x", (2,)) is not x
     assert x + 0.1 is not x + sd.constant(1) / 10  # no short fraction: it stays a float
+
+
+def test_a_sum_in_a_loop_is_the_sum_of_its_terms_at_once():
+    """Adding to a short sum has a short way: it makes the node that collecting all terms makes."""
+    rng = random.Random(5)
+    leaves = sd.symbols("loop_a loop_b loop_c loop_d")
+    pool = [*leaves, leaves[0] + leaves[1], leaves[0] - 2 * leaves[2], sd.exp(leaves[3])]
+    for _ in range(400):
+        f = rng.choice(pool)
+        for _ in range(12):
+            term = rng.choice(pool)
+            term = rng.choice([term, 3 * term, -term, term * leaves[0], sd.sin(f), term + 1, f / 3])
+            sign = rng.choice([1, -1])
+            made = f + term if sign == 1 else f - term
+            assert made is combine("add", [(1, f), (sign, term)])
+            f = made
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,8 @@ class SumRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op = self.node.op
         assert isinstance(op, ops.Sum)
-        return Flow(scale(op.coefs[self.k], g.expr), g.mark)
+        coef = op.coefs[self.k]
+        return g if coef == 1 else Flow(scale(coef, g.expr), g.mark)
 
     push = pull  # type: ignore[assignment]  # the map is its own transpose
 

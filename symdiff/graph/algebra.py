@@ -104,7 +104,8 @@ def add(a: Expr, b: Expr) -> Expr:
             a, b = aligned("add", a, b)
         if a is not b:
             return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
-    return combine("add", [(1, a), (1, b)])
+    longer = _extended(a, 1, b)
+    return combine("add", [(1, a), (1, b)]) if longer is None else longer
 
 
 def sub(a: Expr, b: Expr) -> Expr:
@@ -116,7 +117,30 @@ def sub(a: Expr, b: Expr) -> Expr:
             if a.serial < b.serial:
                 return make(_FIRST_MINUS, (a, b), a.shape, float)
             return make(_MINUS_FIRST, (b, a), a.shape, float)
-    return combine("subtract", [(1, a), (-1, b)])
+    longer = _extended(a, -1, b)
+    return combine("subtract", [(1, a), (-1, b)]) if longer is None else longer
+
+
+def _extended(a: Expr, c: Number, b: Expr) -> Expr | None:
+    """The short sum ``a`` with one term more, ``c * b``, as ``combine`` makes it; None elsewhere.
+
+    Sums in loops grow so.  Terms stand in the order in which they were made: a term that is newer
+    than all others is none of them, and it is in no sum that is one of them.
+    """
+    op = a.op
+    if (
+        op.__class__ is not ops.Sum
+        or not 0 < len(a.args) <= _FLAT_TERMS
+        or a.shape != b.shape
+        or a.dtype is not float
+        or b.dtype is not float
+    ):
+        return None
+    d, term = split_coefficient(b)
+    if term is None or not term.op.simple_term or term.serial <= a.args[-1].serial:
+        return None
+    coef = d if c == 1 else number.times(c, d)
+    return make(ops.sum_op(op.const, (*op.coefs, coef)), (*a.args, term), a.shape, float)
 
 
 def shift(x: Expr, c: Number) -> Expr:
@@ -149,7 +173,10 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
     for (coef, _), x in zip(terms, exprs, strict=True):
         op = x.op
         if op.__class__ is ops.Sum:
-            if (coef in (1, -1) and len(x.args) <= _FLAT_TERMS) or _is_scaled(op):
+            if len(x.args) == 1 and op.const == 0:
+                coef = op.coefs[0] if coef == 1 else number.times(coef, op.coefs[0])
+                x = x.args[0]
+            elif not x.args or (coef in (1, -1) and len(x.args) <= _FLAT_TERMS):
                 const = _gather(found, const, coef, x)
                 continue
         elif op.__class__ is ops.Fill:
@@ -162,10 +189,6 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
         if number.is_short(found[x]) and _all_in(x.args, found):
             const = _gather(found, const, found.pop(x), x)
     return sum_node(const, found, exprs[0].shape)
-
-
-def _is_scaled(op: ops.Sum) -> bool:
-    return len(op.coefs) < 2 and (not op.coefs or op.const == 0)
 
 
 def _all_in(args: tuple[Expr, ...], found: Mapping[Expr, Number]) -> bool:

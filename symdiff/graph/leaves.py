@@ -202,7 +202,7 @@ def number_of(x: Expr) -> Number | None:
 
 def is_zero(x: Expr) -> bool:
     """Whether ``x`` is the exact zero of its shape."""
-    return number_of(x) == 0
+    return not x.op.simple_term and number_of(x) == 0
 
 
 def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:

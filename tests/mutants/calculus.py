@@ -27,9 +27,15 @@ _pointwise(
 )
 _pointwise(
     "sum-rule-with-the-coefficient-of-the-first",
-    "return Flow(scale(op.coefs[self.k], g.expr), g.mark)",
-    "return Flow(scale(op.coefs[0], g.expr), g.mark)",
+    "coef = op.coefs[self.k]",
+    "coef = op.coefs[0]",
     "test_derivatives_are_linear",
+)
+_pointwise(
+    "the-last-term-of-a-sum-is-added-beside-itself",
+    "term.serial <= a.args[-1].serial",
+    "term.serial < a.args[-1].serial",
+    "test_a_sum_in_a_loop_is_the_sum_of_its_terms_at_once",
 )
 _pointwise(
     "cheap-values-forget-the-exponent",
