@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
-from symdiff.functions.shaping import arange, concat, reshape, squeeze, stack
+from symdiff.functions.shaping import arange, squeeze
 from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
-from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, full, named_dummy, number_of
-from symdiff.graph.lengths import product
+from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
+from symdiff.transforms.packing import packed, packed_shape, unpacked
 from symdiff.transforms.scans import part, replaced, trajectory
 
 if TYPE_CHECKING:
@@ -71,24 +70,24 @@ def scan(
                 "start from sd.astype(value, float), or let xs have what counts the steps"
             )
     shapes = [value.shape for value in carried]
-    carry = named_dummy("carry", _packed_shape(shapes))
+    carry = named_dummy("carry", packed_shape(shapes))
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
-    before = _unpacked(carry, shapes)
+    before = unpacked(carry, shapes)
     found = f(_like(init, iter(before)), None if xs is None else _like(xs, iter(each)))
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(f"scan: f returned {_shown(found)}; expected a pair, the next carry and y")
     values, y = _checked(init, shapes, found[0]), found[1]
     outputs = list(map(as_expr, _leaves(y)))
     along = dict(zip(each, columns, strict=True))
-    start = _packed([as_real(value) for value in carried])
-    path = trajectory(_packed(values), carry, start, along, {}, n, reverse)
+    start = packed([as_real(value) for value in carried])
+    path = trajectory(packed(values), carry, start, along, {}, n, reverse)
     firsts, lasts = part(path, 0, n), part(path, 1, n + 1)  # type: ignore[operator]
     if reverse:
         firsts, lasts = lasts, firsts
     end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
-    last = _like(init, iter(_unpacked(squeeze(part(path, *end), 0), shapes)))
+    last = _like(init, iter(unpacked(squeeze(part(path, *end), 0), shapes)))
     # What the body computes of the carry is there: in the trajectory.
-    stand_ins, afters = {}, _unpacked(lasts, shapes)
+    stand_ins, afters = {}, unpacked(lasts, shapes)
     for value, after in zip(values, afters, strict=True):
         if value.args and value not in stand_ins and number_of(value) is None:
             stand_ins[value] = named_dummy("after", value.shape), after
@@ -234,62 +233,3 @@ def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
             raise ShapeError(f"scan: {by}, but xs{_place(k, columns)} have {x.shape[0]}")
     assert told is not None
     return told
-
-
-# Several carries in one ---------------------------------------------------------------------------
-
-
-def _joined(shapes: Sequence[Shape]) -> bool:
-    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
-    rest = {shape[1:] for shape in shapes}
-    return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
-
-
-def _alike(shapes: Sequence[Shape]) -> bool:
-    return all(shape == shapes[0] for shape in shapes)
-
-
-def _packed_shape(shapes: Sequence[Shape]) -> Shape:
-    if len(shapes) == 1:
-        return shapes[0]
-    if not shapes:
-        return (0,)
-    if _joined(shapes):
-        return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
-    if _alike(shapes):
-        return (len(shapes), *shapes[0])
-    return (sum(map(product, shapes)),)
-
-
-def _packed(values: Sequence[Expr]) -> Expr:
-    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
-    if len(values) == 1:
-        return values[0]
-    shapes = [x.shape for x in values]
-    if not values:
-        return full((0,), 0)
-    if _joined(shapes):
-        return concat(values)
-    if _alike(shapes):
-        return stack(values)
-    return concat([reshape(x, product(x.shape)) for x in values])
-
-
-def _unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
-    """The arrays in the last axes of what was packed, whatever axes are in front."""
-    if len(shapes) == 1:
-        return [x]
-    if not shapes:
-        return []
-    if _joined(shapes):
-        ends = list(accumulate([shape[0] for shape in shapes], initial=0))
-        return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
-    if _alike(shapes):
-        axis = x.ndim - len(shapes[0]) - 1
-        return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
-    lead, found, start = x.shape[:-1], [], 0
-    for shape in shapes:
-        stop = start + product(shape)
-        found.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
-        start = stop
-    return found
