@@ -82,6 +82,7 @@ from symdiff.subjects import SUBJECTS, by_subject, home, index
 from symdiff.transforms.batching import batch as batch
 from symdiff.transforms.loops import fori_loop as fori_loop
 from symdiff.transforms.loops import scan as scan
+from symdiff.transforms.loops import while_loop as while_loop
 from symdiff.transforms.substitution import replaced
 from symdiff.transforms.substitution import substitute as substitute
 
@@ -139,6 +140,7 @@ if not TYPE_CHECKING:
         "expand",
         "factor",
         "fori_loop",
+        "while_loop",
         "free_symbols",
         "from_function",
         "from_sympy",

@@ -35,6 +35,7 @@ from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed
@@ -340,6 +341,8 @@ NOT_DRAWN = {
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
     Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
+    Steps: "bodies are drawn by themselves: tests/symdiff/test_while_loop.py",
+    Sized: "it has a scan inside: tests/symdiff/test_while_loop.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),
 }
 

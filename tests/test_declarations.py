@@ -30,6 +30,7 @@ from symdiff.graph.contraction import symmetric
 from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 from tests.test_completeness import OPS, nodes_of_ops
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 
 
 BLACK_BOXES = (Custom, CustomPullback)
-# A scan is what its body is, which is no fact of the class: tests/symdiff/test_scan.py.
-OTHERS = (*BLACK_BOXES, Scan)
+# A loop is what its body is, which is no fact of the class: tests/symdiff/test_scan.py and
+# test_while_loop.py.
+OTHERS = (*BLACK_BOXES, Scan, Sized, Steps)
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]
 
 

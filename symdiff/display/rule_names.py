@@ -15,6 +15,7 @@ from symdiff.graph.formula_nodes import is_decision
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
@@ -62,6 +63,8 @@ def rule(node: Expr, k: int | None) -> Rule:
         return Rule(f"vjp of {op.name}, as its author states it")
     if isinstance(op, Scan):
         return Rule("a scan of the linearised body, the other way round")
+    if isinstance(op, Sized):
+        return Rule("the derivative inside, for as many steps")
     name = op.called(node.shape)[0]
     if op.is_linear_in(k):
         return Rule(f"transpose of {name}, linear in this operand", _said(op.transposed))

@@ -17,6 +17,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,6 +121,8 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Scan):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
+    if isinstance(op, Steps | Sized):
+        raise Unsupported("count_operations: the steps of a while loop are known when it has run")
     if isinstance(op, ops.Opaque):
         return _opaque(node, op, lengths)
     each = _elementwise(node)

@@ -60,7 +60,7 @@ class Scan(ops.Opaque):
     Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
     first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
 
-    The bound symbols carry, xs and params are the same for all scans (see ``_bound``), so that
+    The bound symbols carry, xs and params are the same for all scans (``bound_symbol``), so that
     equal bodies are one op.  For that reason they never meet an operand: who works on the body
     takes ``opened``, where they are fresh.
     """
@@ -155,7 +155,7 @@ _BOUND: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValu
 _LOCK = fork_safe_lock()
 
 
-def _bound(role: str, k: int, like: Expr) -> Expr:
+def bound_symbol(role: str, k: int, like: Expr) -> Expr:
     """The bound symbol of a role, a shape and a dtype: one for all scans."""
     key = (role, k, like.shape, like.dtype)
     return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
@@ -172,7 +172,7 @@ def scan_op(
     """The op of a body over any symbols of its own."""
     roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
     roles += [("p", k, p) for k, p in enumerate(params)]
-    place = {symbol: _bound(role, k, symbol) for role, k, symbol in roles}
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     (body,) = replaced([body], place)
     own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
     key = (Scan, body, place[carry], *own, length, reverse)
@@ -218,24 +218,41 @@ def trajectory(
     if done == 0:
         return expand_dims(init, 0)
     body = as_real(body)
-    levels = _levels(body, carry, xs)
-    if levels[body] < _INSIDE:
+    if _levels([body], carry, xs)[body] < _INSIDE:
         (each,) = _batched([body], xs, params, length)
         ends = [expand_dims(init, 0), part(each, first, stop)]
         return concat(ends[::-1] if reverse else ends)
     if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
         return full((done + 1, *carry.shape), 0)
-    columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
+    (body,), columns, others = captured([body], carry, xs, params, length, (first, stop))
+    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
+    return opaque(op, init, *columns, *others)
+
+
+def captured(
+    outputs: Sequence[Expr],
+    carry: Expr,
+    xs: Mapping[Expr, Expr],
+    params: Mapping[Expr, Expr],
+    length: Dim,
+    rows: tuple[Any, Any],
+) -> tuple[list[Expr], dict[Expr, Expr], dict[Expr, Expr]]:
+    """``outputs`` over symbols for all that depends on no carry, and these by their operands.
+
+    First come the operands that have the axis of steps, of which ``rows`` are taken, then others.
+    """
+    levels = _levels(outputs, carry, xs)
+    columns: dict[Expr, Expr] = {}
     others: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
-    for node in _outermost(body, carry, levels):
+    for node in _outermost(outputs, carry, levels):
         along = levels[node] == _ALONG
         try:
             (value,) = (_batched if along else _closed)([node], xs, params, length)
         except Unsupported:  # it stays in the loop, as it is
             place[node] = node
             continue
-        value = as_numeric(part(value, first, stop) if along else value)
+        value = as_numeric(part(value, *rows) if along else value)
         inner = value.shape[1:] if along else value.shape
         symbol = (columns if along else others).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
@@ -243,33 +260,31 @@ def trajectory(
         place[node] = (
             primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
         )
-    (body,) = replaced([body], place)
-    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
-    return opaque(op, init, *columns, *others)
+    return replaced(outputs, place), columns, others
 
 
-def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
+def _levels(outputs: Sequence[Expr], carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
     """For each node, whether it depends on the carry, on xs, or on neither."""
     found: dict[Expr, int] = dict.fromkeys(xs, _ALONG)
     found[carry] = _INSIDE
-    for node in topological([body]):
+    for node in topological(outputs):
         if node not in found:
             found[node] = max([found[x] for x in node.args], default=_FREE)
     return found
 
 
-def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
-    """The largest parts of the body without the carry that are operands, by first use."""
+def _outermost(outputs: Sequence[Expr], carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
+    """The largest parts of a body without the carry that are operands, by first use."""
     # What all of a part takes at once, and what is there anyhow.
     widest: dict[Expr, int] = {}
     given = _elements(carry.shape)
-    for node in topological([body]):
+    for node in topological(outputs):
         along = levels[node] == _ALONG
         wide = [_elements(node.shape)] if along and node.args else [0]
         widest[node] = max(wide + [widest[x] for x in node.args])
         given += _elements(node.shape) if along and not node.args else 0
     found: list[Expr] = []
-    stack, seen = [body], {carry}
+    stack, seen = [*reversed(outputs)], {carry}
     while stack:
         node = stack.pop()
         if node in seen:
