@@ -276,9 +276,21 @@ _scan(
 )
 _scan(
     "integers-beside-floats-are-floats",
-    'if x.dtype.kind in "iu" and dtype != _DOUBLE:',
-    'if x.dtype.kind in "iu" and dtype == _DOUBLE:',
+    "dtype != _DOUBLE and not self._only_flags[k]:",
+    "dtype == _DOUBLE and not self._only_flags[k]:",
     "test_places_are_numbers",
+)
+_scan(
+    "c-loops-of-floats-refuse-masks",
+    "dtype != _DOUBLE and not self._only_flags[k]:",
+    "dtype != _DOUBLE:",
+    "test_native_scans.py::test_nan_and_infinities_go_on",
+)
+_scan(
+    "any-integer-is-a-mask",
+    "        if not (zeros and step.form ==",
+    "        if not (step.form ==",
+    "test_masks_are_asked_whether_they_are_zero",
 )
 _scan(
     "c-loops-take-the-first-precision-for-all",

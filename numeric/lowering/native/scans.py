@@ -7,6 +7,7 @@ the function, rows of xs are read where they lie, and each carry is written to t
 from __future__ import annotations
 
 import ctypes
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,16 @@ def _as_real(steps: Schedule) -> Schedule:
     return steps.having(made, 0)
 
 
+def _flags(steps: Schedule) -> set[int]:
+    """The params of which all that is asked is whether they are 0."""
+    known, found = steps.definitions(), set(steps.params) - set(steps.results)
+    for step in steps.steps:
+        zeros = [v for v in step.operands if known[v].form == "number" and known[v].detail == 0]
+        if not (zeros and step.form == "pointwise" and step.op.name == "not_equal"):
+            found -= set(step.operands)
+    return found
+
+
 class NativeScan:
     """The steps of a scan, compiled for each precision when it is first called.
 
@@ -55,6 +66,9 @@ class NativeScan:
         self, emitter: Emitter, steps: Schedule, shapes: Sequence[tuple[int, ...]], columns: int
     ) -> None:
         self._fast, self._shapes, self._columns = emitter.options.fastmath, shapes, columns
+        flags, left = _flags(steps), iter(steps.params)
+        of_each = [[next(left) for _ in range(math.prod(shape))] for shape in shapes]
+        self._only_flags = [flags.issuperset(elements) for elements in of_each]
         self._text = partial(written, emitter, _as_real(steps), shapes, columns)
         self._made: dict[np.dtype, Any] = {}
         self._lock = fork_safe_lock()
@@ -68,8 +82,8 @@ class NativeScan:
         given = []
         for k, (x, shape) in enumerate(zip(operands, self._shapes, strict=True)):
             along = 0 < k <= self._columns
-            if x.dtype.kind in "iu" and dtype != _DOUBLE:  # beside these, floats are doubles
-                return None
+            if x.dtype.kind in "iu" and dtype != _DOUBLE and not self._only_flags[k]:
+                return None  # a float and an integer are a double
             x = np.require(x, dtype, ["ALIGNED"] if along else ["ALIGNED", "C"])
             if x.shape != ((n, *shape) if along else shape):
                 return None
@@ -125,7 +139,7 @@ def written(
     begun, read = [], []
     left = iter(steps.params)
     for k, shape in enumerate(shapes):
-        elements = [next(left) for _ in range(int(np.prod(shape)))]
+        elements = [next(left) for _ in range(math.prod(shape))]
         if 0 < k <= columns:
             read.append(f"const real *const x{k} = (const real *)(in{k} + t*strides[{k}]);")
             begun.append(f"const char *const in{k} = in[{k}];")
