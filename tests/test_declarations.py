@@ -29,6 +29,7 @@ from symdiff.graph.algebra import linear, opaque
 from symdiff.graph.contraction import symmetric
 from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
+from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from tests.test_completeness import OPS, nodes_of_ops
 
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 
 BLACK_BOXES = (Custom, CustomPullback)
-# A scan is what its body is, which is no fact of the class: tests/symdiff/test_scan.py.
-OTHERS = (*BLACK_BOXES, Scan)
+# These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py.
+OTHERS = (*BLACK_BOXES, Equations, Root, LinearSolution, Scan)
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]
 
 

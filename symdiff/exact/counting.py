@@ -16,6 +16,7 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
+from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Scan):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
+    if isinstance(op, Equations):
+        raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):
         return _opaque(node, op, lengths)
     each = _elementwise(node)

@@ -23,6 +23,7 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.node import Op, intern_op, make, set_op_description
+from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Scan, scan_op
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ def described(op: Op) -> tuple[Any, ...]:
         table = _Known().table(nodes)
         places = [table.place[node] for node in nodes]
         return _scanned, (table, places, len(op.xs), op.length, op.reverse)
+    if isinstance(op, Equations):
+        nodes = [*op.outputs, op.x, *op.params]
+        table = _Known().table(nodes)
+        places = [table.place[node] for node in nodes]
+        return _equations, (op.__class__, op.name, table, places, len(op.outputs), *op.further())
     if isinstance(op, ops.Gather | ops.Scatter):
         return _indexed, (op.__class__, op.before, op.index)
     return _interned, (op.__class__, *_parameters(op))
@@ -116,6 +122,18 @@ def _scanned(
 ) -> Op:
     body, carry, *rest = [nodes[i] for i in places]
     return scan_op(body, carry, rest[:count], rest[count:], length, reverse)
+
+
+def _equations(
+    cls: type[Equations],
+    name: str,
+    nodes: list[Expr],
+    places: Sequence[int],
+    count: int,
+    *further: Any,
+) -> Op:
+    outputs, (x, *params) = [nodes[i] for i in places[:count]], [nodes[i] for i in places[count:]]
+    return equations(cls, name, outputs, x, params, *further)
 
 
 def _interned(cls: type[Op], *parameters: object) -> Op:

@@ -60,7 +60,7 @@ class Scan(ops.Opaque):
     Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
     first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
 
-    The bound symbols carry, xs and params are the same for all scans (see ``_bound``), so that
+    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
     equal bodies are one op.  For that reason they never meet an operand: who works on the body
     takes ``opened``, where they are fresh.
     """
@@ -155,8 +155,8 @@ _BOUND: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValu
 _LOCK = fork_safe_lock()
 
 
-def _bound(role: str, k: int, like: Expr) -> Expr:
-    """The bound symbol of a role, a shape and a dtype: one for all scans."""
+def bound_symbol(role: str, k: int, like: Expr) -> Expr:
+    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
     key = (role, k, like.shape, like.dtype)
     return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
 
@@ -172,7 +172,7 @@ def scan_op(
     """The op of a body over any symbols of its own."""
     roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
     roles += [("p", k, p) for k, p in enumerate(params)]
-    place = {symbol: _bound(role, k, symbol) for role, k, symbol in roles}
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     (body,) = replaced([body], place)
     own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
     key = (Scan, body, place[carry], *own, length, reverse)
@@ -240,12 +240,36 @@ def trajectory(
         symbol = (columns if along else others).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
         )
-        place[node] = (
-            primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
-        )
+        place[node] = standing_for(node, symbol)
     (body,) = replaced([body], place)
     op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
     return opaque(op, init, *columns, *others)
+
+
+def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Expr, Expr]]:
+    """Bodies over a symbol and parameters, and these by what the bodies have from outside.
+
+    The largest parts without the symbol are parameters, so that they are computed once.
+
+    >>> import symdiff as sd
+    >>> a, x = sd.symbol("a"), named_dummy("x", ())
+    >>> bodies, params = captured([sd.atan2(x, sd.exp(a))], x)
+    >>> print(*bodies, dict(params))
+    atan2(x, p) {exp(a): p}
+    """
+    params: dict[Expr, Expr] = {}
+    place: dict[Expr, Expr] = {}
+    for body in outputs:
+        for node in _outermost(body, symbol, _levels(body, symbol, ())):
+            value = as_numeric(node)
+            p = params.setdefault(value, named_dummy("p", value.shape, value.dtype))
+            place[node] = standing_for(node, p)
+    return replaced(outputs, place), params
+
+
+def standing_for(node: Expr, number: Expr) -> Expr:
+    """A symbol of numbers where a node stood: a condition, if that was one."""
+    return primitive("not_equal", number, number_node(0)) if node.dtype is bool else number
 
 
 def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
