@@ -8,7 +8,7 @@ JOBS  ?= 2
 MINUTES ?= 30
 
 # The tests of lowering: with machine code, and where there is no compiler.
-LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py $(wildcard tests/numeric/test_passes*.py) \
+LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py tests/symdiff/test_scan.py $(wildcard tests/numeric/test_passes*.py) \
 	$(foreach name,bad_lengths blocks bound_and_partial bound_lengths calls contraction derivatives fields function gathers \
 	kept_memory kernels lengths_that_are_lost lowering models_of_any_length named_lengths random_named_lengths rolling source \
 	special steps structure surface tables unrolling ways,tests/numeric/test_$(name).py)

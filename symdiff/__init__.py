@@ -46,6 +46,7 @@ from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
 from symdiff.display.typeset import markup
+from symdiff.errors import ConvergenceError as ConvergenceError
 from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
 from symdiff.errors import ShapeError as ShapeError
@@ -83,6 +84,10 @@ from symdiff.transforms.batching import batch as batch
 from symdiff.transforms.loops import fori_loop as fori_loop
 from symdiff.transforms.loops import scan as scan
 from symdiff.transforms.loops import while_loop as while_loop
+from symdiff.transforms.solutions import fixed_point as fixed_point
+from symdiff.transforms.solutions import linear_solve as linear_solve
+from symdiff.transforms.solutions import minimize as minimize
+from symdiff.transforms.solutions import root as root
 from symdiff.transforms.substitution import replaced
 from symdiff.transforms.substitution import substitute as substitute
 
@@ -121,6 +126,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 if not TYPE_CHECKING:
     __all__ = [
         "__version__",
+        "ConvergenceError",
         "Expr",
         "NotDifferentiable",
         "ParseError",
@@ -139,6 +145,7 @@ if not TYPE_CHECKING:
         "evalf",
         "expand",
         "factor",
+        "fixed_point",
         "fori_loop",
         "while_loop",
         "free_symbols",
@@ -153,9 +160,12 @@ if not TYPE_CHECKING:
         "latex",
         "mermaid",
         "limit",
+        "linear_solve",
+        "minimize",
         "nodes",
         "parse",
         "pi",
+        "root",
         "scan",
         "series",
         "short",

@@ -24,3 +24,15 @@ class Unsupported(NotImplementedError):
 
 class NotDifferentiable(TypeError):
     """A derivative that does not exist, or that was declared not to be taken."""
+
+
+class ConvergenceError(ArithmeticError):
+    """A solution that was looked for and not found.
+
+    ``residual`` is the largest of what the equations still lack, ``steps`` says how many were made,
+    ``worst`` is the place of the element that lacks it, () of a number.
+    """
+
+    residual: float = float("nan")
+    steps: int = 0
+    worst: tuple[int, ...] = ()

@@ -25,6 +25,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "rewriting.limits",
         "transforms.batching",
         "transforms.loops",
+        "transforms.solutions",
         "exact.counting",
     ),
     "Showing": ("display",),

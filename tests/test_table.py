@@ -1143,6 +1143,30 @@ ROWS = (
         lambda x: sd.while_loop(lambda c: c[1] < 3, lambda c: (sd.sin(c[0]), c[1] + 1), (x, 0))[0],
     ),
     row(
+        "root",
+        (((),), ((3,),), ((2, 2),), ((0,),)),
+        np.cbrt,
+        lambda x: sd.root(lambda y: y**3 - x, sd.sign(x)),
+    ),
+    row(
+        "fixed_point",
+        (((3,),), ((0,),)),
+        lambda x: np.linalg.solve(2 * np.eye(len(x)) - np.eye(len(x), k=1), x),
+        lambda x: sd.fixed_point(lambda y: (x + sd.pad(y[1:], (0, 1))) / 2, x),
+    ),
+    row(
+        "minimize",
+        (((),), ((3,),), ((2, 2),), ((0,),)),
+        lambda x: x / 3,
+        lambda x: sd.minimize(lambda y: sd.sum((x - y) ** 2 + 2 * y**2), x),
+    ),
+    row(
+        "linear_solve",
+        (((3,),), ((2, 2),), ((0,),)),
+        lambda x: x / 2,
+        lambda x: sd.linear_solve(lambda y: 2 * y, x),
+    ),
+    row(
         "finite_diff second",
         RANK_2_FULL,
         lambda x: np.diff(x, 2, axis=0),
@@ -1301,6 +1325,7 @@ ROWS = (
 # What is no function of expressions to expressions, and where it is tested instead.
 EXCEPTIONS = {
     "Expr": "the class of expressions: tests/symdiff/test_functions.py",
+    "ConvergenceError": "an exception",
     "NotDifferentiable": "an exception",
     "ParseError": "an exception",
     "ShapeError": "an exception",

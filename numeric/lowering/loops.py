@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from numeric.lowering import structure
-from numeric.lowering.names import NUMPY, Emitter
+from numeric.lowering.names import NUMPY, Emitter, Options
+from numeric.lowering.native.scans import NativeScan, has_all
 from numeric.lowering.passes.unrolling import scalars
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
@@ -26,21 +27,42 @@ from symdiff.transforms.scans import Scan
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Draft, Piece
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim
 
 # So many steps are Python floats at a time, which take ten times the memory of arrays.
 _AT_ONCE = 4096
 
 
-class Loop:
-    """All that the carry of a scan goes through, for values of init, xs and params."""
+class Of(NamedTuple):
+    """What is known of a scan.  Not the op itself, which a Loop lives as long as."""
 
-    def __init__(self, op: Scan) -> None:
-        # Not the op itself, which this lives as long as.
-        self.length, self.reverse, self.columns = op.length, op.reverse, len(op.xs)
-        self.symbols, self.body = (op.carry, *op.xs, *op.params), op.body
-        self.emitter = Emitter()
+    body: Expr
+    symbols: tuple[Expr, ...]  # carry, xs, params
+    columns: int  # how many of them are xs
+    length: Dim
+    reverse: bool
+
+
+class Loop:
+    """All that the carry of a scan goes through, for values of init, xs and params.
+
+    ``options`` are those of the Function that runs it.
+    """
+
+    def __init__(self, of: Of, options: Options) -> None:
+        self.of, (self.body, self.symbols, self.columns, self.length, self.reverse) = of, of
+        self.emitter = Emitter(options=options)
+        self._others = {options: self}
+
+    def having(self, options: Options) -> Loop:
+        """The same, as it runs in Functions of these options."""
+        found = self._others.get(options)
+        if found is None:
+            found = self._others[options] = Loop(self.of, options)
+        return found
 
     @cached_property
     def step(self) -> Callable[..., Sequence[Any]]:
@@ -49,9 +71,23 @@ class Loop:
         return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
 
     @cached_property
+    def scalars(self) -> Schedule | None:
+        """The body of few numbers, each of them by itself."""
+        return scalars(schedule([self.body], self.symbols))
+
+    @cached_property
+    def native(self) -> NativeScan | None:
+        """All steps in machine code, where that is asked for and C has all of the body."""
+        options, steps = self.emitter.options, self.scalars
+        if not options.native or steps is None or not has_all(steps):
+            return None
+        shapes = [lengths(x.shape, {}) for x in self.symbols]
+        return NativeScan(self.emitter, steps, shapes, self.columns)
+
+    @cached_property
     def floats(self) -> Callable[..., None] | None:
         """All steps of a body of few numbers: a carry, rows of xs, params, and where values go."""
-        steps = scalars(schedule([self.body], self.symbols))
+        steps = self.scalars
         if steps is None:
             return None
         try:
@@ -75,6 +111,15 @@ class Loop:
         ]
         return printer.emitter.compiled("loop", "\n".join(source))
 
+    @property
+    def told(self) -> str:
+        """How the steps run, in words."""
+        if self.native is not None:
+            return "all steps in one loop of C"
+        if self.floats is not None:
+            return "all steps in one loop of Python floats"
+        return "the program of a step, called once for each"
+
     def _parted(self, xs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         last = 1 + self.columns
         return xs[:1], xs[1:last], xs[last:]
@@ -82,6 +127,10 @@ class Loop:
     def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """The trajectory, an array of its own."""
         (n,) = lengths((self.length,), sizes)
+        if self.native is not None:
+            found = self.native(n, operands, self.reverse)
+            if found is not None:
+                return found
         (init,), xs, params = self._parted(operands)
         if self.reverse:
             xs = [x[::-1] for x in xs]
@@ -139,5 +188,12 @@ def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
 
 @structure.register(Scan)
 def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
-    run = structure.once_for(op, lambda: Loop(op))
-    return structure.call(d, "scan", run, *xs, sizes="sizes")
+    return structure.call(d, "scan", loop(op), *xs, sizes="sizes")
+
+
+def loop(op: Scan) -> Loop:
+    """The loop of a scan, one for all Functions without options."""
+    of = Of(op.body, (op.carry, *op.xs, *op.params), len(op.xs), op.length, op.reverse)
+    found = structure.once_for(op, lambda: Loop(of, Options()))
+    assert isinstance(found, Loop)
+    return found

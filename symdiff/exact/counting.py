@@ -16,6 +16,7 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
+from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps
 
@@ -123,6 +124,8 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
     if isinstance(op, Steps | Sized):
         raise Unsupported("count_operations: the steps of a while loop are known when it has run")
+    if isinstance(op, Equations):
+        raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):
         return _opaque(node, op, lengths)
     each = _elementwise(node)

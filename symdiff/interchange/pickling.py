@@ -24,6 +24,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
+from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Scan, scan_op
 from symdiff.transforms.while_loops import Sized, Steps, sized_op, steps_op
 
@@ -69,6 +70,9 @@ def described(op: Op) -> tuple[Any, ...]:
         return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
     if isinstance(op, Sized):
         return _sized, (*_apart(op.inner, *op.symbols), str(op.own))
+    if isinstance(op, Equations):
+        nodes = _apart(*op.outputs, op.x, *op.params)
+        return _equations, (op.__class__, op.name, *nodes, len(op.outputs), *op.further())
     if isinstance(op, ops.Gather | ops.Scatter):
         return _indexed, (op.__class__, op.before, op.index)
     return _interned, (op.__class__, *_parameters(op))
@@ -135,6 +139,18 @@ def _counted(nodes: list[Expr], places: Sequence[int], max_steps: int) -> Op:
 def _sized(nodes: list[Expr], places: Sequence[int], own: str) -> Op:
     inner, *symbols = [nodes[i] for i in places]
     return sized_op(inner, symbols, Length(own))
+
+
+def _equations(
+    cls: type[Equations],
+    name: str,
+    nodes: list[Expr],
+    places: Sequence[int],
+    count: int,
+    *further: Any,
+) -> Op:
+    outputs, (x, *params) = [nodes[i] for i in places[:count]], [nodes[i] for i in places[count:]]
+    return equations(cls, name, outputs, x, params, *further)
 
 
 def _interned(cls: type[Op], *parameters: object) -> Op:

@@ -60,7 +60,7 @@ class Scan(ops.Opaque):
     Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
     first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
 
-    The bound symbols carry, xs and params are the same for all scans (``bound_symbol``), so that
+    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
     equal bodies are one op.  For that reason they never meet an operand: who works on the body
     takes ``opened``, where they are fresh.
     """
@@ -156,7 +156,7 @@ _LOCK = fork_safe_lock()
 
 
 def bound_symbol(role: str, k: int, like: Expr) -> Expr:
-    """The bound symbol of a role, a shape and a dtype: one for all scans."""
+    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
     key = (role, k, like.shape, like.dtype)
     return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
 
@@ -218,73 +218,82 @@ def trajectory(
     if done == 0:
         return expand_dims(init, 0)
     body = as_real(body)
-    if _levels([body], carry, xs)[body] < _INSIDE:
+    levels = _levels(body, carry, xs)
+    if levels[body] < _INSIDE:
         (each,) = _batched([body], xs, params, length)
         ends = [expand_dims(init, 0), part(each, first, stop)]
         return concat(ends[::-1] if reverse else ends)
     if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
         return full((done + 1, *carry.shape), 0)
-    (body,), columns, others = captured([body], carry, xs, params, length, (first, stop))
-    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
-    return opaque(op, init, *columns, *others)
-
-
-def captured(
-    outputs: Sequence[Expr],
-    carry: Expr,
-    xs: Mapping[Expr, Expr],
-    params: Mapping[Expr, Expr],
-    length: Dim,
-    rows: tuple[Any, Any],
-) -> tuple[list[Expr], dict[Expr, Expr], dict[Expr, Expr]]:
-    """``outputs`` over symbols for all that depends on no carry, and these by their operands.
-
-    First come the operands that have the axis of steps, of which ``rows`` are taken, then others.
-    """
-    levels = _levels(outputs, carry, xs)
-    columns: dict[Expr, Expr] = {}
+    columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
     others: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
-    for node in _outermost(outputs, carry, levels):
+    for node in _outermost(body, carry, levels):
         along = levels[node] == _ALONG
         try:
             (value,) = (_batched if along else _closed)([node], xs, params, length)
         except Unsupported:  # it stays in the loop, as it is
             place[node] = node
             continue
-        value = as_numeric(part(value, *rows) if along else value)
+        value = as_numeric(part(value, first, stop) if along else value)
         inner = value.shape[1:] if along else value.shape
         symbol = (columns if along else others).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
         )
-        place[node] = (
-            primitive("not_equal", symbol, number_node(0)) if node.dtype is bool else symbol
-        )
-    return replaced(outputs, place), columns, others
+        place[node] = standing_for(node, symbol)
+    (body,) = replaced([body], place)
+    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
+    return opaque(op, init, *columns, *others)
 
 
-def _levels(outputs: Sequence[Expr], carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
+def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Expr, Expr]]:
+    """Bodies over a symbol and parameters, and these by what the bodies have from outside.
+
+    The largest parts without the symbol are parameters, so that they are computed once.
+
+    >>> import symdiff as sd
+    >>> a, x = sd.symbol("a"), named_dummy("x", ())
+    >>> bodies, params = captured([sd.atan2(x, sd.exp(a))], x)
+    >>> print(*bodies, dict(params))
+    atan2(x, p) {exp(a): p}
+    """
+    params: dict[Expr, Expr] = {}
+    place: dict[Expr, Expr] = {}
+    for body in outputs:
+        for node in _outermost(body, symbol, _levels(body, symbol, ())):
+            value = as_numeric(node)
+            p = params.setdefault(value, named_dummy("p", value.shape, value.dtype))
+            place[node] = standing_for(node, p)
+    return replaced(outputs, place), params
+
+
+def standing_for(node: Expr, number: Expr) -> Expr:
+    """A symbol of numbers where a node stood: a condition, if that was one."""
+    return primitive("not_equal", number, number_node(0)) if node.dtype is bool else number
+
+
+def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
     """For each node, whether it depends on the carry, on xs, or on neither."""
     found: dict[Expr, int] = dict.fromkeys(xs, _ALONG)
     found[carry] = _INSIDE
-    for node in topological(outputs):
+    for node in topological([body]):
         if node not in found:
             found[node] = max([found[x] for x in node.args], default=_FREE)
     return found
 
 
-def _outermost(outputs: Sequence[Expr], carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
-    """The largest parts of a body without the carry that are operands, by first use."""
+def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
+    """The largest parts of the body without the carry that are operands, by first use."""
     # What all of a part takes at once, and what is there anyhow.
     widest: dict[Expr, int] = {}
     given = _elements(carry.shape)
-    for node in topological(outputs):
+    for node in topological([body]):
         along = levels[node] == _ALONG
         wide = [_elements(node.shape)] if along and node.args else [0]
         widest[node] = max(wide + [widest[x] for x in node.args])
         given += _elements(node.shape) if along and not node.args else 0
     found: list[Expr] = []
-    stack, seen = [*reversed(outputs)], {carry}
+    stack, seen = [body], {carry}
     while stack:
         node = stack.pop()
         if node in seen:

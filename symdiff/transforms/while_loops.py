@@ -55,7 +55,7 @@ def repeated(
     Condition and body are over carry, a symbol of init's shape that stands in no operand, and what
     they take from outside.
     """
-    (condition, body), _, others = captured([condition, as_real(body)], carry, {}, {}, 0, (0, 0))
+    (condition, body), others = captured([condition, as_real(body)], carry)
     params = [*others.values()]
     op = steps_op(condition, body, carry, params, max_steps)
     count = opaque(op, init, *others)

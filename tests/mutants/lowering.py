@@ -831,8 +831,8 @@ _machine(
 )
 _machine(
     "lanes-behind-the-last-row-are-added",
-    'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',
-    'lines.append(f"{kept} += v{v};")',
+    'f"(r < {self.own} ? v{v} : 0)"',
+    'f"v{v}"',
     "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
 )
 _machine(
@@ -901,6 +901,30 @@ _machine(
     "    if line.back or line.is_product:\n",
     "    if line.is_product:\n",
     SHIFTED,
+)
+_machine(
+    "what-an-addition-loses-is-not-carried",
+    '"known": "x - x == 0 ? x : 0"',
+    '"known": "x - x == 0 ? 0*x : 0"',
+    "test_native.py::test_long_sums_are_as_exact_as_those_of_pairs[float64]",
+)
+_machine(
+    "beside-an-infinity-what-is-lost-is-no-number",
+    '"known": "x - x == 0 ? x : 0"',
+    '"known": "x"',
+    "test_native.py::test_long_sums_are_as_exact_as_those_of_pairs[float64]",
+)
+_machine(
+    "logarithms-near-0-lose-their-digits-in-c",
+    '"(x >= 1) & (x < 1.5) ? m_log1p(y) : m_log(x)"',
+    '"m_log(x)"',
+    "test_native.py::test_logarithms_of_sums_near_1_have_all_their_digits[float64]",
+)
+_machine(
+    "the-largest-element-counts-twice-near-0-in-c",
+    'self._line("({1} == {2} ? 0 : {0})", each',
+    'self._line("({1} == {2} ? {0} : {0})", each',
+    "test_native.py::test_logarithms_of_sums_near_1_have_all_their_digits[float64]",
 )
 _machine(
     "large-numbers-are-integers",

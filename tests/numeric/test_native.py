@@ -1,8 +1,10 @@
 """Kernels in machine code: what interpret gives, in every precision, size and order of memory."""
 
+import math
 import pickle
 from itertools import pairwise
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -484,3 +486,56 @@ def test_sums_of_few_products_are_those_of_pairs():
     wanted = np.abs(paired([b[:, k, None] * c[k] for k in range(n)]))
     np.testing.assert_array_equal(F(b, c), wanted)
     assert kernels(F)
+
+
+def hard_sums(dtype):
+    """Rows of many terms that nearly cancel, a row of equal ones, and one with an infinity."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 300_000)).astype(dtype) * 10 ** rng.uniform(-3, 3, (5, 1)).astype(dtype)
+    x[1] = np.concatenate([x[0, ::2], -x[0, ::2]])
+    x[2] = 0.1
+    x[3, 1000], x[4, 7] = np.inf, np.nan
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
+    """A sum of n terms one after the other loses n roundings: within a row, of all, of columns."""
+    Y = sd.clip(X, -1e30, np.inf)
+    y = hard_sums(dtype)
+    one = sd.cos(A)  # along the rows of the kernel, within which X is added or not
+    for f, operand, terms in (
+        (sd.sum(Y, axis=1) * one, y, y),
+        (sd.sum(Y, axis=0), y.T.copy(), y),
+        (sd.sum(sd.abs(Y), axis=1) * one, y, abs(y)),
+        (sd.sum(Y), y[:3], y[:3].reshape(1, -1)),
+        (sd.sum(sd.sum(Y, axis=1) * one), y[:3], y[:3].reshape(1, -1)),
+    ):
+        F = nm.lower(f, (X, A), backend="native")
+        with np.errstate(all="ignore"):
+            found = np.atleast_1d(F(operand, np.zeros(len(operand), dtype)))
+        assert kernels(F)
+        for a, row in zip(found, terms, strict=True):
+            if np.isfinite(row).all():
+                exact = math.fsum(row.tolist())
+                scale = math.fsum(abs(row).tolist())
+                assert abs(float(a) - exact) <= 40 * np.finfo(dtype).eps * scale
+            else:
+                np.testing.assert_array_equal(a, row.sum())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logarithms_of_sums_near_1_have_all_their_digits(dtype):
+    rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]
+    rows += [[-30.0, 1e-10], [0.0, 0.0], [-math.log(2)] * 2, [-np.inf, 0.0], [-np.inf, -np.inf]]
+    x = np.array(rows, dtype)
+    with mp.workdps(40):
+        exact = [float(mp.log(sum(mp.exp(mp.mpf(float(v))) for v in row))) for row in x]
+    F = nm.lower(sd.logsumexp(sd.minimum(X, 9), axis=1), X, backend="native")
+    with np.errstate(all="ignore"):
+        found = F(x)
+    assert kernels(F)
+    assert found[-1] == exact.pop() == -np.inf
+    top = np.abs(x[:-1].max(axis=1))
+    scale = np.abs(exact) + top * (top > 1e-4)
+    assert (np.abs(found[:-1] - exact) <= 4 * np.finfo(dtype).eps * scale).all()

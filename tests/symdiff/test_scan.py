@@ -574,6 +574,7 @@ def bodies(draw, shape):
     return body
 
 
+@pytest.mark.numpy_only("its bits")
 @given(st.data())
 @settings(sample(60), deadline=None)
 def test_random_loops_are_their_bodies_called_step_by_step(data):

@@ -107,6 +107,10 @@ class _Source:
         block = "2*LANES" if v in self.of.back else "PITCH"
         return f"s{v}[{row}]" if at == "0" else f"s{v}[{at}*{block} + {row}]"
 
+    def _carry(self, v: int, word: Word, names: dict[object, str]) -> str:
+        """What a long sum has more than it should, behind the sum itself."""
+        return "d" + self._own_cell(v, word, names)[1:]
+
     def _statements(self, place: int, loop: Loop) -> list[str]:
         """The body of a loop."""
         lines = []
@@ -119,12 +123,17 @@ class _Source:
                 texts.append(line.text.format(*self._cells(place, line, names)))
             lines.append(f"const real v{v} = {_in_pairs(texts)};")
             kept = self._cell(v, line.out, names)
+            term = f"v{v}" if line.rows[-1] else f"(r < {self.own} ? v{v} : 0)"
             if not line.fold:
                 lines += [f"{kept} = v{v};"] * (v in self.of.stored)
-            elif not line.rows[-1]:
-                lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")
+            elif line.is_long:
+                carry = self._carry(v, line.out, names)
+                lines += [
+                    f"const real y{v} = {term} - {carry}, z{v} = {kept} + y{v};",
+                    f"{carry} = f_carry(z{v}, {kept}, y{v}); {kept} = z{v};",
+                ]
             elif line.fold == "+":
-                lines.append(f"{kept} += v{v};")
+                lines.append(f"{kept} += {term};")
             else:
                 lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
         return lines
@@ -191,7 +200,7 @@ class _Source:
             found += more
         body = [
             *found,
-            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
+            *[f"    fill(s{x.value}, PITCH*{self._count(self._kept(x.value))});" for _, x in sums],
             *[
                 f"    fill(s{v} - LANES, 2*LANES*{self._count(self.of.inner[v])});"
                 for v in self.of.back
@@ -273,17 +282,25 @@ class _Source:
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.of.operands if x.axis is not None]
-        return rows + [
-            (v, (2, *self.of.inner[v]) if v in self.of.back else self.of.inner[v])
-            for v in self.of.stored
-            if v not in self.of.products
-        ]
+        stored = [v for v in self.of.stored if v not in self.of.products]
+        return rows + [(v, self._kept(v)) for v in stored]
+
+    def _kept(self, v: int) -> Shape:
+        """The axes of a value's memory but the rows: of two blocks, or with what sums carry."""
+        blocks = [2] * (v in self.of.back)
+        carries = [2] * (v in self.of.folds and self.of.folds[v].is_long)
+        return (*carries, *blocks, *self.of.inner[v])
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
         lines = [
             f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
             for v, shape in self._arrays()
+        ]
+        lines += [
+            f"    real *restrict d{v} = s{v} + PITCH*{self._count(self._kept(v)[1:])};"
+            for v, line in self.of.folds.items()
+            if line.is_long
         ]
         lines += [f"    s{v} += LANES;" for v in self.of.back]
         at = 0
@@ -317,6 +334,8 @@ class _Source:
             if line.rows[-1]:
                 letters = tuple(range(len(self.of.inner[v])))
                 cell = self._cell(v, letters, {k: f"i{k}" for k in letters})
+                if line.is_long:
+                    cell += " = " + self._carry(v, letters, {k: f"i{k}" for k in letters})
                 start = ["for (int r = 0; r < LANES; r++)", f"    {cell} = {_EMPTY[line.fold]};"]
                 pieces.append(self._nested(self.of.inner[v], start))
         return pieces
