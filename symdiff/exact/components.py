@@ -366,7 +366,7 @@ class _Walk:
             for n in itertools.count():
                 env = {op.carry: carry, **given}
                 (met,) = evaluated([op.condition], env, self.of, self.sizes)
-                if not self.of.holds("while_loop", met):
+                if not self.of.holds("steps of while_loop", met):
                     return self.of.number(n)
                 if n == op.max_steps:
                     raise too_many(op)

@@ -123,7 +123,7 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
     if isinstance(op, Scan):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
     if isinstance(op, Steps | Sized):
-        raise Unsupported("count_operations: the steps of a while loop are known when it has run")
+        raise Unsupported("count_operations: a while loop takes as many steps as it needs")
     if isinstance(op, Equations):
         raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):
