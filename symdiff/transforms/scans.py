@@ -38,6 +38,7 @@ from symdiff.graph.ranges import WHOLE, between
 from symdiff.locks import fork_safe_lock, once
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
+from symdiff.transforms.regrouping import regrouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -242,8 +243,18 @@ def trajectory(
         )
         place[node] = standing_for(node, symbol)
     (body,) = replaced([body], place)
-    op = scan_op(body, carry, [*columns.values()], [*others.values()], done, reverse)
-    return opaque(op, init, *columns, *others)
+    each_step = {symbol: value for value, symbol in columns.items()}
+    fixed = {symbol: value for value, symbol in others.items()}
+    body, parts = regrouped(body, {*each_step, *fixed})
+    for symbol, formula in parts.items():
+        if not each_step.keys().isdisjoint(topological([formula])):
+            (each_step[symbol],) = _batched([formula], each_step, fixed, done)
+        else:
+            (fixed[symbol],) = _closed([formula], each_step, fixed, done)
+    left = set(topological([body]))
+    each_step, fixed = ({x: v for x, v in both.items() if x in left} for both in (each_step, fixed))
+    op = scan_op(body, carry, [*each_step], [*fixed], done, reverse)
+    return opaque(op, init, *each_step.values(), *fixed.values())
 
 
 def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Expr, Expr]]:

@@ -122,6 +122,39 @@ _scan(
     "else share",
     "test_jacobians_are_those_of_all_elements[forward-rnn]",
 )
+_scan(
+    "early-factors-lose-their-number",
+    "coef = number.times(coef, x.op.coefs[0])\n            stack.append",
+    "stack.append",
+    "test_parts_that_are_early[product with numbers]",
+    "test_regrouping.py::test_values_are_the_same",
+)
+_scan(
+    "early-terms-lose-their-number",
+    'one = combine("add", [*some_terms, (1, number_node(op.const))])',
+    'one = combine("add", some_terms)',
+    "test_parts_that_are_early[sum with numbers]",
+    "test_regrouping.py::test_values_are_the_same",
+)
+_scan(
+    "products-that-others-read-are-taken-apart",
+    "if x in is_early or (reads[x] > 1 and x is not node):",
+    "if x in is_early:",
+    "test_parts_that_are_early[products that are read elsewhere]",
+)
+_scan(
+    "early-terms-stay-in-the-loop",
+    "body, parts = regrouped(body, {*each_step, *fixed})",
+    "parts: dict[Expr, Expr] = {}",
+    "test_a_step_back_through_gates_is_one_product_for_each",
+    "test_biases_are_added_before_the_loop",
+)
+_scan(
+    "early-columns-are-read-once",
+    "if not each_step.keys().isdisjoint(topological([formula])):",
+    "if each_step.keys() >= set(topological([formula])):",
+    "test_biases_are_added_before_the_loop",
+)
 
 # While loops --------------------------------------------------------------------------------------
 
