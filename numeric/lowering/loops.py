@@ -22,6 +22,7 @@ from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
+from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ class Loop:
         path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
         path[0] = carry = init
         for t in range(n):
-            (carry,) = step(carry, *[x[t] for x in xs], *params, sizes)
-            path[t + 1] = carry
+            (path[t + 1],) = step(carry, *[x[t] for x in xs], *params, sizes)
+            carry = path[t + 1]  # and no more of what the step has made
         return path
 
     def _of_floats(
@@ -184,6 +185,40 @@ def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
     """
     columns = [column.tolist() for x in xs for column in x.reshape(count, -1).T]
     return zip(*columns, strict=True) if columns else range(count)
+
+
+class Folded:
+    """The last carry, and what the steps give, one behind the other."""
+
+    def __init__(self, op: Fold) -> None:
+        self.symbols, self.body = op.symbols, op.body
+        self.length, self.reverse, self.columns = op.length, op.reverse, len(op.xs)
+        self.emitter = Emitter()
+
+    @cached_property
+    def step(self) -> Callable[..., Sequence[Any]]:
+        """The body, of arrays: carry, xs, params and the lengths of axes."""
+        made = ("step", self.symbols, (self.body,), [True], "")
+        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+
+    def __call__(self, init: Any, *others: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """An array of its own."""
+        n, xs, params = self.length, others[: self.columns], others[self.columns :]
+        (size,) = lengths(self.body.shape, sizes)
+        real = [x.dtype for x in (init, *others) if x.dtype.kind == "f"]
+        found = np.empty(len(init) + n * (size - len(init)), np.result_type(*real))
+        carry, rows = found[: len(init)], found[len(init) :].reshape(n, -1)
+        carry[:] = init
+        for t in range(n)[:: -1 if self.reverse else 1]:
+            (made,) = self.step(carry, *[x[t] for x in xs], *params, sizes)
+            carry[:], rows[t] = made[: len(init)], made[len(init) :]
+        return found
+
+
+@structure.register(Fold)
+def _fold(op: Fold, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    run = structure.once_for(op, lambda: Folded(op))
+    return structure.call(d, "fold", run, *xs, sizes="sizes")
 
 
 @structure.register(Scan)

@@ -25,6 +25,7 @@ from symdiff.graph.formula_nodes import is_decision, over_formula
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
+from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps, too_many
@@ -357,6 +358,11 @@ class _Walk:
         rows = found[:: -1 if op.reverse else 1]
         return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
 
+    def fold(self, node: Expr, args: list[Any]) -> Any:
+        """The scan that it is."""
+        whole, symbols = op_as(node, Fold).plain
+        return evaluated([whole], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
+
     def steps(self, node: Expr, args: list[Any]) -> Any:
         """One step after the other, while the condition holds."""
         op = op_as(node, Steps)
@@ -528,6 +534,7 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Barrier, _Walk.barrier),
     (ops.Linear, _Walk.linear),
     (Scan, _Walk.scan),
+    (Fold, _Walk.fold),
     (Steps, _Walk.steps),
     (Sized, _Walk.sized),
     (Root, _Walk.root),
