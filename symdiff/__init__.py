@@ -33,6 +33,7 @@ from symdiff import functions
 from symdiff.calculus.custom_ops import custom as custom
 from symdiff.calculus.derivative import detach as detach
 from symdiff.calculus.derivative import diff as diff
+from symdiff.calculus.derivative import gauss_newton_product as gauss_newton_product
 from symdiff.calculus.derivative import grad as grad
 from symdiff.calculus.derivative import hessian as hessian
 from symdiff.calculus.derivative import hvp as hvp
@@ -46,6 +47,7 @@ from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
 from symdiff.display.typeset import markup
+from symdiff.errors import NotAdditive as NotAdditive
 from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
 from symdiff.errors import ShapeError as ShapeError
@@ -119,6 +121,7 @@ if not TYPE_CHECKING:
     __all__ = [
         "__version__",
         "Expr",
+        "NotAdditive",
         "NotDifferentiable",
         "ParseError",
         "ShapeError",
@@ -139,6 +142,7 @@ if not TYPE_CHECKING:
         "free_symbols",
         "from_function",
         "from_sympy",
+        "gauss_newton_product",
         "grad",
         "hessian",
         "hvp",
