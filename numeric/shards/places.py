@@ -104,11 +104,9 @@ def _joined(program: Program, shares: Sequence[Share]) -> Share:
 
 
 def _client() -> Any:
-    """The cluster that Dask computes on; None where it computes in this process."""
-    try:
-        return import_module("distributed").default_client()
-    except (ImportError, ValueError):
-        return None
+    """The client of the cluster that Dask computes on; None where it computes in this process."""
+    client = getattr(import_module("dask.base").get_scheduler(), "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
 
 
 def _completed(futures: Sequence[Any]) -> Any:

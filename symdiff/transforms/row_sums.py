@@ -84,7 +84,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     >>> for given, sums in passes:
     ...     print([str(value) for _, value in given], [str(s.part) for s in sums])
     [] ['sum(x)']
-    ['sum_0/number_of_n'] ['sum((x - given_0)**2)']
+    ['sum[0]/rows of n'] ['sum((x - given[0])**2)']
     >>> row_sums([sd.cumsum(x)[-1]], "n")
     Traceback (most recent call last):
         ...
@@ -207,14 +207,14 @@ def _plan(
 ) -> Plan:
     """The passes: what parts sum, with symbols for what is known when they do."""
     counts = {x for x in order if isinstance(x.op, ops.Size) and x.op.name == over}
-    number = named_dummy(f"number_of_{over}", (), int) if counts else None
+    number = named_dummy(f"rows of {over}", (), int) if counts else None
     # What rows need of what is no row, and is not known before the first pass.
     in_parts = [x for x in order if x in sums or known[x].axis is not None]
     needed = dict.fromkeys(
         arg for x in in_parts for arg in x.args if known[arg].axis is None and known[arg].level
     )
-    given = {x: named_dummy(f"given_{i}", x.shape, x.dtype) for i, x in enumerate(needed)}
-    wholes = {x: named_dummy(f"sum_{i}", x.shape, x.dtype) for i, x in enumerate(sums)}
+    given = {x: named_dummy(f"given[{i}]", x.shape, x.dtype) for i, x in enumerate(needed)}
+    wholes = {x: named_dummy(f"sum[{i}]", x.shape, x.dtype) for i, x in enumerate(sums)}
     shares: dict[Expr, Expr] = {}
     part: dict[Expr, Expr] = {}  # nodes as the parts compute them
     whole: dict[Expr, Expr] = {}  # and as they are computed of sums
