@@ -8,7 +8,7 @@ JOBS  ?= 2
 MINUTES ?= 30
 
 # The tests of lowering: with machine code, and where there is no compiler.
-LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py $(wildcard tests/numeric/test_passes*.py) \
+LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py tests/symdiff/test_scan.py $(wildcard tests/numeric/test_passes*.py) \
 	$(foreach name,bad_lengths blocks bound_and_partial bound_lengths calls contraction derivatives fields function gathers \
 	kept_memory kernels lengths_that_are_lost lowering models_of_any_length named_lengths random_named_lengths rolling source \
 	special steps structure surface tables unrolling ways,tests/numeric/test_$(name).py)
@@ -17,6 +17,10 @@ LOWERING := tests/test_agreement.py tests/test_batched.py tests/test_masks.py $(
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; \
 	done)
+
+# Tests start many processes: what one of them compiles, the others need not. mypy checks in several, too.
+unexport PYTHONDONTWRITEBYTECODE
+export MYPY_NUM_WORKERS ?= $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench clean
@@ -65,6 +69,7 @@ fuzz: $(STAMP) ## the property tests with fresh random examples for MINUTES=30; 
 crosscheck: $(STAMP) ## beside PyTorch, JAX and autograd; lowering in machine code, and without a compiler
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,crosscheck]'
 	$(BIN)/python -m pytest tests/check
+	env MPMATH_NOGMPY=1 $(BIN)/python -m pytest tests/check tests/symdiff/test_digits.py tests/symdiff/test_evaluate.py
 	$(BIN)/python -m tests.eager.crosscheck
 	$(BIN)/python -m tests.check.foreign_rules
 	$(BIN)/python -m tests.notebooks.record

@@ -47,6 +47,7 @@ from symdiff.display.printing import short as short
 from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
 from symdiff.display.typeset import markup
+from symdiff.errors import ConvergenceError as ConvergenceError
 from symdiff.errors import NotAdditive as NotAdditive
 from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
@@ -82,6 +83,12 @@ from symdiff.rewriting.simplification import factor as factor
 from symdiff.rewriting.simplification import simplify as simplify
 from symdiff.subjects import SUBJECTS, by_subject, home, index
 from symdiff.transforms.batching import batch as batch
+from symdiff.transforms.loops import fori_loop as fori_loop
+from symdiff.transforms.loops import scan as scan
+from symdiff.transforms.solutions import fixed_point as fixed_point
+from symdiff.transforms.solutions import linear_solve as linear_solve
+from symdiff.transforms.solutions import minimize as minimize
+from symdiff.transforms.solutions import root as root
 from symdiff.transforms.substitution import replaced
 from symdiff.transforms.substitution import substitute as substitute
 
@@ -120,6 +127,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 if not TYPE_CHECKING:
     __all__ = [
         "__version__",
+        "ConvergenceError",
         "Expr",
         "NotAdditive",
         "NotDifferentiable",
@@ -139,6 +147,8 @@ if not TYPE_CHECKING:
         "evalf",
         "expand",
         "factor",
+        "fixed_point",
+        "fori_loop",
         "free_symbols",
         "from_function",
         "from_sympy",
@@ -152,9 +162,13 @@ if not TYPE_CHECKING:
         "latex",
         "mermaid",
         "limit",
+        "linear_solve",
+        "minimize",
         "nodes",
         "parse",
         "pi",
+        "root",
+        "scan",
         "series",
         "short",
         "simplify",

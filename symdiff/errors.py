@@ -37,3 +37,15 @@ class NotAdditive(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.node)
+
+
+class ConvergenceError(ArithmeticError):
+    """A solution that was looked for and not found.
+
+    ``residual`` is the largest of what the equations still lack, ``steps`` says how many were made,
+    ``worst`` is the place of the element that lacks it, () of a number.
+    """
+
+    residual: float = float("nan")
+    steps: int = 0
+    worst: tuple[int, ...] = ()

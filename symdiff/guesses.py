@@ -27,9 +27,10 @@ _INFINITE = 'float("inf") is infinity, in formulas too'
 _MEMORY = "an expression has no memory: lower it and call the Function"
 
 _SOLVERS = "SciPy's solvers take what numeric.export.scipy(f, x) has"
+_ROOT = "sd.root(f, x0), which has derivatives; " + _SOLVERS
 _CODE = "F.source of a lowered F is NumPy code; sympy.ccode(sd.to_sympy(f)) writes C"
 _CUSTOM = "sd.custom(forward, vjp) has a derivative of yours"
-_LOOP = "write the loop in Python; sd.cumsum and sd.cumprod are sums and products so far"
+_LOOP = "sd.scan and sd.fori_loop are loops whose number of steps is known"
 _DEPENDS = "x in f.free_symbols; sd.sparsity(f, x) for elements"
 _WHERE = "sd.where(condition, a, b)"
 _SHAPED = "its shape would depend on values, and it has no derivative; NumPy's takes values"
@@ -152,7 +153,7 @@ PACKAGE: dict[str, str] = {
     "vmap": "sd.batch gives a formula a leading axis",
     "jit": "numeric.lower makes a fast function of a formula",
     "block": "sd.concat of rows that sd.concat made",
-    **dict.fromkeys(("scan", "while_loop", "fori_loop", "mapaccum"), _LOOP),
+    **dict.fromkeys(("while_loop", "mapaccum"), _LOOP),
     **_SYMPYS,
     "taylor": "sd.series(f, x, x0, n)",
     "Limit": "sd.limit(f, x, x0)",
@@ -169,7 +170,9 @@ PACKAGE: dict[str, str] = {
     "LambertW": "sd.lambertw",
     **dict.fromkeys(("linsolve", "nonlinsolve", "finite_diff_weights", "quad"), _SYMPY),
     **dict.fromkeys(("ccode", "fcode", "pycode", "codegen", "code", "CodeGenerator"), _CODE),
-    **dict.fromkeys(("brentq", "newton", "nlpsol", "qpsol", "rootfinder", "Opti"), _SOLVERS),
+    **dict.fromkeys(("nlpsol", "qpsol", "Opti"), _SOLVERS),
+    **dict.fromkeys(("brentq", "newton", "fsolve", "rootfinder", "custom_root"), _ROOT),
+    **dict.fromkeys(("cg", "gmres", "custom_linear_solve"), "sd.linear_solve(matvec, b)"),
     "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
     **dict.fromkeys(("interp1d", "interpolant", "CubicSpline"), "sd.interp, piecewise linear"),
     **dict.fromkeys(("histogram", "unique"), _SHAPED),

@@ -24,6 +24,8 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "rewriting.simplification",
         "rewriting.limits",
         "transforms.batching",
+        "transforms.loops",
+        "transforms.solutions",
         "exact.counting",
     ),
     "Showing": ("display",),

@@ -1,5 +1,6 @@
 """Settings that every test shares."""
 
+import gc
 import os
 
 import pytest
@@ -55,6 +56,12 @@ def pytest_collection_modifyitems(config, items):
             if mark is not None:
                 (reason,) = mark.args
                 item.add_marker(pytest.mark.skip(reason=f"of NumPy alone: {reason}"))
+
+
+def pytest_collection_finish(session):
+    """Modules and tests stay for the whole run: the collector need not walk them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,8 @@ from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
+from symdiff.transforms.roots import LinearSolution, Root
+from symdiff.transforms.scans import Scan
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed
@@ -289,6 +291,9 @@ def test_an_op_is_counted(cls):
         if cls in (Custom, CustomPullback):
             with pytest.raises(Unsupported, match="is a black box"):
                 sd.count_operations(node)
+        elif cls in (Root, LinearSolution):
+            with pytest.raises(Unsupported, match="takes as many steps as it needs"):
+                sd.count_operations(node)
         else:
             assert sd.count_operations(node, {"n": 3}) >= 0
 
@@ -338,6 +343,9 @@ NOT_DRAWN = {
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
+    Root: "equations are drawn by themselves: tests/symdiff/test_solutions.py",
+    LinearSolution: "maps are stated by themselves: tests/symdiff/test_solutions.py",
+    Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),
 }
 

@@ -137,6 +137,15 @@ def slanted(x: Any) -> Any:
     )
 
 
+def _states(x: Any, s: Any) -> list[Any]:
+    """What s goes through from the last row of x to the first, in the order of the rows."""
+    found: list[Any] = []
+    for row in x[::-1]:
+        s = np.sin(s) + s * row
+        found.insert(0, s)
+    return found
+
+
 def pair(x: Any) -> tuple[Any, Any]:
     """A complex array as its real and imaginary parts."""
     return x.real, x.imag
@@ -1114,6 +1123,44 @@ ROWS = (
     *(row(name, ARRAYS, getattr(np.fft, name)) for name in ("fftshift", "ifftshift")),
     row("finite_diff", ARRAYS, np.diff),
     row(
+        "scan",
+        (((4,), ()), ((3, 2), (2,)), ((1,), ()), ((0,), ()), ((0, 2), (2,))),
+        lambda x, s: np.stack([s, *_states(x, s)]),
+        lambda x, s: sd.concat(
+            [s[None], sd.scan(lambda c, x: (sd.sin(c) + c * x,) * 2, s, x, reverse=True)[1]]
+        ),
+    ),
+    row(
+        "fori_loop",
+        (((),), ((3,),), ((0,),)),
+        lambda x: np.sin(2 * np.sin(x)) * 3,
+        lambda x: sd.fori_loop(2, 4, lambda i, c: sd.sin(c) * i, x),
+    ),
+    row(
+        "root",
+        (((),), ((3,),), ((2, 2),), ((0,),)),
+        np.cbrt,
+        lambda x: sd.root(lambda y: y**3 - x, sd.sign(x)),
+    ),
+    row(
+        "fixed_point",
+        (((3,),), ((0,),)),
+        lambda x: np.linalg.solve(2 * np.eye(len(x)) - np.eye(len(x), k=1), x),
+        lambda x: sd.fixed_point(lambda y: (x + sd.pad(y[1:], (0, 1))) / 2, x),
+    ),
+    row(
+        "minimize",
+        (((),), ((3,),), ((2, 2),), ((0,),)),
+        lambda x: x / 3,
+        lambda x: sd.minimize(lambda y: sd.sum((x - y) ** 2 + 2 * y**2), x),
+    ),
+    row(
+        "linear_solve",
+        (((3,),), ((2, 2),), ((0,),)),
+        lambda x: x / 2,
+        lambda x: sd.linear_solve(lambda y: 2 * y, x),
+    ),
+    row(
         "finite_diff second",
         RANK_2_FULL,
         lambda x: np.diff(x, 2, axis=0),
@@ -1272,6 +1319,8 @@ ROWS = (
 # What is no function of expressions to expressions, and where it is tested instead.
 EXCEPTIONS = {
     "Expr": "the class of expressions: tests/symdiff/test_functions.py",
+    "ConvergenceError": "an exception",
+    "NotAdditive": "an exception",
     "NotDifferentiable": "an exception",
     "ParseError": "an exception",
     "ShapeError": "an exception",
@@ -1291,6 +1340,7 @@ EXCEPTIONS = {
     "diff": "a derivative: tests/test_oracles.py",
     "grad": "a derivative; every row uses it",
     "hessian": "a derivative: tests/test_batched.py",
+    "gauss_newton_product": "a derivative; tests/symdiff/test_gauss_newton.py",
     "hvp": "a derivative; every row uses it",
     "jacobian": "a derivative; every row uses it",
     "jvp": "a derivative; every row uses it",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numeric.lowering import blocks, derivatives
 from numeric.lowering.contraction import plan
+from numeric.lowering.loops import loop
 from numeric.lowering.passes.rows import ROWS
 from numeric.lowering.passes.sharing import is_made
 from symdiff.display.diagrams import listed
@@ -16,6 +17,7 @@ from symdiff.exact.counting import count_operations
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import Sizes, lengths
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +51,7 @@ def described(program: Program, sizes: Mapping[str, int] | None) -> list[str]:
     if program.rolled:
         lines.append(f"  lanes: {len(program.steps.computed())} steps over scalars are these")
     lines += [_fused(kernel, program.least) for kernel in program.kernels]
+    lines += [f"  {line}" for line in _scans(program)]
     lines += [f"  {line}" for line in _shared(program.schedule)]
     lines += [f"  {program.memory}"] * (program.memory is not None)
     return lines + [f"  {line}" for line in dict.fromkeys(_contractions(program.schedule))]
@@ -85,6 +88,15 @@ def _shared(schedule: Schedule) -> Iterator[str]:
     count = sum(step.form == "softmax" for _, step, _ in _every(schedule))
     if count:
         yield f"exponentials shared by logsumexp and softmax: {count}"
+
+
+def _scans(program: Program) -> Iterator[str]:
+    """How each loop runs."""
+    for step in program.schedule.steps:
+        if isinstance(step.op, Scan):
+            run = loop(step.op).having(program.options)
+            back = ", reversed" * step.op.reverse
+            yield f"scan over {step.op.length}{back}, {shape_text(step.op.carry.shape)}: {run.told}"
 
 
 def _contractions(schedule: Schedule) -> Iterator[str]:

@@ -80,7 +80,13 @@ class Emitter:
         return found
 
     def function(self, name: str, value: object) -> str:
-        """The name under which a function of a template is called."""
+        """The name under which a function of a template is called.
+
+        One that has other ways to run is that for the options here.
+        """
+        having = getattr(value, "having", None)
+        if having is not None:
+            value = having(self.options)
         return self.bind((name, id(value)), name, lambda: value)
 
     def structured(

@@ -32,7 +32,9 @@ from numeric.lowering.values import strong as as_strong
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.node import topological
 from symdiff.scalars.formula import VOCABULARY
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -185,6 +187,8 @@ def discards(op: Op) -> bool:
         if op.primitive:
             return op is _WHERE
         return VOCABULARY["where"] in functions(op.formula)
+    if isinstance(op, Scan):
+        return any(discards(x.op) for x in topological([op.body]))
     # An unslice is a derivative's: of what the slice did not read.
     return isinstance(op, ops.Strong | ops.Unslice) or (
         isinstance(op, ops.Contract) and any(op.kills)

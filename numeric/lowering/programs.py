@@ -83,6 +83,7 @@ class Program:
         steps: Schedule | None = None,
     ) -> None:
         self.name, self._emitter = name, emitter
+        self.options = emitter.options
         self.floats = steps is not None  # elements of arrays as Python floats
         if steps is None:
             steps = schedule(outputs, params, emitter.spellings)

@@ -77,7 +77,7 @@ def template(
         # One call makes all parts that are used; of one alone it is still a sequence.
         whole: Any = op.whole
         places = tuple([x.op.part for x in nodes if isinstance(x.op, ops.Part)])
-        results = _call(d, whole.name, of_parts(whole, places), *xs)
+        results = call(d, whole.name, of_parts(whole, places), *xs)
         return d.template(results if len(nodes) > 1 else indexed(d, results, ["0"]))
     return d.template(_written(op, node, d, *xs))
 
@@ -100,7 +100,7 @@ def function(nodes: Sequence[Expr]) -> Callable[..., Any]:
     return compiled(template(nodes, operands, bind).text, len(operands), names)
 
 
-def _call(
+def call(
     d: Draft, name: str, run: Callable[..., object], *args: Piece | str, **options: str
 ) -> Text:
     """A call of a function that is bound to a name."""
@@ -110,6 +110,9 @@ def _call(
 @singledispatch
 def _written(op: Op, node: Expr, d: Draft, *xs: Piece) -> Piece:
     raise TypeError(f"{op!r} has no kernel")
+
+
+register = _written.register  # loops stand above, with the programs of their bodies
 
 
 # Contractions -------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ def _key(d: Draft, node: Expr, before: Shape, steps: Sequence[Step]) -> list[str
             places = places_of((start, stop, step), dim)
             assert isinstance(places, Line)
             ends = [length_text(place) for place in places]
-            key.append(d.put(_call(d, "line", sequences.line, *ends)))
+            key.append(d.put(call(d, "line", sequences.line, *ends)))
             continue
         # A start of 0 may be left out where slices go up; downwards it would be the last place.
         first = length_text(start) if start or step < 0 else ""
@@ -206,7 +209,7 @@ def _unslice(op: ops.Unslice, node: Expr, d: Draft, x: Piece) -> Piece:
     key = indexed(d, Text("np.s_", ATOM), _key(d, node, op.before, op.steps))
     if key == Text("np.s_", ATOM):
         return x
-    return _call(d, "unslice", sequences.unslice, x, lengths_text(node.shape), key)
+    return call(d, "unslice", sequences.unslice, x, lengths_text(node.shape), key)
 
 
 @_written.register(ops.Gather)
@@ -221,7 +224,7 @@ def _gather(op: ops.Gather, node: Expr, d: Draft, x: Piece) -> Piece:
 
 @_written.register(ops.Scatter)
 def _scatter(op: ops.Scatter, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "scatter", _once(op, lambda: sequences.Scatter(op.index, op.before)), x)
+    return call(d, "scatter", once_for(op, lambda: sequences.Scatter(op.index, op.before)), x)
 
 
 @_written.register(ops.Concat)
@@ -258,23 +261,23 @@ def _triangle(op: ops.Triangle, node: Expr, d: Draft, x: Piece) -> Piece:
 
 @_written.register(ops.Shift)
 def _shift(op: ops.Shift, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "shift", sequences.shift, x, str(op.offset))
+    return call(d, "shift", sequences.shift, x, str(op.offset))
 
 
 @_written.register(ops.Windows)
 def _windows(op: ops.Windows, node: Expr, d: Draft, x: Piece) -> Piece:
     length = length_text(op.length)
-    return _call(d, "sliding_window_view", sliding_window_view, x, length, axis="-1")
+    return call(d, "sliding_window_view", sliding_window_view, x, length, axis="-1")
 
 
 @_written.register(ops.Overlaps)
 def _overlaps(op: ops.Overlaps, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "overlaps", sequences.overlaps, x)
+    return call(d, "overlaps", sequences.overlaps, x)
 
 
 @_written.register(ops.Fourier)
 def _fourier(op: ops.Fourier, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "fourier", sequences.fourier, x, sines=str(op.part == "sin"))
+    return call(d, "fourier", sequences.fourier, x, sines=str(op.part == "sin"))
 
 
 @_written.register(ops.Cast)
@@ -288,27 +291,27 @@ def _converted(op: ops.Cast | ops.Converted, node: Expr, d: Draft, x: Piece) -> 
 
 @_written.register(ops.Opaque)
 def _opaque(op: ops.Opaque, node: Expr, d: Draft, *xs: Piece) -> Piece:
-    return _call(d, op.name, OPAQUE[type(op)], *xs)
+    return call(d, op.name, OPAQUE[type(op)], *xs)
 
 
 @_written.register(opaque_ops.Gaps)
 def _gaps(op: opaque_ops.Gaps, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "gaps", matrices.gaps, str(op.sign), str(op.diagonal), x)
+    return call(d, "gaps", matrices.gaps, str(op.sign), str(op.diagonal), x)
 
 
 @_written.register(opaque_ops.Pinv)
 def _pinv(op: opaque_ops.Pinv, node: Expr, d: Draft, x: Piece) -> Piece:
-    return _call(d, "pinv", _once(op, lambda: pinv(op.limits, bool(op.full))), x)
+    return call(d, "pinv", once_for(op, lambda: pinv(op.limits, bool(op.full))), x)
 
 
 @_written.register(opaque_ops.SolveBanded)
 def _solve_banded(op: opaque_ops.SolveBanded, node: Expr, d: Draft, a: Piece, b: Piece) -> Piece:
-    return _call(d, "solve_banded", solve_banded, str(op.upper), a, b)
+    return call(d, "solve_banded", solve_banded, str(op.upper), a, b)
 
 
 @_written.register(opaque_ops.Put)
 def _put(op: opaque_ops.Put, node: Expr, d: Draft, x: Piece, index: Piece) -> Piece:
-    return _call(d, "put", sequences.put, x, index, length_text(op.length))
+    return call(d, "put", sequences.put, x, index, length_text(op.length))
 
 
 @_written.register(opaque_ops.SearchSorted)
@@ -316,23 +319,23 @@ def _searchsorted(
     op: opaque_ops.SearchSorted, node: Expr, d: Draft, edges: Piece, x: Piece
 ) -> Piece:
     side = "'right'" if op.right else "'left'"
-    return _call(d, "searchsorted", sequences.searchsorted, edges, x, side)
+    return call(d, "searchsorted", sequences.searchsorted, edges, x, side)
 
 
 @_written.register(opaque_ops.Recurrence)
 def _recurrence(op: opaque_ops.Recurrence, node: Expr, d: Draft, a: Piece, b: Piece) -> Piece:
-    return _call(d, "recurrence", sequences.recurrence, a, b, reverse=str(op.reverse))
+    return call(d, "recurrence", sequences.recurrence, a, b, reverse=str(op.reverse))
 
 
 @_written.register(Custom)
 def _custom(op: Custom, node: Expr, d: Draft, *xs: Piece) -> Piece:
     given = [_named(d, op), *xs]
-    return _call(d, "custom", custom_ops.value, *given, shape=lengths_text(node.shape))
+    return call(d, "custom", custom_ops.value, *given, shape=lengths_text(node.shape))
 
 
 @_written.register(CustomPullback)
 def _custom_pullback(op: CustomPullback, node: Expr, d: Draft, *xs: Piece) -> Piece:
-    return _call(d, "custom_pullback", custom_ops.pulled, _named(d, op), *xs)
+    return call(d, "custom_pullback", custom_ops.pulled, _named(d, op), *xs)
 
 
 def _named(d: Draft, op: ops.Opaque) -> str:
@@ -343,7 +346,7 @@ def _named(d: Draft, op: ops.Opaque) -> str:
 _MADE: WeakKeyDictionary[Op, Any] = WeakKeyDictionary()
 
 
-def _once(op: Op, make: Callable[[], Callable[..., object]]) -> Callable[..., Any]:
+def once_for(op: Op, make: Callable[[], Callable[..., object]]) -> Callable[..., Any]:
     """What is made for an op, once: equal functions have one name in a program."""
     found: Callable[..., Any] | None = _MADE.get(op)
     if found is None:

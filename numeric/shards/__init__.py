@@ -13,6 +13,6 @@
 
 from numeric.shards.sharded import Sharded as Sharded
 from numeric.shards.sharded import sharded as sharded
-from numeric.shards.shares import ShardError as ShardError
+from numeric.shards.subtotals import ShardError as ShardError
 
 __all__ = ["ShardError", "Sharded", "sharded"]

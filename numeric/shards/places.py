@@ -8,29 +8,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numeric.extras import extra
-from numeric.shards.shares import groups
+from numeric.shards.subtotals import groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
-    from numeric.shards.shares import Program, Share
+    from numeric.shards.subtotals import ShardProgram, Subtotal
 
     Progress = Callable[[int, int], object]
 
 
 def on_executor(
     executor: Executor | None,
-    program: Program,
+    program: ShardProgram,
     given: tuple[Any, ...],
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
-) -> Share:
-    """The share of all shards together; threads where there is no executor."""
+) -> Subtotal:
+    """The subtotal of all shards together; threads where there is no executor."""
     if executor is None:
         with ThreadPoolExecutor() as threads:
             return on_executor(threads, program, given, shards, progress)
-    futures = [executor.submit(program.share, i, given, *data) for i, data in enumerate(shards)]
+    futures = [executor.submit(program.subtotal, i, given, *data) for i, data in enumerate(shards)]
     try:
         return program.joined_in_order(_in_order(futures, progress))
     except BaseException:
@@ -39,7 +39,7 @@ def on_executor(
         raise
 
 
-def _in_order(futures: list[Future[Share]], progress: Progress | None) -> Iterator[Share]:
+def _in_order(futures: list[Future[Subtotal]], progress: Progress | None) -> Iterator[Subtotal]:
     total = len(futures)
     futures.reverse()  # results are let go as they are taken
     while futures:
@@ -59,12 +59,12 @@ def is_dask_array(x: object) -> bool:
 
 
 def by_dask(
-    program: Program,
+    program: ShardProgram,
     given: tuple[Any, ...],
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
-) -> Share:
-    """The share of all shards together, as Dask is set up to compute: one graph of tasks.
+) -> Subtotal:
+    """The subtotal of all shards together, as Dask is set up to compute: one graph of tasks.
 
     Workers get the program and what is the same for all shards once.  What a lost worker had is
     computed again.
@@ -74,7 +74,7 @@ def by_dask(
     tool = dask.delayed(program, name=f"program-{word}", traverse=False)
     same = dask.delayed(given, name=f"given-{word}", traverse=False)
     tasks: Sequence[Any] = [
-        dask.delayed(_share)(tool, i, same, *data, dask_key_name=f"share-{word}-{i}")
+        dask.delayed(_subtotal)(tool, i, same, *data, dask_key_name=f"subtotal-{word}-{i}")
         for i, data in enumerate(shards)
     ]
     total, client = len(tasks), None if progress is None else _client()
@@ -91,16 +91,16 @@ def by_dask(
         level += 1
     if progress is None or client is not None:
         return dask.compute(tasks[0])[0]  # type: ignore[no-any-return]
-    with _Reports(f"share-{word}", total, progress).callback():
+    with _Reports(f"subtotal-{word}", total, progress).callback():
         return dask.compute(tasks[0])[0]  # type: ignore[no-any-return]
 
 
-def _share(program: Program, shard: int, given: tuple[Any, ...], *data: Any) -> Share:
-    return program.share(shard, given, *data)
+def _subtotal(program: ShardProgram, shard: int, given: tuple[Any, ...], *data: Any) -> Subtotal:
+    return program.subtotal(shard, given, *data)
 
 
-def _joined(program: Program, shares: Sequence[Share]) -> Share:
-    return program.joined(shares)
+def _joined(program: ShardProgram, subtotals: Sequence[Subtotal]) -> Subtotal:
+    return program.joined(subtotals)
 
 
 def _client() -> Any:
@@ -114,7 +114,7 @@ def _completed(futures: Sequence[Any]) -> Any:
 
 
 class _Reports:
-    """Tells ``progress`` of each share that a scheduler of this process has computed."""
+    """Tells ``progress`` of each subtotal that a scheduler of this process has computed."""
 
     def __init__(self, key: str, total: int, progress: Progress) -> None:
         self.key, self.total, self.progress, self.done = key, total, progress, 0

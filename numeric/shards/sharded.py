@@ -9,7 +9,7 @@ import symdiff as sd
 from numeric.extras import extra
 from numeric.lowering.function import Function, lower
 from numeric.shards.places import by_dask, is_dask_array, is_of_dask, on_executor
-from numeric.shards.shares import Program
+from numeric.shards.subtotals import ShardProgram
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.expr import Expr
@@ -52,8 +52,9 @@ def sharded(
         options: those of ``lower``, for the program that shards run, as ``backend="native"``.
             They run on one thread each, ``threads=1``, unless they say so.
 
-    Shares of shards are added in a binary tree in the order of the shards: the bits of a result do
-    not depend on who computed what when, but on how the rows are cut.
+    Subtotals of shards are joined in a binary tree in the order of the shards: the bits of a result
+    depend on how the rows are cut, and not on who computed what when.  (BLAS on several threads may
+    round products of matrices otherwise than on one, as Dask's workers have it.)
 
     Raises NotAdditive, with the reason and the ``node``, where rows cannot be told apart,
     ShapeError where no input has the axis, and what ``lower`` raises.
@@ -79,7 +80,7 @@ class _Walk(NamedTuple):
     """One pass: what is computed before it, and what its shards run."""
 
     before: Function | None
-    program: Program
+    program: ShardProgram
 
 
 class _Task:
@@ -96,7 +97,7 @@ class _Task:
             symbols = (*of.rows, *of.others, *number, *[x for x, _ in given])
             function = lower([s.part for s in sums], symbols, **of.options)
             joins = tuple([s.join for s in sums])
-            self.walks.append(_Walk(before, Program(function, of.axes, joins, of.over)))
+            self.walks.append(_Walk(before, ShardProgram(function, of.axes, joins, of.over)))
             wholes += tuple([s.whole for s in sums])
         self.after = lower(plan.results, (*of.others, *number, *wholes))
 
@@ -289,7 +290,7 @@ class Sharded:
         others = (*[data[_name(x)] for x in self.others], *more)
         place = by_dask if any(is_of_dask(x) for shard in shards for x in shard) else None
 
-        def walked(program: Program, given: tuple[Any, ...]) -> Any:
+        def walked(program: ShardProgram, given: tuple[Any, ...]) -> Any:
             if place is not None:
                 return by_dask(program, given, shards, self._progress)
             return on_executor(self._executor, program, given, shards, self._progress)
@@ -297,15 +298,15 @@ class Sharded:
         known = others
         if task.needs_number:
             if rows is None:
-                rows = walked(Program(None, self.axes, (), self.over), ()).rows
+                rows = walked(ShardProgram(None, self.axes, (), self.over), ()).rows
             known = (*others, rows)
         fixed = known
         for before, program in task.walks:
             given = (*fixed, *(() if before is None else before(*known)))
-            share = walked(program, given)
-            if share.values is None:  # no shard has a row
-                share = program.share(0, given, *_computed(shards[0]), empty=True)
-            known = (*known, *share.values)
+            subtotal = walked(program, given)
+            if subtotal.values is None:  # no shard has a row
+                subtotal = program.subtotal(0, given, *_computed(shards[0]), empty=True)
+            known = (*known, *subtotal.values)
         return task.after(*known)  # type: ignore[no-any-return]
 
     def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:

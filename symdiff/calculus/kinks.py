@@ -24,7 +24,7 @@ from symdiff.scalars.vocabulary import FACTS, VOCABULARY
 from symdiff.scalars.vocabulary.choices import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symdiff.graph.node import Op
     from symdiff.scalars.vocabulary import Facts
@@ -86,19 +86,30 @@ def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
     ([Kink(name='abs', operand=x, hit=x == 0)], [])
     """
     order = topological(outputs)
+    inside = [
+        kink for x in order if x.op.__class__ in _INSIDE for kink in _INSIDE[x.op.__class__](x)
+    ]
     decisions = [x for x in order if isinstance(x.op, ops.Pointwise) and x.op.decides is not None]
     if not decisions:
-        return []
+        return inside
     used = _used(order, outputs, decisions)
     found: dict[Kink, Where] = {}
     for x in decisions:
         kink = _asked(x)
         found[kink] = _either(found.get(kink, False), used[x])
-    return [
+    return inside + [
         kink if where is True else kink._replace(hit=primitive("logical_and", kink.hit, where))
         for kink, where in found.items()
         if where is not False
     ]
+
+
+_INSIDE: dict[type[Op], Callable[[Expr], list[Kink]]] = {}
+
+
+def register(op: type[Op], kinks: Callable[[Expr], list[Kink]]) -> None:
+    """Say which kinks are met inside of nodes, of a class of ops that a module above defines."""
+    _INSIDE[op] = kinks
 
 
 def _asked(x: Expr) -> Kink:

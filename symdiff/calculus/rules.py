@@ -75,6 +75,17 @@ class Statement:
         """The operand's share of the node's tangent (with any leading batch axes)."""
         raise NotImplementedError
 
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """What the node's tangent is the sum of, for tangents of operands by their place."""
+        flows = []
+        for k, t in tangents.items():
+            rule = statement(node, k)
+            flow = None if rule is None else rule.push(t)
+            if flow is not None:
+                flows.append(flow)
+        return flows
+
 
 class SumRule(Statement):
     """``d(c0 + sum ci ai) = sum ci dai``."""
@@ -266,7 +277,7 @@ class LinearRule(Statement):
     def pull(self, g: Flow) -> Flow:
         op = self.node.op
         assert isinstance(op, ops.Linear)
-        return _through(op.transposed(self.k, self.node.shape), g)
+        return through(op.transposed(self.k, self.node.shape), g)
 
     def push(self, t: Flow) -> Flow:
         op, args = self.node.op, self.node.args
@@ -279,10 +290,11 @@ class LinearRule(Statement):
         # there.
         if len(args) > 1:  # to this operand's place among zeros
             op = op.transposed(self.k, self.node.shape).transposed(0, args[self.k].shape)
-        return _through(op, Flow(t.expr, DEEP) if t.mark else t)
+        return through(op, Flow(t.expr, DEEP) if t.mark else t)
 
 
-def _through(op: ops.Linear, flow: Flow) -> Flow:
+def through(op: ops.Linear, flow: Flow) -> Flow:
+    """What a linear map makes of a flow through it, and of its zeros."""
     x = flow.expr
     if op.writes_zeros():
         return shown(linear(op, x), flow.mark)
@@ -536,13 +548,9 @@ def pushforward(
         elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 1:
             flows = _joined(node, found)
         else:
-            flows = []
-            for k, arg in enumerate(node.args):
-                t = found.get(arg)
-                rule = None if t is None or arg.dtype is not float else statement(node, k)
-                flow = None if rule is None or t is None else rule.push(t)
-                if flow is not None:
-                    flows.append(flow)
+            given = [(k, found.get(arg)) for k, arg in enumerate(node.args) if arg.dtype is float]
+            here = {k: t for k, t in given if t is not None}
+            flows = _RULES.get(node.op.__class__, Statement).pushed(node, here) if here else []
         if flows:
             g = gathered(flows)
             if not is_zero(g.expr):

@@ -14,6 +14,8 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.formula_nodes import is_decision
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
+from symdiff.transforms.roots import Equations
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
@@ -59,6 +61,10 @@ def rule(node: Expr, k: int | None) -> Rule:
     assert isinstance(op, ops.Opaque), op
     if isinstance(op, Custom | CustomPullback):
         return Rule(f"vjp of {op.name}, as its author states it")
+    if isinstance(op, Scan):
+        return Rule("a scan of the linearised body, the other way round")
+    if isinstance(op, Equations):
+        return Rule("the transposed equations, linearised at the solution, are solved")
     name = op.called(node.shape)[0]
     if op.is_linear_in(k):
         return Rule(f"transpose of {name}, linear in this operand", _said(op.transposed))

@@ -24,6 +24,8 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
+from symdiff.transforms.roots import LinearSolution, Root
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -141,6 +143,16 @@ class Arithmetic(ABC):
         """The value of an opaque node, an element or an object array; None for that by ``core``."""
         return None
 
+    def root(
+        self, op: Root, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
+    ) -> list[Any]:
+        """The elements of a root.
+
+        ``at(x)``: what is to be 0 at elements x, and its derivative, a list of rows for each root
+        of a batch.  Raises Unsupported, naming the op, where elements have no sizes to go by.
+        """
+        raise Unsupported(f"{op.name}: it is found step by step, which needs numbers")
+
     def kept(self, node: Expr, value: Any, uses: int) -> Any:
         """What the users of ``node``, of which there are ``uses``, see of its value."""
         return value
@@ -167,9 +179,8 @@ def evaluated(
     walk = _Walk(arithmetic, sizes or {})
     values: dict[Expr, Any] = {}
     for node in nodes:
-        value = env.get(node)
-        if value is None:
-            value = walk.value(node, [values[arg] for arg in node.args])
+        args = [] if node in env else [values[arg] for arg in node.args]
+        value = env[node] if node in env else walk.value(node, args)
         values[node] = arithmetic.kept(node, value, uses[node])
         for arg in node.args:
             uses[arg] -= 1
@@ -318,6 +329,51 @@ class _Walk:
 
     # Opaque ---------------------------------------------------------------------------------------
 
+    def scan(self, node: Expr, args: list[Any]) -> Any:
+        """One step after the other."""
+        op = op_as(node, Scan)
+        n, (carry, *rest) = self.length(op.length), args
+        xs, params = rest[: len(op.xs)], dict(zip(op.params, rest[len(op.xs) :], strict=True))
+        shape = (n + 1, *np.shape(carry))
+        self.of.check(node, math.prod(shape), 0)
+        found = [carry]
+        for t in range(n)[:: -1 if op.reverse else 1]:
+            row = {x: values[t] for x, values in zip(op.xs, xs, strict=True)}
+            env = {op.carry: found[-1], **row, **params}
+            found += evaluated([op.body], env, self.of, self.sizes)
+        rows = found[:: -1 if op.reverse else 1]
+        return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
+
+    def root(self, node: Expr, args: list[Any]) -> Any:
+        """Step by step, from the start."""
+        op = op_as(node, Root)
+        shape, params = np.shape(args[0]), dict(zip(op.params, args[1:], strict=True))
+
+        def at(x: list[Any]) -> tuple[list[Any], Any]:
+            env = {op.x: filled(shape, x) if shape else x[0], **params}
+            f, slope = evaluated(op.outputs[:2], env, self.of, self.sizes)
+            n = slope.shape[-1]
+            return _list(f), slope.reshape(-1, n, n).tolist() if n else []
+
+        self.of.check(node, math.prod(shape), 0)
+        found = self.of.root(op, at, _list(args[0]))
+        return filled(shape, found) if shape else found[0]
+
+    def linear_solution(self, node: Expr, args: list[Any]) -> Any:
+        """The matrix, by what the map makes of its columns, and elimination."""
+        op, (b, *params) = op_as(node, LinearSolution), args
+        shape, right = np.shape(b), _list(b)
+        n, columns = len(right), []
+        self.of.check(node, n * n, n)
+        for k in range(n):
+            unit = [self.of.number(int(j == k)) for j in range(n)]
+            x = filled(shape, unit) if shape else unit[0]
+            env = {op.x: x, **dict(zip(op.params, params, strict=True))}
+            columns.append(_list(evaluated([op.body], env, self.of, self.sizes)[0]))
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        found = [x for (x,) in self.of.eliminated(rows, [[x] for x in right])[1]]
+        return filled(shape, found) if shape else found[0]
+
     def opaque(self, node: Expr, args: list[Any]) -> Any:
         """The op's definition for each core; the batch broadcasts, the shared operand's too."""
         known = self.of.opaque(node, args)
@@ -411,5 +467,8 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Size, _Walk.size),
     (ops.Barrier, _Walk.barrier),
     (ops.Linear, _Walk.linear),
+    (Scan, _Walk.scan),
+    (Root, _Walk.root),
+    (LinearSolution, _Walk.linear_solution),
     (ops.Opaque, _Walk.opaque),
 )

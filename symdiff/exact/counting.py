@@ -16,6 +16,8 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
+from symdiff.transforms.roots import Equations
+from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +63,7 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     an axis take 1 per element of their operand (the products of all others 3, logsumexp 3), running
     ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
     a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
+    A scan counts what its body does, once for each step.
 
     For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
     the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
@@ -116,6 +119,10 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return _contraction(node, op, lengths)
     if isinstance(op, ops.Linear):
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
+    if isinstance(op, Scan):
+        return _elements((op.length,), lengths) * count_operations(op.body, lengths)
+    if isinstance(op, Equations):
+        raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):
         return _opaque(node, op, lengths)
     each = _elementwise(node)

@@ -178,7 +178,7 @@ def _size(value: Raw) -> float:
     _, mantissa, exponent, _ = value
     if exponent > _FARTHEST:
         return math.inf
-    return (math.log2(mantissa) + max(exponent, -_FARTHEST)) * _LOG2 if mantissa else -math.inf
+    return (math.log2(int(mantissa)) + max(exponent, -_FARTHEST)) * _LOG2 if mantissa else -math.inf
 
 
 def _plus(a: float, b: float) -> float:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim
     from symdiff.graph.number import Number
+    from symdiff.transforms.roots import Root
 
 __all__ = ["evalf", "evaluate_exact", "evaluate_mp", "primitives"]
 
@@ -50,6 +51,8 @@ _GUARDS = (15, 45, 135, 405, 1215)
 # The random error of an operation is up to 2**_NOISE units in the last place: so much more than
 # the few units by which mpmath's functions may be off, and a chance agreement is as unlikely.
 _NOISE = 16
+# A step towards a root that was halved so often is taken as it is.
+_HALVINGS = 40
 # Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.  The
 # digits of this many bits are twice those that the largest guard adds.
 _LARGEST_EXPONENT = 8192
@@ -447,6 +450,51 @@ class Mp(Arithmetic):
         if not all(mp.isfinite(x) for row in a for x in row):
             return mp.nan, [[mp.nan] * len(row) for row in b]
         return _eliminated(self, a, b, mp.nan)
+
+    def root(
+        self, op: Root, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
+    ) -> list[mpf]:
+        """By Newton's method, until rounding ends it; nan where that does not lead to a root."""
+        x, (f, slopes), last = start, at(start), mp.inf
+        for _ in range(op.max_steps):
+            if not any(f):
+                break
+            moves: list[mpf] = []
+            for rows in slopes:
+                n, k = len(rows), len(moves)
+                moves += [-v for (v,) in self.eliminated(rows, [[y] for y in f[k : k + n]])[1]]
+            if not all(map(mp.isfinite, moves)):
+                self.refused = f"{op.name} meets a point without a step"
+                return [mp.nan] * len(x)
+            size = max(map(abs, [*x, *_sums(x, moves)]))
+            reach = max(map(abs, moves)) / (size or 1)
+            near, share, left = reach <= mp.sqrt(mp.eps), mp.mpf(1), sum(y * y for y in f)
+            for _ in range(_HALVINGS):
+                there = _sums(x, [share * b for b in moves])
+                f, slopes = at(there)
+                if near or sum(y * y for y in f) < left:
+                    break
+                share /= 2
+            x = there
+            if near and 2 * reach >= last:
+                break
+            last = reach if near else mp.inf
+        else:
+            self.refused = f"{op.name} does not converge in {op.max_steps} steps"
+            return [mp.nan] * len(x)
+        if op.is_minimum and not all(map(self._is_positive, slopes)):
+            self.refused = f"{op.name} comes to a point that is no minimum; start elsewhere"
+            return [mp.nan] * len(x)
+        return x
+
+    def _is_positive(self, rows: list[list[mpf]]) -> bool:
+        """Whether all leading minors of a matrix are positive (Sylvester)."""
+        minors = ([row[:n] for row in rows[:n]] for n in range(1, len(rows) + 1))
+        return all(self.eliminated(minor, [[] for _ in minor])[0] > 0 for minor in minors)
+
+
+def _sums(xs: list[mpf], ys: list[mpf]) -> list[mpf]:
+    return [x + y for x, y in zip(xs, ys, strict=True)]
 
 
 def _root_of_power(a: mpf, p: Fraction) -> mpf:

@@ -21,13 +21,14 @@ from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import op_as
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from symdiff.graph.expr import Operand
     from symdiff.graph.number import Number
+    from symdiff.transforms.roots import Root
 
 
 def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
@@ -111,6 +112,16 @@ class _Sets(Arithmetic):
 
     def places(self, name: str, index: Sequence[object]) -> list[int]:
         raise Unsupported(f"sparsity: {name} depends on the values of indices")
+
+    def root(
+        self, op: Root, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
+    ) -> list[Any]:
+        f, slopes = at([0 for _ in start])  # the start has no influence
+        found: list[Any] = []
+        for rows in slopes:
+            part = f[len(found) : len(found) + len(rows)]
+            found += [_union([0, *part, *(s for row in rows for s in row)])] * len(rows)
+        return found
 
     def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op = op_as(node, ops.Opaque)

@@ -38,6 +38,19 @@ def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr])
     """
     found = bound_sizes(f"{what}: symbol", list(values), [v.shape for v in values.values()])
     sizes = {dim: length for dim, length in found.items() if dim != length}
+    return with_lengths(what, outputs, values, sizes)
+
+
+def with_lengths(
+    what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]
+) -> list[Expr]:
+    """``outputs`` where nodes are other ones, and lengths are known, by name.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
+    >>> with_lengths("here", [sd.sin(x) + y], {sd.sin(x): sd.symbol("z", 3)}, {"n": 3})[0].shape
+    (3,)
+    """
     done: dict[Expr, Expr] = {}
     for node in topological(outputs):
         value = values.get(node)

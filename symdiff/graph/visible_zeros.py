@@ -9,6 +9,7 @@ is taken or its axis is summed.
 from __future__ import annotations
 
 from functools import cmp_to_key
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from symdiff.graph import number, ops
@@ -206,7 +207,7 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
 def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
     """The bounds in their order, and those of the gaps; None where they overlap, or may."""
     if all(isinstance(first, int) for first, _ in bounds):
-        bounds.sort()
+        bounds.sort(key=itemgetter(0))  # where two begin at one place they overlap
     else:
         try:
             bounds.sort(key=cmp_to_key(_behind))

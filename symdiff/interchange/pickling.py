@@ -23,9 +23,13 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.node import Op, intern_op, make, set_op_description
+from symdiff.transforms.roots import Equations, equations
+from symdiff.transforms.scans import Scan, scan_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from symdiff.graph.node import Dim
 
 # Tables that refer to one another in a row; in a pickle that shares no memo with the first of them
 # (another pickler of the same thread), they are saved inside each other.
@@ -57,6 +61,17 @@ def described(op: Op) -> tuple[Any, ...]:
     for family, interned in _BY_PARAMETERS.items():
         if op.__class__ is family:
             return interned, _parameters(op)
+    if isinstance(op, Scan):
+        nodes = [op.body, op.carry, *op.xs, *op.params]
+        # In a table of its own: nodes of the body may be in that which the op is pickled for.
+        table = _Known().table(nodes)
+        places = [table.place[node] for node in nodes]
+        return _scanned, (table, places, len(op.xs), op.length, op.reverse)
+    if isinstance(op, Equations):
+        nodes = [*op.outputs, op.x, *op.params]
+        table = _Known().table(nodes)
+        places = [table.place[node] for node in nodes]
+        return _equations, (op.__class__, op.name, table, places, len(op.outputs), *op.further())
     if isinstance(op, ops.Gather | ops.Scatter):
         return _indexed, (op.__class__, op.before, op.index)
     return _interned, (op.__class__, *_parameters(op))
@@ -100,6 +115,25 @@ def _defined(name: str, formula: Any, arity: int, result: Any, decides: str | No
 def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
     found = ops.gather_op(before, index)
     return found if cls is ops.Gather else found.transposed(0, ())
+
+
+def _scanned(
+    nodes: list[Expr], places: Sequence[int], count: int, length: Dim, reverse: bool
+) -> Op:
+    body, carry, *rest = [nodes[i] for i in places]
+    return scan_op(body, carry, rest[:count], rest[count:], length, reverse)
+
+
+def _equations(
+    cls: type[Equations],
+    name: str,
+    nodes: list[Expr],
+    places: Sequence[int],
+    count: int,
+    *further: Any,
+) -> Op:
+    outputs, (x, *params) = [nodes[i] for i in places[:count]], [nodes[i] for i in places[count:]]
+    return equations(cls, name, outputs, x, params, *further)
 
 
 def _interned(cls: type[Op], *parameters: object) -> Op:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from symdiff.calculus.rules import batched
+from symdiff.calculus import rules
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.algebra import linear
@@ -17,12 +17,23 @@ from symdiff.graph.node import topological
 from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.expr import Operand
-    from symdiff.graph.node import Dim
+    from symdiff.graph.node import Dim, Op
 
 __all__ = ["batch"]
+
+# A node, its operands with whether they have the new axis, and the length of that.
+Batching: TypeAlias = "Callable[[Expr, list[tuple[Expr, bool]], Dim], Expr]"
+
+_RULES: dict[type[Op], Batching] = {}
+
+
+def register(op: type[Op], rule: Batching) -> None:
+    """Say what a class of ops that a module above this one defines does to a new leading axis."""
+    _RULES[op] = rule
+
 
 # What treats the leading axes of its operands as a batch, provided that all have them.
 _TRAILING = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
@@ -58,18 +69,28 @@ def batch(
     ys = [outputs] if isinstance(outputs, Expr) else list(outputs)
     given = named("batch", free_symbols(ys), replacements, strict=True)
     values = {x: as_expr(value) for x, value in given.items()}
-    length = _length(values)
+    results = batched(ys, values, _length(values))
+    return tuple(results) if many else results[0]
+
+
+def batched(outputs: Sequence[Expr], values: Mapping[Expr, Expr], length: Dim) -> list[Expr]:
+    """``outputs`` where nodes have values along a new leading axis of this length.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x", 3)
+    >>> batched([sd.sin(x)], {x: sd.symbol("X", (5, 3))}, 5)[0] is sd.sin(sd.symbol("X", (5, 3)))
+    True
+    """
     # A node's expression, and whether it has the new axis.
     done: dict[Expr, tuple[Expr, bool]] = {}
-    for node in topological(ys):
+    for node in topological(outputs):
         if node in values:
             done[node] = values[node], True
         elif any(done[x][1] for x in node.args):
             done[node] = _batched(node, [done[x] for x in node.args], length), True
         else:
             done[node] = node, False
-    results = [_led(*done[y], length) for y in ys]
-    return tuple(results) if many else results[0]
+    return [led(*done[y], length) for y in outputs]
 
 
 def _length(values: Mapping[Expr, Expr]) -> Dim:
@@ -92,7 +113,7 @@ def _length(values: Mapping[Expr, Expr]) -> Dim:
     return found
 
 
-def _led(x: Expr, has: bool, length: Dim) -> Expr:
+def led(x: Expr, has: bool, length: Dim) -> Expr:
     """``x`` with the new axis."""
     return x if has else broadcast_to(x, (length, *x.shape))
 
@@ -100,6 +121,9 @@ def _led(x: Expr, has: bool, length: Dim) -> Expr:
 def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """``node`` on operands of which some have the new axis."""
     op = node.op
+    rule = _RULES.get(op.__class__)
+    if rule is not None:
+        return rule(node, args, length)
     if isinstance(op, ops.Contract):
         new = 1 + max([*op.out, *(k for word in op.letters for k in word)], default=0)
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
@@ -109,10 +133,10 @@ def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
         ]
         return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
     if isinstance(op, ops.Opaque) and op.signature is not None:
-        return batched(node, [x for x, _ in args], (length,))
-    led = tuple([_led(x, has, length) for x, has in args])
+        return rules.batched(node, [x for x, _ in args], (length,))
+    wide = tuple([led(x, has, length) for x, has in args])
     if isinstance(op, _TRAILING):
-        return built(op, led)
+        return built(op, wide)
     if isinstance(op, ops.Linear):
-        return linear(op, *led)
+        return linear(op, *wide)
     raise Unsupported(f"batch: {op.name} does not say what it does to a leading axis")

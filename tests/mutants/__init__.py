@@ -10,12 +10,26 @@ stands in the packages has to be written anew (``test_rows.py`` says which).
 
 from __future__ import annotations
 
-from tests.mutants import calculus, checking, eager, graphs, lengths, lowering, native, shards
+from tests.mutants import (
+    calculus,
+    checking,
+    eager,
+    graphs,
+    lengths,
+    loops,
+    lowering,
+    native,
+    shards,
+    solutions,
+)
 from tests.mutants.rows import Mutant
 
 MUTANTS: list[Mutant] = [
     row
-    for module in (calculus, graphs, lengths, lowering, native, shards, eager, checking)
+    for module in (
+        *(calculus, graphs, lengths, loops, lowering),
+        *(native, shards, solutions, eager, checking),
+    )
     for family in module.FAMILIES
     for row in family.rows
 ]

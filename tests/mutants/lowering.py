@@ -831,14 +831,14 @@ _machine(
 )
 _machine(
     "lanes-behind-the-last-row-are-added",
-    'lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")',
-    'lines.append(f"{kept} += v{v};")',
+    'f"(r < {self.own} ? v{line.value} : 0)"',
+    'f"v{line.value}"',
     "test_native.py::test_any_length_gives_what_numpy_gives[elementwise-float64]",
 )
 _machine(
     "rows-behind-the-last-whole-block-are-left-out",
-    "for (; i < rows; i += LANES) {",
-    "for (; i + LANES <= rows; i += LANES) {",
+    "for (; i < rows; i += {self.step}) {{",
+    "for (; i + {self.step} <= rows; i += {self.step}) {{",
     "test_native.py::test_an_element_has_the_same_bits_in_any_place",
 )
 _machine(
@@ -849,8 +849,8 @@ _machine(
 )
 _machine(
     "sums-along-a-row-begin-with-those-of-rows-before",
-    "            if line.rows[-1]:\n                letters = tuple(",
-    "            if line.rows[-1] and line.fold != '+':\n                letters = tuple(",
+    "            if line.rows[-1]:\n                cell, carry",
+    "            if line.rows[-1] and line.fold != '+':\n                cell, carry",
     "test_native.py::test_any_length_gives_what_numpy_gives[softmax-float64]",
 )
 _machine(
@@ -901,6 +901,67 @@ _machine(
     "    if line.back or line.is_product:\n",
     "    if line.is_product:\n",
     SHIFTED,
+)
+_machine(
+    "what-an-addition-loses-is-not-carried",
+    '"known": "x - x == 0 ? x : 0"',
+    '"known": "x - x == 0 ? 0*x : 0"',
+    "test_native.py::test_long_sums_are_as_exact_as_those_of_pairs[float64]",
+)
+_machine(
+    "beside-an-infinity-what-is-lost-is-no-number",
+    '"known": "x - x == 0 ? x : 0"',
+    '"known": "x"',
+    "test_native.py::test_long_sums_are_as_exact_as_those_of_pairs[float64]",
+)
+_machine(
+    "logarithms-near-0-lose-their-digits-in-c",
+    '"(x >= 1) & (x < 1.5) ? m_log1p(y) : m_log(x)"',
+    '"m_log(x)"',
+    "test_native.py::test_logarithms_of_sums_near_1_have_all_their_digits[float64]",
+)
+_machine(
+    "the-largest-element-counts-twice-near-0-in-c",
+    'self._line("({1} == {2} ? 0 : {0})", each',
+    'self._line("({1} == {2} ? {0} : {0})", each',
+    "test_native.py::test_logarithms_of_sums_near_1_have_all_their_digits[float64]",
+)
+COLUMNS = "test_native.py::test_columns_of_several_arrays_and_sums_of_every_kind[False]"
+_machine(
+    "columns-that-are-computed-twice-count-twice",
+    'return f"(k >= from ? v{line.value} : 0)" if',
+    'return f"v{line.value}" if',
+    COLUMNS,
+)
+_machine(
+    "columns-behind-the-last-whole-vector-are-left-out",
+    "for (long j = 0; j < {self.count}; j += WIDE) {{",
+    "for (long j = 0; j + WIDE <= {self.count}; j += WIDE) {{",
+    COLUMNS,
+)
+_machine(
+    "matrices-that-are-read-along-columns-lie-as-they-are",
+    "here, there = self._place(v, letters, names), self._index(letters, shape, names)",
+    "here = there = self._index(letters, shape, names)",
+    COLUMNS,
+)
+_machine(
+    "sums-over-rows-begin-with-those-of-the-block-before",
+    'pieces.append([f"fill(s{v}, {self._count(self._kept(v))});"])',
+    "pass",
+    COLUMNS,
+)
+_machine(
+    "rows-of-other-orders-are-read-as-if-in-one-piece",
+    "{strides}[{axis + 1}] == sizeof(real) ? {there} : s{v};",
+    "{strides}[{axis + 1}] ? {there} : s{v};",
+    COLUMNS,
+)
+_machine(
+    "many-rows-wait-for-themselves",
+    "rows <= LANES // 4",
+    "rows <= LANES",
+    "test_native.py::test_what_is_put_together_along_rows_goes_along_columns_where_rows_are_few",
 )
 _machine(
     "large-numbers-are-integers",
@@ -994,8 +1055,8 @@ _machine(
 )
 _machine(
     "half-of-a-sum-in-pairs-is-twice-there",
-    "{_in_pairs(texts[:half])} + {_in_pairs(texts[half:])}",
-    "{_in_pairs(texts[:half])} + {_in_pairs(texts[:half])}",
+    "in_pairs(texts[:half], join), in_pairs(texts[half:], join)",
+    "in_pairs(texts[:half], join), in_pairs(texts[:half], join)",
     "test_native.py::test_any_length_gives_what_numpy_gives[thin products-float64]",
 )
 _machine(

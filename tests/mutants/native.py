@@ -210,3 +210,99 @@ _native(
     "warnings.warn(text, RuntimeWarning, stacklevel=2)",
     "test_without_a_compiler",
 )
+
+# Scans --------------------------------------------------------------------------------------------
+
+_scan = Family("native scan")
+FAMILIES = (*FAMILIES, _scan)
+STEPWISE = "test_random_bodies_step_as_interpreted_ones_do"
+EACH_ROW = "test_each_row_is_taken_once_and_written_to_its_place"
+
+_scan(
+    "c-carries-are-overwritten-before-all-are-computed",
+    '*[f"        const real b{j} = {text(v)};" for j, v in enumerate(steps.results)],\n'
+    '        *[f"        a{v} = b{j};" for j, v in carry],',
+    '*[f"        a{v} = {text(steps.results[j])};" for j, v in carry],',
+    "test_parts_of_the_carry_that_change_places",
+    STEPWISE,
+)
+_scan(
+    "c-loops-miss-the-last-step",
+    '"    for (long t = 0; t < n; t++) {",',
+    '"    for (long t = 0; t < n - 1; t++) {",',
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-loops-read-the-row-before",
+    "(in{k} + t*strides[{k}])",
+    "(in{k} + (t ? t - 1 : 0)*strides[{k}])",
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-loops-write-each-carry-a-row-late",
+    '"        row += strides[0];",\n        *[f"        {line}" for line in kept],',
+    '*[f"        {line}" for line in kept],\n        "        row += strides[0];",',
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-trajectories-begin-behind-the-start",
+    "for line in (*begun, *kept)]",
+    "for line in begun]",
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-loops-in-reverse-read-xs-forward",
+    "x[::-1] if along and reverse else x",
+    "x",
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-loops-in-reverse-write-forward",
+    "to = path[::-1] if reverse else path",
+    "to = path",
+    EACH_ROW,
+    STEPWISE,
+)
+_scan(
+    "c-rows-with-gaps-are-read-as-if-in-one-piece",
+    "x if x[:1].flags.c_contiguous else np.ascontiguousarray(x)",
+    "x",
+    "test_rows_lie_in_any_order",
+)
+_scan(
+    "integers-beside-floats-are-floats",
+    "dtype != _DOUBLE and not self._only_flags[k]:",
+    "dtype == _DOUBLE and not self._only_flags[k]:",
+    "test_places_are_numbers",
+)
+_scan(
+    "c-loops-of-floats-refuse-masks",
+    "dtype != _DOUBLE and not self._only_flags[k]:",
+    "dtype != _DOUBLE:",
+    "test_native_scans.py::test_nan_and_infinities_go_on",
+)
+_scan(
+    "any-integer-is-a-mask",
+    "        if not (zeros and step.form ==",
+    "        if not (step.form ==",
+    "test_masks_are_asked_whether_they_are_zero",
+)
+_scan(
+    "c-loops-take-the-first-precision-for-all",
+    "if len(kinds) > 1 or not kinds <= _REAL:\n            return None\n        dtype",
+    "if not kinds <= _REAL:\n            return None\n        dtype",
+    "test_two_precisions_are_numpys",
+)
+_scan(
+    "loops-of-numpy-functions-run-in-machine-code",
+    'having = getattr(value, "having", None)\n        if having is not None:\n'
+    "            value = having(self.options)\n        return",
+    'having = getattr(value, "having", None)\n        if having is not None:\n'
+    "            value = having(self.options._replace(native=True))\n        return",
+    "test_backends_of_one_loop_do_not_mix",
+)

@@ -1,4 +1,4 @@
-"""Faults in what shards compute, and in how their shares make one."""
+"""Faults in what shards compute, and in how their subtotals make one."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ _shards(
     "test_shards_have_the_derivatives_of_the_whole[standardised]",
 )
 
-# Shares -------------------------------------------------------------------------------------------
+# Subtotals ----------------------------------------------------------------------------------------
 
 _shards(
-    "an-odd-share-is-dropped",
+    "an-odd-subtotal-is-dropped",
     "found = pairs + found[2 * len(pairs) :]",
     "found = pairs",
     "test_neighbours_are_joined_alike_in_groups_and_one_by_one",
 )
 _shards(
-    "shares-that-are-left-are-joined-from-the-first",
-    "result = self._pair(share, result)",
-    "result = self._pair(result, share)",
+    "subtotals-that-are-left-are-joined-from-the-first",
+    "result = self._pair(subtotal, result)",
+    "result = self._pair(result, subtotal)",
     "test_neighbours_are_joined_alike_in_groups_and_one_by_one",
 )
 _shards(

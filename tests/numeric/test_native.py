@@ -1,8 +1,10 @@
 """Kernels in machine code: what interpret gives, in every precision, size and order of memory."""
 
+import math
 import pickle
 from itertools import pairwise
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,7 +126,8 @@ def both(name, given, **options):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_any_length_gives_what_numpy_gives(name, dtype):
-    for n, d in ((0, 3), (1, 1), (63, 4), (64, 3), (65, 9), (200, 2)):
+    sizes = (0, 3), (1, 1), (63, 4), (64, 3), (65, 9), (200, 2), (0, 8), (3, 40), (70, 33), (9, 300)
+    for n, d in sizes:
         if n < LEAST.get(name, 0):
             continue
         found, expected, F = both(name, arguments(name, n, d, dtype))
@@ -133,9 +136,10 @@ def test_any_length_gives_what_numpy_gives(name, dtype):
         assert kernels(F)
 
 
+@pytest.mark.parametrize("columns", [6, 41])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_operands_lie_in_any_order(name):
-    given = arguments(name, 70, 6)
+def test_operands_lie_in_any_order(name, columns):
+    given = arguments(name, 70, columns)
     wanted, _, _ = both(name, given)
     changes = {
         "read-only": lambda x: _frozen(x),
@@ -191,6 +195,54 @@ def test_an_element_has_the_same_bits_in_any_place():
         np.testing.assert_array_equal(F(x[k:].copy()), whole[k:])
         np.testing.assert_array_equal(F(x[:k].copy()), whole[:k])
         assert F(x[k : k + 1])[0] == whole[k]
+
+
+def variants(F):
+    """Whether kernels went along columns, for each that was compiled."""
+    every = [p for lowered in F._programs._found.values() for p in lowered.found.values()]
+    return {along for p in every for k in p.kernels for _, along in k._native._made}
+
+
+def test_an_element_has_the_same_bits_in_any_column():
+    """Of rows that are lanes, and of columns."""
+    rng = np.random.default_rng(0)
+    x, v = rng.normal(size=(70, 60)), rng.normal(size=60)
+    F = nm.lower(sd.sin(X + V) * sd.exp(X) + sd.tanh(X), (X, V), backend="native")
+    whole = F(x, v)
+    for low, high in ((0, 3), (0, 8), (5, 60), (7, 40), (13, 46), (50, 60)):
+        some = F(x[:, low:high].copy(), v[low:high])
+        np.testing.assert_array_equal(some, whole[:, low:high])
+    np.testing.assert_array_equal(F(x[3:7], v), whole[3:7])
+    assert variants(F) == {True, False}
+
+
+@pytest.mark.parametrize("n", [1, 3, 16, 17, 70])
+def test_what_is_put_together_along_rows_goes_along_columns_where_rows_are_few(n):
+    rng = np.random.default_rng(n)
+    x, v = rng.normal(size=(n, 1000)), rng.normal(size=1000)
+    shares = sd.softmax(X * V, axis=1)
+    F, G = pair([sd.sum(shares * X, axis=1), sd.max(X, axis=1) - sd.logsumexp(X, axis=1)], (X, V))
+    for a, b in zip(F(x, v), G(x, v), strict=True):
+        near(a, b)
+    assert variants(F) == {n <= 16}
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_columns_of_several_arrays_and_sums_of_every_kind(folds):
+    """Arrays of other orders, and sums over rows, over columns, over all, and of few products."""
+    B, C = sd.symbol("Bc", ("n", 3, "d")), sd.symbol("Cc", ("d", 5))
+    D, E = sd.symbol("Dc", ("n", 5)), sd.symbol("Ec", ("n", "d"))
+    z = sd.tanh(sd.sum(B, axis=1) + D @ C.T)
+    columns = sd.sum(sd.exp(B * z[:, None] / 9), axis=0)
+    outputs = [z, sd.sum(z, axis=0), sd.sum(z * z), z > E, columns]
+    F, G = pair([*outputs, *[sd.sum(z * E, axis=1)] * folds], (B, C, D, E))
+    for n, d in ((3, 40), (16, 24), (5, 33), (1, 700), *[(200, 16), (70, 33)] * (not folds)):
+        rng = np.random.default_rng(d)
+        given = [rng.normal(size=s) for s in ((n, 3, d), (d, 5), (n, 5), (n, d))]
+        for change in (np.asarray, np.asfortranarray):
+            for a, b in zip(F(*map(change, given)), G(*given), strict=True):
+                near(a, b)
+    assert variants(F) == {True}
 
 
 def test_points_run_in_machine_code():
@@ -484,3 +536,56 @@ def test_sums_of_few_products_are_those_of_pairs():
     wanted = np.abs(paired([b[:, k, None] * c[k] for k in range(n)]))
     np.testing.assert_array_equal(F(b, c), wanted)
     assert kernels(F)
+
+
+def hard_sums(dtype):
+    """Rows of many terms that nearly cancel, a row of equal ones, and one with an infinity."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 300_000)).astype(dtype) * 10 ** rng.uniform(-3, 3, (5, 1)).astype(dtype)
+    x[1] = np.concatenate([x[0, ::2], -x[0, ::2]])
+    x[2] = 0.1
+    x[3, 1000], x[4, 7] = np.inf, np.nan
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
+    """A sum of n terms one after the other loses n roundings: within a row, of all, of columns."""
+    Y = sd.clip(X, -1e30, np.inf)
+    y = hard_sums(dtype)
+    one = sd.cos(A)  # along the rows of the kernel, within which X is added or not
+    for f, operand, terms in (
+        (sd.sum(Y, axis=1) * one, y, y),
+        (sd.sum(Y, axis=0), y.T.copy(), y),
+        (sd.sum(sd.abs(Y), axis=1) * one, y, abs(y)),
+        (sd.sum(Y), y[:3], y[:3].reshape(1, -1)),
+        (sd.sum(sd.sum(Y, axis=1) * one), y[:3], y[:3].reshape(1, -1)),
+    ):
+        F = nm.lower(f, (X, A), backend="native")
+        with np.errstate(all="ignore"):
+            found = np.atleast_1d(F(operand, np.zeros(len(operand), dtype)))
+        assert kernels(F)
+        for a, row in zip(found, terms, strict=True):
+            if np.isfinite(row).all():
+                exact = math.fsum(row.tolist())
+                scale = math.fsum(abs(row).tolist())
+                assert abs(float(a) - exact) <= 40 * np.finfo(dtype).eps * scale
+            else:
+                np.testing.assert_array_equal(a, row.sum())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logarithms_of_sums_near_1_have_all_their_digits(dtype):
+    rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]
+    rows += [[-30.0, 1e-10], [0.0, 0.0], [-math.log(2)] * 2, [-np.inf, 0.0], [-np.inf, -np.inf]]
+    x = np.array(rows, dtype)
+    with mp.workdps(40):
+        exact = [float(mp.log(sum(mp.exp(mp.mpf(float(v))) for v in row))) for row in x]
+    F = nm.lower(sd.logsumexp(sd.minimum(X, 9), axis=1), X, backend="native")
+    with np.errstate(all="ignore"):
+        found = F(x)
+    assert kernels(F)
+    assert found[-1] == exact.pop() == -np.inf
+    top = np.abs(x[:-1].max(axis=1))
+    scale = np.abs(exact) + top * (top > 1e-4)
+    assert (np.abs(found[:-1] - exact) <= 4 * np.finfo(dtype).eps * scale).all()

@@ -126,6 +126,7 @@ def test_extremes_of_no_columns_are_refused():
         affine_min(np.ones((2, 3)), np.ones((3, 0)), 1, None, None)
 
 
+@pytest.mark.numpy_only("its text")
 def test_explain_tells_what_is_one_product():
     shapes = "(400, 3) and (3, 60) to"
     told = nm.lower(COMBINED["all"], INPUTS).explain({})

@@ -133,3 +133,12 @@ def test_the_least_squares_of_a_polynomial_take_no_power():
     V = np.vander(values[1], 20, increasing=True)
     found = F.value_and_grad(*values, wrt=a)[1]
     np.testing.assert_allclose(np.squeeze(found), 2 * V.T @ (V @ values[0]), rtol=1e-13)
+
+
+def test_powers_of_a_number_are_an_array_of_them():
+    z, w = sd.symbol("z"), sd.symbol("w", 5)
+    f = sd.stack([z**k for k in range(5)])
+    assert forms(f).count("powers") == 1
+    found = nm.lower([f, f @ w], [z, w])(3.0, np.ones(5))
+    np.testing.assert_array_equal(found[0], [1, 3, 9, 27, 81])
+    assert found[1] == 121

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.shards import ShardError
-from numeric.shards.shares import Program, Share, groups
+from numeric.shards.subtotals import ShardProgram, Subtotal, groups
 from symdiff import NotAdditive, ShapeError
 from symdiff.transforms.row_sums import row_sums
 from tests.support.budget import sample
@@ -270,9 +270,9 @@ def test_rows_of_a_shard_are_counted():
     """Whoever computes it: what Dask has is not known before."""
     program = nm.sharded(sd.sum(y) + sd.sum(X), [X, y], over="n")._tasks["value"].walks[0].program
     with pytest.raises(ShardError, match=r"shard 4: .*the axis n, differ: X has 3, y has 2"):
-        program.share(4, (), np.ones((3, 3)), np.ones(2))
+        program.subtotal(4, (), np.ones((3, 3)), np.ones(2))
     with pytest.raises(ShardError, match=r"shard 4: .*X has shape \(\); its axis 0"):
-        program.share(4, (), 1.0, np.ones(2))
+        program.subtotal(4, (), 1.0, np.ones(2))
 
 
 # Bits and dtypes ----------------------------------------------------------------------------------
@@ -310,13 +310,13 @@ def test_bits_depend_on_the_cuts_alone():
 
 @pytest.mark.parametrize("count", range(1, 40))
 def test_neighbours_are_joined_alike_in_groups_and_one_by_one(count):
-    program = Program(None, (), ("add",), "n")
-    shares = [Share(i, 1, (), (1 / (i + 1),)) for i in range(count)]
-    levels = shares
+    program = ShardProgram(None, (), ("add",), "n")
+    subtotals = [Subtotal(i, 1, (), (1 / (i + 1),)) for i in range(count)]
+    levels = subtotals
     while len(levels) > 1:
         levels = [program.joined(group) for group in groups(levels)]
-    one_by_one = program.joined_in_order(iter(shares))
-    assert levels[0] == one_by_one == program.joined(shares)
+    one_by_one = program.joined_in_order(iter(subtotals))
+    assert levels[0] == one_by_one == program.joined(subtotals)
     assert one_by_one.rows == count
     np.testing.assert_allclose(one_by_one.values[0], sum(1 / (i + 1) for i in range(count)))
 
@@ -353,7 +353,7 @@ def test_a_program_is_unpickled_once():
     program = nm.sharded(sd.sum(y), [y], over="n")._tasks["value"].walks[0].program
     text = pickle.dumps(program)
     assert pickle.loads(text) is pickle.loads(text)
-    assert pickle.loads(text).share(0, (), np.ones(3)).values == (3.0,)
+    assert pickle.loads(text).subtotal(0, (), np.ones(3)).values == (3.0,)
 
 
 def test_progress_is_told_of_every_shard_in_every_pass():

@@ -239,3 +239,14 @@ def test_joins_of_any_depth(depth):
     nodes = len(topological([sd.jvp(sd.exp(f), x, t)]))
     assert nodes <= 12 * depth + 40
     assert math.prod(found.shape) == 3 + 5 * depth
+
+
+def test_parts_that_begin_at_one_place_are_added():
+    """Where they end is a number and a length: which is further nobody knows."""
+    n = sd.symbol("v", "n").shape[0]
+    x = sd.symbol("x", n + 1)
+    gradient = sd.grad(sd.sum(x[:1] ** 2) + sd.sum(x[:-1] ** 3), x)
+    for at in ([3.0, 2.0, 5.0], [3.0, 2.0]):
+        wanted = 3 * np.array([*at[:-1], 0.0]) ** 2
+        wanted[0] += 2 * at[0]
+        np.testing.assert_array_equal(nm.interpret(gradient, {x: np.array(at)}), wanted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,8 +41,8 @@ def powers(x: np.ndarray, exponents: range, axis: int) -> np.ndarray:
     growing = rows[:: exponents.step]  # the array itself has no negative strides, which BLAS copies
     least = min(exponents)
     growing[0] = x**least if least else 1
-    for before, row in pairwise(growing):
-        np.multiply(before, x, out=row)
+    for k in range(1, len(growing)):
+        np.multiply(growing[k - 1], x, out=growing[k, ...])  # of a number, too, an array
     return np.moveaxis(rows, 0, axis)
 
 

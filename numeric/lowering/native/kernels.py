@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ import numpy as np
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
+from numeric.lowering.native.columns import columns, written
 from numeric.lowering.native.compiler import FAST, compiler, library
 from numeric.lowering.native.loops import LANES, THIN, Loops, able, joins
-from numeric.lowering.native.source import PITCH, written
+from numeric.lowering.native.source import PITCH
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.names import Emitter
+    from numeric.lowering.native.columns import Columns
     from numeric.lowering.native.loops import Array
     from numeric.lowering.native.source import Written
     from numeric.lowering.passes.rows import Able, Kernel, Pads
@@ -53,7 +55,7 @@ class NativeKernel:
     ) -> None:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
         self._wanted = range(len(body.results)) if wanted is None else wanted
-        self._made: dict[np.dtype, _Compiled] = {}
+        self._made: dict[tuple[np.dtype, bool], _Compiled] = {}
         self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
         self._constants = [
@@ -62,30 +64,40 @@ class NativeKernel:
             if isinstance(step.op, ops.Constant) and step.form == "array"
         ]
 
-    def compiled(self, dtype: np.dtype) -> _Compiled:
-        """What runs on operands of one precision."""
-        found = self._made.get(dtype)
+    @cached_property
+    def _loops(self) -> Loops:
+        return Loops(self._emitter, self._body, self._sliced, self._wanted)
+
+    @cached_property
+    def _columns(self) -> Columns | None:
+        return columns(self._loops)
+
+    def compiled(self, dtype: np.dtype, along: bool = False) -> _Compiled:
+        """What runs on operands of one precision, by rows or along the columns."""
+        found = self._made.get((dtype, along))
         if found is None:
             fast = self._emitter.options.fastmath
-            make = partial(_Compiled, self._written(single=dtype != _DOUBLE), dtype, fast)
-            found = once(self._made, dtype, self._lock, make)
+            make = partial(_Compiled, self._written(dtype != _DOUBLE, along), dtype, fast)
+            found = once(self._made, (dtype, along), self._lock, make)
         return found
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""
-        every = self._written(single=False).text
+        along = self._columns is not None and not self._columns.folds
+        every = self._written(False, along).text
         return every[every.index("void kernel(") : every.index("int call(")]
 
-    def _written(self, single: bool) -> Written:
-        loops = Loops(self._emitter, self._body, self._sliced, self._wanted)
-        return written(loops, single, compiler().vector)
+    def _written(self, single: bool, along: bool) -> Written:
+        return written(self._loops, single, compiler().vector, self._columns if along else None)
 
-    def _common(self, values: Sequence[Any]) -> _Compiled | None:
+    def _common(self, values: Sequence[Any], sizes: dict[str, int], rows: int) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""
         kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
         if len(kinds) > 1 or not kinds <= _REAL:
             return None
-        return self.compiled(kinds.pop() if kinds else _DOUBLE)
+        found = self._columns
+        along = found is not None and found.fit(lengths((found.length,), sizes)[0], rows)
+        return self.compiled(kinds.pop() if kinds else _DOUBLE, along)
 
     def results(
         self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int, key: int
@@ -95,7 +107,7 @@ class NativeKernel:
         Where they are one block, what calls of operands like these take is written down for
         ``at_once``, which has the same ``key``.  None for operands that have no common precision.
         """
-        made = self._common(values)
+        made = self._common(values, sizes, count)
         if made is None or 0 in lengths(made.written.some, sizes):
             return None  # NumPy says what is wrong
         threads = self._emitter.options.threads
@@ -120,7 +132,7 @@ _REAL = {_DOUBLE, np.dtype(np.float32)}
 
 _BOOL = np.dtype(bool)
 _OPTIMISED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]  # half the time of -O3
-_ON_STACK = 8192  # numbers
+_AT_ONCE = 2**20  # numbers on the way of a call that C takes as Python has it
 
 
 @cache
@@ -240,7 +252,7 @@ class _Compiled:
         """How operands of these lengths are computed at once; None where it takes more."""
         known = Sizes({**sizes, ROWS: count})
         lanes, written = self._lanes(known), self.written
-        if lanes > _ON_STACK or not arrays_are_known():
+        if lanes > _AT_ONCE or not arrays_are_known():
             return None
         kinds = (np.ndarray, self._dtype, _BOOL)
         numbers = [count, lanes, *map(id, kinds), *lengths(written.dims, known)]

@@ -31,6 +31,7 @@ THIN = 16
 """A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
+_IN_A_ROW = 128  # terms that are added one after the other, as by NumPy
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
 _WEAK = frozenset({"number", "size", "sum", "product"})
 
@@ -145,6 +146,7 @@ class Line(NamedTuple):
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
     value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
     A sum of few products is written out: ``terms`` are its letters, and their lengths.
+    One of many terms within a row is ``long``: what each addition loses is carried to the next.
     ``back`` says how many rows before its own the value reads each operand, where that is not 0.
     """
 
@@ -159,6 +161,7 @@ class Line(NamedTuple):
     fold: str = ""
     terms: tuple[tuple[object, int], ...] = ()
     back: tuple[int, ...] = ()
+    is_long: bool = False
 
     @property
     def is_product(self) -> bool:
@@ -228,6 +231,7 @@ class Loops:
             self._array(step.results[0], None) for step in body.steps if step.form == "array"
         ]
         self.lines: list[Line] = []
+        self.read = {*body.results, *[v for step in body.steps for v in step.operands]}
         for step in body.steps:
             if not step.weak and not step.leaf:
                 self._add(step)
@@ -309,15 +313,18 @@ class Loops:
         Less the largest of them; beside an infinity all others have no share, however large.
         """
         batch = letters[:-1]
-        top, base, e, total = [self._new(batch, lengths) for _ in range(4)]
+        top, base, e, total, rest = [self._new(batch, lengths) for _ in range(5)]
         self.inner[e] = self.inner[x]
         self._line("{0}", [(x, letters)], lengths, (top, batch), "max")
         self._line("f_finite({0})", [(top, batch)], lengths, (base, batch))
         self._line("f_exp({0} - {1})", [(x, letters), (base, batch)], lengths, (e, letters))
         self._line("{0}", [(e, letters)], lengths, (total, batch), "+")
-        self._line(
-            "f_log({0}) + {1}", [(total, batch), (base, batch)], lengths, (results[0], batch)
-        )
+        if results[0] in self.read:
+            # A sum near 1 is 1 and the rest: what is largest is alone, and its exponential is 1.
+            each = [(e, letters), (x, letters), (base, batch)]
+            self._line("({1} == {2} ? 0 : {0})", each, lengths, (rest, batch), "+")
+            over = [(total, batch), (rest, batch), (base, batch)]
+            self._line("f_log_of({0}, {1}) + {2}", over, lengths, (results[0], batch))
         if len(results) > 1:
             over = [(e, letters), (total, batch)]
             self._line("{0}/{1}", over, lengths, (results[1], letters))
@@ -340,6 +347,7 @@ class Loops:
         rows = next((k for k, n in lengths.items() if n is ROWS), None)
         letters = [k for k in out if k != rows]
         terms: list[tuple[object, int]] = []
+        is_long = False
         if fold:  # first the axes of what is put together
             most = max([word for _, word in over], key=len)
             every = [k for k in dict.fromkeys((*most, *lengths)) if k not in (rows, None)]
@@ -350,6 +358,7 @@ class Loops:
                 terms, fold = few, ""
             else:
                 letters = every
+                is_long = fold == "+" and not (few == left and count <= _IN_A_ROW)
         self.lines.append(
             Line(
                 v,
@@ -362,6 +371,7 @@ class Loops:
                 tuple([k for k in out if k != rows]),
                 fold,
                 tuple(terms),
+                is_long=is_long,
             )
         )
 

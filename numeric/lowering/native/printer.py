@@ -90,6 +90,12 @@ def real(text: str) -> str:
     return _NUMBER.sub(lambda x: x[0] if x[1] or x[2] else f"{x[0]}.0", text)
 
 
+def statement(printer: CPrinter, step: Step, text: Callable[[int], str]) -> str:
+    """A scalar step as a statement that names its value; ``text`` says how operands are written."""
+    inner = real(printer.template(step).text).format(*map(text, step.operands))
+    return f"const real v{step.results[0]} = {inner};"
+
+
 def weak_text(
     printer: Printer, steps: Sequence[Step], v: int, length: Callable[[Dim], str] = str
 ) -> str:

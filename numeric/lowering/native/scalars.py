@@ -7,13 +7,14 @@ time for longer ones; what one of them needs of another is kept in an array.
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from numeric.lowering.native.compiler import FAST, library
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.loops import STATEMENTS, able
-from numeric.lowering.native.printer import CPrinter, real, weak_text
+from numeric.lowering.native.printer import CPrinter, statement, weak_text
 from numeric.lowering.native.source import HEAD
 from numeric.lowering.passes.lanes import PACKED
 from numeric.lowering.printers.math import MathPrinter
@@ -105,8 +106,7 @@ def written(emitter: Emitter, schedule: Schedule) -> str:
         lines.append(f"static void part_{k}(const real *in, real *kept) {{")
         for x in some:
             (v,) = x.results
-            inner = real(printer.template(x).text).format(*[text(y, k) for y in x.operands])
-            lines.append(f"    const real v{v} = {inner};")
+            lines.append(f"    {statement(printer, x, partial(text, at=k))}")
             if v in shared:
                 lines.append(f"    kept[{shared[v]}] = v{v};")
         lines.append("}")

@@ -36,7 +36,13 @@ PITCH = LANES + LANES // 8
 """The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
 
 _LONG = 400  # values from which on a block is computed by several functions, see STATEMENTS
+_ON_STACK = 8192  # numbers on the way
 _PART = 200  # statements of one of these, if its first loop has no more
+
+
+def in_parts(of: Loops) -> bool:
+    """Whether a block is computed by several functions."""
+    return len(of.lines) + len(of.operands) > _LONG
 
 
 class Written(NamedTuple):
@@ -51,20 +57,18 @@ class Written(NamedTuple):
     order: tuple[int, ...]  # the places of what is asked for among the results
 
 
-def written(loops: Loops, single: bool, vector: frozenset[str]) -> Written:
-    """Loops as a function of C; ``vector`` are the vector functions that there are."""
-    return _Source(loops, single, vector).written()
-
-
-class _Source:
+class Source:
     """Writes one kernel."""
+
+    step = "LANES"  # the rows of a block
+    defined: tuple[str, ...] = ()
 
     def __init__(self, of: Loops, single: bool, vector: frozenset[str]) -> None:
         self.of, self.single, self.vector = of, single, vector
         self.dims: dict[Dim, str] = {}
         # Of a block that is computed for what is behind it, no row is a result.
         self.own = "n" if of.back else "m"
-        self.is_long = len(of.lines) + len(of.operands) > _LONG
+        self.is_long = in_parts(of)
         self.direct = {  # what a whole block may read and write where it is
             x.value
             for x in (*of.operands, *of.results)
@@ -111,23 +115,36 @@ class _Source:
         """The body of a loop."""
         lines = []
         for line in loop.lines:
-            v = line.value
-            names: dict[object, str] = {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+            v, names = line.value, self._names(line)
             texts = []
             for at in product(*[range(n) for _, n in line.terms]):
                 names.update(zip([k for k, _ in line.terms], map(str, at), strict=True))
                 texts.append(line.text.format(*self._cells(place, line, names)))
-            lines.append(f"const real v{v} = {_in_pairs(texts)};")
-            kept = self._cell(v, line.out, names)
-            if not line.fold:
-                lines += [f"{kept} = v{v};"] * (v in self.of.stored)
-            elif not line.rows[-1]:
-                lines.append(f"{kept} += r < {self.own} ? v{v} : 0;")
-            elif line.fold == "+":
-                lines.append(f"{kept} += v{v};")
-            else:
-                lines.append(f"{kept} = f_{line.fold}imum({kept}, v{v});")
+            lines.append(f"const real v{v} = {in_pairs(texts)};")
+            if line.fold:
+                lines += added(line, *self._sum(line, names), self._term(line))
+            elif v in self.of.stored:
+                lines.append(f"{self._cell(v, line.out, names)} = v{v};")
         return lines
+
+    def _names(self, line: Line) -> dict[object, str]:
+        """The places along the axes of a line's loop."""
+        return {letter: f"i{k}" for k, letter in enumerate(line.letters)}
+
+    def _sum(self, line: Line, names: dict[object, str]) -> tuple[str, str]:
+        """What a line adds to, and what a long sum has more than it should."""
+        return self._kept_at(line.value, line.out, names)
+
+    def _kept_at(self, v: int, word: Word, names: dict[object, str]) -> tuple[str, str]:
+        return self._cell(v, word, names), "d" + self._own_cell(v, word, names)[1:]
+
+    def _lanes(self, v: int) -> str:
+        """How many rows of a block there is memory for."""
+        return "LANES"
+
+    def _term(self, line: Line) -> str:
+        """What a line adds."""
+        return f"v{line.value}" if line.rows[-1] else f"(r < {self.own} ? v{line.value} : 0)"
 
     def _cells(self, place: int, line: Line, names: dict[object, str]) -> list[str]:
         """The operands of a line, as expressions of C."""
@@ -191,28 +208,25 @@ class _Source:
             found += more
         body = [
             *found,
-            *[f"    fill(s{x.value}, PITCH*{self._count(x.shape)});" for _, x in sums],
+            *[f"    fill(s{x.value}, PITCH*{self._count(self._kept(x.value))});" for _, x in sums],
             *[
                 f"    fill(s{v} - LANES, 2*LANES*{self._count(self.of.inner[v])});"
                 for v in self.of.back
             ],
             f"    long i = {'before ? -LANES : 0' if self.of.back else '0'};",
-            "    for (; i < rows; i += LANES) {",
-            "        const int m = rows - i < LANES ? rows - i : LANES;",
+            f"    for (; i < rows; i += {self.step}) {{",
+            f"        const int m = rows - i < {self.step} ? rows - i : {self.step};",
             *["        const int n = i < 0 ? 0 : m;"] * (self.own == "n"),
             *[f"        {line}" for piece in pieces for line in piece],
             "    }",
             *[f"    {line}" for line in self._around()],
-            *[
-                f"    for (long k = 0; k < {self._count(x.shape)}; k++)"
-                f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
-                for k, x in sums
-            ],
+            *[f"    {line}" for k, x in sums for line in self._totals(k, x)],
         ]
         text = "\n".join(
             [
                 HEAD.format(real="float" if self.single else "double", lanes=LANES),
                 ARRAYS.format(head=object.__basicsize__),
+                *self.defined,
                 *definitions("\n".join([*parts, *body]), self.single, self.vector),
                 *parts,
                 "void kernel(long before, long rows, long behind, const void **in, void **out,",
@@ -227,6 +241,13 @@ class _Source:
         kept = tuple([shape for _, shape in self._arrays()])
         arrays = tuple(self.of.operands), self.of.results, tuple(self.dims), kept
         return Written(text, *arrays, tuple(self.of.some), self.of.order)
+
+    def _totals(self, k: int, x: Array) -> list[str]:
+        """What puts the sums over rows together."""
+        return [
+            f"for (long k = 0; k < {self._count(x.shape)}; k++)"
+            f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
+        ]
 
     def _entry(self) -> list[str]:
         """The function ``call``: the same for arrays as Python has them, if they are as expected.
@@ -264,8 +285,12 @@ class _Source:
             f"    const void *in[] = {{{', '.join(f'a{k}->data' for k in range(count)) or '0'}}};",
             f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
             f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
-            "    real scratch[plan->lanes + 1];",
+            f"    const int near = plan->lanes <= {_ON_STACK};",
+            "    real here[near ? plan->lanes + 1 : 1];",
+            "    real *scratch = near ? here : malloc(plan->lanes*sizeof(real));",
+            "    if (!scratch) return 0;",
             "    kernel(0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
+            "    if (!near) free(scratch);",
             "    return 1;",
             "}",
         ]
@@ -273,17 +298,25 @@ class _Source:
     def _arrays(self) -> list[tuple[int, Shape]]:
         """The values that have memory of a block, and their axes but the rows."""
         rows = [(x.value, x.shape) for x in self.of.operands if x.axis is not None]
-        return rows + [
-            (v, (2, *self.of.inner[v]) if v in self.of.back else self.of.inner[v])
-            for v in self.of.stored
-            if v not in self.of.products
-        ]
+        stored = [v for v in self.of.stored if v not in self.of.products]
+        return rows + [(v, self._kept(v)) for v in stored]
+
+    def _kept(self, v: int) -> Shape:
+        """The axes of a value's memory but the rows: of two blocks, or with what sums carry."""
+        blocks = [2] * (v in self.of.back)
+        carries = [2] * (v in self.of.folds and self.of.folds[v].is_long)
+        return (*carries, *blocks, *self.of.inner[v])
 
     def _found(self) -> list[str]:
         """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
         lines = [
             f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
             for v, shape in self._arrays()
+        ]
+        lines += [
+            f"    real *restrict d{v} = s{v} + PITCH*{self._count(self._kept(v)[1:])};"
+            for v, line in self.of.folds.items()
+            if line.is_long
         ]
         lines += [f"    s{v} += LANES;" for v in self.of.back]
         at = 0
@@ -315,30 +348,35 @@ class _Source:
                 pieces.append(self._where(x, self.own, "", f"q{k}", f"u{k}"))
         for v, line in self.of.folds.items():
             if line.rows[-1]:
-                letters = tuple(range(len(self.of.inner[v])))
-                cell = self._cell(v, letters, {k: f"i{k}" for k in letters})
-                start = ["for (int r = 0; r < LANES; r++)", f"    {cell} = {_EMPTY[line.fold]};"]
+                cell, carry = self._kept_at(v, *self._letters(self.of.inner[v]))
+                if line.is_long:
+                    cell += f" = {carry}"
+                start = [
+                    f"for (int r = 0; r < {self._lanes(v)}; r++)",
+                    f"    {cell} = {EMPTY[line.fold]};",
+                ]
                 pieces.append(self._nested(self.of.inner[v], start))
         return pieces
 
     def _computed(self) -> list[list[str]]:
         """The loops of a block."""
-        pieces = []
-        for place, loop in enumerate(self.of.loops):
-            before, texts = _read_before(self._statements(place, loop))
-            inner = [
-                "{",
-                *[f"    {line}" for line in before],
-                "    #pragma GCC ivdep",
-                "    for (int r = 0; r < LANES; r++) {",
-                *[f"        {line}" for line in texts],
-                "    }",
-                "}",
-            ]
-            if loop.lines[0].is_product:
-                inner = [text for line in loop.lines for text in self._product(place, line)]
-            pieces.append(self._nested(loop.dims, inner))
-        return pieces
+        return [self._loop(place, loop) for place, loop in enumerate(self.of.loops)]
+
+    def _loop(self, place: int, loop: Loop) -> list[str]:
+        """One of them."""
+        before, texts = read_before(self._statements(place, loop))
+        inner = [
+            "{",
+            *[f"    {line}" for line in before],
+            "    #pragma GCC ivdep",
+            "    for (int r = 0; r < LANES; r++) {",
+            *[f"        {line}" for line in texts],
+            "    }",
+            "}",
+        ]
+        if loop.lines[0].is_product:
+            inner = [text for line in loop.lines for text in self._product(place, line)]
+        return self._nested(loop.dims, inner)
 
     def _ended(self) -> list[list[str]]:
         """What is written once a block is computed."""
@@ -350,7 +388,7 @@ class _Source:
         for k, x in enumerate(self.of.results):
             low, high = x.around
             letters, names = self._letters(x.shape)
-            offset = _offset(f"u{k}", x.shape)
+            offset = element(f"u{k}", x.shape)
             there = f"*(real *)(q{k} + j*u{k}[0]{offset})"
             if low:
                 each = [f"for (long j = -{low}; j < 0; j++) {there} = 0;"]
@@ -368,8 +406,8 @@ class _Source:
     def _read(self, x: Array) -> list[str]:
         """Turn a block of an operand around, if it has to be."""
         v, own = x.value, self._letters(x.shape)
-        offset = _offset(f"t{v}", x.shape)
-        there = f"*(const {_KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
+        offset = element(f"t{v}", x.shape)
+        there = f"*(const {KINDS[x.dtype]} *)(p{v} + (i + (r < m ? r : 0))*t{v}[0]{offset})"
         lines = self._turned(x.shape, f"{self._own_cell(v, *own)} = {there};")
         if v not in self.direct:
             return lines
@@ -395,8 +433,8 @@ class _Source:
     def _write(self, k: int, x: Array) -> list[str]:
         """Turn a block of a result back."""
         v, own = x.value, self._letters(x.shape)
-        offset = _offset(f"u{k}", x.shape)
-        there = f"*({_KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
+        offset = element(f"u{k}", x.shape)
+        there = f"*({KINDS[x.dtype]} *)(q{k} + (i + r)*u{k}[0]{offset})"
         lines = self._turned(x.shape, f"if (r < {self.own}) {there} = {self._own_cell(v, *own)};")
         if v not in self.direct:
             return lines
@@ -437,23 +475,25 @@ class _Source:
         return ["for (int h = 0; h < LANES; h += 8)", *[f"    {text}" for text in inner]]
 
 
-def _offset(strides: str, shape: Shape) -> str:
+def element(strides: str, shape: Shape) -> str:
     """What an element of the axes but the rows adds to the address of a row.
 
-    >>> _offset("t3", (4, 5))
+    >>> element("t3", (4, 5))
     ' + i0*t3[1] + i1*t3[2]'
     """
     return "".join(f" + i{k}*{strides}[{k + 1}]" for k in range(len(shape)))
 
 
-def _in_pairs(texts: Sequence[str]) -> str:
+def in_pairs(texts: Sequence[str], join: str = "({} + {})") -> str:
     """A sum, of halves: its terms wait for few of each other, and are rounded as often.
 
-    >>> _in_pairs(["a", "b", "c"])
+    >>> in_pairs(["a", "b", "c"])
     '(a + (b + c))'
     """
     half = len(texts) // 2
-    return f"({_in_pairs(texts[:half])} + {_in_pairs(texts[half:])})" if half else texts[0]
+    if not half:
+        return texts[0]
+    return join.format(in_pairs(texts[:half], join), in_pairs(texts[half:], join))
 
 
 _DECLARED = re.compile(r"((?:const )?(?:real|char|long) (?:\*(?:restrict )?)?)(\w+) = ")
@@ -490,14 +530,27 @@ def _parted(
     return gathered, parts, [[f"part_{k}(&all, i, m, {own});"] for k in range(len(groups))]
 
 
+def added(line: Line, kept: str, carry: str, term: str) -> list[str]:
+    """A line's element goes to what is kept of those before."""
+    v = line.value
+    if line.fold != "+":
+        return [f"{kept} = f_{line.fold}imum({kept}, {term});"]
+    if not line.is_long:
+        return [f"{kept} += {term};"]
+    return [
+        f"const real y{v} = {term} - {carry}, z{v} = {kept} + y{v};",
+        f"{carry} = f_carry(z{v}, {kept}, y{v}); {kept} = z{v};",
+    ]
+
+
 def _statements(line: str) -> int:
     return line.count(";")
 
 
-_WHOLE = re.compile(r"\bw\d+\[[^\]]*\]")
+_WHOLE = re.compile(r"\bw\d+\[[^\]]*(?<! \+ k)\]")  # k is a column
 
 
-def _read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Lines that read what is not of a row, and the others, in which it has names."""
     read = dict.fromkeys([text for line in lines for text in _WHOLE.findall(line)])
     names = {text: f"c{k}" for k, text in enumerate(read)}
@@ -505,13 +558,14 @@ def _read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, [_WHOLE.sub(lambda x: names[x[0]], line) for line in lines]
 
 
-_EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
+EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
 
 
-_KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
+KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
 
 HEAD = """\
 #include <math.h>
+#include <stdlib.h>
 typedef {real} real;
 #define LANES {lanes}
 #define PITCH (LANES + LANES/8)

@@ -56,6 +56,23 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     return found if FLOATS.of_program(found) < _GAIN * price else None
 
 
+def scalars(schedule: Schedule) -> Schedule | None:
+    """A schedule of arrays as one of Python floats, where that is faster; else None.
+
+    Its parameters and its results are the elements, in C order, of those of the other one;
+    integers may be parameters, too.
+    """
+    shapes = [step.shapes[0] for step in schedule.steps if step.form == "input"]
+    if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
+        return None
+    price = ARRAYS.of_program(schedule)
+    writer = _Writer(schedule, whole=True)
+    for step in schedule.steps:
+        if not writer.write(step) or len(writer.steps) > price / FLOATS.scalar:
+            return None
+    return writer.of_elements()
+
+
 def _is_tiny(shape: Shape) -> bool:
     return all(isinstance(dim, int) for dim in shape) and 0 < _size(shape) <= ELEMENTS
 
@@ -65,10 +82,14 @@ def _size(shape: Shape) -> int:
 
 
 class _Writer(Writing):
-    """Writes steps over arrays as scalar ones; ``names`` are arrays of the values of elements."""
+    """Writes steps over arrays as scalar ones; ``names`` are arrays of the values of elements.
 
-    def __init__(self, schedule: Schedule) -> None:
+    ``whole``: whether parameters may be integers.
+    """
+
+    def __init__(self, schedule: Schedule, whole: bool = False) -> None:
         super().__init__(schedule)
+        self.whole = whole
         self.names: dict[int, NDArray[Any]] = {}
         self.weak: set[int] = set()
         self._known: dict[tuple[object, ...], int] = {}
@@ -84,7 +105,7 @@ class _Writer(Writing):
             self.weak.add(v)
             self.names[v] = np.full(lengths, v, object)
             return step.form == "number"
-        if dtype not in _REAL:
+        if dtype not in _REAL and not (self.whole and step.form == "input"):
             return False
         if step.form == "input":
             found: Any = self._elements(v, shape, dtype)
@@ -125,6 +146,22 @@ class _Writer(Writing):
         steps = [*inputs, *[step for step in self.steps if step.form != "input"]]
         given = self.schedule._replace(results=tuple(results))
         return given.having(steps, self.length - given.length)
+
+    def of_elements(self) -> Schedule:
+        """The schedule of which the elements are parameters and results."""
+        steps = []
+        for step in self.steps:
+            if step.form in ("element", "elements"):
+                for v, dtype in zip(step.results, step.dtypes, strict=True):
+                    steps.append(Step("input", (), (v,), (step.ops[0],), ((),), (dtype,)))
+            elif step.form != "input":
+                steps.append(step)
+        given, found = (
+            tuple([v for x in values for v in self.names[x].ravel().tolist()])
+            for values in (self.schedule.params, self.schedule.results)
+        )
+        made = self.schedule._replace(params=given, results=found)
+        return made.having(steps, self.length - made.length)
 
     @property
     def _dtypes(self) -> dict[int, Dtype]:
@@ -171,9 +208,10 @@ class _Writer(Writing):
     # Contractions ---------------------------------------------------------------------------------
 
     def _contracted(self, op: Op, operands: Sequence[NDArray[Any]], shape: Shape) -> Any:
-        """The names of sums of products; None for diagonals and for products that are strong."""
+        """The names of sums of products; None for diagonals."""
         assert isinstance(op, ops.Contract)
-        if any(op.kills) or len(set(op.out)) < len(op.out):
+        kills = op.kills if any(op.kills) else None
+        if len(set(op.out)) < len(op.out) or (kills and len(kills) > 2):
             return None
         lengths: dict[int, int] = {}
         for word, names in zip(op.letters, operands, strict=True):
@@ -192,15 +230,20 @@ class _Writer(Writing):
                 names[tuple([at[k] for k in word])]
                 for word, names in zip(op.letters, operands, strict=True)
             ]
-            rows.append(self._multiplied(factors))
+            rows.append(self._multiplied(factors, kills))
         inner = math.prod([lengths[k] for k in summed])
         if not inner:
             return None
         terms = [rows[k : k + inner] for k in range(0, len(rows), inner)]
         return _named([self._summed(row) for row in terms], shape)
 
-    def _multiplied(self, factors: Sequence[int]) -> int:
+    def _multiplied(self, factors: Sequence[int], kills: tuple[bool, ...] | None) -> int:
         found = factors[0]
+        if kills and len(kills) == 2:
+            key: tuple[object, ...] = ("strong", kills, *factors)
+            if key not in self._known:
+                self._known[key] = self.new("strong", ops.strong_op((kills[0], kills[1])), factors)
+            return self._known[key]
         for x in factors[1:]:
             key = ("product", found, x)
             if key not in self._known:

@@ -1,4 +1,4 @@
-"""What a shard computes, and how the shares of shards make one: what workers run.
+"""What a shard computes, and how the subtotals of shards make one: what workers run.
 
 Everything here is found by name when a worker unpickles it, and knows nothing of who runs it.
 """
@@ -33,7 +33,7 @@ class ShardError(RuntimeError):
         return type(self), (str(self), self.shard)
 
 
-class Share(NamedTuple):
+class Subtotal(NamedTuple):
     """What the rows of a shard, or of neighbouring ones, contribute.
 
     ``values`` is None where there are no rows: an empty shard has nothing to say.
@@ -45,12 +45,12 @@ class Share(NamedTuple):
     values: tuple[Any, ...] | None
 
 
-class Program:
+class ShardProgram:
     """What each shard computes: a Function of its rows and of what is the same for all.
 
     ``rows`` are the names of the arrays that have rows, with their axis; they are the first inputs.
     Without a function the rows are counted.  ``joins`` are the names of NumPy's functions by which
-    the values of two shares become one's.
+    the values of two subtotals become one's.
     """
 
     def __init__(
@@ -70,8 +70,10 @@ class Program:
             self._pickled = pickle.dumps(parts)
         return _unpickled, (self._pickled,)
 
-    def share(self, shard: int, given: tuple[Any, ...], *data: Any, empty: bool = False) -> Share:
-        """The share of one shard; ``empty``: of one without rows, too.
+    def subtotal(
+        self, shard: int, given: tuple[Any, ...], *data: Any, empty: bool = False
+    ) -> Subtotal:
+        """The subtotal of one shard; ``empty``: of one without rows, too.
 
         Raises ShardError from whatever is wrong with it.
         """
@@ -80,7 +82,7 @@ class Program:
             rows = self._count(arrays)
             dtypes = tuple([str(x.dtype) for x in arrays])
             if self.function is None or not (rows or empty):
-                return Share(shard, rows, dtypes, () if self.function is None else None)
+                return Subtotal(shard, rows, dtypes, () if self.function is None else None)
             # Whole numbers of real operands, as counts of ties, come as real ones.
             values = tuple(
                 [
@@ -92,7 +94,7 @@ class Program:
             )
         except Exception as error:
             raise ShardError(f"shard {shard}: {type(error).__name__}: {error}", shard) from error
-        return Share(shard, rows, dtypes, values)
+        return Subtotal(shard, rows, dtypes, values)
 
     def _count(self, arrays: Sequence[NDArray[Any]]) -> int:
         counts: dict[str, int] = {}
@@ -105,18 +107,18 @@ class Program:
             raise ValueError(f"numbers of rows, the axis {self.over}, differ: {found}")
         return next(iter(counts.values()))
 
-    def joined(self, shares: Sequence[Share]) -> Share:
-        """The share of neighbours: pairs are joined, then pairs of these, an odd one at last.
+    def joined(self, subtotals: Sequence[Subtotal]) -> Subtotal:
+        """The subtotal of neighbours: pairs are joined, then pairs of these, an odd one at last.
 
         So the order in which numbers are added is that of the shards, whoever computes them.
         """
-        found = list(shares)
+        found = list(subtotals)
         while len(found) > 1:
             pairs = [self._pair(a, b) for a, b in zip(found[::2], found[1::2], strict=False)]
             found = pairs + found[2 * len(pairs) :]
         return found[0]
 
-    def _pair(self, a: Share, b: Share) -> Share:
+    def _pair(self, a: Subtotal, b: Subtotal) -> Subtotal:
         for (name, _), one, other in zip(self.rows, a.dtypes, b.dtypes, strict=True):
             if one != other:
                 raise TypeError(
@@ -133,29 +135,29 @@ class Program:
                         for join, x, y in zip(self.joins, a.values, b.values, strict=True)
                     ]
                 )
-        return Share(a.shard, a.rows + b.rows, a.dtypes, values)
+        return Subtotal(a.shard, a.rows + b.rows, a.dtypes, values)
 
-    def joined_in_order(self, shares: Iterable[Share]) -> Share:
-        """The same, of shares that come one after the other: few of them are kept at a time."""
-        levels: list[Share | None] = []
-        for share in shares:
+    def joined_in_order(self, subtotals: Iterable[Subtotal]) -> Subtotal:
+        """The same, of subtotals that come one after the other: few of them are kept at a time."""
+        levels: list[Subtotal | None] = []
+        for subtotal in subtotals:
             for k, other in enumerate(levels):
                 if other is None:
-                    levels[k] = share
+                    levels[k] = subtotal
                     break
-                levels[k], share = None, self._pair(other, share)
+                levels[k], subtotal = None, self._pair(other, subtotal)
             else:
-                levels.append(share)
-        left = [share for share in levels if share is not None]
+                levels.append(subtotal)
+        left = [subtotal for subtotal in levels if subtotal is not None]
         result = left[0]
-        for share in left[1:]:
-            result = self._pair(share, result)
+        for subtotal in left[1:]:
+            result = self._pair(subtotal, result)
         return result
 
 
 @lru_cache(maxsize=64)
-def _unpickled(data: bytes) -> Program:
-    return Program(*pickle.loads(data))
+def _unpickled(data: bytes) -> ShardProgram:
+    return ShardProgram(*pickle.loads(data))
 
 
 def groups(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

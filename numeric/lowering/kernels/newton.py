@@ -1,0 +1,212 @@
+"""Newton's method for batches of systems of equations, and of minimisers.
+
+Each system of a batch has steps of its own, and rests when it is solved.  Arrays have the batch
+first, flattened: points (b, n), what is left of the equations (b, n), their slopes (b, n, n).
+
+Sources: Nocedal and Wright, Numerical Optimization (2006), 3.1 and 11.2; Dauphin et al.,
+Identifying and attacking the saddle point problem (2014), for steps where a Hessian is not positive
+definite.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from symdiff.errors import ConvergenceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What a step has to give of what it promises.
+_ENOUGH = 1e-4
+# A step that was halved so often is none.
+_HALVINGS = 40
+# What no longer shrinks to this part of itself is only rounding.
+_SHRINKING = 0.7
+
+
+class State(NamedTuple):
+    """What the equations are at some points; ``merit`` is what steps have to lessen."""
+
+    merit: np.ndarray
+    residual: np.ndarray
+    slope: np.ndarray
+
+
+Evaluated: TypeAlias = "Callable[[np.ndarray], State]"
+
+
+def solved(
+    name: str, evaluate: Evaluated, x: np.ndarray, max_steps: int, shape: tuple[int, ...]
+) -> np.ndarray:
+    """The roots near points ``x``; the slopes are Hessians if ``name`` is "minimize".
+
+    Raises ConvergenceError, in which elements have places of ``shape``.
+
+    >>> def square(x):
+    ...     f = x * x - [[2.0], [9.0]]
+    ...     return State(np.abs(f[:, 0]), f, 2 * x[..., None])
+    >>> solved("root", square, np.ones((2, 1)), 100, (2,))[1].tolist()
+    [3.0]
+    """
+    if not x.size:
+        return x
+    with np.errstate(all="ignore"):
+        return _Search(name, evaluate, x, shape).run(max_steps)
+
+
+class _Search:
+    """Points on their way to roots."""
+
+    def __init__(
+        self, name: str, evaluate: Evaluated, x: np.ndarray, shape: tuple[int, ...]
+    ) -> None:
+        self.name, self.evaluate, self.x, self.shape = name, evaluate, x, shape
+        self.minimum = name == "minimize"
+        self.steps = 0
+        self.eps = float(np.finfo(x.dtype).eps)
+        self.at = evaluate(x)
+        self.size = _norms(self.at.residual)
+        self.first = self.size
+        self.done = self.size == 0
+        # How far the last step that was near went, by the largest element and by each.
+        self.last = np.full(len(x), np.inf)
+
+    def run(self, max_steps: int) -> np.ndarray:
+        """The roots."""
+        while not self.done.all():
+            if not self._finite().all():
+                raise self.error("what is to be 0 is not finite")
+            if self.steps == max_steps:
+                raise self.error(f"no convergence in {max_steps} steps")
+            self.steps += 1
+            self.advance()
+        if self.minimum and not _is_positive(self.at.slope):
+            least = float(np.min(np.linalg.eigvalsh(self.at.slope)))
+            raise self.error(
+                "the gradient is 0, but at no minimum that can be told, start elsewhere: the least "
+                f"eigenvalue of the Hessian is {least:.3g}"
+            )
+        return self.x
+
+    def _finite(self) -> np.ndarray:
+        whole: np.ndarray = np.isfinite(self.at.slope).all((1, 2)) & np.isfinite(self.size)
+        return np.asarray(whole | self.done)
+
+    def advance(self) -> None:
+        """One step of all that are not done."""
+        x, move = self.x, self.direction()
+        move[self.done] = 0
+        reach = np.maximum(_largest(x), _largest(x + move))
+        # Where a slope is singular, or a Hessian not positive, the step is no measure of distance.
+        f, slope = self.at.residual, self.at.slope
+        fits = _norms(np.einsum("bij,bj->bi", slope, move) + f) <= self.size / 2
+        near = fits & ~self.done & (_largest(move) <= math.sqrt(self.eps) * reach)
+        each = np.divide(np.abs(move), np.abs(x + move), out=np.zeros_like(x), where=move != 0)
+        parts = _largest(each)
+        settled = near & (parts <= 2 * self.eps)
+        self.done |= settled
+        if settled.any():  # what is left to go changes the last digit at most
+            self.x = x = x + np.where(settled[:, None], move, 0)
+            move[settled] = 0
+        if self.done.all():
+            return
+        there, after, size, stuck = self.shortened(move, near)
+        ended = near & (parts > _SHRINKING * self.last) & (size > _SHRINKING * self.size)
+        # Of two points between which only rounding decides, the one that leaves less.
+        kept = self.done | stuck | (ended & (self.size <= size))
+        self.last = np.where(near, parts, np.inf)
+        self.done |= ended | stuck | (size == 0)
+        if kept.any():
+            there[kept], size[kept] = x[kept], self.size[kept]
+            after = State(*map(np.array, after))
+            for new, old in zip(after, self.at, strict=True):
+                new[kept] = old[kept]
+        self.x, self.at, self.size = there, after, size
+
+    def direction(self) -> np.ndarray:
+        """Where each point is to go."""
+        f, slope = self.at.residual, self.at.slope
+        if self.minimum and not _is_positive(slope):
+            # Down along each eigenvector, whichever way it curves.
+            values, vectors = np.linalg.eigh(slope)
+            sizes = np.abs(values)
+            sizes = np.maximum(sizes, self.eps * np.max(sizes, 1, initial=0.0)[:, None])
+            along = np.einsum("bji,bj->bi", vectors, f)
+            weighted = np.divide(along, sizes, out=np.zeros_like(along), where=sizes != 0)
+            return np.asarray(-np.einsum("bij,bj->bi", vectors, weighted))
+        try:
+            return np.asarray(-np.linalg.solve(slope, f[..., None])[..., 0])
+        except np.linalg.LinAlgError:  # the least step that leaves least
+            return np.asarray(-np.einsum("bij,bj->bi", np.linalg.pinv(slope), f))
+
+    def shortened(
+        self, move: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, State, np.ndarray, np.ndarray]:
+        """Points in these directions that leave less, what is there, its size, and who is stuck.
+
+        Those that are near a root go all of the way, where rounding may leave more.
+        """
+        share = np.ones(len(move), move.dtype)
+        for _ in range(_HALVINGS):
+            there = self.x + share[:, None] * move
+            after = self.evaluate(there)
+            size = _norms(after.residual)
+            free = near & np.isfinite(size)
+            worse = ~(self.done | free | self.better(after, size, share, move))
+            if not worse.any():
+                break
+            share[worse] /= 2
+        # What cannot be lessened is all rounding if it is that small.
+        if (worse & ~(self.size <= 8 * self.eps * self.first)).any():
+            raise self.error("no step leaves less")
+        return there, after, size, worse
+
+    def better(
+        self, after: State, size: np.ndarray, share: np.ndarray, move: np.ndarray
+    ) -> np.ndarray:
+        """Whether a share of a step gives enough of what it promises."""
+        less: np.ndarray = size <= (1 - _ENOUGH * share) * self.size
+        if not self.minimum:
+            return less
+        falls = np.sum(self.at.residual * move, 1)
+        lower = after.merit <= self.at.merit + _ENOUGH * share * falls
+        level = after.merit <= self.at.merit + 8 * self.eps * np.abs(self.at.merit)
+        return np.asarray(lower | (less & level))
+
+    def error(self, why: str) -> ConvergenceError:
+        """Why there is no root, and how far the search came."""
+        left = np.abs(self.at.residual)
+        left[self.done] = 0
+        place = int(np.argmax(np.where(np.isnan(left), np.inf, left)))
+        residual = float(left.ravel()[place])
+        worst = tuple(int(k) for k in np.unravel_index(place, self.shape))
+        where = f", of element {list(worst)}" if worst else ""
+        error = ConvergenceError(
+            f"{self.name}: {why}; after {self.steps} steps the largest residual is {residual:.3g}"
+            f"{where}"
+        )
+        error.residual, error.steps, error.worst = residual, self.steps, worst
+        return error
+
+
+def _norms(f: np.ndarray) -> np.ndarray:
+    """Euclidean ones, whose squares need not be floats."""
+    largest = _largest(f)
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)
+    return np.asarray(scale * np.linalg.norm(f / scale[:, None], axis=1))
+
+
+def _largest(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.max(np.abs(x), 1, initial=0.0))
+
+
+def _is_positive(matrices: np.ndarray) -> bool:
+    """Whether all matrices are positive definite."""
+    try:
+        return bool(np.isfinite(np.linalg.cholesky(matrices)).all())
+    except np.linalg.LinAlgError:
+        return False

@@ -1,0 +1,199 @@
+"""How scans run: the program of the body, called once for each step.
+
+Bodies of few numbers are Python floats, all steps in one generated loop; what ``math`` raises on is
+done again by NumPy, that step alone.  Other bodies are called with the arrays of their step.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from numeric.lowering import structure
+from numeric.lowering.names import NUMPY, Emitter, Options
+from numeric.lowering.native.scans import NativeScan, has_all
+from numeric.lowering.passes.unrolling import scalars
+from numeric.lowering.printers.entries import in_rows
+from numeric.lowering.printers.math import MathPrinter
+from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
+from numeric.lowering.schedule import schedule
+from symdiff.errors import Unsupported
+from symdiff.graph.axis_lengths import lengths
+from symdiff.transforms.scans import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numeric.lowering.steps import Schedule
+    from numeric.lowering.texts import Draft, Piece
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim
+
+# So many steps are Python floats at a time, which take ten times the memory of arrays.
+_AT_ONCE = 4096
+
+
+class Of(NamedTuple):
+    """What is known of a scan.  Not the op itself, which a Loop lives as long as."""
+
+    body: Expr
+    symbols: tuple[Expr, ...]  # carry, xs, params
+    columns: int  # how many of them are xs
+    length: Dim
+    reverse: bool
+
+
+class Loop:
+    """All that the carry of a scan goes through, for values of init, xs and params.
+
+    ``options`` are those of the Function that runs it.
+    """
+
+    def __init__(self, of: Of, options: Options) -> None:
+        self.of, (self.body, self.symbols, self.columns, self.length, self.reverse) = of, of
+        self.emitter = Emitter(options=options)
+        self._others = {options: self}
+
+    def having(self, options: Options) -> Loop:
+        """The same, as it runs in Functions of these options."""
+        found = self._others.get(options)
+        if found is None:
+            found = self._others[options] = Loop(self.of, options)
+        return found
+
+    @cached_property
+    def step(self) -> Callable[..., Sequence[Any]]:
+        """The body, of arrays: carry, xs, params and the lengths of axes."""
+        made = ("step", self.symbols, (self.body,), [True], "")
+        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+
+    @cached_property
+    def scalars(self) -> Schedule | None:
+        """The body of few numbers, each of them by itself."""
+        return scalars(schedule([self.body], self.symbols))
+
+    @cached_property
+    def native(self) -> NativeScan | None:
+        """All steps in machine code, where that is asked for and C has all of the body."""
+        options, steps = self.emitter.options, self.scalars
+        if not options.native or steps is None or not has_all(steps):
+            return None
+        shapes = [lengths(x.shape, {}) for x in self.symbols]
+        return NativeScan(self.emitter, steps, shapes, self.columns)
+
+    @cached_property
+    def floats(self) -> Callable[..., None] | None:
+        """All steps of a body of few numbers: a carry, rows of xs, params, and where values go."""
+        steps = self.scalars
+        if steps is None:
+            return None
+        try:
+            printer = MathPrinter(Emitter(), steps)
+        except Unsupported:  # a function that has no body for floats
+            return None
+        counts = [sum(x.size for x in xs) for xs in self._parted(self.symbols)]
+        first, last = counts[0], counts[0] + counts[1]
+        v = [f"v{k + 1}" for k in range(sum(counts))]
+        carry, row, params = (", ".join(names) for names in (v[:first], v[first:last], v[last:]))
+        results = ", ".join(in_rows(printer.results, printer.joined))
+        source = [
+            "def loop(carry, rows, params, add):",
+            f"    {carry}, = carry",
+            *([f"    {params}, = params"] if params else []),
+            f"    for {row or '_'}{',' if row else ''} in rows:",
+            *[f"        {line}" for line in printer.lines],
+            f"        {carry} = {results}",
+            f"        add(({carry},))",
+            "",
+        ]
+        return printer.emitter.compiled("loop", "\n".join(source))
+
+    @property
+    def told(self) -> str:
+        """How the steps run, in words."""
+        if self.native is not None:
+            return "all steps in one loop of C"
+        if self.floats is not None:
+            return "all steps in one loop of Python floats"
+        return "the program of a step, called once for each"
+
+    def _parted(self, xs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        last = 1 + self.columns
+        return xs[:1], xs[1:last], xs[last:]
+
+    def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """The trajectory, an array of its own."""
+        (n,) = lengths((self.length,), sizes)
+        if self.native is not None:
+            found = self.native(n, operands, self.reverse)
+            if found is not None:
+                return found
+        (init,), xs, params = self._parted(operands)
+        if self.reverse:
+            xs = [x[::-1] for x in xs]
+        if all(x.dtype is DOUBLE or x.dtype.kind in "iub" for x in operands) and self.floats:
+            path = self._of_floats(n, init, xs, params, sizes)
+        else:
+            path = self._of_arrays(n, init, xs, params, sizes)
+        return path[::-1] if self.reverse else path
+
+    def _of_arrays(
+        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
+    ) -> np.ndarray:
+        step = self.step
+        real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
+        path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
+        path[0] = carry = init
+        for t in range(n):
+            (carry,) = step(carry, *[x[t] for x in xs], *params, sizes)
+            path[t + 1] = carry
+        return path
+
+    def _of_floats(
+        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
+    ) -> np.ndarray:
+        assert self.floats is not None
+        path = np.empty((n + 1, *np.shape(init)))
+        path[0] = init
+        flat = path.reshape(n + 1, -1)
+        given = [value for p in params for value in np.ravel(p).tolist()]
+        done = 0
+        while done < n:
+            stop = min(done + _AT_ONCE, n)
+            found: list[Any] = []
+            rows = _rows([x[done:stop] for x in xs], stop - done)
+            with suppress(*NOT_IN_MATH):
+                self.floats(flat[done].tolist(), rows, given, found.append)
+            if found:
+                flat[done + 1 : done + 1 + len(found)] = found
+                done += len(found)
+            if done < stop:
+                (path[done + 1],) = self.step(path[done], *[x[done] for x in xs], *params, sizes)
+                done += 1
+        return path
+
+
+def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
+    """What stands in xs at each step, as tuples of Python's numbers.
+
+    >>> list(_rows([np.array([1, 2]), np.array([[0.5, 1.5], [2.5, 3.5]])], 2))
+    [(1, 0.5, 1.5), (2, 2.5, 3.5)]
+    """
+    columns = [column.tolist() for x in xs for column in x.reshape(count, -1).T]
+    return zip(*columns, strict=True) if columns else range(count)
+
+
+@structure.register(Scan)
+def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    return structure.call(d, "scan", loop(op), *xs, sizes="sizes")
+
+
+def loop(op: Scan) -> Loop:
+    """The loop of a scan, one for all Functions without options."""
+    of = Of(op.body, (op.carry, *op.xs, *op.params), len(op.xs), op.length, op.reverse)
+    found = structure.once_for(op, lambda: Loop(of, Options()))
+    assert isinstance(found, Loop)
+    return found

@@ -1,0 +1,295 @@
+"""Loops for users, with the signatures and the meaning of JAX's: ``scan``, ``fori_loop``."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symdiff.calculus.real_values import is_real
+from symdiff.errors import ShapeError
+from symdiff.functions.shaping import arange, concat, reshape, squeeze, stack
+from symdiff.graph.algebra import as_real
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, full, named_dummy, number_of
+from symdiff.graph.lengths import product
+from symdiff.guesses import written
+from symdiff.transforms.batching import batched
+from symdiff.transforms.scans import part, replaced, trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+__all__ = ["fori_loop", "scan"]
+
+
+@written("scan(f, init, xs), f(carry, x) -> (carry, y)")
+def scan(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: Dim | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """``carry, ys[t] = f(carry, xs[t])`` for each t, from ``init``: the last carry, and all ys.
+
+    The loop is one node, however long it is, and so are its derivatives, of every order and in
+    both modes.  ``f`` is called once, with symbols.  What does not depend on the carry is computed
+    for all steps at once, ys too.
+
+    Args:
+        f: ``f(carry, x)``, which returns a carry of the same structure and shapes, and y.
+        init: the first carry: an expression, number or array, or tuples, lists and dicts of them.
+            A carry is real.
+        xs: expressions or arrays with one leading axis more than f gets, of one length, or tuples,
+            lists and dicts of them; None for an f that needs nothing but the carry.
+        length: the number of steps, which ``xs`` tell otherwise: an int, or a length by name.
+        reverse: whether the steps go from the last x to the first; ys[t] still belongs to xs[t].
+
+    y may have any structure, None included, which is that of ys, with one leading axis more.  Where
+    there are no steps, the last carry is init.
+
+    Raises ShapeError for a carry of f's that has another shape, and xs of different lengths,
+    TypeError for one of another structure, ValueError where nothing tells the length.
+
+    >>> import symdiff as sd
+    >>> a, x = sd.symbol("a"), sd.symbol("x", "n")
+    >>> last, sums = sd.scan(lambda s, x: (a * s + x, s), 0, x)
+    >>> sums.shape, sd.grad(last, x).shape
+    (('n',), ('n',))
+    """
+    carried, columns = list(map(as_expr, _leaves(init))), list(map(as_expr, _leaves(xs)))
+    n = _length(xs, columns, length)
+    for k, value in enumerate(carried):
+        if not is_real(value):
+            raise TypeError(
+                f"scan: the carry{_place(k, carried)} is {value.dtype.__name__}; a carry is real: "
+                "start from sd.astype(value, float), or let xs have what counts the steps"
+            )
+    shapes = [value.shape for value in carried]
+    carry = named_dummy("carry", _packed_shape(shapes))
+    each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
+    before = _unpacked(carry, shapes)
+    found = f(_like(init, iter(before)), None if xs is None else _like(xs, iter(each)))
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise TypeError(f"scan: f returned {_shown(found)}; expected a pair, the next carry and y")
+    values, y = _checked(init, shapes, found[0]), found[1]
+    outputs = list(map(as_expr, _leaves(y)))
+    along = dict(zip(each, columns, strict=True))
+    start = _packed([as_real(value) for value in carried])
+    path = trajectory(_packed(values), carry, start, along, {}, n, reverse)
+    firsts, lasts = part(path, 0, n), part(path, 1, n + 1)  # type: ignore[operator]
+    if reverse:
+        firsts, lasts = lasts, firsts
+    end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
+    last = _like(init, iter(_unpacked(squeeze(part(path, *end), 0), shapes)))
+    # What the body computes of the carry is there: in the trajectory.
+    stand_ins, afters = {}, _unpacked(lasts, shapes)
+    for value, after in zip(values, afters, strict=True):
+        if value.args and value not in stand_ins and number_of(value) is None:
+            stand_ins[value] = named_dummy("after", value.shape), after
+    ys = replaced(outputs, {value: symbol for value, (symbol, _) in stand_ins.items()})
+    rows = {carry: firsts, **dict(stand_ins.values()), **along}
+    of_rows = {symbol: named_dummy("row", row.shape, row.dtype) for symbol, row in rows.items()}
+    stacked = batched(ys, of_rows, n)
+    stacked = replaced(stacked, {of_rows[symbol]: row for symbol, row in rows.items()})
+    return last, _like(y, iter(stacked))
+
+
+@written("fori_loop(lower, upper, f, init), f(i, carry) -> carry")
+def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
+    """``carry = f(i, carry)`` for i from ``lower`` up to ``upper``, without that: the last carry.
+
+    Args:
+        lower, upper: ints, or lengths by name.  Where there is nothing between, init is returned.
+        f: ``f(i, carry)``, i an integer expression; it returns a carry as ``scan`` wants it.
+        init: the first carry, as that of ``scan``.
+
+    Raises TypeError for other bounds, and what ``scan`` raises.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> power = sd.fori_loop(0, 5, lambda i, c: c * x, 1)
+    >>> float(sd.diff(power, x).evalf(subs={x: 2}))
+    80.0
+    """
+    for bound in (lower, upper):
+        if isinstance(bound, bool) or not isinstance(bound, int | np.integer | str):
+            raise TypeError(
+                f"fori_loop: {bound!r} is neither an int nor a length by name; a number of steps "
+                "that is computed needs a loop with a condition"
+            )
+    first, stop = (checked_shape((b,))[0] if isinstance(b, str) else int(b) for b in (lower, upper))
+    if isinstance(first, int) and isinstance(stop, int):
+        places = fixed_places(np.arange(first, stop))  # as places they have no precision
+    else:
+        places = arange(first, stop)
+    return scan(lambda carry, i: (f(i, carry), None), init, places)[0]
+
+
+# Trees of expressions -----------------------------------------------------------------------------
+
+
+def _leaves(tree: Any) -> list[Any]:
+    """What stands in tuples, lists and dicts, in their order; None is an empty tree."""
+    if tree is None:
+        return []
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, tuple | list):
+        return [leaf for branch in tree for leaf in _leaves(branch)]
+    return [tree]
+
+
+def _like(tree: Any, leaves: Iterator[Any]) -> Any:
+    """A tree of the same structure, of other leaves."""
+    if tree is None:
+        return None
+    if isinstance(tree, dict):
+        return type(tree)((key, _like(branch, leaves)) for key, branch in tree.items())
+    if isinstance(tree, tuple | list):
+        branches = [_like(branch, leaves) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
+    return next(leaves)
+
+
+def _in_order(tree: Any, of: Any) -> list[Any] | None:
+    """The leaves of a tree in the order of another one; None where their structures differ."""
+    if of is None or tree is None:
+        return [] if of is tree else None
+    if isinstance(of, dict):
+        if not isinstance(tree, dict) or tree.keys() != of.keys():
+            return None
+        pairs = [(tree[key], of[key]) for key in of]
+    elif isinstance(of, tuple | list):
+        if type(tree) is not type(of) or len(tree) != len(of):
+            return None
+        pairs = list(zip(tree, of, strict=True))
+    else:
+        return None if isinstance(tree, dict | tuple | list) else [tree]
+    found: list[Any] = []
+    for branch, there in pairs:
+        leaves = _in_order(branch, there)
+        if leaves is None:
+            return None
+        found += leaves
+    return found
+
+
+def _shown(tree: Any) -> str:
+    """The structure of a tree in words, with the shapes of its leaves."""
+    if isinstance(tree, dict):
+        return f"{{{', '.join(f'{key!r}: {_shown(branch)}' for key, branch in tree.items())}}}"
+    if isinstance(tree, tuple | list):
+        left, right = "()" if isinstance(tree, tuple) else "[]"
+        comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
+        return f"{left}{', '.join(map(_shown, tree))}{comma}{right}"
+    return f"shape {shape_text(tree.shape)}" if isinstance(tree, Expr) else repr(tree)
+
+
+def _checked(init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
+    """The leaves of a carry that f returned, each of the shape that it has to have."""
+    leaves = _in_order(carry, init)
+    if leaves is None:
+        raise TypeError(
+            f"scan: the carry is {_shown(init)}, f returned {_shown(carry)}: another structure"
+        )
+    values = list(map(as_expr, leaves))
+    for k, (value, shape) in enumerate(zip(values, shapes, strict=True)):
+        if value.shape != shape:
+            raise ShapeError(
+                f"scan: the carry{_place(k, values)} has shape {shape_text(shape)}, f returned "
+                f"{shape_text(value.shape)}"
+            )
+        if value.dtype is bool:
+            raise TypeError(
+                f"scan: the carry{_place(k, values)} is real, f returned a condition; "
+                "sd.where(condition, 1, 0) makes numbers of it"
+            )
+    return [as_real(value) for value in values]
+
+
+def _place(k: int, values: Sequence[Expr]) -> str:
+    return f", part {k}," if len(values) > 1 else ""
+
+
+def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
+    """The number of steps, on which all that tell it have to agree."""
+    told = None if length is None else checked_shape((length,))[0]
+    if told is None and not columns:
+        raise ValueError("scan: nothing tells the number of steps; give xs, or length=")
+    for k, x in enumerate(columns):
+        if not x.shape:
+            raise ShapeError(
+                f"scan: xs{_place(k, columns)} is one number; expected an axis of steps in front"
+            )
+        if told is None:
+            told = x.shape[0]
+        if x.shape[0] != told:
+            by = f"length={told}" if length is not None else f"xs, part 0, have {told} steps"
+            raise ShapeError(f"scan: {by}, but xs{_place(k, columns)} have {x.shape[0]}")
+    assert told is not None
+    return told
+
+
+# Several carries in one ---------------------------------------------------------------------------
+
+
+def _joined(shapes: Sequence[Shape]) -> bool:
+    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
+    rest = {shape[1:] for shape in shapes}
+    return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
+
+
+def _alike(shapes: Sequence[Shape]) -> bool:
+    return all(shape == shapes[0] for shape in shapes)
+
+
+def _packed_shape(shapes: Sequence[Shape]) -> Shape:
+    if len(shapes) == 1:
+        return shapes[0]
+    if not shapes:
+        return (0,)
+    if _joined(shapes):
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
+    if _alike(shapes):
+        return (len(shapes), *shapes[0])
+    return (sum(map(product, shapes)),)
+
+
+def _packed(values: Sequence[Expr]) -> Expr:
+    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
+    if len(values) == 1:
+        return values[0]
+    shapes = [x.shape for x in values]
+    if not values:
+        return full((0,), 0)
+    if _joined(shapes):
+        return concat(values)
+    if _alike(shapes):
+        return stack(values)
+    return concat([reshape(x, product(x.shape)) for x in values])
+
+
+def _unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
+    """The arrays in the last axes of what was packed, whatever axes are in front."""
+    if len(shapes) == 1:
+        return [x]
+    if not shapes:
+        return []
+    if _joined(shapes):
+        ends = list(accumulate([shape[0] for shape in shapes], initial=0))
+        return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
+    if _alike(shapes):
+        axis = x.ndim - len(shapes[0]) - 1
+        return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
+    lead, found, start = x.shape[:-1], [], 0
+    for shape in shapes:
+        stop = start + product(shape)
+        found.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
+        start = stop
+    return found

@@ -1,0 +1,379 @@
+"""Solutions of equations as nodes: roots, minimisers, and solutions of linear equations.
+
+``body(x, p..) = 0`` says what x is, however it was found: with F_x and F_p the derivatives of the
+body at the node x itself,
+
+- tangents: ``dx = -F_x^-1 F_p dp``;
+- cotangents: ``pbar = -F_p' w`` with ``F_x' w = g``.
+
+Both are expressions in the node, so that orders and modes close.  The start has no influence.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from symdiff.calculus import kinks
+from symdiff.calculus.derivative import jacobian
+from symdiff.calculus.flows import DEEP, NONE, Flow
+from symdiff.calculus.kinks import Kink, kinks_in
+from symdiff.calculus.rules import Statement, pullback, pushforward, register
+from symdiff.errors import Unsupported
+from symdiff.functions.shaping import reshape
+from symdiff.graph import ops
+from symdiff.graph.algebra import opaque, scale
+from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.lengths import Length, product
+from symdiff.graph.node import intern_op, topological
+from symdiff.opaque_ops.matrices import Solve, matrix_transpose
+from symdiff.transforms import batching
+from symdiff.transforms.batching import batched, led
+from symdiff.transforms.scans import bound_symbol, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Shape
+
+
+# The ops ------------------------------------------------------------------------------------------
+
+
+class Equations(ops.Opaque):
+    """What is solved: expressions over the unknown x and over params, bound symbols both.
+
+    The bound symbols are the same for all such ops, as those of scans are, so that equal equations
+    are one op.  Therefore they never meet an operand: who works on them takes ``opened``.
+    """
+
+    __slots__ = ("__dict__", "name", "outputs", "params", "x")
+    name: str
+    fields: ClassVar[tuple[str, ...]] = ("name",)
+
+    def __init__(
+        self, name: str, outputs: tuple[Expr, ...], x: Expr, params: tuple[Expr, ...]
+    ) -> None:
+        self.name, self.outputs, self.x, self.params = name, outputs, x, params
+
+    @property
+    def body(self) -> Expr:
+        """What x makes 0, or of a linear equation its left side."""
+        return self.outputs[0]
+
+    def further(self) -> tuple[Any, ...]:
+        """The parameters behind those of all equations."""
+        return ()
+
+    def result(self, *shapes: Shape) -> Shape:
+        return self.x.shape
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join(x.name for x in (self.x, *self.params))
+        return self.name, [f"lambda {symbols}: {self.shown}"]
+
+    @property
+    def shown(self) -> Expr:
+        """What a text has of the equations."""
+        return self.body
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        symbols = (self.x, *self.params)
+        known = {
+            name: length
+            for name in names(topological([*self.outputs, *symbols]))
+            if (length := lengths((Length(name),))[0]) != name
+        }
+        if not known:
+            return self
+        made = {s: named_dummy(s.name, bound(s.shape, known), s.dtype) for s in symbols}
+        outputs = with_lengths(self.name, self.outputs, made, known)
+        x, *params = [made[s] for s in symbols]
+        return equations(type(self), self.name, outputs, x, params, *self.further())
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        order = topological([*self.outputs])
+        return [need for node in order for need in node.op.needs(*node.args)]
+
+    @cached_property
+    def opened(self) -> Opened:
+        """The equations over symbols that stand in no other expression."""
+        symbols = (self.x, *self.params)
+        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}
+        outputs = replaced(self.outputs, fresh)
+        return Opened(tuple(outputs), fresh[self.x], [fresh[p] for p in self.params])
+
+
+class Opened(NamedTuple):
+    """Equations, their unknown and their params."""
+
+    outputs: tuple[Expr, ...]
+    x: Expr
+    params: list[Expr]
+
+
+class Root(Equations):
+    """``x`` with ``body(x, p..) = 0``; the operands are a start and params.
+
+    The outputs are the body, and its derivative by x as matrices, lead + (n, n): x has the shape
+    lead + core, of n elements in the core, and what is in front is a batch of roots.  A minimiser,
+    whose body is a gradient, has the objective besides, of shape lead.
+
+    ``solver``: a function of the user's that looks for x, None for none; ``max_steps``: of Newton's
+    method.
+    """
+
+    __slots__ = ("max_steps", "solver")
+    fields = ("name", "max_steps")
+
+    def __init__(
+        self,
+        name: str,
+        outputs: tuple[Expr, ...],
+        x: Expr,
+        params: tuple[Expr, ...],
+        solver: Callable[..., Any] | None,
+        max_steps: int,
+    ) -> None:
+        super().__init__(name, outputs, x, params)
+        self.solver, self.max_steps = solver, max_steps
+
+    def further(self) -> tuple[Any, ...]:
+        return self.solver, self.max_steps
+
+    @property
+    def lead(self) -> Shape:
+        """The axes of a batch of roots."""
+        return self.outputs[1].shape[:-2]
+
+    @property
+    def shown(self) -> Expr:
+        return self.outputs[-1] if self.is_minimum else self.body
+
+    @property
+    def is_minimum(self) -> bool:
+        """Whether the root is a minimiser."""
+        return len(self.outputs) == 3
+
+
+class LinearSolution(Equations):
+    """``x`` with ``body(x, p..) = b``, the body linear in x; the operands are b and params.
+
+    ``method``: how it is computed; ``rtol``: what may be left, in units of b; ``lead``: how many of
+    the axes are a batch of equations.
+    """
+
+    __slots__ = ("lead", "max_steps", "method", "rtol")
+    fields = ("method", "rtol", "max_steps", "lead")
+
+    def __init__(
+        self,
+        name: str,
+        outputs: tuple[Expr, ...],
+        x: Expr,
+        params: tuple[Expr, ...],
+        method: str,
+        rtol: float,
+        max_steps: int | None,
+        lead: int,
+    ) -> None:
+        super().__init__(name, outputs, x, params)
+        self.method, self.rtol, self.max_steps, self.lead = method, rtol, max_steps, lead
+
+    def further(self) -> tuple[Any, ...]:
+        return self.method, self.rtol, self.max_steps, self.lead
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        name, (function,) = super().called(shape)
+        return name, [function, f'method="{self.method}"']
+
+    @cached_property
+    def transposed_body(self) -> tuple[Expr, Expr]:
+        """The transposed map over ``opened``, and its unknown."""
+        o = self.opened
+        w = named_dummy("w", o.x.shape)
+        flow = pullback([o.outputs[0]], [o.x], [Flow(w, NONE)])[0]
+        assert flow is not None
+        return flow.expr, w
+
+
+def equations(
+    cls: type[Equations],
+    name: str,
+    outputs: Sequence[Expr],
+    x: Expr,
+    params: Sequence[Expr],
+    *further: Any,
+) -> Equations:
+    """The op of equations over any symbols of their own."""
+    roles = [("x", 0, x), *(("p", k, p) for k, p in enumerate(params))]
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
+    own = tuple(replaced(outputs, place)), place[x], tuple([place[p] for p in params])
+    return intern_op((cls, name, *own, *further), lambda: cls(name, *own, *further))
+
+
+def slope(body: Expr, x: Expr) -> Expr:
+    """The derivative of a body by its unknown, as a matrix."""
+    n = product(x.shape)
+    return reshape(jacobian(body, x), (n, n))
+
+
+# The derivative -----------------------------------------------------------------------------------
+
+
+class _SolutionRule(Statement):
+    """What is common: the equations are pushed and pulled at the node, then solved for."""
+
+    __slots__ = ()
+
+    def solved(self, flow: Flow, transposed: bool) -> Flow:
+        """What x has to change by, for what the equations have too much; or the transpose."""
+        raise NotImplementedError
+
+    def push(self, t: Flow) -> Flow | None:
+        flows = self.pushed(self.node, {self.k: t})
+        return flows[0] if flows else None
+
+    def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
+        """What the body changes by for tangents of params, by the places of operands."""
+        o = self.op().opened
+        given = {o.params[k - 1]: t for k, t in tangents.items() if k}
+        if not given:
+            return None
+        body = o.outputs[0]
+        flow = pushforward(topological([body]), [body], given)[0]
+        return None if flow is None else self.at_operands(flow)
+
+    def of_param(self, w: Flow) -> Flow | None:
+        """What a cotangent of the body gives to the param of this statement."""
+        o = self.op().opened
+        flow = pullback([o.outputs[0]], [o.params[self.k - 1]], [w])[0]
+        return None if flow is None else self.at_operands(flow)
+
+    def op(self) -> Equations:
+        """The equations."""
+        op = self.node.op
+        assert isinstance(op, Equations)
+        return op
+
+    def at_operands(self, flow: Flow) -> Flow:
+        """A flow of the equations where x is the node, and params are the operands."""
+        return Flow(at_solution(self.node, [flow.expr])[0], flow.mark)
+
+
+def at_solution(node: Expr, xs: Sequence[Expr]) -> list[Expr]:
+    """What expressions over the opened symbols of a node's equations are at its value."""
+    op = node.op
+    assert isinstance(op, Equations)
+    o = op.opened
+    return replaced(xs, {o.x: node, **dict(zip(o.params, node.args[1:], strict=True))})
+
+
+class RootRule(_SolutionRule):
+    """``dx = -F_x^-1 F_p dp`` with x the node itself."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """One solution for the tangents of all operands."""
+        rule = RootRule(node, 0)
+        excess = rule.excess(tangents)
+        return [] if excess is None else [rule.solved(excess, transposed=False)]
+
+    def pull(self, g: Flow) -> Flow | None:
+        return self.of_param(self.solved(g, transposed=True)) if self.k else None
+
+    def solved(self, flow: Flow, transposed: bool) -> Flow:
+        """``-F_x^-1 r``, or with F_x transposed; r may have more leading axes."""
+        op = self.op()
+        assert isinstance(op, Root)
+        (matrix,) = at_solution(self.node, [op.opened.outputs[1]])
+        shape, core = flow.expr.shape, self.node.ndim - len(op.lead)
+        batch = shape[: len(shape) - core]
+        columns = reshape(flow.expr, (*batch, op.outputs[1].shape[-1], 1))
+        made = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)
+        return Flow(scale(-1, reshape(made, shape)), DEEP if flow.mark else NONE)
+
+
+_SOLVE = ops.opaque_op(Solve)
+
+
+class LinearSolutionRule(_SolutionRule):
+    """``dx = L^-1 (db - dL x)`` with x the node itself."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """One solution for the tangents of all params, one for that of b."""
+        rule = LinearSolutionRule(node, 0)
+        flows = [rule.solved(tangents[0], transposed=False)] if 0 in tangents else []
+        excess = rule.excess(tangents)
+        if excess is not None:
+            less = Flow(scale(-1, excess.expr), excess.mark)
+            flows.append(rule.solved(less, transposed=False))
+        return flows
+
+    def pull(self, g: Flow) -> Flow | None:
+        w = self.solved(g, transposed=True)
+        return self.of_param(Flow(scale(-1, w.expr), w.mark)) if self.k else w
+
+    def solved(self, flow: Flow, transposed: bool) -> Flow:
+        """``L^-1 r``, or that of the transposed map; r may have more leading axes."""
+        op = self.op()
+        assert isinstance(op, LinearSolution)
+        o = op.opened
+        body, x = op.transposed_body if transposed else (o.outputs[0], o.x)
+        extra, lead = flow.expr.shape[: flow.expr.ndim - x.ndim], op.lead
+        for dim in reversed(extra):
+            wide = named_dummy("x", (dim, *x.shape))
+            (body,), x = batched([body], {x: wide}, dim), wide
+        further = (op.method, op.rtol, op.max_steps, lead + len(extra))
+        made = equations(LinearSolution, op.name, [body], x, o.params, *further)
+        found = opaque(made, flow.expr, *self.node.args[1:])
+        return Flow(found, DEEP if flow.mark else NONE)
+
+
+# Batches and kinks --------------------------------------------------------------------------------
+
+
+def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """One solution that has the new axis first."""
+    op = node.op
+    assert isinstance(op, Equations)
+    o = op.opened
+    wide = {o.x: named_dummy("x", (length, *o.x.shape))}
+    for p, (_, has) in zip(o.params, args[1:], strict=True):
+        if has:
+            wide[p] = named_dummy(p.name, (length, *p.shape), p.dtype)
+    outputs = batched(o.outputs, wide, length)
+    further = op.further()
+    if isinstance(op, LinearSolution):
+        further = (*further[:-1], op.lead + 1)
+    elif further[0] is not None:
+        raise Unsupported(
+            f"batch: {op.name} has a solver, which looks for one solution; leave it out, or loop"
+        )
+    params = [wide.get(p, p) for p in o.params]
+    made = equations(type(op), op.name, outputs, wide[o.x], params, *further)
+    return opaque(made, led(*args[0], length), *[x for x, _ in args[1:]])
+
+
+def _kinks(node: Expr) -> list[Kink]:
+    """The kinks that derivatives in the equations meet where they are solved."""
+    op = node.op
+    assert isinstance(op, Equations)
+    return [
+        Kink(kink.name, *at_solution(node, [kink.operand, kink.hit]))
+        for kink in kinks_in([op.opened.outputs[0]])
+    ]
+
+
+for _cls, _rule in ((Root, RootRule), (LinearSolution, LinearSolutionRule)):
+    register(_cls, _rule)
+    batching.register(_cls, _batched_equations)
+    kinks.register(_cls, _kinks)

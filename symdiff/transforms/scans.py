@@ -1,0 +1,601 @@
+"""Loops as one node: a scan, whose value is all that its carry went through.
+
+``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``.  The body is an expression over bound symbols; the
+node has the operands init, xs, params.  Derivatives are scans again, of the linearised body, so
+that orders and modes close:
+
+- tangents: ``ds_t = F_s ds_(t-1) + b_t``, where ``b = F_x dx + F_p dp``;
+- cotangents: ``l_(t-1) = g_(t-1) + F_s' l_t``, the other way round, from ``l_n = g_n``; then
+  ``xbar_t = F_x' l_t`` and ``pbar = sum_t F_p' l_t``.
+
+Only what depends on ds or l stays in their loops: the body is computed for all t at once, from the
+trajectory, as the value of ``vectorised``, and pulled and pushed there.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff.calculus import kinks
+from symdiff.calculus.flows import DEEP, NONE, Flow, gathered, shown
+from symdiff.calculus.kinks import Kink, kinks_in
+from symdiff.calculus.rules import Statement, pullback, pushforward, register, through
+from symdiff.errors import Unsupported
+from symdiff.functions.rearranging import moveaxis
+from symdiff.functions.shaping import concat, expand_dims, squeeze
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, as_real, linear, opaque, primitive
+from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import dummy, full, is_zero, named_dummy, number_node, number_of
+from symdiff.graph.lengths import Length
+from symdiff.graph.node import intern_op, topological
+from symdiff.graph.ranges import WHOLE, between
+from symdiff.locks import fork_safe_lock, once
+from symdiff.transforms import batching
+from symdiff.transforms.batching import batched, led
+from symdiff.transforms.regrouping import regrouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+# What is computed for all steps at once has in each at most so many times the elements of the carry
+# and the xs: else it would need more memory than the loop that it is taken out of.
+_WIDER = 4
+# What a symbolic length counts there.
+_SOME = 64
+
+
+# The op -------------------------------------------------------------------------------------------
+
+
+class Scan(ops.Opaque):
+    """``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``; the value is all of s, (length + 1, *carry).
+
+    Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
+    first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
+
+    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
+    equal bodies are one op.  For that reason they never meet an operand: who works on the body
+    takes ``opened``, where they are fresh.
+    """
+
+    __slots__ = ("__dict__", "adjoints", "body", "carry", "length", "params", "reverse", "xs")
+    fields = ("length", "reverse")
+    name = "scan"
+
+    def __init__(
+        self,
+        body: Expr,
+        carry: Expr,
+        xs: tuple[Expr, ...],
+        params: tuple[Expr, ...],
+        length: Dim,
+        reverse: bool,
+    ) -> None:
+        self.body, self.carry, self.xs, self.params = body, carry, xs, params
+        self.length, self.reverse = length, reverse
+        self.adjoints: dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]] = {}
+
+    def identity(self, *operands: Expr) -> Expr | None:
+        return expand_dims(operands[0], 0) if self.length == 0 else None
+
+    def result(self, *shapes: Shape) -> Shape:
+        return (self.length + 1, *self.carry.shape)  # type: ignore[operator]  # lengths add up
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join(x.name for x in (self.carry, *self.xs, *self.params))
+        known = [] if self.xs else [f"length={self.length}"]
+        return self.name, [
+            f"lambda {symbols}: {self.body}",
+            *known,
+            *["reverse=True"] * self.reverse,
+        ]
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        symbols = (self.carry, *self.xs, *self.params)
+        known = {
+            name: length
+            for name in names(topological([self.body, *symbols]))
+            if (length := lengths((Length(name),))[0]) != name
+        }
+        (length,) = lengths((self.length,))
+        if not known:
+            return scan_op(self.body, self.carry, self.xs, self.params, length, self.reverse)
+        made = {s: named_dummy(s.name, bound(s.shape, known), s.dtype) for s in symbols}
+        (body,) = with_lengths("scan", [self.body], made, known)
+        carry, *rest = [made[s] for s in symbols]
+        xs, params = tuple(rest[: len(self.xs)]), tuple(rest[len(self.xs) :])
+        return scan_op(body, carry, xs, params, length, self.reverse)
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        inside = [need for node in topological([self.body]) for need in node.op.needs(*node.args)]
+        return [(self.length, f"a scan of length {self.length}"), *inside]
+
+    @cached_property
+    def opened(self) -> _Opened:
+        """The body over symbols that stand in no other expression.
+
+        Inside of a scan others are scanned, over the same bound symbols: a rule that mixed these
+        with operands would take the inner one's for the outer one's.
+        """
+        symbols = (self.carry, *self.xs, *self.params)
+        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}
+        (body,) = replaced([self.body], fresh)
+        carry, xs = fresh[self.carry], [fresh[s] for s in self.xs]
+        before = named_dummy("before", (self.length, *carry.shape))
+        columns = [named_dummy(x.name, (self.length, *x.shape), x.dtype) for x in xs]
+        along = {carry: before, **dict(zip(xs, columns, strict=True))}
+        (vectorised,) = batched([body], along, self.length)
+        params = [fresh[s] for s in self.params]
+        return _Opened(body, carry, xs, params, before, columns, vectorised)
+
+
+class _Opened(NamedTuple):
+    """The body of a scan, and the same for all steps at once.
+
+    ``vectorised`` is made of ``before``, (length, *carry), of ``columns``, the xs, and of params.
+    """
+
+    body: Expr
+    carry: Expr
+    xs: list[Expr]
+    params: list[Expr]
+    before: Expr
+    columns: list[Expr]
+    vectorised: Expr
+
+
+_BOUND: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValueDictionary()
+_LOCK = fork_safe_lock()
+
+
+def bound_symbol(role: str, k: int, like: Expr) -> Expr:
+    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
+    key = (role, k, like.shape, like.dtype)
+    return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
+
+
+def scan_op(
+    body: Expr,
+    carry: Expr,
+    xs: Sequence[Expr],
+    params: Sequence[Expr],
+    length: Dim,
+    reverse: bool,
+) -> Scan:
+    """The op of a body over any symbols of its own."""
+    roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
+    roles += [("p", k, p) for k, p in enumerate(params)]
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
+    (body,) = replaced([body], place)
+    own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
+    key = (Scan, body, place[carry], *own, length, reverse)
+    return intern_op(key, lambda: Scan(body, place[carry], *own, length, reverse))
+
+
+def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr]:
+    """``outputs`` with other nodes in place of some, of their shapes, all at once."""
+    return with_lengths("scan", outputs, mapping, {})
+
+
+# Nodes --------------------------------------------------------------------------------------------
+
+_FREE, _ALONG, _INSIDE = 0, 1, 2
+
+
+def trajectory(
+    body: Expr,
+    carry: Expr,
+    init: Expr,
+    xs: Mapping[Expr, Expr],
+    params: Mapping[Expr, Expr],
+    length: Dim,
+    reverse: bool = False,
+    rows: tuple[Any, Any] | None = None,
+) -> Expr:
+    """All that the carry goes through: init and what ``body`` makes of it, (length + 1, *carry).
+
+    Args:
+        body: over carry, the keys of xs and params, which stand in no operand, and what it takes
+            from outside, as one more operand each.
+        carry: a symbol; init has its shape.
+        xs: by symbol, expressions with one more leading axis, of this length.
+        params: by symbol, expressions of its shape.
+        length: how many steps there are in xs.
+        reverse: whether the steps go from the last place to the first.
+        rows: those that are done, from one up to another; all of them by default.
+
+    What depends on no carry is no part of the loop: it is computed once, or for all steps at once.
+    """
+    first, stop = rows or (0, length)
+    done = stop - first  # type: ignore[operator]
+    if done == 0:
+        return expand_dims(init, 0)
+    body = as_real(body)
+    levels = _levels(body, carry, xs)
+    if levels[body] < _INSIDE:
+        (each,) = _batched([body], xs, params, length)
+        ends = [expand_dims(init, 0), part(each, first, stop)]
+        return concat(ends[::-1] if reverse else ends)
+    if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
+        return full((done + 1, *carry.shape), 0)
+    columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
+    others: dict[Expr, Expr] = {}
+    place: dict[Expr, Expr] = {}
+    for node in _outermost(body, carry, levels):
+        along = levels[node] == _ALONG
+        try:
+            (value,) = (_batched if along else _closed)([node], xs, params, length)
+        except Unsupported:  # it stays in the loop, as it is
+            place[node] = node
+            continue
+        value = as_numeric(part(value, first, stop) if along else value)
+        inner = value.shape[1:] if along else value.shape
+        symbol = (columns if along else others).setdefault(
+            value, named_dummy("x" if along else "p", inner, value.dtype)
+        )
+        place[node] = standing_for(node, symbol)
+    (body,) = replaced([body], place)
+    each_step = {symbol: value for value, symbol in columns.items()}
+    fixed = {symbol: value for value, symbol in others.items()}
+    body, parts = regrouped(body, {*each_step, *fixed})
+    for symbol, formula in parts.items():
+        if not each_step.keys().isdisjoint(topological([formula])):
+            (each_step[symbol],) = _batched([formula], each_step, fixed, done)
+        else:
+            (fixed[symbol],) = _closed([formula], each_step, fixed, done)
+    left = set(topological([body]))
+    each_step, fixed = ({x: v for x, v in both.items() if x in left} for both in (each_step, fixed))
+    op = scan_op(body, carry, [*each_step], [*fixed], done, reverse)
+    return opaque(op, init, *each_step.values(), *fixed.values())
+
+
+def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Expr, Expr]]:
+    """Bodies over a symbol and parameters, and these by what the bodies have from outside.
+
+    The largest parts without the symbol are parameters, so that they are computed once.
+
+    >>> import symdiff as sd
+    >>> a, x = sd.symbol("a"), named_dummy("x", ())
+    >>> bodies, params = captured([sd.atan2(x, sd.exp(a))], x)
+    >>> print(*bodies, dict(params))
+    atan2(x, p) {exp(a): p}
+    """
+    params: dict[Expr, Expr] = {}
+    place: dict[Expr, Expr] = {}
+    for body in outputs:
+        for node in _outermost(body, symbol, _levels(body, symbol, ())):
+            value = as_numeric(node)
+            p = params.setdefault(value, named_dummy("p", value.shape, value.dtype))
+            place[node] = standing_for(node, p)
+    return replaced(outputs, place), params
+
+
+def standing_for(node: Expr, number: Expr) -> Expr:
+    """A symbol of numbers where a node stood: a condition, if that was one."""
+    return primitive("not_equal", number, number_node(0)) if node.dtype is bool else number
+
+
+def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
+    """For each node, whether it depends on the carry, on xs, or on neither."""
+    found: dict[Expr, int] = dict.fromkeys(xs, _ALONG)
+    found[carry] = _INSIDE
+    for node in topological([body]):
+        if node not in found:
+            found[node] = max([found[x] for x in node.args], default=_FREE)
+    return found
+
+
+def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
+    """The largest parts of the body without the carry that are operands, by first use."""
+    # What all of a part takes at once, and what is there anyhow.
+    widest: dict[Expr, int] = {}
+    given = _elements(carry.shape)
+    for node in topological([body]):
+        along = levels[node] == _ALONG
+        wide = [_elements(node.shape)] if along and node.args else [0]
+        widest[node] = max(wide + [widest[x] for x in node.args])
+        given += _elements(node.shape) if along and not node.args else 0
+    found: list[Expr] = []
+    stack, seen = [body], {carry}
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if levels[node] < _INSIDE and _is_apart(node) and widest[node] <= _WIDER * given:
+            found.append(node)
+        else:
+            stack.extend(reversed(node.args))
+    return found
+
+
+def _is_apart(node: Expr) -> bool:
+    """Whether a part is worth an operand: it is no number, and no other one that is stretched."""
+    op = node.op
+    if isinstance(op, ops.Symbol):
+        return True
+    if not node.args or number_of(node) is not None:
+        return False
+    return not (isinstance(op, ops.Contract) and len(node.args) == 1 and op.created)
+
+
+def _elements(shape: Shape) -> int:
+    return math.prod([dim if isinstance(dim, int) else _SOME for dim in shape])
+
+
+def _closed(
+    outputs: Sequence[Expr], xs: Mapping[Expr, Expr], params: Mapping[Expr, Expr], length: Dim
+) -> list[Expr]:
+    return replaced(outputs, params)
+
+
+def _batched(
+    outputs: Sequence[Expr], xs: Mapping[Expr, Expr], params: Mapping[Expr, Expr], length: Dim
+) -> list[Expr]:
+    """What is made of xs and params for all steps at once."""
+    # By stand-ins: neither batching nor replacing has to look into operands.
+    columns = {x: named_dummy(x.name, value.shape, value.dtype) for x, value in xs.items()}
+    found = batched(outputs, columns, length)
+    values = {column: xs[x] for x, column in columns.items()}
+    return replaced(found, {**values, **params})
+
+
+def part(x: Expr, start: Any, stop: Any, axis: int = 0) -> Expr:
+    """``x[start:stop]`` along an axis, lengths counted from the front."""
+    return linear(_part_op(x.shape[axis:], start, stop), x)
+
+
+def _part_op(shape: Shape, start: Any, stop: Any) -> ops.Linear:
+    length, *rest = shape
+    steps = (between(start, stop, length), *(WHOLE for _ in rest))
+    return ops.slice_op(shape, steps, (stop - start, *rest))
+
+
+# The derivative -----------------------------------------------------------------------------------
+
+
+class ScanRule(Statement):
+    """Tangents are scanned as the value is, cotangents the other way round."""
+
+    __slots__ = ()
+
+    def push(self, t: Flow) -> Flow | None:
+        flows = self.pushed(self.node, {self.k: t})
+        return flows[0] if flows else None
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """One scan for the tangents of all operands: each by itself, they would double by order."""
+        loop = ScanRule(node, 0)
+        op = loop._op()
+        o, n = op.opened, op.length
+        shape = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
+        lead, shape = len(shape), shape + o.carry.shape
+        wanted = (*o.columns, *o.params)
+        given = {wanted[k - 1]: t for k, t in tangents.items() if k}
+        share: Flow | None = None  # of xs and params, in each step: the steps in front
+        if given:
+            share = pushforward(topological([o.vectorised]), [o.vectorised], given)[0]
+            share = None if share is None else loop._at_operands(share)
+            share = None if share is None else Flow(moveaxis(share.expr, lead, 0), share.mark)
+        start = tangents.get(0, Flow(full(shape, 0), DEEP))
+        if share is None and 0 not in tangents:
+            return []
+        rows, alone = (0, n), 0 not in tangents and share is not None
+        if alone and share is not None and not share.mark and isinstance(n, int) and n:
+            # Behind the first step there is a tangent, and no zeros are to be told from numbers.
+            first = n - 1 if op.reverse else 0
+            start = Flow(squeeze(part(share.expr, first, first + 1), 0), NONE)
+            rows = (0, n - 1) if op.reverse else (1, n)
+        tangent, order = named_dummy("tangent", shape), topological([o.body])
+        mark = DEEP if start.mark else NONE
+        inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
+        if inner is not None and inner.mark and not mark and (share is None or share.mark):
+            mark = DEEP
+            inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
+        path = loop._scanned(inner, tangent, start.expr, share, op.reverse, rows)
+        if not alone:
+            return [Flow(moveaxis(path, 0, lead), mark)]
+        # The start has no tangent: zeros that are to be seen.
+        first = 0 if op.reverse else 1
+        inside = part(path, first, first + n) if rows == (0, n) else path  # type: ignore[operator]
+        inside = moveaxis(inside, 0, lead)
+        whole = shape[:lead] + node.shape
+        steps = [WHOLE] * len(whole)
+        steps[lead] = between(first, first + n, n + 1)  # type: ignore[operator]
+        zeros_shown = linear(ops.unslice_op(whole, tuple(steps), inside.shape), inside)
+        return [shown(zeros_shown, DEEP if mark and share is not None and share.mark else NONE)]
+
+    def pull(self, g: Flow) -> Flow | None:
+        op, k, n = self._op(), self.k, self._op().length
+        o = op.opened
+        lead = g.expr.ndim - self.node.ndim
+        path, mark, first = self._adjoint(g, lead)
+        end = (n, n + 1) if op.reverse else (0, 1)  # type: ignore[operator]
+        if not k:
+            return Flow(squeeze(part(path, *end), 0), first)
+        after = (0, n) if op.reverse else (1, n + 1)  # type: ignore[operator]
+        each = moveaxis(part(path, *after), 0, lead)
+        wanted = (*o.columns, *o.params)[k - 1]
+        flow = pullback([o.vectorised], [wanted], [Flow(each, mark)])[0]
+        return None if flow is None else self._at_operands(flow)
+
+    def _op(self) -> Scan:
+        op = self.node.op
+        assert isinstance(op, Scan)
+        return op
+
+    def _adjoint(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
+        """The cotangents of all that the carry went through, and the marks of these and of init's.
+
+        All operands ask for them, one after the other.
+        """
+        known = self._op().adjoints
+        key = (self.node.serial, g.expr.serial, g.mark)
+        if key in known:
+            ref, mark, first = known[key]
+            path = ref()
+            if path is not None:
+                return path, mark, first
+        path, mark, first = self._pulled(g, lead)
+        if len(known) > _SOME:
+            known.clear()
+        known[key] = weakref.ref(path), mark, first
+        return path, mark, first
+
+    def _pulled(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
+        op, n = self._op(), self._op().length
+        o, shape = op.opened, self.node.shape
+        start = self._of_state(g, lead, 0 if op.reverse else n)
+        others = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
+        rest = through(_part_op(shape, *others), g)
+        reached = not rest.mark and not is_zero(rest.expr)
+        rows, init, mark = (0, n), start, _left_out(start)
+        met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
+        if met is not None:
+            rows, init = ((1, n) if op.reverse else (0, n - 1)), met  # type: ignore[operator]
+        cotangent = named_dummy("cotangent", init.expr.shape)
+        inside = _left_out(init)
+        inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
+        if inner is not None and inner.mark and not inside and not reached:
+            # What a mask discards in one step stays discarded in those before.
+            inside = DEEP
+            inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
+        each = None if is_zero(rest.expr) else Flow(moveaxis(rest.expr, lead, 0), rest.mark)
+        path = self._scanned(inner, cotangent, init.expr, each, not op.reverse, rows)
+        if rows != (0, n):
+            ends = [path, expand_dims(start.expr, 0)]
+            path = concat(ends[::-1] if op.reverse else ends)
+        masked = bool(inside) or (inner is not None and bool(inner.mark))
+        return path, max(mark, inside), DEEP if masked and not reached else NONE
+
+    def _by_itself(self, g: Flow, lead: int, start: Flow) -> Flow | None:
+        """The cotangent before the last step, if all of it is reached: the loop has no zeros then.
+
+        It mostly is, where of the last carry only a part is read, or nothing.
+        """
+        op = self._op()
+        o, n = op.opened, int(op.length)  # which is known
+        t = 0 if op.reverse else n - 1
+        flows = [self._of_state(g, lead, 1 if op.reverse else n - 1)]
+        last = None if is_zero(start.expr) else pullback([o.body], [o.carry], [start])[0]
+        flows += [] if last is None else [self._in_step(last, t)]
+        met = gathered([flow for flow in flows if not is_zero(flow.expr)] or flows[:1])
+        return None if _left_out(met) else met
+
+    def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
+        """The cotangent of one state of the trajectory, behind ``lead`` axes of a batch."""
+        whole = dummy(g.expr)
+        state = squeeze(part(whole, index, index + 1, lead), lead)
+        flow = pushforward(topological([state]), [state], {whole: g})[0]
+        return Flow(full(state.shape, 0), NONE) if flow is None else flow
+
+    def _in_step(self, flow: Flow, t: int) -> Flow:
+        """A flow of the body where its symbols have the values of one step."""
+        o = self._op().opened
+        before, after, columns, params = self._operands()
+        symbols = (o.body, o.carry, *o.xs)
+        row = [squeeze(part(x, t, t + 1), 0) for x in (after, before, *columns)]
+        values = dict(zip((*symbols, *o.params), (*row, *params), strict=True))
+        return Flow(replaced([flow.expr], values)[0], flow.mark)
+
+    def _scanned(
+        self,
+        inner: Flow | None,
+        carry: Expr,
+        init: Expr,
+        each: Flow | None,
+        reverse: bool,
+        rows: tuple[Any, Any],
+    ) -> Expr:
+        """The scan of the linearised body ``inner``, to which ``each`` is added in every step.
+
+        ``rows`` are the steps, from one up to another.
+        """
+        o = self._op().opened
+        before, after, columns, params = self._operands()
+        body = full(carry.shape, 0) if inner is None else inner.expr
+        xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
+        if o.body is not o.carry:
+            value = dummy(o.carry)
+            (body,) = replaced([body], {o.body: value})
+            xs[value] = after
+        if each is not None:
+            added = dummy(carry)
+            body, xs[added] = body + added, each.expr
+        of_params = dict(zip(o.params, params, strict=True))
+        if reverse is self._op().reverse:  # tangents: nothing is computed of steps that have none
+            xs = {x: part(value, *rows) for x, value in xs.items()}
+            return trajectory(body, carry, init, xs, of_params, rows[1] - rows[0], reverse)
+        return trajectory(body, carry, init, xs, of_params, self._op().length, reverse, rows)
+
+    def _operands(self) -> tuple[Expr, Expr, Sequence[Expr], Sequence[Expr]]:
+        """What the steps begin with and what they give; xs and params."""
+        op, n, node = self._op(), self._op().length, self.node
+        first, last = part(node, 0, n), part(node, 1, n + 1)  # type: ignore[operator]
+        before, after = (last, first) if op.reverse else (first, last)
+        m = 1 + len(op.xs)
+        return before, after, node.args[1:m], node.args[m:]
+
+    def _at_operands(self, flow: Flow) -> Flow:
+        """A flow of the vectorised body where its symbols are the operands."""
+        o = self._op().opened
+        before, after, columns, params = self._operands()
+        values = dict(zip((*o.columns, *o.params), (*columns, *params), strict=True))
+        (expr,) = replaced([flow.expr], {o.vectorised: after, o.before: before, **values})
+        return Flow(expr, flow.mark)
+
+
+def _left_out(flow: Flow) -> int:
+    """Whether elements of a flow may be 0 because nothing reaches them."""
+    return DEEP if flow.mark or is_zero(flow.expr) else NONE
+
+
+def _batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """One scan of a carry that has the new axis first."""
+    op = node.op
+    assert isinstance(op, Scan)
+    o = op.opened
+    wide = {o.carry: named_dummy("c", (length, *o.carry.shape))}
+    operands = []
+    for k, (s, (x, has)) in enumerate(zip((*o.xs, *o.params), args[1:], strict=True)):
+        if has:
+            wide[s] = named_dummy(s.name, (length, *s.shape), s.dtype)
+            x = moveaxis(x, 0, 1) if k < len(o.xs) else x
+        operands.append((wide.get(s, s), x))
+    (body,) = batched([o.body], wide, length)
+    xs, params = dict(operands[: len(o.xs)]), dict(operands[len(o.xs) :])
+    init = led(*args[0], length)
+    path = trajectory(body, wide[o.carry], init, xs, params, op.length, op.reverse)
+    return moveaxis(path, 1, 0)
+
+
+def _kinks(node: Expr) -> list[Kink]:
+    """The kinks that derivatives in the body meet, in all steps."""
+    o = ScanRule(node, 0)._op().opened
+    return [
+        Kink(kink.name, *[loop_values(node, x) for x in (kink.operand, kink.hit)])
+        for kink in kinks_in([o.body])
+    ]
+
+
+def loop_values(node: Expr, x: Expr) -> Expr:
+    """What an expression over the opened symbols of a scan is in each of its steps."""
+    rule = ScanRule(node, 0)
+    o = rule._op().opened
+    along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))
+    (found,) = batched([x], along, rule._op().length)
+    return rule._at_operands(Flow(found, NONE)).expr
+
+
+register(Scan, ScanRule)
+batching.register(Scan, _batched_scan)
+kinks.register(Scan, _kinks)

@@ -1,0 +1,248 @@
+"""Solutions of equations for users: roots, fixed points, linear equations, minimisers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symdiff.calculus.derivative import grad
+from symdiff.calculus.flows import NONE, Flow
+from symdiff.calculus.rules import pushforward
+from symdiff.errors import ShapeError
+from symdiff.functions.shaping import assembled
+from symdiff.graph.algebra import as_real, opaque
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr, check_names, free_symbols
+from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
+from symdiff.graph.node import topological
+from symdiff.guesses import written
+from symdiff.transforms.roots import LinearSolution, Root, equations, slope
+from symdiff.transforms.scans import captured, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symdiff.graph.expr import Operand
+    from symdiff.graph.node import Shape
+
+__all__ = ["fixed_point", "linear_solve", "minimize", "root"]
+
+_STEPS = 100
+_METHODS = ("cg", "gmres")
+
+
+@written("root(f, x0), f(x) -> what x makes 0")
+def root(
+    f: Callable[[Expr], Any],
+    x0: Operand,
+    *,
+    solver: Callable[..., Any] | None = None,
+    max_steps: int = _STEPS,
+) -> Expr:
+    """The x near ``x0`` with ``f(x) = 0``, f of x's shape: as many equations as unknowns.
+
+    The solution is one node, and so are its derivatives by all that f contains besides x, of every
+    order and in both modes: ``dx = -(df/dx)^-1 df``, at x itself.  The start decides which root is
+    found, and has no derivative.  ``f`` is called once, with a symbol.
+
+    Newton's method, with the exact derivative and shorter steps where that is needed, goes on until
+    rounding ends it.  What comes out has been verified: a Function raises ConvergenceError instead
+    of returning what is no root.  Where df/dx is singular at the root, derivatives raise
+    LinAlgError, the value does not.
+
+    Args:
+        f: ``f(x)``, an expression of x's shape.
+        x0: the start: an expression, number or array.
+        solver: ``solver(F, x0, slope)``, called with functions of NumPy arrays for f and df/dx, of
+            the shape of x twice, where it is hard to come near: ``lambda F, x0, slope:
+            scipy.optimize.brentq(F, 0, 9)``.  What it returns is where Newton's method starts.
+        max_steps: how many of Newton's steps are made at most.
+
+    Raises ShapeError for an f of another shape than x0, TypeError for one that returns no
+    expression, ValueError for one that does not contain x.
+
+    >>> import symdiff as sd
+    >>> a = sd.symbol("a")
+    >>> x = sd.root(lambda x: x**3 + a * x - 1, 1.0)
+    >>> print(sd.evalf(sd.diff(x, a), 20, {a: 2}))
+    -0.17327023155040818075
+    """
+    return _root("root", f, x0, solver, max_steps)
+
+
+@written("fixed_point(g, x0), g(x) -> x")
+def fixed_point(
+    g: Callable[[Expr], Any],
+    x0: Operand,
+    *,
+    solver: Callable[..., Any] | None = None,
+    max_steps: int = _STEPS,
+) -> Expr:
+    """The x near ``x0`` with ``x = g(x)``: the root of ``x - g(x)``.
+
+    It is found as ``root`` finds it, whether or not x, g(x), g(g(x)).. converge, and has the same
+    derivatives.  Arguments and errors are those of ``root``.
+
+    >>> import symdiff as sd
+    >>> W, b = sd.symbol("W", (3, 3)), sd.symbol("b", 3)
+    >>> z = sd.fixed_point(lambda z: sd.tanh(W @ z + b), sd.zeros(3))
+    >>> sd.jacobian(z, b).shape
+    (3, 3)
+    """
+
+    def lacking(x: Expr) -> Expr:
+        return x - _of_unknown("fixed_point", g(x), x)
+
+    return _root("fixed_point", lacking, x0, solver, max_steps)
+
+
+def _root(
+    name: str,
+    f: Callable[[Expr], Any],
+    x0: Operand,
+    solver: Callable[..., Any] | None,
+    max_steps: int,
+) -> Expr:
+    start = as_real(assembled(x0))
+    x = named_dummy("x", start.shape)
+    body = _of_unknown(name, f(x), x)
+    return _solution(name, [body], x, start, solver, max_steps)
+
+
+@written("minimize(f, x0), f(x) -> one number")
+def minimize(
+    f: Callable[[Expr], Any],
+    x0: Operand,
+    *,
+    solver: Callable[..., Any] | None = None,
+    max_steps: int = _STEPS,
+) -> Expr:
+    """The minimiser near ``x0`` of a function ``f`` of one number: x, and not f(x).
+
+    It is where the gradient of f is 0 and the Hessian is positive definite, which has been
+    verified: a Function raises ConvergenceError where the search ends at a saddle, a maximum or
+    where the Hessian is singular.  Derivatives are those of ``root`` for the gradient, of every
+    order and in both modes.  Outer problems are formulas in it.
+
+    Args:
+        f: ``f(x)``, one number.
+        x0: the start: an expression, number or array.
+        solver: ``solver(f, x0, gradient)``, called with functions of NumPy arrays, where it is hard
+            to come near: ``lambda f, x0, gradient: scipy.optimize.minimize(f, x0, jac=gradient).x``
+        max_steps: how many of Newton's steps are made at most.
+
+    Raises ShapeError for an f of another shape than (), TypeError for one that returns no
+    expression, ValueError for one that does not contain x.
+
+    >>> import symdiff as sd
+    >>> X, y, penalty = sd.symbol("X", ("n", 2)), sd.symbol("y", "n"), sd.symbol("penalty")
+    >>> w = sd.minimize(lambda w: sd.sum((X @ w - y) ** 2) + penalty * w @ w, sd.zeros(2))
+    >>> data = {X: [[1, 0], [1, 1], [1, 2]], y: [0, 1, 3], penalty: 1}
+    >>> print(sd.evalf(sd.diff(w[1], penalty), 6, data))
+    -0.244444
+    """
+    start = as_real(assembled(x0))
+    x = named_dummy("x", start.shape)
+    objective = _of_unknown("minimize", f(x), x, ())
+    return _solution("minimize", [grad(objective, x), objective], x, start, solver, max_steps)
+
+
+@written('linear_solve(matvec, b, method="cg"), matvec(x) -> A x')
+def linear_solve(
+    matvec: Callable[[Expr], Any],
+    b: Operand,
+    *,
+    method: str = "cg",
+    rtol: float = 1e-13,
+    max_steps: int | None = None,
+) -> Expr:
+    """The x with ``matvec(x) = b``, for a linear map that is known by what it does to x alone.
+
+    No matrix is made: not for the solution, by conjugate gradients, and not for its derivatives,
+    which are solutions for the same map, or its transpose, of every order and in both modes.
+
+    Args:
+        matvec: a linear map of x to the same shape.  ``f`` is called once, with a symbol.
+        b: an expression, number or array.
+        method: "cg", for symmetric positive definite maps, or "gmres", for all others.
+        rtol: what ``b - matvec(x)`` may be, in units of b, both by their norms.
+        max_steps: how many products are made at most; by default ten times the elements of b.
+
+    Raises ValueError for another method and for a matvec that is not seen to be linear, ShapeError
+    for one of another shape than b, TypeError for one that returns no expression.  A Function
+    raises ConvergenceError instead of returning what is no solution.
+
+    >>> import symdiff as sd
+    >>> k, b = sd.symbol("k"), sd.symbol("b", 50)
+    >>> u = sd.linear_solve(lambda u: (2 + k) * u - sd.roll(u, 1) - sd.roll(u, -1), b)
+    >>> sd.grad(sd.sum(u**2), b).shape
+    (50,)
+    """
+    if method not in _METHODS:
+        raise ValueError(f"linear_solve: method={method!r}; there are {', '.join(_METHODS)}")
+    right = as_real(assembled(b))
+    x = named_dummy("x", right.shape)
+    body = _of_unknown("linear_solve", matvec(x), x)
+    _check_linear(body, x)
+    check_names(free_symbols([right, body]))
+    bodies, params = captured([body], x)
+    further = method, rtol, max_steps, 0
+    op = equations(LinearSolution, "linear_solve", bodies, x, [*params.values()], *further)
+    return opaque(op, right, *params)
+
+
+def _solution(
+    name: str,
+    outputs: list[Expr],
+    x: Expr,
+    start: Expr,
+    solver: Callable[..., Any] | None,
+    max_steps: int,
+) -> Expr:
+    """The node of a root of the first output."""
+    if solver is not None and not callable(solver):
+        raise TypeError(f"{name}: solver={solver!r} is not a function")
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise ValueError(f"{name}: max_steps={max_steps!r} is no number of steps")
+    check_names(free_symbols([start, *outputs]))
+    bodies, params = captured([outputs[0], slope(outputs[0], x), *outputs[1:]], x)
+    op = equations(Root, name, bodies, x, [*params.values()], solver, max_steps)
+    return opaque(op, start, *params)
+
+
+def _expression(name: str, found: Any, x: Expr) -> Expr:
+    """What a function of a user's returned, as an expression."""
+    try:
+        return as_expr(found)
+    except TypeError:
+        raise TypeError(
+            f"{name}: the function returned {found!r}; expected an expression, of shape "
+            f"{shape_text(x.shape)}"
+        ) from None
+
+
+def _of_unknown(name: str, found: Any, x: Expr, shape: Shape | None = None) -> Expr:
+    """An expression that a function of a user's returned, real, of a shape and made of x."""
+    body = as_real(_expression(name, found, x))
+    wanted = x.shape if shape is None else shape
+    if body.shape != wanted:
+        whose = "that of x" if shape is None else "one number"
+        raise ShapeError(
+            f"{name}: the function returned shape {shape_text(body.shape)}, expected {whose}, "
+            f"{shape_text(wanted)}, for x of shape {shape_text(x.shape)}"
+        )
+    if not _contains(body, x) and 0 not in x.shape:
+        raise ValueError(f"{name}: what the function returned does not contain x")
+    return body
+
+
+def _contains(f: Expr, x: Expr) -> bool:
+    return any(node is x for node in topological([f]))
+
+
+def _check_linear(body: Expr, x: Expr) -> None:
+    t = named_dummy("t", x.shape)
+    flow = pushforward(topological([body]), [body], {x: Flow(t, NONE)})[0]
+    if flow is None or _contains(flow.expr, x):
+        raise ValueError("linear_solve: the map is not linear: its derivative contains x")
+    if not is_zero(replaced([body], {x: full(x.shape, 0)})[0]):
+        raise ValueError("linear_solve: the map is not seen to be 0 at 0; take its offset to b")

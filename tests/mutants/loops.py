@@ -1,0 +1,156 @@
+"""Faults in loops: their derivatives, what is taken out of them, and how their steps run."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_scan = Family("scan")
+FAMILIES = (_scan,)
+
+_scan(
+    "symbols-of-bodies-are-not-renamed",
+    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}\n        (body,) =",
+    "fresh = {s: s for s in symbols}\n        (body,) =",
+    "test_bound_symbols_are_not_those_of_a_loop_outside",
+    "test_scan.py::test_gradients[nested]",
+)
+_scan(
+    "parts-of-the-carry-are-taken-out-of-the-loop",
+    "found[node] = max([found[x] for x in node.args], default=_FREE)",
+    "found[node] = min([found[x] for x in node.args], default=_FREE)",
+    "test_scan.py::test_values[rnn]",
+)
+_scan(
+    "cotangents-times-the-untransposed-jacobian",
+    "inside = _left_out(init)\n"
+    "        inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]",
+    "inside = _left_out(init)\n"
+    "        inner = pushforward(\n"
+    "            topological([o.body]), [o.body], {o.carry: Flow(cotangent, inside)}\n"
+    "        )[0]",
+    "test_scan.py::test_gradients[rnn]",
+)
+_scan(
+    "steps-begin-with-what-they-give",
+    "before, after = (last, first) if op.reverse else (first, last)",
+    "before, after = (first, last) if op.reverse else (last, first)",
+    "test_scan.py::test_gradients[rnn]",
+    "test_scan.py::test_gradients[continued_fraction]",
+)
+_scan(
+    "cotangents-in-the-loop-run-forward",
+    "path = self._scanned(inner, cotangent, init.expr, each, not op.reverse, rows)",
+    "path = self._scanned(inner, cotangent, init.expr, each, op.reverse, rows)",
+    "test_scan.py::test_gradients[square]",
+)
+_scan(
+    "cotangents-of-states-that-nothing-reads-are-unmarked",
+    "return DEEP if flow.mark or is_zero(flow.expr) else NONE",
+    "return NONE",
+    "test_steps_that_are_not_read_do_no_harm",
+)
+_scan(
+    "what-a-mask-discards-in-a-later-step-is-unmarked",
+    "if inner is not None and inner.mark and not inside and not reached:",
+    "if False:",
+    "test_a_reset_discards_what_was_before",
+)
+_scan(
+    "tangents-of-a-start-that-has-none-are-unmarked",
+    "start = tangents.get(0, Flow(full(shape, 0), DEEP))",
+    "start = tangents.get(0, Flow(full(shape, 0), NONE))",
+    "test_a_start_without_a_tangent_at_a_length_by_name",
+)
+_scan(
+    "tangents-of-xs-are-those-of-the-first-alone",
+    "given = {wanted[k - 1]: t for k, t in tangents.items() if k}",
+    "given = {wanted[k - 1]: t for k, t in tangents.items() if k == 1}",
+    "test_scan.py::test_derivatives_of_the_second_order_in_each_way[rnn]",
+)
+_scan(
+    "wide-parts-are-taken-out-of-the-loop",
+    "and widest[node] <= _WIDER * given:",
+    "and widest[node] >= 0:",
+    "test_what_is_wide_stays_in_the_loop",
+)
+_scan(
+    "batches-of-xs-keep-their-axes",
+    "x = moveaxis(x, 0, 1) if k < len(o.xs) else x",
+    "x = moveaxis(x, 0, 1) if k < 0 else x",
+    "test_a_batch_of_loops_is_one_loop",
+)
+_scan(
+    "kinks-inside-are-not-asked-for",
+    "if not decisions:\n        return inside\n",
+    "if not decisions:\n        return []\n",
+    "test_kinks_raise_inside",
+)
+_scan(
+    "loops-in-reverse-read-xs-forward",
+    "xs = [x[::-1] for x in xs]",
+    "xs = list(xs)",
+    "test_scan.py::test_values[continued_fraction]",
+)
+_scan(
+    "chunks-of-steps-read-the-first-rows",
+    "rows = _rows([x[done:stop] for x in xs], stop - done)",
+    "rows = _rows([x[: stop - done] for x in xs], stop - done)",
+    "test_long_loops_take_each_row_once",
+)
+_scan(
+    "steps-by-numpy-read-the-first-row",
+    "self.step(path[done], *[x[done] for x in xs], *params, sizes)",
+    "self.step(path[done], *[x[0] for x in xs], *params, sizes)",
+    "test_steps_that_math_refuses_are_numpys",
+)
+_scan(
+    "the-step-by-itself-is-not-the-last",
+    "t = 0 if op.reverse else n - 1",
+    "t = n - 1 if op.reverse else 0",
+    "test_scan.py::test_gradients[lstm]",
+)
+_scan(
+    "the-loop-does-the-last-step-again",
+    "rows, init = ((1, n) if op.reverse else (0, n - 1)), met",
+    "init = met",
+    "test_scan.py::test_gradients[lstm]",
+)
+_scan(
+    "batches-of-tangents-lie-behind-the-steps",
+    "else Flow(moveaxis(share.expr, lead, 0), share.mark)",
+    "else share",
+    "test_jacobians_are_those_of_all_elements[forward-rnn]",
+)
+_scan(
+    "early-factors-lose-their-number",
+    "coef = number.times(coef, x.op.coefs[0])\n            stack.append",
+    "stack.append",
+    "test_parts_that_are_early[product with numbers]",
+    "test_regrouping.py::test_values_are_the_same",
+)
+_scan(
+    "early-terms-lose-their-number",
+    'one = combine("add", [*some_terms, (1, number_node(op.const))])',
+    'one = combine("add", some_terms)',
+    "test_parts_that_are_early[sum with numbers]",
+    "test_regrouping.py::test_values_are_the_same",
+)
+_scan(
+    "products-that-others-read-are-taken-apart",
+    "if x in is_early or (reads[x] > 1 and x is not node):",
+    "if x in is_early:",
+    "test_parts_that_are_early[products that are read elsewhere]",
+)
+_scan(
+    "early-terms-stay-in-the-loop",
+    "body, parts = regrouped(body, {*each_step, *fixed})",
+    "parts: dict[Expr, Expr] = {}",
+    "test_a_step_back_through_gates_is_one_product_for_each",
+    "test_biases_are_added_before_the_loop",
+)
+_scan(
+    "early-columns-are-read-once",
+    "if not each_step.keys().isdisjoint(topological([formula])):",
+    "if each_step.keys() >= set(topological([formula])):",
+    "test_biases_are_added_before_the_loop",
+)

@@ -1,0 +1,100 @@
+"""Faults in solutions of equations: their derivatives, and what is taken for one."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_solution = Family("solution")
+FAMILIES = (_solution,)
+
+_solution(
+    "roots-are-pulled-through-the-untransposed-jacobian",
+    "made = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)",
+    "made = opaque(_SOLVE, matrix, columns)",
+    "test_a_deep_equilibrium_is_the_iteration_written_out",
+)
+_solution(
+    "derivatives-of-roots-have-no-sign",
+    "return Flow(scale(-1, reshape(made, shape)), DEEP if flow.mark else NONE)",
+    "return Flow(reshape(made, shape), DEEP if flow.mark else NONE)",
+    "test_derivatives_of_roots_to_order_five[cubic]",
+)
+_solution(
+    "symbols-of-equations-are-not-renamed",
+    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}\n"
+    "        outputs = replaced(",
+    "fresh = {s: s for s in symbols}\n        outputs = replaced(",
+    "test_bound_symbols_are_not_those_of_equations_outside",
+)
+_solution(
+    "what-a-solver-returns-is-the-root",
+    "x = self._looked_for(x, params, sizes)",
+    "return self._looked_for(x, params, sizes)[()]",
+    "test_what_a_solver_returns_is_polished_and_verified",
+)
+_solution(
+    "saddles-are-minima",
+    "if self.minimum and not _is_positive(self.at.slope):",
+    "if False:",
+    "test_saddles_are_refused",
+)
+_solution(
+    "saddles-are-minima-to-many-digits",
+    "if op.is_minimum and not all(map(self._is_positive, slopes)):",
+    "if False:",
+    "test_saddles_are_refused",
+)
+_solution(
+    "steps-of-singular-slopes-measure-the-distance",
+    "near = fits & ~self.done & (",
+    "near = ~self.done & (",
+    "test_no_root_is_no_number",
+)
+_solution(
+    "slow-progress-is-convergence",
+    "ended = near & (parts > _SHRINKING * self.last) & (size > _SHRINKING * self.size)",
+    "ended = near & (parts > _SHRINKING * self.last)",
+    "test_slow_progress_is_no_convergence",
+)
+_solution(
+    "steps-are-never-shortened",
+    "worse = ~(self.done | free | self.better(after, size, share, move))",
+    "worse = np.zeros(len(move), bool)",
+    "test_steps_are_shortened",
+)
+_solution(
+    "steps-to-a-minimum-follow-the-hessian-uphill",
+    "sizes = np.abs(values)\n",
+    "sizes = values\n",
+    "test_a_minimum_is_found_from_where_the_function_curves_down",
+)
+_solution(
+    "maps-are-pulled-through-themselves",
+    "body, x = op.transposed_body if transposed else (o.outputs[0], o.x)",
+    "body, x = o.outputs[0], o.x",
+    "test_transposes_of_maps_that_are_not_symmetric",
+)
+_solution(
+    "maps-need-not-be-linear",
+    "if flow is None or _contains(flow.expr, x):",
+    "if flow is None:",
+    "test_errors_name_what_was_met_and_what_was_expected",
+)
+_solution(
+    "what-is-left-of-linear-equations-is-not-looked-at",
+    "if (sizes <= goal).all():",
+    "if done:",
+    "test_a_map_for_which_gradients_do_not_converge",
+)
+_solution(
+    "params-of-a-batch-are-those-of-the-first",
+    "wide[p] = named_dummy(p.name, (length, *p.shape), p.dtype)",
+    "wide[p] = wide.setdefault(p, p)",
+    "test_a_batch_of_roots_is_one_node",
+)
+_solution(
+    "kinks-in-equations-are-not-asked-for",
+    "for kink in kinks_in([op.opened.outputs[0]])",
+    "for kink in kinks_in([])",
+    "test_kinks_where_equations_are_solved_raise",
+)

@@ -1,0 +1,310 @@
+"""Scans in machine code: each step is what interpret makes of the carry before it."""
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numeric as nm
+import symdiff as sd
+from numeric.lowering.loops import Loop
+from numeric.lowering.native.scans import NativeScan
+from symdiff.transforms.scans import Scan
+from tests.support.budget import sample
+from tests.support.recurrences import ALL
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+SOME = [of for of in ALL if of.name in {"lotka_volterra", "garch", "masked", "fibonacci", "gru"}]
+a, s = sd.symbol("a"), sd.symbol("s")
+
+
+@pytest.fixture(autouse=True)
+def ran(monkeypatch):
+    """Of each scan that a test calls, in a Function that is native, whether it was machine code."""
+    found, call = [], NativeScan.__call__
+
+    def counted(self, *args):
+        path = call(self, *args)
+        found.append(path is not None)
+        return path
+
+    monkeypatch.setattr(NativeScan, "__call__", counted)
+    return found
+
+
+def near(found, expected, dtype, times=1000):
+    """Assert that arrays are equal but for roundings, nan and inf included."""
+    assert (found.dtype, found.shape) == (dtype, expected.shape)
+    scale = np.max(np.abs(expected[np.isfinite(expected)]), initial=1.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=times * np.finfo(dtype).eps * scale)
+
+
+def is_stepwise(node, env, F, dtype, times=1000):
+    """Assert that the trajectory of a scan goes from each carry where ``interpret`` does.
+
+    A loop's roundings grow from step to step; those of a step do not.
+    """
+    op = node.op
+    path = F(*env.values())
+    init, *rest = nm.interpret(list(node.args), env)
+    xs, params = rest[: len(op.xs)], rest[len(op.xs) :]
+    steps = list(range(len(path) - 1))
+    before, after = (1, 0) if op.reverse else (0, 1)
+    near(path[-1 if op.reverse else 0], np.asarray(init), dtype, 0)
+    for t in steps:
+        values = dict(zip(op.xs, [x[t] for x in xs], strict=True))
+        values.update(zip(op.params, params, strict=True))
+        wanted = nm.interpret(op.body, {op.carry: path[t + before], **values})
+        near(path[t + after], np.asarray(wanted), dtype, times)
+
+
+def scan_of(*outputs):
+    (node,) = [y for y in sd.nodes(outputs) if isinstance(y.op, Scan)]
+    return node
+
+
+ONE = (sd.sin, sd.tanh, abs, lambda c: sd.exp(-abs(c)), lambda c: 1 / (1 + c**2), lambda c: -c / 3)
+TWO = (
+    *(lambda c, d: c + d, lambda c, d: c * d, lambda c, d: c / (1 + d**2), sd.maximum),
+    *(lambda c, d: sd.where(c > d, c, sd.sin(d)), lambda c, d: sd.sqrt(abs(c - d))),
+)
+
+
+@st.composite
+def bodies(draw):
+    """A body over a carry of three numbers, some of which take each other's places."""
+    places = st.integers(0, 20)
+    plan = draw(st.lists(st.tuples(st.integers(0, 11), places, places), min_size=1, max_size=9))
+    taken = draw(st.tuples(places, places, places))
+
+    def body(c, x):
+        made = [c[2], c[0], c[1], x[0], x[1], a]
+        for kind, i, j in plan:
+            one, other = made[i % len(made)], made[j % len(made)]
+            made.append(ONE[kind](one) if kind < 6 else TWO[kind - 6](one, other))
+        c = sd.stack([made[k % len(made)] for k in taken])
+        return c, c
+
+    return body
+
+
+ORDERS = {
+    "in C order": lambda x: x,
+    "in Fortran order": np.asfortranarray,
+    "backwards": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+    "with gaps": lambda x: np.repeat(np.repeat(x, 2, axis=0), 3, axis=1)[::2, ::3],
+    "one row for all": lambda x: np.broadcast_to(x[:1], x.shape) if len(x) else x,
+}
+
+
+@DTYPES
+def test_random_bodies_step_as_interpreted_ones_do(dtype, ran):
+    @sample(25)
+    @given(bodies(), st.booleans(), st.sampled_from([0, 1, 2, 7]), st.sampled_from([*ORDERS]))
+    def run(body, reverse, n, order):
+        x, c = sd.symbol("x", ("n", 2)), sd.symbol("c", 3)
+        last, ys = sd.scan(body, c, x, reverse=reverse)
+        found = [y for y in sd.nodes([last, ys]) if isinstance(y.op, Scan)]
+        if not found:  # nothing in the body depends on the carry
+            return
+        rng = np.random.default_rng(n)
+        at = [0.75, rng.uniform(-1, 2, 3), ORDERS[order](rng.uniform(-1, 2, (n, 2)).astype(dtype))]
+        env = dict(zip([a, c, x], [np.asarray(v, dtype)[()] for v in at[:2]] + at[2:], strict=True))
+        F = nm.lower(found[0], [a, c, x], backend="native")
+        is_stepwise(found[0], env, F, dtype)
+
+    run()
+    assert set(ran) == {True}
+
+
+@DTYPES
+@pytest.mark.parametrize("of", SOME, ids=lambda of: of.name)
+def test_cotangents_are_loops_too(of, dtype, ran):
+    xs, at = of.symbols(), [np.asarray(v, dtype)[()] for v in of.point()]
+    loss = of.loss(sd.scan, *xs)
+    F = nm.lower(loss, xs, backend="native")
+    value, gradient = F.value_and_grad(*at)
+    env = dict(zip(xs, of.point(), strict=True))
+    wanted = nm.interpret([loss, *sd.grad(loss, xs)], env)
+    for one, other in zip((value, *gradient), wanted, strict=True):
+        near(np.asarray(one, dtype), np.asarray(other), dtype, 1e4)
+    assert ran == [True, True]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 4097])
+def test_each_row_is_taken_once_and_written_to_its_place(n, reverse, ran):
+    """Whole numbers are exact: a step too few or one too far shows in the last bit."""
+    x = sd.symbol("x", "n")
+    (last, _), ys = sd.scan(
+        lambda c, x: ((c[0] + x * c[1], c[1] + 1), c[0]), (s, 1.0), x, reverse=reverse
+    )
+    F = nm.lower([last, ys], [s, x], backend="native")
+    rows = np.arange(n, dtype=float) % 7
+    c, wanted = 3.0, []
+    for k, row in enumerate(rows[::-1] if reverse else rows):
+        wanted.append(c)
+        c += row * (k + 1)
+    value, found = F(3.0, rows)
+    assert value == c
+    np.testing.assert_array_equal(found, wanted[::-1] if reverse else wanted)
+    assert ran == [True]
+
+
+def test_parts_of_the_carry_that_change_places(ran):
+    """No part is overwritten before all are computed."""
+    (x, y, z), _ = sd.scan(lambda c, _: ((c[1], c[2], c[0] + c[1]), None), (s, a, 1.0), length=5)
+    F = nm.lower([x, y, z], [s, a], backend="native")
+    c = (5.0, 7.0, 1.0)
+    for _ in range(5):
+        c = c[1], c[2], c[0] + c[1]
+    assert F(5.0, 7.0) == c
+    assert ran == [True]
+
+
+@DTYPES
+def test_nan_and_infinities_go_on(dtype, ran):
+    """1/0, the root of -1, and what a selection leaves out of them."""
+    x = sd.symbol("x", 6)
+    path = sd.scan(lambda c, x: (sd.where(x < 9, sd.sqrt(c) / x, 4),) * 2, s, x)[1]
+    F = nm.lower(path, [s, x], backend="native")
+    found = F(dtype(4), np.array([2, 0, 10, -0.5, -1, 10], dtype))
+    np.testing.assert_array_equal(found, [1, np.inf, 4, -4, np.nan, 4])
+    assert ran == [True]
+
+
+def test_masked_steps_have_finite_derivatives(ran):
+    z = sd.symbol("z", "n")
+    last = sd.scan(lambda c, z: (sd.where(z > 0, a * c + sd.sqrt(z), c), None), s, z)[0]
+    F = nm.lower(last, [a, s, z], backend="native")
+    value, gradient = F.value_and_grad(2.0, 3.0, np.array([4.0, -1, 0, 1]))
+    assert value == (2 * 3 + 2) * 2 + 1
+    np.testing.assert_array_equal(gradient[2], [0.5, 0, 0, 0.5])
+    assert ran == [True, True]
+
+
+def test_batches_and_loops_inside_of_loops(ran):
+    x, m, t = sd.symbol("x", ("n", 3)), sd.symbol("m", (4, "n")), sd.symbol("t", 4)
+    loss = sd.scan(lambda c, x: (sd.sin(a * c) + x, None), s, m[0])[0]
+
+    def outer(c, row):
+        return sd.scan(lambda d, v: (sd.sin(d * v + c), None), c, row)[0] * a, c
+
+    for f, xs in (
+        (sd.batch(loss, {s: t}), [a, t, m]),
+        (sd.scan(outer, s, x)[0], [a, s, x]),
+    ):
+        rng = np.random.default_rng(0)
+        shapes = [tuple(5 if d == "n" else d for d in y.shape) for y in xs]
+        env = {y: rng.uniform(-1, 1, shape) for y, shape in zip(xs, shapes, strict=True)}
+        F = nm.lower(f, xs, backend="native")
+        value, wanted = F(*env.values()), nm.interpret(f, env)
+        near(np.asarray(value), np.asarray(wanted), float)
+        g = sd.grad(sd.sum(f), xs)
+        G = nm.lower(g, xs, backend="native")
+        for one, other in zip(G(*env.values()), nm.interpret(g, env), strict=True):
+            near(np.asarray(one), np.asarray(other), float)
+    assert len(ran) > 5
+    assert all(ran)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_lie_in_any_order(order, reverse, ran):
+    x, c = sd.symbol("x", ("n", 3)), sd.symbol("c", 3)
+    path = sd.scan(lambda c, x: (sd.sin(c) * x + x[::-1],) * 2, c, x, reverse=reverse)[1]
+    F = nm.lower(path, [c, x], backend="native")
+    given = [np.array([0.5, -1, 2]), ORDERS[order](np.arange(15.0).reshape(5, 3) / 7)]
+    near(F(*given), nm.interpret(path, dict(zip([c, x], given, strict=True))), float)
+    assert ran == [True]
+
+
+def test_places_are_numbers(ran):
+    k, body = sd.symbol("k", "n", dtype=int), lambda c, i: (c * a + i, None)
+    last = sd.scan(body, s, k)[0]
+    F, G = (nm.lower(last, [a, s, k], backend=b) for b in ("native", "numpy"))
+    assert F(2.0, 1.0, np.array([3, 5])) == (1 * 2 + 3) * 2 + 5
+    assert ran == [True]
+    power = sd.fori_loop(0, 5, lambda i, c: c * a + i, s)
+    assert nm.lower(power, [a, s], backend="native")(2.0, 1.0) == 58
+    # A float and an integer are a double, in each step.
+    given = np.float32(0.1), np.float32(0.3), np.array([3, 5])
+    found, wanted = F(*given), G(*given)
+    assert (found, found.dtype) == (wanted, wanted.dtype)
+
+
+def test_masks_are_asked_whether_they_are_zero(ran):
+    """An integer that meets the carry makes a double of a float."""
+    k, x = sd.symbol("k", "n", dtype=int), sd.symbol("x", "n")
+
+    def body(c, v):
+        c = sd.where(sd.not_equal(v[0], c), c / 3, v[1])
+        return c, c
+
+    path = sd.scan(body, s, (k, x))[1]
+    F, G = (nm.lower(path, [s, k, x], backend=b) for b in ("native", "numpy"))
+    given = np.float32(1), np.array([3, 0, 1, 2**30]), np.full(4, 0.1, np.float32)
+    found, wanted = F(*given), G(*given)
+    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == wanted.dtype
+    assert ran == [False]
+
+
+def test_two_precisions_are_numpys(ran):
+    x = sd.symbol("x", 3)
+    path = sd.scan(lambda c, x: (c * a + x,) * 2, s, x)[1]
+    F, G = (nm.lower(path, [a, s, x], backend=b) for b in ("native", "numpy"))
+    given = np.float32(0.1), np.float64(1), np.ones(3, np.float32)
+    found, wanted = F(*given), G(*given)
+    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == wanted.dtype
+    assert ran == [False]
+
+
+def test_what_c_lacks_is_numpys_and_explain_says_so():
+    def told(body, init=s, **options):
+        F = nm.lower(sd.scan(lambda c, _: (body(c), None), init, length=3)[0], [s], **options)
+        value = F(1.5)
+        line = next(x for x in F.explain().split("\n") if x.startswith("  scan"))
+        return value, line
+
+    for body in (
+        sd.sin,
+        sd.gamma,
+        lambda c: sd.tanh(c) + sd.sum(sd.solve(sd.eye(2) + c, sd.ones(2))),
+    ):
+        one, native = told(body, backend="native")
+        other, plain = told(body, backend="numpy")
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+        assert ("one loop of C" in native) == (body is sd.sin)
+        assert "C" not in plain
+
+
+def test_the_text_has_no_name_of_users():
+    name = sd.symbol("größe")
+    last = sd.scan(lambda c, _: (c * name, None), s, length=3)[0]
+    F = nm.lower(last, [s, name], backend="native")
+    assert F(2.0, 3.0) == 54
+    (loop,) = [x for x in F._programs.emitter.namespace.values() if isinstance(x, Loop)]
+    assert loop.native.text().isascii()
+
+
+def test_pickles_compile_again_and_equal_bodies_are_one_library(ran):
+    path = sd.scan(lambda c, _: (sd.tanh(c * a), None), s, length=9)[0]
+    F = nm.lower(path, [a, s], backend="native")
+    G = pickle.loads(pickle.dumps(F))
+    gc.collect()
+    assert F(0.5, 0.25) == G(0.5, 0.25)
+    assert ran == [True, True]
+
+
+def test_backends_of_one_loop_do_not_mix(ran):
+    path = sd.scan(lambda c, _: (sd.sin(c) * a, None), s, length=9)[0]
+    plain, fast = (nm.lower(path, [a, s], backend=b) for b in ("numpy", "native"))
+    wanted = plain(0.5, 0.25)
+    assert not ran
+    np.testing.assert_allclose(fast(0.5, 0.25), wanted, rtol=1e-14)
+    assert ran
