@@ -85,6 +85,7 @@ from symdiff.subjects import SUBJECTS, by_subject, home, index
 from symdiff.transforms.batching import batch as batch
 from symdiff.transforms.loops import fori_loop as fori_loop
 from symdiff.transforms.loops import scan as scan
+from symdiff.transforms.loops import while_loop as while_loop
 from symdiff.transforms.solutions import fixed_point as fixed_point
 from symdiff.transforms.solutions import linear_solve as linear_solve
 from symdiff.transforms.solutions import minimize as minimize
@@ -149,6 +150,7 @@ if not TYPE_CHECKING:
         "factor",
         "fixed_point",
         "fori_loop",
+        "while_loop",
         "free_symbols",
         "from_function",
         "from_sympy",

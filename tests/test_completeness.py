@@ -36,6 +36,7 @@ from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed
@@ -291,7 +292,7 @@ def test_an_op_is_counted(cls):
         if cls in (Custom, CustomPullback):
             with pytest.raises(Unsupported, match="is a black box"):
                 sd.count_operations(node)
-        elif cls in (Root, LinearSolution):
+        elif cls in (Root, LinearSolution, Sized, Steps):
             with pytest.raises(Unsupported, match="takes as many steps as it needs"):
                 sd.count_operations(node)
         else:
@@ -346,6 +347,8 @@ NOT_DRAWN = {
     Root: "equations are drawn by themselves: tests/symdiff/test_solutions.py",
     LinearSolution: "maps are stated by themselves: tests/symdiff/test_solutions.py",
     Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
+    Steps: "bodies are drawn by themselves: tests/symdiff/test_while_loop.py",
+    Sized: "it has a scan inside: tests/symdiff/test_while_loop.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),
 }
 

@@ -31,6 +31,7 @@ from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
 from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 from tests.test_completeness import OPS, nodes_of_ops
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
 
 BLACK_BOXES = (Custom, CustomPullback)
-# These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py.
-OTHERS = (*BLACK_BOXES, Equations, Root, LinearSolution, Scan)
+# These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py,
+# test_while_loop.py.
+OTHERS = (*BLACK_BOXES, Equations, Root, LinearSolution, Scan, Sized, Steps)
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]
 
 

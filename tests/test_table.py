@@ -1137,6 +1137,12 @@ ROWS = (
         lambda x: sd.fori_loop(2, 4, lambda i, c: sd.sin(c) * i, x),
     ),
     row(
+        "while_loop",
+        (((),), ((3,),), ((0,),)),
+        lambda x: np.sin(np.sin(np.sin(x))),
+        lambda x: sd.while_loop(lambda c: c[1] < 3, lambda c: (sd.sin(c[0]), c[1] + 1), (x, 0))[0],
+    ),
+    row(
         "root",
         (((),), ((3,),), ((2, 2),), ((0,),)),
         np.cbrt,

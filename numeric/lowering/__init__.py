@@ -4,3 +4,4 @@
 from numeric.lowering import arithmetic_kernels as arithmetic_kernels
 from numeric.lowering import loops as loops
 from numeric.lowering import roots as roots
+from numeric.lowering import while_loops as while_loops

@@ -35,6 +35,7 @@ from symdiff.graph.axis_lengths import lengths
 from symdiff.graph.node import topological
 from symdiff.scalars.formula import VOCABULARY
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -187,8 +188,9 @@ def discards(op: Op) -> bool:
         if op.primitive:
             return op is _WHERE
         return VOCABULARY["where"] in functions(op.formula)
-    if isinstance(op, Scan):
-        return any(discards(x.op) for x in topological([op.body]))
+    if isinstance(op, Scan | Sized | Steps):
+        inside = [op.body] if isinstance(op, Scan) else op.inside
+        return any(discards(x.op) for x in topological(inside))
     # An unslice is a derivative's: of what the slice did not read.
     return isinstance(op, ops.Strong | ops.Unslice) or (
         isinstance(op, ops.Contract) and any(op.kills)

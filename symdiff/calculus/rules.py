@@ -366,11 +366,11 @@ def batched(node: Expr, args: Sequence[Expr], lead: Shape) -> Expr:
         return opaque(op, *led)
     leads = [y.ndim - len(op.signature.core(k)) for k, y in enumerate(node.args)]
     more, count = max(leads) - leads[shared[0]], len(lead)
-    moved = [x if k in shared else _exchanged(x, count, more) for k, x in enumerate(led)]
-    return _exchanged(opaque(op, *moved), more, count)
+    moved = [x if k in shared else exchanged(x, count, more) for k, x in enumerate(led)]
+    return exchanged(opaque(op, *moved), more, count)
 
 
-def _exchanged(x: Expr, first: int, second: int) -> Expr:
+def exchanged(x: Expr, first: int, second: int) -> Expr:
     """``x`` with its first axes behind so many of the following ones."""
     word = tuple(range(x.ndim))
     both = first + second

@@ -16,6 +16,7 @@ from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
 from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
@@ -63,6 +64,8 @@ def rule(node: Expr, k: int | None) -> Rule:
         return Rule(f"vjp of {op.name}, as its author states it")
     if isinstance(op, Scan):
         return Rule("a scan of the linearised body, the other way round")
+    if isinstance(op, Sized):
+        return Rule("the derivative inside, for as many steps")
     if isinstance(op, Equations):
         return Rule("the transposed equations, linearised at the solution, are solved")
     name = op.called(node.shape)[0]

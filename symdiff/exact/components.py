@@ -22,10 +22,12 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound
 from symdiff.graph.formula_nodes import is_decision, over_formula
+from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -133,6 +135,17 @@ class Arithmetic(ABC):
             return [int(i) for i in index]
         except TypeError:
             raise Unsupported(f"{name}: an index whose value is not known") from None
+
+    def holds(self, name: str, condition: Any) -> bool:
+        """Whether a condition holds; raises Unsupported, naming the op, where nobody knows."""
+        if isinstance(condition, sp.Basic):
+            condition = condition.doit()
+        try:
+            return {True: True, False: False}[condition]  # 1, an mpf or SymPy's true as well
+        except (KeyError, TypeError):
+            raise Unsupported(
+                f"{name}: whether its condition holds is not known without numbers"
+            ) from None
 
     def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
         """The value of one core of an opaque node, which has ``shape``, by its components."""
@@ -344,6 +357,53 @@ class _Walk:
         rows = found[:: -1 if op.reverse else 1]
         return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
 
+    def steps(self, node: Expr, args: list[Any]) -> Any:
+        """One step after the other, while the condition holds."""
+        op = op_as(node, Steps)
+
+        def count(carry: Any, *params: Any) -> Any:
+            given = dict(zip(op.params, params, strict=True))
+            for n in itertools.count():
+                env = {op.carry: carry, **given}
+                (met,) = evaluated([op.condition], env, self.of, self.sizes)
+                if not self.of.holds("steps of while_loop", met):
+                    return self.of.number(n)
+                if n == op.max_steps:
+                    raise too_many(op)
+                (carry,) = evaluated([op.body], env, self.of, self.sizes)
+
+        return self.each(count, op.symbols, args, node.ndim)
+
+    def sized(self, node: Expr, args: list[Any]) -> Any:
+        """The expression inside, of a length that is known by now."""
+        op, (count, *rest) = op_as(node, Sized), args
+
+        def value(count: Any, *xs: Any) -> Any:
+            sizes = {**self.sizes, str(op.own): self.of.places(op.name, [count])[0]}
+            env = dict(zip(op.symbols, xs, strict=True))
+            return evaluated([op.inner], env, self.of, sizes)[0]
+
+        first = named_dummy("count", (), int)
+        return self.each(value, (first, *op.symbols), [count, *rest], np.ndim(count))
+
+    def each(
+        self, f: Callable[..., Any], symbols: Sequence[Expr], args: Sequence[Any], axes: int
+    ) -> Any:
+        """``f`` for each place along leading axes, which operands of more axes have."""
+        arrays = list(map(_array, args))
+        batch = arrays[0].shape[:axes]
+        found = []
+        for place in np.ndindex(batch):
+            pairs = zip(arrays, symbols, strict=True)
+            rows = [x[place] if x.ndim > symbol.ndim else x for x, symbol in pairs]
+            found.append(_array(f(*[_unwrapped(_array(row)) for row in rows])))
+        if not axes:
+            return _unwrapped(found[0])
+        return filled(
+            batch + (found[0].shape if found else ()),
+            itertools.chain.from_iterable(map(_list, found)),
+        )
+
     def root(self, node: Expr, args: list[Any]) -> Any:
         """Step by step, from the start."""
         op = op_as(node, Root)
@@ -468,6 +528,8 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Barrier, _Walk.barrier),
     (ops.Linear, _Walk.linear),
     (Scan, _Walk.scan),
+    (Steps, _Walk.steps),
+    (Sized, _Walk.sized),
     (Root, _Walk.root),
     (LinearSolution, _Walk.linear_solution),
     (ops.Opaque, _Walk.opaque),

@@ -18,6 +18,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Scan
+from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,6 +122,8 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Scan):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
+    if isinstance(op, Steps | Sized):
+        raise Unsupported("count_operations: a while loop takes as many steps as it needs")
     if isinstance(op, Equations):
         raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):

@@ -95,6 +95,9 @@ class _Sets(Arithmetic):
     def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
         return _union([a, b])
 
+    def holds(self, name: str, condition: object) -> bool:
+        raise Unsupported(f"{name}: how many steps there are is not known without numbers")
+
     def named(self, name: str, *args: object) -> Any:
         return _union([*args, 0])
 

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Scan, scan_op
+from symdiff.transforms.while_loops import Sized, Steps, sized_op, steps_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,16 +64,15 @@ def described(op: Op) -> tuple[Any, ...]:
         if op.__class__ is family:
             return interned, _parameters(op)
     if isinstance(op, Scan):
-        nodes = [op.body, op.carry, *op.xs, *op.params]
-        # In a table of its own: nodes of the body may be in that which the op is pickled for.
-        table = _Known().table(nodes)
-        places = [table.place[node] for node in nodes]
-        return _scanned, (table, places, len(op.xs), op.length, op.reverse)
+        nodes = _apart(op.body, op.carry, *op.xs, *op.params)
+        return _scanned, (*nodes, len(op.xs), op.length, op.reverse)
+    if isinstance(op, Steps):
+        return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
+    if isinstance(op, Sized):
+        return _sized, (*_apart(op.inner, *op.symbols), str(op.own))
     if isinstance(op, Equations):
-        nodes = [*op.outputs, op.x, *op.params]
-        table = _Known().table(nodes)
-        places = [table.place[node] for node in nodes]
-        return _equations, (op.__class__, op.name, table, places, len(op.outputs), *op.further())
+        nodes = _apart(*op.outputs, op.x, *op.params)
+        return _equations, (op.__class__, op.name, *nodes, len(op.outputs), *op.further())
     if isinstance(op, ops.Gather | ops.Scatter):
         return _indexed, (op.__class__, op.before, op.index)
     return _interned, (op.__class__, *_parameters(op))
@@ -122,6 +123,22 @@ def _scanned(
 ) -> Op:
     body, carry, *rest = [nodes[i] for i in places]
     return scan_op(body, carry, rest[:count], rest[count:], length, reverse)
+
+
+def _apart(*nodes: Expr) -> tuple[Table, list[int]]:
+    """Nodes in a table of their own: they may be in that which their op is pickled for."""
+    table = _Known().table(nodes)
+    return table, [table.place[node] for node in nodes]
+
+
+def _counted(nodes: list[Expr], places: Sequence[int], max_steps: int) -> Op:
+    condition, body, carry, *params = [nodes[i] for i in places]
+    return steps_op(condition, body, carry, params, max_steps)
+
+
+def _sized(nodes: list[Expr], places: Sequence[int], own: str) -> Op:
+    inner, *symbols = [nodes[i] for i in places]
+    return sized_op(inner, symbols, Length(own))
 
 
 def _equations(

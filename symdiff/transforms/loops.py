@@ -1,30 +1,30 @@
-"""Loops for users, with the signatures and the meaning of JAX's: ``scan``, ``fori_loop``."""
+"""Loops for users, with the signatures and the meaning of JAX's."""
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
-from symdiff.functions.shaping import arange, concat, reshape, squeeze, stack
+from symdiff.functions.shaping import arange, squeeze
 from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
-from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, full, named_dummy, number_of
-from symdiff.graph.lengths import product
+from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
+from symdiff.transforms.packing import packed, packed_shape, unpacked
 from symdiff.transforms.scans import part, replaced, trajectory
+from symdiff.transforms.while_loops import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from symdiff.graph.node import Dim, Shape
 
-__all__ = ["fori_loop", "scan"]
+__all__ = ["fori_loop", "scan", "while_loop"]
 
 
 @written("scan(f, init, xs), f(carry, x) -> (carry, y)")
@@ -62,33 +62,27 @@ def scan(
     >>> sums.shape, sd.grad(last, x).shape
     (('n',), ('n',))
     """
-    carried, columns = list(map(as_expr, _leaves(init))), list(map(as_expr, _leaves(xs)))
+    carried, columns = _carried("scan", init), list(map(as_expr, _leaves(xs)))
     n = _length(xs, columns, length)
-    for k, value in enumerate(carried):
-        if not is_real(value):
-            raise TypeError(
-                f"scan: the carry{_place(k, carried)} is {value.dtype.__name__}; a carry is real: "
-                "start from sd.astype(value, float), or let xs have what counts the steps"
-            )
     shapes = [value.shape for value in carried]
-    carry = named_dummy("carry", _packed_shape(shapes))
+    carry = named_dummy("carry", packed_shape(shapes))
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
-    before = _unpacked(carry, shapes)
+    before = unpacked(carry, shapes)
     found = f(_like(init, iter(before)), None if xs is None else _like(xs, iter(each)))
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(f"scan: f returned {_shown(found)}; expected a pair, the next carry and y")
-    values, y = _checked(init, shapes, found[0]), found[1]
+    values, y = _checked("scan", "f", init, shapes, found[0]), found[1]
     outputs = list(map(as_expr, _leaves(y)))
     along = dict(zip(each, columns, strict=True))
-    start = _packed([as_real(value) for value in carried])
-    path = trajectory(_packed(values), carry, start, along, {}, n, reverse)
+    start = packed([as_real(value) for value in carried])
+    path = trajectory(packed(values), carry, start, along, {}, n, reverse)
     firsts, lasts = part(path, 0, n), part(path, 1, n + 1)  # type: ignore[operator]
     if reverse:
         firsts, lasts = lasts, firsts
     end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
-    last = _like(init, iter(_unpacked(squeeze(part(path, *end), 0), shapes)))
+    last = _like(init, iter(unpacked(squeeze(part(path, *end), 0), shapes)))
     # What the body computes of the carry is there: in the trajectory.
-    stand_ins, afters = {}, _unpacked(lasts, shapes)
+    stand_ins, afters = {}, unpacked(lasts, shapes)
     for value, after in zip(values, afters, strict=True):
         if value.args and value not in stand_ins and number_of(value) is None:
             stand_ins[value] = named_dummy("after", value.shape), after
@@ -129,6 +123,64 @@ def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
     else:
         places = arange(first, stop)
     return scan(lambda carry, i: (f(i, carry), None), init, places)[0]
+
+
+@written("while_loop(cond, body, init), cond(carry) and body(carry) -> carry")
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    init: Any,
+    max_steps: int = 10_000,
+    return_steps: bool = False,
+) -> Any:
+    """``carry = body(carry)`` as long as ``cond(carry)``, from ``init``: the last carry.
+
+    How many steps there are is found when the program runs, and derivatives of every order, in both
+    modes, are those of so many steps: of that number itself there is none.  For a batch each loop
+    has a number of its own.
+
+    Args:
+        cond: ``cond(carry)``, a condition: an expression that is true or false.
+        body: ``body(carry)``, which returns a carry as ``scan`` wants it.
+        init: the first carry, as that of ``scan``; the last one where the condition does not hold.
+        max_steps: how many steps there may be: where the condition holds after so many, calls
+            raise RuntimeError.
+        return_steps: whether to return the pair of the last carry and the number of steps.
+
+    Raises TypeError for a condition that is none, ValueError for a ``max_steps`` that is no natural
+    number, and what ``scan`` raises.
+
+    >>> import symdiff as sd
+    >>> a = sd.symbol("a")
+    >>> root = sd.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> round(float(sd.diff(root, a).evalf(subs={a: 4})), 12)
+    0.25
+    """
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 0:
+        raise ValueError(f"while_loop: max_steps={max_steps!r} is no number of steps")
+    carried = _carried("while_loop", init)
+    shapes = [value.shape for value in carried]
+    carry = named_dummy("carry", packed_shape(shapes))
+    before = unpacked(carry, shapes)
+    condition = cond(_like(init, iter(before)))
+    if isinstance(condition, bool | np.bool_):
+        condition = as_expr(condition)
+    if not isinstance(condition, Expr) or condition.dtype is not bool or condition.shape:
+        raise TypeError(
+            f"while_loop: cond returned {_condition_shown(condition)}; expected one condition, "
+            "as c > 0 is, or sd.any(c > 0) of an array"
+        )
+    values = _checked("while_loop", "body", init, shapes, body(_like(init, iter(before))))
+    start = packed([as_real(value) for value in carried])
+    last, steps = repeated(condition, packed(values), carry, start, int(max_steps))
+    found = _like(init, iter(unpacked(last, shapes)))
+    return (found, steps) if return_steps else found
+
+
+def _condition_shown(found: Any) -> str:
+    if isinstance(found, Expr):
+        return f"{'conditions' if found.dtype is bool else 'numbers'} of {_shown(found)}"
+    return _shown(found)
 
 
 # Trees of expressions -----------------------------------------------------------------------------
@@ -191,23 +243,35 @@ def _shown(tree: Any) -> str:
     return f"shape {shape_text(tree.shape)}" if isinstance(tree, Expr) else repr(tree)
 
 
-def _checked(init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
+def _carried(what: str, init: Any) -> list[Expr]:
+    """The leaves of the first carry of a loop, which are real."""
+    found = list(map(as_expr, _leaves(init)))
+    for k, value in enumerate(found):
+        if not is_real(value):
+            raise TypeError(
+                f"{what}: the carry{_place(k, found)} is {value.dtype.__name__}; a carry is real: "
+                "start from sd.astype(value, float), or let xs have what counts the steps"
+            )
+    return found
+
+
+def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
     """The leaves of a carry that f returned, each of the shape that it has to have."""
     leaves = _in_order(carry, init)
     if leaves is None:
         raise TypeError(
-            f"scan: the carry is {_shown(init)}, f returned {_shown(carry)}: another structure"
+            f"{what}: the carry is {_shown(init)}, {f} returned {_shown(carry)}: another structure"
         )
     values = list(map(as_expr, leaves))
     for k, (value, shape) in enumerate(zip(values, shapes, strict=True)):
         if value.shape != shape:
             raise ShapeError(
-                f"scan: the carry{_place(k, values)} has shape {shape_text(shape)}, f returned "
+                f"{what}: the carry{_place(k, values)} has shape {shape_text(shape)}, {f} returned "
                 f"{shape_text(value.shape)}"
             )
         if value.dtype is bool:
             raise TypeError(
-                f"scan: the carry{_place(k, values)} is real, f returned a condition; "
+                f"{what}: the carry{_place(k, values)} is real, {f} returned a condition; "
                 "sd.where(condition, 1, 0) makes numbers of it"
             )
     return [as_real(value) for value in values]
@@ -234,62 +298,3 @@ def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
             raise ShapeError(f"scan: {by}, but xs{_place(k, columns)} have {x.shape[0]}")
     assert told is not None
     return told
-
-
-# Several carries in one ---------------------------------------------------------------------------
-
-
-def _joined(shapes: Sequence[Shape]) -> bool:
-    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
-    rest = {shape[1:] for shape in shapes}
-    return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
-
-
-def _alike(shapes: Sequence[Shape]) -> bool:
-    return all(shape == shapes[0] for shape in shapes)
-
-
-def _packed_shape(shapes: Sequence[Shape]) -> Shape:
-    if len(shapes) == 1:
-        return shapes[0]
-    if not shapes:
-        return (0,)
-    if _joined(shapes):
-        return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
-    if _alike(shapes):
-        return (len(shapes), *shapes[0])
-    return (sum(map(product, shapes)),)
-
-
-def _packed(values: Sequence[Expr]) -> Expr:
-    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
-    if len(values) == 1:
-        return values[0]
-    shapes = [x.shape for x in values]
-    if not values:
-        return full((0,), 0)
-    if _joined(shapes):
-        return concat(values)
-    if _alike(shapes):
-        return stack(values)
-    return concat([reshape(x, product(x.shape)) for x in values])
-
-
-def _unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
-    """The arrays in the last axes of what was packed, whatever axes are in front."""
-    if len(shapes) == 1:
-        return [x]
-    if not shapes:
-        return []
-    if _joined(shapes):
-        ends = list(accumulate([shape[0] for shape in shapes], initial=0))
-        return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
-    if _alike(shapes):
-        axis = x.ndim - len(shapes[0]) - 1
-        return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
-    lead, found, start = x.shape[:-1], [], 0
-    for shape in shapes:
-        stop = start + product(shape)
-        found.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
-        start = stop
-    return found

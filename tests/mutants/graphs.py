@@ -138,8 +138,8 @@ _variables(
 
 _batching(
     "the-new-axis-goes-behind",
-    "    return _exchanged(opaque(op, *moved), more, count)",
-    "    return _exchanged(opaque(op, *moved), count, more)",
+    "    return exchanged(opaque(op, *moved), more, count)",
+    "    return exchanged(opaque(op, *moved), count, more)",
     "test_the_new_axis_comes_before_all_that_share_a_matrix",
 )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.mutants.rows import Family
 
 _scan = Family("scan")
-FAMILIES = (_scan,)
+_while = Family("while")
+FAMILIES = (_scan, _while)
 
 _scan(
     "symbols-of-bodies-are-not-renamed",
@@ -83,7 +84,7 @@ _scan(
     "kinks-inside-are-not-asked-for",
     "if not decisions:\n        return inside\n",
     "if not decisions:\n        return []\n",
-    "test_kinks_raise_inside",
+    "test_scan.py::test_kinks_raise_inside",
 )
 _scan(
     "loops-in-reverse-read-xs-forward",
@@ -153,4 +154,69 @@ _scan(
     "if not each_step.keys().isdisjoint(topological([formula])):",
     "if each_step.keys() >= set(topological([formula])):",
     "test_biases_are_added_before_the_loop",
+)
+
+# While loops --------------------------------------------------------------------------------------
+
+_while(
+    "a-body-is-run-where-the-condition-fails",
+    "while self.holds(carry, *params, sizes)[0]:",
+    "while (last := self.step(carry, *params, sizes)) and self.holds(carry, *params, sizes)[0]:",
+    "test_bodies_are_not_run_where_the_condition_fails",
+)
+_while(
+    "a-limit-is-reached-one-step-early",
+    "if count == self.most:",
+    "if count == self.most - 1:",
+    "test_a_limit_that_is_reached_raises",
+)
+_while(
+    "the-length-of-the-last-loop-is-that-of-all",
+    "self.own: int(count[place])})",
+    "self.own: int(np.max(count))})",
+    "test_a_batch_has_a_number_of_steps_for_each",
+)
+_while(
+    "batches-count-the-first-loop-alone",
+    "counts[place] = self._count(",
+    "counts[...] = self._count(",
+    "test_a_batch_has_a_number_of_steps_for_each",
+)
+_while(
+    "cotangents-of-what-loops-share-are-those-of-the-first",
+    "return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)",
+    "return Flow(squeeze(part(found, 0, 1), 0), shares.mark)",
+    "test_a_batch_that_only_a_part_varies_in",
+)
+_while(
+    "a-length-of-its-own-takes-the-name-of-another",
+    "if self.own not in taken:",
+    "if self.own in self.own:",
+    "test_carries_of_a_length_by_name[steps",
+)
+_while(
+    "cotangents-of-all-operands-are-the-first-one",
+    "found = unpacked(path, shares.shapes)[shares.places[self.k - 1]]",
+    "found = unpacked(path, shares.shapes)[0]",
+    "test_derivatives_are_those_of_the_steps_written_out[1-several_carries]",
+    "test_derivatives_are_those_of_the_steps_written_out",
+)
+_while(
+    "axes-of-a-batch-of-tangents-stay-in-front",
+    "operands[symbol] = exchanged(t.expr, lead, rule._batch(k))",
+    "operands[symbol] = t.expr",
+    "test_a_batch_has_a_number_of_steps_for_each",
+    "test_a_batch_that_only_a_part_varies_in",
+)
+_while(
+    "zeros-of-masks-inside-are-forgotten",
+    "shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)",
+    "shares = _Shares(places, [x.shape for x in exprs], NONE)",
+    "test_zeros_of_a_mask_meet_no_infinite_slope_outside",
+)
+_while(
+    "kinks-inside-are-not-those-of-the-first-place",
+    "hit > 0, cumsum(hit) == 1)",
+    "hit > 0, cumsum(hit) == 2)",
+    "test_while_loop.py::test_kinks_raise_inside",
 )

@@ -245,6 +245,17 @@ def test_columns_of_several_arrays_and_sums_of_every_kind(folds):
     assert variants(F) == {True}
 
 
+def test_columns_and_other_axes_of_their_length_in_one_kernel():
+    B, D, v = sd.symbol("Bd", ("n", 32)), sd.symbol("Dd", (32, "n")), sd.symbol("vd", "n")
+    C, sine = sd.symbol("Cd", ("n", 32)), sd.sin(v)
+    F, G = pair([sd.sin(B) * C * sine[:, None], sd.exp(D) * sd.sin(D) * sine], (B, C, D, v))
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=shape) for shape in ((40, 32), (40, 32), (32, 40), 40)]
+    for a, b in zip(F(*given), G(*given), strict=True):
+        near(a, b)
+    assert variants(F) == {False}
+
+
 def test_points_run_in_machine_code():
     x, y, z = sd.symbols("x y z")
     F, G = pair([sd.exp(-x * y) * sd.sin(z), x + 2 * y, x, sd.constant(3.0)], (x, y, z))

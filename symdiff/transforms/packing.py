@@ -1,0 +1,74 @@
+"""Several arrays as one: so the carries of a loop are, and the cotangents of its operands."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from symdiff.functions.shaping import concat, reshape, squeeze, stack
+from symdiff.graph.leaves import full
+from symdiff.graph.lengths import product
+from symdiff.transforms.scans import part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Shape
+
+
+def _joined(shapes: Sequence[Shape]) -> bool:
+    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
+    rest = {shape[1:] for shape in shapes}
+    return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
+
+
+def _alike(shapes: Sequence[Shape]) -> bool:
+    return all(shape == shapes[0] for shape in shapes)
+
+
+def packed_shape(shapes: Sequence[Shape]) -> Shape:
+    """The shape of what ``packed`` makes of arrays of these shapes."""
+    if len(shapes) == 1:
+        return shapes[0]
+    if not shapes:
+        return (0,)
+    if _joined(shapes):
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
+    if _alike(shapes):
+        return (len(shapes), *shapes[0])
+    return (sum(map(product, shapes)),)
+
+
+def packed(values: Sequence[Expr]) -> Expr:
+    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
+    if len(values) == 1:
+        return values[0]
+    shapes = [x.shape for x in values]
+    if not values:
+        return full((0,), 0)
+    if _joined(shapes):
+        return concat(values)
+    if _alike(shapes):
+        return stack(values)
+    return concat([reshape(x, product(x.shape)) for x in values])
+
+
+def unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
+    """The arrays in the last axes of what was packed, whatever axes are in front."""
+    if len(shapes) == 1:
+        return [x]
+    if not shapes:
+        return []
+    if _joined(shapes):
+        ends = list(accumulate([shape[0] for shape in shapes], initial=0))
+        return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
+    if _alike(shapes):
+        axis = x.ndim - len(shapes[0]) - 1
+        return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
+    lead, found, start = x.shape[:-1], [], 0
+    for shape in shapes:
+        stop = start + product(shape)
+        found.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
+        start = stop
+    return found

@@ -1,0 +1,401 @@
+"""Loops that end by a condition: how many steps there are is known when they have been done.
+
+Two nodes make one.  ``Steps`` counts: it runs the loop, and its value is an integer, which has no
+derivative.  ``Sized`` is an expression over bound symbols in which a length has a name of its own,
+and its first operand says how long that is.  Of a loop it is the last carry of a scan of so many
+steps.
+
+No length that is made when the program runs is seen outside: the value has the shape of the carry.
+And derivatives of ``Sized`` are those of the expression inside, of a scan of a length by name; they
+are ``Sized`` again, of the same count, which goes from forward to backward as any value does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff.calculus import kinks
+from symdiff.calculus.flows import DEEP, NONE, Flow
+from symdiff.calculus.kinks import Kink, kinks_in
+from symdiff.calculus.rules import Statement, exchanged, pullback, pushforward, register
+from symdiff.functions.elementwise import where
+from symdiff.functions.reductions import cumsum
+from symdiff.functions.reductions import sum as summed
+from symdiff.functions.shaping import reshape, squeeze
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, as_real, opaque, primitive
+from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.contraction import contract
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import full, is_zero, named_dummy, number_node
+from symdiff.graph.lengths import Length, product
+from symdiff.graph.node import intern_op, topological
+from symdiff.transforms import batching
+from symdiff.transforms.batching import led
+from symdiff.transforms.packing import packed, unpacked
+from symdiff.transforms.scans import bound_symbol, captured, part, replaced, trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+# Cotangents of so many nodes are remembered for their operands.
+_SOME = 64
+
+
+def repeated(
+    condition: Expr, body: Expr, carry: Expr, init: Expr, max_steps: int
+) -> tuple[Expr, Expr]:
+    """The first of init, ``body(init)``, .. that fails the condition, and how many come before it.
+
+    Condition and body are over carry, a symbol of init's shape that stands in no operand, and what
+    they take from outside.
+    """
+    (condition, body), others = captured([condition, as_real(body)], carry)
+    params = [*others.values()]
+    op = steps_op(condition, body, carry, params, max_steps)
+    count = opaque(op, init, *others)
+    start, n = named_dummy("init", carry.shape), _free(names(topological([body, carry])))
+    path = trajectory(body, carry, start, {}, {}, n)
+    last = squeeze(part(path, n, n + 1), 0)
+    operands = {start: init, **{symbol: x for x, symbol in others.items()}}
+    return sized(last, n, operands, count), count
+
+
+# The number of steps ------------------------------------------------------------------------------
+
+
+class Steps(ops.Opaque):
+    """How often ``body`` has to be applied to a carry until ``condition`` of it is false.
+
+    Operands: init and params.  Init may have leading axes, which params have too, or lack all:
+    there are as many loops then, each of which ends by itself.
+    """
+
+    __slots__ = ("__dict__", "body", "carry", "condition", "max_steps", "params")
+    fields = ("max_steps",)
+    name = "steps"
+    kind = int
+
+    def __init__(
+        self,
+        condition: Expr,
+        body: Expr,
+        carry: Expr,
+        params: tuple[Expr, ...],
+        max_steps: int,
+    ) -> None:
+        self.condition, self.body, self.carry, self.params = condition, body, carry, params
+        self.max_steps = max_steps
+
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        """What stands in the op."""
+        return (self.condition, self.body)
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """The bound symbols, in the order of the operands."""
+        return (self.carry, *self.params)
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0][: len(shapes[0]) - self.carry.ndim]
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join(x.name for x in self.symbols)
+        functions = [f"lambda {symbols}: {x}" for x in (self.condition, self.body)]
+        return self.name, [*functions, f"max_steps={self.max_steps}"]
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        known = _known([self.condition, self.body], self.symbols, lengths)
+        if not known:
+            return self
+        made = _renamed(self.symbols, known)
+        condition, body = with_lengths("while_loop", [self.condition, self.body], made, known)
+        carry, *params = [made[x] for x in self.symbols]
+        return steps_op(condition, body, carry, params, self.max_steps)
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        inside = topological([self.condition, self.body])
+        return [need for node in inside for need in node.op.needs(*node.args)]
+
+
+def steps_op(
+    condition: Expr, body: Expr, carry: Expr, params: Sequence[Expr], max_steps: int
+) -> Steps:
+    """The op of a condition and a body over any symbols of their own."""
+    roles = [("c", 0, carry), *(("p", k, p) for k, p in enumerate(params))]
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
+    condition, body = replaced([condition, body], place)
+    own = place[carry], tuple([place[p] for p in params])
+    key = (Steps, condition, body, *own, max_steps)
+    return intern_op(key, lambda: Steps(condition, body, *own, max_steps))
+
+
+def too_many(op: Steps) -> RuntimeError:
+    """The error of a loop that has not ended."""
+    return RuntimeError(
+        f"while_loop: the condition still holds after max_steps={op.max_steps} steps; raise "
+        "max_steps, or stop where the carry no longer changes"
+    )
+
+
+def _known(
+    outputs: Sequence[Expr], symbols: Iterable[Expr], lengths: Callable[[Shape], Shape]
+) -> dict[str, Dim]:
+    """The lengths that become others, by their names in a body."""
+    return {
+        name: length
+        for name in names(topological([*outputs, *symbols]))
+        if (length := lengths((Length(name),))[0]) != name
+    }
+
+
+def _renamed(symbols: Iterable[Expr], known: Mapping[str, Dim]) -> dict[Expr, Expr]:
+    """Fresh symbols in place of some, where lengths are known."""
+    return {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
+
+
+# An expression with a length of its own -----------------------------------------------------------
+
+_OWN = "steps"
+
+
+class Sized(ops.Opaque):
+    """``inner``, in which the length ``own`` is what the first operand says.
+
+    The others are the values of the bound symbols.  Where the first operand has axes, it is a value
+    for each element of it, and of the others those that have these axes, too, in front, are one for
+    each, while those that lack them are the same for all.
+    """
+
+    __slots__ = ("__dict__", "inner", "own", "pulled", "symbols")
+    name = "sized"
+
+    def __init__(self, inner: Expr, symbols: tuple[Expr, ...], own: Length) -> None:
+        self.inner, self.symbols, self.own = inner, symbols, own
+        self.pulled: dict[tuple[int, ...], tuple[weakref.ref[Expr], _Shares]] = {}
+
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        """What stands in the op."""
+        return (self.inner,)
+
+    def result(self, *shapes: Shape) -> Shape:
+        return shapes[0] + self.inner.shape
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join([str(self.own), *(x.name for x in self.symbols)])
+        return self.name, [f"lambda {symbols}: {self.inner}"]
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        known = _known([self.inner], self.symbols, lengths)
+        known.pop(str(self.own), None)
+        if not known:
+            return self
+        inner, own = self.beside(tuple(known.values()))
+        made = _renamed(self.symbols, known)
+        (inner,) = with_lengths("while_loop", [inner], made, known)
+        return sized_op(inner, [made[x] for x in self.symbols], own)
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        inside = [x for node in topological([self.inner]) for x in node.op.needs(*node.args)]
+        return [(need, why) for need, why in inside if str(self.own) not in _names_in(need)]
+
+    def beside(self, shape: Shape) -> tuple[Expr, Length]:
+        """The expression inside, and its own length by a name that does not stand in a shape."""
+        taken = [name for dim in shape for name in _names_in(dim)]
+        if self.own not in taken:
+            return self.inner, self.own
+        own = _free([*taken, *names(topological(self.inside + self.symbols))])
+        (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): own})
+        return inner, own
+
+
+class _Shares(NamedTuple):
+    """The operands that cotangents in one array are of, their shapes there, and their mark."""
+
+    places: dict[int, int]
+    shapes: list[Shape]
+    mark: int
+
+
+def _names_in(length: Dim) -> tuple[str, ...]:
+    return tuple(length.names) if isinstance(length, Length) else ()
+
+
+def _free(taken: Iterable[str]) -> Length:
+    """A name for a length: the first one that is not taken."""
+    others = set(map(str, taken))
+    tried = itertools.chain([_OWN], (f"{_OWN}{k}" for k in itertools.count(1)))
+    return Length(next(name for name in tried if name not in others))
+
+
+def sized_op(inner: Expr, symbols: Sequence[Expr], own: Length) -> Sized:
+    """The op of an expression over any symbols of its own, with a length of any name."""
+    place = {x: bound_symbol("s", k, x) for k, x in enumerate(symbols)}
+    name = _free(x for x in names(topological([inner, *symbols])) if x != own)
+    sizes = {} if name == own else {str(own): name}
+    (inner,) = with_lengths("while_loop", [inner], place, sizes)
+    own_symbols = tuple([place[x] for x in symbols])
+    key = (Sized, inner, own_symbols, str(name))
+    return intern_op(key, lambda: Sized(inner, own_symbols, name))
+
+
+def sized(inner: Expr, own: Length, operands: Mapping[Expr, Expr], count: Expr) -> Expr:
+    """``inner`` of operands, by symbol, where the length ``own`` is the value of ``count``."""
+    if is_zero(inner):
+        return full(count.shape + inner.shape, 0)
+    there = set(topological([inner]))
+    used = [x for x in operands if x in there]
+    return opaque(sized_op(inner, used, own), count, *[operands[x] for x in used])
+
+
+class SizedRule(Statement):
+    """The derivatives of the expression inside, of the same count."""
+
+    __slots__ = ()
+
+    def push(self, t: Flow) -> Flow | None:
+        flows = self.pushed(self.node, {self.k: t})
+        return flows[0] if flows else None
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """One node for the tangents of all operands: all of them run the loop."""
+        rule = SizedRule(node, 0)
+        op, (count, *xs) = rule._op(), node.args
+        axes = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
+        lead, (inner, own) = len(axes), op.beside(axes)
+        seeds, operands = {}, dict(zip(op.symbols, xs, strict=True))
+        for k, t in tangents.items():
+            x = op.symbols[k - 1]
+            symbol = named_dummy("t", axes + x.shape)
+            seeds[x] = Flow(symbol, DEEP if t.mark else NONE)
+            operands[symbol] = exchanged(t.expr, lead, rule._batch(k))
+        flow = pushforward(topological([inner]), [inner], seeds)[0]
+        if flow is None:
+            return []
+        found = sized(flow.expr, own, operands, count)
+        marked = flow.mark or any(t.mark for t in tangents.values())
+        return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
+
+    def pull(self, g: Flow) -> Flow | None:
+        count = self.node.args[0]
+        path, shares = self._pulled(g)
+        if self.k - 1 not in shares.places:
+            return None
+        lead = g.expr.ndim - self.node.ndim
+        found = unpacked(path, shares.shapes)[shares.places[self.k - 1]]
+        if not self._batch(self.k) and count.ndim:  # one operand for all of them
+            word = tuple(range(found.ndim))
+            return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)
+        return Flow(exchanged(found, count.ndim, lead), shares.mark)
+
+    def _op(self) -> Sized:
+        op = self.node.op
+        assert isinstance(op, Sized)
+        return op
+
+    def _batch(self, k: int) -> int:
+        """How many of the axes of the count an operand has."""
+        return self.node.args[k].ndim - self._op().symbols[k - 1].ndim
+
+    def _pulled(self, g: Flow) -> tuple[Expr, _Shares]:
+        """The cotangents of all operands in one array, which run the loop once.
+
+        The operands ask for them one after the other.
+        """
+        op, (count, *xs) = self._op(), self.node.args
+        key = (self.node.serial, g.expr.serial, g.mark)
+        if key in op.pulled:
+            ref, shares = op.pulled[key]
+            path = ref()
+            if path is not None:
+                return path, shares
+        lead = g.expr.ndim - self.node.ndim
+        inner, own = op.beside(g.expr.shape[:lead])
+        seed = named_dummy("g", g.expr.shape[:lead] + inner.shape)
+        flows = pullback([inner], op.symbols, [Flow(seed, DEEP if g.mark else NONE)])
+        found = {k: flow for k, flow in enumerate(flows) if flow and not is_zero(flow.expr)}
+        marked = g.mark or any(flow.mark for flow in found.values())
+        places = {k: place for place, k in enumerate(found)}
+        exprs = [flow.expr for flow in found.values()]
+        shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)
+        operands = dict(zip(op.symbols, xs, strict=True))
+        operands[seed] = exchanged(g.expr, lead, count.ndim)
+        path = sized(packed(exprs), own, operands, count)
+        if len(op.pulled) > _SOME:
+            op.pulled.clear()
+        op.pulled[key] = weakref.ref(path), shares
+        return path, shares
+
+
+# Batches and kinks --------------------------------------------------------------------------------
+
+
+def _batched_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """As many loops more."""
+    op = node.op
+    assert isinstance(op, Steps)
+    return opaque(op, *_led(node, op.symbols, args, length, node.ndim, 0))
+
+
+def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """As many values more, each of a length of its own."""
+    op = node.op
+    assert isinstance(op, Sized)
+    count = led(*args[0], length)
+    axes = node.args[0].ndim
+    return opaque(op, count, *_led(node, op.symbols, args[1:], length, axes, 1))
+
+
+def _led(
+    node: Expr,
+    symbols: Sequence[Expr],
+    args: Sequence[tuple[Expr, bool]],
+    length: Dim,
+    axes: int,
+    first: int,
+) -> list[Expr]:
+    """Operands with the new axis and those of a batch, where they have any, or are the first."""
+    batch = node.args[0].shape[:axes]
+    found = []
+    for k, (symbol, (x, has)) in enumerate(zip(symbols, args, strict=True)):
+        own = node.args[k + first].ndim - symbol.ndim
+        if has and axes > own:  # of the new axis alone, it is repeated along the others
+            word = tuple(range(1 + axes, x.ndim + axes))
+            made = dict(enumerate((length, *batch)))
+            x = contract([(x, (0, *word))], (*range(1 + axes), *word), made)
+        elif not has and (own or (first == 0 and k == 0)):
+            x = led(x, False, length)
+        found.append(x)
+    return found
+
+
+def _kinks(node: Expr) -> list[Kink]:
+    """The kinks that derivatives inside meet: whether one is hit, and the operand at the first."""
+    op = node.op
+    assert isinstance(op, Sized)
+    count, *xs = node.args
+    operands = dict(zip(op.symbols, xs, strict=True))
+    found = []
+    for kink in kinks_in([op.inner]):
+        size = product(kink.hit.shape)
+        hit = reshape(as_numeric(kink.hit), size)
+        first = primitive("logical_and", hit > 0, cumsum(hit) == 1)
+        value = summed(where(first, reshape(kink.operand, size), 0))
+        hits = sized(summed(hit), op.own, operands, count)
+        met = primitive("not_equal", hits, number_node(0))
+        found.append(Kink(kink.name, sized(value, op.own, operands, count), met))
+    return found
+
+
+register(Sized, SizedRule)
+batching.register(Steps, _batched_steps)
+batching.register(Sized, _batched_sized)
+kinks.register(Sized, _kinks)
